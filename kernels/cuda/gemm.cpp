@@ -19,6 +19,9 @@ namespace {
 
 /// Memory that an algorithm may use: what NVIDIA advises for Hopper, and enough for the others.
 constexpr std::size_t most_workspace = std::size_t{32} << 20;
+/// What the memory of every matrix is aligned to. cuBLASLt takes it to be 256, which parts of a
+/// network's parameters are not: they begin at cache lines.
+constexpr std::uint32_t least_alignment = 64;
 
 void check_lt(cublasStatus_t status, const std::string& what) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
@@ -136,18 +139,16 @@ class LtGemm final : public Operation {
   std::optional<std::string> choose() {
     Preference preference;
     check_lt(cublasLtMatmulPreferenceCreate(preference.out()), "making a preference");
-    check_lt(cublasLtMatmulPreferenceSetAttribute(preference.get(),
-                                                  CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
-                                                  &most_workspace, sizeof most_workspace),
-             "limiting the workspace");
+    limit(preference);
     cublasLtMatmulHeuristicResult_t found{};
     int count = 0;
-    const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
+    cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
         handle_.get(), description_.get(), layouts_[0].get(), layouts_[1].get(), layouts_[2].get(),
         layouts_[2].get(), preference.get(), 1, &found, &count);
-    if (status == CUBLAS_STATUS_NOT_SUPPORTED || (status == CUBLAS_STATUS_SUCCESS && count == 0))
-      return fmt::format("cuBLASLt has no algorithm for it ({})",
-                         cublasLtGetStatusString(CUBLAS_STATUS_NOT_SUPPORTED));
+    if (status == CUBLAS_STATUS_SUCCESS)
+      status = count == 0 ? CUBLAS_STATUS_NOT_SUPPORTED : found.state;
+    if (status == CUBLAS_STATUS_NOT_SUPPORTED)
+      return fmt::format("cuBLASLt has no algorithm for it ({})", cublasLtGetStatusString(status));
     check_lt(status, "asking cuBLASLt for an algorithm");
     algorithm_ = found.algo;
     executed_.workspace_bytes = found.workspaceSize;
@@ -183,6 +184,25 @@ class LtGemm final : public Operation {
   Executed executed() const override { return executed_; }
 
  private:
+  /// What an algorithm may do.
+  void limit(const Preference& preference) const {
+    // By default the parts of a sum that is split may be stored in the type of the result, which
+    // rounds them to 16 bits.
+    const std::uint32_t reductions = size_of(arguments_[2].type) == 2
+                                         ? CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE
+                                         : CUBLASLT_REDUCTION_SCHEME_MASK;
+    for (const auto& [attribute, value, size] :
+         {std::tuple<cublasLtMatmulPreferenceAttributes_t, const void*, std::size_t>{
+              CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &most_workspace, sizeof most_workspace},
+          {CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &reductions, sizeof reductions},
+          {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, &least_alignment, sizeof least_alignment},
+          {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, &least_alignment, sizeof least_alignment},
+          {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, &least_alignment, sizeof least_alignment},
+          {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, &least_alignment, sizeof least_alignment}})
+      check_lt(cublasLtMatmulPreferenceSetAttribute(preference.get(), attribute, value, size),
+               "limiting the choice of an algorithm");
+  }
+
   void transpose(cublasLtMatmulDescAttributes_t of, bool yes) {
     const cublasOperation_t operation = yes ? CUBLAS_OP_T : CUBLAS_OP_N;
     check_lt(cublasLtMatmulDescSetAttribute(description_.get(), of, &operation, sizeof operation),

@@ -1,13 +1,19 @@
 // A fake cuBLASLt, which multiplies on the host what the descriptors say, in fp64; in the compute
-// mode of tf32, operands of 11 digits. For LD_PRELOAD, over the fake CUDA runtime.
+// mode of tf32, operands of 11 digits. For LD_PRELOAD, over the fake CUDA runtime. Where the parts
+// of a sum may be stored in the type of the result, its algorithm does that; it wants the alignment
+// that it was promised.
 //
 //   FAKE_CUBLASLT_NO_ALGORITHM=1   the heuristic finds nothing
 //   FAKE_PROMOTES_TF32=1           fp32 is computed where tf32 was asked for
 #include <cublasLt.h>
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <span>
 #include <vector>
 
 #include "core/api/precision.hpp"
@@ -31,9 +37,19 @@ struct Layout {
   std::int64_t ld, offset = 0;
   std::int32_t batch = 1;
 };
+/// Of a, b, c and d.
+using Alignments = std::array<std::uint32_t, 4>;
 struct Preference {
   std::size_t most = 0;
+  std::uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_MASK;
+  Alignments alignments{256, 256, 256, 256};
 };
+/// What a choice says, in cublasLtMatmulAlgo_t.
+struct Algorithm {
+  bool stores_parts = false;  ///< of sums, in the type of the result
+  Alignments alignments{};
+};
+static_assert(sizeof(Algorithm) <= sizeof(cublasLtMatmulAlgo_t));
 
 DataType type_of(cudaDataType_t type) {
   static const std::map<cudaDataType_t, DataType> types{
@@ -52,6 +68,13 @@ double factor(cudaDataType_t type, const void* at) {
   if (type == CUDA_R_64F) return *static_cast<const double*>(at);
   return type == CUDA_R_32I ? *static_cast<const std::int32_t*>(at)
                             : static_cast<double>(*static_cast<const float*>(at));
+}
+
+double rounded(DataType type, double value) {
+  std::array<std::byte, sizeof(double)> stored{};
+  assay::encode(type, std::span(&value, 1), stored.data());
+  assay::decode(type, stored.data(), std::span(&value, 1));
+  return value;
 }
 
 /// One matrix of a batch, without what pads its columns.
@@ -135,9 +158,17 @@ cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t prefer
   return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t preference,
-                                                    cublasLtMatmulPreferenceAttributes_t,
+                                                    cublasLtMatmulPreferenceAttributes_t attribute,
                                                     const void* value, std::size_t size) {
-  std::memcpy(&reinterpret_cast<Preference*>(preference)->most, value, size);
+  auto* const own = reinterpret_cast<Preference*>(preference);
+  void* to = &own->most;
+  if (attribute == CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK) to = &own->reductions;
+  for (int i = 0; i < 4; ++i)
+    if (attribute == CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES + i)
+      to = &own->alignments[static_cast<std::size_t>(i)];
+  if (size != (to == &own->most ? sizeof own->most : sizeof own->reductions))
+    return CUBLAS_STATUS_INVALID_VALUE;
+  std::memcpy(to, value, size);
   return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t description,
@@ -156,6 +187,10 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
     return CUBLAS_STATUS_NOT_SUPPORTED;
   results[0] = {};
   results[0].workspaceSize = workspace;
+  const auto& wanted = *reinterpret_cast<const Preference*>(preference);
+  const Algorithm algorithm{(wanted.reductions & CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE) != 0,
+                            wanted.alignments};
+  std::memcpy(&results[0].algo, &algorithm, sizeof algorithm);
   *found = 1;
   return CUBLAS_STATUS_SUCCESS;
 }
@@ -164,10 +199,16 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t description
                               const void* a_data, cublasLtMatrixLayout_t a_layout,
                               const void* b_data, cublasLtMatrixLayout_t b_layout, const void* beta,
                               const void* c_data, cublasLtMatrixLayout_t c_layout, void* d_data,
-                              cublasLtMatrixLayout_t d_layout, const cublasLtMatmulAlgo_t*,
+                              cublasLtMatrixLayout_t d_layout, const cublasLtMatmulAlgo_t* chosen,
                               void* scratch, std::size_t bytes, cudaStream_t) {
   if (scratch == nullptr || bytes != workspace || c_data != d_data)
     return CUBLAS_STATUS_INVALID_VALUE;
+  Algorithm algorithm;
+  std::memcpy(&algorithm, chosen, sizeof algorithm);
+  const std::array<const void*, 4> data{a_data, b_data, c_data, d_data};
+  for (std::size_t i = 0; i < data.size(); ++i)
+    if (reinterpret_cast<std::uintptr_t>(data[i]) % algorithm.alignments[i] != 0)
+      return CUBLAS_STATUS_INVALID_VALUE;
   const Description own = of(description);
   const Layout a = of(a_layout), b = of(b_layout), d = of(d_layout), c = of(c_layout);
   const bool ta = own.a == CUBLAS_OP_T, tb = own.b == CUBLAS_OP_T;
@@ -188,9 +229,11 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t description
       for (std::size_t j = 0; j < d.columns; ++j) {
         for (std::size_t i = 0; i < d.rows; ++i) {
           double sum = 0;
-          for (std::size_t p = 0; p < sum_over; ++p)
+          for (std::size_t p = 0; p < sum_over; ++p) {
+            if (algorithm.stores_parts && p == sum_over / 2) sum = rounded(d.type, sum);
             sum += left[ta ? i * a.rows + p : p * a.rows + i] *
                    right[tb ? p * b.rows + j : j * b.rows + p];
+          }
           column[i] = of_sum * sum + (of_c != 0 ? of_c * before[j * d.rows + i] : 0);
         }
         assay::encode(d.type, column,

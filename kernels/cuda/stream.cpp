@@ -117,9 +117,8 @@ class Chasing final : public StreamOperation {
     std::vector<std::int32_t> ring(order.size() * stride);
     for (std::size_t i = 0; i < order.size(); ++i)
       ring[order[i] * stride] = static_cast<std::int32_t>(order[(i + 1) % order.size()]);
-    check(cudaMemcpy(data<std::int32_t>(2), ring.data(), ring.size() * sizeof ring[0],
-                     cudaMemcpyHostToDevice),
-          "copying the chase to the GPU");
+    copy_to_gpu(data<std::int32_t>(2), ring.data(), ring.size() * sizeof ring[0],
+                "copying the chase to the GPU");
   }
 };
 

@@ -8,7 +8,7 @@
 #include "kernels/cuda/backend.hpp"
 #include "kernels/cuda/own_operation.hpp"
 #include "kernels/cuda/update_items.hpp"
-#include "support/cuda/error.hpp"
+#include "support/cuda/device.hpp"
 
 namespace assay::cuda {
 namespace {
@@ -17,9 +17,7 @@ namespace {
 template <class T>
 std::shared_ptr<const T> copied(const std::vector<T>& from, const char* what) {
   const std::shared_ptr<void> to = gpu_memory(from.size() * sizeof(T), what);
-  check(cudaMemcpy(to.get(), from.data(), from.size() * sizeof(T), cudaMemcpyHostToDevice), what);
-  // A copy of pageable memory may return before it has arrived, and streams of ours do not wait.
-  check(cudaDeviceSynchronize(), what);
+  copy_to_gpu(to.get(), from.data(), from.size() * sizeof(T), what);
   return std::static_pointer_cast<const T>(to);
 }
 

@@ -156,6 +156,12 @@ std::shared_ptr<void> gpu_memory(std::size_t bytes, const std::string& name) {
   return {data, &cudaFree};
 }
 
+void copy_to_gpu(void* to, const void* from, std::size_t bytes, const std::string& what) {
+  check(cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice), what);
+  // A copy of pageable memory may return before it has arrived, and streams of ours do not wait.
+  check(cudaDeviceSynchronize(), what);
+}
+
 CudaDevice::CudaDevice(int gpu) : facts_(ask(gpu)) {}
 
 std::unique_ptr<Tensor> CudaDevice::allocate(const TensorSpec& spec) {

@@ -66,6 +66,9 @@ class CudaTensor final : public Tensor {
 /// that of the tensor, for the message.
 std::shared_ptr<void> gpu_memory(std::size_t bytes, const std::string& name);
 
+/// Copies host memory to the GPU, and returns when it has arrived: whichever stream uses it next.
+void copy_to_gpu(void* to, const void* from, std::size_t bytes, const std::string& what);
+
 /// The GPU of this process, as its number among those of CUDA_VISIBLE_DEVICES: the launcher's local
 /// rank, modulo their number. This is correct both if all ranks see all GPUs, and if the launcher
 /// shows each rank only its own. 0 without a launcher.

@@ -13,6 +13,11 @@ namespace assay::cuda {
 /// does not affect the precision.
 std::string why_not_override(Precision precision, const char* value);
 
+/// The reason why a precision is unavailable with these values of CUBLAS_EMULATE_SINGLE_PRECISION
+/// and CUBLAS_EMULATE_DOUBLE_PRECISION (null: not set), with which cuBLAS may compute fp32 from
+/// bf16 products, or fp64 from int8 ones. "" if they do not affect the precision.
+std::string why_not_emulation(Precision precision, const char* fp32, const char* fp64);
+
 /// The reason why the GPU or this process's environment does not provide this precision; "" if both
 /// do.
 std::string why_not_precision(Precision precision, const Facts& gpu);

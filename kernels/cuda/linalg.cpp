@@ -87,8 +87,9 @@ Result<std::unique_ptr<Operation>> make_linalg(Device& place, const Problem& wha
         "fewer observations.",
         problem.shape().n)};
   auto& device = static_cast<CudaDevice&>(place);
-  if (std::string why = why_not_precision(problem.precision(), device.facts()); !why.empty())
-    return Unsupported{std::move(why)};
+  for (const Precision used : {problem.precision(), Precision::fp64})  // sums of fp32 are fp64
+    if (std::string why = why_not_precision(used, device.facts()); !why.empty())
+      return Unsupported{std::move(why)};
   Result<std::unique_ptr<LinalgOperation>> found = made(problem);
   if (const auto* const why = std::get_if<Unsupported>(&found)) return *why;
   auto& operation = std::get<std::unique_ptr<LinalgOperation>>(found);

@@ -61,6 +61,16 @@ class Gemm(RunTest):
             rows = self.rows("--problem", SHAPES[0], "--precision", precision, FAKE_GPU_CAPABILITY="7", code=6)
             self.assertIn("it came with 8.0", rows[0]["reason"])
 
+    def test_what_cublas_may_emulate_is_unsupported(self):
+        for switch, precision in (("SINGLE", "fp32"), ("DOUBLE", "fp64")):
+            rows = self.rows("--problem", SHAPES[0], "--precision", "fp64,fp32,fp16", code=0,
+                             **{f"CUBLAS_EMULATE_{switch}_PRECISION": "1"})
+            for row in rows:
+                refused = row["parameters"]["precision"] == precision
+                self.assertEqual(row["status"], "unsupported" if refused else "ok", row["reason"])
+                if refused:
+                    self.assertIn(f"CUBLAS_EMULATE_{switch}_PRECISION=1 may compute {precision}", row["reason"])
+
 
 if __name__ == "__main__":
     main()

@@ -82,6 +82,10 @@ class Linalg(RunTest):
         self.assertEqual([row["status"] for row in rows], ["failed", "failed", "ok"])
         self.assertIn("cuSOLVER: status 7", rows[0]["reason"])
 
+    def test_emulated_sums_are_unsupported(self):
+        for row in self.rows("--problem", "moments:n40d3", "--precision", "fp64,fp32", code=6, CUBLAS_EMULATE_DOUBLE_PRECISION="1"):
+            self.assertIn("CUBLAS_EMULATE_DOUBLE_PRECISION=1 may compute fp64", row["reason"])
+
 
 if __name__ == "__main__":
     main()

@@ -92,6 +92,18 @@ TEST(Arithmetic, TheSwitchOfTf32IsHonouredOrRefused) {
   EXPECT_NE(why_not_override(Precision::tf32, "0"), "");
 }
 
+TEST(Arithmetic, AnEmulationByCublasIsRefused) {
+  for (const char* off : {static_cast<const char*>(nullptr), "", "0"})
+    for (const Precision precision : {Precision::fp32, Precision::fp64})
+      EXPECT_EQ(why_not_emulation(precision, off, off), "");
+  EXPECT_NE(why_not_emulation(Precision::fp32, "1", nullptr), "");
+  EXPECT_EQ(why_not_emulation(Precision::fp32, nullptr, "1"), "");
+  EXPECT_NE(why_not_emulation(Precision::fp64, nullptr, "1"), "");
+  EXPECT_EQ(why_not_emulation(Precision::fp64, "1", nullptr), "");
+  EXPECT_EQ(why_not_emulation(Precision::tf32, "1", "1"), "");
+  EXPECT_EQ(why_not_emulation(Precision::fp16, "1", "1"), "");
+}
+
 TEST(KernelNames, TheRowShowsThemWithoutParameters) {
   EXPECT_EQ(read_kernels({"void one<(int)4, float>(float*, int)", "two"}).names,
             "void one<(int)4, float> + two");

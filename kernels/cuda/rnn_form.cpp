@@ -76,6 +76,9 @@ Result<RnnForm> rnn_form(const RnnProblem& problem, const std::string& algorithm
   // One bias a gate, in the product with the input; a linear reset has one in each product.
   form.bias = s.cell == RnnCell::gru_lbr ? CUDNN_RNN_DOUBLE_BIAS : CUDNN_RNN_SINGLE_INP_BIAS;
   form.arithmetic = arithmetic_of(problem.precision());
+  // cuDNN API, cudnnSetRNNDescriptor_v8: of fp32 tensors the modes are DEFAULT, which permits tf32
+  // from compute capability 8.0 on, and one that rounds to fp16. cuDNN 7 did that in TENSOR_OP.
+  if (problem.precision() == Precision::tf32) form.arithmetic.math = CUDNN_DEFAULT_MATH;
   return form;
 }
 

@@ -36,7 +36,7 @@ TEST(RnnForm, DescriptorsReadBackAsMeant) {
         {"gru_lbr:8-3-5-l2-bi", CUDNN_GRU, CUDNN_RNN_DOUBLE_BIAS}})
     for (const auto& [precision, type, math] :
          {std::tuple{Precision::fp32, CUDNN_DATA_FLOAT, CUDNN_FMA_MATH},
-          {Precision::tf32, CUDNN_DATA_FLOAT, CUDNN_TENSOR_OP_MATH},
+          {Precision::tf32, CUDNN_DATA_FLOAT, CUDNN_DEFAULT_MATH},
           {Precision::fp16, CUDNN_DATA_HALF, CUDNN_TENSOR_OP_MATH},
           {Precision::bf16, CUDNN_DATA_BFLOAT16, CUDNN_TENSOR_OP_MATH}})
       for (const RnnInput input : {RnnInput::linear, RnnInput::skip}) {

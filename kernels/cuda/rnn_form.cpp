@@ -73,8 +73,10 @@ Result<RnnForm> rnn_form(const RnnProblem& problem, const std::string& algorithm
   }
   form.algorithm = static_cast<cudnnRNNAlgo_t>(found - names.begin());
   form.cell = mode_of(s.cell);
-  // One bias a gate, in the product with the input; a linear reset has one in each product.
-  form.bias = s.cell == RnnCell::gru_lbr ? CUDNN_RNN_DOUBLE_BIAS : CUDNN_RNN_SINGLE_INP_BIAS;
+  // One bias a gate, in the product with the input; a linear reset has one in each product. cuDNN
+  // Developer Guide 7.6, cudnnSetRNNBiasMode: other algorithms than standard have two biases alone.
+  const bool two = s.cell == RnnCell::gru_lbr || form.algorithm != CUDNN_RNN_ALGO_STANDARD;
+  form.bias = two ? CUDNN_RNN_DOUBLE_BIAS : CUDNN_RNN_SINGLE_INP_BIAS;
   form.arithmetic = arithmetic_of(problem.precision());
   // cuDNN API, cudnnSetRNNDescriptor_v8: of fp32 tensors the modes are DEFAULT, which permits tf32
   // from compute capability 8.0 on, and one that rounds to fp16. cuDNN 7 did that in TENSOR_OP.

@@ -50,6 +50,7 @@ class Rnn(RunTest):
         for algorithm in ("persist_static", "persist_dynamic"):
             for row in self.every(["7-3-5"], "linear", "--algorithm", algorithm):
                 self.assertEqual(row["executed"]["algorithm"], algorithm)
+                self.assertIn("CUDNN_RNN_DOUBLE_BIAS", row["executed"]["layout"])
 
     def test_16_bits_and_tf32(self):
         for precision, input in (("fp16", "skip"), ("bf16", "linear"), ("tf32", "linear")):

@@ -92,6 +92,14 @@ TEST(RnnForm, AllTensorsHaveOneType) {
   }
 }
 
+TEST(RnnForm, PersistentAlgorithmsHaveTwoBiases) {
+  for (const char* algorithm : {"persist_static", "persist_dynamic"}) {
+    const Result<RnnForm> made = rnn_form(problem_of("lstm:8-3-5"), algorithm);
+    ASSERT_TRUE(std::holds_alternative<RnnForm>(made));
+    EXPECT_EQ(std::get<RnnForm>(made).bias, CUDNN_RNN_DOUBLE_BIAS) << algorithm;
+  }
+}
+
 TEST(RnnForm, GatesHaveCudnnsNumbers) {
   // cuDNN API Reference, cudnnGetRNNWeightParams: LSTM 0 and 4 input, 1 and 5 forget, 2 and 6 new,
   // 3 and 7 output; GRU 0 and 3 reset, 1 and 4 update, 2 and 5 new.

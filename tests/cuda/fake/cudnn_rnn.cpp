@@ -117,6 +117,8 @@ cudnnStatus_t cudnnSetRNNDescriptor_v8(cudnnRNNDescriptor_t descriptor, cudnnRNN
   if (is("FAKE_CUDNN_REFUSES", names[algorithm]))
     return refuse(std::string("fake: no ") + names[algorithm] + " here",
                   CUDNN_STATUS_NOT_SUPPORTED);
+  if (algorithm != CUDNN_RNN_ALGO_STANDARD && bias != CUDNN_RNN_DOUBLE_BIAS)
+    return refuse("fake: a persistent algorithm with one bias", CUDNN_STATUS_NOT_SUPPORTED);
   if (precision != CUDNN_DATA_FLOAT || type == CUDNN_DATA_DOUBLE || projected != hidden ||
       dropout != nullptr || (input_mode == CUDNN_SKIP_INPUT && input != hidden))
     return CUDNN_STATUS_BAD_PARAM;

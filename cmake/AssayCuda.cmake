@@ -42,3 +42,22 @@ macro(assay_find_cuda)
   endif()
   unset(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL)
 endmacro()
+
+# assay_missing_of_cuda(<variable>): what the toolkit lacks of the libraries for matrices, as a text; empty for nothing. A toolkit
+# in packages (of a distribution, of conda, of an image "base") may have nvcc and cudart alone. cuBLAS and cuSOLVER are opened at
+# run time, so their headers suffice.
+function(assay_missing_of_cuda variable)
+  set(missing "")
+  if(NOT TARGET CUDA::cublasLt)
+    list(APPEND missing libcublasLt)
+  endif()
+  foreach(header IN ITEMS cublasLt.h cublas_v2.h cusolverDn.h)
+    unset(found)
+    find_file(found ${header} PATHS ${CUDAToolkit_INCLUDE_DIRS} NO_DEFAULT_PATH NO_CACHE)
+    if(NOT found)
+      list(APPEND missing ${header})
+    endif()
+  endforeach()
+  list(JOIN missing ", " missing)
+  set(${variable} "${missing}" PARENT_SCOPE)
+endfunction()

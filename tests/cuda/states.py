@@ -138,6 +138,19 @@ class States(RunTest):
         said = self.command(*call, code=0).stdout
         self.assertIn(f"9.12.3 {wheel}/lib/libcudnn.so.9 {wheel}/include", said)
 
+    def test_cmake_says_what_a_small_toolkit_lacks(self):
+        # Else configuring would end with an unknown target, or compiling with an unknown header.
+        include = self.folder / "include"
+        include.mkdir()
+        (include / "cublas_v2.h").touch()
+        (self.folder / "CMakeLists.txt").write_text(
+            "cmake_minimum_required(VERSION 3.25)\nproject(toolkit LANGUAGES NONE)\n"
+            f'list(APPEND CMAKE_MODULE_PATH "{SOURCE}/cmake")\ninclude(AssayCuda)\n'
+            f'set(CUDAToolkit_INCLUDE_DIRS "{include}")\nassay_missing_of_cuda(missing)\nmessage(STATUS "lacks: ${{missing}}.")\n')
+        generator = os.environ.get("CMAKE_GENERATOR", "Ninja")
+        said = self.command("cmake", "-G", generator, "-S", self.folder, "-B", self.folder / "b", code=0).stdout
+        self.assertIn("lacks: libcublasLt, cublasLt.h, cusolverDn.h.", said)
+
     def test_the_driver_is_never_linked(self):
         # It would keep the plugin from loading where there is none: dlopen would name libcuda, not the GPU.
         content = (BUILD / "lib" / "assay" / PLUGIN).read_bytes()

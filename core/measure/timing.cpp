@@ -22,6 +22,8 @@ namespace {
 // Between two marks there must be at least this much work: a clock reading costs 20 to 40 ns, then
 // 0.2 %.
 constexpr double shortest_sample = 20e-6;
+// Where a reading costs more (two events of a GPU: a microsecond or two), at most 1 % of a sample.
+constexpr double clocks_of_a_sample = 100;
 // The first call of several ranks after what they say between samples takes 1 to 3 us more than the
 // calls after it (their caches hold other lines of the memory that they share): at most 1 %.
 constexpr double shortest_of_ranks = 200e-6;
@@ -232,8 +234,9 @@ class Measurement {
     ranks_.allreduce_max(std::span(&timing_.timer_overhead_s, 1));
     timing_.skew_s = barrier_skew(ranks_);
     const double shortest =
-        std::max(ranks_.size() > 1 ? shortest_of_ranks : shortest_sample,
-                 std::min(skews_of_a_sample * timing_.skew_s, longest_for_skew));
+        std::max({ranks_.size() > 1 ? shortest_of_ranks : shortest_sample,
+                  clocks_of_a_sample * timing_.timer_overhead_s,
+                  std::min(skews_of_a_sample * timing_.skew_s, longest_for_skew)});
     double single = workload_.batchable() && seconds < shortest ? 0 : 1;
     ranks_.allreduce_max(std::span(&single, 1));
     if (single == 0) timing_.batch = choose_batch(sampler_, ranks_, seconds, shortest, timing_);

@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# ci/gpu_first_run on a machine without a GPU, with programs that only pretend: no failure ends it, and all is told.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+fail() { echo "failed: $*" >&2; cat "$folder/out/summary" "$folder/out/log" >&2; exit 1; }
+says() { grep -qE "$1" "$folder/out/summary" || fail "the summary has no '$1'"; }
+
+mkdir -p "$folder"/build/bin
+cat >"$folder/build/bin/assay-conv" <<'END'
+#!/bin/sh
+echo "convolving"
+while [ "$1" != --out ]; do shift; done
+echo '{"rows": [{"status": "ok"}, {"status": "ok"}, {"status": "unsupported", "reason": "no way"}]}' >"$2"
+END
+printf '#!/bin/sh\necho broken >&2\nexit 7\n' >"$folder/build/bin/assay-norm"
+printf '#!/bin/sh\nsleep 30\n' >"$folder/build/bin/assay-kmeans"
+chmod +x "$folder"/build/bin/*
+
+GPU_SECONDS=20 "$root/ci/gpu_first_run" "$folder/out" "$folder/build" >/dev/null || fail "it ended with $?"
+says '^conv: exit 0, '
+says '2 "status": "ok"'
+says '1 "reason": "no way'
+says '^norm: exit 7, '
+says '^rnn: exit 127, '  # there is no such program
+says '^kmeans: exit 124 \(stopped after '
+says '^energy: unsupported: the time of this run is over'
+says '^ranks: unsupported: '
+grep -q '^convolving' "$folder/out/log" && grep -q '^broken' "$folder/out/log" || fail "the log lacks what programs said"
+tar -tzf "$folder/out/results.tar.gz" | grep -qx './conv.json' || fail "the archive lacks a result"
+[ "$(find "$folder/out" -type f | wc -l)" = 3 ] || fail "there are other files than three"
+
+code=0
+"$root/ci/gpu_first_run" "$folder/out" "$folder/nowhere" 2>/dev/null || code=$?
+[ "$code" = 2 ] || fail "a packed build that is not there was taken"
+
+[ -e "$ASSAY_BUILD_DIR/lib/assay/libassay_cuda.so" ] || exit 0
+"$root/ci/gpu_first_run" --pack "$folder/packed" "$ASSAY_BUILD_DIR"
+for file in bin/assay-conv lib/libassay_core.so lib/assay/libassay_cuda.so; do
+  [ -s "$folder/packed/$file" ] || fail "the packed build has no $file"
+done
+[ -n "$(find "$folder/packed/lib" -name 'libfmt.so*')" ] || fail "a library of the programs was not packed"
+[ -z "$(find "$folder/packed" -name 'libcud*' -o -name 'libcublas*' -o -name 'libc.so*' -o -name 'libstdc*')" ] || fail "too much was packed"
+LD_LIBRARY_PATH=$folder/packed/lib "$folder/packed/bin/assay" --version >/dev/null || fail "a packed program does not start"

@@ -227,6 +227,8 @@ bool NcclCommunicator::done(Request& request) {
   submit_messages();
   const cudaError_t state = cudaEventQuery(marks_[request.handle].event);
   if (state == cudaErrorNotReady) {
+    cudaGetLastError();  // else whoever asks for the last error, as after a launch, is told this
+                         // one
     check_async();
     return false;
   }

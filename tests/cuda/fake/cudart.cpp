@@ -90,6 +90,7 @@ cudaError_t synchronized() {
 struct CUstream_st {};
 struct CUevent_st {
   Clock::time_point at;
+  bool asked = false;  ///< since it was recorded
 };
 
 // The real library gives its symbols a version, as the linker script of this one does: a plugin
@@ -258,6 +259,8 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
   return cudaEventCreate(event);
 }
 cudaError_t cudaEventQuery(cudaEvent_t event) {
+  // As if the work still ran when the host asks first. It is the last error then, too.
+  if (!std::exchange(event->asked, true)) return done(cudaErrorNotReady);
   fake::awaited_event(event);
   return done();
 }
@@ -267,6 +270,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   event->at = Clock::now();
+  event->asked = false;
   fake::recorded(event, stream);
   return done();
 }

@@ -227,8 +227,7 @@ bool NcclCommunicator::done(Request& request) {
   submit_messages();
   const cudaError_t state = cudaEventQuery(marks_[request.handle].event);
   if (state == cudaErrorNotReady) {
-    cudaGetLastError();  // else whoever asks for the last error, as after a launch, is told this
-                         // one
+    cudaGetLastError();  // forgets it: who asks for the error of a launch would be told this one
     check_async();
     return false;
   }

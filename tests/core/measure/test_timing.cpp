@@ -287,16 +287,6 @@ TEST(Measure, ShortRunsAreBatched) {
   EXPECT_LE(workload.runs - counted, timing.audited_runs * timing.batch);
 }
 
-TEST(Measure, ADearClockIsAHundredthOfASample) {
-  ScriptedWorkload workload([](int) { return 25e-6; }, true);
-  static_cast<testing_fakes::ScriptedStream&>(workload.stream()).clock_cost = 2e-6;  // as of a GPU
-  const auto ranks = serial_communicator();
-  const Timing timing = measure(workload, *ranks, {});
-  EXPECT_GE(timing.batch, 7);
-  EXPECT_LE(timing.batch, 10);
-  for (const double sample : timing.samples) EXPECT_NEAR(sample, 25e-6, 0.015 * 25e-6);
-}
-
 TEST(Measure, WhatMustBeResetIsNeverBatched) {
   ScriptedWorkload workload([](int) { return 1e-6; }, false);
   const auto ranks = serial_communicator();

@@ -109,6 +109,8 @@ class Layout(BrowserTest):
         self.open(self.write(precisions()))
         self.assert_fits()
         self.draw_all()
+        # A plot is drawn first; then its labels are placed, all at once.
+        self.page.locator("#precision .plot .annotation-text", has_text="\u00b7").first.wait_for()
         self.assert_labels_apart()
         count, covered = self.page.locator("#precision .plot").evaluate(ON_POINTS)
         self.assertEqual((count, covered), (32, []))

@@ -204,7 +204,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t description
   if (scratch == nullptr || bytes != workspace || c_data != d_data)
     return CUBLAS_STATUS_INVALID_VALUE;
   Algorithm algorithm;
-  std::memcpy(&algorithm, chosen, sizeof algorithm);
+  std::memcpy(static_cast<void*>(&algorithm), chosen, sizeof algorithm);
   const std::array<const void*, 4> data{a_data, b_data, c_data, d_data};
   for (std::size_t i = 0; i < data.size(); ++i)
     if (reinterpret_cast<std::uintptr_t>(data[i]) % algorithm.alignments[i] != 0)

@@ -128,13 +128,17 @@ function spread(wanted, gap, low, high) {
 // The same for the heights of labels, none of which lies on a line at the height `at`, if there is room.
 function off_the_line(wanted, gap, high, at) {
   const half = gap / 2, most = high - half, below = [half, Math.min(at - half - 2, most)], above = [Math.max(half, at + half + 2), most];
-  const places = [];
-  for (const [[from, to], holds] of [[below, (height) => height < at], [above, (height) => height >= at]]) {
-    const part = wanted.map((_, i) => i).filter((i) => holds(wanted[i]));
-    if (part.length && (part.length - 1) * gap > to - from) return spread(wanted, gap, half, most);
-    spread(part.map((i) => wanted[i]), gap, from, to).forEach((height, i) => places[part[i]] = height);
+  const all = wanted.map((_, i) => i), low = all.filter((i) => wanted[i] < at), rest = all.filter((i) => wanted[i] >= at);
+  const fits = (part, [from, to]) => !part.length || (part.length - 1) * gap <= to - from;
+  // Near the edge of the plot one side may have no room.
+  for (const [under, over] of [[low, rest], [[], all], [all, []]]) {
+    if (!fits(under, below) || !fits(over, above)) continue;
+    const places = [];
+    for (const [part, [from, to]] of [[under, below], [over, above]])
+      spread(part.map((i) => wanted[i]), gap, from, to).forEach((height, i) => places[part[i]] = height);
+    return places;
   }
-  return places;
+  return spread(wanted, gap, half, most);
 }
 // Columns of the points that stand close by each other, {list, edge, anchor}: their labels are all at the right of the column, or all
 // at its left, where they lie on none of the points at `taken`, on no other label, and not beyond `most`. Neighbours of which one has

@@ -106,20 +106,23 @@ class UpdateOracle final : public Oracle {
     return values;
   }
 
-  /// Factors are relative to 8u: three products, and norms, whose sums of n squares are made in
-  /// fp64, here too.
+  /// How far 2-norms over n elements may lie apart, relative: sums of n squares, made in fp64 in
+  /// any order, here too.
+  static double of_sums(std::int64_t n) {
+    return 8 * std::sqrt(static_cast<double>(n)) * unit_roundoff(DataType::fp64);
+  }
+
+  /// Factors are relative to 8u: three products, and norms.
   Updated updated(std::size_t tensor, const UpdateFactors& f, double g, double w, double v,
                   double u) const {
     const UpdateShape& shape = problem_.shape();
-    const double n = static_cast<double>(shape.tensors[tensor].elements),
-                 of_sums = shape.rule == UpdateRule::sgd
-                               ? 0
-                               : 8 * std::sqrt(n) * unit_roundoff(DataType::fp64);
+    const double of_norms =
+        shape.rule == UpdateRule::sgd ? 0 : of_sums(shape.tensors[tensor].elements);
     const double kept = shape.momentum * v, of_g = f.of_gradient * g, of_w = f.of_weight * w;
     Updated made;
     made.velocity.value = kept + of_g + of_w;
     made.velocity.error =
-        4 * u * std::abs(kept) + (10 * u + of_sums) * (std::abs(of_g) + std::abs(of_w));
+        4 * u * std::abs(kept) + (10 * u + of_norms) * (std::abs(of_g) + std::abs(of_w));
     made.step = f.of_velocity * made.velocity.value;
     made.weight.value = w - made.step;
     made.step_error = f.of_velocity * made.velocity.error + 3 * u * std::abs(made.step);
@@ -128,14 +131,15 @@ class UpdateOracle final : public Oracle {
     return made;
   }
 
-  static Expected of_all(const std::string& name, std::int64_t index, const Pass& pass, double u,
-                         const Bounds& bounds) {
+  Expected of_all(const std::string& name, std::int64_t index, const Pass& pass, double u,
+                  const Bounds& bounds) const {
     if (name == "norms") {
       constexpr double infinity = std::numeric_limits<double>::infinity();
       if (index == 0 && pass.not_finite > 0) return {0, infinity, infinity};  // any is right
       const double norm =
           std::sqrt(index == 0 ? pass.squares_of_gradient : pass.squares_of_weights);
-      return bounds.rounded(norm, 8 * u * norm, 8 * u * norm);
+      const double error = (8 * u + of_sums(problem_.shape().elements())) * norm;
+      return bounds.rounded(norm, error, error);
     }
     if (index == 2) return {pass.stale.value, pass.stale.error, pass.stale.error};
     return {index == 0 ? pass.not_finite : pass.zeros, 0, 0};

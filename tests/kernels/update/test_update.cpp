@@ -144,6 +144,40 @@ TEST(UpdateOracle, RefusesMistakes) {
   }
 }
 
+/// The order of the sums, and products that are not rounded before they are added, differ between
+/// compilers and processors.
+TEST(UpdateOracle, NormsAreThoseOfAnyOrderOfTheirSums) {
+  const UpdateProblem problem({UpdateRule::sgd, 0.9, 0.01, 0.05, {{100000, true, true}}},
+                              Precision::fp64);
+  const auto oracle = update_oracle(problem);
+  const TensorSpec norms = problem.tensors()[5];
+  ASSERT_EQ(norms.name, "norms");
+  Executed executed;
+  executed.accumulate = "fp64";
+  const std::vector<std::int64_t> indices{0, 1};
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    const Inputs inputs = make_inputs(problem, seed);
+    std::vector<Expected> expected(2);
+    oracle->expect(norms, inputs, executed, false, indices, expected);
+    const double unscale = inputs.find("unscale")->second(0);
+    for (std::size_t i = 0; i < 2; ++i) {
+      std::vector<double> values(100000);
+      inputs.find(i == 0 ? "gradient" : "weights")->second.fill(0, values);
+      double fused = 0, narrow = 0;
+      for (auto value = values.rbegin(); value != values.rend(); ++value) {
+        fused = std::fma(*value, *value, fused);
+        narrow = to_fp32(narrow + *value * *value);
+      }
+      const double factor = i == 0 ? unscale : 1;
+      const auto distance = [&](double sum) {
+        return std::abs(factor * std::sqrt(sum) - expected[i].value);
+      };
+      EXPECT_LE(distance(fused), expected[i].max_bound) << "seed " << seed;
+      EXPECT_GT(distance(narrow), expected[i].max_bound) << "seed " << seed;
+    }
+  }
+}
+
 Values stored(std::vector<double> values) {
   return Values(std::make_shared<const std::vector<double>>(std::move(values)));
 }

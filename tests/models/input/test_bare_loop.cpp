@@ -10,13 +10,16 @@ namespace {
 
 class BareLoop : public ::testing::Test {
  protected:
-  void SetUp() override { ASSAY_SKIP_WITHOUT_IMAGES(); }
+  void SetUp() override {
+    ASSAY_SKIP_WITHOUT_IMAGES();
+    set_ = std::make_shared<FaultySet>();
+  }
 
   std::unique_ptr<Workload> made(Communicator& ranks) const {
     return bare_loop_workload(set_, run_of_faulty(ranks.rank(), ranks.size()), ranks,
                               {{"images_per_s", 24}}, 0);
   }
-  const std::shared_ptr<FaultySet> set_ = std::make_shared<FaultySet>();
+  std::shared_ptr<FaultySet> set_;
 };
 
 TEST_F(BareLoop, PassesAllChecksOnAnyNumberOfRanks) {

@@ -11,7 +11,10 @@ namespace {
 
 class InputWorkload : public ::testing::Test {
  protected:
-  void SetUp() override { ASSAY_SKIP_WITHOUT_IMAGES(); }
+  void SetUp() override {
+    ASSAY_SKIP_WITHOUT_IMAGES();
+    set_ = std::make_shared<FaultySet>();
+  }
 
   /// A workload on one rank, verified.
   std::unique_ptr<Workload> verified(Communicator& ranks) {
@@ -21,7 +24,7 @@ class InputWorkload : public ::testing::Test {
     EXPECT_EQ(before.checked, faulty_samples * 3 * 16 * 16);
     return made;
   }
-  std::shared_ptr<FaultySet> set_ = std::make_shared<FaultySet>();
+  std::shared_ptr<FaultySet> set_;
 };
 
 TEST_F(InputWorkload, PassesAllChecksOnAnyNumberOfRanks) {

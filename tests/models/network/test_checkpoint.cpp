@@ -252,7 +252,8 @@ TEST(Checkpoint, AWriterThatIsKilledLeavesAWholeOne) {
   constexpr std::size_t count = 300000;
   Training(0, count).write(file);
   int partial = 0;
-  for (int round = 0; round < 20; ++round) {
+  // More rounds, and later kills, where a writer is slow to begin.
+  for (int round = 0; round < 20 || (partial == 0 && round < 200); ++round) {
     const pid_t child = ::fork();
     if (child == 0)
       [&]() noexcept {

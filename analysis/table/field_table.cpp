@@ -279,7 +279,7 @@ std::string body_of(const std::vector<NamedResult>& results, const std::vector<S
 }  // namespace
 
 bool too_wide(const FieldTable& table, const TableOptions& options) {
-  return !have_room(columns_of(table, options), spared_first);
+  return !have_room(columns_of(table, options), options.markdown ? no_spare : spared_first);
 }
 
 std::string field_table(const std::vector<NamedResult>& results, const std::vector<Series>& all,

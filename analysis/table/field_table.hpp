@@ -40,7 +40,8 @@ std::string field_tables(const std::vector<NamedResult>& results, const std::vec
                          const std::vector<std::string>& constants,
                          const std::vector<Series>& folded, const TableOptions& options);
 
-/// Whether the table is too wide for a terminal without all that is spared first.
+/// Whether the table is too wide: on a terminal, where columns are left out, without all that is
+/// spared first.
 bool too_wide(const FieldTable& table, const TableOptions& options);
 
 /// `constants` and further properties that all rows share, after those in `more`: "all rows: …,

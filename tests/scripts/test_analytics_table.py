@@ -17,7 +17,9 @@ class AnalyticsTable(PageTests, RunTest):
         self.run_suite(self.suite(cases, launches=2), code=0)
         for text in self.made_twice():
             table, model = text.split("## A model of these rows")
-            self.assertEqual(sum(line.startswith(("| pca |", "| kmeans |")) for line in table.splitlines()), 6)
+            lines = table.splitlines()
+            self.assertEqual(sum(line.startswith(("pca", "kmeans")) for line in lines), 2)  # a table for each
+            self.assertEqual(sum(line.startswith(("| n64d4 |", "| n128d4 |", "| n256d4 |")) for line in lines), 6)
             for term in ("log(n)", "| benchmark", "observations"):
                 self.assertIn(term, model)
 

@@ -297,9 +297,9 @@ std::string field_tables(const std::vector<NamedResult>& results, const std::vec
                          const std::vector<std::string>& constants,
                          const std::vector<Series>& folded, const TableOptions& options) {
   Legend legend;
+  // In Markdown an empty line ends a paragraph.
   const auto line = [&](const std::string& words) {
-    return options.markdown ? markdown_text(words) + "\n\n"
-                            : wrapped(visible(words), table_width) + "\n";
+    return table_line(words, options.markdown) + (options.markdown ? "\n\n" : "\n");
   };
   std::string text = table_title(results, constants, options.markdown);
   for (const FieldTable& table : tables) {

@@ -11,10 +11,6 @@ namespace assay {
 
 namespace {
 
-std::string shown(const std::string& text, bool markdown) {
-  return markdown ? markdown_text(text) : wrapped(visible(text), table_width);
-}
-
 /// "file 'sheet'!... (12 places, the result file names each)" of citations that differ in the
 /// middle.
 std::string common(const std::set<std::string>& cited) {
@@ -63,7 +59,7 @@ void Legend::merge(const Legend& other) {
 std::string Legend::text(bool markdown) const {
   std::string text;
   auto put = [&](const std::string& line) {
-    text += fmt::format("{}{}\n", markdown ? "- " : "", shown(line, markdown));
+    text += fmt::format("{}{}\n", markdown ? "- " : "", table_line(line, markdown));
   };
   for (const auto& [system, cited] : citations_)
     put(fmt::format("* {}: published, not measured by Assay, without interval: {}", system,
@@ -89,21 +85,25 @@ void explain_not_given(const std::string& system, const nlohmann::json& match, L
                   remark.empty() ? "" : fmt::format(" {}: {}.", system, remark)));
 }
 
+std::string table_line(const std::string& text, bool markdown) {
+  return markdown ? markdown_text(text) : wrapped(visible(text), table_width);
+}
+
 std::string table_title(const std::vector<NamedResult>& results,
                         const std::vector<std::string>& constants, bool markdown) {
   std::string text;
   for (const NamedResult& named : results) {
     const nlohmann::json& run = named.result.at("run");
     const std::string suite = text_of(run, "suite"), started = text_of(run, "started");
-    text += shown(fmt::format("{}system {}{}{}", named.name.empty() ? "" : named.name + ": ",
-                              text_of(named.result.at("system"), "name"),
-                              suite.empty() ? "" : ", suite " + suite,
-                              started.empty() ? "" : ", " + started),
-                  markdown) +
+    text += table_line(fmt::format("{}system {}{}{}", named.name.empty() ? "" : named.name + ": ",
+                                   text_of(named.result.at("system"), "name"),
+                                   suite.empty() ? "" : ", suite " + suite,
+                                   started.empty() ? "" : ", " + started),
+                       markdown) +
             (markdown ? "  \n" : "\n");
   }
   for (const std::string& line : constants)
-    text += shown(line, markdown) + (markdown && line != constants.back() ? "  \n" : "\n");
+    text += table_line(line, markdown) + (markdown && line != constants.back() ? "  \n" : "\n");
   return text + "\n";
 }
 

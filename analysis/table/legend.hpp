@@ -35,6 +35,9 @@ void explain_projection(const std::string& system, const nlohmann::json& row, Le
 /// Explains the mark "?" of a ratio whose other side does not specify the work completely.
 void explain_not_given(const std::string& system, const nlohmann::json& match, Legend& legend);
 
+/// A line above or below a table: escaped for Markdown, else in lines of table_width.
+std::string table_line(const std::string& text, bool markdown);
+
 /// The systems, suites and times of the results, and the lines of `constants`.
 std::string table_title(const std::vector<NamedResult>& results,
                         const std::vector<std::string>& constants, bool markdown);

@@ -8,12 +8,10 @@
 #include <cublasLt.h>
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <map>
-#include <span>
 #include <vector>
 
 #include "core/api/precision.hpp"
@@ -68,13 +66,6 @@ double factor(cudaDataType_t type, const void* at) {
   if (type == CUDA_R_64F) return *static_cast<const double*>(at);
   return type == CUDA_R_32I ? *static_cast<const std::int32_t*>(at)
                             : static_cast<double>(*static_cast<const float*>(at));
-}
-
-double rounded(DataType type, double value) {
-  std::array<std::byte, sizeof(double)> stored{};
-  assay::encode(type, std::span(&value, 1), stored.data());
-  assay::decode(type, stored.data(), std::span(&value, 1));
-  return value;
 }
 
 /// One matrix of a batch, without what pads its columns.
@@ -230,7 +221,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t description
         for (std::size_t i = 0; i < d.rows; ++i) {
           double sum = 0;
           for (std::size_t p = 0; p < sum_over; ++p) {
-            if (algorithm.stores_parts && p == sum_over / 2) sum = rounded(d.type, sum);
+            if (algorithm.stores_parts && p == sum_over / 2) sum = assay::round_to(d.type, sum);
             sum += left[ta ? i * a.rows + p : p * a.rows + i] *
                    right[tb ? p * b.rows + j : j * b.rows + p];
           }

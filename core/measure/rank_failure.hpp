@@ -24,9 +24,9 @@ inline constexpr const char* out_of_memory =
 /// Collective.
 std::string fault_of_any(const std::string& fault, Communicator& ranks);
 
-/// Runs `body`, which makes no collective calls, on all ranks. If it throws on one rank, all throw:
-/// an InputError stays one, any other error becomes a CaseError. A single rank throws what `body`
-/// does. Collective.
+/// Runs `body`, which makes no collective calls, on all ranks. If it throws on any rank, every rank
+/// throws: an InputError if that was one, else a CaseError. With a single rank, the exception of
+/// `body` passes unchanged. Collective.
 template <class Body>
 void throw_on_all(Communicator& ranks, const Body& body) {
   if (ranks.size() == 1) return body();

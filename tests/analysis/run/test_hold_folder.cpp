@@ -11,7 +11,6 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include "analysis/collect/holder.hpp"
@@ -56,12 +55,15 @@ TEST_F(HeldFolder, IsRefusedOnceThePatienceIsOver) {
 }
 
 TEST_F(HeldFolder, IsGotWhenTheOtherLeaves) {
-  std::jthread other([&] {
-    std::this_thread::sleep_for(seconds(1));
+  const LockFile held_at_first = [this](int descriptor, int operation) {
+    const int taken = flock(descriptor, operation);
+    const int fault = errno;
     flock(other_, LOCK_UN);
-  });
+    errno = fault;
+    return taken;
+  };
   testing::internal::CaptureStderr();
-  EXPECT_NO_THROW(hold_folder(folder_, seconds(600)));
+  EXPECT_NO_THROW(hold_folder(folder_, seconds(600), held_at_first));
   EXPECT_NE(testing::internal::GetCapturedStderr().find("another `assay run` is still running"),
             std::string::npos);
   EXPECT_THROW(hold_folder(folder_, seconds(0)), InputError) << "it is held now";

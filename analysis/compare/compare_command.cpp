@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <future>
 #include <iostream>
@@ -10,6 +11,7 @@
 #include "analysis/compare/verdict.hpp"
 #include "analysis/run/run.hpp"
 #include "analysis/run/run_again.hpp"
+#include "analysis/text_table.hpp"
 #include "core/result/outputs.hpp"
 #include "core/result/schema.hpp"
 
@@ -125,14 +127,27 @@ void write_flagged(const std::string& file, const json& document, const Side& ba
   write_json(file, ids);
 }
 
+/// What to do about fields that differ. No value of --vary allows other settings of a run.
+std::string remedy_of(const json& mismatches) {
+  const bool of_runs = std::any_of(mismatches.begin(), mismatches.end(), [](const json& mismatch) {
+    return ("/" + mismatch["field"].get<std::string>()).find("/run/") != std::string::npos;
+  });
+  return of_runs
+             ? "Repeat one of the runs with suite and flags of the other, or use --allow-mismatch."
+             : "State with --vary what is meant to differ, or use --allow-mismatch.";
+}
+
 /// Says on stderr why the document has no rows.
 void explain_no_rows(const json& document, const Side& base, const Side& updated) {
+  const json& mismatches = document["mismatches"];
   if (document["refused"] == true)
-    std::cerr << fmt::format(
-        "assay: {} and {} are not comparable ({} fields differ that were not meant to, like {}). "
-        "State with --vary what is meant to differ, or use --allow-mismatch.\n",
-        base.name(), updated.name(), document["mismatches"].size(),
-        document["mismatches"][0]["field"].get<std::string>());
+    std::cerr << fmt::format("assay: {} and {} are not comparable ({}{}). {}\n", base.name(),
+                             updated.name(), mismatches[0]["field"].get<std::string>(),
+                             mismatches.size() == 1
+                                 ? " was not meant to differ"
+                                 : fmt::format(" and {} were not meant to differ",
+                                               counted(mismatches.size() - 1, "other field")),
+                             remedy_of(mismatches));
   else if (document["rows"].empty())
     std::cerr << fmt::format("assay: {} and {} have no comparable rows.\n", base.name(),
                              updated.name());

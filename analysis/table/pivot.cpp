@@ -82,6 +82,14 @@ Pivot pivot_of(const std::vector<NamedResult>& results, const std::vector<Series
         return std::find(order.begin(), order.end(), a) < std::find(order.begin(), order.end(), b);
       });
   sort_counts(pivot.values);
+  // Over a backend that this machine cannot use, no value would have a ratio.
+  if (by != "system")
+    std::stable_partition(pivot.values.begin(), pivot.values.end(), [&](const std::string& value) {
+      return std::any_of(pivot.lines.begin(), pivot.lines.end(), [&](const PivotLine& line) {
+        const auto series = line.series.find(value);
+        return series != line.series.end() && status_of(*series->second) != "unsupported";
+      });
+    });
   return pivot;
 }
 

@@ -17,7 +17,8 @@ struct PivotLine {
   std::map<std::string, const Series*> series;  ///< by value of the parameter
 };
 struct Pivot {
-  std::vector<std::string> values;  ///< ratios are those to the first
+  /// Ratios are those to the first. Values at which every series is unsupported come last.
+  std::vector<std::string> values;
   std::vector<PivotLine> lines;
 };
 /// The number of the same case at the first value, in the form of Baseline::match; null if there is

@@ -72,6 +72,12 @@ class Compare(RunTest):
         self.assertIn("REFUSED", done.stdout)
         self.assertRegex(done.stdout, r'software/libraries/onednn/version +3\.7 +3\.8')
         self.assertIn("software/libraries/onednn/version", done.stderr)
+        self.assertIn("State with --vary", done.stderr)
+        # What was given to a run, no --vary allows: advice to state it would lead nowhere.
+        longer = self.compare(base, self.file("longer.json", document(2, run={"max_time": 2})), code=6).stderr
+        self.assertIn("run/max_time was not meant to differ", longer)
+        self.assertIn("Repeat one of the runs", longer)
+        self.assertNotIn("--vary", longer)
         for form in ("terminal", "markdown"):
             self.assertEqual(self.compare(base, other, "--allow-mismatch", "--format", form, code=0, vary="nothing")
                              .stdout.count("MISMATCH ALLOWED"), 2)

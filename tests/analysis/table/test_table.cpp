@@ -245,6 +245,16 @@ TEST(Table, PivotPutsValuesSideBySide) {
   EXPECT_FALSE(has(table({row("ok", 4e-3)}, {false, "threads"}), "speedup"));
 }
 
+TEST(Table, APivotIsOverWhatThisMachineCanMeasure) {
+  std::vector<nlohmann::json> rows{row("unsupported", 0, 0, {{"backend", "cuda"}}),
+                                   row("ok", 2e-3, 0, {{"backend", "native"}}), row("ok", 1e-3)};
+  const std::string text = table(rows, {.by = "backend"});
+  EXPECT_FALSE(has(text, " over cuda")) << text;
+  EXPECT_TRUE(std::regex_search(line_with(text, "list/first"),
+                                std::regex(R"(1\.00 ms +2 |2\.00 ms +0\.5 )")))
+      << text;
+}
+
 TEST(Table, ByPrecisionStandsBesideAnotherSystemToo) {
   nlohmann::json narrow = row("ok", 1e-3, 0, {{"precision", "bf16"}});
   narrow["verification"]["max_error"] = 4e-3;

@@ -39,10 +39,10 @@ TableSize parse_table(const std::string& text) {
   TableSize size;
   std::string counts = text;
   if (!text.empty() && std::isdigit(static_cast<unsigned char>(text.front())) != 0) {
-    const std::size_t features = text.find('d');
-    size.bytes = bytes_of(text.substr(0, features), complain);
+    const std::size_t fields = text.find_first_of("ned");  // n, each, d: no unit has these letters
+    size.bytes = bytes_of(text.substr(0, fields), complain);
     if (size.bytes < 1) complain("a table has at least one byte. Give a size above 0.");
-    counts = features == text.npos ? "" : text.substr(features);
+    counts = fields == text.npos ? "" : text.substr(fields);
   }
   const auto given = read_counts(counts, {"n", "each", "d"}, {}, complain);
   size.features = given.contains("d") ? given.at("d") : usual_features;
@@ -50,8 +50,8 @@ TableSize parse_table(const std::string& text) {
   if (given.contains("each")) size.each = given.at("each");
   if ((size.rows > 0) + (size.each > 0) + (size.bytes > 0) != 1)
     complain(
-        "one of n (rows), each (rows of each rank) and a size is needed. Give for example "
-        "n262144d250, each65536d250 or 8GB.");
+        "exactly one of n (--rows), each (--rows-per-rank) and a size (--bytes) is needed. Give "
+        "for example n262144d250, each65536d250 or 8GB.");
   return size;
 }
 

@@ -32,6 +32,17 @@ void expect_unchanged(const std::filesystem::path& suite, const std::string& kin
                       : "its cases are others: a problem list that it names was edited"));
 }
 
+/// A suite of other benchmarks would end without a row, and without a word.
+void expect_cases_of(const Benchmark& benchmark, const json& suite,
+                     const std::filesystem::path& file) {
+  const std::vector<std::string> named = suite_benchmarks(suite);
+  if (std::find(named.begin(), named.end(), benchmark.name()) != named.end()) return;
+  throw InputError(fmt::format(
+      "{} has no case of {} (its benchmarks are {}). Give another suite, or run all of this one: "
+      "assay run {}",
+      file.string(), benchmark.name(), join(named, ", "), file.string()));
+}
+
 }  // namespace
 
 std::vector<Case> selected_cases(const Benchmark& benchmark, RunRequest& request, Plugins& plugins,
@@ -43,6 +54,7 @@ std::vector<Case> selected_cases(const Benchmark& benchmark, RunRequest& request
     const std::filesystem::path file = find_suite(request.suite);
     const json suite = read_suite(file);
     expect_unchanged(file, "suite", suite, request.suite_hash);
+    expect_cases_of(benchmark, suite, file);
     cases = expand_suite(benchmark, suite, file.string(), plugins, started, request.chosen);
     // Of the problem lists that the suite names, too.
     if (!request.cases_hash.empty())

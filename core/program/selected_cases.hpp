@@ -8,8 +8,8 @@
 namespace assay {
 
 /// The cases that the command line or the suite asks for. The suite's timing is put into `request`
-/// where the command line gives none. InputError if the suite is not the one of --suite-hash, or
-/// its cases are not those of --cases-hash.
+/// where the command line gives none. InputError if the suite has no case of this benchmark, is not
+/// the one of --suite-hash, or has other cases than those of --cases-hash.
 std::vector<Case> selected_cases(const Benchmark& benchmark, RunRequest& request, Plugins& plugins,
                                  const RankCount& started);
 

@@ -42,6 +42,10 @@ TEST(TableProblem, ErrorsNameTheField) {
   EXPECT_NE(complaint("n0d250").find("n is 0"), std::string::npos);
   EXPECT_NE(complaint("d10").find("one of n"), std::string::npos);
   EXPECT_NE(complaint("n10each3d5").find("one of n"), std::string::npos);
+  // --bytes 8GB --rows 10: the size is right, but there are two.
+  for (const char* both : {"8GBn10", "8GBeach10", "8Gn10d5"})
+    EXPECT_NE(complaint(both).find("exactly one of n (--rows)"), std::string::npos)
+        << complaint(both);
   EXPECT_NE(complaint("8QB").find("QB"), std::string::npos);
   EXPECT_NE(complaint("100Bd50"), "");
   EXPECT_NE(complaint("1kBd250").find("less than one row"), std::string::npos);

@@ -78,6 +78,12 @@ class BadInput(RunTest):
         self.refused(CONV, "--problem", SMALL, "--list", "--seed", 3, names=["--seed", "--list"])
         self.refused(CONV, "--problem", SMALL, "--plan", suite, names=["--plan", "--suite"])
 
+    def test_a_suite_without_cases_of_the_program(self):
+        suite = self.folder / "gemm.json"
+        suite.write_text('{"schema": "assay-suite/1", "name": "gemm", "cases": [{"benchmark": "gemm", "problem": ["m8n8k8"]}]}')
+        for words in ((), ("--list",)):
+            self.refused(CONV, "--suite", suite, *words, names=["no case of conv", "its benchmarks are gemm", "assay run"])
+
     def test_names_that_lead_nowhere(self):
         (self.folder / "loop").symlink_to("loop")
         (self.folder / "tree").mkdir()

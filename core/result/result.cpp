@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "core/base/numbers.hpp"
+#include "core/base/units.hpp"
 #include "core/machine/environment.hpp"
 #include "core/result/layers.hpp"
 #include "core/result/result_check.hpp"
@@ -303,6 +304,8 @@ std::string human_metric(const json& metric) {
   const json& value = metric.at("value");
   if (!value.is_number()) return "-";
   const std::string unit = metric.at("unit");
+  if (unit == "s") return human_seconds(value);
+  if (unit == "B") return human(value, unit);
   return fmt::format("{:.6g}{}{}", value.get<double>(), unit.empty() ? "" : " ", unit);
 }
 

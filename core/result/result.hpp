@@ -38,7 +38,8 @@ nlohmann::json read_result(const std::filesystem::path& file);
 /// The exit code for these rows. Rows that are unsupported, but `required`, count as failed.
 ExitCode exit_code(const nlohmann::json& rows);
 
-/// A value of a row's "metrics" with six significant digits and its unit: "0.97", "1.2e+07 J".
+/// A value of a row's "metrics" with six significant digits and its unit ("0.97", "1.2e+07 J");
+/// seconds and bytes as everywhere, with a prefix: "133 µs", "9.80 MB".
 std::string human_metric(const nlohmann::json& metric);
 
 /// A row's time is doubtful if more than this part of one processor was missing while it was timed.

@@ -66,9 +66,14 @@ TEST(PrintRow, WrongElementsAreCounted) {
 TEST(PrintRow, MetricsHaveALineOfTheirOwn) {
   json made = row(1e-3, {{"bytes_per_s", 1e9}});
   made["metrics"] = {{"inertia", {{"value", 12345678.9}, {"unit", ""}, {"better", "lower"}}},
-                     {"mean", {{"value", 2.5}, {"unit", "J"}, {"better", nullptr}}}};
+                     {"mean", {{"value", 2.5}, {"unit", "J"}, {"better", nullptr}}},
+                     {"peak_bytes", {{"value", 9802752}, {"unit", "B"}, {"better", "lower"}}},
+                     {"update_s", {{"value", 0.000133475}, {"unit", "s"}, {"better", "lower"}}}};
   const std::string text = row_text(made);
-  EXPECT_TRUE(has(text, "\n    inertia 1.23457e+07  mean 2.5 J\n")) << text;
+  EXPECT_TRUE(has(text,
+                  "\n    inertia 1.23457e+07  mean 2.5 J  peak_bytes 9.80 MB  update_s 133 "
+                  "\u00b5s\n"))
+      << text;
 }
 
 TEST(PrintRow, EveryBaselineHasALine) {

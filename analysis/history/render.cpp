@@ -126,6 +126,10 @@ std::vector<std::string> legend_of(const json& document) {
         "trend is significant. The probability of any false alarm in all series together is {:g} "
         "%.",
         latest, 100 * settings["false_alarm_rate"].get<double>()));
+  if (count["too_short"] != 0)
+    lines.push_back(fmt::format(
+        "too short: a series is judged from its {}th run on, after a promotion from its {}th.",
+        settings["anchor"].get<int>(), latest));
   const json& all = document["series"];
   if (std::any_of(all.begin(), all.end(), [](const json& series) {
         return series["state"] == "suspect" && !series.contains("confirmation");

@@ -1,4 +1,5 @@
-// What the text of a history says of a suspect, before and after its confirmation.
+// What the text of a history says of a short series, and of a suspect, before and after its
+// confirmation.
 #include <gtest/gtest.h>
 
 #include "analysis/history/history.hpp"
@@ -21,6 +22,19 @@ Histories twelve_and(double last) {
     point.value = i < 12 ? 1 + 0.001 * (i % 5) : last;
   }
   return histories;
+}
+
+TEST(HistoryText, TellsFromWhichRunOnAShortSeriesIsJudged) {
+  const auto text_of = [](std::size_t runs) {
+    Histories histories = twelve_and(1);
+    histories.series[0].points.resize(runs);
+    const json made = history_document(histories, Anchors("/nonexistent"), {}, {});
+    EXPECT_EQ(made["series"][0]["state"] == "too short", runs < 8) << runs;
+    return render_history(made, false);
+  };
+  const std::string said = "too short: a series is judged from its 8th run on";
+  EXPECT_NE(text_of(7).find(said), std::string::npos) << text_of(7);
+  EXPECT_EQ(text_of(8).find(said), std::string::npos) << text_of(8);
 }
 
 TEST(SuspectText, TellsByHowMuchAndAsksForAConfirmationOnce) {

@@ -41,6 +41,24 @@ const mark_texts = {
   '~': '(more threads or ranks than processors)'
 };
 
+// The file of a row, without the folder that all share, where neither system nor host tells it: runs of several weeks.
+function file_column(list) {
+  const files = new Map();
+  for (const row of list) {
+    const place = row.system + '\n' + row.host;
+    files.set(place, (files.get(place) || new Set()).add(row.file));
+  }
+  if (![...files.values()].some((names) => names.size > 1)) return null;
+  const names = [...new Set(list.map((row) => row.file))], first = names[0];
+  let start = 0;
+  for (let at = first.indexOf('/') + 1; at > 0; at = first.indexOf('/', at) + 1) {
+    if (!names.every((name) => name.length > at && name.startsWith(first.slice(0, at)))) break;
+    start = at;
+  }
+  return field(
+      'File', (row) => row.file.slice(start).replace(/\/$/, ''), {kind: 'short', tip: (row) => row.file, keep: true});
+}
+
 // What tells the rows of one benchmark apart.
 function telling_columns(list) {
   const has = (name) => list.some((row) => row['parameter/' + name]);
@@ -66,13 +84,14 @@ function telling_columns(list) {
     }),
     field('System', (row) => row.system, {kind: 'short', fold: true}),
     field('Host', (row) => row.host, {kind: 'short', fold: true}),
+    file_column(list),
     problem_column(),
     field('Direction', (row) => row.direction, {fold: true, bare: true}),
     precision_column(),
     field(by_transport ? 'Transport' : 'Backend', (row) => row.backend, {fold: true, bare: true}),
     field('Algorithm', (row) => row.algorithm, {fold: true, bare: true}),
     ...named.map((name) => name === 'bytes' ? size : parameter(name)),
-  ];
+  ].filter(Boolean);
 }
 // What was measured of them, beyond the time; what no row has is left out.
 function measured_columns(list) {

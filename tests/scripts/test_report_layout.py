@@ -256,6 +256,23 @@ class Layout(BrowserTest):
         self.page.locator("#filter select[name=precision]").select_option("bf16")
         self.assertIn("1 of 3 rows", fold.locator("summary").first.inner_text())
 
+    def test_a_row_tells_its_file_where_nothing_else_does(self):
+        weeks = {}
+        for week in ("2026-01-05", "2026-01-12"):
+            (self.folder / "weekly" / week).mkdir(parents=True)
+            weeks[f"weekly/{week}/result"] = make_results.document(rows=2, launches=1, noise_seed=week, started=f"{week}T12:00:00.000Z")
+        self.open([file.parent for file in self.write(weeks)])
+
+        def column(title):
+            table = self.page.locator("#rows .table:not(details *)").first
+            titles = [text.strip() for text in table.locator("thead th").all_inner_texts()]
+            return [row.locator("td").nth(titles.index(title)).inner_text() for row in table.locator("tbody tr").all()]
+
+        self.assertEqual(sorted(column("File")), ["2026-01-05"] * 2 + ["2026-01-12"] * 2)
+        self.open([self.folder / "weekly" / "2026-01-05"])
+        self.assertRaises(ValueError, column, "File")
+        self.quiet()
+
     def test_published_rows_are_not_called_verified(self):
         document = make_results.document(rows=2, launches=1)
         document["rows"][0].update({"published": True, "verification": None, "citation": "a table", "printed": {"value": 1, "unit": "s", "text": "1", "reason": "rounded"}})

@@ -292,8 +292,8 @@ std::vector<Flag> node_flags() {
       {"--per-node", "run the suite on every node at once, each into DIR/<node>", "", ""},
       {"--pairs",
        "run the suite on all pairs of nodes, each into DIR/<node>+<node>, and name the pairs that "
-       "are slower than the median without the slowest n - 1 (as many as one bad node has) by more "
-       "than the suite's tolerance, and the nodes whose best pair is",
+       "are slower than the typical pair by more than the suite's tolerance, and the nodes whose "
+       "best pair is (docs/sites.md defines typical)",
        "", ""},
       {"--local-results",
        "with --per-node, where nodes share no file system: run into this folder of each "

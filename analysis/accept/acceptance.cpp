@@ -329,9 +329,8 @@ class Acceptance {
       if (!row["ratio"].is_null()) ratios.push_back(row["ratio"]);
     }
     for (const json& finding : node["health"]["findings"]) take(finding, finding["criterion"]);
-    if (node["rows"].empty() ||
-        std::all_of(node["rows"].begin(), node["rows"].end(),
-                    [](const json& row) { return row["status"] == "missing"; })) {
+    if (std::all_of(node["rows"].begin(), node["rows"].end(),
+                    [](const json& row) { return row["reason"] == no_such_row; })) {
       verdict = missing;
       reason = "the node has no result";
       count = 1;

@@ -49,7 +49,7 @@ NodeRow merged(Parts& parts) {
     made.status = "missing";
     made.reason = fmt::format(
         "its launches ran in {} environments that differ in hardware or software, so there is no "
-        "single result",
+        "single result: give runs of one environment",
         parts.environments.size());
   }
   if (made.status != "ok") {
@@ -146,8 +146,7 @@ class Builder {
     for (Node& node : made.nodes) {
       for (const auto& [id, why] : not_judged_) node.rows.erase(id);
       for (const std::string& id : made.ids)
-        if (node.rows.try_emplace(id).second)
-          node.rows[id].reason = "the node does not have this row";
+        if (node.rows.try_emplace(id).second) node.rows[id].reason = no_such_row;
     }
     made.not_judged = not_judged_;
     made.unexpected.assign(unexpected_.begin(), unexpected_.end());

@@ -13,6 +13,9 @@
 
 namespace assay {
 
+/// NodeRow::reason of a row that other nodes have.
+inline constexpr const char* no_such_row = "the node does not have this row";
+
 /// A row id on a node, with all launches.
 struct NodeRow {
   std::vector<std::string> names;

@@ -135,6 +135,19 @@ TEST(AcceptVerdict, WhySmallFleetsCannotBeJudgedIsSaidBesideAFailure) {
   EXPECT_EQ(times_in(render_acceptance(made, false), "Measure 3 nodes or more"), 1U);
 }
 
+TEST(AcceptVerdict, RunsOfSeveralEnvironmentsAreNotCalledNoResult) {
+  auto results = healthy(3);
+  NamedResult later = results[0];  // the same node with other software, as of another week
+  later.result["run"]["id"] = "later";
+  later.result["environments"][0]["hashes"]["software"] = "newer";
+  results.push_back(later);
+  const json made = judged(results, five_percent);
+  EXPECT_EQ(of(made, 0)["verdict"], "MISSING");
+  EXPECT_NE(of(made, 0)["reason"].get<std::string>().find("ran in 2 environments"),
+            std::string::npos)
+      << of(made, 0)["reason"];
+}
+
 TEST(AcceptVerdict, AListedNodeWithoutAResultIsMissing) {
   const std::vector<std::string> listed{host(0), host(1) + ".cluster", host(2), host(3), "gone"};
   const Criteria rules = criteria_of(five_percent);

@@ -124,7 +124,9 @@ std::vector<NamedProblem> find_problems(const Benchmark& benchmark, const std::s
         described.push_back({benchmark.canonical(descriptor), ""});
       return described;
     } catch (const InputError& error) {
-      if (near.empty()) throw;
+      // A word without a number may be the name of a list that is not there.
+      const bool word = list_name.find_first_of("0123456789") == std::string::npos;
+      if (near.empty() && (!word || lists.empty())) throw;
       throw InputError(unknown_name("problem or list of problems", list_name, lists) +
                        " (As a descriptor: " + error.what() + ")");
     }

@@ -188,13 +188,28 @@ std::string bash_completion(const Command& program, const std::vector<Command>& 
   return text + fmt::format("}}\ncomplete -o default -F {} {}\n", function, program.name);
 }
 
+std::string in_lines(const std::string& text, std::size_t width) {
+  std::string lines;
+  std::size_t column = 0;
+  for (const std::string& word : split(text, ' ')) {
+    if (column + word.size() >= width) {
+      lines += '\n';
+      column = 0;
+    }
+    lines += (column > 0 ? " " : "") + word;
+    column += word.size() + 1;
+  }
+  return lines;
+}
+
 std::string footer_of(const Command& command) {
   std::string text;
   for (const Example& example : command.examples)
     text += fmt::format("{}  {}\n      {}\n", text.empty() ? "Examples:\n" : "", example.line,
                         example.meaning);
   if (!command.exit_codes.empty())
-    text += (text.empty() ? "" : "\n") + ("Exit codes: " + command.exit_codes + ".");
+    text += (text.empty() ? "" : "\n") +
+            in_lines("Exit codes: " + command.exit_codes + ".", help_width);
   while (text.ends_with('\n')) text.pop_back();
   return text;
 }

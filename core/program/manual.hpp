@@ -2,6 +2,7 @@
 // Man pages and completions for bash. They are made from the same data as --help, so they have all
 // its flags. `cmake --install` writes them to share/man and share/bash-completion.
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,6 +20,11 @@ std::string man_page(const Command& command, const std::vector<Command>& subcomm
 /// The completion for bash of commands, flags, and values from fixed lists. zsh can load it with
 /// bashcompinit.
 std::string bash_completion(const Command& program, const std::vector<Command>& commands);
+
+inline constexpr std::size_t help_width = 100;  ///< columns of --help
+/// The text with line breaks for blanks, so that lines are shorter than `width` (a longer word has
+/// a line of its own).
+std::string in_lines(const std::string& text, std::size_t width);
 
 /// The end of --help: examples and exit codes.
 std::string footer_of(const Command& command);

@@ -130,7 +130,7 @@ std::vector<std::string> commas(const std::string& flag, const std::vector<std::
   return values;
 }
 
-/// Help in at most 100 columns, without CLI11's "..." behind what may be repeated.
+/// Help in at most help_width columns, without CLI11's "..." behind what may be repeated.
 class HelpFormatter final : public CLI::Formatter {
  public:
   /// With one blank line between groups, where CLI11 has two.
@@ -159,18 +159,7 @@ class HelpFormatter final : public CLI::Formatter {
 
  private:
   std::string in_lines(const std::string& description) const {
-    const std::size_t width = 100 - get_column_width();
-    std::string text;
-    std::size_t column = 0;
-    for (const std::string& word : split(description, ' ')) {
-      if (column + word.size() >= width) {
-        text += '\n';
-        column = 0;
-      }
-      text += (column > 0 ? " " : "") + word;
-      column += word.size() + 1;
-    }
-    return text;
+    return assay::in_lines(description, help_width - get_column_width());
   }
 };
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/error.hpp"
+#include "core/base/text.hpp"
 #include "core/program/manual.hpp"
 #include "core/program/options.hpp"
 #include "fake_benchmark.hpp"
@@ -82,6 +83,16 @@ TEST(Manual, AManPageHasAllParts) {
         "\\&.how 'it' \\e runs (a, b) (default: a)", "\\fBassay\\-x \\-\\-mode b file\\fR",
         ".SH EXIT STATUS\n0 ok", "\\fB\\-\\-version\\fR"})
     EXPECT_NE(page.find(part), std::string::npos) << part << "\n" << page;
+}
+
+TEST(Manual, ExitCodesAreAsWideAsTheHelp) {
+  Command command = sample();
+  command.exit_codes.clear();
+  for (int code = 2; code < 20; ++code)
+    command.exit_codes += (code > 2 ? ", " : "") + std::to_string(code) + " for this reason";
+  const std::string footer = footer_of(command);
+  for (const std::string& line : split(footer, '\n')) EXPECT_LE(line.size(), help_width) << line;
+  EXPECT_TRUE(footer.ends_with("19 for this reason.")) << footer;
 }
 
 TEST(Manual, ACompletionProposesClosedLists) {

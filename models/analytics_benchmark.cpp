@@ -199,6 +199,16 @@ std::string AnalyticsBenchmark::canonical(const std::string& descriptor) const {
   return to_text(parse_table(descriptor));
 }
 
+const Table& AnalyticsBenchmark::file_or_name(const std::string& data, Communicator* ranks) const {
+  try {
+    return file_table(data, needs_labels(), ranks);
+  } catch (const InputError& error) {
+    if (data.find_first_of("./+") != std::string::npos) throw;  // not a word that was misspelt
+    throw InputError(
+        fmt::format("{} Generated tables are {}.", error.what(), join(tables(), ", ")));
+  }
+}
+
 void AnalyticsBenchmark::complete(Settings& settings, const RankCount& started) const {
   settings["ranks"] = std::to_string(started.ranks);
   settings["nodes"] = std::to_string(started.nodes);
@@ -210,7 +220,7 @@ void AnalyticsBenchmark::complete(Settings& settings, const RankCount& started) 
     if (divisor != 1)
       throw InputError(
           "--scale has no effect on a file (it scales generated tables). Leave --scale out.");
-    const Table& table = file_table(data, needs_labels(), started.together);
+    const Table& table = file_or_name(data, started.together);
     settings["problem"] = fmt::format("n{}d{}", table.rows(), table.features());
     data = table.canonical();
   } else {

@@ -87,6 +87,8 @@ class AnalyticsBenchmark : public Benchmark {
   virtual Result<std::unique_ptr<Analysis>> make(const AnalysisCase& from) const = 0;
 
  private:
+  /// file_table() of a value of --data; what it throws also names the generated tables.
+  const Table& file_or_name(const std::string& data, Communicator* ranks) const;
   Result<AnalysisPart> part(const Settings& settings, int rank) const;
   /// Why this rank cannot run the whole analysis, or "". CaseError where memory does not suffice.
   std::string why_not_here(const AnalysisCase& from, int ranks_here) const;

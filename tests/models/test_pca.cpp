@@ -48,6 +48,21 @@ TEST(Pca, RowsAreFlagsOfTheirOwn) {
   EXPECT_EQ(request.chosen.at("rows_per_rank"), (std::vector<std::string>{"5"}));
 }
 
+TEST(Pca, AWordThatNamesNoFileMayBeAMisspeltTable) {
+  const auto told = [](const char* data) -> std::string {
+    try {
+      fixture::one_case(pca_benchmark(), {{"data", data}}, 1);
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const std::string tables = "Generated tables are normal, spectrum.";
+  EXPECT_NE(told("normals").find(tables), std::string::npos) << told("normals");
+  EXPECT_NE(told("missing.csv"), "");
+  EXPECT_EQ(told("missing.csv").find(tables), std::string::npos) << told("missing.csv");
+}
+
 TEST(Pca, AProcurementPrescribesTheFieldsToo) {
   for (const char* field : {"rows", "features"})
     EXPECT_THROW(fixture::one_case(pca_benchmark(), {{"conform", "coral2"}, {field, "100"}}, 1),

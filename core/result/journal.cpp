@@ -213,9 +213,9 @@ std::vector<json> read_journal(const std::filesystem::path& file) {
   std::error_code missing;
   std::ifstream stream(file, std::ios::binary);
   if (!stream || std::filesystem::is_directory(file, missing))
-    throw InputError(
-        fmt::format("{}: the journal cannot be read. Name the folder of a run that was started.",
-                    file.string()));
+    throw InputError(fmt::format(
+        "{}: the journal cannot be read. Check the name of the file, or of the run's folder.",
+        file.string()));
   const std::string text((std::istreambuf_iterator<char>(stream)),
                          std::istreambuf_iterator<char>());
   std::vector<json> events;

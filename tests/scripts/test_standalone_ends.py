@@ -63,7 +63,7 @@ class Ends(RunTest):
         self.assertEqual([file.name for file in self.folder.iterdir()], ["x.json"])
 
     def test_what_cannot_be_recovered(self):
-        self.assertIn("cannot be read", self.command(ASSAY, "recover", self.journal_file, code=2).stderr)
+        self.assertIn("cannot be read. Check the name of the file", self.command(ASSAY, "recover", self.journal_file, code=2).stderr)
         self.journal_file.write_text("notes\n")
         self.assertIn("line 1", self.command(ASSAY, "recover", self.journal_file, code=2).stderr)
         self.assertEqual(self.journal_file.read_text(), "notes\n")

@@ -9,6 +9,7 @@
 #include "analysis/model/notes.hpp"
 #include "analysis/model/prediction.hpp"
 #include "analysis/model/validation.hpp"
+#include "analysis/text_table.hpp"
 #include "core/base/error.hpp"
 #include "core/base/text.hpp"
 
@@ -137,10 +138,11 @@ void check_fittable(const Design& design, const LeastSquares& fit, const Formula
         "the formula has no term with a coefficient (all their values are zero). Add a term that "
         "varies.");
   if (fit.n() <= fit.independent.size())
-    throw InputError(fmt::format(
-        "{} observation{} cannot determine {} coefficients and their errors (there must be more "
-        "observations than coefficients). Give more results ({}), or remove terms.",
-        fit.n(), fit.n() == 1 ? "" : "s", fit.independent.size(), more_launches));
+    throw InputError(
+        fmt::format("{} cannot determine {} and their errors (there must be more observations than "
+                    "coefficients). Give more results ({}), or remove terms.",
+                    counted(fit.n(), "observation"), counted(fit.independent.size(), "coefficient"),
+                    more_launches));
   const auto [low, high] = std::minmax_element(y.begin(), y.end());
   if (*low == *high)
     throw InputError(fmt::format(

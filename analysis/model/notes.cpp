@@ -7,6 +7,7 @@
 #include <set>
 #include <vector>
 
+#include "analysis/text_table.hpp"
 #include "core/base/text.hpp"
 
 namespace assay {
@@ -103,8 +104,8 @@ void add_notes(json& document, const FittedModel& model, const std::string& clus
         shared));
   if (clustered_by != "none" && model.errors.groups < few_groups)
     notes.push_back(
-        fmt::format("{} groups: clustered errors from fewer than {} groups tend to be too small",
-                    model.errors.groups, few_groups));
+        fmt::format("{}: clustered errors from fewer than {} groups tend to be too small",
+                    counted(model.errors.groups, "group"), few_groups));
   if (clustered_by == "launch" &&
       std::all_of(model.errors.reasons.begin(), model.errors.reasons.end(),
                   [](const std::string& reason) { return !reason.empty(); }))

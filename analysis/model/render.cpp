@@ -91,9 +91,9 @@ void add_head(Page& page, const json& document) {
   say("errors", cluster.is_null()
                     ? fmt::format("observations are independent, t with {} degrees of freedom",
                                   document.at("df").get<std::size_t>())
-                    : fmt::format("clustered by {}: {} groups, t with {} degrees of freedom",
+                    : fmt::format("clustered by {}: {}, t with {} degrees of freedom",
                                   cluster.at("by").get<std::string>(),
-                                  cluster.at("groups").get<std::size_t>(),
+                                  counted(cluster.at("groups").get<std::size_t>(), "group"),
                                   cluster.at("df").get<std::size_t>()));
   say("R2", fmt::format("{}, adjusted {}", number(document.at("r2")),
                         number(document.at("adjusted_r2"))));

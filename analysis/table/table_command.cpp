@@ -119,9 +119,9 @@ Command table_command() {
        {"--baseline", "systems to show beside the rows (names or result files)", "NAME,...",
         "the rows' own", false, true},
        {"--by",
-        "parameter whose values become columns: system, backend, threads, ...; precision: a line "
-        "for each as it was executed, with speedup over fp32 and errors; with --baseline the "
-        "values there",
+        "parameter whose values become columns: system, backend, threads, ... (with --baseline: "
+        "its values in the baseline); precision: a line for each as it was executed, with speedup "
+        "over fp32 and errors",
         "PARAMETER", ""},
        {"--filter",
         "show only rows for which all hold: KEY=PATTERN or KEY!=PATTERN (RE2, against the "

@@ -296,6 +296,8 @@ TEST(Model, BadInput) {
   for (const std::size_t i : {0U, 3U, 9U}) few.push_back(rows[i]);
   expect_says(refusal(few, "time ~ architecture + size"),
               "3 observations cannot determine 3 coefficients");
+  expect_says(refusal(json::array({rows[0]}), "time ~ architecture"),
+              "1 observation cannot determine 1 coefficient and");
   expect_says(refusal(json::array(), "time ~ size"), "nothing: no row can be used");
   json failed = rows;
   for (json& row : failed) {

@@ -72,10 +72,28 @@ double RnnProblem::flops() const {
   return direction_ == RnnDirection::bwd ? 2 * once : once;
 }
 
+/// Whether a run must read or write a tensor of the problem. A backward pass has what its forward
+/// pass saved in place of states and biases, bwd_weights also in place of weights and gradients.
+bool RnnProblem::is_moved(const TensorSpec& tensor) const {
+  if (is_forward(direction_) || tensor.role == Role::output) return true;
+  const bool for_weights = direction_ != RnnDirection::bwd_data;
+  if (tensor.name == "src_layer") return for_weights && !skips();
+  if (tensor.name.starts_with("weights") || tensor.name.starts_with("diff_dst"))
+    return direction_ != RnnDirection::bwd_weights;
+  return false;
+}
+
 double RnnProblem::bytes() const {
   double sum = 0;
-  for (const TensorSpec& tensor : tensors()) sum += static_cast<double>(tensor.bytes);
-  return sum;
+  for (const TensorSpec& tensor : tensors())
+    if (is_moved(tensor)) sum += static_cast<double>(tensor.bytes);
+  if (is_forward(direction_)) return sum;
+  // Of each unit and step: the gates or their gradients, and what multiplies these in gradients of
+  // recurrent weights.
+  const std::int64_t values = shape_.gates() + (direction_ == RnnDirection::bwd_data ? 0 : 1);
+  return sum + static_cast<double>(shape_.layers * shape_.directions * values) *
+                   static_cast<double>(shape_.steps * shape_.batch * shape_.hidden) *
+                   static_cast<double>(size_of(storage(precision_)));
 }
 
 std::vector<TensorSpec> RnnProblem::tensors() const {

@@ -90,6 +90,32 @@ TEST(RnnProblem, CountsAsDeepBenchDoes) {
             4.0 * (3 * 2 * 4 + 2 * 2 * 4 + 2 * 4 * 4 * 4 + 16 + 3 * 2 * 4 + 2 * 2 * 4));
 }
 
+/// bwd_weights multiplies saved states with saved gradients of gates: it reads no weights.
+TEST(RnnProblem, BytesAreThoseOfTheOperandsOfADirection) {
+  constexpr double H = 8, N = 3, T = 5, I = 6, G = 4;
+  constexpr double src = T * N * I, dst = T * N * H, states = 2 * N * H, gates = T * N * G * H,
+                   weights_layer = I * G * H, weights_iter = H * G * H, bias = G * H;
+  const auto bytes = [](RnnDirection direction, Precision precision = Precision::fp32) {
+    return problem("lstm:8-3-5-i6", RnnInput::linear, direction, precision).bytes();
+  };
+  EXPECT_EQ(bytes(RnnDirection::forward_training),
+            4 * (src + states + weights_layer + weights_iter + bias + dst + states));
+  EXPECT_EQ(bytes(RnnDirection::bwd_data),
+            4 * (gates + weights_layer + weights_iter + dst + states + src + states));
+  EXPECT_EQ(bytes(RnnDirection::bwd_weights),
+            4 * (gates + dst + src + weights_layer + weights_iter + bias));
+  EXPECT_EQ(bytes(RnnDirection::bwd),
+            4 * (gates + dst + src + weights_layer + weights_iter + dst + states +  // read
+                 src + states + weights_layer + weights_iter + bias));
+  // Gradients are fp32.
+  EXPECT_EQ(bytes(RnnDirection::bwd_weights, Precision::bf16),
+            2 * (gates + dst + src) + 4 * (weights_layer + weights_iter + bias));
+  // A skipped input multiplies nothing.
+  EXPECT_EQ(problem("gru_lbr:8-3-5-l2-bi", RnnInput::skip, RnnDirection::bwd_weights).bytes(),
+            4.0 * (2 * 2 * T * N * (3 + 1) * H +  // gradients of gates, states
+                   1 * 2 * 16 * 3 * H + 2 * 2 * (H * 3 * H + 4 * H)));  // gradients of weights
+}
+
 TEST(RnnProblem, TensorsHaveTheDocumentedShapes) {
   std::map<std::string, TensorSpec> by_name;
   for (const TensorSpec& spec :

@@ -43,10 +43,21 @@ bool is_baseline(const std::string& name) {
   return !fs::exists(name) && std::find(names.begin(), names.end(), name) != names.end();
 }
 
+/// Whether this is the folder of a run that has not ended. Its files are in the form of results,
+/// but are none: rows of ceilings, parts of rows that are to come.
+bool is_unfinished_run(const fs::path& folder) {
+  return fs::exists(folder / "journal.jsonl") && !fs::exists(folder / "result.json");
+}
+
 std::vector<fs::path> files_of(const fs::path& name) {
   if (is_baseline(name)) return {baseline_file(name)};
   if (!fs::is_directory(name)) return {name};
   if (fs::exists(name / "result.json")) return {name / "result.json"};
+  if (is_unfinished_run(name))
+    throw InputError(
+        fmt::format("{} has no result (its run has not ended: there is a journal, but no "
+                    "result.json). Continue it by the same `assay run` with --resume.",
+                    name.string()));
   std::vector<fs::path> files;
   for (auto entry = fs::recursive_directory_iterator(name); entry != fs::end(entry);
        next_entry(entry)) {
@@ -55,6 +66,8 @@ std::vector<fs::path> files_of(const fs::path& name) {
     } else if (entry->is_directory() && fs::exists(entry->path() / "result.json")) {
       files.push_back(entry->path() / "result.json");
       entry.disable_recursion_pending();  // its plans are not results
+    } else if (entry->is_directory() && is_unfinished_run(entry->path())) {
+      entry.disable_recursion_pending();
     } else if (entry->is_regular_file() && entry->path().extension() == ".json" &&
                is_result(entry->path())) {
       files.push_back(entry->path());

@@ -34,7 +34,7 @@ json roofline_part(const std::vector<NamedResult>& results, const std::vector<Se
     const std::string level = ceiling.value("level", "memory");
     const json device = all[i].first().at("parameters").value("device", json());
     const std::string label =
-        all[i].parameter("precision") +
+        ceiling.value("flops_precision", all[i].parameter("precision")) +
         (device.is_string() && device != "cpu" ? " " + device.get<std::string>() : "") +
         (level == "memory" ? "" : " " + level);
     const std::string name = system_of(results, all[i]) + " " + label;

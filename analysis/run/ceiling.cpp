@@ -231,8 +231,14 @@ Roof roof_of(const json& row, const Ceilings& ceilings, const std::vector<CacheL
   return highest;
 }
 
-Rate peak_of(const json& row, const Ceilings& ceilings) {
-  const std::string precision = arithmetic_name(row.at("parameters").value("precision", ""));
+/// The peak of a row, and the precision in which it was measured.
+struct Peak {
+  Rate rate;
+  std::string precision;
+};
+
+Peak peak_of(const json& row, const Ceilings& ceilings) {
+  std::string precision = arithmetic_name(row.at("parameters").value("precision", ""));
   std::string why = "it was not measured";
   std::optional<Rate> peak = ceilings.peak(precision, why);
   // Where a processor computes 16-bit data in fp32, and the row says that it did so.
@@ -240,10 +246,13 @@ Rate peak_of(const json& row, const Ceilings& ceilings) {
   if (compute == "fp32" && precision != "fp32" && precision != "fp64") {
     std::string ignored;
     const auto other = ceilings.peak("fp32", ignored);
-    if (other && (!peak || other->per_s > peak->per_s)) peak = other;
+    if (other && (!peak || other->per_s > peak->per_s)) {
+      peak = other;
+      precision = "fp32";
+    }
   }
   if (!peak) throw NoCeiling{fmt::format("no peak of {} ({})", precision, why)};
-  return *peak;
+  return {*peak, precision};
 }
 
 /// The least time by what may judge the row (Rate::judges), each bound by itself: where one of them
@@ -261,7 +270,7 @@ LeastTime surely_least(const json& row, const Ceilings& ceilings,
   consider([&] {
     const double work = operations(row, ceilings.ranks());
     if (!(work > 0)) return std::pair(false, LeastTime{});
-    const Rate peak = peak_of(row, ceilings);
+    const Rate peak = peak_of(row, ceilings).rate;
     return std::pair(peak.judges, LeastTime{work / peak.surely, "compute"});
   });
   consider([&] {
@@ -313,9 +322,11 @@ json ceiling_of(const json& row, const std::vector<Bracket>& brackets,
   json ceiling = {{"flops_per_s", nullptr}, {"bytes_per_s", nullptr}, {"brackets", good}};
   double compute_s = 0;
   if (work > 0) {
-    const double peak = peak_of(row, ceilings).per_s;
-    ceiling["flops_per_s"] = ranks.sharers * peak;
-    compute_s = work / peak;
+    const Peak peak = peak_of(row, ceilings);
+    ceiling["flops_per_s"] = ranks.sharers * peak.rate.per_s;
+    if (peak.precision != parameters.value("precision", ""))
+      ceiling["flops_precision"] = peak.precision;
+    compute_s = work / peak.rate.per_s;
   }
   const Roof roof = roof_of(row, ceilings, levels);
   // Told of the ranks that the problem is of.

@@ -137,7 +137,8 @@ void collect(const json& row, Measured& flops, Measured& bytes) {
   const auto add = [](Measured& all, const std::string& what, const json& rate) {
     if (rate.is_number()) all[what] = std::max(all[what], rate.get<double>());
   };
-  add(flops, text_of(parameters, "precision") + with, ceiling.at("flops_per_s"));
+  add(flops, ceiling.value("flops_precision", text_of(parameters, "precision")) + with,
+      ceiling.at("flops_per_s"));
   add(bytes, ceiling.value("level", "memory") + with, ceiling.at("bytes_per_s"));
 }
 

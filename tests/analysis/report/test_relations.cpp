@@ -61,6 +61,14 @@ TEST(ReportDocument, RooflineKeepsADevicesRoofApart) {
   EXPECT_DOUBLE_EQ(roofs[1]["bytes_per_s"], 3e12);
 }
 
+TEST(ReportDocument, RooflineNamesARoofByThePrecisionThatWasMeasured) {
+  json half = with_ceiling(row("ok", 1e-3, 0, {{"precision", "fp16"}}), 1e9, 1e8, 4e12, 1e11);
+  half["ceiling"]["flops_precision"] = "fp32";
+  const json& roofs = document_of({half}).at("roofline")["roofs"];
+  ASSERT_EQ(roofs.size(), 1U);
+  EXPECT_EQ(roofs[0]["label"], "fp32");
+}
+
 TEST(ReportDocument, PrecisionIsBesideTheFastestFp32OfTheSameWork) {
   json half = row("ok", 1e-3, 0, {{"precision", "bf16"}});
   half["verification"]["norm_error"] = 3e-3;

@@ -197,7 +197,9 @@ TEST(Ceiling, SixteenBitsComputedInFp32HaveThatPeak) {
       bracket({stream("fma_n2", "bf16", 0, "unsupported"), stream("fma_n2", "fp32", 1e12)});
   json row = row_of(2, 1e12, 0, {{"precision", "bf16"}});
   row["executed"]["compute"] = "fp32";
-  EXPECT_DOUBLE_EQ(with_ceiling(row, {lacks}, {0})["ceiling"]["fraction"], 0.5);
+  const json fallen_back = with_ceiling(row, {lacks}, {0})["ceiling"];
+  EXPECT_DOUBLE_EQ(fallen_back["fraction"], 0.5);
+  EXPECT_EQ(fallen_back["flops_precision"], "fp32");
   row["executed"]["compute"] = "bf16";
   const json none = with_ceiling(row, {lacks}, {0});
   EXPECT_TRUE(none["ceiling"].is_null());
@@ -206,14 +208,18 @@ TEST(Ceiling, SixteenBitsComputedInFp32HaveThatPeak) {
   // The faster unit counts, even where a library did not use it.
   const Bracket has = bracket({stream("fma_n2", "bf16", 2e12), stream("fma_n2", "fp32", 1e12)});
   row["executed"]["compute"] = "fp32";
-  EXPECT_DOUBLE_EQ(with_ceiling(row, {has}, {0})["ceiling"]["flops_per_s"], 2e12);
+  const json own = with_ceiling(row, {has}, {0})["ceiling"];
+  EXPECT_DOUBLE_EQ(own["flops_per_s"], 2e12);
+  EXPECT_FALSE(own.contains("flops_precision"));
 }
 
 TEST(Ceiling, AMixedPrecisionHasThePeakOfItsInputs) {
   const Bracket has = bracket({stream("fma_n2", "bf16", 2e12), stream("fma_n2", "fp32", 1e12)});
   json row = row_of(2, 1e12, 0, {{"precision", "bf16_fp32"}});
   row["executed"]["compute"] = "bf16";
-  EXPECT_DOUBLE_EQ(with_ceiling(row, {has}, {0})["ceiling"]["flops_per_s"], 2e12);
+  const json ceiling = with_ceiling(row, {has}, {0})["ceiling"];
+  EXPECT_DOUBLE_EQ(ceiling["flops_per_s"], 2e12);
+  EXPECT_EQ(ceiling["flops_precision"], "bf16");
 }
 
 TEST(Ceiling, NullAndTheReason) {
@@ -299,6 +305,19 @@ TEST(Ceiling, TableMarksWhatExceeds) {
   EXPECT_NE(text.find("\n^ Faster than the ceiling"), std::string::npos) << text;
   const std::string without = render_table({{"", test::result({test::row("ok", 1)})}}, {}, {});
   EXPECT_EQ(without.find("ceiling"), std::string::npos) << without;
+}
+
+/// A processor without arithmetic of 16 bits: what was measured is the peak of fp32.
+TEST(Ceiling, IsToldByThePrecisionThatWasMeasured) {
+  const Bracket lacks =
+      bracket({stream("fma_n2", "fp16", 0, "unsupported"), stream("fma_n2", "fp32", 1e12)});
+  json half = row_of(2, 1e12, 0, {{"precision", "fp16"}});
+  half["executed"]["compute"] = "fp32";
+  json made = test::result({with_ceiling(half, {lacks}, {0})});
+  made["environments"] = json::array({environment()});
+  const std::string text = render_table({{"", made}}, {}, {});
+  EXPECT_NE(text.find("ceilings, measured: fp32 with 2 threads 1.00 TFLOP/s"), std::string::npos)
+      << text;
 }
 
 TEST(Ceiling, TellsWhatWasMeasuredAndWhatIsPromised) {

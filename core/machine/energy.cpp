@@ -24,8 +24,11 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-/// More than any domain takes. A counter that shows more was set back between two readings.
+/// More than any domain of a processor takes. A counter that shows more was set back between two
+/// readings.
 constexpr double most_watts = 1000;
+/// More than any GPU takes, whose counters do not wrap around: some take more than 1000 W.
+constexpr double most_watts_without_range = 5000;
 
 // For how long, and how many, updates are watched.
 constexpr double least_s = 0.02, most_s = 0.5;
@@ -135,7 +138,8 @@ double joules_between(const EnergyDomain& domain, double before, double after, d
   if (joules < 0) throw CaseError(fmt::format("the energy counter of {} went back", domain.name));
   // One update may come late: what it counts began before the first reading.
   constexpr double late_s = 1;
-  if (joules > most_watts * (seconds + late_s))
+  const double most = domain.range_j > 0 ? most_watts : most_watts_without_range;
+  if (joules > most * (seconds + late_s))
     throw CaseError(fmt::format(
         "the energy counter of {} shows {:.4g} J in {:.3g} s, which cannot be (it was set back)",
         domain.name, joules, seconds));

@@ -39,8 +39,8 @@ class EnergyMeter {
 };
 
 /// Joules between two readings of a domain that are `seconds` apart. CaseError if they are unknown:
-/// the counter decreased although it does not wrap around, it counted more than 1000 W (it was
-/// reset), or it may have wrapped around more than once.
+/// the counter decreased although it does not wrap around, it counted more than 1000 W, or
+/// 5000 W if it does not wrap around (it was reset), or it may have wrapped around more than once.
 double joules_between(const EnergyDomain& domain, double before, double after, double seconds);
 
 /// The counters of this host's processor packages, and of their memory if it has counters of its

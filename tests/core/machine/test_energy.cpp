@@ -183,6 +183,13 @@ TEST(JoulesBetween, WhatCannotBeKnownIsAnError) {
   EXPECT_SAYS(failure_of([&] { joules_between(package, 5000, 5, 0.1); }), "it was set back");
   EXPECT_SAYS(failure_of([&] { joules_between(gpu, 5000, 5, 0.1); }), "of gpu 0 went back");
   EXPECT_DOUBLE_EQ(joules_between(gpu, 5000, 5100, 1e6), 100) << "it never begins at 0 again";
+  EXPECT_SAYS(failure_of([&] { joules_between(gpu, 0, 1e6, 10); }), "it was set back");
+}
+
+TEST(JoulesBetween, AGpuMayTakeMoreThanAProcessor) {
+  const EnergyDomain package{"package-0", 262143.328850}, gpu{"gpu 0"};
+  EXPECT_DOUBLE_EQ(joules_between(gpu, 0, 14000, 10), 14000);
+  EXPECT_SAYS(failure_of([&] { joules_between(package, 0, 14000, 10); }), "which cannot be");
 }
 
 }  // namespace

@@ -128,6 +128,11 @@ Result<std::unique_ptr<Operation>> make_gemm(Device&, const Problem& problem,
   if (std::string why = why_not_extents(gemm.shape()); !why.empty())
     return Unsupported{std::move(why)};
   const int threads = std::max(1, options.threads);
+  if (threads > 1 && !library().is_threaded())
+    return Unsupported{
+        fmt::format("{} computes with one thread (it has no function that is known to set their "
+                    "number, and does not follow OpenMP's). Use --threads 1.",
+                    library().file())};
   for (const std::string& name : names)
     if (void* const function = library().function(name))
       return library().wide() ? made_gemm<std::int64_t>(gemm, name, function, threads)

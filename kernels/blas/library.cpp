@@ -6,10 +6,15 @@
 #include <omp.h>
 
 #include <array>
+#include <chrono>
 #include <cstdint>
+#include <ctime>
 #include <nlohmann/json.hpp>
+#include <thread>
+#include <vector>
 
 #include "core/base/text.hpp"
+#include "kernels/blas/cblas.hpp"
 
 namespace assay::blas {
 namespace {
@@ -39,6 +44,21 @@ std::string path_of(void* handle, const std::string& otherwise) {
       *map->l_name == '\0')
     return otherwise;
   return map->l_name;
+}
+
+double processor_s(clockid_t clock) {
+  timespec used{};
+  clock_gettime(clock, &used);
+  return static_cast<double>(used.tv_sec) + 1e-9 * static_cast<double>(used.tv_nsec);
+}
+
+/// c = a a, of n x n elements.
+template <class Int>
+void square(void* sgemm, int n, const std::vector<float>& a, std::vector<float>& c) {
+  const Int extent = n;
+  reinterpret_cast<GemmFunction<Int, float>>(sgemm)(column_major, no_transpose, no_transpose,
+                                                    extent, extent, extent, 1.0F, a.data(), extent,
+                                                    a.data(), extent, 0.0F, c.data(), extent);
 }
 
 }  // namespace
@@ -163,11 +183,44 @@ void Library::use_threads(int threads) const {
   threads_ = threads;
 }
 
-void Library::set_threads(int threads) const {
+bool Library::is_threaded() const {
+  if (!is_threaded_) {
+    omp_set_num_threads(2);
+    threads_ = 2;
+    is_threaded_ = set_threads(2) || follows_openmp();
+  }
+  return *is_threaded_;
+}
+
+/// By the processor time of the other threads. Where those wait actively for work
+/// (OMP_WAIT_POLICY), nothing can be told, and the answer is yes.
+bool Library::follows_openmp() const {
+  constexpr int n = 512;  // each thread has enough to do in any library
+  const std::vector<float> a(n * n, 1.0F);
+  std::vector<float> c(n * n);
+  const auto multiply = [&] {
+    void* const sgemm = function("cblas_sgemm");
+    if (wide_)
+      square<std::int64_t>(sgemm, n, a, c);
+    else
+      square<std::int32_t>(sgemm, n, a, c);
+  };
+  multiply();  // starts threads
+  // They stop looking for work (LLVM's after 200 ms).
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  const double process = processor_s(CLOCK_PROCESS_CPUTIME_ID),
+               mine = processor_s(CLOCK_THREAD_CPUTIME_ID);
+  multiply();
+  const double own = processor_s(CLOCK_THREAD_CPUTIME_ID) - mine,
+               others = processor_s(CLOCK_PROCESS_CPUTIME_ID) - process - own;
+  return others > own / 4;
+}
+
+bool Library::set_threads(int threads) const {
   for (const char* suffix : suffixes)
     if (void* const set = symbol(std::string("openblas_set_num_threads") + suffix)) {
       reinterpret_cast<void (*)(int)>(set)(threads);
-      return;
+      return true;
     }
   if (void* const set = symbol("bli_thread_set_num_threads"))
     reinterpret_cast<void (*)(std::int64_t)>(set)(threads);
@@ -175,6 +228,9 @@ void Library::set_threads(int threads) const {
     reinterpret_cast<void (*)(int)>(set)(threads);
   else if (void* const set = symbol("nvpl_blas_set_num_threads"))
     reinterpret_cast<void (*)(int)>(set)(threads);
+  else
+    return false;
+  return true;
 }
 
 }  // namespace assay::blas

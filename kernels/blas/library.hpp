@@ -4,6 +4,7 @@
 #include <atomic>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 
 #include "core/base/unsupported.hpp"
@@ -36,6 +37,10 @@ class Library {
   /// Sets the number of threads of the library and of OpenMP. Operations of one process may have
   /// different numbers, so each sets its own before a call; setting the same number costs nothing.
   void use_threads(int threads) const;
+  /// Whether more than one thread computes where more are wanted. A library without a function that
+  /// sets their number may follow OpenMP's, or not: the first call sees to it by a product, and
+  /// sets the number of threads to 2.
+  bool is_threaded() const;
 
  private:
   Library(std::string asked, void* handle) : asked_(std::move(asked)), handle_(handle) {}
@@ -44,12 +49,15 @@ class Library {
   void* symbol(const std::string& name) const;
   Result<bool> probe_width() const;
   std::string read_version() const;
-  void set_threads(int threads) const;
+  /// False if no function is known that sets it.
+  bool set_threads(int threads) const;
+  bool follows_openmp() const;
 
   std::string asked_, file_, suffix_, version_;
   void* handle_;
   bool wide_ = false;
   mutable std::atomic<int> threads_ = 0;  ///< that the library was told last; 0: none
+  mutable std::optional<bool> is_threaded_;
 };
 
 }  // namespace assay::blas

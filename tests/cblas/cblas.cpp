@@ -1,6 +1,7 @@
 // A CBLAS library with sgemm, shgemm and sdot alone, by plain loops. INTEGER: type of extents;
 // SUFFIX: how names end; WRONG: one element of each product is not right; SYRK: it has dsyrk, too;
-// BLIS, MKL or NVPL: whose functions tell its version and set its threads, in place of OpenBLAS's.
+// BLIS, MKL or NVPL: whose functions tell its version and set its threads, in place of OpenBLAS's;
+// PLAIN: it has none.
 //
 //   FAKE_CBLAS_THREADS=N   products are wrong unless the library was told last to use N threads
 #include <cmath>
@@ -71,7 +72,7 @@ void mkl_get_version_string(char* text, int size) {
 void MKL_Set_Num_Threads(int count) { threads = count; }
 #elif defined(NVPL)
 void nvpl_blas_set_num_threads(int count) { threads = count; }
-#else
+#elif !defined(PLAIN)
 const char* NAME(openblas_get_config)() { return "OpenBLAS of a test"; }
 void NAME(openblas_set_num_threads)(int count) { threads = count; }
 #endif

@@ -109,6 +109,13 @@ class Blas(GemmTest):
                 rows = self.blas(library, threads=2, FAKE_CBLAS_THREADS="3")
                 self.assertEqual([row["status"] for row in rows], ["incorrect"])
 
+    def test_a_library_of_one_thread_is_not_measured_as_of_two(self):
+        # It has no function that sets the number of threads, and does not use OpenMP.
+        library = LIBRARIES / "libcblas_plain.so"
+        self.refused(self.blas(library, threads=2, code=6), "libcblas_plain.so computes with one thread", "Use --threads 1")
+        row = self.expect_ok(self.blas(library), 1)[0]
+        self.assertIn(str(library), row["executed"]["implementation"])
+
     def test_mixed_products_are_called_by_their_name(self):
         row = self.expect_ok(self.blas(LIBRARIES / "libcblas_lp64.so", "--precision", "fp16_fp32"), 1)[0]
         self.assertIn("cblas_shgemm", row["executed"]["implementation"])

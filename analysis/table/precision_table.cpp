@@ -94,7 +94,10 @@ class Fields {
     });
     take("ceiling", "of ceiling", 2);
     add_energy();
-    for (Field& field : measured_) fields_.push_back(std::move(field));
+    for (Field& field : measured_) {
+      if (field.key == "interval") field.title += " of time";  // beside that of the speedup
+      fields_.push_back(std::move(field));
+    }
     return std::move(fields_);
   }
 

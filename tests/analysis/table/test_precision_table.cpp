@@ -145,6 +145,16 @@ TEST(PrecisionTable, FewLaunchesHaveARangeAndOneHasNothing) {
                   "list/first, bf16: 4 of 6 launches have both"));
 }
 
+TEST(PrecisionTable, IntervalsOfTimeAndOfSpeedupHaveTitlesOfTheirOwn) {
+  for (const int count : {3, 6}) {
+    const std::string text =
+        table(joined({launches(fp32, count), launches(bf16, count)}),
+              {.columns = {"time", "interval", "speedup", "speedup_interval"}});
+    const std::string title = count < 6 ? "range" : "95 % interval";
+    EXPECT_TRUE(std::regex_search(text, std::regex(title + " of time +speedup +" + title))) << text;
+  }
+}
+
 TEST(PrecisionTable, WhatAFilterLeavesOutIsStillSetBeside) {
   const std::string text =
       table(joined({launches(fp32, 6), launches(bf16, 6)}), {.filter = {"precision=bf16"}});

@@ -99,8 +99,9 @@ function precision() {
           'p', {},
           'Each row beside the fastest fp32 row of the same work and backend in the same environment: the median of the ' +
               'launches that have both, with its 95 % interval, or the range of fewer than ' + report.least_for_interval +
-              ' launches. The norm error is the 2-norm of the errors over that of the fp64 reference. "X storage, Y ' +
-              'arithmetic" has tensors of X and forms its products in Y.'),
+              ' launches. The norm error is the 2-norm of the errors over that of the fp64 reference of the same ' +
+              'inputs: what rounding fp32 data to 16 bits or to integers costs is not included. "X storage, Y arithmetic" ' +
+              'has tensors of X and forms its products in Y.'),
       plot('Speedup over fp32 against error', () => precision_plot(part)),
       filtered_note(() => thinned_text(part.filter((gain) => passes(gain.row)).length)),
       folded_table('Table of precisions', data_table('Precision', columns, part, by_row)));

@@ -187,6 +187,13 @@ std::string heading_of(const std::vector<NamedResult>& results, const std::vecto
   return join(parts, ", ");
 }
 
+/// Whether the row has an error against a reference of inputs that were rounded to 16 bits.
+bool has_inputs_of_16_bits(const Series& series) {
+  const std::string asked = series.parameter("precision");
+  return (asked.starts_with("bf16") || asked.starts_with("fp16")) &&
+         largest_norm_error(series).has_value();
+}
+
 void explain(const std::vector<PrecisionGroup>& groups, Legend& legend) {
   legend.add(
       "speedup: time of fp32 / time of the row, above 1 the row is faster; the median over the "
@@ -199,6 +206,10 @@ void explain(const std::vector<PrecisionGroup>& groups, Legend& legend) {
         legend.add(
             "X storage, Y arithmetic: the tensors are X, the products are formed in Y. This is "
             "neither X nor Y.");
+      if (has_inputs_of_16_bits(*row.series))
+        legend.add(
+            "bf16, fp16: the inputs have 16 bits; the error of rounding fp32 data to them is not "
+            "included (that of tf32 is).");
       if (row.precision == "int8" && row.series->status == "ok")
         legend.add(
             "int8: its data are integers, its sums exact. The error that rounding to integers "

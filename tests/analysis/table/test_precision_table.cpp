@@ -85,6 +85,7 @@ fp16 storage, fp32 arithmetic  10.2 ms      0.8  0.762 .. 0.84    1.8e-03     2.
 
 speedup: time of fp32 / time of the row, above 1 the row is faster; the median over the launches that have both, and the
   interval of it. fp32 is the fastest fp32 row of the same problem, backend and settings, by any algorithm.
+bf16, fp16: the inputs have 16 bits; the error of rounding fp32 data to them is not included (that of tf32 is).
 X storage, Y arithmetic: the tensors are X, the products are formed in Y. This is neither X nor Y.
 error: largest error / RMS of the fp64 reference.
 norm error: 2-norm of the errors / 2-norm of the fp64 reference.
@@ -112,6 +113,16 @@ TEST(PrecisionTable, ArithmeticThatIsNotThePrecisionsHasAColumnOfItsOwn) {
   EXPECT_TRUE(has(line_with(text, "fp16"), "fp16 storage, fp32 arithmetic")) << text;
   EXPECT_FALSE(std::regex_search(text, std::regex(R"(\nfp16  )"))) << text;
   EXPECT_TRUE(has(text, "X storage, Y arithmetic")) << text;
+}
+
+/// The reference has the inputs of the row: of bf16_fp32 its error is that of fp32 sums alone.
+TEST(PrecisionTable, ErrorsOf16BitsLeaveOutTheRoundingOfInputs) {
+  const Executed mixed{"bf16_fp32", "bf16", 2e-3, 1.4e-6, 1.4e-7, 0.42},
+      tf32{"tf32", "tf32", 2e-3, 1e-3, 3e-4, 0.42};
+  const std::string note = "rounding fp32 data to them is not included";
+  for (const Executed& narrow : {mixed, bf16, fp16})
+    EXPECT_TRUE(has(table(joined({launches(fp32, 6), launches(narrow, 6)})), note));
+  EXPECT_FALSE(has(table(joined({launches(fp32, 6), launches(tf32, 6)})), note));
 }
 
 TEST(PrecisionTable, ARowWithoutFp32HasItsTimeAndAReason) {

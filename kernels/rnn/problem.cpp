@@ -44,12 +44,14 @@ RnnProblem::RnnProblem(const RnnShape& shape, RnnInput input, RnnDirection direc
   const std::string text = to_descriptor(shape);
   if (!(parse_rnn(text) == shape))
     throw InputError(fmt::format("rnn shape {} is invalid (no descriptor gives it).", text));
-  if (skips() && shape.input != shape.hidden && (shape.layers == 1 || shape.directions == 1))
+  const std::int64_t joined = shape.directions * shape.hidden;
+  // A stack without i has the size of what its layers read, which is not asked of a skipped input.
+  const bool by_default = shape.layers > 1 && shape.input == joined;
+  if (skips() && shape.input != shape.hidden && !by_default)
     throw InputError(
         fmt::format("rnn problem '{}': input is {}, but a skipped input is added to the {} hidden "
                     "values of each gate. Leave i{} out, or use --input linear.",
                     text, shape.input, shape.hidden, shape.input));
-  const std::int64_t joined = shape.directions * shape.hidden;
   if (!skips() && shape.layers > 1 && shape.input != joined)
     throw InputError(
         fmt::format("rnn problem '{}': input is {}, but the layers of a stack have weights of "
@@ -59,7 +61,7 @@ RnnProblem::RnnProblem(const RnnShape& shape, RnnInput input, RnnDirection direc
 
 nlohmann::json RnnProblem::json() const {
   return {{"hidden", shape_.hidden}, {"batch", shape_.batch}, {"steps", shape_.steps},
-          {"layers", shape_.layers}, {"input", shape_.input}, {"directions", shape_.directions}};
+          {"layers", shape_.layers}, {"input", inputs_of(0)}, {"directions", shape_.directions}};
 }
 
 double RnnProblem::flops() const {

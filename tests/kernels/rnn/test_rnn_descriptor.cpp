@@ -73,6 +73,7 @@ TEST(RnnDescriptor, ErrorsNameTheField) {
   }
   EXPECT_THROW(problem("lstm:8-2-3-i5", RnnInput::skip), InputError);
   EXPECT_THROW(problem("lstm:8-2-3-l2-i5"), InputError);
+  EXPECT_THROW(problem("lstm:8-2-3-l2-bi-i5", RnnInput::skip), InputError);
   EXPECT_THROW(rnn_direction("forward"), InputError);
 }
 
@@ -88,6 +89,14 @@ TEST(RnnProblem, CountsAsDeepBenchDoes) {
   EXPECT_EQ(problem("lstm:1024-64-25-l2-bi").flops(), 2 * 2 * 24 * n);
   EXPECT_EQ(problem("lstm:4-2-3").bytes(),
             4.0 * (3 * 2 * 4 + 2 * 2 * 4 + 2 * 4 * 4 * 4 + 16 + 3 * 2 * 4 + 2 * 2 * 4));
+}
+
+TEST(RnnProblem, TellsTheSizeOfTheInputThatItReads) {
+  EXPECT_EQ(problem("lstm:8-2-3-i5").json()["input"], 5);
+  EXPECT_EQ(problem("lstm:8-2-3-l2-bi").json()["input"], 16);
+  // A skipped input is added to the hidden values of each direction.
+  EXPECT_EQ(problem("lstm:8-2-3-l2-bi", RnnInput::skip).json()["input"], 8);
+  EXPECT_EQ(problem("lstm:8-2-3-bi", RnnInput::skip).json()["input"], 8);
 }
 
 /// bwd_weights multiplies saved states with saved gradients of gates: it reads no weights.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "core/base/descriptor.hpp"
@@ -92,6 +93,12 @@ void read_benchdnn(RnnShape& shape, const std::string& text, const DescriptorCom
 RnnShape parse_rnn(const std::string& descriptor) {
   const DescriptorComplaint complain("rnn", descriptor);
   const std::size_t colon = descriptor.find(':');
+  const std::vector<std::string>& known = rnn_cell_names();
+  if (std::find(known.begin(), known.end(), descriptor) != known.end())
+    complain(
+        "the extents are missing (they follow the cell and a colon). Give for example "
+        "{}:1024-64-25.",
+        descriptor);
   if (colon == std::string::npos)
     complain("the cell is missing (it precedes a colon). Give for example lstm:1024-64-25.");
   const std::string cell = descriptor.substr(0, colon), extents = descriptor.substr(colon + 1);

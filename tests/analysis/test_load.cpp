@@ -47,7 +47,9 @@ TEST_F(Load, AFolderOfRunsHasTheResultsOfThoseThatEnded) {
   write_stopped("ended");
   const fs::path ended = write("ended/result.json", result_), alone = write("alone.json", result_);
   write("suite.json", R"({"schema": "assay-suite/1"})");
-  EXPECT_EQ(result_files({folder_.string()}), (std::vector{alone, ended}));
+  std::vector<std::string> found;
+  for (const fs::path& file : result_files({folder_.string()})) found.push_back(file.string());
+  EXPECT_EQ(found, (std::vector<std::string>{alone.string(), ended.string()}));
 }
 
 }  // namespace

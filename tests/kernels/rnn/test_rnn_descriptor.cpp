@@ -61,6 +61,7 @@ TEST(RnnDescriptor, ErrorsNameTheField) {
       {"lstm:t3mb2dhc8sic9", "sic is 9"},
       {"lstm:t3mb2dhc0", "dhc is 0"},
       {"lstm:", "0 of 3"},
+      {"lstm", "the extents are missing"},
       {"", "cell is missing"}};
   for (const auto& [text, expected] : wrong) {
     try {

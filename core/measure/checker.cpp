@@ -216,11 +216,11 @@ OutputCheck check_output(Device& device, Tensor& tensor, const Expectation& expe
   judge.tell(check);
   check.wrong_elements = judge.wrong() + scan.bad() - judged_bad;
   if (scan.bad() > 0) {
-    const bool unwritten = spec.type == DataType::s32;
-    check.failure =
-        fmt::format("{} is {} ({} of {} elements {})", element_name(spec, scan.first_bad()),
-                    scan.bad_value(), scan.bad(), spec.elements(),
-                    unwritten ? "were not written" : "are not finite or were not written");
+    const bool integer = spec.type == DataType::s32;
+    check.failure = fmt::format(
+        "{} is {} ({} of {} elements {})", element_name(spec, scan.first_bad()), scan.bad_value(),
+        scan.bad(), spec.elements(),
+        integer ? "overflowed or were not written" : "are not finite or were not written");
   } else if (judge.wrong() > 0) {
     check.failure = judge.wrong_text(spec);
   } else if (check.error_norm > check.bound_norm && check.bound_norm > 0) {

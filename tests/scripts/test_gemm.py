@@ -39,6 +39,11 @@ class Faults(GemmTest):
         rows = self.faulty("m20n30k40,m20n30k400beta1", "fp64,fp32,fp16,fp16_fp32", "wrong_precision")
         self.assertEqual({row["status"] for row in rows}, {"incorrect"})
 
+    def test_integers_that_overflow_are_not_called_unwritten_alone(self):
+        (row,) = self.gemm("--backend", "reference", "--precision", "int8", "--problem", "m20n30k40alpha100000000", code=3)
+        self.assertEqual(row["status"], "incorrect")
+        self.assertIn("overflowed or were not written", row["reason"])
+
     def test_without_a_fault_all_is_right(self):
         rows = self.faulty("m20n30k40,m20n30k40ldc23beta1ta", PRECISIONS, "auto")
         self.expect_ok(rows, 14)

@@ -109,6 +109,7 @@ class InputPipeline::Threads {
     first_step_ = from.step;
     bad_.insert(from.bad_samples.begin(), from.bad_samples.end());
     wanted_ = next_step_ = next_element_ = 0;
+    paused_ = false;
     counters_ = {};
     limit_ = batches;
     lock.unlock();
@@ -121,6 +122,7 @@ class InputPipeline::Threads {
     if (failure_) std::rethrow_exception(failure_);
     if (wanted_ >= limit_) throw std::logic_error("the pipeline was started for fewer batches");
     const std::int64_t step = wanted_++;
+    paused_ = false;
     work_.notify_all();
     Slot& slot = slot_of(step);
     made_.wait(lock, [&] { return next_step_ > step && slot.left == 0; });
@@ -135,6 +137,11 @@ class InputPipeline::Threads {
     ++counters_.batches;
     counters_.images += slot.batch.count;
     return slot.batch;
+  }
+
+  void pause() {
+    const std::lock_guard lock(mutex_);
+    paused_ = true;
   }
 
   PipelineState state() const {
@@ -204,7 +211,9 @@ class InputPipeline::Threads {
     Slot* slot = nullptr;
   };
 
-  bool may_begin() const { return next_step_ < std::min(limit_, wanted_ + settings_.prefetch); }
+  bool may_begin() const {
+    return !paused_ && next_step_ < std::min(limit_, wanted_ + settings_.prefetch);
+  }
 
   /// Under the mutex. Elements of a step are taken in order, and steps one after the other.
   Task take() {
@@ -326,7 +335,7 @@ class InputPipeline::Threads {
   std::int64_t wanted_ = 0;                        ///< calls of next() since start()
   std::int64_t next_step_ = 0, next_element_ = 0;  ///< what is taken next
   int busy_ = 0;                                   ///< threads that make a sample
-  bool ending_ = false;
+  bool paused_ = false, ending_ = false;
   std::set<std::int64_t> bad_;
   std::vector<std::string> messages_;
   std::exception_ptr failure_;
@@ -343,6 +352,7 @@ void InputPipeline::start(const PipelineState& from, std::int64_t batches) {
   threads_->start(from, batches);
 }
 const Batch& InputPipeline::next() { return threads_->next(); }
+void InputPipeline::pause() { threads_->pause(); }
 PipelineState InputPipeline::state() const { return threads_->state(); }
 PipelineCounters InputPipeline::counters() const { return threads_->counters(); }
 std::int64_t InputPipeline::bad_samples() const { return threads_->bad_samples(); }

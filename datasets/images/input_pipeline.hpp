@@ -83,6 +83,10 @@ class InputPipeline {
   /// message has file and offset of the last one). After an InputError every call throws it again.
   /// Throws std::logic_error if all batches of start() have been taken.
   const Batch& next();
+  /// Threads begin no further samples until the next call of next() or start(). Where a caller does
+  /// what shall not count as time of its steps (checks), nothing is prepared meanwhile: else the
+  /// steps after it would find batches ready that they would otherwise have to wait for.
+  void pause();
   /// The state from which start() continues with the batch that next() would return.
   PipelineState state() const;
   PipelineCounters counters() const;

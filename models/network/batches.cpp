@@ -168,6 +168,7 @@ class PipelineBatches final : public Batches {
     if (!started_) start({}, InputPipeline::unlimited);
     return pipeline_.next();
   }
+  void pause() override { pipeline_.pause(); }
   PipelineState state() const override { return pipeline_.state(); }
   void start(const PipelineState& from, std::int64_t batches) override {
     pipeline_.start(from, batches);

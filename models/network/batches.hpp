@@ -27,6 +27,8 @@ class Batches {
   /// first one of the next epoch. The batch is valid until the next call of next() or start().
   /// InputError as by InputPipeline.
   virtual const Batch& next() = 0;
+  /// InputPipeline::pause(); nothing if batches are made in next().
+  virtual void pause() {}
   /// The state from which start() continues with the same batch as next() would.
   virtual PipelineState state() const = 0;
   /// Continues from a state. At most `batches` batches are prepared in advance from there on.

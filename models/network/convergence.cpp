@@ -137,6 +137,7 @@ class Training {
 
   void judge_epoch() {
     const double before = elapsed();
+    training_.pause();
     settings_.after_epoch();
     not_counted_ += elapsed() - before;
   }
@@ -195,11 +196,12 @@ class Training {
   /// The step's loss on this rank.
   double one_step(bool checked, std::uint64_t seed) {
     const double before = elapsed();
-    const auto load_next = [this] {
+    const auto load_next = [this, checked] {
       const auto start = Clock::now();
       const Batch& batch = next_of(training_, ranks_);
       trainer_.load(batch.images, batch.labels);
       made_.input_seconds += seconds_since(start);
+      if (checked) training_.pause();  // checks do not count, so nothing is read meanwhile
     };
     load_next();
     double rate = schedule_.rate(epoch_ * steps_ + step_);
@@ -261,6 +263,7 @@ class Training {
 
   void write() {
     const double before = elapsed();
+    training_.pause();
     const CheckpointCost cost = checkpoint_.write(
         {epoch_, step_, losses_, before, untimed_, training_.state().bad_samples, accuracy_});
     made_.checkpoint_seconds = cost.seconds;

@@ -63,6 +63,7 @@ Evaluation Evaluator::evaluate(Batches& batches, StepCheck* check) {
     // Images that are not there get any label, and do not count.
     std::replace(labels.begin(), labels.end(), std::int64_t{-1}, std::int64_t{0});
     put_batch(*executor_, batch.images, labels);
+    if (step == checked) batches.pause();  // checks do not count, so nothing is read meanwhile
     const auto start = std::chrono::steady_clock::now();
     run(step == checked ? check : nullptr);
     const std::vector<double> losses = read_values(*executor_, executor_->graph().losses),

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <utility>
 
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
@@ -60,6 +61,7 @@ class TrainingWorkload final : public Workload {
   int samples() const override { return run_.steps; }
   /// Between timed steps.
   void reset() override {
+    training_->pause();    // nothing is read between steps, in time that does not count
     if (audited_) return;  // the memory that has the loss may be poisoned
     if (run_.cold) drop_from_cache(files_of(run_.data));
     if (made_ > 0 && (!run_.convergence.progress || seconds_since(told_) < run_.progress_seconds))
@@ -88,11 +90,13 @@ class TrainingWorkload final : public Workload {
     ++made_;
     if (audited_) return;
     stop_if_diverged();
+    if (!std::exchange(warm_, true)) return;  // no batch was ready for the first step
     numbers_.add(*trainer_, input);
     if (reads) reading_.end(training_->counters(), seconds_since(begun));
   }
 
   void begin_audit(Audit kind) override {
+    training_->pause();
     trainer_->save(state_);
     audited_ = true;
     if (kind == Audit::poisoned_outputs)
@@ -161,6 +165,7 @@ class TrainingWorkload final : public Workload {
       found.reference += fmt::format("; losses within the band of {}", run_.band->name);
     numbers_ = {};
     reading_ = {};
+    warm_ = false;
     seconds_["verify"] = seconds_since(start);
     return found;
   }
@@ -243,6 +248,7 @@ class TrainingWorkload final : public Workload {
   void load_next() {
     const Batch& batch = next_of(*training_, ranks_);
     trainer_->load(batch.images, batch.labels);
+    if (audited_) training_->pause();  // until the checks are made
     // The same step is made again, and the trainer has but its last images.
     if (audited_ && !resident_ && run_.trainer.accumulate + run_.trainer.lag > 1)
       checks_.keep(batch.images, batch.labels);
@@ -278,6 +284,7 @@ class TrainingWorkload final : public Workload {
       training_ = training_batches(run_.data, share());
       const Batch& batch = training_->next();
       trainer_->load(batch.images, batch.labels);
+      training_->pause();
     });
   }
 
@@ -355,6 +362,7 @@ class TrainingWorkload final : public Workload {
   double peak_memory_ = 0;
   Trainer::State state_;
   bool audited_ = false;
+  bool warm_ = false;  ///< whether a step was made after verify_before()
   StepNumbers numbers_;
   Reading reading_;  ///< of the timed steps
   std::map<std::string, Metric> reading_metrics_;

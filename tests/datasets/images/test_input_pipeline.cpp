@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <set>
 #include <stdexcept>
@@ -156,6 +157,31 @@ TEST_F(Pipeline, PrefetchesAsFarAsItIsAllowed) {
     pipeline.next();
     EXPECT_EQ(settled(5 * (prefetch + 1)), 5 * (prefetch + 1));
   }
+}
+
+TEST_F(Pipeline, BeginsNothingWhileItIsPaused) {
+  FakeSet set(100);
+  const PipelineSettings settings = small_settings(5, 3);
+  const std::vector<Copy> whole = batches_of(set, settings, 3);
+  std::atomic<int> begun = 0, allowed = 5;  // samples; those beyond wait
+  set.on_read = [&](std::int64_t) {
+    for (const int mine = ++begun; mine > allowed;)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  };
+  InputPipeline pipeline(set, settings);
+  pipeline.start({});
+  EXPECT_EQ(copy_of(pipeline.next()), whole[0]);
+  pipeline.pause();
+  allowed = 1000;
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  EXPECT_LE(begun, 5 + settings.threads);  // else 15, with the two batches in advance
+  EXPECT_EQ(copy_of(pipeline.next()), whole[1]);
+  pipeline.pause();
+  EXPECT_EQ(copy_of(pipeline.next()), whole[2]);
+  pipeline.pause();
+  pipeline.start({}, 1);
+  EXPECT_EQ(copy_of(pipeline.next()), whole[0]);
+  pipeline.pause();  // the end does not wait for a call that nobody makes
 }
 
 TEST_F(Pipeline, ABatchStaysAsItIsUntilTheNextIsWanted) {

@@ -1,0 +1,56 @@
+// The images of timed steps are read and decoded within timed steps.
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "core/measure/run_case.hpp"
+#include "models/input/input_sets.hpp"
+#include "models/resnet50/training_workload.hpp"
+#include "tests/datasets/images/image_sets.hpp"
+#include "tests/models/network/trainers.hpp"
+
+namespace assay {
+namespace {
+
+using network_test::plugins;
+
+/// Large enough that a step of the small network takes a part of the time to decode its images.
+const std::string large_images = "generated:n48c10w1200h900files1";
+
+double mean_encoded_bytes() {
+  const auto set = sample_set(large_images, {0, 10}, TrainingData{}.seed);
+  Sample sample;
+  double bytes = 0;
+  for (std::int64_t i = 0; i < set->size(); ++i) {
+    set->read(i, sample);
+    bytes += static_cast<double>(sample.encoded.size());
+  }
+  return bytes / static_cast<double>(set->size());
+}
+
+Outcome outcome_of(int steps) {
+  const auto alone = serial_communicator();
+  TrainingRun run;
+  run.trainer = network_test::small_settings("native");
+  run.steps = steps;
+  run.data.data = large_images;
+  run.data.classes = run.trainer.shape.classes;
+  run.data.size = static_cast<int>(run.trainer.shape.image);
+  return run_case([&] { return training_workload(run, plugins(), *alone); }, *alone,
+                  TimingOptions{});
+}
+
+/// Checks take longer than steps: threads that decoded meanwhile would have two batches ready after
+/// each check, and a few steps would be timed without their input (4 times too many images/s).
+TEST(TrainingInput, NothingIsPreparedWhileResultsAreChecked) {
+  ASSAY_SKIP_WITHOUT_IMAGES();
+  const Outcome outcome = outcome_of(3);
+  ASSERT_EQ(outcome.status, "ok") << outcome.reason;
+  // Counted within the timed steps: of fewer images than these took, if some were ready before. A
+  // sample that is being decoded when a check begins is not counted.
+  EXPECT_GT(outcome.metrics.at("encoded_bytes_per_image").value, 0.7 * mean_encoded_bytes());
+}
+
+}  // namespace
+}  // namespace assay

@@ -115,7 +115,9 @@ std::string row_text(const json& row, bool colour) {
   std::vector<std::string> parts{human_seconds(time.at("median")) + mark, interval_text(time)};
   for (const std::string& rate : rate_texts(row.at("rates"), mark)) parts.push_back(rate);
   // The convergence beside it may be another row's: tables find that (analysis/trainings.hpp).
-  if (row.contains("step_parameters") && row.value("epochs", json::array()).empty())
+  // A training that missed its target and was kept shows as little as none.
+  if (row.contains("step_parameters") &&
+      !row.value("metrics", json::object()).contains("time_to_accuracy_s"))
     parts.emplace_back("throughput only");
   const json implementation = row.at("executed").value("implementation", json());
   if (implementation.is_string() && implementation != "") parts.push_back(implementation);

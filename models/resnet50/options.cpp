@@ -235,6 +235,8 @@ void complete_data(Settings& settings) {
   if (!is_files(settings.at("data"))) {  // of files alone
     settings["augment"] = "crop+flip";
     settings["page_cache"] = "cached";
+    settings["validation"] = "none";  // generated images have their own
+    settings["label_base"] = settings["max_bad_samples"] = "0";
   }
   if (settings.at("epochs") != "0" && is_resident(settings.at("data")))
     throw InputError(
@@ -242,6 +244,7 @@ void complete_data(Settings& settings) {
         "files.");
   if (settings.at("restart") == "yes" && settings.at("checkpoint") == "none")
     throw InputError("--restart yes needs a --checkpoint. Name the file.");
+  if (settings.at("epochs") == "0") settings["restart"] = "no";  // there is nothing to continue
 }
 
 void complete_loss_scale(Settings& settings) {

@@ -335,6 +335,8 @@ class Resnet(RunTest):
         self.refused("--data", images, "--batch", 41)
         self.refused("--data", self.folder / "nothing")
         self.refused("--data", images, "--problem", "d18w8s32c3")  # labels beyond the classes
+        for other in ("learnable:n320v100", "synthetic"):
+            self.assertIn("has no use here", self.refused("--data", other, "--validation", images))
 
     def test_files_that_are_not_in_the_page_cache(self):
         images = self.images("images:n200c5w200h150")
@@ -401,6 +403,10 @@ class Resnet(RunTest):
                       ["--data", "learnable:n2v1", "--batch", 4]):
             with self.subTest(words):
                 self.refused(*words)
+        # What would change nothing, but stand in the row's id.
+        for words in (["--restart", "yes", "--checkpoint", "none-there"], ["--label-base", 1], ["--max-bad-samples", 1]):
+            with self.subTest(words):
+                self.assertIn(f"{words[0]} {words[1]} has no use here", self.refused(*words))
         row = self.row("--device", "gpu", code=6)
         self.assertEqual(row["status"], "unsupported")
 

@@ -32,6 +32,15 @@ std::string hash_of(const json& result, const json& row) {
   return content_hash("step", learnt);
 }
 
+/// An accuracy on images that were trained on is no accuracy of validation; learnable data generate
+/// others for it.
+std::string images_of(const Series& series) {
+  std::string data = series.parameter("data");
+  if (series.parameter("validation") == "none" && !data.starts_with("learnable"))
+    data += ", validated by the images of training";
+  return data;
+}
+
 void add(const Series& series, TrainedSteps& to) {
   for (const json& row : series.rows) {
     ++to.trainings;
@@ -63,8 +72,9 @@ Trainings::Trainings(const std::vector<NamedResult>& results) : results_(results
     // One that is unsupported, or whose process ended early, says nothing of learning.
     const bool ended = series.status == "ok" || series.status == "incorrect";
     if (hash.empty() || !ended || !epochs.is_number() || !(epochs > 0)) continue;
-    TrainedSteps& to = by_step_[hash][series.parameter("data")];
-    to.data = series.parameter("data");
+    const std::string data = images_of(series);
+    TrainedSteps& to = by_step_[hash][data];
+    to.data = data;
     add(series, to);
   }
 }

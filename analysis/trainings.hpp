@@ -13,7 +13,7 @@ namespace assay {
 
 /// Trainings with equal steps, by the same software, on the same images.
 struct TrainedSteps {
-  std::string data;
+  std::string data;     ///< and whether the same images validated
   int trainings = 0;    ///< that ended, whether or not they reached the target
   int reached = 0;      ///< that reached their target accuracy
   double epochs = 0;    ///< of the training that took the most epochs

@@ -161,6 +161,8 @@ class TrainingWorkload final : public Workload {
     found.reference += fmt::format("; {} operations of checked steps in fp64", nodes_of_check + 1);
     if (run_.convergence.epochs == 0)
       found.reference += "; throughput only: no training to accuracy";
+    else if (is_files(run_.data.data) && run_.data.validation.empty())
+      found.reference += "; validated by the images of training";
     else if (run_.band)
       found.reference += fmt::format("; losses within the band of {}", run_.band->name);
     numbers_ = {};

@@ -93,6 +93,19 @@ TEST(Trainings, ThatMissTheirTargetAreCountedAlone) {
             "accuracy 0.975 in 3 epochs of learnable:n9v9");
 }
 
+TEST(Trainings, ValidatedByTheImagesOfTrainingSayIt) {
+  Settings files{{"data", "tfrecord:n9c3:ab"}, {"epochs", "5"}, {"validation", "none"}};
+  EXPECT_EQ(text_of_first({row_of(), trained(0.975, 3, true, files)}),
+            "accuracy 0.975 in 3 epochs of tfrecord:n9c3:ab, validated by the images of training");
+  files["validation"] = "tfrecord:n5c3:cd";
+  EXPECT_EQ(text_of_first({row_of(), trained(0.975, 3, true, files)}),
+            "accuracy 0.975 in 3 epochs of tfrecord:n9c3:ab");
+  Settings own = training;  // learnable images have others for validation
+  own["validation"] = "none";
+  EXPECT_EQ(text_of_first({row_of(), trained(0.975, 3, true, own)}),
+            "accuracy 0.975 in 3 epochs of learnable:n9v9");
+}
+
 TEST(Trainings, AreOfNoUseToRowsWithoutANumberOrThatTrainNothing) {
   EXPECT_EQ(text_of_first({row_of({}, "incorrect"), trained(0.975, 3, true)}), "");
   EXPECT_EQ(text_of_first({test::row("ok", 1e-3), trained(0.975, 3, true)}), "");

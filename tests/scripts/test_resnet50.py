@@ -323,6 +323,7 @@ class Resnet(RunTest):
         row = self.row("--data", images, "--epochs", 1, "--target", 0)
         self.assertEqual(row["status"], "ok", row["reason"])
         self.assertIn("tfrecord:n40c5:", row["id"])
+        self.assertIn("validated by the images of training", row["verification"]["reference"])
         self.assertGreater(row["metrics"]["input_percent"]["value"], 0)
         for name in ("stall_percent", "decode_s_per_image", "read_s_per_image", "encoded_bytes_per_image", "read_bytes_per_image"):
             self.assertIn(name, row["metrics"])

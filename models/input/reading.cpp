@@ -39,6 +39,13 @@ void Reading::end(const PipelineCounters& counters, double seconds) {
   from_device_ += static_cast<double>(io->from_device - io_before_->from_device);
 }
 
+double Reading::images_per_s(Communicator& ranks) const {
+  double seconds = seconds_, images = images_;
+  ranks.allreduce_max(std::span(&seconds, 1));
+  RankCalls(ranks).sum(std::span(&images, 1));
+  return seconds > 0 ? images / seconds : 0;
+}
+
 std::map<std::string, Metric> Reading::metrics(Communicator& ranks,
                                                std::int64_t bad_samples) const {
   double stall = seconds_ > 0 ? stall_s_ / seconds_ : 0;

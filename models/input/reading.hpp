@@ -25,6 +25,11 @@ class Reading {
 
   bool any() const { return images_ > 0; }
 
+  /// All images over all seconds (of the slowest rank). Of regions that follow each other it is
+  /// what was read, where single ones may have found batches ready. 0 if no image was taken.
+  /// Collective.
+  double images_per_s(Communicator& ranks) const;
+
   /// stall_percent (of the time, the largest of the ranks), and means per image over all ranks:
   /// encoded bytes, seconds of reading and of decoding, and, where the system reports it, bytes
   /// from the device; and `bad_samples`, of all ranks (number_of()). Empty if no image was taken.

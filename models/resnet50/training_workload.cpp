@@ -176,6 +176,8 @@ class TrainingWorkload final : public Workload {
     Verification found;
     found.passed = true;
     reading_metrics_ = reading_.metrics(ranks_, bad_samples({training_.get()}));
+    if (!reading_metrics_.empty())
+      reading_metrics_["mean_images_per_s"] = {reading_.images_per_s(ranks_), "", "higher"};
     checks_.judge_finite("after the last timed step", found);
     last_loss_ = mean_loss();
     if (!found.passed) return found;

@@ -327,6 +327,7 @@ class Resnet(RunTest):
         self.assertGreater(row["metrics"]["input_percent"]["value"], 0)
         for name in ("stall_percent", "decode_s_per_image", "read_s_per_image", "encoded_bytes_per_image", "read_bytes_per_image"):
             self.assertIn(name, row["metrics"])
+        self.assertGreater(row["metrics"]["mean_images_per_s"]["value"], 0)
         self.assertEqual((row["metrics"]["page_cache_percent"]["value"], row["metrics"]["bad_samples"]["value"]), (100, 0))
         self.assertNotIn("stall_percent", self.row("--data", "learnable:n40v10")["metrics"])
         for augment in "crop", "shift", "none":

@@ -21,6 +21,21 @@ TEST(Reading, CountsEachBadSampleOnce) {
   });
 }
 
+/// Of two regions, of which the second one found its images ready.
+TEST(Reading, TellsImagesOverAllOfItsTime) {
+  testing_fakes::on_threads(2, [](Communicator& ranks) {
+    Reading reading;
+    EXPECT_EQ(reading.images_per_s(ranks), 0);
+    PipelineCounters counters;
+    for (const double seconds : {3.0, 1.0}) {
+      reading.begin(counters);
+      counters.images += 10;
+      reading.end(counters, ranks.rank() == 0 ? seconds : seconds / 2);
+    }
+    EXPECT_EQ(reading.images_per_s(ranks), 10);  // 40 images in the 4 s of rank 0
+  });
+}
+
 /// No rank alone has too many.
 TEST(Reading, TheLimitOfBadSamplesIsForAllRanks) {
   testing_fakes::on_threads(2, [](Communicator& ranks) {

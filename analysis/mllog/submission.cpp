@@ -70,6 +70,8 @@ class Judge {
       add("--augment {}: the reference crops and mirrors at random", augment);
     if (facts_.text("max_bad_samples") != "0")
       add("--max-bad-samples {}: images may have been left out", facts_.text("max_bad_samples"));
+    if (const std::string trial = facts_.text("trial"); !trial.empty() && trial != "0")
+      add("--trial {}: it drew from another seed than the log would say. Use --seed", trial);
     if (facts_.text("restart") != "no")
       add("--restart: the time between two parts of the training was not measured");
   }

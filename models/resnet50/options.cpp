@@ -136,8 +136,10 @@ std::vector<Dimension> of_data() {
                             "cached: files may be in the page cache; cold: they are evicted from "
                             "it before each timed step, and before training",
                             {"cached", "cold"}, {"cached"}, "", "cached")),
-          outside_step(axis("validation", "files for validation; none: those of --data", {},
-                            {"none"}, "", "none")),
+          outside_step(axis("validation",
+                            "files that validate a training on files; none: those of --data, whose "
+                            "accuracy says nothing of other images",
+                            {}, {"none"}, "", "none")),
           outside_step(
               axis("label_base", "label of the first class in TFRecord files", {}, {"0"}, "", "0")),
           outside_step(axis("max_bad_samples",

@@ -142,6 +142,7 @@ class Mllog(RunTest):
             "1281167 images": lambda row: self.put(row, data="generated:n1281167c1000"),
             "--max-bad-samples 3": lambda row: self.put(row, max_bad_samples=3),
             "--restart": lambda row: self.put(row, restart="yes"),
+            "--trial 1": lambda row: self.put(row, trial=1),
             "--lag 1": lambda row: self.put(row, lag=1),
             "the momentum": lambda row: row["executed"].update(momentum=0.95),
             "the weight decay": lambda row: row["executed"].update(weight_decay=0.0003),

@@ -165,8 +165,8 @@ TEST_F(Pipeline, BeginsNothingWhileItIsPaused) {
   const std::vector<Copy> whole = batches_of(set, settings, 3);
   std::atomic<int> begun = 0, allowed = 5;  // samples; those beyond wait
   set.on_read = [&](std::int64_t) {
-    for (const int mine = ++begun; mine > allowed;)
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    const int mine = ++begun;
+    while (mine > allowed) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   };
   InputPipeline pipeline(set, settings);
   pipeline.start({});

@@ -16,7 +16,7 @@ namespace {
 using network_test::plugins;
 
 /// Large enough that a step of the small network takes a part of the time to decode its images.
-const std::string large_images = "generated:n48c10w1200h900files1";
+const std::string large_images = "generated:n24c10w1000h750files1";
 
 double mean_encoded_bytes() {
   const auto set = sample_set(large_images, {0, 10}, TrainingData{}.seed);

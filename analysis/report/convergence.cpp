@@ -35,6 +35,9 @@ struct Trained {
 std::vector<Trained> trained_of(const std::vector<Series>& all, std::size_t index) {
   std::vector<Trained> found;
   for (const json& row : all[index].rows) {
+    // What failed or was stopped says nothing of learning.
+    if (const std::string status = row.at("status"); status != "ok" && status != "incorrect")
+      continue;
     const json epochs = row.value("epochs", json::array());
     // Without a result: it has diverged, or its target was demanded (--unreached incorrect).
     Trained trial;
@@ -90,11 +93,10 @@ json convergence_part(const std::vector<NamedResult>& results, const std::vector
   std::map<std::string, std::map<double, std::vector<Trained>>> groups;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const json images = problem_number(all[i], "global_batch_size");
-    if (all[i].published || !images.is_number() || !(parameter_number(all[i], "epochs") > 0) ||
-        all[i].status == "unsupported")
+    if (all[i].published || !images.is_number() || !(parameter_number(all[i], "epochs") > 0))
       continue;
-    std::vector<Trained>& at = groups[curve_key(results, all[i])][images];
-    for (const Trained& trial : trained_of(all, i)) at.push_back(trial);
+    for (const Trained& trial : trained_of(all, i))
+      groups[curve_key(results, all[i])][images].push_back(trial);
   }
   json curves = json::array();
   std::vector<const Series*> firsts;

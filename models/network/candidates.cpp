@@ -69,6 +69,9 @@ std::string Executor::make_candidates(Plugins& plugins, Communicator& ranks) {
       Result<Candidate> made = make_candidate(graph_.nodes[i], choice, plugins, ranks);
       if (auto* refusal = std::get_if<Unsupported>(&made)) {
         reasons.push_back(fmt::format("{}: {}", choice.text(), refusal->reason));
+        if (first_refusal_.empty() && settings_.chosen.empty() &&
+            choice.backend == settings_.backends.front())
+          first_refusal_ = refusal->reason;
         continue;
       }
       Candidate& candidate = std::get<Candidate>(made);
@@ -86,6 +89,16 @@ std::string Executor::make_candidates(Plugins& plugins, Communicator& ranks) {
   }
   leave_out_large();
   return "";
+}
+
+std::string Executor::why_unused() const {
+  if (settings_.measured || settings_.backends.empty()) return "";
+  const std::string& asked = settings_.backends.front();
+  if (std::ranges::any_of(candidates_, [&](const std::vector<Candidate>& all) {
+        return all.front().choice.backend == asked;
+      }))
+    return "";
+  return fmt::format("{} computes no operation of the network ({})", asked, first_refusal_);
 }
 
 /// Algorithms that no backend chooses by itself get no more scratch memory than those that one

@@ -91,6 +91,9 @@ class Executor {
   /// batch, a backend that may choose might choose another algorithm.
   std::vector<Choice> chosen() const;
   Executed executed(std::size_t node) const;
+  /// Why the first of the backends, which was asked for, computes no node, so that results would be
+  /// others' alone; "" if it computes one, or if all are candidates alike (`measured`).
+  std::string why_unused() const;
   /// Fills all activations, gradients and scratch memory with NaN, so that values that a step does
   /// not compute are found. Gradients of the step before (Graph::lagged) are not changed.
   void poison();
@@ -156,6 +159,7 @@ class Executor {
   std::map<Phase, std::vector<std::size_t>> phases_;  ///< the nodes of each phase, in order
   std::vector<bool> ran_;                             ///< by node: it has run at least once
   std::vector<std::string> left_out_;
+  std::string first_refusal_;  ///< of the first backend, of the first node that it does not compute
   bool swapped_ = false;
   bool row_major_ = false;
   Device* device_ = nullptr;

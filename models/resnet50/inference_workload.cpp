@@ -297,6 +297,8 @@ Result<std::unique_ptr<Workload>> inference_workload(const InferenceRun& run, Pl
       Executor::make(inference_graph(run.network.shape, run.network.batch, run.network.precision),
                      settings, plugins, ranks);
   if (auto* refusal = std::get_if<Unsupported>(&executor)) return std::move(*refusal);
+  if (std::string why = std::get<std::unique_ptr<Executor>>(executor)->why_unused(); !why.empty())
+    return Unsupported{std::move(why)};
   seconds["allocate"] = seconds_since(start);
   return std::make_unique<InferenceWorkload>(
       run, std::move(std::get<std::unique_ptr<Executor>>(executor)), plugins, ranks, memory_use,

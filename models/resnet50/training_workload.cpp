@@ -389,6 +389,9 @@ Result<std::unique_ptr<Workload>> training_workload(const TrainingRun& run, Plug
   const auto start = Clock::now();
   auto trainer = Trainer::make(run.trainer, plugins, ranks, run.gradients);
   if (auto* refusal = std::get_if<Unsupported>(&trainer)) return std::move(*refusal);
+  if (std::string why = std::get<std::unique_ptr<Trainer>>(trainer)->executor().why_unused();
+      !why.empty())
+    return Unsupported{std::move(why)};
   return std::make_unique<TrainingWorkload>(run,
                                             std::move(std::get<std::unique_ptr<Trainer>>(trainer)),
                                             plugins, ranks, memory, seconds_since(start));

@@ -411,6 +411,10 @@ class Resnet(RunTest):
                 self.assertIn(f"{words[0]} {words[1]} has no use here", self.refused(*words))
         row = self.row("--device", "gpu", code=6)
         self.assertEqual(row["status"], "unsupported")
+        for direction in "training", "inference":  # a backend of GPUs computes nothing on a processor
+            row = self.row("--backend", "cuda", "--direction", direction, code=6)
+            self.assertEqual(row["status"], "unsupported")
+            self.assertIn("cuda computes no operation of the network", row["reason"])
 
 
 if __name__ == "__main__":

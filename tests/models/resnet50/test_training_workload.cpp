@@ -42,5 +42,25 @@ TEST(TrainingWorkload, TellsLossAndSpeedOfTimedSteps) {
 
 TEST(TrainingWorkload, TellsNothingBeforeItIsTime) { EXPECT_TRUE(told(1e9).empty()); }
 
+/// Else the row would have the name of a backend, and the time of others.
+TEST(TrainingWorkload, ABackendThatComputesNothingIsUnsupported) {
+  const auto alone = serial_communicator();
+  TrainingRun run;
+  run.trainer = network_test::small_settings("missing");
+  run.steps = 1;
+  const auto outcome = [&] {
+    return run_case([&] { return training_workload(run, plugins(), *alone); }, *alone,
+                    TimingOptions{});
+  };
+  const Outcome found = outcome();
+  EXPECT_EQ(found.status, "unsupported");
+  EXPECT_TRUE(found.reason.starts_with("missing computes no operation of the network ("))
+      << found.reason;
+  run.trainer.executor.measured = true;  // one of several candidates
+  run.data.classes = run.trainer.shape.classes;
+  run.data.size = static_cast<int>(run.trainer.shape.image);
+  EXPECT_EQ(outcome().status, "ok");
+}
+
 }  // namespace
 }  // namespace assay

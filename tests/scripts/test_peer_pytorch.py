@@ -71,6 +71,12 @@ class PeerPytorch(RunTest):
         self.assertAlmostEqual(row["rates"]["images_per_s"] * row["time_s"]["median"], 4)
         self.assertIn("throughput only", row["note"])
         self.assertIn("images/s", self.command(ASSAY, "table", file, code=0).stdout)
+        self.assertIn("throughput only", self.command(ASSAY, "table", file, "--columns", "rate,convergence", code=0).stdout)
+        # The same parameters say what a step computes as in our rows.
+        ours = self.ours("--steps", 1)
+        self.assertEqual(set(row["step_parameters"]) - {"algorithm"}, set(ours["step_parameters"]))
+        self.peer("--steps", 6, "--out", file, "--mode", "inference")
+        self.assertNotIn("throughput only", self.row(file)["note"])
 
     def ours(self, *words, before=(), file="ours.json"):
         self.command(*before, RESNET, "--problem", "d18w8s32c10", "--batch", 4, "--threads", 1, *words, "--out", self.folder / file, code=0)

@@ -32,6 +32,13 @@ std::int64_t steps_of(const Batches& training, std::int64_t passes) {
   return training.steps() / passes;
 }
 
+Schedule schedule_of(const Batches& training, std::int64_t passes,
+                     const ConvergenceSettings& settings) {
+  const std::int64_t steps = steps_of(training, passes);
+  return Schedule({settings.rate, settings.warmup_epochs * steps, settings.epochs * steps, steps,
+                   settings.decay});
+}
+
 class Training {
  public:
   Training(Trainer& trainer, Evaluator& evaluator, Batches& training, Batches& validation,
@@ -44,8 +51,7 @@ class Training {
         settings_(settings),
         passes_(trainer.settings().accumulate),
         steps_(steps_of(training, passes_)),
-        schedule_({settings.rate, settings.warmup_epochs * steps_, settings.epochs * steps_, steps_,
-                   settings.decay}),
+        schedule_(schedule_of(training, passes_, settings)),
         checkpoint_(trainer, training, ranks, settings) {
     made_.found.passed = true;
   }
@@ -319,6 +325,11 @@ StepCheck random_check(const Graph& graph, std::size_t nodes, std::uint64_t seed
   for (std::size_t i = 0; i < last; ++i)
     if (graph.nodes[i].phase == Phase::accumulate) check.nodes.insert(i);
   return check;
+}
+
+void expect_trainable(const Batches& training, std::int64_t accumulate,
+                      const ConvergenceSettings& settings) {
+  (void)schedule_of(training, accumulate, settings);
 }
 
 Convergence train(Trainer& trainer, Evaluator& evaluator, Batches& training, Batches& validation,

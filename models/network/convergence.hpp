@@ -69,6 +69,11 @@ class Diverged : public CaseError {
   using CaseError::CaseError;
 };
 
+/// InputError if train() would refuse these settings: an epoch of fewer batches than a step
+/// accumulates, a warm-up without a step after it, a schedule that ends above its rate.
+void expect_trainable(const Batches& training, std::int64_t accumulate,
+                      const ConvergenceSettings& settings);
+
 /// Trains from initial parameters, or from the checkpoint, until a validation reaches the target or
 /// all epochs are done. Collective. Throws Diverged if a loss is not finite, if gradients are not
 /// finite and the loss scale cannot be the reason, or if the loss scale has skipped too many steps

@@ -47,8 +47,10 @@ class TrainingWorkload final : public Workload {
     seconds_ = {{"create", run.create_seconds}, {"allocate", allocate_seconds}};
     resident_ = is_resident(run.data.data);
     open_data();
-    if (run.convergence.epochs > 0)
+    if (run.convergence.epochs > 0) {
+      expect_trainable(*training_, run.trainer.accumulate, run.convergence);
       TrainingCheckpoint(*trainer_, *training_, ranks_, run_.convergence).expect_usable();
+    }
     const auto start = Clock::now();
     trainer_->prepare();
     seconds_["choose_backends"] = seconds_since(start);

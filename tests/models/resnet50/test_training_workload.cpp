@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/error.hpp"
 #include "core/measure/run_case.hpp"
 #include "tests/models/network/trainers.hpp"
 
@@ -41,6 +42,30 @@ TEST(TrainingWorkload, TellsLossAndSpeedOfTimedSteps) {
 }
 
 TEST(TrainingWorkload, TellsNothingBeforeItIsTime) { EXPECT_TRUE(told(1e9).empty()); }
+
+/// Not after minutes of checks and timed steps, whose row would be lost.
+TEST(TrainingWorkload, ATrainingThatCannotBeIsRefusedBeforeAnythingIsTimed) {
+  const auto alone = serial_communicator();
+  std::vector<std::string> lines;
+  TrainingRun good;
+  good.trainer = network_test::small_settings("native");
+  good.steps = 3;
+  good.data.data = "learnable:n40v10";
+  good.data.classes = good.trainer.shape.classes;
+  good.data.size = static_cast<int>(good.trainer.shape.image);
+  good.progress_seconds = 0;
+  good.convergence.epochs = 1;
+  good.convergence.progress = [&](const std::string& line) { lines.push_back(line); };
+  TrainingRun warming = good, accumulating = good;
+  warming.convergence.warmup_epochs = 1;
+  accumulating.trainer.accumulate = 11;  // an epoch has ten batches
+  for (const TrainingRun& run : {warming, accumulating}) {
+    EXPECT_THROW(run_case([&] { return training_workload(run, plugins(), *alone); }, *alone,
+                          TimingOptions{}),
+                 InputError);
+    EXPECT_TRUE(lines.empty()) << lines.front();
+  }
+}
 
 /// Else the row would have the name of a backend, and the time of others.
 TEST(TrainingWorkload, ABackendThatComputesNothingIsUnsupported) {

@@ -31,6 +31,16 @@ std::string shared_parameter(const PivotLine& line, const std::string& name) {
   return join(values, " / ");
 }
 
+/// Whether some line has a time at this value, and at another that can be set against it.
+bool is_base(const std::vector<PivotLine>& lines, const std::string& value) {
+  const auto measured = [](const auto& at) { return status_of(*at.second) == "ok"; };
+  return std::any_of(lines.begin(), lines.end(), [&](const PivotLine& line) {
+    const auto at = line.series.find(value);
+    return at != line.series.end() && measured(*at) &&
+           std::ranges::count_if(line.series, measured) > 1;
+  });
+}
+
 }  // namespace
 
 void sort_counts(std::vector<std::string>& values) {
@@ -82,14 +92,11 @@ Pivot pivot_of(const std::vector<NamedResult>& results, const std::vector<Series
         return std::find(order.begin(), order.end(), a) < std::find(order.begin(), order.end(), b);
       });
   sort_counts(pivot.values);
-  // Over a backend that this machine cannot use, no value would have a ratio.
+  // No value has a ratio to a backend that this machine cannot use, or to the `--blas auto` of
+  // backends that have no other.
   if (by != "system")
-    std::stable_partition(pivot.values.begin(), pivot.values.end(), [&](const std::string& value) {
-      return std::any_of(pivot.lines.begin(), pivot.lines.end(), [&](const PivotLine& line) {
-        const auto series = line.series.find(value);
-        return series != line.series.end() && status_of(*series->second) != "unsupported";
-      });
-    });
+    std::stable_partition(pivot.values.begin(), pivot.values.end(),
+                          [&](const std::string& value) { return is_base(pivot.lines, value); });
   return pivot;
 }
 

@@ -17,7 +17,7 @@ struct PivotLine {
   std::map<std::string, const Series*> series;  ///< by value of the parameter
 };
 struct Pivot {
-  /// Ratios are those to the first. Values at which every series is unsupported come last.
+  /// Ratios are those to the first. Values that none can be set against come last.
   std::vector<std::string> values;
   std::vector<PivotLine> lines;
 };

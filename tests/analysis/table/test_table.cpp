@@ -255,6 +255,16 @@ TEST(Table, APivotIsOverWhatThisMachineCanMeasure) {
       << text;
 }
 
+TEST(Table, APivotIsOverAValueThatOthersStandBeside) {
+  // Only one backend has the choice: the other's rows have its default, in lines of their own.
+  const std::vector<nlohmann::json> rows{
+      row("ok", 4e-3, 0, {{"blas", "auto"}}),
+      row("ok", 2e-3, 0, {{"backend", "blas"}, {"blas", "libopenblas.so.0"}}),
+      row("ok", 1e-3, 0, {{"backend", "blas"}, {"blas", "libblis.so.4"}})};
+  const std::string text = table(rows, {.by = "blas"});
+  EXPECT_TRUE(has(text, " over libopenblas.so.0")) << text;
+}
+
 TEST(Table, ByPrecisionStandsBesideAnotherSystemToo) {
   nlohmann::json narrow = row("ok", 1e-3, 0, {{"precision", "bf16"}});
   narrow["verification"]["max_error"] = 4e-3;

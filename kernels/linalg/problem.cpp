@@ -100,7 +100,7 @@ double LinalgProblem::flops() const {
     case LinalgKernel::hinge:
       return 4 * n * (d + 1);
     case LinalgKernel::hinge_hessian:
-      return n * (d + 1) * (d + 2);
+      return n * (d + 1) * (d + 2) / 2;
   }
   throw std::logic_error("unknown kernel of linalg");
 }

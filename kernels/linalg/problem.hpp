@@ -72,7 +72,8 @@ class LinalgProblem final : public ProblemOf<LinalgProblem> {
   ///   qr             2 d^2 (n - d / 3): r without q
   ///   kmeans_assign  n d (2 k + 1)
   ///   hinge          4 n (d + 1)
-  ///   hinge_hessian  as syrk with d + 1 features, as if the sum included every row
+  ///   hinge_hessian  half of syrk with d + 1 features: the sum includes half of the rows, since
+  ///                  half of the random s (Values::Kind::mantissa) lie between 0 and 1
   double flops() const override;
   /// Each input read once, each output written once.
   double bytes() const override;

@@ -76,11 +76,13 @@ class Svm final : public Analysis {
   Executed executed() const override {
     Executed all = objective_->executed();
     all.algorithm = settings_.nelder_mead ? "nelder_mead" : "newton";
-    // Of the last run. Rows without curvature need nothing. Passes are those that surely read the
-    // whole table: what the curvature and the first part read again may come from a cache.
+    // Of the last run. Rows without curvature need nothing, and without a slope (nelder_mead) there
+    // is no gradient to add to. Passes are those that surely read the whole table: what the
+    // curvature and the first part read again may come from a cache.
     const auto width = static_cast<double>(objective_->dimensions());
+    const double of_row = (settings_.nelder_mead ? 2 : 4) * width;
     all.algorithmic_flops =
-        solution_.evaluated_rows * 4 * width + solution_.curved_rows * width * (width + 1);
+        solution_.evaluated_rows * of_row + solution_.curved_rows * width * (width + 1);
     if (solution_.evaluations > 0) all.numbers["passes"] = solution_.evaluations;
     return all;
   }

@@ -59,8 +59,8 @@ TEST(Svm, TellsWhatItComputed) {
         const double evaluations = ran.metrics.at("evaluations").value;
         const double of_objective = evaluations * 4 * rows * width;
         EXPECT_EQ(ran.executed.numbers.at("passes"), evaluations);
-        if (std::string(algorithm) == "nelder_mead") {
-          EXPECT_EQ(ran.executed.algorithmic_flops, of_objective);
+        if (std::string(algorithm) == "nelder_mead") {  // no gradient: only the products with w
+          EXPECT_EQ(ran.executed.algorithmic_flops, of_objective / 2);
           continue;
         }
         EXPECT_GT(ran.executed.algorithmic_flops, of_objective);

@@ -1,7 +1,9 @@
 // The oracle of the Gram matrix against plain loops, and what its bounds and its checksum find.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
+#include <vector>
 
 #include "core/base/error.hpp"
 #include "tests/kernels/linalg/linalg_helpers.hpp"
@@ -86,6 +88,21 @@ TEST(LinalgProblem, CountsItsWork) {
   const LinalgProblem problem(parse_linalg("syrk:n262144d250"), Precision::fp64);
   EXPECT_EQ(problem.flops(), 262144.0 * 250 * 251);
   EXPECT_EQ(problem.bytes(), (262144.0 * 250 + 250 * 250) * 8);
+}
+
+/// A rate of operations that no implementation does could exceed the machine's.
+TEST(LinalgProblem, CountsTheObservationsThatTheHessianSelects) {
+  constexpr std::int64_t n = 100000;
+  for (const Precision precision : {Precision::fp64, Precision::fp32}) {
+    const LinalgProblem problem(parse_linalg("hinge_hessian:n100000d3"), precision);
+    const Inputs inputs = data(problem, Values::Kind::mantissa, 0, 5);
+    std::vector<double> s(n);
+    inputs.find("s")->second.fill(0, s);
+    const auto selected =
+        std::count_if(s.begin(), s.end(), [](double value) { return value > 0 && value < 1; });
+    const double each = 4 * 5;  // (d + 1)(d + 2): two for each distinct element
+    EXPECT_NEAR(problem.flops() / (static_cast<double>(selected) * each), 1, 0.02);
+  }
 }
 
 TEST(LinalgOracle, EqualsPlainLoopsOverRandomShapes) {

@@ -70,9 +70,10 @@ SvmCheck verify_svm(const SvmSolution& solution, const SvmSettings& settings, co
   relations.push_back({"objective", "|P - own P| / own P",
                        std::abs(solution.objective - primal) / primal,
                        summed + std::max(rounding, c * sums[uncertain] / primal)});
+  const double rise = primal / (c * n) - 1;  // at w = 0 all rows have z = 1
   if (settings.nelder_mead)
-    relations.push_back(
-        {"descent", "P / P(0), without a duality gap to reach", primal / (c * n), 1});
+    relations.push_back({"descent", "(P - P(0)) / P(0), without a duality gap to reach",
+                         rise <= 0 ? 0 : rise, 0});  // keeps NaN
   else
     relations.push_back(
         {"duality gap", "(P - D) / P", gap, settings.gap + 4 * (summed + rounding)});

@@ -147,6 +147,25 @@ TEST(SvmVerification, FindsWhatIsWrong) {
       << checked.verification.reason;
 }
 
+TEST(SvmVerification, OnlyARiseIsAnErrorOfNelderMead) {
+  Right right;
+  right.settings.nelder_mead = true;
+  const SvmCheck good = right.verify(right.solution);
+  EXPECT_TRUE(good.verification.passed) << good.verification.reason;
+  EXPECT_LE(good.verification.max_error, 1e-12) << "how far P fell is no error";
+  for (const double factor : {100.0, std::nan("")}) {
+    SvmSolution risen = right.solution;
+    for (double& w : risen.w) w *= -factor;
+    risen.objective = right.verify(risen).objective;
+    const SvmCheck checked = right.verify(risen);
+    EXPECT_FALSE(checked.verification.passed);
+    if (!std::isnan(factor)) {
+      EXPECT_TRUE(checked.verification.reason.starts_with("descent"))
+          << checked.verification.reason;
+    }
+  }
+}
+
 std::filesystem::path file_of_its_own() {
   return std::filesystem::path(testing::TempDir()) /
          ("assay_svm" + std::to_string(::getpid()) + ".csv");

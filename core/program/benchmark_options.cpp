@@ -208,8 +208,8 @@ Command benchmark_command(const Benchmark& benchmark) {
       std::move(flags)};
   command.examples = benchmark.examples();
   command.exit_codes =
-      "0 ok, or unsupported beside such rows, 2 bad usage or input, 3 incorrect numerics, 6 "
-      "nothing was measured, 7 failed, timed out or a required backend is unavailable";
+      "0 ok, or unsupported beside rows that were measured, 2 bad usage or input, 3 incorrect "
+      "numerics, 6 no row was measured, 7 failed, timed out or a required backend is unavailable";
   return command;
 }
 

@@ -113,7 +113,7 @@ class Usage(RunTest):
 
 class Rows(RunTest):
     def test_a_program_that_measured_nothing_does_what_its_help_says(self):
-        for algorithms, code, said in (("winograd", 6, "6 nothing was measured"), ("direct,winograd", 0, "0 ok, or unsupported beside")):
+        for algorithms, code, said in (("winograd", 6, "6 no row was measured"), ("direct,winograd", 0, "0 ok, or unsupported beside")):
             self.command(CONV, "--problem", SMALL, "--backend", "reference", "--algorithm", algorithms, "--max-time", 0.02, code=code)
             self.assertIn(said, " ".join(self.command(CONV, "--help", code=0).stdout.split()))
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -16,17 +17,20 @@ constexpr std::int64_t usual_features = 250;  // of CORAL-2
 
 /// Bytes of "8GB" (powers of 1000) or "8G" (powers of 1024).
 std::int64_t bytes_of(const std::string& text, const DescriptorComplaint& complain) {
-  const std::size_t unit = text.find_first_not_of("0123456789");
-  if (unit == text.npos || text.substr(unit + 1) != "B")
-    return size_number("--bytes", text, std::numeric_limits<std::int64_t>::max());
-  const std::size_t power = std::string("kMGT").find(text[unit]);
-  if (power == std::string::npos)
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  const std::string unit = text.substr(digits);
+  const bool decimal = unit.size() > 1 && !unit.ends_with("iB") &&
+                       std::all_of(unit.begin(), unit.end(),
+                                   [](unsigned char letter) { return std::isalpha(letter) != 0; });
+  if (!decimal) return size_number("--bytes", text, std::numeric_limits<std::int64_t>::max());
+  const std::size_t power = std::string("kMGT").find(unit.front());
+  if (power == std::string::npos || unit.substr(1) != "B")
     complain(
         "'{}' is not a valid unit (kB, MB, GB, TB are powers of 1000; K, M, G, T of 1024). Use "
         "one of these.",
-        text.substr(unit));
+        unit);
   std::int64_t bytes = static_cast<std::int64_t>(
-      whole_number("--bytes", text.substr(0, unit), 1, std::uint64_t{1} << 50));
+      whole_number("--bytes", text.substr(0, digits), 1, std::uint64_t{1} << 50));
   for (std::size_t i = 0; i <= power; ++i)
     bytes = product({{"bytes", bytes}, {"unit", 1000}}, "the table in bytes", complain);
   return bytes;
@@ -39,7 +43,7 @@ TableSize parse_table(const std::string& text) {
   TableSize size;
   std::string counts = text;
   if (!text.empty() && std::isdigit(static_cast<unsigned char>(text.front())) != 0) {
-    const std::size_t fields = text.find_first_of("ned");  // n, each, d: no unit has these letters
+    const std::size_t fields = std::min({text.find('n'), text.find("each"), text.find('d')});
     size.bytes = bytes_of(text.substr(0, fields), complain);
     if (size.bytes < 1) complain("a table has at least one byte. Give a size above 0.");
     counts = fields == text.npos ? "" : text.substr(fields);

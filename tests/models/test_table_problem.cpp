@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "core/base/error.hpp"
 #include "models/analysis_workload.hpp"
@@ -47,6 +48,10 @@ TEST(TableProblem, ErrorsNameTheField) {
     EXPECT_NE(complaint(both).find("exactly one of n (--rows)"), std::string::npos)
         << complaint(both);
   EXPECT_NE(complaint("8QB").find("QB"), std::string::npos);
+  for (const char* unit : {"gb", "GBytes", "KB"})
+    EXPECT_NE(complaint("8" + std::string(unit)).find("kB, MB, GB, TB"), std::string::npos) << unit;
+  for (const char* number : {"1e9", "1.5GB"})
+    EXPECT_NE(complaint(number).find("whole number"), std::string::npos) << complaint(number);
   EXPECT_NE(complaint("100Bd50"), "");
   EXPECT_NE(complaint("1kBd250").find("less than one row"), std::string::npos);
   EXPECT_NE(complaint("n9000000000000000000d250").find("64 bits"), std::string::npos);

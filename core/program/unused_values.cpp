@@ -52,12 +52,37 @@ bool is_unused(const Benchmark& benchmark, const Dimension& axis, const RankCoun
   return before == completed;
 }
 
+/// Sizes by words (`Dimension::field`) become parts of the problem, so they are used where it is.
+/// A file that brings its own size leaves none of them.
+void refuse_unused_size(const Benchmark& benchmark, const std::vector<Dimension>& axes,
+                        const std::map<std::string, std::vector<std::string>>& asked,
+                        const RankCount& started, const std::vector<Settings>& before,
+                        const std::vector<Case>& after) {
+  const Dimension *problem = nullptr, *given = nullptr;
+  bool has_words = false;
+  for (const Dimension& axis : axes) {
+    if (axis.name == "problem") problem = &axis;
+    const bool word = !axis.field.empty();
+    has_words = has_words || word;
+    if (given == nullptr && (word || axis.name == "problem") && asked.contains(axis.name))
+      given = &axis;
+  }
+  if (!has_words || problem == nullptr || given == nullptr || before.empty()) return;
+  for (std::size_t i = 0; i < before.size(); ++i)
+    if (!is_unused(benchmark, *problem, started, before[i], after[i].settings)) return;
+  throw InputError(fmt::format(
+      "--{} {} has no use here (with the other settings the problem is {} in every "
+      "case). Leave it out; --help says what it goes with.",
+      flag_name(*given), asked.at(given->name).front(), after.front().settings.at("problem")));
+}
+
 }  // namespace
 
 void refuse_unused(const Benchmark& benchmark, const std::vector<Dimension>& axes,
                    const std::map<std::string, std::vector<std::string>>& asked,
                    const RankCount& started, const std::vector<Settings>& before,
                    const std::vector<Case>& after) {
+  refuse_unused_size(benchmark, axes, asked, started, before, after);
   for (const Dimension& axis : axes) {
     const auto values = asked.find(axis.name);
     if (axis.name == "problem" || !axis.field.empty() || values == asked.end()) continue;

@@ -122,6 +122,16 @@ class Formats(AnalyticsTest):
                     metrics = [self.expect_ok(self.start(ranks, program, *table)[1], 1)[0]["metrics"] for table in tables]
                     self.assertEqual(metrics, metrics[:1] * len(tables))
 
+    def test_a_size_beside_a_file_is_refused(self):
+        for words in (("--rows", 60), ("--rows-per-rank", 60), ("--features", 3), ("--bytes", "8kB"), ("--problem", "n60d4")):
+            for program in ("pca", "kmeans", "svm"):
+                with self.subTest(words, program=program):
+                    done = self.command(BIN / f"assay-{program}", "--data", DATA / "breast_cancer.csv", *words, "--list", code=2)
+                    self.assertIn("has no use here (with the other settings the problem is n569d30 in every case)", done.stderr)
+        # It is the size of the other table.
+        done = self.command(BIN / "assay-pca", "--data", f"{DATA / 'iris.csv'},normal", "--rows", 60, "--features", 3, "--list", code=0)
+        self.assertEqual([line.split("/")[5] for line in done.stdout.splitlines()], ["n150d4", "n60d3"])
+
     def test_one_call_sweeps_threads_and_their_binding(self):
         out = self.folder / "rows.json"
         self.command(BIN / "assay-kmeans", "--problem", "n301d7", "--threads", "1,2", "--smt", "any,1", "--max-time", 0.005, "--out", out)

@@ -1,4 +1,5 @@
 """The row of one of scikit-learn's analyses in a result file, beside those of assay-pca, assay-kmeans and assay-svm."""
+import argparse
 import datetime
 import hashlib
 import json
@@ -48,8 +49,12 @@ def lower_bound(text):
     try:
         return float(text)
     except ValueError:
+        pass
+    try:
         metrics = json.loads(pathlib.Path(text).read_text())["rows"][0]["metrics"]
         return metrics["objective"]["value"] * (1 - metrics["duality_gap"]["value"])
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise argparse.ArgumentTypeError(f"{text} is neither a number nor a result file of assay-svm") from error
 
 
 def now():

@@ -105,7 +105,9 @@ class Refusals(RunTest):
         data.touch()
         for words, said in ((["kmeans"], "needs --start"), (["svm", "--optimum", 1], "needs --labels"), (["pca", "--runs", 0], "--runs"),
                             (["svm", "--labels", data], "needs --optimum"), (["pca", "--data", self.folder / "no.npy"], "no.npy"),
-                            (["svm", "--labels", data, "--optimum", 1, "--intelex"], "no LinearSVC")):
+                            (["svm", "--labels", data, "--optimum", 1, "--intelex"], "no LinearSVC"),
+                            (["svm", "--labels", data, "--optimum", "no.json"], "neither a number nor a result file"),
+                            (["svm", "--labels", data, "--optimum", data], "neither a number nor a result file")):
             with self.subTest(words):
                 self.assertIn(said, self.command(SCRIPT, "--data", data, *words, code=2).stderr)
 
@@ -183,6 +185,25 @@ class PeerSklearn(RunTest):
         self.check_beside(ours, row)
         self.command(PEERS, "-c", convert, data, narrow, "int64", code=0)
         self.assertIn("holds int64", self.run_script("pca", "--data", narrow, code=2).stderr)
+
+    def test_bad_files_are_refused(self):
+        data = self.table("classes")
+        labels, bad, three = (self.folder / f"{name}.npy" for name in ("y", "bad", "three"))
+        change = "import numpy, sys; x = numpy.load(sys.argv[1]); exec(sys.argv[3]); numpy.save(sys.argv[2], x)"
+        self.command(PEERS, "-c", change, data, bad, "x[7, 2] = numpy.nan", code=0)
+        self.command(PEERS, "-c", change, labels, three, "x[7] = 0", code=0)
+        text = self.folder / "x.csv"
+        text.write_text("1,2\n3,4\n")
+        for words, said in ((["pca", "--data", bad], "row 8, column 3 is not finite"), (["pca", "--data", text], "cannot be read as NPY"),
+                            (["kmeans", "--data", data, "--start", "1,x"], "from 0 to 1999"), (["kmeans", "--data", data, "--start", "1,2000"], "from 0 to 1999"),
+                            (["svm", "--data", data, "--optimum", 1, "--labels", three], "-1 or +1"),
+                            (["svm", "--data", data, "--optimum", 1, "--labels", data], "-1 or +1")):
+            with self.subTest(words):
+                out = self.folder / "no.json"
+                done = self.run_script(*words, "--out", out, code=2)
+                self.assertIn(said, done.stderr)
+                self.assertNotIn("Traceback", done.stderr)
+                self.assertFalse(out.exists())
 
     def test_wrong_components_have_no_time(self):
         data = self.table("normal")

@@ -224,8 +224,9 @@ void explain_notes(const std::vector<Series>& rows, Legend& legend) {
           fmt::format("{} {}: {}", text_of(series.first(), "benchmark"), series.problem(), note));
 }
 
-/// The columns with their cells, without those that are empty.
-std::vector<Filled> columns_of(const FieldTable& table, const TableOptions& options) {
+/// The columns with their cells, without those that are empty; why these are goes into `legend`.
+std::vector<Filled> columns_of(const FieldTable& table, const TableOptions& options,
+                               Legend& legend) {
   const std::vector<Series>& rows = table.rows;
   const bool automatic = options.columns.empty(), everything = options.columns == all_columns;
   std::vector<Filled> columns = filled(chosen(table.fields, options.columns), rows);
@@ -236,8 +237,10 @@ std::vector<Filled> columns_of(const FieldTable& table, const TableOptions& opti
   if ((automatic || everything) && !rows.empty())
     std::erase_if(columns, [&](const Filled& column) {
       const std::string& key = column.field.key;
-      return (column.field.measured || everything) && empty(column) &&
-             !(measured && (key == "time" || key == "interval"));
+      const bool goes = (column.field.measured || everything) && empty(column) &&
+                        !(measured && (key == "time" || key == "interval"));
+      if (goes && column.field.told) legend.merge(column.legend);
+      return goes;
     });
   reserve_status(columns, rows);
   return columns;
@@ -247,7 +250,8 @@ std::vector<Filled> columns_of(const FieldTable& table, const TableOptions& opti
 std::string body_of(const std::vector<NamedResult>& results, const std::vector<Series>& all,
                     const FieldTable& table, const TableOptions& options, Legend& legend) {
   const std::vector<Series>& rows = table.rows;
-  std::vector<Filled> columns = columns_of(table, options);
+  Legend of_empty;
+  std::vector<Filled> columns = columns_of(table, options, of_empty);
   std::vector<std::string> headings = table.headings;
   std::string left_out;
   if (options.columns.empty() && !options.markdown) {
@@ -261,6 +265,7 @@ std::string body_of(const std::vector<NamedResult>& results, const std::vector<S
   };
   explain_marks(columns, rows, legend);
   for (const Filled& column : columns) legend.merge(column.legend);
+  legend.merge(of_empty);
   std::vector<Line> lines =
       lines_of(columns, rows, options.markdown || options.columns == all_columns, legend);
   if (!headings.empty()) lines = headed(std::move(lines), headings);
@@ -279,7 +284,8 @@ std::string body_of(const std::vector<NamedResult>& results, const std::vector<S
 }  // namespace
 
 bool too_wide(const FieldTable& table, const TableOptions& options) {
-  return !have_room(columns_of(table, options), options.markdown ? no_spare : spared_first);
+  Legend unused;
+  return !have_room(columns_of(table, options, unused), options.markdown ? no_spare : spared_first);
 }
 
 std::string field_table(const std::vector<NamedResult>& results, const std::vector<Series>& all,

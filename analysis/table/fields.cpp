@@ -228,6 +228,7 @@ void add_other_systems(const FieldSource& source, std::vector<Field>& fields) {
         {name, name, true, true, true, 3, [system](const Series& series, Legend& legend) {
            return system_cell(*system, series, legend);
          }});
+    fields.back().told = baseline != nullptr;  // who asks for a system gets an answer
     fields.push_back({"ran", "ran", false, true, true, 6,
                       [system](const Series& series, Legend& legend) -> std::string {
                         const json& match = system->match(series).first;

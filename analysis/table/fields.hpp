@@ -28,6 +28,8 @@ struct Field {
   /// Above 0: left out if the table is too wide, the greatest first.
   int spare = 0;
   std::function<std::string(const Series&, Legend&)> cell;
+  /// Whether the legend keeps its lines where the column is left out because it is empty.
+  bool told = false;
 };
 
 /// The input of the fields; `results` and the baselines must outlive them.

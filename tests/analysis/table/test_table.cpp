@@ -300,6 +300,17 @@ TEST(Table, NoCommonProblemIsSaidFirst) {
   EXPECT_FALSE(has(table({row("ok", 1e-3)}), "No problem is common"));
 }
 
+TEST(Table, ASystemThatWasAskedForButHasNoRatioHasAReason) {
+  const std::vector<NamedResult> mine{{"", result({row("ok", 1e-3)})}};
+  const std::vector<Baseline> other{
+      Baseline::of("other", {row("ok", 1e-3, 0, {{"precision", "bf16"}})})};
+  for (const bool markdown : {false, true}) {
+    const std::string text = render_table(mine, other, {markdown});
+    EXPECT_TRUE(has(text, "No ratio (-): other: precision is fp32 here and bf16 there.")) << text;
+    EXPECT_FALSE(has(text, "speedup")) << "an empty column\n" << text;
+  }
+}
+
 TEST(Table, NoCommonProblemOfSystemsIsSaidFirst) {
   nlohmann::json other = row("ok", 1e-3);
   other["problem"]["descriptor"] = "mb2ic8ih8oc8oh8kh3ph1";

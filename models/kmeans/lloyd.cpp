@@ -30,6 +30,14 @@ class LloydRun {
   }
 
   std::int64_t clusters() const { return settings_.clusters; }
+  /// Whether the run decides how many iterations it has.
+  bool decides() const { return settings_.tolerance >= 0; }
+  /// Of the last run: passes over the table, and operations (KmeansBenchmark::work).
+  double passes() const { return trajectory_.iterations; }
+  double operations() const {
+    return passes() * static_cast<double>(rows_) * static_cast<double>(d_) *
+           static_cast<double>(2 * k_ + 1);
+  }
   Step& assign() const { return *assign_; }
   const Trajectory& trajectory() const { return trajectory_; }
 
@@ -147,6 +155,13 @@ class Kmeans final : public Analysis {
     all.implementation = "assignment: " + join(kernels, ", ");
     all.algorithm = "lloyd";
     all.algorithmic_flops = 0;
+    if (!runs_.front().decides()) return all;  // known before the run
+    double passes = 0;
+    for (const LloydRun& run : runs_) {
+      passes += run.passes();
+      all.algorithmic_flops += run.operations();
+    }
+    if (passes > 0) all.numbers["passes"] = passes;
     return all;
   }
 

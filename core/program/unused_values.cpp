@@ -64,7 +64,9 @@ void refuse_unused_size(const Benchmark& benchmark, const std::vector<Dimension>
     if (axis.name == "problem") problem = &axis;
     const bool word = !axis.field.empty();
     has_words = has_words || word;
-    if (given == nullptr && (word || axis.name == "problem") && asked.contains(axis.name))
+    const auto values = asked.find(axis.name);
+    if (given == nullptr && (word || axis.name == "problem") && values != asked.end() &&
+        !values->second.empty())
       given = &axis;
   }
   if (!has_words || problem == nullptr || given == nullptr || before.empty()) return;

@@ -53,7 +53,7 @@ std::optional<MainRate> main_rate_of(const Series& series) {
   return std::nullopt;
 }
 
-std::string marks(const Series& series) { return (series.published ? "*" : "") + mark_of(series); }
+std::string marks(const Series& series) { return published_mark(series.first()) + mark_of(series); }
 
 }  // namespace
 

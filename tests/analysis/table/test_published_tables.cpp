@@ -130,6 +130,14 @@ TEST(PublishedTables, RatesHaveTheirUnitAndNoTime) {
       << systems_text;
 }
 
+TEST(PublishedTables, AProjectionIsMarkedWhereItStands) {
+  const std::string text = render_table(load_results({"titan"}), {}, {});
+  for (const char* projected : {"1.8", "6", "0.24"})
+    EXPECT_TRUE(has(text, std::string(" ") + projected + " TB/s figure_of_merit\u2021\n")) << text;
+  EXPECT_TRUE(has(text, "24.8 s*")) << "a measured job: " << text;
+  EXPECT_TRUE(has(text, "\u2021 titan: a projection, not a measurement")) << text;
+}
+
 TEST(PublishedTables, EveryShippedBaselineHasATable) {
   for (const std::string& name : baseline_names()) {
     const std::vector<NamedResult> results = load_results({name});

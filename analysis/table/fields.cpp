@@ -191,8 +191,7 @@ void explain_match(System& system, const Series& series, Legend& legend) {
   }
   if (match.at("published") == true) legend.cite(system.name(), text_of(match, "citation"));
   legend.note(system.name(), text_of(match, "note"), true);
-  if (match.contains("projection"))
-    legend.add(fmt::format("\u2021 {}: a projection, not a measurement.", system.name()));
+  explain_projected(system.name(), match, legend);
 }
 
 std::string system_cell(System& system, const Series& series, Legend& legend) {

@@ -76,6 +76,11 @@ void explain_projection(const std::string& system, const nlohmann::json& row, Le
                            text_of(row, "projection")));
 }
 
+void explain_projected(const std::string& system, const nlohmann::json& match, Legend& legend) {
+  if (match.contains("projection"))
+    legend.add(fmt::format("\u2021 {}: a projection, not a measurement.", system));
+}
+
 void explain_not_given(const std::string& system, const nlohmann::json& match, Legend& legend) {
   if (!match.contains("not_given")) return;
   const std::string remark = text_of(match, "remark");

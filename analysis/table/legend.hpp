@@ -32,6 +32,8 @@ class Legend {
 
 /// Explains the mark of a projection, if the row is one.
 void explain_projection(const std::string& system, const nlohmann::json& row, Legend& legend);
+/// The same of the number that a row is compared with.
+void explain_projected(const std::string& system, const nlohmann::json& match, Legend& legend);
 /// Explains the mark "?" of a ratio whose other side does not specify the work completely.
 void explain_not_given(const std::string& system, const nlohmann::json& match, Legend& legend);
 

@@ -205,7 +205,9 @@ class SummaryTable {
     if (fastest == nullptr) return {};
     explain(*fastest, best, baseline.system());
     return {best.at("speedup"), 1,
-            ratio_mark(*fastest, best) + (best.contains("ratio_printed") ? printed_mark : ""), ""};
+            ratio_mark(*fastest, best) + (best.contains("ratio_printed") ? printed_mark : "") +
+                (best.contains("projection") ? published_mark(best) : ""),
+            ""};
   }
 
   void explain(const Series& series, const json& match, const std::string& system) {
@@ -213,6 +215,7 @@ class SummaryTable {
       legend_.cite(system_of(results_, series), text_of(series.first(), "citation"));
     if (match.at("published") == true) legend_.cite(system, text_of(match, "citation"));
     explain_projection(system_of(results_, series), series.first(), legend_);
+    explain_projected(system, match, legend_);
     explain_not_given(system, match, legend_);
     if (match.contains("projection")) legend_.note(system, text_of(match, "note"), true);
     if (match.contains("ratio_printed")) legend_.add(printed_note(series, match));

@@ -106,6 +106,17 @@ TEST(Summary, OwnRowsAndWhatIsMissing) {
   EXPECT_TRUE(has(scaled, "scale is 1/16 here and 1 there")) << scaled;
 }
 
+TEST(Summary, ASpeedupOverAProjectionIsMarked) {
+  const std::string text = coral2(load_results({"titan"}), {"titan"});
+  for (const char* line :
+       {"PCA 1\u2021 (2)", "K-means 1\u2021 (1)", "SVM 1\u2021 (1)", "Suite 1\u2021 (3)"})
+    EXPECT_TRUE(has(line_of(text, "PCA") + line_of(text, "K-means") + line_of(text, "SVM") +
+                        line_of(text, "Big Data Analytics Suite"),
+                    line))
+        << text;
+  EXPECT_TRUE(has(text, "\u2021 titan: a projection, not a measurement.")) << text;
+}
+
 TEST(Summary, MarkdownHasALineForEachWorkload) {
   const std::string text = coral2(load_results({"summit"}), {"summitdev"}, true);
   int lines = 0;

@@ -22,7 +22,7 @@ Line line_of(Precision precision) {
   if (is_integer(format.input)) {
     // Activations are unsigned, weights signed.
     cells[1] = text(DataType::u8) + ", " + text(DataType::s8);
-    for (const char* cell : {"8", "-", "-128", "255", "-"}) cells.emplace_back(cell);
+    for (const char* cell : {"8", "-", "-", "255, 127", "-"}) cells.emplace_back(cell);
     return {cells, ""};
   }
   const FloatFormat values = float_format(precision);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "analysis/run/abandoned_attempt.hpp"
 #include "analysis/run/ceiling_bracket.hpp"
@@ -10,9 +11,11 @@
 #include "analysis/run/progress.hpp"
 #include "analysis/run/scratch.hpp"
 #include "analysis/text_table.hpp"
+#include "core/base/clock.hpp"
 #include "core/base/text.hpp"
 #include "core/machine/environment.hpp"
 #include "core/measure/timing.hpp"
+#include "core/result/baseline.hpp"
 
 namespace assay {
 
@@ -75,6 +78,13 @@ Preview preview_of(RunPlan plan, const json& hardware) {
   return preview;
 }
 
+/// What --walltime does to a run of so many seconds.
+std::string of_deadline(std::chrono::steady_clock::time_point deadline, double seconds) {
+  const double left = -seconds_since(deadline);
+  return fmt::format("walltime: the run ends after {} at the latest{}.\n", rough_time(left),
+                     seconds > left ? ", before its last cases; --resume continues it" : "");
+}
+
 }  // namespace
 
 std::string listed(RunPlan plan) {
@@ -86,6 +96,9 @@ std::string listed(RunPlan plan) {
 }
 
 std::string dry_run(std::vector<RunPlan> plans) {
+  for (const RunPlan& plan : plans)
+    for (const std::string& name : plan.baselines) Baseline::load(name);  // throws, as a run would
+  const auto deadline = plans.front().campaign.deadline;
   const json hardware = capture_environment().at("hardware");
   std::string text;
   double seconds = 0;
@@ -109,9 +122,10 @@ std::string dry_run(std::vector<RunPlan> plans) {
       "estimated time: about {} for timed iterations. Starting, set-up and verification of each "
       "case take additional time, which is not estimated. A case ends earlier when its interval "
       "reaches precision-target, later when min-samples samples take longer than "
-      "max-time.\nNothing was run.\n",
+      "max-time.\n",
       rough_time(seconds));
-  return text;
+  if (deadline) text += of_deadline(*deadline, seconds);
+  return text + "Nothing was run.\n";
 }
 
 }  // namespace assay

@@ -49,7 +49,9 @@ TEST(NumberFormats, Tf32HasTheRangeOfFp32AndTheSignificandOfFp16) {
 
 TEST(NumberFormats, IntegersHaveNoFloatFormat) {
   EXPECT_THROW(float_format(Precision::int8), std::logic_error);
-  EXPECT_NE(precision_table().find("u8, s8"), std::string::npos);
+  const std::string table = precision_table();
+  EXPECT_NE(table.find("u8, s8"), std::string::npos);
+  EXPECT_NE(table.find("-  255, 127"), std::string::npos) << "no smallest normal number\n" << table;
 }
 
 TEST(NumberFormats, TheTableNamesEveryPrecision) {

@@ -48,6 +48,12 @@ class Preview(RunTest):
         self.assertIn(f"{CONV} --suite {suite}", text)
         self.assertIn("Nothing was run", text)
         self.assertFalse(self.out.exists())
+        self.assertNotIn("walltime", text)
+        for limit, least, shortened in (("0:20", r"(20|1\d) s", True), ("1:00:00", "60 min", False)):
+            short = self.command(*words, "--dry-run", "--walltime", limit, code=0).stdout
+            self.assertRegex(short, rf"(?m)^walltime: the run ends after {least}")
+            self.assertEqual("before its last cases" in short, shortened, short)
+        self.assertIn("nosuch", self.command(*words, "--dry-run", "--baseline", "nosuch", code=2).stderr)
         launched = self.command(ASSAY, "run", suite, "--launcher", "env WORD=1", "--dry-run", code=0).stdout
         self.assertIn(f"env WORD=1 {CONV}", launched)
 

@@ -63,7 +63,7 @@ def resnet50(direction, precision, framework, text, images, citation, nodes=1, *
     parts = ["resnet50", direction, precision or "precision-not-given", framework.split()[0].lower() if framework else "any",
              f"nodes{nodes}"]
     return row("/".join(parts) + variant, "resnet50", problem,
-               dict({"direction": direction, "precision": precision, "framework": framework, "workload": "ResNet-50", "nodes": nodes},
+               dict({"direction": direction, "precision": precision, "framework": framework, "workload": "ResNet-50", "emulate": "none", "nodes": nodes},
                     **(parameters or {})),
                citation, text, "images/s", images, rates={"images_per_s": images} if images else None, **more)
 

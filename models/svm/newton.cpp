@@ -1,6 +1,7 @@
 #include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "models/svm/svm.hpp"
@@ -21,6 +22,8 @@ constexpr double least_factor = 2, largest_factor = 16, margin = 1.5;
 /// rises along the step with at most this part of its first slope.
 constexpr double least_decrease = 1e-4, largest_rise = 0.5;
 constexpr int most_trials = 20;
+/// After so many steps without a smaller gap it is as small as rounding permits.
+constexpr int most_fruitless = 500;
 /// The smoothed problem counts as solved where its own gap, which is ||g||^2 / 2, is this part of
 /// the whole gap: the rest is due to the width.
 constexpr double solved_part = 0.25;
@@ -28,6 +31,10 @@ constexpr double solved_part = 0.25;
 void count_evaluation(const SvmObjective& objective, SvmSolution& solution) {
   ++solution.evaluations;
   solution.evaluated_rows += objective.rows();
+}
+
+double squared(const std::vector<double>& v) {
+  return std::inner_product(v.begin(), v.end(), v.begin(), 0.0);
 }
 
 }  // namespace
@@ -56,9 +63,6 @@ double SvmNewton::find_direction(SvmObjective& objective) {
 /// convex along the step: where it rises at the end, the minimum lies before, and a secant of its
 /// derivative finds it, however far the step went too far.
 bool SvmNewton::step(SvmObjective& objective, const SvmSettings& settings, SvmSolution& solution) {
-  const auto squared = [](const std::vector<double>& v) {
-    return std::inner_product(v.begin(), v.end(), v.begin(), 0.0);
-  };
   if (squared(value_.gradient) / 2 <= solved_part * (value_.primal - value_.dual)) return false;
   const double first = find_direction(objective);
   ++solution.steps;
@@ -102,19 +106,39 @@ void SvmNewton::start(SvmSolution& solution) const {
 
 void SvmNewton::run(SvmObjective& objective, const SvmSettings& settings, SvmSolution& solution) {
   slope_ = solution.slope;
-  count_evaluation(objective, solution);
-  objective.evaluate(solution.w, slope_, value_);
+  best_gap_ = std::numeric_limits<double>::infinity();
+  const auto evaluate = [&] {
+    objective.evaluate(solution.w, slope_, value_);
+    count_evaluation(objective, solution);
+  };
+  evaluate();
+  int fruitless = 0;
   while (value_.gap() > settings.gap && solution.evaluations < settings.evaluations) {
+    fruitless = keeps(solution) ? 0 : fruitless + 1;
+    if (fruitless > most_fruitless) break;
     if (step(objective, settings, solution)) continue;
     if (value_.gap() <= settings.gap || slope_ >= largest_slope) break;
     slope_ *=
         std::clamp(std::sqrt(margin * value_.gap() / settings.gap), least_factor, largest_factor);
-    objective.evaluate(solution.w, slope_, value_);
-    count_evaluation(objective, solution);
+    evaluate();
+  }
+  if (std::isfinite(best_gap_) && !(value_.gap() <= best_gap_)) {
+    solution.w = best_w_;
+    slope_ = best_slope_;
+    evaluate();
   }
   solution.slope = slope_;
   solution.objective = value_.primal;
   solution.gap = value_.gap();
+}
+
+/// Keeps w if its gap is the smallest so far; whether it is.
+bool SvmNewton::keeps(const SvmSolution& solution) {
+  if (!(value_.gap() < best_gap_)) return false;
+  best_gap_ = value_.gap();
+  best_slope_ = slope_;
+  best_w_ = solution.w;
+  return true;
 }
 
 }  // namespace assay

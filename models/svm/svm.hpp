@@ -100,15 +100,19 @@ class SvmNewton {
   /// Sets w = 0 and the first slope.
   void start(SvmSolution& solution) const;
   /// Iterates from solution.w and solution.slope until the duality gap or the number of evaluations
-  /// of `settings` is reached.
+  /// of `settings` is reached, or rounding prevents a smaller gap. The solution is that with the
+  /// smallest gap.
   void run(SvmObjective& objective, const SvmSettings& settings, SvmSolution& solution);
 
  private:
   double find_direction(SvmObjective& objective);
   bool step(SvmObjective& objective, const SvmSettings& settings, SvmSolution& solution);
+  bool keeps(const SvmSolution& solution);
   SvmValue value_, trial_;
   std::vector<double> direction_, candidate_, matrix_;
   double slope_ = 1, curved_rows_ = 0;
+  std::vector<double> best_w_;  ///< with the smallest gap so far
+  double best_gap_ = 0, best_slope_ = 0;
 };
 
 /// The verification of a solution: primal, dual and accuracy, computed from the table in fp64 by

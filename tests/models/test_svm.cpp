@@ -88,28 +88,34 @@ TEST(Svm, SeparableDataAreSolved) {
   EXPECT_EQ(found.at("accuracy").value, 1);
 }
 
-/// A solution to a gap of 1e-6, for tampering with it.
-struct Right {
-  std::unique_ptr<Table> table =
-      signed_labels(std::make_unique<ClassTable>(SyntheticSize{4000, 5, 3}));
-  RowPass all{{0, 4000}, DataType::fp64, true, 1};
+/// A solution by Newton's method, to a gap of 1e-6 unless rounding prevents it.
+struct Solved {
+  std::unique_ptr<Table> table;
+  RowPass all;
   SvmSettings settings;
   SvmSolution solution;
   std::unique_ptr<Communicator> ranks = serial_communicator();
 
-  Right() {
-    settings.gap = 1e-6;
+  Solved(std::int64_t rows, std::int64_t features, Precision precision, double gap)
+      : table(signed_labels(std::make_unique<ClassTable>(SyntheticSize{rows, features, 3}))),
+        all{{0, rows}, storage(precision), true, 1} {
+    settings.gap = gap;
+    settings.evaluations = 20000;
     CaseContext context{fixture::plugins(), *ranks};
     const Case selected =
-        fixture::one_case(svm_benchmark(), {{"problem", "n4000d5"}, {"backend", "reference"}}, 1);
+        fixture::one_case(svm_benchmark(),
+                          {{"problem", "n" + std::to_string(rows) + "d" + std::to_string(features)},
+                           {"precision", std::string(format(precision).name)},
+                           {"backend", "reference"}},
+                          1);
     StepMaker steps(context, selected.settings);
-    const AnalysisCase from{selected.settings, 4000,   5,     all.range,
-                            Precision::fp64,   *ranks, steps, 1};
+    const AnalysisCase from{selected.settings, rows,   features, all.range,
+                            precision,         *ranks, steps,    1};
     auto objective = SvmObjective::make(from, 1, true);
     SvmObjective& made = *std::get<std::unique_ptr<SvmObjective>>(objective);
     load_rows(*table, all.range, made.device(), made.x(), &made.y(), 1, *ranks);
-    solution.w.resize(6);
-    SvmNewton newton(6);
+    solution.w.resize(static_cast<std::size_t>(features) + 1);
+    SvmNewton newton(solution.w.size());
     newton.start(solution);
     newton.run(made, settings, solution);
   }
@@ -120,8 +126,20 @@ struct Right {
   }
 };
 
+TEST(SvmNewton, KeepsTheBestWhereRoundingPreventsTheGap) {
+  Solved narrow(2000, 30, Precision::fp32, 1e-8), wide(50, 60, Precision::fp64, 1e-12);
+  for (const Solved* found : {&narrow, &wide}) {
+    EXPECT_GT(found->solution.gap, found->settings.gap) << "rounding prevents nothing";
+    EXPECT_LT(found->solution.gap, 1e-4) << "the gap grew again";
+    EXPECT_LT(found->solution.evaluations, found->settings.evaluations);
+  }
+  EXPECT_LT(narrow.verify(narrow.solution).gap, 1e-3);
+  const std::string reason = wide.verify(wide.solution).verification.reason;
+  EXPECT_NE(reason.find("rounding kept"), std::string::npos) << reason;
+}
+
 TEST(SvmVerification, FindsWhatIsWrong) {
-  Right right;
+  Solved right(4000, 5, Precision::fp64, 1e-6);
   const SvmCheck good = right.verify(right.solution);
   EXPECT_TRUE(good.verification.passed) << good.verification.reason;
   EXPECT_LE(good.gap, 1e-6);
@@ -148,7 +166,7 @@ TEST(SvmVerification, FindsWhatIsWrong) {
 }
 
 TEST(SvmVerification, OnlyARiseIsAnErrorOfNelderMead) {
-  Right right;
+  Solved right(4000, 5, Precision::fp64, 1e-6);
   right.settings.nelder_mead = true;
   const SvmCheck good = right.verify(right.solution);
   EXPECT_TRUE(good.verification.passed) << good.verification.reason;

@@ -64,7 +64,8 @@ TEST(ReportDocument, RooflineKeepsADevicesRoofApart) {
 TEST(ReportDocument, RooflineNamesARoofByThePrecisionThatWasMeasured) {
   json half = with_ceiling(row("ok", 1e-3, 0, {{"precision", "fp16"}}), 1e9, 1e8, 4e12, 1e11);
   half["ceiling"]["flops_precision"] = "fp32";
-  const json& roofs = document_of({half}).at("roofline")["roofs"];
+  const json document = document_of({half});
+  const json& roofs = document.at("roofline")["roofs"];
   ASSERT_EQ(roofs.size(), 1U);
   EXPECT_EQ(roofs[0]["label"], "fp32");
 }

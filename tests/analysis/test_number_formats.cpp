@@ -51,7 +51,8 @@ TEST(NumberFormats, IntegersHaveNoFloatFormat) {
   EXPECT_THROW(float_format(Precision::int8), std::logic_error);
   const std::string table = precision_table();
   EXPECT_NE(table.find("u8, s8"), std::string::npos);
-  EXPECT_NE(table.find("-   255, 127"), std::string::npos) << "no smallest normal number\n" << table;
+  EXPECT_NE(table.find("-   255, 127"), std::string::npos) << "no smallest normal number\n"
+                                                           << table;
 }
 
 TEST(NumberFormats, TheTableNamesEveryPrecision) {

@@ -123,7 +123,7 @@ class Formats(AnalyticsTest):
                     self.assertEqual(metrics, metrics[:1] * len(tables))
 
     def test_a_size_beside_a_file_is_refused(self):
-        for words in (("--rows", 60), ("--rows-per-rank", 60), ("--features", 3), ("--bytes", "8kB"), ("--problem", "n60d4")):
+        for words in (("--rows", 60), ("--rows-per-rank", 60), ("--rows", 60, "--features", 3), ("--bytes", "8kB"), ("--problem", "n60d4")):
             for program in ("pca", "kmeans", "svm"):
                 with self.subTest(words, program=program):
                     done = self.command(BIN / f"assay-{program}", "--data", DATA / "breast_cancer.csv", *words, "--list", code=2)

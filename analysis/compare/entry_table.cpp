@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 
 #include "analysis/series.hpp"
 #include "analysis/table/axes.hpp"
+#include "analysis/table/benchmark_tables.hpp"
+#include "analysis/table/cells.hpp"
 #include "analysis/table/field_table.hpp"
 #include "analysis/table/table.hpp"
 #include "core/base/text.hpp"
@@ -56,48 +59,79 @@ bool is_constant(const EntryField& field, const std::vector<const json*>& entrie
                      [&](const json* entry) { return field.cell(*entry, unused) == first; });
 }
 
+/// Columns of the rows of entries: what was run, then the fields, then the footnotes.
+class EntryColumns {
+ public:
+  /// The reasons become footnotes of `legend`.
+  EntryColumns(const std::vector<const json*>& entries, const std::vector<EntryField>& fields,
+               const Reasons& reasons, Legend& legend) {
+    for (const json* entry : entries) {
+      const std::string id = entry->at("id");
+      std::vector<std::string> marks;
+      for (const std::string& reason : reasons(*entry)) marks.push_back(legend.footnote(reason));
+      footnotes_[id] = join(marks, " ");
+      by_id_[id] = entry;
+    }
+    for (const EntryField& field : fields) {
+      Legend unused;
+      if (field.if_varied && is_constant(field, entries))
+        constants_.push_back(field.title + " " + field.cell(*entries.front(), unused));
+      else
+        fields_.push_back(&field);
+    }
+  }
+
+  /// Of fields that no column tells.
+  const std::vector<std::string>& constants() const { return constants_; }
+
+  std::vector<Field> operator()(const std::vector<Series>& rows, const Axes& axes) const {
+    static const std::vector<NamedResult> no_results;
+    static const std::vector<std::pair<std::string, const Baseline*>> no_systems;
+    std::vector<Field> columns = fields_of_case({no_results, rows, axes, no_systems});
+    const auto add = [&](const std::string& title, bool right, int spare, auto cell) {
+      columns.push_back({title, title, right, true, true, spare, cell});
+    };
+    for (const EntryField* field : fields_)
+      add(field->title, field->right, field->spare,
+          [this, field](const Series& series, Legend& legend) {
+            return field->cell(entry_of(series), legend);
+          });
+    add("note", false, 0, [this](const Series& series, Legend&) {
+      return footnotes_.at(text_of(series.first(), "id"));
+    });
+    return columns;
+  }
+
+ private:
+  const json& entry_of(const Series& series) const {
+    return *by_id_.at(text_of(series.first(), "id"));
+  }
+
+  std::map<std::string, const json*> by_id_;
+  std::map<std::string, std::string> footnotes_;
+  std::vector<const EntryField*> fields_;
+  std::vector<std::string> constants_;
+};
+
 }  // namespace
 
 std::string entry_table(const std::vector<const json*>& entries, const Side& base,
                         const Side& updated, const std::vector<EntryField>& fields,
-                        const std::function<std::vector<std::string>(const json& entry)>& reasons,
-                        bool markdown) {
+                        const Reasons& reasons, bool markdown) {
   static const std::vector<NamedResult> no_results;
-  static const std::vector<std::pair<std::string, const Baseline*>> no_systems;
   FieldTable table;
+  const EntryColumns columns(entries, fields, reasons, table.legend);
   table.to_see_all = "--format markdown shows them";
-  std::map<std::string, const json*> by_id;
-  std::map<std::string, std::string> footnotes;
-  for (const json* entry : entries) {
-    const std::string id = entry->at("id");
-    table.rows.push_back(row_of_sides(id, base, updated));
-    by_id[id] = entry;
-    std::vector<std::string> marks;
-    for (const std::string& reason : reasons(*entry))
-      marks.push_back(table.legend.footnote(reason));
-    footnotes[id] = join(marks, " ");
-  }
+  for (const json* entry : entries)
+    table.rows.push_back(row_of_sides(entry->at("id"), base, updated));
   const Axes axes = axes_of(table.rows, "");
-  table.fields = fields_of_case({no_results, table.rows, axes, no_systems});
-  std::vector<std::string> constants;
-  const auto add = [&](const std::string& title, bool right, int spare, auto cell) {
-    table.fields.push_back({title, title, right, true, true, spare, cell});
-  };
-  for (const EntryField& field : fields) {
-    if (field.if_varied && is_constant(field, entries)) {
-      Legend unused;
-      constants.push_back(field.title + " " + field.cell(*entries.front(), unused));
-      continue;
-    }
-    add(field.title, field.right, field.spare, [&](const Series& series, Legend& legend) {
-      return field.cell(*by_id.at(text_of(series.first(), "id")), legend);
-    });
-  }
-  add("note", false, 0,
-      [&](const Series& series, Legend&) { return footnotes.at(text_of(series.first(), "id")); });
-  table.constants = shared_by(table.rows, axes.constants, constants);
+  table.fields = columns(table.rows, axes);
   TableOptions options;
   options.markdown = markdown;
+  if (several_benchmarks(table.rows) && too_wide(table, options))
+    return benchmark_tables(no_results, table.rows, table, std::cref(columns), columns.constants(),
+                            options);
+  table.constants = shared_by(table.rows, axes.constants, columns.constants());
   return field_table(no_results, table.rows, table, options);
 }
 

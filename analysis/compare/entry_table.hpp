@@ -21,13 +21,14 @@ struct EntryField {
   std::function<std::string(const nlohmann::json& entry, Legend&)> cell;
 };
 
+/// The reasons and notes of an entry, which become footnotes.
+using Reasons = std::function<std::vector<std::string>(const nlohmann::json& entry)>;
+
 /// Entries with their benchmark, problem and the parameters that differ between them, then the
-/// fields, then the numbers of footnotes: `reasons` are those of an entry. The rows of the entries
-/// are found in the sides by their id.
-std::string entry_table(
-    const std::vector<const nlohmann::json*>& entries, const Side& base, const Side& updated,
-    const std::vector<EntryField>& fields,
-    const std::function<std::vector<std::string>(const nlohmann::json& entry)>& reasons,
-    bool markdown);
+/// fields, then the numbers of footnotes. Where a table of several benchmarks would be too wide,
+/// each has its own. The rows of the entries are found in the sides by their id.
+std::string entry_table(const std::vector<const nlohmann::json*>& entries, const Side& base,
+                        const Side& updated, const std::vector<EntryField>& fields,
+                        const Reasons& reasons, bool markdown);
 
 }  // namespace assay

@@ -159,10 +159,10 @@ function unsupported_rows(list) {
   tell();
   on_filter(tell);
   const columns = [
-    problem_column(), ...work_columns(), field('Reason', (row) => row.reason, {wide: true, keep: true}),
+    file_column(list), problem_column(), ...work_columns(), field('Reason', (row) => row.reason, {wide: true, keep: true}),
     field('Required', (row) => row.required, {fold: true, bare: true}),
     field('Id', (row) => row.id, {wide: true, aside: true})
-  ];
+  ].filter(Boolean);
   return element(
       'details', {class: 'fold unsupported'}, summary,
       data_table('Unsupported rows', columns, list, {rows: (row) => [row.index]}));

@@ -301,8 +301,8 @@ std::string field_table(const std::vector<NamedResult>& results, const std::vect
 std::string field_tables(const std::vector<NamedResult>& results, const std::vector<Series>& all,
                          const std::vector<FieldTable>& tables,
                          const std::vector<std::string>& constants,
-                         const std::vector<Series>& folded, const TableOptions& options) {
-  Legend legend;
+                         const std::vector<Series>& folded, const TableOptions& options,
+                         Legend legend) {
   // In Markdown an empty line ends a paragraph.
   const auto line = [&](const std::string& words) {
     return table_line(words, options.markdown) + (options.markdown ? "\n\n" : "\n");

@@ -34,11 +34,13 @@ std::string field_table(const std::vector<NamedResult>& results, const std::vect
                         const FieldTable& table, const TableOptions& options);
 
 /// Several such tables under one title with `constants`, each below a line of its name and its
-/// constants, and above one legend. `folded`: unsupported rows of all of them.
+/// constants, and above one legend, which begins with `legend`. `folded`: unsupported rows of all
+/// of them.
 std::string field_tables(const std::vector<NamedResult>& results, const std::vector<Series>& all,
                          const std::vector<FieldTable>& tables,
                          const std::vector<std::string>& constants,
-                         const std::vector<Series>& folded, const TableOptions& options);
+                         const std::vector<Series>& folded, const TableOptions& options,
+                         Legend legend);
 
 /// Whether the table is too wide: on a terminal, where columns are left out, without all that is
 /// spared first.

@@ -260,7 +260,9 @@ class Layout(BrowserTest):
         weeks = {}
         for week in ("2026-01-05", "2026-01-12"):
             (self.folder / "weekly" / week).mkdir(parents=True)
-            weeks[f"weekly/{week}/result"] = make_results.document(rows=2, launches=1, noise_seed=week, started=f"{week}T12:00:00.000Z")
+            document = make_results.document(rows=3, launches=1, noise_seed=week, started=f"{week}T12:00:00.000Z")
+            document["rows"][2].update({"status": "unsupported", "reason": "no kernel", "time_s": None, "rates": {}, "verification": None})
+            weeks[f"weekly/{week}/result"] = document
         self.open([file.parent for file in self.write(weeks)])
 
         def column(title):
@@ -269,6 +271,10 @@ class Layout(BrowserTest):
             return [row.locator("td").nth(titles.index(title)).inner_text() for row in table.locator("tbody tr").all()]
 
         self.assertEqual(sorted(column("File")), ["2026-01-05"] * 2 + ["2026-01-12"] * 2)
+        fold = self.page.locator("#rows details.unsupported")
+        fold.locator("summary").first.click()
+        for week in ("2026-01-05", "2026-01-12"):
+            self.assertIn(week, fold.locator("tbody").first.inner_text())
         self.open([self.folder / "weekly" / "2026-01-05"])
         self.assertRaises(ValueError, column, "File")
         self.quiet()

@@ -87,5 +87,32 @@ TEST(RenderComparison, FitsATerminalWithLongReasonsAsFootnotes) {
   EXPECT_NE(rendered(base, updated, {}, true).find("| variation |"), std::string::npos);
 }
 
+/// Launches of a row of another benchmark.
+std::vector<json> rnn_launches(const Settings& more = {}) {
+  std::vector<json> rows = launches("c", 1, 5, 0.001, more);
+  for (json& measured : rows) measured["benchmark"] = "rnn";
+  return rows;
+}
+
+TEST(RenderComparison, EachBenchmarkHasATableWhereOneWouldBeTooWide) {
+  const json wide = joined({launches("list/a-rather-long-name", 1, 5),
+                            launches("b", 1, 5, 0.001, {{"cache", "cold"}}),
+                            launches("b", 1, 5, 0.001, {{"direction", "bwd_weights"}}),
+                            rnn_launches({{"input_multiplication", "linear"}}),
+                            rnn_launches({{"input_multiplication", "skip"}}),
+                            rnn_launches({{"memory_of_states", "kept_for_gradients"}})});
+  const std::string text = rendered(wide, wide);
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);)
+    EXPECT_LE(shown_width(line), table_width) << text;
+  EXPECT_NE(line_of(text, "conv"), "") << text;
+  EXPECT_NE(line_of(text, "rnn"), "") << text;
+  EXPECT_EQ(line_of(text, "problem ").find("input_multiplication"), std::string::npos) << text;
+  EXPECT_NE(line_of(text, "all rows: ").find("launches 5 / 5"), std::string::npos) << text;
+  EXPECT_NE(text.find("p: probability of such a difference"), std::string::npos) << text;
+  const json narrow = joined({launches("a", 1, 5), rnn_launches()});
+  EXPECT_NE(line_of(rendered(narrow, narrow), "benchmark "), "") << rendered(narrow, narrow);
+}
+
 }  // namespace
 }  // namespace assay::test

@@ -1,0 +1,62 @@
+#include "analysis/table/benchmark_tables.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "analysis/table/table.hpp"
+#include "core/base/text.hpp"
+
+namespace assay {
+namespace {
+
+constexpr const char* of_all = "all rows: ";
+
+/// The rows of each benchmark, in the order in which the benchmarks appear.
+std::vector<std::vector<Series>> by_benchmark(const std::vector<Series>& rows) {
+  std::vector<std::string> names;
+  std::vector<std::vector<Series>> groups;
+  for (const Series& series : rows) {
+    const std::string name = text_of(series.first(), "benchmark");
+    const auto place =
+        static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
+    if (place == names.size()) {
+      names.push_back(name);
+      groups.emplace_back();
+    }
+    groups[place].push_back(series);
+  }
+  return groups;
+}
+
+}  // namespace
+
+std::string benchmark_tables(const std::vector<NamedResult>& results,
+                             const std::vector<Series>& all, const FieldTable& whole,
+                             const MakeFields& make, const std::vector<std::string>& more,
+                             const TableOptions& options) {
+  const std::set<std::string> shared = shared_parameters(whole.rows);
+  std::vector<FieldTable> tables;
+  for (std::vector<Series>& rows : by_benchmark(whole.rows)) {
+    FieldTable& table = tables.emplace_back();
+    table.of = text_of(rows.front().first(), "benchmark");
+    table.problems_may_head = whole.problems_may_head;
+    table.to_see_all = whole.to_see_all;
+    table.rows = std::move(rows);
+    const Axes axes = axes_of(table.rows, "", shared);
+    table.fields = make(table.rows, axes);
+    // "all rows: " is what the name of the benchmark says here.
+    for (const std::string& line : shared_by(table.rows, axes.constants))
+      table.constants.push_back(
+          line.substr(line.starts_with(of_all) ? std::string(of_all).size() : 0));
+  }
+  std::vector<std::string> constants;
+  for (const std::string& name : parameter_names(whole.rows))
+    if (const std::string text = axis_text(whole.rows.front(), name);
+        shared.contains(name) && !text.empty())
+      constants.push_back(name + " " + text);
+  constants.insert(constants.end(), more.begin(), more.end());
+  if (!constants.empty()) constants.assign(1, of_all + join(constants, ", "));
+  return field_tables(results, all, tables, constants, whole.folded, options, whole.legend);
+}
+
+}  // namespace assay

@@ -1,0 +1,24 @@
+#pragma once
+// A table for each benchmark, where one of all of them would be too wide.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "analysis/table/axes.hpp"
+#include "analysis/table/field_table.hpp"
+
+namespace assay {
+
+/// Makes the columns of some rows, whose parameters that differ are `axes`.
+using MakeFields = std::function<std::vector<Field>(const std::vector<Series>& rows, const Axes&)>;
+
+/// The rows of `whole` in a table for each of their benchmarks, under one title and above one
+/// legend. The columns of a table are the parameters that differ between its own rows, and what
+/// else `make` adds. `more`: constants of all rows beside the parameters that they share.
+std::string benchmark_tables(const std::vector<NamedResult>& results,
+                             const std::vector<Series>& all, const FieldTable& whole,
+                             const MakeFields& make, const std::vector<std::string>& more,
+                             const TableOptions& options);
+
+}  // namespace assay

@@ -261,7 +261,8 @@ class Layout(BrowserTest):
         for week in ("2026-01-05", "2026-01-12"):
             (self.folder / "weekly" / week).mkdir(parents=True)
             document = make_results.document(rows=3, launches=1, noise_seed=week, started=f"{week}T12:00:00.000Z")
-            document["rows"][2].update({"status": "unsupported", "reason": "no kernel", "time_s": None, "rates": {}, "verification": None})
+            document["rows"][2].update({"status": "unsupported", "reason": "no kernel", "time_s": None, "samples_s": [], "rates": {},
+                                         "verification": None})
             weeks[f"weekly/{week}/result"] = document
         self.open([file.parent for file in self.write(weeks)])
 

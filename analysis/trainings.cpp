@@ -32,8 +32,8 @@ std::string hash_of(const json& result, const json& row) {
   return content_hash("step", learnt);
 }
 
-/// An accuracy on images that were trained on is no accuracy of validation; learnable data generate
-/// others for it.
+/// The data, and a note where the accuracy is that of the images of training: it is no evidence for
+/// other images. (Learnable data generate other images for validation.)
 std::string images_of(const Series& series) {
   std::string data = series.parameter("data");
   if (series.parameter("validation") == "none" && !data.starts_with("learnable"))

@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "forwarding_batches.hpp"
 #include "session.hpp"
 
 namespace assay {
@@ -18,27 +19,17 @@ namespace {
 using network_test::Session;
 
 /// Writes down when a batch is taken ('n') and when reading is to pause ('p').
-class Observed final : public Batches {
+class Observed final : public network_test::ForwardingBatches {
  public:
   Observed(std::unique_ptr<Batches> under, std::string& events)
-      : under_(std::move(under)), events_(events) {}
+      : ForwardingBatches(std::move(under)), events_(events) {}
   const Batch& next() override {
     events_ += 'n';
-    return under_->next();
+    return ForwardingBatches::next();
   }
   void pause() override { events_ += 'p'; }
-  PipelineState state() const override { return under_->state(); }
-  void start(const PipelineState& from, std::int64_t batches) override {
-    under_->start(from, batches);
-  }
-  std::int64_t steps() const override { return under_->steps(); }
-  std::int64_t samples() const override { return under_->samples(); }
-  std::int64_t classes() const override { return under_->classes(); }
-  PipelineCounters counters() const override { return under_->counters(); }
-  std::string canonical() const override { return under_->canonical(); }
 
  private:
-  std::unique_ptr<Batches> under_;
   std::string& events_;
 };
 

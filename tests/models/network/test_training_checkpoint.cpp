@@ -10,6 +10,7 @@
 #include <iostream>
 
 #include "core/base/error.hpp"
+#include "forwarding_batches.hpp"
 #include "session.hpp"
 #include "tests/core/result_fixture.hpp"
 #include "tests/core/thread_communicator.hpp"
@@ -229,25 +230,16 @@ TEST(TrainingCheckpoint, ScalesAreFoundAndKept) {
 }
 
 /// Asks the process to end while a batch is made.
-class Terminating final : public Batches {
+class Terminating final : public network_test::ForwardingBatches {
  public:
-  Terminating(std::unique_ptr<Batches> under, int at) : under_(std::move(under)), left_(at) {}
+  Terminating(std::unique_ptr<Batches> under, int at)
+      : ForwardingBatches(std::move(under)), left_(at) {}
   const Batch& next() override {
     if (--left_ == 0) raise(SIGTERM);
-    return under_->next();
+    return ForwardingBatches::next();
   }
-  PipelineState state() const override { return under_->state(); }
-  void start(const PipelineState& from, std::int64_t batches) override {
-    under_->start(from, batches);
-  }
-  std::int64_t steps() const override { return under_->steps(); }
-  std::int64_t samples() const override { return under_->samples(); }
-  std::int64_t classes() const override { return under_->classes(); }
-  PipelineCounters counters() const override { return under_->counters(); }
-  std::string canonical() const override { return under_->canonical(); }
 
  private:
-  std::unique_ptr<Batches> under_;
   int left_;
 };
 

@@ -115,7 +115,7 @@ class KmeansBenchmark final : public AnalyticsBenchmark {
     if (settings.at("until_moved") != "none") return 0;
     double each = 0;  // operations for an element in one iteration of every run
     for (const std::int64_t clusters : clusters_of(settings.at("clusters")))
-      each += static_cast<double>(2 * clusters + 1);
+      each += operations_of_element(static_cast<double>(clusters));
     return std::stod(settings.at("iterations")) * n * d * each;
   }
 

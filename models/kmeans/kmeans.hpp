@@ -46,6 +46,10 @@ std::vector<double> starting_centroids(const Table& table, const RowPass& mine,
 Verification verify_trajectories(const std::vector<const Trajectory*>& claimed, const Table& table,
                                  const RowPass& mine, RankCalls& ranks, std::uint64_t seed);
 
+/// Operations for an element of the table in one iteration: 2 for the product with each centroid, 1
+/// for the sum of its own.
+constexpr double operations_of_element(double clusters) { return 2 * clusters + 1; }
+
 /// The linalg problem of one iteration on a rank with `rows` rows.
 LinalgProblem assignment_of(std::int64_t rows, std::int64_t features, std::int64_t clusters,
                             Precision precision);

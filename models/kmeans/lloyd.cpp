@@ -32,11 +32,11 @@ class LloydRun {
   std::int64_t clusters() const { return settings_.clusters; }
   /// Whether the run decides how many iterations it has.
   bool decides() const { return settings_.tolerance >= 0; }
-  /// Of the last run: passes over the table, and operations (KmeansBenchmark::work).
+  /// Of the last run: passes over the table, and operations.
   double passes() const { return trajectory_.iterations; }
   double operations() const {
     return passes() * static_cast<double>(rows_) * static_cast<double>(d_) *
-           static_cast<double>(2 * k_ + 1);
+           operations_of_element(static_cast<double>(k_));
   }
   Step& assign() const { return *assign_; }
   const Trajectory& trajectory() const { return trajectory_; }

@@ -25,9 +25,9 @@ struct Symmetric {
 Symmetric times(const Values& a, std::int64_t d, const Block& y) {
   Symmetric result{Block(y.size())};
   double squares = 0;
-  long double trace = 0;
-#pragma omp parallel reduction(+ : squares, trace)
+#pragma omp parallel reduction(+ : squares)
   {
+    long double trace = 0;  // no reduction: clang 14 would need a library for atomics of 16 bytes
     std::vector<double> row(static_cast<std::size_t>(d));
     Block part(y.size());
 #pragma omp for schedule(dynamic, 16)
@@ -50,10 +50,12 @@ Symmetric times(const Values& a, std::int64_t d, const Block& y) {
       for (std::int64_t v = 0; v < vectors; ++v) part_i[v] += diagonal * y_i[v];
     }
 #pragma omp critical
-    for (std::size_t i = 0; i < part.size(); ++i) result.product[i] += part[i];
+    {
+      for (std::size_t i = 0; i < part.size(); ++i) result.product[i] += part[i];
+      result.trace += trace;
+    }
   }
   result.frobenius = std::sqrt(squares);
-  result.trace = trace;
   return result;
 }
 

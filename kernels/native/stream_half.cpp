@@ -16,6 +16,13 @@
 #include <optional>
 #include <utility>
 
+// Which compilers know _Float16 in a function for AVX512_FP16 inside a file for less.
+#if defined(__clang__) ? __clang_major__ >= 15 : __GNUC__ >= 12
+#define ASSAY_AVX512_FP16 1
+#else
+#define ASSAY_AVX512_FP16 0
+#endif
+
 namespace assay::native {
 
 #if defined(__x86_64__)
@@ -38,6 +45,7 @@ struct Features {
 
 }  // namespace
 
+#if ASSAY_AVX512_FP16
 HWY_PUSH_ATTRIBUTES("avx512f,avx512bw,avx512vl,avx512dq,avx512fp16")
 namespace {
 
@@ -77,6 +85,7 @@ void run_fp16(const void* x, void* y, std::int64_t updates) {
 
 }  // namespace
 HWY_POP_ATTRIBUTES
+#endif
 
 HWY_PUSH_ATTRIBUTES("avx512f,avx512bw,avx512vl,avx512dq,avx512bf16")
 namespace {
@@ -157,8 +166,13 @@ Result<Registers> half_registers(Precision precision) {
     return Registers{&run_bf16, "AVX512_BF16", "bf16", "fp32", 512, chains};
   if (precision == Precision::int8 && have.vnni)
     return Registers{&run_int8, "AVX512_VNNI", "int8", "s32", 512, chains};
+#if ASSAY_AVX512_FP16
   if (precision == Precision::fp16 && have.fp16)
     return Registers{&run_fp16, "AVX512_FP16", "fp16", "fp16", 512, chains};
+#else
+  if (precision == Precision::fp16 && have.fp16)
+    return Unsupported{"AVX512_FP16 arithmetic needs a build by GCC 12, Clang 15 or later."};
+#endif
   return Unsupported{fmt::format("this processor has no {}.",
                                  precision == Precision::bf16   ? "AVX512_BF16 dot product"
                                  : precision == Precision::int8 ? "AVX512_VNNI dot product"

@@ -109,9 +109,9 @@ class Head {
   json system(const GatherOptions& options) const {
     if (!options.system.empty()) return {{"name", options.system}};
     if (systems_.size() == 1) return {{"name", systems_.begin()->first}};
-    for (const auto& [name, hosts] : systems_)
-      if (std::none_of(hosts.begin(), hosts.end(),
-                       [&](const std::string& host) { return same_host(name, host); }))
+    for (const auto& system : systems_)
+      if (std::none_of(system.second.begin(), system.second.end(),
+                       [&](const std::string& host) { return same_host(system.first, host); }))
         throw InputError(fmt::format(
             "the files name several systems, among them {} and {} (a result is of one system). "
             "Gather those of each system, or give them one name with --system.",

@@ -175,7 +175,8 @@ TEST(SharedMemoryProcesses, LongResultsAreRight) {
   const std::optional<std::size_t> bytes = streamed_from();
   if (!bytes) GTEST_SKIP() << "nothing is written past this processor's caches";
   for (const auto& [size, streamed] : {std::tuple(2, true), {3, true}, {2, false}}) {
-    const std::vector<int> codes = in_processes(size, [bytes, streamed](Communicator& ranks) {
+    const std::vector<int> codes = in_processes(size, [bytes,
+                                                       streamed = streamed](Communicator& ranks) {
       const auto communicator = made_or_null(ranks, streamed);
       if (!communicator) return false;
       const Allocate registered = [&](std::size_t some) { return communicator->allocate(some); };

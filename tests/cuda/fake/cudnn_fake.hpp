@@ -1,6 +1,7 @@
 #pragma once
 // What the parts of the fake cuDNN share: faults by environment variables (cudnn.cpp has the list),
 // elements of its types.
+#include <cuda_fp16.h>
 #include <cudnn.h>
 
 #include <cstdint>
@@ -46,7 +47,7 @@ inline double load(cudnnDataType_t type, const void* data, std::size_t i) {
     case CUDNN_DATA_DOUBLE:
       return static_cast<const double*>(data)[i];
     case CUDNN_DATA_HALF:
-      return static_cast<double>(static_cast<const _Float16*>(data)[i]);
+      return static_cast<double>(__half2float(static_cast<const __half*>(data)[i]));
     case CUDNN_DATA_BFLOAT16: {
       const std::uint32_t bits = std::uint32_t{static_cast<const std::uint16_t*>(data)[i]} << 16;
       float value;
@@ -70,7 +71,7 @@ inline void store(cudnnDataType_t type, void* data, std::size_t i, double value)
       static_cast<double*>(data)[i] = value;
       return;
     case CUDNN_DATA_HALF:
-      static_cast<_Float16*>(data)[i] = static_cast<_Float16>(value);
+      static_cast<__half*>(data)[i] = __double2half(value);
       return;
     case CUDNN_DATA_BFLOAT16: {
       const auto single = static_cast<float>(value);

@@ -1,5 +1,6 @@
 // The native backend's recurrent networks as an operation. Tensors of 16 bits are widened to fp32
-// and back within the run, but for what the processor multiplies as bf16.
+// and back within the run, but for what the processor multiplies as bf16. Weights are packed before
+// the runs, as libraries do; if they are widened, within the run: it reads 16 bits then.
 
 #include "kernels/rnn/problem.hpp"
 
@@ -24,12 +25,17 @@ class NativeRnn final : public Operation {
     for (std::size_t i = 0; i < tensors_; ++i) {
       if (arguments_[i].type == DataType::fp32 || stays_narrow(arguments_[i].name)) continue;
       narrow_.push_back({i, scratch});
+      widens_weights_ |= arguments_[i].name.starts_with("weights");
       scratch += padded(arguments_[i].elements(), channel_block);
     }
     TensorSpec states = workspace(static_cast<std::size_t>(network_.saved()) * sizeof(float));
     states.name = "states";
     if (problem.direction() != RnnDirection::forward_inference) states.role = Role::saved;
     arguments_.push_back(std::move(states));
+    TensorSpec packed = workspace(static_cast<std::size_t>(network_.packed()) * sizeof(float));
+    packed.name = "packed_weights";
+    if (!widens_weights_) packed.role = Role::saved;
+    arguments_.push_back(std::move(packed));
     arguments_.push_back(workspace(static_cast<std::size_t>(scratch) * sizeof(float)));
     for (std::size_t i = tensors_; i < arguments_.size(); ++i) arguments_[i].memory = &large_pages;
   }
@@ -43,23 +49,34 @@ class NativeRnn final : public Operation {
       data_.push_back(tensors[i]->data());
       by_name[arguments_[i].name] = static_cast<float*>(data_[i]);
     }
-    scratch_ = static_cast<float*>(tensors[tensors_ + 1]->data());
+    const auto added = [&](std::size_t i) {
+      return static_cast<float*>(tensors[tensors_ + i]->data());
+    };
+    scratch_ = added(2);
     for (const Narrow& narrow : narrow_)
       by_name[arguments_[narrow.argument].name] = scratch_ + narrow.copy;
-    network_.bind(std::move(by_name), static_cast<float*>(tensors[tensors_]->data()), scratch_);
+    network_.bind(std::move(by_name), added(0), added(1), scratch_);
   }
 
   void prologue(Stream&) override {
     const RnnDirection direction = network_.plan().problem.direction();
-    if (is_forward(direction)) return;
-    widen("");
-    network_.forward();
-    if (direction == RnnDirection::bwd_weights) network_.backward_data();
+    if (!is_forward(direction)) {
+      widen("");
+      network_.pack_forward();
+      network_.forward();
+    }
+    if (direction == RnnDirection::bwd_weights) {
+      network_.pack_backward();
+      network_.backward_data();
+    } else if (!widens_weights_) {
+      pack();
+    }
   }
 
   void run(Stream&) override {
     // A backward pass reads the states of its forward pass, not what these were made of.
     widen(is_forward(network_.plan().problem.direction()) ? "" : "src_");
+    if (widens_weights_ && network_.plan().problem.direction() != RnnDirection::bwd_weights) pack();
     compute();
     for (const Narrow& narrow : narrow_) {
       const TensorSpec& spec = arguments_[narrow.argument];
@@ -80,7 +97,8 @@ class NativeRnn final : public Operation {
     out.storage = std::string(name(network_.plan().problem.precision()));
     out.compute = std::string(name(pairs ? DataType::bf16 : DataType::fp32));
     out.accumulate = std::string(name(DataType::fp32));
-    out.layout = "tnc ldnc ldigo ldgo, weights packed within the run";
+    out.layout = fmt::format("tnc ldnc ldigo ldgo, weights packed {} the run",
+                             widens_weights_ ? "within" : "before");
     for (const TensorSpec& spec : arguments_)
       if (spec.role == Role::workspace) out.workspace_bytes += spec.bytes;
     out.evidence = "library";
@@ -118,6 +136,13 @@ class NativeRnn final : public Operation {
     }
   }
 
+  void pack() {
+    if (is_forward(network_.plan().problem.direction()))
+      network_.pack_forward();
+    else
+      network_.pack_backward();
+  }
+
   void compute() {
     switch (network_.plan().problem.direction()) {
       case RnnDirection::forward_inference:
@@ -143,6 +168,7 @@ class NativeRnn final : public Operation {
   std::vector<TensorSpec> arguments_;
   std::size_t tensors_ = 0;  ///< arguments that the problem has
   std::vector<Narrow> narrow_;
+  bool widens_weights_ = false;
   std::vector<void*> data_;
   float* scratch_ = nullptr;
 };

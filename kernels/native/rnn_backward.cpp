@@ -56,11 +56,6 @@ RnnBackStep RnnNetwork::back_step_at(const RnnWalk& walk, std::ptrdiff_t k, std:
 void RnnNetwork::backward(const RnnWalk& walk) {
 #pragma omp parallel num_threads(threads_)
   {
-    const RnnGroups groups = plan_.transposed(plan_.unit_blocks);
-    const Share mine = share(groups.count());
-    for (std::ptrdiff_t group = mine.first; group < mine.last; ++group)
-      pack_transposed(plan_, tensor("weights_iter") + recurrent_weight(walk), plan_.s.hidden, 0,
-                      groups, group, transposed_group(groups, group, 0));
     float *diff_h = saved_ + walk.diff_h, *arriving = scratch_ + plan_.arriving;
     for (std::ptrdiff_t k = plan_.s.steps - 1; k >= 0; --k) {
       backward_step(walk, k, diff_h, arriving);
@@ -73,16 +68,17 @@ void RnnNetwork::backward(const RnnWalk& walk) {
   }
 }
 
-float* RnnNetwork::transposed_group(const RnnGroups& groups, std::ptrdiff_t group,
-                                    std::ptrdiff_t gate) const {
-  return scratch_ + plan_.recurrent + group * groups.columns() * plan_.s.gates() * plan_.units +
+/// One gate of a group of transposed weights, which begin at `weights`.
+const float* RnnNetwork::transposed_group(std::ptrdiff_t weights, const RnnGroups& groups,
+                                          std::ptrdiff_t group, std::ptrdiff_t gate) const {
+  return packed_ + weights + group * groups.columns() * plan_.s.gates() * plan_.units +
          gate * plan_.units * groups.blocks_in(group) * channel_block;
 }
 
 /// Adds the products of one gate with a thread's transposed weights. Of the gate that comes then,
 /// the first weights are fetched.
-void RnnNetwork::through_gate(const float* diff, std::ptrdiff_t gate, std::ptrdiff_t next,
-                              float* to) const {
+void RnnNetwork::through_gate(const RnnWalk& walk, const float* diff, std::ptrdiff_t gate,
+                              std::ptrdiff_t next, float* to) const {
   const RnnGroups groups = plan_.transposed(plan_.unit_blocks);
   const Share mine = share(groups.count());
   RnnProduct product{};
@@ -90,9 +86,10 @@ void RnnNetwork::through_gate(const float* diff, std::ptrdiff_t gate, std::ptrdi
   product.blocks = plan_.unit_blocks;
   product.add = true;
   for (std::ptrdiff_t group = mine.first; group < mine.last; ++group) {
-    product.b = transposed_group(groups, group, gate);
-    product.next = group + 1 < mine.last ? transposed_group(groups, group + 1, gate)
-                                         : transposed_group(groups, mine.first, next);
+    product.b = transposed_group(walk.recurrent, groups, group, gate);
+    product.next = group + 1 < mine.last
+                       ? transposed_group(walk.recurrent, groups, group + 1, gate)
+                       : transposed_group(walk.recurrent, groups, mine.first, next);
     multiply_group(groups, group, product, {to});
   }
 }
@@ -114,14 +111,14 @@ void RnnNetwork::backward_step(const RnnWalk& walk, std::ptrdiff_t k, float* dif
   if (s.cell == RnnCell::gru) {
     float* const product = scratch_ + plan_.product;
     std::fill(product + begin * line, product + end * line, 0.0f);
-    through_gate(diff + 2 * plan_.state, 2, 0, product);
+    through_gate(walk, diff + 2 * plan_.state, 2, 0, product);
     for (std::ptrdiff_t b = begin; b < end; ++b)
       cells_.finish_backward(back_step_at(walk, k, b, diff_h, arriving));
 #pragma omp barrier
   }
   const std::ptrdiff_t last = s.cell == RnnCell::gru ? 2 : G;
   for (std::ptrdiff_t g = 0; g < last; ++g)
-    through_gate(s.cell == RnnCell::gru_lbr && g == 2 ? aside : diff + g * plan_.state, g,
+    through_gate(walk, s.cell == RnnCell::gru_lbr && g == 2 ? aside : diff + g * plan_.state, g,
                  g + 1 < G ? g + 1 : 0, arriving);
 #pragma omp barrier
 }
@@ -132,7 +129,7 @@ void RnnNetwork::through_inputs(const RnnWalk& walk, const RnnGroups& groups, st
                                 std::ptrdiff_t gate, bool add) const {
   const std::ptrdiff_t step = plan_.input_blocks(walk.layer) * plan_.s.batch * channel_block;
   RnnProduct product{};
-  product.b = own() + gate * plan_.units * groups.blocks_in(group) * channel_block;
+  product.b = transposed_group(walk.inputs, groups, group, gate);
   product.blocks = plan_.unit_blocks;
   product.add = add;
   product.fetches_a = true;
@@ -149,20 +146,16 @@ void RnnNetwork::diff_inputs(const RnnWalk& walk) {
   const std::ptrdiff_t line = s.batch * channel_block, blocks = plan_.input_blocks(walk.layer),
                        G = s.gates();
   const bool add = walk.direction > 0;
-  const std::ptrdiff_t weight = input_weight(walk);
-  const float* const weights = weight < 0 ? nullptr : tensor("weights_layer") + weight;
+  const bool weights = input_weight(walk) >= 0;
 #pragma omp parallel num_threads(threads_)
   {
     const RnnGroups groups = plan_.transposed(blocks);
     const Share mine = share(groups.count());
     for (std::ptrdiff_t group = mine.first; group < mine.last; ++group) {
       const std::ptrdiff_t block = group * groups.together;
-      if (weights != nullptr)
-        pack_transposed(plan_, weights, plan_.problem.inputs_of(walk.layer), walk.layer, groups,
-                        group, own());
-      for (std::ptrdiff_t g = 0; g < (weights == nullptr ? 0 : G); ++g)
+      for (std::ptrdiff_t g = 0; g < (weights ? G : 0); ++g)
         through_inputs(walk, groups, group, g, add || g > 0);
-      for (std::ptrdiff_t k = 0; k < (weights == nullptr ? s.steps : 0); ++k) {
+      for (std::ptrdiff_t k = 0; k < (weights ? 0 : s.steps); ++k) {
         const float* const diff = saved_ + walk.diff + k * plan_.gates;
         float* const to = below_ + plan_.time(walk, k) * blocks * line;
         for (std::ptrdiff_t i = block * line; i < (block + groups.blocks_in(group)) * line; ++i) {

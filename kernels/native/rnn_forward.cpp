@@ -17,9 +17,10 @@ RnnNetwork::RnnNetwork(const RnnProblem& problem, int threads)
       cells_(rnn_table()) {}
 
 void RnnNetwork::bind(std::map<std::string, float*, std::less<>> tensors, float* saved,
-                      float* scratch) {
+                      float* packed, float* scratch) {
   tensors_ = std::move(tensors);
   saved_ = saved;
+  packed_ = packed;
   scratch_ = scratch;
 }
 
@@ -140,11 +141,6 @@ void RnnNetwork::forward(const RnnWalk& walk) {
   const RnnShape& s = plan_.s;
 #pragma omp parallel num_threads(threads_)
   {
-    const RnnGroups all = plan_.groups(0, plan_.first_gates());
-    pack_recurrent(walk, all, scratch_ + plan_.recurrent);
-    if (s.cell == RnnCell::gru)
-      pack_recurrent(walk, plan_.groups(2, 1),
-                     scratch_ + plan_.recurrent + all.count() * all.columns() * plan_.unit_rows());
     for (std::ptrdiff_t first = 0; first < s.steps; first += plan_.kept) {
       const std::ptrdiff_t count = std::min(plan_.kept, s.steps - first);
       if (first > 0) {
@@ -165,15 +161,6 @@ void RnnNetwork::forward(const RnnWalk& walk) {
       for (std::ptrdiff_t k = 0; k < count; ++k) forward_step(walk, first + k, k);
     }
   }
-}
-
-void RnnNetwork::pack_recurrent(const RnnWalk& walk, const RnnGroups& groups, float* to) const {
-  const Share mine = share(groups.count());
-  constexpr std::ptrdiff_t at_once = 16;  // a row of them is neighbouring cache lines
-  for (std::ptrdiff_t group = mine.first; group < mine.last; group += at_once)
-    pack_groups(plan_, tensor("weights_iter"), recurrent_weight(walk), plan_.s.hidden,
-                plan_.unit_lines, 0, groups, group, std::min(group + at_once, mine.last),
-                to + group * groups.columns() * plan_.unit_rows());
 }
 
 /// The plain inputs of steps [first, first + count) of the first layer, into blocks; in bf16, into
@@ -206,8 +193,6 @@ void RnnNetwork::add_inputs(const RnnWalk& walk, std::ptrdiff_t first, std::ptrd
   const Share mine = share(groups.count());
   for (std::ptrdiff_t part = mine.first; part < mine.last; part += at_once) {
     const std::ptrdiff_t last = std::min(part + at_once, mine.last);
-    pack_groups(plan_, tensor("weights_layer"), input_weight(walk),
-                plan_.problem.inputs_of(walk.layer), blocks, walk.layer, groups, part, last, own());
     for (std::ptrdiff_t k = 0; k < count; ++k) {
       GateArrays to{};
       for (std::ptrdiff_t g = 0; g < s.gates(); ++g)
@@ -218,7 +203,7 @@ void RnnNetwork::add_inputs(const RnnWalk& walk, std::ptrdiff_t first, std::ptrd
       product.fetches_a = true;
       if (k + 1 < count) product.next = x + plan_.input_place(walk, first + k + 1) * step;
       for (std::ptrdiff_t group = part; group < last; ++group) {
-        product.b = own() + (group - part) * size;
+        product.b = packed_ + walk.inputs + group * size;
         multiply_group(groups, group, product, to);
       }
     }
@@ -311,10 +296,8 @@ void RnnNetwork::forward_step(const RnnWalk& walk, std::ptrdiff_t k, std::ptrdif
   const float* const h =
       plan_.pairs ? pairs + k % 2 * plan_.operand : saved_ + walk.h + held * plan_.state;
   const RnnGroups all = plan_.groups(0, plan_.first_gates()), last = plan_.groups(2, 1);
-  const float *const weights = scratch_ + plan_.recurrent, *const last_weights =
-                                                               weights + all.count() *
-                                                                             all.columns() *
-                                                                             plan_.unit_rows();
+  const float *const weights = packed_ + walk.recurrent, *const last_weights =
+                                                             weights + plan_.last_recurrent();
   const float *const first_own =
                          weights + share(all.count()).first * all.columns() * plan_.unit_rows(),
                      *const last_own = last_weights + share(last.count()).first * last.columns() *

@@ -14,15 +14,20 @@ class RnnNetwork {
  public:
   RnnNetwork(const RnnProblem& problem, int threads);
   const RnnPlan& plan() const { return plan_; }
-  /// Floats of the two memories that bind() takes.
+  /// Floats of the three memories that bind() takes.
   std::ptrdiff_t saved() const { return plan_.saved; }
+  std::ptrdiff_t packed() const { return plan_.packed; }
   std::ptrdiff_t scratch() const { return plan_.scratch + threads_ * plan_.own_each; }
-  /// Plain fp32 tensors by name, what the forward pass saves, and scratch.
-  void bind(std::map<std::string, float*, std::less<>> tensors, float* saved, float* scratch);
+  /// Plain fp32 tensors by name, what the forward pass saves, packed weights, and scratch.
+  void bind(std::map<std::string, float*, std::less<>> tensors, float* saved, float* packed,
+            float* scratch);
 
-  /// Writes those of the dst_* that are bound.
+  /// Packs the weights as forward() reads them, and as backward_data() does.
+  void pack_forward();
+  void pack_backward();
+  /// After pack_forward(). Writes those of the dst_* that are bound.
   void forward();
-  /// After forward(). Writes those of the diff_src_* that are bound.
+  /// After forward() and pack_backward(). Writes those of the diff_src_* that are bound.
   void backward_data();
   /// After backward_data().
   void backward_weights();
@@ -52,7 +57,6 @@ class RnnNetwork {
   void write_state(const std::string& name, std::ptrdiff_t RnnWalk::*from, std::ptrdiff_t step);
 
   void forward(const RnnWalk& walk);
-  void pack_recurrent(const RnnWalk& walk, const RnnGroups& groups, float* to) const;
   /// The products of one step with packed weights, from `a`; then done(block) for each block.
   template <class Done>
   void multiply_step(const RnnGroups& groups, const float* weights, const float* after,
@@ -69,8 +73,10 @@ class RnnNetwork {
 
   void backward(const RnnWalk& walk);
   void backward_step(const RnnWalk& walk, std::ptrdiff_t k, float* diff_h, float* arriving);
-  float* transposed_group(const RnnGroups& groups, std::ptrdiff_t group, std::ptrdiff_t gate) const;
-  void through_gate(const float* diff, std::ptrdiff_t gate, std::ptrdiff_t next, float* to) const;
+  const float* transposed_group(std::ptrdiff_t weights, const RnnGroups& groups,
+                                std::ptrdiff_t group, std::ptrdiff_t gate) const;
+  void through_gate(const RnnWalk& walk, const float* diff, std::ptrdiff_t gate,
+                    std::ptrdiff_t next, float* to) const;
   void through_inputs(const RnnWalk& walk, const RnnGroups& groups, std::ptrdiff_t group,
                       std::ptrdiff_t gate, bool add) const;
   void diff_inputs(const RnnWalk& walk);
@@ -102,7 +108,7 @@ class RnnNetwork {
   void (*multiply_)(const RnnProduct& product);
   const RnnTable& cells_;
   std::map<std::string, float*, std::less<>> tensors_;
-  float *saved_ = nullptr, *scratch_ = nullptr;
+  float *saved_ = nullptr, *packed_ = nullptr, *scratch_ = nullptr;
   float *above_ = nullptr, *below_ = nullptr;
 };
 

@@ -120,8 +120,7 @@ RnnPlan::RnnPlan(const RnnProblem& of, int of_threads)
     above = save(s.steps * widest * line);
     below = save(s.steps * widest * line);
   }
-  recurrent =
-      take(s.gates() * (backward ? units : unit_rows()) * padded(units, width * channel_block));
+  place_weights();
   bias = take(s.layers * s.directions * s.biases() * units);
   product = take(state);
   arriving = take(state);
@@ -132,12 +131,26 @@ RnnPlan::RnnPlan(const RnnProblem& of, int of_threads)
     operands = take(widest * channel_block * reduced_steps * rows);
   }
   own = scratch;
-  for (std::ptrdiff_t l = 0; l < s.layers; ++l)
-    own_each = std::max(
-        own_each, at_once(l) * groups(0, s.gates()).columns() * input_blocks(l) * channel_block);
-  if (!backward) return;
-  own_each = std::max(own_each, transposed(widest).columns() * s.gates() * units);
-  own_each = std::max(own_each, (reduced_steps * rows + blocks_of_rows * channel_block) * columns);
+  if (backward) own_each = (reduced_steps * rows + blocks_of_rows * channel_block) * columns;
+}
+
+void RnnPlan::place_weights() {
+  const bool backward = !is_forward(problem.direction());
+  const auto place = [this](std::ptrdiff_t floats) {
+    return std::exchange(packed, packed + padded(floats, channel_block));
+  };
+  for (RnnWalk& walk : walks) {
+    std::ptrdiff_t recurrent = last_recurrent();
+    if (first_gates() < s.gates()) recurrent += groups(2, 1).floats(unit_rows());
+    if (backward)
+      recurrent = std::max(recurrent, transposed(unit_blocks).floats(s.gates() * units));
+    walk.recurrent = place(recurrent);
+    if (problem.place_of(walk.layer) < 0) continue;
+    const std::ptrdiff_t blocks = input_blocks(walk.layer);
+    std::ptrdiff_t inputs = groups(0, s.gates()).floats(blocks * channel_block);
+    if (backward) inputs = std::max(inputs, transposed(blocks).floats(s.gates() * units));
+    walk.inputs = place(inputs);
+  }
 }
 
 std::ptrdiff_t RnnPlan::together(std::ptrdiff_t blocks) const {

@@ -38,6 +38,8 @@ struct RnnGroups {
   }
   /// Most columns of a group. A packed group has room for as many columns of each row.
   std::ptrdiff_t columns() const { return together * gates * channel_block; }
+  /// Of all groups, packed.
+  std::ptrdiff_t floats(std::ptrdiff_t rows) const { return count() * columns() * rows; }
 };
 
 /// One layer in one direction. Offsets are in floats; steps are in the order in which they are
@@ -49,6 +51,8 @@ struct RnnWalk {
   std::ptrdiff_t aside = 0, diff_aside = 0;  ///< [kept][unit blocks][N][16]
   std::ptrdiff_t diff_h = 0, diff_c = 0;     ///< [unit blocks][N][16]
   std::ptrdiff_t pairs = 0;                  ///< bf16: h before and after a step, and r*h
+  /// Packed weights: of the forward pass, then, in the same place, of the backward pass.
+  std::ptrdiff_t recurrent = 0, inputs = 0;
 };
 
 /// Sizes and offsets of all arrays of one problem.
@@ -75,9 +79,10 @@ struct RnnPlan {
   std::vector<std::ptrdiff_t> between;
   std::ptrdiff_t above = 0, below = 0;  ///< gradients of dst_layer, and of what a layer reads
   std::ptrdiff_t saved = 0;             ///< floats of all these
-  /// Offsets in scratch: packed recurrent weights of one layer and direction, biases, arrays of one
-  /// step, and at the end each thread's own memory for packed input weights or gradients.
-  std::ptrdiff_t recurrent = 0, bias = 0, product = 0, arriving = 0, own = 0, scratch = 0;
+  std::ptrdiff_t packed = 0;            ///< floats of all packed weights
+  /// Offsets in scratch: biases, arrays of one step, and at the end each thread's own memory for
+  /// packed gradients.
+  std::ptrdiff_t bias = 0, product = 0, arriving = 0, own = 0, scratch = 0;
   std::ptrdiff_t own_each = 0;
   /// Transposed operands of gradients of weights, in the scratch, and their steps.
   std::ptrdiff_t operands = 0, reduced_steps = 0;
@@ -90,7 +95,8 @@ struct RnnPlan {
   }
   /// Of transposed weights, whose columns are `blocks` blocks of what is read.
   RnnGroups transposed(std::ptrdiff_t blocks) const { return {0, 1, blocks, together(blocks)}; }
-  /// Groups of input weights that a thread packs at once: they stay in its second-level cache.
+  /// Groups of input weights that a thread multiplies with all steps before it takes the next:
+  /// they stay in its second-level cache.
   std::ptrdiff_t at_once(std::ptrdiff_t layer) const;
 
   /// Cache lines of values of one row that a layer reads at each step.
@@ -99,6 +105,8 @@ struct RnnPlan {
   }
   /// Rows of packed recurrent weights, each of one number or pair for each column.
   std::ptrdiff_t unit_rows() const { return unit_lines * channel_block; }
+  /// Where the recurrent weights of gru's last gate lie among those of a walk.
+  std::ptrdiff_t last_recurrent() const { return groups(0, first_gates()).floats(unit_rows()); }
   /// The time of step k of a walk.
   std::ptrdiff_t time(const RnnWalk& walk, std::ptrdiff_t k) const {
     return walk.direction == 0 ? k : s.steps - 1 - k;
@@ -124,6 +132,8 @@ struct RnnPlan {
  private:
   /// Blocks in a group of one gate: no thread gets more blocks than it must.
   std::ptrdiff_t together(std::ptrdiff_t blocks) const;
+  /// Places the packed weights of all walks.
+  void place_weights();
 };
 
 /// [rows][columns] of plain memory, rows `stride` apart, into blocks [blocks][rows][16], and back.

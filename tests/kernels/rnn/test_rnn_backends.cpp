@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include "assay/test_paths.hpp"
 #include "core/measure/workload.hpp"
@@ -330,6 +331,34 @@ TEST(RnnVerification, FindsWhatWasSavedForOtherInputs) {
     workload->reset();
     workload->run(workload->stream());
     EXPECT_TRUE(workload->end_audit().wrong()) << name(direction);
+  }
+}
+
+TEST(RnnVerification, FindsWeightsPackedOfOtherInputs) {
+  Bench bench("native");
+  ASSERT_TRUE(bench.backend) << bench.reason;
+  for (const RnnDirection direction :
+       {RnnDirection::forward_inference, RnnDirection::forward_training, RnnDirection::bwd_data})
+    for (const bool keeps : {false, true}) {
+      Fault fault;
+      fault.keeps_saved = keeps;
+      auto workload = bench.make(problem("gru:9-3-4-l2", RnnInput::linear, direction), fault);
+      ASSERT_TRUE(workload->verify_before().passed);
+      workload->begin_audit(Audit::new_inputs);
+      workload->reset();
+      workload->run(workload->stream());
+      EXPECT_EQ(workload->end_audit().wrong(), keeps) << name(direction);
+    }
+}
+
+TEST(NativeRnn, PacksWeightsWithinTheRunWhereItWidensThem) {
+  Bench bench("native");
+  ASSERT_TRUE(bench.backend) << bench.reason;
+  for (const auto& [precision, layout] : {std::pair(Precision::fp32, "packed before the run"),
+                                          std::pair(Precision::fp16, "packed within the run")}) {
+    ASSERT_TRUE(bench.make(
+        problem("lstm:8-2-3", RnnInput::linear, RnnDirection::forward_inference, precision)));
+    EXPECT_NE(bench.executed.layout.find(layout), std::string::npos) << bench.executed.layout;
   }
 }
 

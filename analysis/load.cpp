@@ -61,12 +61,12 @@ std::vector<fs::path> files_of(const fs::path& name) {
   std::vector<fs::path> files;
   for (auto entry = fs::recursive_directory_iterator(name); entry != fs::end(entry);
        next_entry(entry)) {
-    if (entry->is_directory() && entry->path().filename().string().starts_with(".")) {
-      entry.disable_recursion_pending();  // what `assay collect` has not finished
-    } else if (entry->is_directory() && fs::exists(entry->path() / "result.json")) {
+    // A hidden folder is what `assay collect` has not finished.
+    const bool hidden = entry->path().filename().string().starts_with(".");
+    if (entry->is_directory() && !hidden && fs::exists(entry->path() / "result.json")) {
       files.push_back(entry->path() / "result.json");
       entry.disable_recursion_pending();  // its plans are not results
-    } else if (entry->is_directory() && is_unfinished_run(entry->path())) {
+    } else if (entry->is_directory() && (hidden || is_unfinished_run(entry->path()))) {
       entry.disable_recursion_pending();
     } else if (entry->is_regular_file() && entry->path().extension() == ".json" &&
                is_result(entry->path())) {

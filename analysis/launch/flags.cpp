@@ -66,21 +66,23 @@ ProcessRequest process_request(const Given& given) {
 
 std::uint64_t clock_time(const std::string& flag, const std::string& text, std::uint64_t least) {
   const std::vector<std::string> parts = split(text, ':');
-  const InputError wrong(fmt::format(
-      "{} {} is not a time (minutes, MM:SS or HH:MM:SS, at least {} s). Write 01:30:00 for ninety "
-      "minutes.",
-      flag, text, least));
+  const auto wrong = [&] {
+    return InputError(fmt::format(
+        "{} {} is not a time (minutes, MM:SS or HH:MM:SS, at least {} s). Write 01:30:00 for "
+        "ninety minutes.",
+        flag, text, least));
+  };
   std::uint64_t seconds = 0;
-  if (parts.size() > 3) throw wrong;
+  if (parts.size() > 3) throw wrong();
   for (const std::string& part : parts) {
     constexpr std::size_t most_digits = 6;
     if (part.empty() || part.size() > most_digits ||
         part.find_first_not_of("0123456789") != std::string::npos)
-      throw wrong;
+      throw wrong();
     seconds = 60 * seconds + std::stoull(part);
   }
   if (parts.size() == 1) seconds *= 60;
-  if (seconds < least) throw wrong;
+  if (seconds < least) throw wrong();
   return seconds;
 }
 

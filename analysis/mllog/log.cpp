@@ -14,26 +14,28 @@ using nlohmann::ordered_json;
 
 class Log {
  public:
-  void point(double time, const char* key, const json& value, json metadata = json::object()) {
-    line("POINT_IN_TIME", time, key, value, std::move(metadata));
+  void point(double time, const char* key, const json& value,
+             const json& metadata = json::object()) {
+    line("POINT_IN_TIME", time, key, value, metadata);
   }
-  void start(double time, const char* key, json metadata = json::object()) {
-    line("INTERVAL_START", time, key, nullptr, std::move(metadata));
+  void start(double time, const char* key, const json& metadata = json::object()) {
+    line("INTERVAL_START", time, key, nullptr, metadata);
   }
-  void stop(double time, const char* key, json metadata = json::object()) {
-    line("INTERVAL_END", time, key, nullptr, std::move(metadata));
+  void stop(double time, const char* key, const json& metadata = json::object()) {
+    line("INTERVAL_END", time, key, nullptr, metadata);
   }
   std::string text() && { return std::move(text_); }
 
  private:
-  void line(const char* event, double time, const char* key, const json& value, json metadata) {
+  void line(const char* event, double time, const char* key, const json& value,
+            const json& metadata) {
     ordered_json entry;
     entry["namespace"] = "";
     entry["time_ms"] = std::llround(1000 * time);
     entry["event_type"] = event;
     entry["key"] = key;
     entry["value"] = value;
-    entry["metadata"] = std::move(metadata);
+    entry["metadata"] = metadata;
     text_ += fmt::format(":::MLLOG {}\n", entry.dump());
   }
 

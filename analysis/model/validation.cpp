@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <numbers>
 
 namespace assay {
@@ -119,7 +120,7 @@ void leave_largest(const FittedModel& model, json& list) {
   });
   for (const std::string& column : sizes) {
     if (levels_of(model.frame, column).size() < 2 || !model.frame.numeric(column)) continue;
-    double largest = -INFINITY;
+    double largest = -std::numeric_limits<double>::infinity();
     for (const Observation& observation : model.frame.observations())
       largest = std::max(largest, observation.at(column).get<double>());
     list.push_back(left_out(model, kind, fmt::format("{}={}", column, largest),

@@ -142,7 +142,7 @@ struct Number {
 
 std::string repeat_command(const json& result, const json& row) {
   if (row.value("published", false)) return "";
-  const json run = result.at("run");
+  const json& run = result.at("run");
   std::vector<std::string> words;
   if (const json launcher = run.value("launcher", json());
       launcher.is_array() && !launcher.empty()) {

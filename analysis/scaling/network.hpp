@@ -28,7 +28,7 @@ struct Network {
 };
 
 /// The longest message of Assay's own algorithms: segment_bytes of comm/algorithms/schedule.hpp.
-inline constexpr std::int64_t assay_segment_bytes = 256 * 1024;
+inline constexpr std::int64_t assay_segment_bytes = std::int64_t{256} * 1024;
 
 /// The cost of a message in a round with other messages. The message takes alpha + beta * bytes.
 /// The ports that it shares need shared * bytes for one such message of each of their senders (0:

@@ -158,7 +158,7 @@ std::string promised(const json& peaks) {
   const auto why = [&](const char* what) {
     return fmt::format("unknown ({})", text_of(reasons, what));
   };
-  const json memory = peaks.at("bytes_per_s");
+  const json& memory = peaks.at("bytes_per_s");
   return fmt::format("arithmetic {}, memory {}",
                      known.empty()
                          ? why("flops_per_s")

@@ -129,6 +129,7 @@ json record(const RecordSource& source, const Series& series, const std::string&
 }
 
 json precision_record(const RecordSource& source, const PrecisionRow& row) {
+  const Series& series = *row.series;
   const bool beside = !row.is_reference() && row.speedup;
   const Quantity base = row.fp32 == nullptr ? Quantity{} : quantity_of(*row.fp32);
   const json match = {{"value", base.value},
@@ -136,7 +137,7 @@ json precision_record(const RecordSource& source, const PrecisionRow& row) {
                       {"published", row.fp32 != nullptr && row.fp32->published},
                       {"speedup", beside ? row.speedup->value : 0},
                       {"note", row.note}};
-  json all = record(source, *row.series, row.is_reference() ? "" : "precision fp32",
+  json all = record(source, series, row.is_reference() ? "" : "precision fp32",
                     beside ? match : json(), row.note);
   if (row.speedup && row.speedup->interval) {
     all["speedup_low"] = row.speedup->interval->low;

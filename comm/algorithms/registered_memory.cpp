@@ -45,7 +45,7 @@ void RegisteredMemory::show() {
   }
   if (!some) return;
   SharedObjects objects;
-  if (!assay::show(ranks_, std::move(fresh), "", objects).empty()) return;
+  if (!assay::show(ranks_, fresh, "", objects).empty()) return;
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
     for (std::size_t i = 0; i < objects[rank].size(); ++i) {
       const std::size_t number = numbers[rank][i];

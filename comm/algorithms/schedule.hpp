@@ -35,7 +35,7 @@ struct Schedule {
 
 /// The longest message: large enough to make its latency negligible, small enough that the data are
 /// still in the second-level cache when they are reduced.
-inline constexpr std::int64_t segment_bytes = 256 * 1024;
+inline constexpr std::int64_t segment_bytes = std::int64_t{256} * 1024;
 
 /// Whether send and receive are the same buffer (or one is the rank's part of the other).
 bool in_place(const Call& call, int rank);

@@ -50,8 +50,8 @@ constexpr std::uint64_t places = 3;
 
 /// Bytes of a rank's contribution to a block; a block of all places of two ranks should stay in a
 /// second-level cache.
-constexpr std::size_t contribution_bytes = 128 * 1024;
-constexpr std::size_t tile_bytes = 16 * 1024;
+constexpr std::size_t contribution_bytes = std::size_t{128} * 1024;
+constexpr std::size_t tile_bytes = std::size_t{16} * 1024;
 constexpr std::size_t line = 128;  // two lines: neighbours are fetched in pairs
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);

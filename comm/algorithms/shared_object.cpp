@@ -82,7 +82,7 @@ std::string SharedObject::address() const {
          identity(fd_);
 }
 
-std::string show(Communicator& ranks, std::vector<std::shared_ptr<SharedObject>> mine,
+std::string show(Communicator& ranks, const std::vector<std::shared_ptr<SharedObject>>& mine,
                  const std::string& problem, SharedObjects& all) {
   all.clear();
   // Everybody's "!reason", or "=address=address…".
@@ -105,7 +105,7 @@ std::string show(Communicator& ranks, std::vector<std::shared_ptr<SharedObject>>
   try {
     for (std::size_t rank = 0; rank < addresses.size(); ++rank) {
       if (static_cast<int>(rank) == ranks.rank()) {
-        seen[rank] = std::move(mine);
+        seen[rank] = mine;
         continue;
       }
       std::istringstream text(addresses[rank]);

@@ -42,7 +42,7 @@ using SharedObjects = std::vector<std::vector<std::shared_ptr<SharedObject>>>;
 /// `problem`: why this rank could not create its objects. Returns, on every rank alike, the reason
 /// why a rank has a problem or cannot map another's memory ("rank 1: …"), and leaves `all` empty
 /// then; else returns an empty text.
-std::string show(Communicator& ranks, std::vector<std::shared_ptr<SharedObject>> mine,
+std::string show(Communicator& ranks, const std::vector<std::shared_ptr<SharedObject>>& mine,
                  const std::string& problem, SharedObjects& all);
 
 }  // namespace assay

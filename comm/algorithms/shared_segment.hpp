@@ -24,7 +24,7 @@ class SharedSegment {
       problem = error.what();
     }
     auto segment = std::make_unique<SharedSegment>();
-    if (std::string reason = show(ranks, std::move(mine), problem, segment->all_); !reason.empty())
+    if (std::string reason = show(ranks, mine, problem, segment->all_); !reason.empty())
       return Unsupported{"no shared segment (" + reason + ")"};
     return segment;
   }

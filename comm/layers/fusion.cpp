@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <stdexcept>
 #include <vector>
 
 #include "comm/forwarding.hpp"
@@ -117,10 +118,12 @@ class Fusion final : public ForwardingCommunicator {
   /// it has come.
   Batch& free_batch() {
     Batch* batch = find(Batch::State::idle);
-    if (!batch) {
+    if (batch == nullptr) {
       for (Batch& other : batches_)
-        if (other.state == Batch::State::flying && (!batch || other.number < batch->number))
+        if (other.state == Batch::State::flying &&
+            (batch == nullptr || other.number < batch->number))
           batch = &other;
+      if (batch == nullptr) throw std::logic_error("fusion: no batch is idle or under way");
       land(*batch);
     }
     batch->number = ++last_;

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace assay {
 namespace {
@@ -164,10 +165,18 @@ Values::Values(Kind kind, std::uint64_t seed, std::string_view stream, DataType 
 }
 
 Values::Values(std::shared_ptr<const std::vector<double>> stored)
-    : kind_(Kind::mantissa), type_(DataType::fp64), magnitude_(0), key_{}, stored_(stored) {}
+    : kind_(Kind::mantissa),
+      type_(DataType::fp64),
+      magnitude_(0),
+      key_{},
+      stored_(std::move(stored)) {}
 
 Values::Values(std::shared_ptr<const std::vector<float>> stored)
-    : kind_(Kind::mantissa), type_(DataType::fp32), magnitude_(0), key_{}, stored_fp32_(stored) {}
+    : kind_(Kind::mantissa),
+      type_(DataType::fp32),
+      magnitude_(0),
+      key_{},
+      stored_fp32_(std::move(stored)) {}
 
 Values Values::of_rank(int rank) const {
   if (!random()) throw std::invalid_argument("stored values belong to no rank");

@@ -70,7 +70,7 @@ HWY_INLINE void sum_columns_of(const float* line, const int* first, const float*
   for (int i = 0; i < size; ++i, weights += taps, out += step) {
     const float* from = line + 4 * static_cast<std::int64_t>(first[i]);
     auto sum = hn::Zero(pixel);
-    for (int k = 0; k < taps; ++k)
+    for (std::int64_t k = 0; k < taps; ++k)
       sum = hn::Add(sum, hn::Mul(hn::Set(pixel, weights[k]), hn::LoadU(pixel, from + 4 * k)));
     hn::StoreU(hn::Sub(hn::Mul(sum, scales), shifts), pixel, out);
   }
@@ -133,7 +133,7 @@ void resize_axis(double start, double length, int pixels, int size, bool flip, R
   const double scale = length / size, reach = std::max(scale, 1.0);
   axis.taps = std::min(static_cast<int>(std::ceil(2 * reach)) + 1, part.count);
   axis.first.assign(static_cast<std::size_t>(size), 0);
-  axis.weights.assign(static_cast<std::size_t>(size * axis.taps), 0);
+  axis.weights.assign(static_cast<std::size_t>(size) * static_cast<std::size_t>(axis.taps), 0);
   const int end = part.first + part.count;
   for (int i = 0; i < size; ++i) {
     const double centre = start + (i + 0.5) * scale;
@@ -178,7 +178,7 @@ void Resizer::resize(const PixelView& pixels, ImageSize image, double x, double 
      shifts, nhwc ? 3 : 4, result);
     const std::int64_t at = std::int64_t{row} * size;
     if (nhwc) {
-      HWY_DYNAMIC_DISPATCH(stream_row)(result, 3 * size, out + 3 * at);
+      HWY_DYNAMIC_DISPATCH(stream_row)(result, std::int64_t{3} * size, out + 3 * at);
       continue;
     }
     for (int c = 0; c < 3; ++c)

@@ -196,8 +196,9 @@ bool Library::is_threaded() const {
 /// (OMP_WAIT_POLICY), nothing can be told, and the answer is yes.
 bool Library::follows_openmp() const {
   constexpr int n = 512;  // each thread has enough to do in any library
-  const std::vector<float> a(n * n, 1.0F);
-  std::vector<float> c(n * n);
+  constexpr std::size_t elements = std::size_t{n} * n;
+  const std::vector<float> a(elements, 1.0F);
+  std::vector<float> c(elements);
   const auto multiply = [&] {
     void* const sgemm = function("cblas_sgemm");
     if (wide_)

@@ -164,8 +164,8 @@ class ImplicitGemm final : public Operation {
     // Where images and planes give too little to share, channels are divided as well; each part
     // then loads the window anew.
     const std::ptrdiff_t panels = weights_.panels(),
-                         parts =
-                             std::clamp<std::ptrdiff_t>(blocks_of(4 * threads_, blocks), 1, panels);
+                         parts = std::clamp<std::ptrdiff_t>(
+                             blocks_of(std::ptrdiff_t{4} * threads_, blocks), 1, panels);
     for (const Phase& p : phases_)
       for (std::ptrdiff_t n = 0; n < s.mb; ++n)
         for (std::ptrdiff_t g = 0; g < s.g; ++g)

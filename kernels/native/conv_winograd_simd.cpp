@@ -89,11 +89,11 @@ HWY_INLINE void output2(const float* in, std::ptrdiff_t from, float* out, std::p
   HWY_INLINE void name##_2d(const float* in, std::ptrdiff_t row, std::ptrdiff_t pixel, float* out, \
                             std::ptrdiff_t out_row, std::ptrdiff_t out_pixel) {                    \
     const auto lanes = static_cast<std::ptrdiff_t>(hn::Lanes(D()));                                \
-    alignas(64) float half[kOut * kIn * channel_block];                                            \
+    alignas(64) float half[std::ptrdiff_t{kOut} * kIn * channel_block];                            \
     for (std::ptrdiff_t c = 0; c < channel_block; c += lanes) {                                    \
-      for (int x = 0; x < kIn; ++x)                                                                \
+      for (std::ptrdiff_t x = 0; x < kIn; ++x)                                                     \
         transform(in + x * pixel + c, row, half + x * lanes, kIn * lanes);                         \
-      for (int y = 0; y < kOut; ++y)                                                               \
+      for (std::ptrdiff_t y = 0; y < kOut; ++y)                                                    \
         transform(half + y * kIn * lanes, lanes, out + y * out_row + c, out_pixel);                \
     }                                                                                              \
   }

@@ -27,7 +27,8 @@ namespace assay::native {
 #if defined(__x86_64__) && defined(__linux__)
 namespace {
 
-constexpr int rows = 16, row_bytes = 64, sums = 256;
+constexpr int rows = 16, row_bytes = 64;
+constexpr std::ptrdiff_t sums = 256;
 /// Groups of elements (pairs of bf16, fours of bytes) in a row: updates that one product makes.
 constexpr std::int64_t together = 16;
 /// Products are 16 cycles apart and take 52 on the first processors that have them: four would do.

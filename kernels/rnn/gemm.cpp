@@ -65,8 +65,8 @@ void widen(const T* b, std::int64_t ldb, std::int64_t k, std::int64_t width, dou
 
 // Vectors of SVE have no size and cannot be elements of an array: each sum is a variable.
 #define ASSAY_EACH_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5)
-#define ASSAY_BEGIN(r)                                                       \
-  [[maybe_unused]] const double* const a##r = a + (r < kRows ? r : 0) * lda; \
+#define ASSAY_BEGIN(r)                                                          \
+  [[maybe_unused]] const double* const a##r = a + std::min(r, kRows - 1) * lda; \
   [[maybe_unused]] auto s##r##0 = hn::Zero(d), s##r##1 = hn::Zero(d);
 #define ASSAY_MULTIPLY(r)                 \
   if constexpr (r < kRows) {              \

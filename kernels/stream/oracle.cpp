@@ -178,7 +178,8 @@ class StreamOracle final : public Oracle {
   }
 
   double fma(double input) const {
-    const auto pairs = static_cast<double>(problem_.shape().n / 2);
+    const std::int64_t whole_pairs = problem_.shape().n / 2;
+    const auto pairs = static_cast<double>(whole_pairs);
     switch (problem_.precision()) {
       case Precision::int8:
         return input + pairs;

@@ -59,33 +59,34 @@ double error_of_scores(std::size_t d) {
 
 /// Whether the score of `nearest` is below every other by more than any rounding. False where a
 /// score is NaN.
-bool is_clear(const Eigen::VectorXd& scores, std::size_t nearest, double norm,
+bool is_clear(const Eigen::VectorXd& scores, Eigen::Index nearest, double norm,
               const Checked& checked, Roundoff roundoff) {
   const Eigen::VectorXd& norms = checked.norms;
-  for (std::size_t c = 0; c < checked.at.k; ++c)
+  for (Eigen::Index c = 0; c < scores.size(); ++c)
     if (c != nearest && !(scores[c] - scores[nearest] >
                           (roundoff.claimed + roundoff.own) * (norm + norms[c] + norms[nearest])))
       return false;
   return true;
 }
 
-std::size_t smallest(const Eigen::VectorXd& values) {
-  return static_cast<std::size_t>(std::min_element(values.begin(), values.end()) - values.begin());
+Eigen::Index smallest(const Eigen::VectorXd& values) {
+  return std::min_element(values.begin(), values.end()) - values.begin();
 }
 
 /// The centroid nearest to a row by the distances themselves. Adds the row to the uncertain ones of
 /// each centroid that the backend's scores may have taken for the nearest.
-std::size_t nearest_of(const Rows::ConstRowXpr& x, double norm, const Checked& checked,
-                       double roundoff, double* sums) {
+Eigen::Index nearest_of(const Rows::ConstRowXpr& x, double norm, const Checked& checked,
+                        double roundoff, double* sums) {
   const Sizes& at = checked.at;
   const Eigen::VectorXd distances = (checked.from.rowwise() - x).rowwise().squaredNorm();
-  const std::size_t nearest = smallest(distances);
-  const auto add = [&](std::size_t c) {
-    sums[at.uncertain() + c] += 1;
-    sums[at.distances() + c] += std::sqrt(distances[c]);
+  const Eigen::Index nearest = smallest(distances);
+  const auto add = [&](Eigen::Index c) {
+    const auto place = static_cast<std::size_t>(c);
+    sums[at.uncertain() + place] += 1;
+    sums[at.distances() + place] += std::sqrt(distances[c]);
   };
   bool uncertain = false;
-  for (std::size_t c = 0; c < at.k; ++c) {
+  for (Eigen::Index c = 0; c < distances.size(); ++c) {
     const double slack = roundoff * (norm + checked.norms[c] + checked.norms[nearest]);
     if (c == nearest || distances[c] - distances[nearest] > slack) continue;
     uncertain = true;
@@ -104,11 +105,11 @@ void add_rows(const Rows& x, const Eigen::VectorXd& norms, const Checked& checke
   Eigen::VectorXd scores;
   for (Eigen::Index i = 0; i < x.rows(); ++i) {
     scores = checked.norms - 2 * products.row(i).transpose();
-    std::size_t nearest = smallest(scores);
+    Eigen::Index nearest = smallest(scores);
     if (!is_clear(scores, nearest, norms[i], checked, roundoff))
       nearest = nearest_of(x.row(i), norms[i], checked, roundoff.claimed, sums);
-    Eigen::Map<Eigen::RowVectorXd>(sums + nearest * at.d, x.cols()) += x.row(i);
-    sums[at.counts() + nearest] += 1;
+    Eigen::Map<Eigen::RowVectorXd>(sums + nearest * x.cols(), x.cols()) += x.row(i);
+    sums[at.counts() + static_cast<std::size_t>(nearest)] += 1;
     sums[at.inertia()] += (x.row(i) - checked.from.row(nearest)).squaredNorm();
     sums[at.norms()] += norms[i];
   }
@@ -171,7 +172,8 @@ std::vector<Checked> checked_iterations(const std::vector<const Trajectory*>& cl
     if (made == 0) continue;
     const std::size_t k = trajectory->centroids.front().size() / d;
     for (const std::size_t step : std::set<std::size_t>{0, made - 1, random() % made}) {
-      const Rows from(trajectory->centroids[step].data(), k, d);
+      const Rows from(trajectory->centroids[step].data(), static_cast<Eigen::Index>(k),
+                      static_cast<Eigen::Index>(d));
       all.push_back({*trajectory, step, {k, d, offset}, from, from.rowwise().squaredNorm()});
       offset += all.back().at.size();
     }

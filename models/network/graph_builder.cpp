@@ -54,8 +54,9 @@ ValueIndex GraphBuilder::part(ValueIndex whole, const std::string& name, DataTyp
 }
 
 // Offsets of parameters are known when all are: finish() writes them.
-ValueIndex GraphBuilder::add_parameter(const std::string& name, std::vector<std::int64_t> dims,
-                                       double bound, double constant) {
+ValueIndex GraphBuilder::add_parameter(const std::string& name,
+                                       const std::vector<std::int64_t>& dims, double bound,
+                                       double constant) {
   Parameter made;
   made.name = name;
   made.dims = dims;

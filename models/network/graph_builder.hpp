@@ -46,8 +46,8 @@ class GraphBuilder {
  private:
   ValueIndex add_value(const std::string& name, DataType type, std::vector<std::int64_t> dims,
                        Storage storage = Storage::planned);
-  ValueIndex add_parameter(const std::string& name, std::vector<std::int64_t> dims, double bound,
-                           double constant);
+  ValueIndex add_parameter(const std::string& name, const std::vector<std::int64_t>& dims,
+                           double bound, double constant);
   /// A new value with the dimensions of `like`.
   ValueIndex like(const std::string& name, ValueIndex like);
   void add_gradient(ValueIndex of, ValueIndex gradient) { gradients_[of].push_back(gradient); }

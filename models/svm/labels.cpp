@@ -47,7 +47,10 @@ class FirstRow {
     }
   }
   /// Its negative, whose largest value over the ranks is that of the first row; -infinity: none.
-  double negative() const { return row_ == none ? -INFINITY : -static_cast<double>(row_.load()); }
+  double negative() const {
+    return row_ == none ? -std::numeric_limits<double>::infinity()
+                        : -static_cast<double>(row_.load());
+  }
 
  private:
   static constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();

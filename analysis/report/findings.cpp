@@ -55,23 +55,24 @@ struct Findings {
   Groups failed, lost, noisy;
 };
 
+/// Who ran the series: its host in a fleet, else its system.
+std::string owner_of(const ReportInput& input, const Series& series) {
+  if (input.fleet.rows.empty()) return system_of(input.results, series);
+  const json& environments = input.results[series.result].result.at("environments");
+  return text_of(environments.at(series.first().at("environment").get<std::size_t>()), "host");
+}
+
 void add_rows(Findings& found, const ReportInput& input, const std::vector<Series>& all) {
-  const std::vector<NamedResult>& results = input.results;
-  std::set<std::string> systems;
-  for (const Series& series : all) systems.insert(system_of(results, series));
-  if (!input.fleet.rows.empty()) systems.clear();  // each row names its node
+  std::map<std::string, std::set<std::size_t>> runs;  // of each owner
+  for (const Series& series : all) runs[owner_of(input, series)].insert(series.result);
   for (const Series& series : all) {
     if (series.published) continue;
+    const std::string owner = owner_of(input, series);
     std::vector<std::string> words{text_of(series.first(), "benchmark"), series.problem()};
-    if (systems.size() > 1) words.insert(words.begin(), system_of(results, series));
+    if (runs.size() > 1 || !input.fleet.rows.empty()) words.insert(words.begin(), owner);
     for (const char* name : {"direction", "precision", "backend", "transport", "algorithm"})
       if (const std::string value = series.parameter(name); !value.empty()) words.push_back(value);
-    if (!input.fleet.rows.empty()) {
-      const json& environments = results[series.result].result.at("environments");
-      words.insert(
-          words.begin(),
-          text_of(environments.at(series.first().at("environment").get<std::size_t>()), "host"));
-    }
+    if (runs[owner].size() > 1) words.push_back("in " + input.results[series.result].name);
     const std::string name = join(words, " ");
     if (series.status == "ok") {
       const double width = series.interval.high - series.interval.low;
@@ -99,7 +100,8 @@ void add_unfinished(Findings& found, const std::vector<NamedResult>& results) {
   for (const NamedResult& named : results) {
     const json& run = named.result.at("run");
     if (run.at("started").is_string() && run.at("finished").is_null())
-      found.lost.add("unfinished", "runs", "files", text_of(run, "id"),
+      found.lost.add("unfinished", "runs", "files",
+                     text_of(run, "id") + (named.name.empty() ? "" : " in " + named.name),
                      "it was interrupted; rows may be missing (assay run --resume finishes it)");
   }
 }

@@ -178,6 +178,35 @@ TEST(ReportFindings, OfAnInterruptedRun) {
   EXPECT_TRUE(report_document({"title", {{"", run}}, {}, {}})["findings"]["lost"].empty());
 }
 
+/// Names of the items of the first group of a list.
+std::vector<std::string> items_of(const json& document, const char* list) {
+  std::vector<std::string> names;
+  for (const json& item : document.at("findings").at(list).at(0).at("items"))
+    names.push_back(item.at("name"));
+  return names;
+}
+
+TEST(ReportFindings, NameTheRunWhereASystemHasSeveral) {
+  json first = result({disturbed(row("ok", 1e-3))}), second = first;
+  const std::string name = "conv list/first forward fp32 onednn direct";
+  const auto noisy = [&] {
+    return items_of(report_document({"title", {{"weekly/a", first}, {"weekly/b", second}}, {}, {}}),
+                    "noisy");
+  };
+  EXPECT_EQ(noisy(), (std::vector{name + " in weekly/a", name + " in weekly/b"}));
+  for (json* run : {&first, &second}) (*run)["run"]["finished"] = nullptr;
+  EXPECT_EQ(
+      items_of(report_document({"title", {{"weekly/a", first}, {"weekly/b", second}}, {}, {}}),
+               "lost"),
+      (std::vector<std::string>{"id in weekly/a", "id in weekly/b"}));
+  // Where the system tells the run, and where there is one run, nothing is added.
+  first["system"]["name"] = "old";
+  second["system"]["name"] = "new";
+  EXPECT_EQ(noisy(), (std::vector{"old " + name, "new " + name}));
+  EXPECT_EQ(items_of(report_document({"title", {{"", first}}, {}, {}}), "noisy"),
+            std::vector{name});
+}
+
 TEST(ReportFindings, OfAComparison) {
   json document =
       comparison(json::array({compared("slower", 1.25), compared("inconclusive", 1.02)}), 4);

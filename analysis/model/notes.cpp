@@ -70,13 +70,13 @@ std::string between_problems_note(const FittedModel& model, const std::string& c
     const double wider = std::sqrt(by_problem.covariance[i][i]);
     const std::string& reason = by_problem.reasons[i];
     if (!model.errors.reasons[i].empty() || (reason.empty() && wider <= shown)) continue;
-    terms.push_back(fmt::format("{} ({:.2g}; by problem {})", column.name, shown,
+    terms.push_back(fmt::format("{} (SE {:.2g}, by problem {})", column.name, shown,
                                 reason.empty() ? fmt::format("{:.2g}", wider) : "none: " + reason));
   }
   if (terms.empty()) return "";
   return fmt::format(
-      "ERRORS TOO SMALL for {}: {} only between the {} problems. Repeated launches of the same "
-      "problems do not show how far another problem would be off. Use --cluster problem",
+      "ERRORS TOO SMALL for {}: {} only between the {} problems, and repeated launches of the same "
+      "problems do not show how far another problem would be off (use --cluster problem)",
       join(terms, ", "), terms.size() == 1 ? "it varies" : "they vary", problems);
 }
 

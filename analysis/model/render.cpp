@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analysis/model/document.hpp"
+#include "analysis/table/legend.hpp"
 #include "analysis/text_table.hpp"
 #include "core/base/text.hpp"
 #include "core/base/units.hpp"
@@ -37,20 +38,46 @@ std::string in_unit(const json& value, const std::string& unit) {
   return unit.empty() ? number(value) : human(value, unit);
 }
 
-/// A page of tables. Tables escape text from files for the terminal and for Markdown.
+/// Columns of the widest term, remark, text, and line of the head that a table on a terminal
+/// contains whole.
+constexpr std::size_t most_term = 32, most_remark = 12, most_text = 60, most_head = 100;
+
+/// Tables, and notes below them. Both escape text from files for the terminal and for Markdown.
 class Page {
  public:
   explicit Page(bool markdown) : markdown_(markdown) {}
   void table(const std::vector<Column>& columns, const std::vector<Line>& lines) {
     if (lines.empty()) return;
-    if (!text_.empty()) text_ += "\n";
-    text_ += markdown_ ? markdown_table(columns, lines) : terminal_table(columns, lines);
+    if (!tables_.empty()) tables_ += "\n";
+    tables_ += markdown_ ? markdown_table(columns, lines) : terminal_table(columns, lines);
   }
-  const std::string& text() const { return text_; }
+  /// The text, or, if it would make a table too wide for a terminal, the number of its footnote.
+  std::string brief(const std::string& text, std::size_t width) {
+    return markdown_ || shown_width(text) <= width ? text : legend_.footnote(text);
+  }
+  /// A term; the beginning of a long one, with the number of its footnote.
+  std::string term(const std::string& name) {
+    const std::string whole = brief(name, most_term);
+    return whole == name ? name : fmt::format("{} {}", shortened(name, most_term), whole);
+  }
+  void note(const std::string& text) {
+    notes_.push_back({{text}, ""});
+    legend_.add(text);
+  }
+  std::string text() {
+    const std::string notes = legend_.text(false);
+    if (markdown_)
+      table({{"notes"}}, notes_);
+    else if (!notes.empty())
+      tables_ += "\nnotes\n-----\n" + notes;
+    return tables_;
+  }
 
  private:
   bool markdown_;
-  std::string text_;
+  std::string tables_;
+  std::vector<Line> notes_;
+  Legend legend_;
 };
 
 /// A line for each of the first entries, then the number of the others.
@@ -86,7 +113,7 @@ void add_head(Page& page, const json& document) {
   std::vector<std::string> references;
   for (const auto& [column, level] : document.at("reference").items())
     references.push_back(fmt::format("{}={}", column, level.get<std::string>()));
-  if (!references.empty()) say("reference", join(references, ", "));
+  if (!references.empty()) say("reference", page.brief(join(references, ", "), most_head));
   const json& cluster = document.at("cluster");
   say("errors", cluster.is_null()
                     ? fmt::format("observations are independent, t with {} degrees of freedom",
@@ -117,7 +144,7 @@ void add_coefficients(Page& page, const json& document) {
   columns.push_back({"note"});
   std::vector<Line> lines;
   for (const json& coefficient : document.at("coefficients")) {
-    Line line{{coefficient.at("term"), number(coefficient.at("estimate")),
+    Line line{{page.term(coefficient.at("term")), number(coefficient.at("estimate")),
                number(coefficient.at("se")), number(coefficient.at("t")),
                p_value(coefficient.at("p")), interval(coefficient.at("interval"))},
               ""};
@@ -129,25 +156,25 @@ void add_coefficients(Page& page, const json& document) {
     std::vector<std::string> notes;
     for (const char* what : {"note", "reason"})
       if (coefficient.at(what).is_string()) notes.push_back(coefficient.at(what));
-    line.cells.push_back(join(notes, "; "));
+    line.cells.push_back(page.brief(join(notes, "; "), most_remark));
     lines.push_back(std::move(line));
   }
   page.table(columns, lines);
 }
 
 void add_checks(Page& page, const json& document) {
-  page.table({{"aliased term"}, {"because"}},
-             lines_of(document.at("aliased"), [](const json& alias) {
-               return Line{{alias.at("term"), alias.at("because")}, ""};
-             }));
+  page.table(
+      {{"aliased term"}, {"because"}}, lines_of(document.at("aliased"), [&](const json& alias) {
+        return Line{{page.term(alias.at("term")), page.brief(alias.at("because"), most_text)}, ""};
+      }));
   page.table({{"left out, then predicted"},
               {"n", true},
               {"RMS error", true},
               {"worst ratio", true},
               {"worst"}},
-             lines_of(document.at("validation"), [](const json& check) {
-               Line line{{check.at("left_out").is_string() ? check.at("left_out").get<std::string>()
-                                                           : check.at("kind").get<std::string>(),
+             lines_of(document.at("validation"), [&](const json& check) {
+               const char* name = check.at("left_out").is_string() ? "left_out" : "kind";
+               Line line{{page.brief(check.at(name), most_text),
                           std::to_string(check.at("n").get<std::size_t>())},
                          ""};
                if (check.at("reason").is_string()) {
@@ -156,7 +183,7 @@ void add_checks(Page& page, const json& document) {
                }
                line.cells.push_back(number(check.at("rms_error")));
                line.cells.push_back(number(check.at("worst_ratio")));
-               line.cells.push_back(check.at("worst"));
+               line.cells.push_back(page.brief(check.at("worst"), most_text));
                return line;
              }));
 }
@@ -200,25 +227,19 @@ std::string render_model(const json& document, bool markdown) {
   add_coefficients(page, document);
   add_checks(page, document);
   add_predictions(page, document);
-  std::vector<Line> notes;
   for (const json& coefficient : document.at("coefficients"))
     if (coefficient.at("speedup").is_number()) {
-      notes.push_back(
-          {{"speedup: of the level over its reference, all else equal; above 1 the level is "
-            "faster"},
-           ""});
+      page.note(
+          "speedup: of the level over its reference, all else equal; above 1 the level is faster");
       break;
     }
   if (!document.at("predictions").empty())
-    notes.push_back(
-        {{"predictions: the interval contains one new observation with a probability of 95 %"},
-         ""});
-  for (const json& note : document.at("notes")) notes.push_back({{note.get<std::string>()}, ""});
-  for (Line& line : lines_of(document.at("citations"), [](const json& citation) {
+    page.note("predictions: the interval contains one new observation with a probability of 95 %");
+  for (const json& note : document.at("notes")) page.note(note);
+  for (const Line& line : lines_of(document.at("citations"), [](const json& citation) {
          return Line{{"published: " + citation.get<std::string>()}, ""};
        }))
-    notes.push_back(std::move(line));
-  page.table({{"notes"}}, notes);
+    page.note(line.cells.empty() ? line.note : line.cells.front());
   return page.text();
 }
 

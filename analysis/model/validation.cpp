@@ -63,7 +63,7 @@ json left_out(const FittedModel& model, const std::string& kind, const std::stri
   for (const std::size_t i : split.left_out) {
     const auto value = fit.at(design_row(model.design, i));
     if (!value) {
-      entry["reason"] = "their prediction needs a coefficient that only they determine";
+      entry["reason"] = "only they determine a coefficient that their prediction needs";
       entry["worst"] = entry["worst_ratio"] = nullptr;
       return entry;
     }

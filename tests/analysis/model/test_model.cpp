@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/text_table.hpp"
+#include "core/base/text.hpp"
 #include "core/result/schema.hpp"
 #include "model_data.hpp"
 
@@ -335,6 +337,29 @@ TEST(Model, RenderingsHaveTheSameNumbers) {
   expect_says(csv, "term,estimate,se,t,p,low,high,speedup,speedup_low,speedup_high,note\r\n");
   expect_says(csv, "\"workload[p|c\"\"a]\"," +
                        coefficient_of(document, "workload[p|c\"a]")->at("estimate").dump());
+}
+
+TEST(Model, LongTextsAreFootnotesOnATerminal) {
+  const std::string library =
+      "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH USE_OPENMP Haswell "
+      "MAX_THREADS=64, core Haswell cblas_";
+  json rows = sample();
+  for (json& row : rows) {
+    row["workload"] = library + (row["workload"] == "pca" ? "dgemm" : "sgemm");
+    row["id"] = std::string(90, 'x') + row["size"].dump() + row["architecture"].dump();
+  }
+  const json document = model_of(rows, "log(time) ~ architecture + log(size) + workload");
+  std::string terminal = render_model(document, false);
+  for (const std::string& line : split(terminal, '\n')) EXPECT_LE(shown_width(line), 130U) << line;
+  for (std::size_t end = 0; (end = terminal.find("\n  ", end)) != std::string::npos;)
+    terminal.replace(end, 3, " ");  // a footnote has several lines
+  expect_says(terminal, "\nworkload[OpenBLAS 0.3.21 NO_LAP… [");
+  expect_says(terminal, "] workload[" + library + "sgemm]\n");
+  expect_says(terminal, "] architecture=old, workload=" + library + "dgemm\n");
+  expect_says(terminal, "] per unit of log(size)\n");
+  expect_says(terminal, std::string(90, 'x'));
+  // Elsewhere lines may be long.
+  expect_says(render_model(document, true), "| per unit of log(size) |");
 }
 
 }  // namespace

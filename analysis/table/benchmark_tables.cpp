@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <string_view>
 
 #include "analysis/table/table.hpp"
 #include "core/base/text.hpp"
@@ -9,9 +10,10 @@
 namespace assay {
 namespace {
 
-constexpr const char* of_all = "all rows: ";
+constexpr std::string_view of_all = "all rows: ";
 
-/// The rows of each benchmark, in the order in which the benchmarks appear.
+}  // namespace
+
 std::vector<std::vector<Series>> by_benchmark(const std::vector<Series>& rows) {
   std::vector<std::string> names;
   std::vector<std::vector<Series>> groups;
@@ -28,7 +30,13 @@ std::vector<std::vector<Series>> by_benchmark(const std::vector<Series>& rows) {
   return groups;
 }
 
-}  // namespace
+bool of_all_rows(const std::string& line) { return line.starts_with(of_all); }
+
+std::vector<std::string> of_one_benchmark(std::vector<std::string> lines) {
+  for (std::string& line : lines)
+    if (of_all_rows(line)) line.erase(0, of_all.size());
+  return lines;
+}
 
 std::string benchmark_tables(const std::vector<NamedResult>& results,
                              const std::vector<Series>& all, const FieldTable& whole,
@@ -44,10 +52,7 @@ std::string benchmark_tables(const std::vector<NamedResult>& results,
     table.rows = std::move(rows);
     const Axes axes = axes_of(table.rows, "", shared);
     table.fields = make(table.rows, axes);
-    // "all rows: " is what the name of the benchmark says here.
-    for (const std::string& line : shared_by(table.rows, axes.constants))
-      table.constants.push_back(
-          line.substr(line.starts_with(of_all) ? std::string(of_all).size() : 0));
+    table.constants = of_one_benchmark(shared_by(table.rows, axes.constants));
   }
   std::vector<std::string> constants;
   for (const std::string& name : parameter_names(whole.rows))
@@ -55,7 +60,7 @@ std::string benchmark_tables(const std::vector<NamedResult>& results,
         shared.contains(name) && !text.empty())
       constants.push_back(name + " " + text);
   constants.insert(constants.end(), more.begin(), more.end());
-  if (!constants.empty()) constants.assign(1, of_all + join(constants, ", "));
+  if (!constants.empty()) constants.assign(1, std::string(of_all) + join(constants, ", "));
   return field_tables(results, all, tables, constants, whole.folded, options, whole.legend);
 }
 

@@ -10,6 +10,14 @@
 
 namespace assay {
 
+/// The rows of each benchmark, in the order in which the benchmarks appear.
+std::vector<std::vector<Series>> by_benchmark(const std::vector<Series>& rows);
+
+/// Whether a line of Axes::constants is of all rows.
+bool of_all_rows(const std::string& line);
+/// The lines without "all rows: ", which the name of the benchmark says above a table of its own.
+std::vector<std::string> of_one_benchmark(std::vector<std::string> lines);
+
 /// Makes the columns of some rows, whose parameters that differ are `axes`.
 using MakeFields = std::function<std::vector<Field>(const std::vector<Series>& rows, const Axes&)>;
 

@@ -112,15 +112,8 @@ std::vector<std::string> take_problems(std::vector<Filled>& columns) {
     return filled.field.key == "problem";
   });
   if (column == columns.end()) return {};
-  std::vector<std::string> headings;
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < column->cells.size(); ++i) {
-    const bool fresh = i == 0 || column->cells[i] != column->cells[i - 1];
-    headings.push_back(fresh ? column->cells[i] : "");
-    count += fresh ? 1 : 0;
-  }
-  if (2 * count > headings.size()) return {};
-  columns.erase(column);
+  std::vector<std::string> headings = headings_of(column->cells);
+  if (!headings.empty()) columns.erase(column);
   return headings;
 }
 
@@ -195,16 +188,6 @@ void explain_launches(const std::vector<Series>& rows, bool intervals, Legend& l
                            least_for_interval)
              : "."));
   if (ids_repeat(rows)) legend.add(environments_note);
-}
-
-/// The lines, each below its heading where it has one.
-std::vector<Line> headed(std::vector<Line> lines, const std::vector<std::string>& headings) {
-  std::vector<Line> all;
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    if (!headings[i].empty()) all.push_back({{}, headings[i]});
-    all.push_back(std::move(lines[i]));
-  }
-  return all;
 }
 
 void cite_published(const std::vector<NamedResult>& results, const std::vector<Series>& rows,
@@ -282,6 +265,27 @@ std::string body_of(const std::vector<NamedResult>& results, const std::vector<S
 }
 
 }  // namespace
+
+std::vector<std::string> headings_of(const std::vector<std::string>& texts) {
+  std::vector<std::string> headings;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const bool fresh = i == 0 || texts[i] != texts[i - 1];
+    headings.push_back(fresh ? texts[i] : "");
+    count += fresh ? 1 : 0;
+  }
+  if (2 * count > headings.size()) headings.clear();
+  return headings;
+}
+
+std::vector<Line> headed(std::vector<Line> lines, const std::vector<std::string>& headings) {
+  std::vector<Line> all;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (!headings[i].empty()) all.push_back({{}, headings[i]});
+    all.push_back(std::move(lines[i]));
+  }
+  return all;
+}
 
 bool too_wide(const FieldTable& table, const TableOptions& options) {
   Legend unused;

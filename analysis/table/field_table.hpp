@@ -8,6 +8,7 @@
 #include "analysis/series.hpp"
 #include "analysis/table/fields.hpp"
 #include "analysis/table/legend.hpp"
+#include "analysis/text_table.hpp"
 
 namespace assay {
 
@@ -41,6 +42,12 @@ std::string field_tables(const std::vector<NamedResult>& results, const std::vec
                          const std::vector<std::string>& constants,
                          const std::vector<Series>& folded, const TableOptions& options,
                          Legend legend);
+
+/// Lines above rows: the text of each row that differs from that of the row before it. {} where few
+/// rows have the same text.
+std::vector<std::string> headings_of(const std::vector<std::string>& texts);
+/// The lines, each below its heading where it has one.
+std::vector<Line> headed(std::vector<Line> lines, const std::vector<std::string>& headings);
 
 /// Whether the table is too wide: on a terminal, where columns are left out, without all that is
 /// spared first.

@@ -8,7 +8,9 @@
 
 #include "analysis/ratio.hpp"
 #include "analysis/table/axes.hpp"
+#include "analysis/table/benchmark_tables.hpp"
 #include "analysis/table/cells.hpp"
+#include "analysis/table/field_table.hpp"
 #include "analysis/table/folded.hpp"
 #include "analysis/table/legend.hpp"
 #include "analysis/table/table.hpp"
@@ -115,73 +117,140 @@ json beside_first(const PivotLine& line, const Pivot& pivot, const Series& serie
 
 namespace {
 
+std::string named(const std::string& value) { return value.empty() ? "(none)" : value; }
+
+struct PivotColumn {
+  std::string title;
+  /// The title where there is little room: a ratio is right of the value that it belongs to, whose
+  /// name it need not repeat.
+  std::string brief;
+  bool right = false;
+  std::vector<std::string> cells{};  ///< by line
+};
+
+bool fits(const std::string& table) {
+  const std::vector<std::string> lines = split(table, '\n');
+  return std::all_of(lines.begin(), lines.end(),
+                     [](const std::string& line) { return shown_width(line) <= table_width; });
+}
+
+/// The lines of some series. What explains them goes into `legend`.
 class PivotTable {
  public:
+  /// `told`: parameters that are told elsewhere. `all` must outlive the table.
   PivotTable(const std::vector<NamedResult>& results, const std::vector<Series>& all,
-             const TableOptions& options)
+             const TableOptions& options, Legend& legend, const std::set<std::string>& told = {})
       : results_(results),
         all_(all),
         options_(options),
-        pivot_(pivot_of(results, all, options.by)) {}
-
-  std::string text() {
-    std::vector<Series> folded;
-    std::vector<const PivotLine*> kept;
+        pivot_(pivot_of(results, all, options.by)),
+        legend_(legend) {
     for (const PivotLine& line : pivot_.lines) {
       const bool fold = options_.columns != all_columns &&
                         std::all_of(line.series.begin(), line.series.end(),
                                     [](const auto& value) { return may_fold(*value.second); });
-      if (!fold) kept.push_back(&line);
-      for (const auto& [value, series] : line.series) (fold ? folded : shown_).push_back(*series);
+      if (!fold) kept_.push_back(&line);
+      for (const auto& [value, series] : line.series) (fold ? folded_ : shown_).push_back(*series);
     }
-    axes_ = axes_of(shown_.empty() ? all_ : shown_, options_.by);
+    std::erase_if(pivot_.values, [&](const std::string& value) {
+      return std::none_of(kept_.begin(), kept_.end(),
+                          [&](const PivotLine* line) { return line->series.contains(value); });
+    });
+    const std::vector<Series>& rows = shown_.empty() ? all_ : shown_;
+    const std::vector<std::string> names = parameter_names(rows);
+    const bool here = std::find(names.begin(), names.end(), options_.by) != names.end();
+    axes_ = axes_of(rows, here ? options_.by : "", told);
     choose(axes_, all_, options_.by, options_.columns);
-    std::vector<Line> lines;
-    for (const PivotLine* line : kept) lines.push_back(cells_of(*line));
-    if (!folded.empty()) lines.push_back({{}, folded_line(folded, all_, legend_)});
-    explain();
-    const std::vector<Column> columns = heads();
-    const bool markdown = options_.markdown;
-    return table_title(results_, axes_.constants, markdown) +
-           (markdown ? markdown_table(columns, lines) : terminal_table(columns, lines)) + "\n" +
-           legend_.text(markdown);
+  }
+  PivotTable(const PivotTable&) = delete;
+  PivotTable& operator=(const PivotTable&) = delete;
+
+  const std::vector<Series>& shown() const { return shown_; }
+  const std::vector<Series>& folded() const { return folded_; }
+  const std::vector<std::string>& constants() const { return axes_.constants; }
+  /// What ratios are over; "" without ratios.
+  std::string base() const { return pivot_.values.size() > 1 ? named(pivot_.values.front()) : ""; }
+
+  bool too_wide() { return !fits(rendered(filled(), {}, "")); }
+
+  /// The table, on a terminal as narrow as it must be. `with_folded`: also the line of the rows
+  /// that are folded.
+  std::string body(bool with_folded) {
+    std::vector<PivotColumn> columns = filled();
+    const std::string last =
+        with_folded && !folded_.empty() ? folded_line(folded_, all_, legend_) : "";
+    std::string text = rendered(columns, {}, last);
+    if (options_.markdown || !options_.columns.empty() || fits(text)) return text;
+    for (PivotColumn& column : columns) column.title = column.brief;
+    text = rendered(columns, {}, last);
+    if (fits(text) || !options_.sort.empty()) return text;
+    const auto problem =
+        std::find_if(columns.begin(), columns.end(),
+                     [](const PivotColumn& column) { return column.title == "problem"; });
+    const std::vector<std::string> headings = headings_of(problem->cells);
+    if (headings.empty()) return text;
+    columns.erase(problem);
+    return rendered(columns, headings, last);
   }
 
  private:
   bool tell_result() const { return results_.size() > 1 && options_.by != "system"; }
 
-  std::vector<Column> heads() const {
-    std::vector<Column> columns;
-    if (tell_result()) columns.push_back({"result"});
-    if (several_benchmarks(all_)) columns.push_back({"benchmark"});
-    columns.push_back({"problem"});
-    for (const std::string& axis : axes_.shown) columns.push_back({axis});
+  std::vector<PivotColumn> heads() const {
+    std::vector<PivotColumn> columns;
+    const auto add = [&](const std::string& title) { columns.push_back({title, title}); };
+    if (tell_result()) add("result");
+    if (several_benchmarks(all_)) add("benchmark");
+    add("problem");
+    for (const std::string& axis : axes_.shown) add(axis);
     for (const std::string& value : pivot_.values) {
-      columns.push_back({value.empty() ? "(none)" : value, true});
-      if (value != pivot_.values.front())
-        columns.push_back({over(value, pivot_.values.front()), true});
+      add(named(value));
+      columns.back().right = true;
+      if (const std::string base = pivot_.values.front(); value != base)
+        columns.push_back({over(named(value), named(base)), "over " + named(base), true});
     }
     return columns;
   }
 
-  Line cells_of(const PivotLine& line) {
-    Line cells;
-    if (tell_result()) cells.cells.push_back(results_[line.any->result].name);
-    if (several_benchmarks(all_)) cells.cells.push_back(text_of(line.any->first(), "benchmark"));
-    cells.cells.push_back(line.any->problem());
-    for (const std::string& axis : axes_.shown) cells.cells.push_back(shared_parameter(line, axis));
+  std::vector<PivotColumn> filled() {
+    std::vector<PivotColumn> columns = heads();
+    for (const PivotLine* line : kept_) {
+      auto column = columns.begin();
+      for (std::string& cell : cells_of(*line)) column++->cells.push_back(std::move(cell));
+    }
+    return columns;
+  }
+
+  std::string rendered(const std::vector<PivotColumn>& columns,
+                       const std::vector<std::string>& headings, const std::string& last) const {
+    std::vector<Column> titles;
+    for (const PivotColumn& column : columns) titles.push_back({column.title, column.right});
+    std::vector<Line> lines(kept_.size());
+    for (std::size_t i = 0; i < lines.size(); ++i)
+      for (const PivotColumn& column : columns) lines[i].cells.push_back(column.cells[i]);
+    if (!headings.empty()) lines = headed(std::move(lines), headings);
+    if (!last.empty()) lines.push_back({{}, last});
+    return options_.markdown ? markdown_table(titles, lines) : terminal_table(titles, lines);
+  }
+
+  std::vector<std::string> cells_of(const PivotLine& line) {
+    std::vector<std::string> cells;
+    if (tell_result()) cells.push_back(results_[line.any->result].name);
+    if (several_benchmarks(all_)) cells.push_back(text_of(line.any->first(), "benchmark"));
+    cells.push_back(line.any->problem());
+    for (const std::string& axis : axes_.shown) cells.push_back(shared_parameter(line, axis));
     for (const std::string& value : pivot_.values) {
       const auto found = line.series.find(value);
       const Series* series = found == line.series.end() ? nullptr : found->second;
       const bool ok = series != nullptr && status_of(*series) == "ok";
       if (ok)
-        cells.cells.push_back(marked_quantity(*series));
+        cells.push_back(marked_quantity(*series));
       else if (series != nullptr)
-        cells.cells.push_back(series->status + " " +
-                              legend_.footnote(series->status + ": " + series->reason));
+        cells.push_back(series->status + " " +
+                        legend_.footnote(series->status + ": " + series->reason));
       else
-        cells.cells.push_back("-");
-      if (value != pivot_.values.front()) cells.cells.push_back(ok ? ratio(line, *series) : "-");
+        cells.push_back("-");
+      if (value != pivot_.values.front()) cells.push_back(ok ? ratio(line, *series) : "-");
     }
     return cells;
   }
@@ -205,32 +274,70 @@ class PivotTable {
                             : ratio_cell(text, options_.absolutes, mine, base);
   }
 
-  void explain() {
-    const std::string base = pivot_.values.empty() ? "-" : pivot_.values.front();
-    const auto any = [&](auto holds) { return std::any_of(shown_.begin(), shown_.end(), holds); };
-    if (pivot_.values.size() > 1) legend_.add(speedup_header("x", base) + ". " + no_verdict);
-    if (any([](const Series& series) { return series.published && status_of(series) == "ok"; }))
-      legend_.add(published_note);
-    if (any(any_shared)) legend_.add(shared_note);
-    if (any(any_oversubscribed)) legend_.add(oversubscribed_note);
-    if (ids_repeat(all_)) legend_.add(environments_note);
-  }
-
   const std::vector<NamedResult>& results_;
   const std::vector<Series>& all_;
   const TableOptions& options_;
-  const Pivot pivot_;
-  std::vector<Series> shown_;
+  Pivot pivot_;
+  Legend& legend_;
+  std::vector<const PivotLine*> kept_;
+  std::vector<Series> shown_, folded_;
   Axes axes_;
-  Legend legend_;
 };
+
+/// `bases`: what the ratios of the tables are over.
+void explain(const std::vector<Series>& all, const std::vector<Series>& shown,
+             const std::set<std::string>& bases, Legend& legend) {
+  const auto any = [&](auto holds) { return std::any_of(shown.begin(), shown.end(), holds); };
+  if (bases.size() == 1) legend.add(speedup_header("x", *bases.begin()) + ". " + no_verdict);
+  if (bases.size() > 1) legend.add(speedup_header("x", "y") + ". " + no_verdict);
+  if (any([](const Series& series) { return series.published && status_of(series) == "ok"; }))
+    legend.add(published_note);
+  if (any(any_shared)) legend.add(shared_note);
+  if (any(any_oversubscribed)) legend.add(oversubscribed_note);
+  if (ids_repeat(all)) legend.add(environments_note);
+}
+
+/// A table for each benchmark, where `whole`, the table of all, is too wide for a terminal.
+std::string pivots_of_benchmarks(const std::vector<NamedResult>& results,
+                                 const std::vector<Series>& all, const TableOptions& options,
+                                 const PivotTable& whole) {
+  const std::set<std::string> shared = shared_parameters(whole.shown());
+  std::vector<std::string> constants = whole.constants();
+  std::erase_if(constants, [](const std::string& line) { return !of_all_rows(line); });
+  Legend legend;
+  std::set<std::string> bases;
+  std::vector<Series> folded;
+  std::string text = table_title(results, constants, false);
+  for (const std::vector<Series>& rows : by_benchmark(all)) {
+    PivotTable table(results, rows, options, legend, shared);
+    folded.insert(folded.end(), table.folded().begin(), table.folded().end());
+    if (table.shown().empty()) continue;
+    if (!table.base().empty()) bases.insert(table.base());
+    std::vector<std::string> name{text_of(rows.front().first(), "benchmark")};
+    for (const std::string& line : of_one_benchmark(table.constants())) name.push_back(line);
+    text += table_line(join(name, ": "), false) + "\n" + table.body(false) + "\n";
+  }
+  if (!folded.empty()) text += table_line(folded_line(folded, all, legend), false) + "\n\n";
+  explain(all, whole.shown(), bases, legend);
+  return text + legend.text(false);
+}
 
 }  // namespace
 
 std::string pivot_table(const std::vector<NamedResult>& results, const std::vector<Series>& all,
                         const TableOptions& options) {
   axes_of(all, options.by);  // refuses a parameter that no row has
-  return PivotTable(results, all, options).text();
+  Legend legend;
+  PivotTable whole(results, all, options, legend);
+  // Of tables of their own each would be sorted by itself.
+  const bool automatic = !options.markdown && options.columns.empty() && options.sort.empty();
+  if (automatic && several_benchmarks(whole.shown()) && whole.too_wide())
+    return pivots_of_benchmarks(results, all, options, whole);
+  const std::string body = whole.body(true);
+  explain(all, whole.shown(),
+          whole.base().empty() ? std::set<std::string>{} : std::set{whole.base()}, legend);
+  return table_title(results, whole.constants(), options.markdown) + body + "\n" +
+         legend.text(options.markdown);
 }
 
 }  // namespace assay

@@ -33,7 +33,8 @@ Pivot pivot_of(const std::vector<NamedResult>& results, const std::vector<Series
 void sort_counts(std::vector<std::string>& values);
 
 /// One line per case, ignoring `options.by`; a column for each value of `options.by`, and the ratio
-/// of each to the first; reasons for missing numbers below. InputError if no row has the parameter.
+/// of each to the first; reasons for missing numbers below. On a terminal a table for each
+/// benchmark where one of all would be too wide. InputError if no row has the parameter.
 std::string pivot_table(const std::vector<NamedResult>& results, const std::vector<Series>& all,
                         const TableOptions& options);
 

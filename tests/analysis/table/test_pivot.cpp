@@ -1,0 +1,114 @@
+// `assay table --by`: on a terminal as narrow as it can be, with every number.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <regex>
+
+#include "analysis/table/table.hpp"
+#include "analysis/text_table.hpp"
+#include "core/base/text.hpp"
+#include "rows.hpp"
+
+namespace {
+
+using namespace assay;
+using nlohmann::json;
+using test::result;
+using test::row;
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+std::string table(std::vector<json> rows, TableOptions options) {
+  return render_table({{"", result(std::move(rows))}}, {}, options);
+}
+
+std::size_t width(const std::string& text) {
+  std::size_t most = 0;
+  for (const std::string& line : split(text, '\n')) most = std::max(most, shown_width(line));
+  return most;
+}
+
+json of(json made, const std::string& benchmark, const std::string& problem) {
+  made["benchmark"] = benchmark;
+  made["id"] = benchmark + "/" + problem + made["id"].get<std::string>();
+  made["names"] = {problem};
+  made["problem"]["descriptor"] = problem;
+  return made;
+}
+
+const std::string long_name(26, 'p');
+
+/// Convolutions of four backends, products of two, and networks of which onednn lacks one.
+std::vector<json> of_three_benchmarks() {
+  std::vector<json> rows;
+  double seconds = 1e-3;
+  for (const char* backend : {"onednn", "native", "reference", "simulated"})
+    for (const char* direction : {"forward", "bwd_weights"})
+      rows.push_back(
+          of(row("ok", seconds *= 2, 0, {{"backend", backend}, {"direction", direction}}), "conv",
+             long_name));
+  for (const char* backend : {"onednn", "blas"})
+    rows.push_back(of(row("ok", 1e-6, 0, {{"backend", backend}}), "gemm", "m9"));
+  rows.push_back(of(row("ok", 3e-6, 0, {{"backend", "native"}, {"input", "skip"}}), "rnn", "lstm"));
+  rows.push_back(
+      of(row("unsupported", 0, 0, {{"backend", "onednn"}, {"input", "skip"}}), "rnn", "gone"));
+  return rows;
+}
+
+TEST(Pivot, ATableForEachBenchmarkWhereOneIsTooWide) {
+  const TableOptions by_backend{.by = "backend"};
+  const std::string text = table(of_three_benchmarks(), by_backend);
+  EXPECT_LE(width(text), table_width) << text;
+  // What all rows share is said once, and what those of a benchmark share above its table.
+  EXPECT_TRUE(has(text, "\nall rows: ")) << text;
+  EXPECT_TRUE(std::regex_search(text, std::regex("\ngemm: direction forward\nproblem +"))) << text;
+  EXPECT_TRUE(has(text, "\nrnn: direction forward, input skip\n")) << text;
+  EXPECT_TRUE(std::regex_search(text, std::regex("\nproblem +blas +onednn +onednn over blas\n")))
+      << text;
+  EXPECT_TRUE(std::regex_search(text, std::regex("\nproblem +native\n-.*\nlstm +3\\.00 µs\n")))
+      << text;
+  // Ratios, their explanation, and the folded rows are those of the whole table.
+  EXPECT_TRUE(std::regex_search(text, std::regex("\nm9 +1\\.00 µs +1\\.00 µs +1\n"))) << text;
+  EXPECT_TRUE(has(text, "speedup: x over y, above 1 x is faster.")) << text;
+  EXPECT_TRUE(has(text, "\n1 unsupported row not shown [1]\n")) << text;
+  EXPECT_TRUE(has(text, "\n11 ok, 1 unsupported\n")) << text;
+  // Other formats, and who chose the columns or an order, get one table.
+  for (const TableOptions& whole : {TableOptions{.markdown = true, .by = "backend"},
+                                    TableOptions{.by = "backend", .columns = {"direction"}},
+                                    TableOptions{.by = "backend", .sort = "time"}})
+    EXPECT_TRUE(std::regex_search(table(of_three_benchmarks(), whole),
+                                  std::regex("(^|\n)(\\| )?benchmark")))
+        << table(of_three_benchmarks(), whole);
+  // Nor is what fits torn apart.
+  EXPECT_TRUE(
+      has(table({of(row("ok", 1e-3), "conv", "c"), of(row("ok", 1e-3), "gemm", "g")}, by_backend),
+          "\nbenchmark  problem"));
+}
+
+TEST(Pivot, ATableThatIsTooWideHasShortTitlesAndProblemsAboveTheirRows) {
+  std::vector<json> rows = of_three_benchmarks();
+  std::erase_if(rows, [](const json& made) { return made["benchmark"] != "conv"; });
+  const std::string narrow = table(rows, {.by = "backend"});
+  EXPECT_LE(width(narrow), table_width) << narrow;
+  EXPECT_FALSE(has(narrow, "onednn over native")) << narrow;
+  EXPECT_TRUE(std::regex_search(narrow, std::regex("onednn +over native +reference +over native")))
+      << narrow;
+  // A further parameter leaves no room for the column of the problems.
+  std::vector<json> many;
+  for (const json& made : rows)
+    for (const char* cache : {"hot", "cold"}) {
+      many.push_back(made);
+      many.back()["parameters"]["cache"] = cache;
+      many.back()["parameters"]["a_longer_name"] = cache + std::string(" and more");
+      many.back()["id"] = many.back()["id"].get<std::string>() + cache;
+    }
+  const std::string headed = table(many, {.by = "backend"});
+  EXPECT_LE(width(headed), table_width) << headed;
+  EXPECT_TRUE(has(headed, "\n" + long_name + "\n")) << headed;
+  EXPECT_TRUE(std::regex_search(headed, std::regex("\ndirection +a_longer_name +cache +native")))
+      << headed;
+}
+
+}  // namespace

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "analysis/text_table.hpp"
 #include "core/base/text.hpp"
@@ -61,9 +62,20 @@ std::string Legend::text(bool markdown) const {
   auto put = [&](const std::string& line) {
     text += fmt::format("{}{}\n", markdown ? "- " : "", table_line(line, markdown));
   };
-  for (const auto& [system, cited] : citations_)
-    put(fmt::format("* {}: published, not measured by Assay, without interval: {}", system,
-                    common(cited)));
+  // One document often has several systems.
+  std::vector<std::pair<std::string, std::string>> sources;  // systems, citation
+  for (const auto& [system, cited] : citations_) {
+    const std::string source = common(cited);
+    const auto known = std::find_if(sources.begin(), sources.end(),
+                                    [&](const auto& other) { return other.second == source; });
+    if (known == sources.end())
+      sources.emplace_back(system, source);
+    else
+      known->first += ", " + system;
+  }
+  for (const auto& [systems, source] : sources)
+    put(fmt::format("* {}: published, not measured by Assay, without interval: {}", systems,
+                    source));
   for (const std::string& line : lines_) put(line);
   for (std::size_t i = 0; i < footnotes_.size(); ++i)
     put(fmt::format("[{}] {}", i + 1, footnotes_[i]));

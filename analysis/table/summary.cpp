@@ -130,22 +130,22 @@ class SummaryTable {
   void add(const json& category) {
     const std::size_t pairs = results_.size() * baselines_.size();
     std::vector<std::vector<Mean>> means(pairs);  // of the workloads
-    std::vector<Line> lines;
-    for (const json& workload : category.at("workloads")) {
-      Line line{{(markdown_ ? "" : "  ") + text_of(workload, "name")}, ""};
-      for (std::size_t i = 0; i < pairs; ++i) {
+    for (const json& workload : category.at("workloads"))
+      for (std::size_t i = 0; i < pairs; ++i)
         means[i].push_back(
             mean_of(workload, i / baselines_.size(), baselines_[i % baselines_.size()]));
-        line.cells.push_back(cell(means[i].back()));
-      }
-      add_printed(workload, line);
-      lines.push_back(std::move(line));
-    }
+    // Cells in the order in which they are read: they number the footnotes.
     Line line{{text_of(category, "name")}, ""};
     for (const std::vector<Mean>& parts : means) line.cells.push_back(cell(whole(category, parts)));
     add_printed(category, line);
     lines_.push_back(std::move(line));
-    lines_.insert(lines_.end(), lines.begin(), lines.end());
+    for (std::size_t w = 0; w < category.at("workloads").size(); ++w) {
+      const json& workload = category.at("workloads")[w];
+      Line part{{(markdown_ ? "" : "  ") + text_of(workload, "name")}, ""};
+      for (const std::vector<Mean>& parts : means) part.cells.push_back(cell(parts[w]));
+      add_printed(workload, part);
+      lines_.push_back(std::move(part));
+    }
   }
 
   static Mean whole(const json& category, const std::vector<Mean>& parts) {

@@ -86,6 +86,8 @@ Dimension backend(const std::string& operation, std::vector<std::string> default
 /// "collectives": the transports; "launched ranks": the transports that connect launched processes
 /// without the help of another transport.
 std::vector<std::string> backends_of(const std::string& operation);
+/// Whether the operations of the backend are known: those of other plugins are not.
+bool is_known_backend(const std::string& name);
 Dimension precision(std::vector<std::string> values, std::vector<std::string> defaults);
 /// Default auto. The names of algorithms of loaded backends are valid, too.
 Dimension algorithm(std::vector<std::string> values);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 
 #include "assay/known_backends.hpp"
 #include "core/machine/environment.hpp"
@@ -22,6 +23,11 @@ std::vector<std::string> backends_of(const std::string& operation) {
   for (const KnownBackend& known : known_backends)
     if (known.operation == operation) names.emplace_back(known.backend);
   return names;
+}
+
+bool is_known_backend(const std::string& name) {
+  return std::any_of(std::begin(known_backends), std::end(known_backends),
+                     [&](const KnownBackend& known) { return known.backend == name; });
 }
 
 Dimension backend(const std::string& operation, std::vector<std::string> defaults) {

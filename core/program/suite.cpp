@@ -89,7 +89,14 @@ std::vector<std::string> checked(const Dimension& axis, const std::vector<std::s
       }
       known = std::find(valid.begin(), valid.end(), value) != valid.end();
     }
-    if (!known) throw InputError(unknown_name(axis.name, value, valid));
+    if (!known) {
+      // Another operation's backends are refused with a reason; nobody means them by a misspelling.
+      std::erase_if(valid, [&](const std::string& name) {
+        return axis.plugin && dimension::is_known_backend(name) &&
+               std::find(axis.values.begin(), axis.values.end(), name) == axis.values.end();
+      });
+      throw InputError(unknown_name(axis.name, value, valid));
+    }
     if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
   }
   return values;

@@ -139,6 +139,31 @@ TEST_F(Suite, WrongNamesAreToldWithTheNearest) {
     EXPECT_NE(told({{"threads", {threads}}}).find("threads"), std::string::npos) << threads;
 }
 
+/// Of two backends, which are not built here.
+class WithBackend : public FakeBenchmark {
+ public:
+  std::vector<Dimension> dimensions() const override {
+    std::vector<Dimension> all = FakeBenchmark::dimensions();
+    all.push_back({"backend", "", {"native", "onednn"}, {"native"}, "", "", true});
+    return all;
+  }
+};
+
+TEST_F(Suite, NoBackendOfAnotherBenchmarkIsSuggested) {
+  // gloo has collectives alone; what a plugin from elsewhere has is not known.
+  for (const char* name : {"gloo", "elsewhere"})
+    write(std::string("libassay_") + name + ".so", "no library");
+  Plugins plugins({folder_});
+  const WithBackend benchmark;
+  const auto told = [&](const char* backend) {
+    return message([&] { expand(benchmark, {{"backend", {backend}}}, plugins); });
+  };
+  EXPECT_EQ(told("glo"), "unknown backend 'glo' (valid: native, onednn, elsewhere).");
+  EXPECT_NE(told("elswhere").find("Did you mean 'elsewhere'?"), std::string::npos);
+  // Whoever names it gets its own reason.
+  EXPECT_EQ(told("gloo"), "");
+}
+
 TEST_F(Suite, ListsGiveNamesAndFieldsAfterAtOverride) {
   const std::vector<NamedProblem> list = find_problems(benchmark_, "coral2");
   ASSERT_EQ(list.size(), 2u);

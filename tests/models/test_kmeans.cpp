@@ -1,10 +1,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <random>
 
@@ -13,6 +10,7 @@
 #include "datasets/synthetic.hpp"
 #include "models/kmeans/benchmark.hpp"
 #include "models/kmeans/kmeans.hpp"
+#include "tests/datasets/data_files.hpp"
 
 namespace assay {
 namespace {
@@ -61,7 +59,7 @@ TEST(Kmeans, FindsPlantedClusters) {
   EXPECT_EQ(found.at("empty_clusters").value, 0);
 }
 
-/// A file of one feature whose starting rows, as the seed 1234 chooses them, are 0, 10 and 11. The
+/// A table of one feature whose starting rows, as the seed 1234 chooses them, are 0, 10 and 11. The
 /// rows of the second centroid lie near the others': after an iteration it is at 5.5, without rows.
 std::string rows_that_leave_a_centroid() {
   std::vector<double> others(100, 4.99);
@@ -71,17 +69,16 @@ std::string rows_that_leave_a_centroid() {
   std::map<std::uint64_t, double> starts;  // by row
   for (const double start : {0.0, 10.0, 11.0})
     while (!starts.emplace(random() % 213, start).second) continue;
-  const std::filesystem::path file =
-      std::filesystem::path(testing::TempDir()) / fmt::format("assay_empty{}.csv", ::getpid());
-  std::ofstream out(file);
+  std::string text;
   auto other = others.begin();
   for (std::uint64_t row = 0; row < 213; ++row)
-    out << fmt::format("{}\n", starts.contains(row) ? starts[row] : *other++);
-  return file.string();
+    text += fmt::format("{}\n", starts.contains(row) ? starts[row] : *other++);
+  return text;
 }
 
 TEST(Kmeans, ACentroidWithoutRowsKeepsItsPlace) {
-  const std::string file = rows_that_leave_a_centroid();
+  const Folder folder;
+  const std::string file = folder.write("rows.csv", rows_that_leave_a_centroid());
   for (const std::string& backend : fixture::host_backends())
     for (const int ranks : {1, 3})
       for (const char* precision : {"fp64", "fp32"}) {
@@ -93,22 +90,22 @@ TEST(Kmeans, ACentroidWithoutRowsKeepsItsPlace) {
       }
 }
 
-/// A file of 3000 rows of multiples of 1/1024, which the shift leaves as they are.
-std::string shifted_rows(const char* name, double shift) {
-  const std::filesystem::path file =
-      std::filesystem::path(testing::TempDir()) / fmt::format("assay_{}{}.csv", name, ::getpid());
-  std::ofstream out(file);
+/// 3000 rows of multiples of 1/1024, which the shift leaves as they are.
+std::string shifted_rows(double shift) {
+  std::string text;
   std::mt19937 random(7);
   for (int i = 0; i < 3000; ++i)
     for (int j = 0; j < 5; ++j)
-      out << fmt::format("{:.10f}{}",
-                         shift + i % 3 * 3 + static_cast<double>(random() % 2048) / 1024,
-                         j < 4 ? "," : "\n");
-  return file.string();
+      text +=
+          fmt::format("{:.10f}{}", shift + i % 3 * 3 + static_cast<double>(random() % 2048) / 1024,
+                      j < 4 ? "," : "\n");
+  return text;
 }
 
 TEST(Kmeans, RowsFarFromZeroAreAssignedAsNearZero) {
-  const std::string near = shifted_rows("near", 0), far = shifted_rows("far", 0x1p30);
+  const Folder folder;
+  const std::string near = folder.write("near.csv", shifted_rows(0)),
+                    far = folder.write("far.csv", shifted_rows(0x1p30));
   for (const std::string& backend : fixture::host_backends())
     for (const char* clusters : {"1", "3", "4", "9"}) {
       const auto inertia = [&](const std::string& file) {

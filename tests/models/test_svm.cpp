@@ -1,8 +1,6 @@
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cmath>
-#include <fstream>
 
 #include "analysis_fixture.hpp"
 #include "core/base/error.hpp"
@@ -10,6 +8,7 @@
 #include "datasets/synthetic.hpp"
 #include "models/svm/benchmark.hpp"
 #include "models/svm/svm.hpp"
+#include "tests/datasets/data_files.hpp"
 
 namespace assay {
 namespace {
@@ -184,31 +183,23 @@ TEST(SvmVerification, OnlyARiseIsAnErrorOfNelderMead) {
   }
 }
 
-std::filesystem::path file_of_its_own() {
-  return std::filesystem::path(testing::TempDir()) /
-         ("assay_svm" + std::to_string(::getpid()) + ".csv");
-}
-
 TEST(Svm, ErrorsOfEqualRowsOnTheMarginAddUp) {
-  const std::filesystem::path file = file_of_its_own();
-  {
-    std::ofstream out(file);
-    out << "a,b,label\n";
-    for (int i = 0; i < 20000; ++i) out << "1,2,0\n3,4,1\n";
-  }
+  std::string text = "a,b,label\n";
+  for (int i = 0; i < 20000; ++i) text += "1,2,0\n3,4,1\n";
+  const Folder folder;
+  const std::string file = folder.write("rows.csv", text);
   for (const char* gap : {"0.001", "1e-06"})
     for (const int ranks : {1, 3}) {
-      const auto found =
-          metrics_on_ranks(svm_benchmark(), {{"data", file.string()}, {"gap", gap}}, ranks);
+      const auto found = metrics_on_ranks(svm_benchmark(), {{"data", file}, {"gap", gap}}, ranks);
       EXPECT_EQ(found.at("accuracy").value, 1);
     }
 }
 
 TEST(Svm, LabelsAreOfTwoClasses) {
-  const std::filesystem::path file = file_of_its_own();
+  const Folder folder;
   const auto read = [&](const std::string& text) {
-    std::ofstream(file) << "a,label\n" << text;
-    const std::unique_ptr<Table> table = signed_labels(open_table(file));
+    const std::unique_ptr<Table> table =
+        signed_labels(open_table(folder.write("rows.csv", "a,label\n" + text)));
     std::vector<double> x(static_cast<std::size_t>(table->rows())), labels(x.size());
     table->read(0, x, labels);
     return labels;
@@ -224,12 +215,12 @@ TEST(Svm, LabelsAreOfTwoClasses) {
 }
 
 TEST(Svm, BothLabelsOfANegativeClassAreThreeClasses) {
-  const std::filesystem::path file = std::filesystem::path(testing::TempDir()) /
-                                     ("assay_three" + std::to_string(::getpid()) + ".csv");
+  const Folder folder;
   // On three ranks one has 0, another -1.
-  std::ofstream(file) << "a,label\n1,1\n2,1\n3,1\n4,0\n5,0\n6,-1\n7,1\n";
+  const std::string file =
+      folder.write("rows.csv", "a,label\n1,1\n2,1\n3,1\n4,0\n5,0\n6,-1\n7,1\n");
   for (const int ranks : {1, 2, 3}) {
-    const Case selected = fixture::one_case(svm_benchmark(), {{"data", file.string()}}, ranks);
+    const Case selected = fixture::one_case(svm_benchmark(), {{"data", file}}, ranks);
     (void)fixture::plugins().open("native");
     std::vector<std::string> said(static_cast<std::size_t>(ranks));
     testing_fakes::on_threads(ranks, [&](Communicator& communicator) {

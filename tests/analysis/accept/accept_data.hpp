@@ -3,28 +3,22 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
-
-#include <filesystem>
 
 #include "analysis/accept/acceptance.hpp"
 #include "core/result/schema.hpp"
 #include "rows.hpp"
+#include "tests/core/result_fixture.hpp"
 
 namespace assay::test {
 
 using nlohmann::json;
 
 inline Criteria criteria_of(json document) {
-  const auto file =
-      std::filesystem::path(testing::TempDir()) / fmt::format("assay-criteria-{}.json", getpid());
+  const fixture::Folder folder;
   document["schema"] = "assay-criteria/1";
   document["name"] = "test";
   if (!document.contains("nodes")) document["nodes"] = "seen";
-  write_json(file, document);
-  const Criteria made = read_criteria(file);
-  std::filesystem::remove(file);
-  return made;
+  return read_criteria(folder.put("criteria.json", document.dump()));
 }
 
 inline const json five_percent = {{"relative", {{{"slower_at_most", 0.05}}}}};

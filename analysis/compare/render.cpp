@@ -61,6 +61,10 @@ std::string mark_of_mean(const json& rows) {
              : "";
 }
 
+constexpr const char* ratio_note =
+    "new over base: the median of the ratios of each launch of base to each launch of new. It is "
+    "not the ratio of the two medians, which slow launches shift more.";
+
 std::string time_cell(const json& side, Legend& legend) {
   const std::string mark = mark_of_sides({&side});
   legend.add("base, new: median of the launches; launches: their number in base / new.");
@@ -98,7 +102,8 @@ std::vector<EntryField> row_fields(double power) {
        .cell = [](const json& row, Legend& legend) { return time_cell(row["new"], legend); }},
       {.title = over("new", "base"),
        .cell =
-           [](const json& row, Legend&) {
+           [](const json& row, Legend& legend) {
+             if (row["base"]["launches"] > 1 && row["new"]["launches"] > 1) legend.add(ratio_note);
              return fmt::format("{:.4f}{}", row["speedup"].get<double>(), mark_of_ratio(row));
            }},
       {.title = "95 % interval",

@@ -33,6 +33,22 @@ TEST(RenderComparison, RatiosAndTheirMeanInheritTheMark) {
   }
 }
 
+TEST(RenderComparison, ARatioThatIsNotThatOfTheMediansSaysSo) {
+  const auto times = [](std::vector<double> seconds) {
+    std::vector<json> rows;
+    for (std::size_t i = 0; i < seconds.size(); ++i)
+      rows.push_back(row("ok", seconds[i], static_cast<int>(i), {{"problem", "a"}}));
+    return joined({rows});
+  };
+  // The medians are 1 ms and 8 ms; of the ratios of all nine pairs the median is 1.
+  const std::string text = rendered(times({1e-3, 1e-3, 8e-3}), times({1e-3, 8e-3, 8e-3}));
+  EXPECT_NE(text.find(" 1.0000 "), std::string::npos) << text;
+  const std::string note = "new over base: the median of the ratios of each launch";
+  EXPECT_NE(text.find(note), std::string::npos) << text;
+  const std::string single = rendered(times({1e-3}), times({8e-3}));
+  EXPECT_EQ(single.find(note), std::string::npos) << single;
+}
+
 TEST(RenderComparison, OnlyParametersThatDifferAreColumns) {
   const json base = joined(
       {launches("a", 1, 5), launches("b", 1, 5), launches("a", 2, 5, 0.001, {{"cache", "cold"}})});

@@ -153,7 +153,10 @@ void Frame::select(const std::vector<std::string>& columns) {
   const std::vector<std::string> known = this->columns();
   for (const std::string& column : columns)
     if (std::find(known.begin(), known.end(), column) == known.end())
-      throw InputError(unknown_name("column", column, known));
+      // There is no other list of the columns, which are those of the results.
+      throw InputError(
+          unknown_name("column", column, known) +
+          (known.size() > most_valid_names ? " The results have: " + join(known, ", ") + "." : ""));
   for (const std::string& column : columns)
     keep_only([&](const Observation& observation) { return !observation.at(column).is_null(); },
               fmt::format("no value of {}", column));

@@ -72,7 +72,7 @@ std::string nearest(std::string_view name, std::span<const std::string> valid) {
 std::string unknown_name(std::string_view what, std::string_view name,
                          std::span<const std::string> valid) {
   std::string message = fmt::format("unknown {} '{}'", what, name);
-  if (!valid.empty() && valid.size() <= 20)
+  if (!valid.empty() && valid.size() <= most_valid_names)
     message += fmt::format(" (valid: {})", join(valid, ", "));
   const std::string near = nearest(name, valid);
   return message + (near.empty() ? "." : fmt::format(". Did you mean '{}'?", near));

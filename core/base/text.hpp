@@ -20,8 +20,10 @@ std::string plain_name(std::string_view name);
 /// near at any length, if `name` has at least three characters.
 std::string nearest(std::string_view name, std::span<const std::string> valid);
 
+/// The most valid names that a message lists.
+inline constexpr std::size_t most_valid_names = 20;
 /// The message about an unknown name: "unknown <what> 'x' (valid: a, b, c). Did you mean 'a'?". Of
-/// more than 20 valid names only the nearest is shown.
+/// more than most_valid_names only the nearest is shown.
 std::string unknown_name(std::string_view what, std::string_view name,
                          std::span<const std::string> valid);
 

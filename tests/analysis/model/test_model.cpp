@@ -282,6 +282,11 @@ TEST(Model, BadInput) {
   const json rows = sample();
   expect_says(refusal(rows, "log(time) ~ architectur"), "Did you mean 'architecture'");
   expect_says(refusal(rows, "log(tme) ~ architecture"), "Did you mean 'time'");
+  json wide = rows;
+  for (int i = 0; i < 30; ++i) wide[0]["p" + std::to_string(i)] = i;
+  expect_says(refusal(wide, "time ~ zzzzzz"), "unknown column 'zzzzzz'. The results have: ");
+  expect_says(refusal(wide, "time ~ zzzzzz"), "p29");
+  expect_says(refusal(wide, "time ~ zzzzzz"), "workload");
   expect_says(refusal(rows, "log(time) ~ log(workload)"), "needs numbers (workload is \"pca\"");
   expect_says(refusal(rows, "workload ~ architecture"), "is text");
   json zero = rows;

@@ -204,6 +204,31 @@ std::string hardware_of(const std::vector<NamedResult>& results, const Series& s
   return all[index].value("hashes", json::object()).value("hardware", json()).dump();
 }
 
+namespace {
+
+/// In their values mpirun names the ranks of a node and the cores of a rank: "ppr:2:node:PE=1".
+constexpr const char* mappings[] = {"OMPI_MCA_rmaps_base_mapping_policy",
+                                    "PRTE_MCA_rmaps_default_mapping_policy"};
+
+/// Replaces the numbers in the mappings; whether there are any.
+bool without_counts(json& software) {
+  const auto switches = software.find("switches");
+  if (switches == software.end() || !switches->is_object()) return false;
+  bool any = false;
+  for (const char* name : mappings)
+    if (const auto mapping = switches->find(name);
+        mapping != switches->end() && mapping->is_string()) {
+      std::string text = mapping->get<std::string>();
+      for (char& c : text)
+        if (c >= '0' && c <= '9') c = '#';
+      *mapping = text;
+      any = true;
+    }
+  return any;
+}
+
+}  // namespace
+
 std::string environment_but(const std::vector<NamedResult>& results, const Series& series,
                             const std::string& by) {
   const json& all = results[series.result].result.at("environments");
@@ -211,8 +236,10 @@ std::string environment_but(const std::vector<NamedResult>& results, const Serie
   if (index >= all.size()) return series.environment;
   json software = all[index].value("software", json::object());
   const auto libraries = software.find("libraries");
-  if (libraries == software.end() || !libraries->is_object() || libraries->erase(by) == 0)
-    return series.environment;
+  bool differs = libraries != software.end() && libraries->is_object() && libraries->erase(by) > 0;
+  if (by == "threads" || by == "ranks" || by == "nodes")
+    differs = without_counts(software) || differs;
+  if (!differs) return series.environment;
   return hardware_of(results, series) + " " + software.dump();
 }
 

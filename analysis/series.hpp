@@ -64,7 +64,8 @@ std::string system_of(const std::vector<NamedResult>& results, const Series& ser
 std::string hardware_of(const std::vector<NamedResult>& results, const Series& series);
 /// What tells the environment of a series from others (environment_key), without the library that
 /// the parameter `by` chooses, whose version is in software.libraries under the parameter's name:
-/// two BLAS libraries are in two processes, and differ in it as they should.
+/// two BLAS libraries are in two processes, and differ in it as they should. Where `by` is threads,
+/// ranks or nodes, without these numbers in what the launcher was asked for.
 std::string environment_but(const std::vector<NamedResult>& results, const Series& series,
                             const std::string& by);
 /// Benchmark and problem.

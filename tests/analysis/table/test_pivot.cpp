@@ -87,6 +87,31 @@ TEST(Pivot, ATableForEachBenchmarkWhereOneIsTooWide) {
           "\nbenchmark  problem"));
 }
 
+/// A run whose launcher gave each row the cores that it needs, as `assay run` starts mpirun.
+std::string by_threads(const std::string& first, const std::string& second) {
+  json made =
+      result({row("ok", 4e-3, 0, {{"threads", "1"}}), row("ok", 2e-3, 0, {{"threads", "2"}})});
+  made["environments"] = json::array();
+  for (const std::string& mapping : {first, second})
+    made["environments"].push_back(
+        {{"host", "h"},
+         {"hardware", {{"processor", "p"}}},
+         {"software", {{"switches", {{"OMPI_MCA_rmaps_base_mapping_policy", mapping}}}}},
+         {"volatile", json::object()},
+         {"hashes", {{"hardware", "a"}, {"software", mapping}}}});
+  made["rows"][1]["environment"] = 1;
+  return render_table({{"", made}}, {}, {.by = "threads"});
+}
+
+TEST(Pivot, WhatTheLauncherWasAskedForDoesNotPartNumbersOfThreads) {
+  const std::string text = by_threads("ppr:1:node:PE=1", "ppr:1:node:PE=2");
+  EXPECT_TRUE(std::regex_search(text, std::regex("\nlist/first +4\\.00 ms +2\\.00 ms +2\n")))
+      << text;
+  // Another place is more than another number.
+  const std::string apart = by_threads("ppr:1:node:PE=1", "ppr:1:socket:PE=2");
+  EXPECT_TRUE(std::regex_search(apart, std::regex("\nlist/first +4\\.00 ms +- +-\n"))) << apart;
+}
+
 TEST(Pivot, ATableThatIsTooWideHasShortTitlesAndProblemsAboveTheirRows) {
   std::vector<json> rows = of_three_benchmarks();
   std::erase_if(rows, [](const json& made) { return made["benchmark"] != "conv"; });

@@ -5,6 +5,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
 
 #include "analysis/accept/criteria.hpp"
 #include "analysis/commands.hpp"
@@ -44,18 +45,34 @@ void list_backends() {
   std::cout << terminal_table({{"backend"}, {"state"}}, lines);
 }
 
-/// A file that cannot be read, or a program that fails, is listed as unusable.
-template <class Describe>
-void list_files(const char* title, const std::vector<std::string>& names, Describe describe) {
+/// Names and what they are, which has several lines where a terminal has no room for it.
+void print_list(const char* title, const std::vector<std::pair<std::string, std::string>>& list) {
+  std::size_t width = shown_width(title);
+  for (const auto& [name, text] : list) width = std::max(width, shown_width(name));
+  const std::size_t room = table_width - std::min(width + 2, table_width / 2);
   std::vector<Line> lines;
-  for (const std::string& name : names) {
-    try {
-      lines.push_back({{name}, describe(name)});
-    } catch (const std::runtime_error& error) {
-      lines.push_back({{name}, std::string("unusable: ") + error.what()});
+  for (const auto& [name, text] : list) {
+    std::string cell = name;
+    for (const std::string& part : split(wrapped(visible(text), room), '\n')) {
+      lines.push_back({{cell}, part});
+      cell.clear();
     }
   }
   std::cout << terminal_table({{title}}, lines);
+}
+
+/// A file that cannot be read, or a program that fails, is listed as unusable.
+template <class Describe>
+void list_files(const char* title, const std::vector<std::string>& names, Describe describe) {
+  std::vector<std::pair<std::string, std::string>> list;
+  for (const std::string& name : names) {
+    try {
+      list.emplace_back(name, describe(name));
+    } catch (const std::runtime_error& error) {
+      list.emplace_back(name, std::string("unusable: ") + error.what());
+    }
+  }
+  print_list(title, list);
 }
 
 void list_benchmarks() {

@@ -231,6 +231,14 @@ class Help(RunTest):
         self.assertIn(f"assay-<benchmark> in {BIN.resolve()}", text)
         self.assertEqual(text.count(str(BIN.resolve())), 1, "the folder once, not with each name")
 
+    def test_lists_fit_a_terminal(self):
+        for what in ("benchmarks", "suites", "problems", "criteria", "baselines", "summaries", "launchers", "sites"):
+            lines = self.command(ASSAY, "list", what, code=0).stdout.splitlines()
+            self.assertEqual([line for line in lines if len(line) > 120 and str(BIN.resolve()) not in line], [], what)
+        # What has several lines has its name once.
+        suites = self.command(ASSAY, "list", "suites", code=0).stdout
+        self.assertRegex(suites, r"(?m)^weekly  +What a pipeline measures every week, .*\n {10,}\S")
+
     def test_one_style(self):
         for words in [(BIN / program,) for program in PROGRAMS] + [(ASSAY, command) for command in COMMANDS]:
             with self.subTest(words):

@@ -92,7 +92,7 @@ class Tables(RunTest):
             self.assertEqual(done.stdout, "")
 
     def test_list(self):
-        text = self.command(ASSAY, "list", "baselines", code=0).stdout
+        text = re.sub(r"\n +", " ", self.command(ASSAY, "list", "baselines", code=0).stdout)  # a description has several lines
         for name in ("titan", "summit", "summitdev", "fugaku", "v100", "a100", "h100", "sapphire-rapids", "imagenet-records",
                      "summit-exascale"):
             self.assertRegex(text, rf"(?m)^{name} .*published; .*: \S")

@@ -34,14 +34,51 @@ std::vector<std::pair<std::string, const Baseline*>> systems_of(
   return systems;
 }
 
+namespace {
+
+/// Paths without the folders in which all are, and without the end that all have: "2026-11-19" of
+/// results/weekly/2026-11-19/result.json.
+void tell_apart(std::vector<std::string>& paths) {
+  std::string begin = paths.front(), end = paths.front();
+  for (const std::string& path : paths) {
+    const auto first = std::mismatch(begin.begin(), begin.end(), path.begin(), path.end());
+    begin.erase(first.first, begin.end());
+    const auto last = std::mismatch(end.rbegin(), end.rend(), path.rbegin(), path.rend());
+    end.erase(end.begin(), last.first.base());
+  }
+  begin.erase(begin.find_last_of('/') + 1);
+  end.erase(0, std::min(end.find('/'), end.size()));
+  const auto all_longer = [&](std::size_t size) {
+    return std::all_of(paths.begin(), paths.end(),
+                       [size](const std::string& path) { return path.size() > size; });
+  };
+  if (!all_longer(begin.size())) begin.clear();
+  if (!all_longer(begin.size() + end.size())) end.clear();
+  for (std::string& path : paths)
+    path = path.substr(begin.size(), path.size() - begin.size() - end.size());
+}
+
+}  // namespace
+
 std::vector<NamedResult> prepared(std::vector<NamedResult> results, const std::string& by) {
   if (by != "system") return results;
-  std::map<std::string, int> systems;
-  for (const NamedResult& named : results) ++systems[named.result.at("system").at("name")];
+  std::map<std::string, std::vector<std::string>> names;  // of the results of a system
+  const auto of_result = [&](const NamedResult& named) -> std::vector<std::string>& {
+    return names[named.result.at("system").at("name").get<std::string>()];
+  };
+  for (const NamedResult& named : results) of_result(named).push_back(named.name);
+  for (auto& [system, paths] : names) {
+    if (paths.size() == 1)
+      paths.front() = system;
+    else
+      tell_apart(paths);
+    std::reverse(paths.begin(), paths.end());  // taken from the end
+  }
   for (NamedResult& named : results) {
-    const std::string system = named.result.at("system").at("name");
+    const std::string system = of_result(named).back();
+    of_result(named).pop_back();
     for (json& row : named.result.at("rows")) {
-      row["parameters"]["system"] = systems[system] > 1 ? named.name : system;
+      row["parameters"]["system"] = system;
       // Not the work, whatever else a row may list.
       if (row.contains("system_parameters")) row["system_parameters"].push_back("system");
     }

@@ -44,8 +44,8 @@ nlohmann::json table_document(const std::vector<NamedResult>& results,
 std::vector<std::pair<std::string, const Baseline*>> systems_of(
     const std::vector<Series>& all, const std::vector<Baseline>& baselines);
 
-/// Prepares the results for `by`: for "system", each row gets a parameter "system" (the result's
-/// name if two results are of one system).
+/// Prepares the results for `by`: for "system", each row gets a parameter "system" (if two results
+/// are of one system, the part of their names in which these differ).
 std::vector<NamedResult> prepared(std::vector<NamedResult> results, const std::string& by);
 
 /// The series of the results, filtered and sorted by `options`.

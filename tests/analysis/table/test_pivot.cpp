@@ -87,6 +87,25 @@ TEST(Pivot, ATableForEachBenchmarkWhereOneIsTooWide) {
           "\nbenchmark  problem"));
 }
 
+TEST(Pivot, RunsOfOneSystemAreCalledByWhatDiffersInTheirNames) {
+  const auto heads = [](const std::vector<std::string>& names) {
+    std::vector<NamedResult> runs;
+    for (const std::string& name : names) runs.push_back({name, result({row("ok", 1e-3)})});
+    const std::string text = render_table(runs, {}, {.by = "system"});
+    EXPECT_TRUE(has(text, "\n" + names.back() + ": system ")) << text;  // where it is
+    for (const std::string& line : split(text, '\n'))
+      if (line.starts_with("problem ")) return std::regex_replace(line, std::regex(" +"), " ");
+    return text;
+  };
+  EXPECT_EQ(heads({"weekly/11-12/result.json", "weekly/11-19/result.json"}),
+            "problem 11-12 11-19 11-19 over 11-12");
+  EXPECT_EQ(heads({"results/ab", "results/m2"}), "problem ab m2 m2 over ab");
+  EXPECT_EQ(heads({"a", "b"}), "problem a b b over a");
+  // A folder is dropped whole or not at all, and something is left.
+  EXPECT_EQ(heads({"new1", "new2"}), "problem new1 new2 new2 over new1");
+  EXPECT_EQ(heads({"x/y/r.json", "x/r.json"}), "problem y/r.json r.json r.json over y/r.json");
+}
+
 /// A run whose launcher gave each row the cores that it needs, as `assay run` starts mpirun.
 std::string by_threads(const std::string& first, const std::string& second) {
   json made =

@@ -59,7 +59,8 @@ struct Findings {
 std::string owner_of(const ReportInput& input, const Series& series) {
   if (input.fleet.rows.empty()) return system_of(input.results, series);
   const json& environments = input.results[series.result].result.at("environments");
-  return text_of(environments.at(series.first().at("environment").get<std::size_t>()), "host");
+  const std::size_t index = series.first().at("environment");
+  return index < environments.size() ? text_of(environments[index], "host") : "";
 }
 
 void add_rows(Findings& found, const ReportInput& input, const std::vector<Series>& all) {

@@ -55,11 +55,11 @@ class Renderer {
     disturbed();
     unknown();
     fleet();
-    out_ += fmt::format(
-        "\n{}; for a node the median of its rows. NOT-QUIET: other work ran on the node; measure "
-        "it again when nothing else runs.\n",
+    const std::string marks = fmt::format(
+        "{}; for a node the median of its rows. NOT-QUIET: other work ran on the node; measure it "
+        "again when nothing else runs.",
         speedup_header("node", "the median of the other nodes"));
-    return out_;
+    return out_ + "\n" + (markdown_ ? marks : wrapped(marks, table_width)) + "\n";
   }
 
  private:

@@ -315,6 +315,8 @@ TEST(AcceptVerdict, EveryRatioIsASpeedup) {
       << text;
   EXPECT_NE(slow["reason"].get<std::string>().find("0.833"), std::string::npos) << slow["reason"];
   EXPECT_EQ(text.find("above 1: slower"), std::string::npos);
+  const std::size_t last = text.rfind('\n', text.size() - 2) + 1;
+  EXPECT_EQ(text.substr(last, 2), "  ") << "the explanation has two lines\n" << text;
 }
 
 TEST(AcceptVerdict, ASpeedupOfDisturbedRowsIsMarked) {

@@ -53,23 +53,25 @@ class FolderSet final : public SampleSet {
             fmt::format("the folder {} has no image (.jpg, .jpeg or .png), but is a class of {}. "
                         "Remove it, or add images.",
                         folder.string(), path));
+      const std::int64_t label = std::ssize(class_names_);
       for (const fs::path& image : images) {
-        files_.push_back({image.string(), classes_});
+        files_.push_back({image.string(), label});
         std::error_code gone;
         content.push_back(fmt::format("{}/{} {}", folder.filename().string(),
                                       image.filename().string(), fs::file_size(image, gone)));
       }
-      ++classes_;
+      class_names_.push_back(folder.filename().string());
     }
     if (files_.empty())
       throw InputError(fmt::format(
           "the folder {} has no subfolder (each is a class). Give a folder that has.", path));
-    canonical_ = fmt::format("folder:n{}c{}:{}", files_.size(), classes_,
+    canonical_ = fmt::format("folder:n{}c{}:{}", files_.size(), class_names_.size(),
                              content_hash("image folder", content).substr(24));
   }
 
   std::int64_t size() const override { return std::ssize(files_); }
-  std::int64_t classes() const override { return classes_; }
+  std::int64_t classes() const override { return std::ssize(class_names_); }
+  std::vector<std::string> class_names() const override { return class_names_; }
   std::string canonical() const override { return canonical_; }
   std::vector<std::int64_t> shards() const override { return {0}; }
   const std::vector<std::string>& faults() const override { return faults_; }
@@ -103,7 +105,7 @@ class FolderSet final : public SampleSet {
 
   std::vector<File> files_;
   std::vector<std::string> faults_;  // what cannot be read shows when it is read
-  std::int64_t classes_ = 0;
+  std::vector<std::string> class_names_;
   std::string canonical_;
 };
 

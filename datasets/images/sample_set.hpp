@@ -41,6 +41,8 @@ class SampleSet {
   /// does not contain them. They count as bad samples.
   virtual const std::vector<std::string>& faults() const = 0;
   virtual std::vector<std::string> files() const = 0;
+  /// Names of the classes, in the order of their labels; empty if classes are only numbers.
+  virtual std::vector<std::string> class_names() const { return {}; }
 };
 
 struct SampleSetOptions {

@@ -229,16 +229,19 @@ void complete_numbers(Settings& settings) {
 }
 
 void complete_data(Settings& settings) {
-  const std::int64_t classes = parse_resnet(settings.at("problem")).classes;
+  const std::int64_t classes = parse_resnet(settings.at("problem")).classes,
+                     label_base = std::stoll(settings.at("label_base"));
+  const std::string given = settings.at("data"), validation = settings.at("validation");
   for (const char* files : {"data", "validation"})
     if (settings.at(files) != "none")
-      settings[files] =
-          canonical_data(settings.at(files), std::stoll(settings.at("label_base")), classes);
+      settings[files] = canonical_data(settings.at(files), label_base, classes);
   if (!is_files(settings.at("data"))) {  // of files alone
     settings["augment"] = "crop+flip";
     settings["page_cache"] = "cached";
     settings["validation"] = "none";  // generated images have their own
     settings["label_base"] = settings["max_bad_samples"] = "0";
+  } else if (validation != "none") {
+    expect_same_classes(given, validation, label_base, classes);
   }
   if (settings.at("epochs") != "0" && is_resident(settings.at("data")))
     throw InputError(

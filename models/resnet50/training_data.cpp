@@ -31,6 +31,15 @@ LearnableSize learnable_size(const std::string& data) {
   return size;
 }
 
+std::shared_ptr<const SampleSet> set_of(const std::string& files, const SampleSetOptions& options,
+                                        std::uint64_t seed) {
+  std::shared_ptr<const SampleSet> set = sample_set(files, options, seed);
+  if (set->classes() > options.classes)
+    throw InputError(fmt::format("{} has {} classes, the network {}. Use --classes {}.", files,
+                                 set->classes(), options.classes, set->classes()));
+  return set;
+}
+
 std::unique_ptr<Batches> file_batches(const TrainingData& from, const std::string& files,
                                       const BatchShare& share) {
   PipelineSettings settings;
@@ -42,12 +51,7 @@ std::unique_ptr<Batches> file_batches(const TrainingData& from, const std::strin
   settings.rank = share.rank;
   settings.ranks = share.ranks;
   settings.max_bad_samples = from.max_bad_samples;
-  std::shared_ptr<const SampleSet> set =
-      sample_set(files, {from.label_base, from.classes}, from.seed);
-  if (set->classes() > from.classes)
-    throw InputError(fmt::format("{} has {} classes, the network {}. Use --classes {}.", files,
-                                 set->classes(), from.classes, set->classes()));
-  return pipeline_batches(std::move(set), settings);
+  return pipeline_batches(set_of(files, {from.label_base, from.classes}, from.seed), settings);
 }
 
 std::shared_ptr<const LearnableImages> images_of(const TrainingData& from) {
@@ -68,7 +72,28 @@ std::string canonical_data(const std::string& data, std::int64_t label_base, std
     return fmt::format("{}:n{}v{}", learnable, size.training, size.validation);
   }
   if (is_generated(data)) return generated_name(data);
-  return sample_set(data, {label_base, classes}, 0)->canonical();
+  return set_of(data, {label_base, classes}, 0)->canonical();
+}
+
+void expect_same_classes(const std::string& data, const std::string& validation,
+                         std::int64_t label_base, std::int64_t classes) {
+  if (is_generated(data) || is_generated(validation)) return;
+  const SampleSetOptions options{label_base, classes};
+  const std::vector<std::string> trained = sample_set(data, options, 0)->class_names(),
+                                 validated = sample_set(validation, options, 0)->class_names();
+  if (trained.empty()) return;
+  for (std::size_t label = 0; label < validated.size(); ++label)
+    if (label >= trained.size() || validated[label] != trained[label])
+      throw InputError(
+          fmt::format("--validation {}: its class {} is {}, but that of {} is {}. Give both the "
+                      "same subfolders.",
+                      validation, label, validated[label], data,
+                      label < trained.size() ? trained[label] : "missing"));
+}
+
+void expect_validation(const TrainingData& from) {
+  if (is_files(from.data) && !from.validation.empty())
+    set_of(from.validation, {from.label_base, from.classes}, from.seed);
 }
 
 std::vector<std::string> files_of(const TrainingData& from) {

@@ -28,8 +28,15 @@ struct TrainingData {
 };
 
 /// The name of the data in an id, which contains a hash of files. training_batches() accepts it,
-/// too. InputError for unknown names and unusable files.
+/// too. InputError for unknown names, unusable files, and files of more classes than these.
 std::string canonical_data(const std::string& data, std::int64_t label_base, std::int64_t classes);
+/// InputError if folders of images for training and validation give one label to classes of
+/// different names. The classes of other files are numbers.
+void expect_same_classes(const std::string& data, const std::string& validation,
+                         std::int64_t label_base, std::int64_t classes);
+/// InputError if the files of validation have more classes than the network. For the beginning of a
+/// run: a training reads them after its first epoch.
+void expect_validation(const TrainingData& from);
 /// Whether the data is "synthetic", one batch that stays in memory.
 bool is_resident(const std::string& data);
 

@@ -48,6 +48,7 @@ class TrainingWorkload final : public Workload {
     resident_ = is_resident(run.data.data);
     open_data();
     if (run.convergence.epochs > 0) {
+      throw_on_all(ranks_, [&] { expect_validation(run_.data); });
       expect_trainable(*training_, run.trainer.accumulate, run.convergence);
       TrainingCheckpoint(*trainer_, *training_, ranks_, run_.convergence).expect_usable();
     }

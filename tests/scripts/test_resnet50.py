@@ -337,6 +337,10 @@ class Resnet(RunTest):
         self.refused("--data", images, "--batch", 41)
         self.refused("--data", self.folder / "nothing")
         self.refused("--data", images, "--problem", "d18w8s32c3")  # labels beyond the classes
+        more = self.folder / "more"
+        self.command(DATASET, "images:n14c7w40h36", "-o", more, "--as", "folder", code=0)
+        told = self.refused("--data", images, "--validation", more, "--epochs", 1, "--target", 0)
+        self.assertIn(f"{more} has 7 classes, the network 5", told)
         for other in ("learnable:n320v100", "synthetic"):
             self.assertIn("has no use here", self.refused("--data", other, "--validation", images))
 

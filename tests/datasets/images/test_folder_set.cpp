@@ -21,6 +21,7 @@ TEST(FolderSet, ASubfolderIsAClass) {
   const auto set = open_samples(folder / "");
   ASSERT_EQ(set->size(), 3);
   EXPECT_EQ(set->classes(), 2);
+  EXPECT_EQ(set->class_names(), (std::vector<std::string>{"cat", "dog"}));
   EXPECT_EQ(set->shards(), (std::vector<std::int64_t>{0}));
   Sample sample;
   const int image[] = {2, 1, 0}, label[] = {0, 1, 1};

@@ -10,6 +10,7 @@
 
 #include "core/base/error.hpp"
 #include "core/measure/run_case.hpp"
+#include "datasets/image_files/image_files.hpp"
 #include "tests/models/network/trainers.hpp"
 
 namespace assay {
@@ -56,10 +57,14 @@ TEST(TrainingWorkload, ATrainingThatCannotBeIsRefusedBeforeAnythingIsTimed) {
   good.progress_seconds = 0;
   good.convergence.epochs = 1;
   good.convergence.progress = [&](const std::string& line) { lines.push_back(line); };
-  TrainingRun warming = good, accumulating = good;
+  TrainingRun warming = good, accumulating = good, validating = good;
   warming.convergence.warmup_epochs = 1;
   accumulating.trainer.accumulate = 11;  // an epoch has ten batches
-  for (const TrainingRun& run : {warming, accumulating}) {
+  std::vector<TrainingRun> wrong{warming, accumulating};
+  validating.data.data = "generated:n16c10w40h36files1";
+  validating.data.validation = "generated:n8c11w40h36files1";  // of a network for ten classes
+  if (why_no_images().empty()) wrong.push_back(validating);
+  for (const TrainingRun& run : wrong) {
     EXPECT_THROW(run_case([&] { return training_workload(run, plugins(), *alone); }, *alone,
                           TimingOptions{}),
                  InputError);

@@ -13,6 +13,7 @@
 #include "core/machine/threads.hpp"
 #include "core/program/allocator.hpp"
 #include "core/program/conform.hpp"
+#include "core/program/options.hpp"
 #include "core/program/unused_values.hpp"
 #include "core/result/schema.hpp"
 
@@ -100,6 +101,14 @@ std::vector<std::string> checked(const Dimension& axis, const std::vector<std::s
     if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
   }
   return values;
+}
+
+/// Cases that differ only in a dimension without a place in the id would be one case.
+void expect_one(const Dimension& axis, const std::vector<std::string>& values) {
+  if (axis.in_id || values.size() < 2) return;
+  throw InputError(
+      fmt::format("--{} has one value, but {} are given ({}; commas separate values). Give one.",
+                  flag_name(axis), values.size(), join(values, " and ")));
 }
 
 constexpr std::uint64_t most_of_field = std::uint64_t{1} << 40;  // problems limit it further
@@ -242,7 +251,9 @@ std::vector<Case> expand(const Benchmark& benchmark,
   for (const Dimension& axis : axes)
     if (axis.name != "problem" && !axis.found && axis.field.empty())
       on_behalf_of(axis.name, [&] {
-        multiply(axis.name, checked(axis, given(axis), benchmark.name(), plugins, named));
+        const auto values = checked(axis, given(axis), benchmark.name(), plugins, named);
+        expect_one(axis, values);
+        multiply(axis.name, values);
       });
   const std::string form = make_id_form(benchmark.name(), axes);
   std::vector<std::string> one_per_process;

@@ -26,6 +26,9 @@ constexpr const char* of_training[] = {
     "epochs",    "target",    "warmup",     "schedule",   "checkpoint",     "restart",
     "optimizer", "rate",      "smoothing",  "loss_scale", "validate_every", "accumulate",
     "scaling",   "unreached", "trial",      "lag"};
+/// Those that only a training to an accuracy has; --epochs asks for one.
+constexpr const char* of_epochs[] = {"validation",     "target",     "unreached",
+                                     "validate_every", "checkpoint", "restart"};
 constexpr std::uint64_t most_images = 1 << 20, most_steps = 1 << 30;
 
 Dimension axis(const char* name, const char* help, std::vector<std::string> values,
@@ -136,10 +139,11 @@ std::vector<Dimension> of_data() {
                             "cached: files may be in the page cache; cold: they are evicted from "
                             "it before each timed step, and before training",
                             {"cached", "cold"}, {"cached"}, "", "cached")),
-          outside_step(axis("validation",
-                            "files that validate a training on files; none: those of --data, whose "
-                            "accuracy says nothing of other images",
-                            {}, {"none"}, "", "none")),
+          outside_step(axis(
+              "validation",
+              "files that validate a training (--epochs) on files; none: those of --data, whose "
+              "accuracy says nothing of other images",
+              {}, {"none"}, "", "none")),
           outside_step(
               axis("label_base", "label of the first class in TFRecord files", {}, {"0"}, "", "0")),
           outside_step(axis("max_bad_samples",
@@ -156,9 +160,9 @@ std::vector<Dimension> of_length() {
                         "after the timed steps, train from the beginning for at most this many "
                         "epochs; 0: measure only throughput",
                         {}, {"0"}, "", "0")),
-      outside_step(axis("target",
-                        "validation accuracy that training must reach, and at which it ends", {},
-                        {"0.759"}, "", "0.759")),
+      outside_step(axis(
+          "target", "validation accuracy that training (--epochs) must reach, and at which it ends",
+          {}, {"0.759"}, "", "0.759")),
       outside_step(axis("unreached",
                         "row of a training that does not reach --target: incorrect, or (for "
                         "studies) kept without time to accuracy",
@@ -173,8 +177,9 @@ std::vector<Dimension> of_learning() {
       axis("schedule",
            "decay of the learning rate: constant, cosine, step:0.1:30+60+80, poly:2[:END]", {},
            {"cosine"}, "", "cosine"),
-      of_system(unnamed("checkpoint",
-                        "file to write after every epoch, of one training; none: no file", "none")),
+      of_system(unnamed(
+          "checkpoint",
+          "file to write after every epoch (--epochs), of one training; none: no file", "none")),
       outside_step(axis("restart", "continue the training from --checkpoint", {"no", "yes"}, {"no"},
                         "", "no")),
       axis("optimizer", "update rule", update_rule_names(), {"sgd"}, "", "sgd"),
@@ -249,7 +254,13 @@ void complete_data(Settings& settings) {
         "files.");
   if (settings.at("restart") == "yes" && settings.at("checkpoint") == "none")
     throw InputError("--restart yes needs a --checkpoint. Name the file.");
-  if (settings.at("epochs") == "0") settings["restart"] = "no";  // there is nothing to continue
+}
+
+/// Without a training to an accuracy: nothing is validated, written or continued.
+void complete_without_epochs(Settings& settings) {
+  for (const Dimension& dimension : dimensions())
+    if (std::count(std::begin(of_epochs), std::end(of_epochs), dimension.name) > 0)
+      settings[dimension.name] = dimension.defaults.front();
 }
 
 void complete_loss_scale(Settings& settings) {
@@ -271,6 +282,7 @@ std::vector<Dimension> dimensions() {
 void complete(Settings& settings, const RankCount& started) {
   complete_numbers(settings);
   complete_data(settings);
+  if (settings.at("epochs") == "0") complete_without_epochs(settings);
   if (settings.at("emulate") != "none" && settings.at("precision") != "fp32")
     throw InputError(fmt::format("--emulate {} computes in fp32, not in {}. Leave --precision out.",
                                  settings.at("emulate"), settings.at("precision")));

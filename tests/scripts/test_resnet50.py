@@ -314,9 +314,11 @@ class Resnet(RunTest):
         self.assertIn(f"--checkpoint {new}: 2 cases train", told)
         self.assertNotIn("epoch 1", told)
         self.assertFalse(new.exists())
-        kept = options([*words, "--checkpoint", new, "--trial", "0,1", "--epochs", 0])
+        kept = options([*words, "--checkpoint", new, "--epochs", "0,2"])
         at = kept.index("--max-time")
-        self.command(RESNET, *kept[:at], *kept[at + 2:], "--list", code=0)  # nothing is written
+        self.command(RESNET, *kept[:at], *kept[at + 2:], "--list", code=0)  # one of two cases trains
+        self.assertIn("--checkpoint has one value, but 2 are given", self.refused(*words, "--checkpoint", f"{new},{file}"))
+        self.assertFalse(new.exists())
 
     def test_files(self):
         images = self.images()
@@ -410,7 +412,8 @@ class Resnet(RunTest):
             with self.subTest(words):
                 self.refused(*words)
         # What would change nothing, but stand in the row's id.
-        for words in (["--restart", "yes", "--checkpoint", "none-there"], ["--label-base", 1], ["--max-bad-samples", 1]):
+        for words in (["--restart", "yes", "--checkpoint", "none-there"], ["--label-base", 1], ["--max-bad-samples", 1],
+                      ["--checkpoint", self.folder / "none-there"], ["--target", 0.5], ["--unreached", "kept"], ["--validate-every", 2]):
             with self.subTest(words):
                 self.assertIn(f"{words[0]} {words[1]} has no use here", self.refused(*words))
         row = self.row("--device", "gpu", code=6)

@@ -126,6 +126,30 @@ TEST_F(Suite, TheSameProblemTwiceIsOneCase) {
             1u);
 }
 
+/// An axis that has no place in the id.
+class WithFile : public FakeBenchmark {
+ public:
+  std::vector<Dimension> dimensions() const override {
+    std::vector<Dimension> all = FakeBenchmark::dimensions();
+    Dimension file{"kept_file", "", {}, {"none"}, "", "none"};
+    file.in_id = false;
+    all.push_back(file);
+    return all;
+  }
+};
+
+/// Cases that differ in it alone have one id: all but the first would be lost.
+TEST_F(Suite, WhatHasNoPlaceInTheIdHasOneValue) {
+  const WithFile with_file;
+  EXPECT_EQ(message([&] {
+              expand(with_file, {{"kept_file", {"a", "b"}}}, plugins_);
+            }),
+            "--kept-file has one value, but 2 are given (a and b; commas separate values). Give "
+            "one.");
+  EXPECT_EQ(expand(with_file, {{"kept_file", {"a", "a"}}}, plugins_).size(), 1u);
+  EXPECT_EQ(expand(with_file, {{"kept_file", {"a"}}, {"direction", {"all"}}}, plugins_).size(), 2u);
+}
+
 TEST_F(Suite, WrongNamesAreToldWithTheNearest) {
   auto told = [&](std::map<std::string, std::vector<std::string>> chosen) {
     return message([&] { expand(benchmark_, chosen, plugins_); });

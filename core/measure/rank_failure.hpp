@@ -4,9 +4,12 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <utility>
+#include <variant>
 
 #include "core/api/communicator.hpp"
 #include "core/base/error.hpp"
+#include "core/base/unsupported.hpp"
 
 namespace assay {
 
@@ -42,6 +45,19 @@ void throw_on_all(Communicator& ranks, const Body& body) {
   }
   if (of_input = fault_of_any(of_input, ranks); !of_input.empty()) throw InputError(of_input);
   if (of_case = fault_of_any(of_case, ranks); !of_case.empty()) throw CaseError(of_case);
+}
+
+/// What `body` makes, which makes no collective calls, if it does so on all ranks. If it is
+/// Unsupported on any rank, every rank gets its reason: ranks with a result would else go on, and
+/// wait for one without. If it throws on any rank, as throw_on_all(). Collective.
+template <class T, class Body>
+Result<T> made_on_all(Communicator& ranks, const Body& body) {
+  Result<T> made = Unsupported{};
+  throw_on_all(ranks, [&] { made = body(); });
+  const auto* const refusal = std::get_if<Unsupported>(&made);
+  std::string why = fault_of_any(refusal == nullptr ? "" : refusal->reason, ranks);
+  if (!why.empty()) return Unsupported{std::move(why)};
+  return made;
 }
 
 }  // namespace assay

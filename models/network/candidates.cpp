@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "core/base/error.hpp"
+#include "core/base/hash.hpp"
 #include "core/base/text.hpp"
 #include "models/network/executor.hpp"
 #include "models/network/node_check.hpp"
@@ -114,6 +116,32 @@ void Executor::leave_out_large() {
       std::erase_if(all, [&](const Candidate& candidate) {
         return !own(candidate) && candidate.scratch > most;
       });
+}
+
+/// Ranks choose together, by the times of all, and the row tells rank 0's choices.
+void Executor::expect_equal_candidates(Communicator& ranks) const {
+  if (ranks.size() == 1) return;
+  const auto names_of = [this](std::size_t node) {
+    std::vector<std::string> names;
+    for (const Candidate& candidate : candidates_[node]) names.push_back(candidate.choice.text());
+    return join(names, ", ");
+  };
+  std::vector<std::string> mine;
+  for (std::size_t i = 0; i < candidates_.size(); ++i) mine.push_back(names_of(i));
+  const std::vector<std::string> all = ranks.allgather(content_hash("candidates", mine));
+  const auto other = std::ranges::find_if(all, [&](const auto& hash) { return hash != all[0]; });
+  if (other == all.end()) return;
+  const auto rank = static_cast<std::size_t>(other - all.begin());
+  const std::vector<std::string> of_ranks = ranks.allgather(join(mine, "\n")),
+                                 hosts = ranks.allgather(ranks.host());
+  const std::vector<std::string> first = split(of_ranks[0], '\n'),
+                                 others = split(of_ranks[rank], '\n');
+  std::size_t node = 0;
+  while (first[node] == others[node]) ++node;
+  throw CaseError(fmt::format(
+      "rank {} on {} can compute {} by {}, rank 0 by {}: ranks must compute alike. Give a "
+      "--backend that all nodes have.",
+      rank, hosts[rank], graph_.nodes[node].text(), others[node], first[node]));
 }
 
 /// The fastest of a few runs of each.

@@ -11,6 +11,7 @@
 #include "core/api/layout.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
+#include "core/measure/rank_failure.hpp"
 #include "models/network/memory_plan.hpp"
 
 namespace assay {
@@ -51,10 +52,15 @@ Executor::Executor(Graph graph, const ExecutorSettings& settings)
 
 Result<std::unique_ptr<Executor>> Executor::make(Graph graph, const ExecutorSettings& settings,
                                                  Plugins& plugins, Communicator& ranks) {
-  std::unique_ptr<Executor> made(new Executor(std::move(graph), settings));
-  if (std::string why = made->make_candidates(plugins, ranks); !why.empty())
-    return Unsupported{std::move(why)};
-  made->allocate();
+  using Made = std::unique_ptr<Executor>;
+  Result<Made> made = made_on_all<Made>(ranks, [&]() -> Result<Made> {
+    Made own(new Executor(std::move(graph), settings));
+    if (std::string why = own->make_candidates(plugins, ranks); !why.empty())
+      return Unsupported{std::move(why)};
+    own->allocate();
+    return own;
+  });
+  if (const auto* const own = std::get_if<Made>(&made)) (*own)->expect_equal_candidates(ranks);
   return made;
 }
 

@@ -47,7 +47,8 @@ struct ExecutorSettings {
 class Executor {
  public:
   /// Unsupported if no backend implements a node in this layout. CaseError, before anything is
-  /// allocated, if memory does not suffice.
+  /// allocated, if memory does not suffice. Each on all ranks if on any. CaseError, too, if the
+  /// ranks have different candidates. Collective.
   static Result<std::unique_ptr<Executor>> make(Graph graph, const ExecutorSettings& settings,
                                                 Plugins& plugins, Communicator& ranks);
 
@@ -136,6 +137,7 @@ class Executor {
   Result<Candidate> make_candidate(const GraphNode& node, const Choice& choice, Plugins& plugins,
                                    Communicator& ranks) const;
   void leave_out_large();
+  void expect_equal_candidates(Communicator& ranks) const;
   std::string why_not_layout(const GraphNode& node, const Operation& operation) const;
   TensorSpec spec_of(ValueIndex value) const;
   void allocate();

@@ -7,6 +7,7 @@
 #include "comm/joined.hpp"
 #include "core/base/clock.hpp"
 #include "core/machine/threads.hpp"
+#include "core/measure/rank_failure.hpp"
 #include "core/program/launched_ranks.hpp"
 #include "models/network/schedule.hpp"
 #include "models/resnet50/inference_workload.hpp"
@@ -152,8 +153,10 @@ class Resnet50Benchmark final : public Benchmark {
     const Settings& settings = selected.settings;
     TrainingRun run;
     run.trainer = network_of(settings, context.seed);
-    if (auto why = why_not_threads(run.trainer.executor.threads))
-      return Unsupported{std::move(*why)};
+    // On all ranks alike: the others would go on, and wait for this one.
+    const std::string why_not = why_not_threads(run.trainer.executor.threads).value_or("");
+    if (std::string why = fault_of_any(why_not, context.ranks); !why.empty())
+      return Unsupported{std::move(why)};
     run.steps = std::stoi(settings.at("steps"));
     run.amounts = problem_of(settings).amounts();
     if (is_inference(settings)) {

@@ -11,6 +11,7 @@
 
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
+#include "core/measure/rank_failure.hpp"
 #include "models/network/memory_use.hpp"
 #include "models/network/node_check.hpp"
 #include "models/network/parameters.hpp"
@@ -260,9 +261,10 @@ class InferenceWorkload final : public Workload {
   int checks_ = 0, draws_ = 0;
 };
 
-/// Parameters and statistics as ExecutorSettings::memory, of a network that is trained.
-Result<std::map<ValueIndex, std::shared_ptr<void>>> learnt(TrainerSettings settings,
-                                                           Plugins& plugins) {
+using Memory = std::map<ValueIndex, std::shared_ptr<void>>;  // as ExecutorSettings::memory
+
+/// Parameters and statistics of a network that is trained.
+Result<Memory> learnt(TrainerSettings settings, Plugins& plugins) {
   settings.batch = parity_batch(settings.shape);
   settings.executor.measured = false;
   settings.learning.last_norm = parity_last_norm;
@@ -274,7 +276,7 @@ Result<std::map<ValueIndex, std::shared_ptr<void>>> learnt(TrainerSettings setti
   executor.run(Phase::forward);
   executor.device().stream().wait();
   const Graph& graph = executor.graph();
-  std::map<ValueIndex, std::shared_ptr<void>> memory;
+  Memory memory;
   for (const ValueIndex value : {graph.weights, graph.stored, graph.batch_statistics})
     if (value != Graph::none) memory[value] = executor.memory(value);
   return memory;
@@ -288,9 +290,9 @@ Result<std::unique_ptr<Workload>> inference_workload(const InferenceRun& run, Pl
   ExecutorSettings settings = run.network.executor;
   const MemoryUse memory_use(settings, plugins);
   auto start = Clock::now();
-  auto memory = learnt(run.network, plugins);
+  auto memory = made_on_all<Memory>(ranks, [&] { return learnt(run.network, plugins); });
   if (auto* refusal = std::get_if<Unsupported>(&memory)) return std::move(*refusal);
-  settings.memory = std::get<std::map<ValueIndex, std::shared_ptr<void>>>(memory);
+  settings.memory = std::get<Memory>(memory);
   seconds["fill"] = seconds_since(start);
   start = Clock::now();
   auto executor =

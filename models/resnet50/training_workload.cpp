@@ -156,7 +156,8 @@ class TrainingWorkload final : public Workload {
     measure_memory();
     TrainerSettings settings = run_.trainer;
     settings.executor.chosen = chosen_for_one_pass();
-    Verification found = compare_with_reference(settings, plugins_);
+    Verification found;  // by each rank alone; what follows is collective
+    throw_on_all(ranks_, [&] { found = compare_with_reference(settings, plugins_); });
     const Verification in_step = checks_.make("before timing");
     if (found.passed && !in_step.passed) found = in_step;
     found.checked += in_step.checked;

@@ -231,6 +231,17 @@ class FaultsOfInput(RunTest):
         self.assertIn("rank 1 reads another checkpoint", self.ranks(*train, "--restart", "yes", code=2))
 
 
+    def test_threads_that_one_rank_cannot_start(self):
+        # The other rank goes on in collective calls only if this one does, too.
+        words = [BIN / "assay-resnet50", "--problem", "d18w4s32c5", "--batch", 4, "--threads", 2, "--steps", 1, "--direction"]
+        for direction in "training", "inference":
+            with self.subTest(direction):
+                done = self.command("timeout", 100, "mpirun.openmpi", "--oversubscribe", "-n", 1, *words, direction, ":", "-n", 1, "env",
+                                    "OMP_THREAD_LIMIT=1", *words, direction, code=6,
+                                    env=self.environment(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1"))
+                self.assertIn(f"rank 1 on {socket.gethostname()}: 2 threads were asked for, OpenMP gives 1", done.stdout)
+
+
 class Sizes(RunTest):
     """Sizes that are refused, and those that are not, on three ranks."""
 

@@ -48,6 +48,24 @@ TEST(ThrowOnAll, BadInputOfOneRankIsToldBeforeWhatElseFails) {
             thrice("rank 2 on threads0: no file"));
 }
 
+/// What each of 3 ranks gets, where rank 1 makes `of_rank_1`.
+std::vector<std::string> made_where(const Result<int>& of_rank_1) {
+  std::vector<std::string> all(3);
+  testing_fakes::on_threads(3, [&](Communicator& ranks) {
+    const Result<int> made = made_on_all<int>(
+        ranks, [&] { return ranks.rank() == 1 ? of_rank_1 : Result<int>(10 + ranks.rank()); });
+    const auto* const refusal = std::get_if<Unsupported>(&made);
+    all[static_cast<std::size_t>(ranks.rank())] =
+        refusal != nullptr ? refusal->reason : std::to_string(std::get<int>(made));
+  });
+  return all;
+}
+
+TEST(MadeOnAll, WhatOneRankCannotMakeNoneHas) {
+  EXPECT_EQ(made_where(7), (std::vector<std::string>{"10", "7", "12"}));
+  EXPECT_EQ(made_where(Unsupported{"no card"}), thrice("rank 1 on threads0: no card"));
+}
+
 TEST(ThrowOnAll, ASingleRankThrowsWhatItIs) {
   const auto alone = serial_communicator();
   EXPECT_THROW(throw_on_all(*alone, [] { throw std::bad_alloc(); }), std::bad_alloc);

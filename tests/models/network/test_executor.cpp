@@ -1,0 +1,57 @@
+#include "models/network/executor.hpp"
+
+#include <gtest/gtest.h>
+
+#include "core/base/error.hpp"
+#include "tests/core/thread_communicator.hpp"
+#include "trainers.hpp"
+
+namespace assay {
+namespace {
+
+using network_test::plugins;
+using network_test::small_settings;
+
+/// What each of 2 ranks is told by Trainer::make, where rank 1 has other backends.
+std::vector<std::string> told(const std::vector<std::string>& of_rank_1) {
+  std::vector<std::string> all(2);
+  (void)plugins();
+  testing_fakes::on_threads(2, [&](Communicator& ranks) {
+    TrainerSettings of = small_settings("native");
+    if (ranks.rank() == 1) of.executor.backends = of_rank_1;
+    std::string& mine = all[static_cast<std::size_t>(ranks.rank())];
+    try {
+      const auto made = Trainer::make(of, plugins(), ranks);
+      const auto* const refusal = std::get_if<Unsupported>(&made);
+      mine = refusal == nullptr ? "made" : "unsupported: " + refusal->reason;
+    } catch (const CaseError& error) {
+      mine = error.what();
+    }
+    ranks.barrier();  // no rank is still in another collective call
+  });
+  return all;
+}
+
+TEST(ExecutorOfRanks, IsMadeWhereRanksHaveTheSameBackends) {
+  EXPECT_EQ(told(small_settings("native").executor.backends),
+            (std::vector<std::string>{"made", "made"}));
+}
+
+/// Else the other ranks would go on, and wait for it for ever.
+TEST(ExecutorOfRanks, IsUnsupportedOnAllWhereItIsOnOne) {
+  const std::vector<std::string> found = told({"missing"});
+  EXPECT_TRUE(found[0].starts_with("unsupported: rank 1 on threads0: no backend computes "))
+      << found[0];
+  EXPECT_EQ(found[0], found[1]);
+}
+
+/// Else the row would tell rank 0's backends alone, and measure() compare times of others.
+TEST(ExecutorOfRanks, FailsWhereRanksComputeDifferently) {
+  const std::vector<std::string> found = told({"reference"});
+  EXPECT_TRUE(found[0].starts_with("rank 1 on threads0 can compute ")) << found[0];
+  EXPECT_NE(found[0].find(" by reference, rank 0 by native: "), std::string::npos) << found[0];
+  EXPECT_EQ(found[0], found[1]);
+}
+
+}  // namespace
+}  // namespace assay

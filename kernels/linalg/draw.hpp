@@ -18,7 +18,7 @@ inline std::vector<double> fingerprint(const std::vector<TensorSpec>& arguments,
   constexpr std::int64_t most = 64;
   std::vector<double> values;
   for (const TensorSpec& spec : arguments) {
-    if (spec.role != Role::input) continue;
+    if (spec.role != Role::input && spec.role != Role::inout) continue;
     const Values& of = inputs.find(spec.name)->second;
     const std::int64_t count = std::min(spec.elements(), most);
     for (std::int64_t i = 0; i < count; ++i)

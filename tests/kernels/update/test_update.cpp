@@ -1,5 +1,6 @@
 // The update of parameters: its oracle against plain loops, right and wrong ones, and the backends.
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -202,6 +203,24 @@ TEST(UpdateOracle, NothingIsUpdatedByWhatIsNotFinite) {
   Tensors moved = kept;
   moved["weights"][0] = 0.5;
   EXPECT_EQ(complaints(problem, inputs, moved), complaints(problem, inputs, kept) + 1);
+}
+
+/// Weights decay without a gradient, as of a network of one class; a bias of 0 stays the first.
+TEST(UpdateOracle, TellsWeightsApartThatDifferInSomeElement) {
+  const UpdateProblem problem({UpdateRule::sgd, 0.9, 0.01, 0, {{3}}}, Precision::fp32);
+  const auto oracle = update_oracle(problem);
+  const std::vector<TensorSpec> tensors = problem.tensors();
+  const auto norms = std::find_if(tensors.begin(), tensors.end(),
+                                  [](const TensorSpec& spec) { return spec.name == "norms"; });
+  Executed executed;
+  executed.accumulate = "fp32";
+  const std::int64_t of_weights[] = {1};
+  for (const double last : {2.0, 3.0}) {
+    Expected expected[1];
+    oracle->expect(*norms, inputs_of({0, 0, 0}, {0, 0, last}), executed, false, of_weights,
+                   expected);
+    EXPECT_DOUBLE_EQ(expected[0].value, last);
+  }
 }
 
 TEST(UpdateOracle, CountsStaleWeights) {

@@ -246,6 +246,11 @@ void complete_data(Settings& settings) {
     settings["validation"] = "none";  // generated images have their own
     settings["label_base"] = settings["max_bad_samples"] = "0";
   } else if (validation != "none") {
+    if (settings.at("validation") == settings.at("data"))
+      throw InputError(fmt::format(
+          "--validation {}: these are the images of --data, whose accuracy says nothing of other "
+          "images. Give others, or leave it out.",
+          validation));
     expect_same_classes(given, validation, label_base, classes);
   }
   if (settings.at("epochs") != "0" && is_resident(settings.at("data")))

@@ -72,6 +72,14 @@ std::string to_text(const LossScaleSettings& settings) {
   return settings.start == usual.start ? "dynamic" : fmt::format("dynamic:{}", settings.start);
 }
 
+std::string overflow_advice(const LossScaleSettings& settings) {
+  if (settings.kind != LossScaleSettings::Kind::fixed || settings.start == least_loss_scale)
+    return "";
+  return fmt::format(
+      "; gradients are not finite: --loss-scale {} may be too large, use a smaller one, or dynamic",
+      to_text(settings));
+}
+
 LossScale::LossScale(const LossScaleSettings& settings) : settings_(settings) {
   state_.scale = settings.kind == LossScaleSettings::Kind::none ? 1 : settings.start;
 }

@@ -35,6 +35,10 @@ struct LossScaleState {
   bool operator==(const LossScaleState&) const = default;
 };
 
+/// Words for the reason why a result is wrong whose gradients are not finite: a fixed scale may be
+/// too large. "" for other scales, which a backend's fault or a training that diverges leaves.
+std::string overflow_advice(const LossScaleSettings& settings);
+
 /// Dynamic loss scaling (P. Micikevicius et al., Mixed Precision Training, ICLR 2018, section 3.2)
 /// with the rules of PyTorch's GradScaler: a step whose gradients are not all finite is skipped and
 /// halves the scale; `growth_steps` finite steps in a row double it. A fixed scale also skips

@@ -34,10 +34,13 @@ struct Comparison {
   }
 };
 
+bool are_finite(const std::vector<double>& all) {
+  return std::all_of(all.begin(), all.end(), [](double v) { return std::isfinite(v); });
+}
+
 /// Whether gradients overflowed, and are to be made again with a smaller loss scale.
 bool overflowed(Trainer& trainer) {
-  const std::vector<double> all = read_values(trainer.executor(), trainer.graph().gradients);
-  if (std::all_of(all.begin(), all.end(), [](double v) { return std::isfinite(v); })) return false;
+  if (are_finite(read_values(trainer.executor(), trainer.graph().gradients))) return false;
   trainer.judge_gradients(false);
   return trainer.lowered();
 }
@@ -162,6 +165,7 @@ Verification compare_with_reference(TrainerSettings settings, Plugins& plugins) 
                 std::span(expected).subspan(at, count), tolerance.gradients);
   }
   all.compare("the gradient", gradients, expected, tolerance.all_gradients);
+  if (!are_finite(gradients)) all.found.reason += overflow_advice(settings.loss_scale);
   all.found.outputs = all.found.checked;
   return all.found;
 }

@@ -40,7 +40,10 @@ Verification CheckedSteps::make(const std::string& when) {
     }
   }
   trainer_.let_loss_scale_grow(true);
-  if (!found.passed) found.reason += ", " + when;
+  if (!found.passed)
+    found.reason +=
+        ", " + when +
+        (trainer_.counts()[0] > 0 ? overflow_advice(trainer_.settings().loss_scale) : "");
   judge_finite(when, found);
   found.outputs = found.checked;
   return found;
@@ -68,10 +71,9 @@ void CheckedSteps::judge_finite(const std::string& when, Verification& found) {
   found.passed = false;
   found.reason = fmt::format(
       "the loss is {} and {:.0f} elements of the gradient are not finite, {} (training diverged, "
-      "or "
-      "an operation did not write its results). Use a smaller --rate; if it still fails, try "
+      "or an operation did not write its results{}). Use a smaller --rate; if it still fails, try "
       "--backend reference, which shows whether a backend is wrong.",
-      loss, not_finite, when);
+      loss, not_finite, when, overflow_advice(trainer_.settings().loss_scale));
 }
 
 double CheckedSteps::mean_loss() {

@@ -36,5 +36,22 @@ TEST(CheckedSteps, EndThoughEveryUpdateDoublesTheScale) {
   }
 }
 
+/// Else a backend seems to be wrong where a scale that was asked for is too large.
+TEST(CheckedSteps, TellThatAFixedScaleMayBeTooLarge) {
+  const auto alone = serial_communicator();
+  TrainerSettings of = network_test::small_settings("native");
+  of.executor.threads = 1;
+  of.precision = Precision::fp16;
+  of.loss_scale = parse_loss_scale("--loss-scale", "fixed:16777216");
+  const auto trainer = made(of, *alone);
+  load_random(*trainer, 5);
+  for (const Verification& found : {CheckedSteps(*trainer, *alone, 1e-9).make("in a test"),
+                                    compare_with_reference(of, network_test::plugins())}) {
+    EXPECT_FALSE(found.passed);
+    EXPECT_NE(found.reason.find("--loss-scale fixed:16777216 may be too large"), std::string::npos)
+        << found.reason;
+  }
+}
+
 }  // namespace
 }  // namespace assay

@@ -254,6 +254,7 @@ class InputPipeline::Threads {
       }
       lock.lock();
       --busy_;
+      counters_.decoded += mine.counters.decoded;
       counters_.bytes += mine.counters.bytes;
       counters_.read_s += mine.counters.read_s;
       counters_.decode_s += mine.counters.decode_s;
@@ -306,6 +307,7 @@ class InputPipeline::Threads {
     try {
       mine.decoder->decode(mine.sample.encoded, epoch, index, out);
       mine.counters.decode_s += seconds_since(decoding);
+      ++mine.counters.decoded;
       return true;
     } catch (const BadSample& bad) {
       note(index, fmt::format("{}: {}", set_.where(index), bad.what()));

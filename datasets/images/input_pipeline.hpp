@@ -49,6 +49,7 @@ struct Batch {
 /// Counters of this rank since the last start().
 struct PipelineCounters {
   std::int64_t batches = 0, images = 0;  ///< handed out
+  std::int64_t decoded = 0;              ///< images, handed out or not
   std::int64_t bytes = 0;                ///< encoded, of all samples that were read
   double stall_s = 0;                    ///< for which next() waited
   double read_s = 0, decode_s = 0;       ///< of all threads together

@@ -28,6 +28,7 @@ void Reading::end(const PipelineCounters& counters, double seconds) {
   seconds_ += seconds;
   images_ += static_cast<double>(counters.images - before_.images);
   stall_s_ += counters.stall_s - before_.stall_s;
+  decoded_ += static_cast<double>(counters.decoded - before_.decoded);
   read_s_ += counters.read_s - before_.read_s;
   decode_s_ += counters.decode_s - before_.decode_s;
   bytes_ += static_cast<double>(counters.bytes - before_.bytes);
@@ -50,21 +51,23 @@ std::map<std::string, Metric> Reading::metrics(Communicator& ranks,
                                                std::int64_t bad_samples) const {
   double stall = seconds_ > 0 ? stall_s_ / seconds_ : 0;
   ranks.allreduce_max(std::span(&stall, 1));
-  double sums[] = {bytes_, decode_s_, read_s_, requested_, from_device_, io_known_ ? 0.0 : 1.0,
-                   images_};
+  double sums[] = {bytes_,   decode_s_, read_s_, requested_, from_device_, io_known_ ? 0.0 : 1.0,
+                   decoded_, images_};
   RankCalls calls(ranks);
   calls.prepare(sums);
   calls.sum(sums);
-  const auto [bytes, decode_s, read_s, requested, from_device, unknown, images] = sums;
+  const auto [bytes, decode_s, read_s, requested, from_device, unknown, decoded, images] = sums;
   if (images == 0) return {};
   std::map<std::string, Metric> found = {
       {"stall_percent", {100 * stall, "%", "lower"}},
-      {"encoded_bytes_per_image", {bytes / images, "B", ""}},
-      {"decode_s_per_image", {decode_s / images, "s", "lower"}},
-      {"read_s_per_image", {read_s / images, "s", "lower"}},
       {"bad_samples", {static_cast<double>(bad_samples), "", "lower"}}};
+  if (decoded > 0) {  // else all images were ready before
+    found["encoded_bytes_per_image"] = {bytes / decoded, "B", ""};
+    found["decode_s_per_image"] = {decode_s / decoded, "s", "lower"};
+    found["read_s_per_image"] = {read_s / decoded, "s", "lower"};
+  }
   if (unknown > 0) return found;  // a system that does not tell
-  found["read_bytes_per_image"] = {from_device / images, "B", ""};
+  if (decoded > 0) found["read_bytes_per_image"] = {from_device / decoded, "B", ""};
   // Reading ahead may bring more than was asked for.
   const double hits = requested > 0 ? std::max(0.0, 1 - from_device / requested) : 0;
   found["page_cache_percent"] = {100 * hits, "%", ""};

@@ -15,7 +15,7 @@
 namespace assay {
 
 /// Adds up the counters of the pipeline and of the operating system between begin() and end().
-/// Threads read ahead, so in a short interval they may process fewer or more images than are taken.
+/// Threads read ahead, so in an interval they may decode fewer or more images than are taken.
 class Reading {
  public:
   void begin(const PipelineCounters& counters);
@@ -30,16 +30,17 @@ class Reading {
   /// Collective.
   double images_per_s(Communicator& ranks) const;
 
-  /// stall_percent (of the time, the largest of the ranks), and means per image over all ranks:
-  /// encoded bytes, seconds of reading and of decoding, and, where the system reports it, bytes
-  /// from the device; and `bad_samples`, of all ranks (number_of()). Empty if no image was taken.
-  /// Collective.
+  /// stall_percent (of the time, the largest of the ranks), and means over all ranks per image that
+  /// was decoded meanwhile, if one was: encoded bytes, seconds of reading and of decoding, and,
+  /// where the system reports it, bytes from the device; and `bad_samples`, of all ranks
+  /// (number_of()). Empty if no image was taken. Collective.
   std::map<std::string, Metric> metrics(Communicator& ranks, std::int64_t bad_samples) const;
 
  private:
   PipelineCounters before_;
   std::optional<ProcessIo> io_before_;
-  double seconds_ = 0, images_ = 0, stall_s_ = 0, read_s_ = 0, decode_s_ = 0, bytes_ = 0;
+  double seconds_ = 0, images_ = 0, stall_s_ = 0;
+  double decoded_ = 0, read_s_ = 0, decode_s_ = 0, bytes_ = 0;
   double requested_ = 0, from_device_ = 0;
   bool io_known_ = true;
 };

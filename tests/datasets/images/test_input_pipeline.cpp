@@ -135,6 +135,7 @@ TEST_F(Pipeline, MakesNoMoreThanItWasStartedFor) {
   EXPECT_EQ(set.reads, 10);
   EXPECT_EQ(pipeline.counters().images, 10);
   EXPECT_EQ(pipeline.counters().batches, 2);
+  EXPECT_EQ(pipeline.counters().decoded, 10);
   EXPECT_EQ(pipeline.counters().bytes, 10 * std::ssize(test_image(0)));
   EXPECT_GT(pipeline.counters().decode_s, 0);
   EXPECT_GT(pipeline.counters().stall_s, 0);

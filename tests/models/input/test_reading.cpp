@@ -36,6 +36,30 @@ TEST(Reading, TellsImagesOverAllOfItsTime) {
   });
 }
 
+/// Threads are batches ahead or behind: what they did is of the images that they decoded.
+TEST(Reading, MeansAreOfTheImagesThatWereDecodedMeanwhile) {
+  testing_fakes::on_threads(2, [](Communicator& ranks) {
+    Reading reading, ready;
+    PipelineCounters counters;
+    counters.images = counters.decoded = 100;
+    reading.begin(counters);
+    ready.begin(counters);
+    counters.images += 10;
+    ready.end(counters, 1);
+    counters.decoded += 4;
+    counters.bytes += 4000;
+    counters.decode_s += 2;
+    counters.read_s += 1;
+    reading.end(counters, 1);
+    const std::map<std::string, Metric> found = reading.metrics(ranks, 0);
+    EXPECT_EQ(found.at("encoded_bytes_per_image").value, 1000);
+    EXPECT_EQ(found.at("decode_s_per_image").value, 0.5);
+    EXPECT_EQ(found.at("read_s_per_image").value, 0.25);
+    EXPECT_FALSE(ready.metrics(ranks, 0).contains("encoded_bytes_per_image"));
+    EXPECT_TRUE(ready.metrics(ranks, 0).contains("stall_percent"));
+  });
+}
+
 /// No rank alone has too many.
 TEST(Reading, TheLimitOfBadSamplesIsForAllRanks) {
   testing_fakes::on_threads(2, [](Communicator& ranks) {

@@ -1,5 +1,11 @@
 #include "core/machine/peak_memory.hpp"
 
+#include <stdlib.h>  // defines __GLIBC__
+
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 #include <algorithm>
 #include <fstream>
 #include <string>
@@ -18,6 +24,9 @@ std::optional<double> status_bytes(const std::string& field) {
 }  // namespace
 
 PeakMemory::PeakMemory() {
+#ifdef __GLIBC__
+  malloc_trim(0);  // what it keeps of freed memory, later work would use without a growth
+#endif
   std::ofstream reset("/proc/self/clear_refs");
   reset << 5 << std::flush;
   if (reset) before_ = status_bytes("VmRSS");

@@ -27,12 +27,14 @@ double MemoryUse::bytes() const {
   return std::max(0.0, free_ - static_cast<double>(gpu_->memory_available()));
 }
 
-double MemoryUse::peak_of(const std::function<void()>& work, Communicator& ranks) const {
+double MemoryUse::peak_of(const std::function<void()>& work, std::size_t least,
+                          Communicator& ranks) const {
   PeakMemory();  // forgets the peak until now
   work();
-  double peak = bytes();
-  ranks.allreduce_max(std::span(&peak, 1));
-  return peak;
+  const double peak = bytes();
+  double found[] = {peak, peak < static_cast<double>(least) ? 1.0 : 0.0};
+  ranks.allreduce_max(found);
+  return found[1] > 0 ? 0 : found[0];
 }
 
 }  // namespace assay

@@ -1,6 +1,7 @@
 #pragma once
 // The memory that a network needs.
 
+#include <cstddef>
 #include <functional>
 
 #include "core/machine/peak_memory.hpp"
@@ -19,8 +20,10 @@ class MemoryUse {
   /// it is not known.
   double bytes() const;
   /// bytes() of the network and `work` alone, not of what was allocated and freed before (checks of
-  /// candidates hold their tensors in fp64): the rank's that needs the most. Collective.
-  double peak_of(const std::function<void()>& work, Communicator& ranks) const;
+  /// candidates hold their tensors in fp64): the rank's that needs the most. 0, too, if it is less
+  /// than `least` on a rank, the bytes that the network has allocated and `work` touches: it then
+  /// uses memory that an earlier case has left resident. Collective.
+  double peak_of(const std::function<void()>& work, std::size_t least, Communicator& ranks) const;
 
  private:
   Device* gpu_ = nullptr;  ///< null: the network is on the host

@@ -119,10 +119,11 @@ class InferenceWorkload final : public Workload {
     const auto start = Clock::now();
     peak_memory_ = memory_.peak_of(
         [this] {
+          executor_->poison();  // touches all of it
           executor_->run(Phase::forward);
           stream().wait();
         },
-        ranks_);
+        executor_->bytes(), ranks_);
     make_expected();
     executor_->poison();
     executor_->run(Phase::forward);

@@ -300,11 +300,12 @@ class TrainingWorkload final : public Workload {
   void measure_memory() {
     peak_memory_ = memory_.peak_of(
         [this] {
+          trainer_->executor().poison();  // touches all of it
           // With a lag the first step has no update.
           for (std::int64_t i = 0; i <= run_.trainer.lag; ++i)
             trainer_->step(run_.convergence.rate);
         },
-        ranks_);
+        trainer_->executor().bytes(), ranks_);
   }
 
   /// In steps of their own: to wait for each operation costs time.

@@ -27,5 +27,25 @@ TEST(PeakMemory, IsThatOfTheWorkAlone) {
   EXPECT_LT(*before.bytes(), 1.5 * size);
 }
 
+/// Small blocks, of which an allocator keeps the memory where something lies above them.
+std::vector<std::vector<char>> small_blocks() {
+  constexpr std::size_t each = 1000;
+  std::vector<std::vector<char>> blocks(size / each);
+  for (std::vector<char>& block : blocks) block.assign(each, 1);
+  return blocks;
+}
+
+TEST(PeakMemory, CountsMemoryThatWasFreedBefore) {
+  if (!std::ofstream("/proc/self/clear_refs")) GTEST_SKIP() << "the system keeps no peak";
+  std::vector<char> above;
+  {
+    const auto blocks = small_blocks();
+    above.assign(1000, 1);
+  }
+  const PeakMemory before;
+  const auto blocks = small_blocks();
+  EXPECT_GT(before.bytes().value_or(0), 0.9 * size);
+}
+
 }  // namespace
 }  // namespace assay

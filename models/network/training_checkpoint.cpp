@@ -111,8 +111,10 @@ Checkpoint TrainingCheckpoint::open() const {
           made.step, made.epoch + 1, steps_));
     if (made.epoch + (made.step > 0 ? 1 : 0) > settings_.epochs)
       throw InputError(
-          fmt::format("{}: it was made after step {} of epoch {}, beyond --epochs {}. Give more.",
-                      file, made.step, made.epoch + 1, settings_.epochs));
+          fmt::format("{}: it was made after {}, beyond --epochs {}. Give more.", file,
+                      made.step > 0 ? fmt::format("step {} of epoch {}", made.step, made.epoch + 1)
+                                    : fmt::format("epoch {}", made.epoch),
+                      settings_.epochs));
   } catch (const json::exception& error) {
     throw InputError(fmt::format("{}: its state cannot be used ({})", file, error.what()));
   }

@@ -89,6 +89,22 @@ TEST(TrainingCheckpoint, ACheckpointOfAnotherTrainingIsRefused) {
   std::filesystem::remove(file);
 }
 
+TEST(TrainingCheckpoint, OfMoreEpochsTellsHowManyItHas) {
+  const auto file =
+      std::filesystem::temp_directory_path() / ("assay_epochs_" + std::to_string(getpid()));
+  Session first(3, 8, 64);
+  first.settings.decay.kind = Decay::Kind::constant;
+  first.settings.target = 2;  // never reached
+  first.settings.checkpoint = file;
+  first.train();
+  Session fewer(3, 8, 64);
+  fewer.settings = first.settings;
+  fewer.settings.epochs = 1;
+  EXPECT_SAYS(refusal(std::move(fewer), file),
+              "it was made after epoch 2, beyond --epochs 1. Give more.");
+  std::filesystem::remove(file);
+}
+
 TEST(TrainingCheckpoint, AFileThatIsNoCheckpointIsNotOverwritten) {
   const fixture::Folder folder;
   const auto file = folder.put("result.json", "{\"rows\": [1, 2, 3, 4]}");

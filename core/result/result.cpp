@@ -136,6 +136,15 @@ json time_json(const Timing& timing, const Summary& summary) {
   return all;
 }
 
+/// Whether the whole, or a layer of it, does fewer operations than the direct sum.
+bool saves_somewhere(const Outcome& outcome) {
+  return saves_operations(outcome.executed->algorithm) ||
+         std::any_of(outcome.layers.begin(), outcome.layers.end(), [](const LayerTime& layer) {
+           return layer.executed.algorithmic_flops > 0 ||
+                  saves_operations(layer.executed.algorithm);
+         });
+}
+
 json rates_json(const Outcome& outcome, double median) {
   json all = json::object();
   if (!(median > 0)) return all;  // below the clock's resolution there is no rate
@@ -146,7 +155,7 @@ json rates_json(const Outcome& outcome, double median) {
   if (direct == outcome.work.end()) return all;
   if (outcome.executed->algorithmic_flops > 0)
     all["algorithmic_flops_per_s"] = finite(outcome.executed->algorithmic_flops / median);
-  else if (!saves_operations(outcome.executed->algorithm))
+  else if (!saves_somewhere(outcome))
     all["algorithmic_flops_per_s"] = finite(direct->second / median);
   return all;
 }

@@ -63,6 +63,20 @@ TEST(Row, AnUnknownNumberOfOperationsHasNoRate) {
   EXPECT_EQ(row["rates"]["algorithmic_flops_per_s"], row["rates"]["flops_per_s"]);
 }
 
+/// A network's own algorithm is "direct", but backends choose others for its layers.
+TEST(Row, ALayerThatSavesOperationsLeavesTheirNumberUnknown) {
+  Outcome outcome = good_outcome();
+  outcome.layers.resize(2);
+  outcome.layers[0].executed.algorithm = "implicit_gemm";
+  EXPECT_TRUE(fixture::row(outcome)["rates"].contains("algorithmic_flops_per_s"));
+  outcome.layers[1].executed.algorithm = "winograd";
+  EXPECT_FALSE(fixture::row(outcome)["rates"].contains("algorithmic_flops_per_s"));
+  EXPECT_TRUE(fixture::row(outcome)["rates"].contains("flops_per_s"));
+  outcome.layers[1].executed.algorithm = "chosen";
+  outcome.layers[1].executed.algorithmic_flops = 161;
+  EXPECT_FALSE(fixture::row(outcome)["rates"].contains("algorithmic_flops_per_s"));
+}
+
 TEST(Row, WhatAComputationDoesNotHideIsOfTheSamples) {
   Outcome outcome = good_outcome();
   EXPECT_FALSE(fixture::row(outcome)["executed"].contains("exposed_s"));

@@ -16,6 +16,7 @@
 #include "core/base/standard_streams.hpp"
 #include "core/machine/environment.hpp"
 #include "core/machine/launched.hpp"
+#include "core/measure/rank_failure.hpp"
 #include "core/measure/run_case.hpp"
 #include "core/measure/shared_contention.hpp"
 #include "core/program/allocator.hpp"
@@ -113,13 +114,18 @@ bool is_wrong(const json& row) {
   return row.at("status") != "ok" && row.at("status") != "unsupported";
 }
 
-/// Nothing is prepared in a process that has another allocator than the case says.
+/// Nothing is prepared in a process that has another allocator than the case says; nor on other
+/// ranks, which would wait for it.
 Result<std::unique_ptr<Workload>> prepared(const Benchmark& benchmark, const Case& selected,
                                            CaseContext& context) {
   const char* const preload = std::getenv("LD_PRELOAD");
-  if (auto refusal = allocator_refusal(selected.settings, loaded_allocator(),
-                                       preload == nullptr ? "" : preload))
-    return std::move(*refusal);
+  std::string why;
+  throw_on_all(context.ranks, [&] {
+    if (auto refusal = allocator_refusal(selected.settings, loaded_allocator(),
+                                         preload == nullptr ? "" : preload))
+      why = std::move(refusal->reason);
+  });
+  if (why = fault_of_any(why, context.ranks); !why.empty()) return Unsupported{std::move(why)};
   return benchmark.prepare(selected, context);
 }
 

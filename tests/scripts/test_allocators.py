@@ -3,9 +3,10 @@
 import ctypes.util
 import json
 import os
+import socket
 import unittest
 
-from run_helper import ASSAY, CONV, SMALL, RunTest, group, main
+from run_helper import ASSAY, BIN, CONV, SMALL, RunTest, group, main
 
 LIBRARIES = {"tcmalloc": "tcmalloc_minimal", "jemalloc": "jemalloc"}
 MISSING = [name for name, library in LIBRARIES.items() if ctypes.util.find_library(library) is None]
@@ -90,6 +91,14 @@ class Allocators(RunTest):
         done = self.one("system", LD_PRELOAD="libjemalloc.so.2")
         self.assertEqual(done.returncode, 7)
         self.assertIn("this process has the allocator jemalloc", done.stdout)
+
+    def test_another_one_of_a_single_rank_fails_on_all(self):
+        # Else the other rank would go on, and wait for it.
+        words = [BIN / "assay-resnet50", "--problem", "d18w4s32c5", "--batch", 4, "--threads", 1, "--steps", 1]
+        done = self.command("timeout", 100, "mpirun", "-n", 1, *words, ":", "-n", 1, "env", "LD_PRELOAD=libjemalloc.so.2", *words, code=7,
+                            env=self.environment(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+                                                 OMPI_MCA_rmaps_base_oversubscribe="1"))
+        self.assertIn(f"rank 1 on {socket.gethostname()}: this process has the allocator jemalloc", done.stdout)
 
 
 if __name__ == "__main__":

@@ -70,7 +70,11 @@ std::string Executor::make_candidates(Plugins& plugins, Communicator& ranks) {
     for (const Choice& choice : choices(i, plugins)) {
       Result<Candidate> made = make_candidate(graph_.nodes[i], choice, plugins, ranks);
       if (auto* refusal = std::get_if<Unsupported>(&made)) {
-        reasons.push_back(fmt::format("{}: {}", choice.text(), refusal->reason));
+        // A backend that computes it by no choice of its own says so once, not of each algorithm.
+        if (choice.algorithm.empty())
+          reasons.push_back(refusal->reason.starts_with(choice.backend)
+                                ? refusal->reason
+                                : fmt::format("{}: {}", choice.backend, refusal->reason));
         if (first_refusal_.empty() && settings_.chosen.empty() &&
             choice.backend == settings_.backends.front())
           first_refusal_ = refusal->reason;
@@ -85,8 +89,11 @@ std::string Executor::make_candidates(Plugins& plugins, Communicator& ranks) {
       if (!settings_.measured || graph_.nodes[i].phase == Phase::update) break;
     }
     if (all.empty())
-      return fmt::format("no backend computes {} ({})", graph_.nodes[i].text(),
-                         join(reasons, "; "));
+      return fmt::format("no backend computes {} ({}){}", graph_.nodes[i].text(),
+                         join(reasons, "; "),
+                         row_major_ || settings_.device != "cpu"
+                             ? ""
+                             : ". Use --backend reference, which computes a whole network.");
     if (device_ == nullptr) device_ = all.front().device;
   }
   leave_out_large();

@@ -12,6 +12,20 @@ namespace {
 using network_test::plugins;
 using network_test::small_settings;
 
+TEST(Executor, TellsOnceOfEachBackendWhyNoneComputesANode) {
+  const auto alone = serial_communicator();
+  TrainerSettings of = small_settings("native");
+  of.precision = Precision::fp64;
+  of.executor.measured = true;
+  const auto made = Trainer::make(of, plugins(), *alone);
+  const auto* const refusal = std::get_if<Unsupported>(&made);
+  ASSERT_NE(refusal, nullptr);
+  const std::string& told = refusal->reason;
+  EXPECT_TRUE(told.starts_with("no backend computes conv1 forward (native has no fp64 ")) << told;
+  EXPECT_EQ(told.find("native", told.find("native") + 1), std::string::npos) << told;
+  EXPECT_TRUE(told.ends_with("Use --backend reference, which computes a whole network.")) << told;
+}
+
 /// What each of 2 ranks is told by Trainer::make, where rank 1 has other backends.
 std::vector<std::string> told(const std::vector<std::string>& of_rank_1) {
   std::vector<std::string> all(2);

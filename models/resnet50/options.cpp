@@ -11,6 +11,7 @@
 #include "comm/joined.hpp"
 #include "core/base/error.hpp"
 #include "core/base/numbers.hpp"
+#include "models/input/input_sets.hpp"
 #include "models/network/loss_scale.hpp"
 #include "models/network/resnet.hpp"
 #include "models/network/schedule.hpp"
@@ -246,9 +247,11 @@ void complete_data(Settings& settings) {
     settings["validation"] = "none";  // generated images have their own
     settings["label_base"] = settings["max_bad_samples"] = "0";
   } else if (validation != "none") {
-    if (settings.at("validation") == settings.at("data"))
+    // Generated sets of one seed have the same first images.
+    if (settings.at("validation") == settings.at("data") ||
+        (is_generated(given) && is_generated(validation)))
       throw InputError(fmt::format(
-          "--validation {}: these are the images of --data, whose accuracy says nothing of other "
+          "--validation {}: these are images of --data, whose accuracy says nothing of other "
           "images. Give others, or leave it out.",
           validation));
     expect_same_classes(given, validation, label_base, classes);

@@ -343,7 +343,8 @@ class Resnet(RunTest):
         self.command(DATASET, "images:n14c7w40h36", "-o", more, "--as", "folder", code=0)
         told = self.refused("--data", images, "--validation", more, "--epochs", 1, "--target", 0)
         self.assertIn(f"{more} has 7 classes, the network 5", told)
-        self.assertIn("these are the images of --data", self.refused("--data", images, "--validation", images, "--epochs", 1, "--target", 0))
+        for data, same in ((images, images), ("generated:n16c5w40h36files1", "generated:n8c5w40h36files1")):
+            self.assertIn("these are images of --data", self.refused("--data", data, "--validation", same, "--epochs", 1, "--target", 0))
         for other in ("learnable:n320v100", "synthetic"):
             self.assertIn("has no use here", self.refused("--data", other, "--validation", images))
 

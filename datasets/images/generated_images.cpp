@@ -48,7 +48,8 @@ class Spots {
 
  private:
   double value(int column, int row, int c) const {
-    return values_[static_cast<std::size_t>(3 * (row * columns_ + column) + c)];
+    const std::int64_t at = 3 * (std::int64_t{row} * columns_ + column) + c;
+    return values_[static_cast<std::size_t>(at)];
   }
   int columns_;
   std::vector<double> values_;
@@ -86,7 +87,7 @@ class Generated final : public ImageSource {
     const double phase = part(own[1], 0), brightness = 40 * (part(own[1], 1) - 0.5);
     const Spots spots(images_.seed, number, made.size);
     const auto [width, height] = made.size;
-    made.pixels.reserve(static_cast<std::size_t>(3 * width * height));
+    made.pixels.reserve(3 * static_cast<std::size_t>(width) * static_cast<std::size_t>(height));
     for (int y = 0; y < height; ++y)
       for (int x = 0; x < width; ++x) {
         const double stripe = wave(across * x / width + down * y / height + phase);

@@ -57,28 +57,28 @@ void reference_decode(std::span<const std::uint8_t> encoded, const DecodeSetting
   resize_axis(view.crop.y / reduction, view.crop.height / reduction, small.height, settings.size,
               false, rows);
   const int size = settings.size;
-  std::vector<float> line(static_cast<std::size_t>(3 * small.width));
-  for (int v = 0; v < size; ++v) {
-    const float* const row_weights = rows.weights.data() + std::int64_t{v} * rows.taps;
+  std::vector<float> line(3 * static_cast<std::size_t>(small.width));
+  for (std::int64_t v = 0; v < size; ++v) {
+    const float* const row_weights = rows.weights.data() + v * rows.taps;
     const std::uint8_t* const first =
         pixels.first + rows.first[static_cast<std::size_t>(v)] * pixels.stride;
-    for (int u = 0; u < small.width; ++u)
+    for (std::int64_t u = 0; u < small.width; ++u)
       for (int c = 0; c < 3; ++c) {
         float sum = 0;
         for (int j = 0; j < rows.taps; ++j)
           sum += row_weights[j] * static_cast<float>(first[j * pixels.stride + 4 * u + c]);
         line[static_cast<std::size_t>(3 * u + c)] = sum;
       }
-    for (int u = 0; u < size; ++u)
+    for (std::int64_t u = 0; u < size; ++u)
       for (int c = 0; c < 3; ++c) {
         float sum = 0;
         for (int i = 0; i < columns.taps; ++i)
           sum += columns.weights[static_cast<std::size_t>(u * columns.taps + i)] *
                  line[static_cast<std::size_t>(
                      3 * (columns.first[static_cast<std::size_t>(u)] + i) + c)];
-        const int to = view.flip ? size - 1 - u : u;
+        const std::int64_t to = view.flip ? size - 1 - u : u;
         const std::int64_t at = settings.layout == ImageLayout::nhwc
-                                    ? std::int64_t{3} * (v * size + to) + c
+                                    ? 3 * (v * size + to) + c
                                     : (std::int64_t{c} * size + v) * size + to;
         out[at] = sum * normal_scale(c) - normal_shift(c);
       }

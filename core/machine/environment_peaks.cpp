@@ -119,9 +119,9 @@ json theoretical_peaks(const json& hardware) {
   if (units.count == 0) return none(why);
   const double hz = clock, number = cores;
   // A multiply-add is two operations.
-  const auto rate = [&](double multiply_adds) { return 2 * multiply_adds * number * hz; };
-  peaks["flops_per_s"]["fp64"] = rate(units.count * units.bits / 64);
-  peaks["flops_per_s"]["fp32"] = rate(units.count * units.bits / 32);
+  const auto rate = [&](int multiply_adds) { return 2 * multiply_adds * number * hz; };
+  peaks["flops_per_s"]["fp64"] = rate(units.count * (units.bits / 64));
+  peaks["flops_per_s"]["fp32"] = rate(units.count * (units.bits / 32));
   peaks["basis"] = fmt::format("{} cores x {} units of {} bits x {:.3g} GHz, the highest clock",
                                number, units.count, units.bits, hz * 1e-9);
   if (units.tiles) {

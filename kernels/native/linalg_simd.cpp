@@ -160,7 +160,7 @@ template <class T>
 void add_gram(const T* a, std::ptrdiff_t stride, std::ptrdiff_t rows, std::ptrdiff_t columns,
               double* c, std::ptrdiff_t c_stride, const T* next, std::ptrdiff_t ahead) {
   const std::ptrdiff_t lanes = lanes_of(Tag<T>()), panel = most_vectors * lanes;
-  HWY_ALIGN T sums[gram_rows * most_vectors * most_lanes / sizeof(T)];
+  HWY_ALIGN T sums[std::size_t{gram_rows} * most_vectors * most_lanes / sizeof(T)];
   const T* const end = next + ahead;
   // The vectors of b stay in the first cache for all rows of the triangle below them.
   for (std::ptrdiff_t j = 0; j < columns; j += panel)
@@ -294,7 +294,7 @@ double add_members(const T* const* x, int rows, std::ptrdiff_t d, const T* centr
   return members<T, 1>(x, d, centroid, sums);
 }
 
-#define ASSAY_FACTOR(r) const auto f##r = hn::Set(tag, factors[r < kRows ? r : 0]);
+#define ASSAY_FACTOR(r) const auto f##r = hn::Set(tag, factors[std::min(r, kRows - 1)]);
 #define ASSAY_WEIGHTED(r) \
   if constexpr (r < kRows) sum = hn::MulAdd(f##r, wide(tag, x[r] + j), sum);
 #define ASSAY_WEIGHTED_PART(r) \

@@ -153,7 +153,7 @@ void Frame::select(const std::vector<std::string>& columns) {
   const std::vector<std::string> known = this->columns();
   for (const std::string& column : columns)
     if (std::find(known.begin(), known.end(), column) == known.end())
-      // There is no other list of the columns, which are those of the results.
+      // The columns are those of the results: no other command lists them.
       throw InputError(
           unknown_name("column", column, known) +
           (known.size() > most_valid_names ? " The results have: " + join(known, ", ") + "." : ""));

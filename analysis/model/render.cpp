@@ -55,7 +55,7 @@ class Page {
   std::string brief(const std::string& text, std::size_t width) {
     return markdown_ || shown_width(text) <= width ? text : legend_.footnote(text);
   }
-  /// A term; the beginning of a long one, with the number of its footnote.
+  /// A term as it is printed: a long one is cut, and its footnote has the whole.
   std::string term(const std::string& name) {
     const std::string whole = brief(name, most_term);
     return whole == name ? name : fmt::format("{} {}", shortened(name, most_term), whole);

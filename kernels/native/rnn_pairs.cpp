@@ -128,9 +128,9 @@ void multiply_by_tiles(const RnnProduct& of) {
 /// products.
 constexpr int registers = 32;
 constexpr int rows_of(int vectors) { return std::min(most_rows, (registers - 1) / vectors - 1); }
-/// Blocks of the reduction that go together: their part of a panel stays in the first cache for all
-/// rows.
-constexpr std::ptrdiff_t blocks_at_once = 8;
+/// Blocks of the reduction that go together: their part of a panel, at most 256 KiB, is read from
+/// the second cache for each register block (see rnn_gemm_simd.cpp).
+constexpr std::ptrdiff_t blocks_at_once = 64;
 
 /// Blocks [block, block + count) of the reduction, and kRows rows of all columns.
 template <int kRows, int kVectors>
@@ -141,8 +141,10 @@ void multiply_dots(const RnnProduct& of, std::ptrdiff_t row, std::ptrdiff_t bloc
 #pragma GCC unroll 14
   for (int r = 0; r < kRows; ++r)
 #pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v)
-      sums[r][v] = add ? _mm512_loadu_ps(of.c[v] + (row + r) * line) : _mm512_setzero_ps();
+    for (int v = 0; v < kVectors; ++v) {
+      sums[r][v] = _mm512_setzero_ps();
+      __builtin_prefetch(of.c[v] + (row + r) * line, 1, 3);
+    }
   const float *a = of.a + block * of.a_block + row * line,
               *b = of.b + block * line * kVectors * line;
   for (; count > 0; --count, a += of.a_block) {
@@ -164,7 +166,10 @@ void multiply_dots(const RnnProduct& of, std::ptrdiff_t row, std::ptrdiff_t bloc
 #pragma GCC unroll 14
   for (int r = 0; r < kRows; ++r)
 #pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) _mm512_storeu_ps(of.c[v] + (row + r) * line, sums[r][v]);
+    for (int v = 0; v < kVectors; ++v) {
+      float* const to = of.c[v] + (row + r) * line;
+      _mm512_storeu_ps(to, add ? _mm512_add_ps(sums[r][v], _mm512_loadu_ps(to)) : sums[r][v]);
+    }
 }
 
 using Dots = void (*)(const RnnProduct& of, std::ptrdiff_t row, std::ptrdiff_t block,

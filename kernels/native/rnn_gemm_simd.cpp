@@ -159,14 +159,17 @@ void multiply_blocks(const RnnProduct& of, std::ptrdiff_t block, std::ptrdiff_t 
 
 void multiply(const RnnProduct& of) {
   const std::ptrdiff_t of_block = of.fetches_a ? of.rows : of.width * line;  // lines of one
-  for (std::ptrdiff_t block = 0; block < of.blocks; block += blocks_at_once) {
-    const std::ptrdiff_t count = std::min(blocks_at_once, of.blocks - block), after = block + count;
+  const std::ptrdiff_t parts = (of.blocks + blocks_at_once - 1) / blocks_at_once;
+  const auto first = [&](std::ptrdiff_t part) { return of.blocks * part / parts; };
+  for (std::ptrdiff_t part = 0; part < parts; ++part) {
+    const std::ptrdiff_t after = first(part + 1);
+    const bool last = part + 1 == parts;
     const float* ahead = of.next;
-    if (after < of.blocks)
+    if (!last)
       ahead = of.fetches_a ? of.a + after * of.a_block : of.b + after * line * of.width * line;
-    const std::ptrdiff_t left = after < of.blocks ? of.blocks - after : of.blocks;
-    multiply_blocks(of, block, count, ahead == nullptr ? of.b : ahead,
-                    ahead == nullptr ? 0 : std::min(blocks_at_once, left) * of_block);
+    const std::ptrdiff_t fetched = last ? first(1) : first(part + 2) - after;
+    multiply_blocks(of, first(part), after - first(part), ahead == nullptr ? of.b : ahead,
+                    ahead == nullptr ? 0 : fetched * of_block);
   }
 }
 

@@ -193,8 +193,10 @@ void multiply_by_dots(const RnnProduct& of) {
   const DotsByRows& dots = all[static_cast<std::size_t>(of.width - 1)];
   const std::ptrdiff_t most = rows_of(of.width), parts = blocks_of(of.rows, most);
   Ahead ahead(of, parts * of.blocks);
-  for (std::ptrdiff_t block = 0; block < of.blocks; block += blocks_at_once) {
-    const std::ptrdiff_t count = std::min(blocks_at_once, of.blocks - block);
+  const std::ptrdiff_t slices = blocks_of(of.blocks, blocks_at_once);
+  for (std::ptrdiff_t slice = 0; slice < slices; ++slice) {
+    const std::ptrdiff_t block = of.blocks * slice / slices,
+                         count = of.blocks * (slice + 1) / slices - block;
     for (std::ptrdiff_t part = 0; part < parts; ++part) {
       const std::ptrdiff_t from = of.rows * part / parts, to = of.rows * (part + 1) / parts;
       dots[static_cast<std::size_t>(to - from - 1)](of, from, block, count, ahead);

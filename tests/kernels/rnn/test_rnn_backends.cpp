@@ -150,7 +150,8 @@ TEST(OneDnnRnn, TellsTheArithmeticOfBf16ByTheNameOfItsImplementation) {
 TEST(NativeRnn, DividesLargeProducts) {
   Bench bench("native");
   if (bench.backend == nullptr) GTEST_SKIP() << bench.reason;
-  for (const char* shape : {"lstm:150-37-2-i300", "gru:150-37-2", "vanilla_tanh:290-19-2"})
+  for (const char* shape :
+       {"lstm:150-37-2-i300", "gru:150-37-2", "vanilla_tanh:290-19-2", "vanilla_tanh:20-9-2-i2100"})
     for (const Precision precision : {Precision::fp32, Precision::bf16})
       for (const RnnDirection direction : {RnnDirection::forward_inference, RnnDirection::bwd})
         expect_right(bench, problem(shape, RnnInput::linear, direction, precision), 2);

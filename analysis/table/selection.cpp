@@ -23,12 +23,16 @@ const std::vector<std::string> number_keys{"time", "rate", "error"};
 /// Refuses what no row has.
 void check_key(const std::vector<Series>& all, const char* flag, const std::string& key,
                const std::vector<std::string>& more) {
-  std::vector<std::string> known = parameter_names(all);
-  for (const std::string& name : row_keys)
+  std::vector<std::string> keys = row_keys, known = parameter_names(all);
+  keys.insert(keys.end(), more.begin(), more.end());
+  for (const std::string& name : keys)
     if (std::find(known.begin(), known.end(), name) == known.end()) known.push_back(name);
-  known.insert(known.end(), more.begin(), more.end());
-  if (std::find(known.begin(), known.end(), key) == known.end())
-    throw InputError(unknown_name(fmt::format("key of {}", flag), key, known));
+  if (std::find(known.begin(), known.end(), key) != known.end()) return;
+  std::string message = unknown_name(fmt::format("key of {}", flag), key, known);
+  // Rows of several benchmarks have too many parameters for a list.
+  if (known.size() > most_valid_names)
+    message += fmt::format(" Keys are {} and the parameters of the rows.", join(keys, ", "));
+  throw InputError(message);
 }
 
 /// All texts that a key has; "" is the key of a clause without one.

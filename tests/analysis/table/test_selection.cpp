@@ -85,6 +85,16 @@ TEST(Sort, NumbersAreInTheirOrderAndWhatHasNoneIsLast) {
   EXPECT_EQ(sorted(""), told(series_of(results())));
 }
 
+TEST(Sort, KeysAreNamedWhereParametersAreTooManyForAList) {
+  nlohmann::json many;
+  for (std::size_t i = 0; i < most_valid_names; ++i) many["p" + std::to_string(i)] = "1";
+  const std::vector<NamedResult> of{{"", test::result({row("ok", 1e-3, 0, many)})}};
+  std::vector<Series> all = series_of(of);
+  EXPECT_EQ(refusal([&] { sort_by(of, all, "speedup"); }),
+            "unknown key of --sort 'speedup'. Keys are benchmark, problem, id, status, result, "
+            "system, time, rate, error and the parameters of the rows.");
+}
+
 TEST(Sort, WrongKeysAreRefused) {
   EXPECT_NE(refusal([] { sorted("tim"); }).find("'time'"), std::string::npos);
   EXPECT_NE(refusal([] { sorted("time:down"); }).find("direction of --sort"), std::string::npos);

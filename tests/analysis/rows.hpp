@@ -7,6 +7,10 @@
 
 namespace assay::test {
 
+inline bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
 inline nlohmann::json row(const std::string& status, double seconds, int launch = 0,
                           Settings more = {}, int attempt = 0, double flops = 1e9) {
   Case measured_case;

@@ -11,12 +11,9 @@ namespace {
 
 using namespace assay;
 using nlohmann::json;
+using test::has;
 using test::result;
 using test::row;
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 /// The table below its title, which has the time of now.
 std::string table(const std::vector<json>& rows, TableOptions options = {}) {

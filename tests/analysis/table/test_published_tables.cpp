@@ -13,10 +13,7 @@
 namespace {
 
 using namespace assay;
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
+using test::has;
 
 std::vector<Baseline> systems(const std::vector<std::string>& names) {
   std::vector<Baseline> baselines;

@@ -15,12 +15,9 @@ namespace {
 using namespace assay;
 using nlohmann::json;
 using test::collective;
+using test::has;
 using test::result;
 using test::row;
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 std::string table(std::vector<json> rows, const TableOptions& options = {}) {
   return render_table({{"", result(std::move(rows))}}, {}, options);

@@ -20,6 +20,7 @@ namespace {
 
 using namespace assay;
 using nlohmann::json;
+using test::has;
 
 std::vector<Baseline> systems(const std::vector<std::string>& names) {
   std::vector<Baseline> baselines;
@@ -38,10 +39,6 @@ std::string line_of(const std::string& table, const std::string& name) {
     if (line.substr(std::min(line.find_first_not_of(' '), line.size())).starts_with(name + " "))
       return std::regex_replace(line, std::regex(" +"), " ");
   return "";
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 TEST(Summary, OfTheDocuments) {

@@ -13,12 +13,9 @@
 namespace {
 
 using namespace assay;
+using test::has;
 using test::result;
 using test::row;
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 std::string table(std::vector<nlohmann::json> rows, TableOptions options = {}) {
   return render_table({{"", result(std::move(rows))}}, {}, options);

@@ -32,8 +32,8 @@ std::string hash_of(const json& result, const json& row) {
   return content_hash("step", learnt);
 }
 
-/// The data, and a note where the accuracy is that of the images of training: it is no evidence for
-/// other images. (Learnable data generate other images for validation.)
+/// The data, and a note where the accuracy was measured on the images of training, which does not
+/// show what the network does with other images. (Learnable data generate others for validation.)
 std::string images_of(const Series& series) {
   std::string data = series.parameter("data");
   if (series.parameter("validation") == "none" && !data.starts_with("learnable"))

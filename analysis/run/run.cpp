@@ -124,6 +124,8 @@ class Brackets {
         })) {}
   void measure() {
     if (!wanted_) return;
+    if (sides_.front().plan.campaign.talk != Talk::quiet)
+      std::cerr << "assay run: measuring the machine's ceilings" << std::endl;
     Bracket event = meter_.measure();
     if (event.at("reason").is_string())
       std::cerr << "assay run: " << event.at("reason").get<std::string>() << std::endl;

@@ -16,6 +16,7 @@ class Ceilings(RunTest):
     def test_every_row_has_its_ceiling(self):
         done = self.run_suite(self.small(), "--launches", 2, code=0)
         self.check_file()
+        self.assertIn("assay run: measuring the machine's ceilings\n", done.stderr)
         brackets = self.brackets()
         self.assertGreaterEqual(len(brackets), 2, "before and after")
         for bracket in brackets:

@@ -270,7 +270,8 @@ class Acceptance {
       while (!top.parent_pointer().empty()) top = top.parent_pointer();
       if (std::none_of(states.begin(), states.end(),
                        [&](const json* state) { return state->contains(top); }))
-        unmatched(rule.text, "no node reports this quantity, so it judged nothing", rule.optional);
+        unmatched(rule.quantity.to_string(), "no node reports this quantity, so it judged nothing",
+                  rule.optional);
     }
   }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "core/base/error.hpp"
 #include "core/base/paths.hpp"
@@ -89,16 +90,29 @@ class Reader {
     return {text, Pattern(text, fmt::format("{} at {}: {}", file_, at, json(text).dump()))};
   }
 
+  /// "/load_per_core/0" as people say it.
+  static std::string words_of(std::string pointer) {
+    constexpr std::array periods{" (last minute)", " (last 5 minutes)", " (last 15 minutes)"};
+    for (std::size_t i = 0; i < periods.size(); ++i)
+      if (pointer.starts_with("/load") && pointer.ends_with(fmt::format("/{}", i)))
+        pointer.replace(pointer.rfind('/'), std::string::npos, periods[i]);
+    if (pointer.starts_with('/')) pointer.erase(0, 1);
+    std::replace_if(
+        pointer.begin(), pointer.end(), [](char c) { return c == '/' || c == '_'; }, ' ');
+    return pointer;
+  }
+
   HealthRule health(const json& rule, const std::string& at) const {
     HealthRule made;
-    made.text = rule["quantity"];
+    const std::string pointer = rule["quantity"];
     try {
-      made.quantity = json::json_pointer(made.text);
+      made.quantity = json::json_pointer(pointer);
     } catch (const json::exception&) {
       throw InputError(fmt::format(
           "{} at {}/quantity: found {}, expected a JSON pointer into volatile, like /load/0.",
-          file_, at, json(made.text).dump()));
+          file_, at, json(pointer).dump()));
     }
+    made.text = words_of(pointer);
     const std::string when = rule.value("when", "both");
     made.before = when != "after";
     made.after = when != "before";
@@ -107,7 +121,7 @@ class Reader {
     made.grows_at_most = limit(rule, "grows_at_most");
     made.required = rule.value("required", false);
     made.optional = rule.value("optional", false);
-    made.of_noise = made.text.starts_with("/load") || made.text == "/steal_s";
+    made.of_noise = pointer.starts_with("/load") || pointer == "/steal_s";
     return made;
   }
 

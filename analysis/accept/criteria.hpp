@@ -40,7 +40,7 @@ struct HealthRule {
   bool before = true, after = true;
   std::optional<double> at_least, at_most, grows_at_most;
   bool required = false, optional = false;
-  std::string text;  ///< the quantity's pointer
+  std::string text;  ///< the quantity in words
 };
 
 struct Criteria {

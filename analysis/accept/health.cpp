@@ -25,10 +25,10 @@ class HealthCheck {
     for (const auto& [wanted, value, when] :
          {std::tuple{rule.before, before, "before"}, {rule.after, after, "after"}}) {
       if (wanted && rule.at_least)
-        judge(fmt::format("{} {} at least {:g}", rule.text, when, *rule.at_least), value,
+        judge(fmt::format("{} {} the run at least {:g}", rule.text, when, *rule.at_least), value,
               *rule.at_least, false);
       if (wanted && rule.at_most)
-        judge(fmt::format("{} {} at most {:g}", rule.text, when, *rule.at_most), value,
+        judge(fmt::format("{} {} the run at most {:g}", rule.text, when, *rule.at_most), value,
               *rule.at_most, true);
     }
     if (rule.grows_at_most)
@@ -50,7 +50,7 @@ class HealthCheck {
       findings_.push_back(
           check(criterion, *value, limit, rule_.of_noise ? verdict::not_quiet : verdict::perf_fail,
                 fmt::format("found {:.3g}{}", *value,
-                            rule_.of_noise ? ": measure again when nothing else runs there" : "")));
+                            rule_.of_noise ? "; measure again when nothing else runs there" : "")));
   }
 
   const HealthRule& rule_;

@@ -254,7 +254,7 @@ def acceptance(count=16):
             {
                 "node": f"node{n:03d}" + ("<b>" if n == 0 else ""),
                 "verdict": verdict,
-                "reason": {"MISSING": "no row", "NOT-QUIET": "/load_per_core/0 before at most 0.1: it is 0.5"}.get(verdict),
+                "reason": {"MISSING": "no row", "NOT-QUIET": "load per core (last minute) before the run at most 0.1: found 0.5"}.get(verdict),
                 "score": None if verdict == "MISSING" else factor,
                 "speedup": None if verdict == "MISSING" else 1 / factor,
                 "rows": rows,

@@ -89,10 +89,11 @@ json absolute_check(const NodeRow& row, const AbsoluteRule& rule) {
   // A criterion that cannot be evaluated is not met.
   if (!value) return check(rule.text, nullptr, limit, missing, why);
   const auto failed = [&](double crossed, const char* side) {
-    return check(rule.text, *value, crossed, perf_fail,
-                 fmt::format("{} is {}, {:.2g} % {} the limit of {}", rule.quantity,
-                             with_unit(rule.quantity, *value), 100 * std::abs(*value / crossed - 1),
-                             side, with_unit(rule.quantity, crossed)));
+    return check(
+        rule.text, *value, crossed, perf_fail,
+        fmt::format("{} is {}, {} {} the limit of {}", rule.quantity,
+                    with_unit(rule.quantity, *value), human_percent(std::abs(*value / crossed - 1)),
+                    side, with_unit(rule.quantity, crossed)));
   };
   if (rule.at_least && !(*value >= *rule.at_least)) return failed(*rule.at_least, "below");
   if (rule.at_most && !(*value <= *rule.at_most)) return failed(*rule.at_most, "above");

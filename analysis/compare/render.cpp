@@ -33,7 +33,7 @@ std::string plain(const json& value) {
 }
 
 std::string percent(const json& part) {
-  return part.is_null() ? "-" : fmt::format("{:.2g} %", 100 * part.get<double>());
+  return part.is_null() ? "-" : human_percent(part.get<double>());
 }
 
 std::string interval(const json& pair) {

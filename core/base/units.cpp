@@ -66,6 +66,12 @@ std::string human_range(double low_seconds, double high_seconds) {
   return (same ? low.substr(0, unit) : low) + " .. " + high;
 }
 
+std::string human_percent(double part) {
+  const double percent = 100 * part;
+  return std::abs(percent) < 99.5 ? fmt::format("{:.2g} %", percent)
+                                  : fmt::format("{:.0f} %", percent);
+}
+
 std::string human_error(double error) { return error == 0 ? "0" : fmt::format("{:.1e}", error); }
 
 std::string human_rate(const std::string& name, double rate) {

@@ -11,7 +11,8 @@ std::string human_seconds(double seconds);  ///< "1.23 ms"
 std::string human_range(double low_seconds, double high_seconds);
 /// `value` with an SI prefix: human(1.85e11, "FLOP/s") is "185 GFLOP/s".
 std::string human(double value, const std::string& unit);
-std::string human_error(double error);  ///< "3.1e-07", "0"
+std::string human_percent(double part);  ///< "0.52 %", "5414 %": two digits at least
+std::string human_error(double error);   ///< "3.1e-07", "0"
 
 /// A rate of a row, with the unit that its name implies: "flops_per_s" has FLOP/s, "bytes_per_s"
 /// and bandwidths ("busbw") have B/s, "images_per_s" has images/s. "loads_per_s" is shown as its

@@ -35,6 +35,15 @@ TEST(Units, ARangeNamesACommonUnitOnce) {
   EXPECT_EQ(assay::human_range(std::numeric_limits<double>::quiet_NaN(), 2), "? .. 2.00 s");
 }
 
+TEST(Units, APercentageHasNoExponent) {
+  EXPECT_EQ(assay::human_percent(0.0052), "0.52 %");
+  EXPECT_EQ(assay::human_percent(0.0314), "3.1 %");
+  EXPECT_EQ(assay::human_percent(0.5), "50 %");
+  EXPECT_EQ(assay::human_percent(0.9949), "99 %");
+  EXPECT_EQ(assay::human_percent(0.999), "100 %");
+  EXPECT_EQ(assay::human_percent(54.14), "5414 %");
+}
+
 TEST(Units, ARateHasTheUnitThatItsNameEndsIn) {
   EXPECT_EQ(assay::human_rate("flops_per_s", 1.134e11), "113 GFLOP/s");
   EXPECT_EQ(assay::human_rate("algorithmic_flops_per_s", 2e9), "2.00 GFLOP/s");

@@ -47,7 +47,7 @@ Line line_of(const json& series, bool several) {
   const bool shared = !points.empty() && points.back()["shared"] == true;
   return {
       {series["id"], machine(series, several), std::to_string(points.size()),
-       points.empty() ? "-" : human_seconds(points.back()["value"]) + (shared ? " !" : ""),
+       points.empty() ? "-" : human_seconds(points.back()["value"]) + (shared ? "!" : ""),
        speedup_over(series["anchored"]), speedup_over(series["rolling"]), change, state_of(series)},
       ""};
 }
@@ -153,7 +153,7 @@ std::string render_history(const json& document, bool markdown) {
   bool shared = false;
   for (const json& series : all) {
     lines.push_back(line_of(series, several));
-    shared = shared || lines.back().cells[3].ends_with(" !");
+    shared = shared || lines.back().cells[3].ends_with("!");
   }
   const std::vector<Column> columns{{"id"},
                                     {"machine"},

@@ -23,9 +23,10 @@ using V = hn::Vec<D>;
 
 constexpr std::ptrdiff_t line = 16;  ///< floats of a cache line
 /// Blocks of 16 products that go together: their part of a panel is read from the second cache for
-/// each register block. 64 blocks are at most a quarter of that cache: 64 KiB where vectors have 4
-/// or 8 floats, 256 KiB where they have 16. Shorter parts would stay in the first cache, but adding
-/// to c more often costs more than the second cache does (7 % of an LSTM, measured with 8 blocks).
+/// each register block. 64 blocks are 64 KiB where vectors have 4 or 8 floats, 256 KiB where they
+/// have 16: a quarter of that cache on most processors with such vectors. Shorter parts would stay
+/// in the first cache, but more additions to c cost more than reading from the second (with 8
+/// blocks an LSTM took 7 % longer).
 constexpr std::ptrdiff_t blocks_at_once = 64;
 /// Products of each sum between two requests for lines.
 constexpr std::ptrdiff_t few = 2;

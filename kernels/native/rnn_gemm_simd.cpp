@@ -22,12 +22,6 @@ using D = HWY_CAPPED(float, 16);
 using V = hn::Vec<D>;
 
 constexpr std::ptrdiff_t line = 16;  ///< floats of a cache line
-/// Blocks of 16 products that go together: their part of a panel is read from the second cache for
-/// each register block. 64 blocks are 64 KiB where vectors have 4 or 8 floats, 256 KiB where they
-/// have 16: a quarter of that cache on most processors with such vectors. Shorter parts would stay
-/// in the first cache, but more additions to c cost more than reading from the second (with 8
-/// blocks an LSTM took 7 % longer).
-constexpr std::ptrdiff_t blocks_at_once = 64;
 /// Products of each sum between two requests for lines.
 constexpr std::ptrdiff_t few = 2;
 constexpr std::size_t fraction = 256;
@@ -160,7 +154,7 @@ void multiply_blocks(const RnnProduct& of, std::ptrdiff_t block, std::ptrdiff_t 
 
 void multiply(const RnnProduct& of) {
   const std::ptrdiff_t of_block = of.fetches_a ? of.rows : of.width * line;  // lines of one
-  const std::ptrdiff_t parts = (of.blocks + blocks_at_once - 1) / blocks_at_once;
+  const std::ptrdiff_t parts = (of.blocks + most_blocks - 1) / most_blocks;
   const auto first = [&](std::ptrdiff_t part) { return of.blocks * part / parts; };
   for (std::ptrdiff_t part = 0; part < parts; ++part) {
     const std::ptrdiff_t after = first(part + 1);

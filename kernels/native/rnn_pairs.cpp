@@ -128,9 +128,6 @@ void multiply_by_tiles(const RnnProduct& of) {
 /// products.
 constexpr int registers = 32;
 constexpr int rows_of(int vectors) { return std::min(most_rows, (registers - 1) / vectors - 1); }
-/// Blocks of the reduction that go together: their part of a panel, at most 256 KiB, is read from
-/// the second cache for each register block (see rnn_gemm_simd.cpp).
-constexpr std::ptrdiff_t blocks_at_once = 64;
 
 /// Blocks [block, block + count) of the reduction, and kRows rows of all columns.
 template <int kRows, int kVectors>
@@ -193,7 +190,7 @@ void multiply_by_dots(const RnnProduct& of) {
   const DotsByRows& dots = all[static_cast<std::size_t>(of.width - 1)];
   const std::ptrdiff_t most = rows_of(of.width), parts = blocks_of(of.rows, most);
   Ahead ahead(of, parts * of.blocks);
-  const std::ptrdiff_t slices = blocks_of(of.blocks, blocks_at_once);
+  const std::ptrdiff_t slices = blocks_of(of.blocks, most_blocks);
   for (std::ptrdiff_t slice = 0; slice < slices; ++slice) {
     const std::ptrdiff_t block = of.blocks * slice / slices,
                          count = of.blocks * (slice + 1) / slices - block;

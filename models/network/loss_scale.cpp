@@ -76,8 +76,8 @@ std::string overflow_advice(const LossScaleSettings& settings) {
   if (settings.kind != LossScaleSettings::Kind::fixed || settings.start == least_loss_scale)
     return "";
   return fmt::format(
-      "; gradients are not finite: --loss-scale {} may be too large (use a smaller one, or "
-      "dynamic)",
+      "; gradients are not finite. --loss-scale {} may be too large: use a smaller one, or "
+      "--loss-scale dynamic",
       to_text(settings));
 }
 

@@ -31,7 +31,8 @@ class Audits {
 
   /// The audits after the last sample (the measured code cannot know which sample is the last):
   /// both kinds. With `slow` (a single run takes longer than the whole time budget) only
-  /// new_inputs, because no result of an earlier run is correct for new inputs.
+  /// new_inputs, because no result of an earlier run is correct for new inputs; twice in a row, so
+  /// that code that computes only in every second run is found however few runs there are.
   static std::vector<Audit> last(bool slow);
 
   /// Makes one audit; false if the results are wrong on any rank. Collective. An audit with

@@ -183,7 +183,8 @@ class Steps {
 
 }  // namespace
 
-Outcome run_case(const Prepare& prepare, Communicator& ranks, const TimingOptions& options) {
+Outcome run_case(const Prepare& prepare, Communicator& ranks, const TimingOptions& options,
+                 const std::map<std::string, double>& amounts) {
   Outcome outcome;
   std::unique_ptr<Workload> workload;
   Steps steps(ranks, outcome);
@@ -200,7 +201,7 @@ Outcome run_case(const Prepare& prepare, Communicator& ranks, const TimingOption
   Timing timing;
   if (good)
     good = steps.run([&]() -> Finding {
-      timing = measure(*workload, ranks, options);
+      timing = measure(*workload, ranks, options, amounts.empty() ? workload->work() : amounts);
       return {};
     });
   if (good) good = steps.verify([&] { return timing.audits; });
@@ -221,7 +222,7 @@ Outcome run_case(const Prepare& prepare, Communicator& ranks, const TimingOption
     });
   if (!good) outcome.timing.reset();
   outcome.executed = workload->executed();
-  outcome.work = workload->work();
+  outcome.work = amounts.empty() ? workload->work() : amounts;
   outcome.setup = workload->setup();
   if (good) {
     outcome.metrics = workload->metrics();

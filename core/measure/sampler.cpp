@@ -45,6 +45,8 @@ bool Sampler::others_agree(bool late) noexcept {
 
 double Sampler::once() noexcept {
   if (stopped_ || lost_ || over_) return 0;
+  using Clock = std::chrono::steady_clock;
+  const auto begun = Clock::now();
   try {
     if (!failure_) {
       workload_.reset();
@@ -58,12 +60,15 @@ double Sampler::once() noexcept {
   try {
     if (ranks_.size() > 1) ranks_.barrier();
     if (energy_ != nullptr) energy_->begin();
+    const auto first = Clock::now();
     stream_.mark(0);
-    for (int i = 0; i < batch_; ++i) workload_.run(stream_);
+    for (int i = 0; i < batch_; ++i, ++runs_) workload_.run(stream_);
     stream_.mark(1);
     stream_.wait();
+    const auto last = Clock::now();
     const double seconds = stream_.seconds(0, 1);
     if (energy_ != nullptr) energy_->end(batch_, seconds);
+    outside_s_ = std::chrono::duration<double>(first - begun + (Clock::now() - last)).count();
     return seconds / batch_;
   } catch (...) {
     failure_ = std::current_exception();

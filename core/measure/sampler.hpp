@@ -36,6 +36,10 @@ class Sampler {
   /// Times one iteration. Returns its seconds per run on this rank, or 0 after a failure or the
   /// deadline. Collective: the ranks begin together, after a barrier.
   double once() noexcept;
+  /// Seconds of the last once() before its first mark and after its last one.
+  double outside_s() const { return outside_s_; }
+  /// Number of runs that were made since the beginning.
+  long runs() const { return runs_; }
   /// Times one run that is not a sample, also after the deadline. Returns its seconds. Collective.
   double extra_run() noexcept;
   /// Makes one audited run (Workload::begin_audit) and stores its check in `found`. Returns its
@@ -56,6 +60,8 @@ class Sampler {
   Communicator& ranks_;
   Stream& stream_;
   int batch_ = 1;
+  long runs_ = 0;
+  double outside_s_ = 0;
   EnergyCount* energy_ = nullptr;
   std::optional<std::chrono::steady_clock::time_point> deadline_;
   std::exception_ptr failure_;

@@ -11,9 +11,11 @@
 
 #include "core/api/host_device.hpp"
 #include "core/base/clock.hpp"
+#include "core/base/error.hpp"
 #include "core/base/statistics.hpp"
 #include "core/measure/audits.hpp"
 #include "core/measure/benchmark_loop.hpp"
+#include "core/measure/sample_check.hpp"
 #include "core/measure/sampler.hpp"
 
 namespace assay {
@@ -159,6 +161,12 @@ void add_ranks(Timing& timing, Communicator& ranks, const std::vector<double>& o
   if (ranks.size() == 1) return;
   for (const std::string& text : ranks.allgather(fmt::format("{}", median(own))))
     timing.rank_medians.push_back(std::stod(text));
+  // A sample is the time of the slowest rank.
+  const double slowest = *std::max_element(timing.rank_medians.begin(), timing.rank_medians.end());
+  if (slowest > (1 + 1e-9) * median(timing.samples))
+    throw CaseError(fmt::format(
+        "impossible: the median of the samples is {:.6g} s, that of a rank {:.6g} s. Report it.",
+        median(timing.samples), slowest));
   timing.slowest_host =
       ranks.allgather(ranks.host()).at(static_cast<std::size_t>(timing.slowest_rank));
 }
@@ -186,13 +194,15 @@ namespace {
 
 class Measurement {
  public:
-  Measurement(Workload& workload, Communicator& ranks, const TimingOptions& options)
+  Measurement(Workload& workload, Communicator& ranks, const TimingOptions& options,
+              const std::map<std::string, double>& amounts)
       : workload_(workload),
         ranks_(ranks),
         options_(options),
         most_(workload.samples() > 0 ? workload.samples() : std::max(options.max_samples, 1)),
         least_(workload.samples() > 0 ? most_ : std::clamp(options.min_samples, 1, most_)),
         sampler_(workload, ranks),
+        check_(workload, sampler_, ranks, amounts),
         audits_(sampler_, ranks),
         energy_(workload, ranks),
         wins_(static_cast<std::size_t>(ranks.size())) {}
@@ -274,15 +284,17 @@ class Measurement {
     const bool each = ranks_.size() == 1 && energy_.resolves(sample_seconds_);
     if (each) sampler_.count_energy(&energy_);
     bool first = true;
+    check_.begin();
     loop_.run(count, [&] {
       // Google Benchmark has prepared its loop by then.
       if (std::exchange(first, false) && !each) energy_.begin();
-      const double seconds = sampler_.once();
+      const double seconds = check_.once(timing_.batch);
       if (!sampler_.over()) own.push_back(seconds);
       return seconds * timing_.batch;
     });
     sampler_.count_energy(nullptr);
     sampler_.settle();  // every rank has ended its runs
+    check_.end(timing_.batch);
     const double timed = add(own);
     if (!each) energy_.end(static_cast<double>(own.size()) * timing_.batch, timed);
   }
@@ -368,6 +380,7 @@ class Measurement {
   const TimingOptions& options_;
   int most_, least_;
   Sampler sampler_;
+  SampleCheck check_;
   Audits audits_;
   EnergyCount energy_;
   BenchmarkLoop loop_;
@@ -380,8 +393,9 @@ class Measurement {
 
 }  // namespace
 
-Timing measure(Workload& workload, Communicator& ranks, const TimingOptions& options) {
-  return Measurement(workload, ranks, options).run();
+Timing measure(Workload& workload, Communicator& ranks, const TimingOptions& options,
+               const std::map<std::string, double>& amounts) {
+  return Measurement(workload, ranks, options, amounts).run();
 }
 
 }  // namespace assay

@@ -2,6 +2,7 @@
 // The timing loop: Google Benchmark runs chunks of a fixed number of iterations, all samples are
 // kept, and a stop rule is applied between chunks. docs/method.md describes it.
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,9 @@ double barrier_skew(Communicator& ranks);
 /// fifth of max_time), chooses the batch, then takes samples. Each rank reads its own clock, and a
 /// sample is the time of the slowest rank. Rank 0 decides when to stop. Throws if a rank fails
 /// (Sampler::settle), or if timed runs did not do the work of audited ones (Audits::compare_with).
-Timing measure(Workload& workload, Communicator& ranks, const TimingOptions& options);
+/// WrongResult if the work that the timed runs have counted (Workload::take_done) is not `amounts`
+/// in each run, or if the samples contradict the wall clock (SampleCheck).
+Timing measure(Workload& workload, Communicator& ranks, const TimingOptions& options,
+               const std::map<std::string, double>& amounts = {});
 
 }  // namespace assay

@@ -87,6 +87,12 @@ class Workload {
   /// Amounts of work of one run, by the names of their rates: {"flops_per_s": flops, "bytes_per_s":
   /// bytes, "images_per_s": 32}. A rate is the amount over the median time.
   virtual std::map<std::string, double> work() const = 0;
+  /// The amounts, by the names of work(), that all calls of run() since the last call of this
+  /// function have done on all ranks together. They are counted where the work is done (nodes that
+  /// ran, passes over a table, images that were taken), never computed from the settings that
+  /// work() comes from, and they must be equal to these. Empty: a run is one operation, which
+  /// cannot do a part of its work, because all of its outputs are verified. Collective.
+  virtual std::map<std::string, double> take_done() { return {}; }
   /// Verified results of the timed runs, by name. Valid after verify_after(), equal on all ranks.
   virtual std::map<std::string, Metric> metrics() const { return {}; }
   /// For training: values by name after each epoch, in order (row.epochs of the result's schema).

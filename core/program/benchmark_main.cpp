@@ -186,8 +186,9 @@ class CaseLoop final {
  private:
   json row_of(const Case& selected) {
     const std::unique_ptr<Problem> problem = benchmark_.problem(selected.settings);
-    Outcome outcome =
-        run_case([&] { return prepared(benchmark_, selected, context_); }, ranks_, request_.timing);
+    Outcome outcome = run_case(
+        [&] { return prepared(benchmark_, selected, context_); }, ranks_, request_.timing,
+        problem == nullptr ? std::map<std::string, double>{} : problem->amounts());
     if (outcome.timing) share(outcome.timing->contention, ranks_);  // on all ranks or on none
     // Before the row is synced: the other ranks are in the next case already, and may say
     // something.

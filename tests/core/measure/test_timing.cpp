@@ -244,6 +244,9 @@ TEST(Measure, AnIterationLongerThanTheBudgetIsTakenOnceAndSaysSo) {
   EXPECT_EQ(timing.stopped_by, "slow: one iteration exceeds the budget");
   EXPECT_EQ(timing.samples, std::vector<double>{7.0});
   EXPECT_EQ(timing.warmup_runs, 1);
+  // Two in a row: code that computes in every second run must not pass by luck.
+  const std::vector<Audit> last(workload.audits.end() - 2, workload.audits.end());
+  EXPECT_EQ(last, (std::vector<Audit>{Audit::new_inputs, Audit::new_inputs}));
 }
 
 TEST(Measure, TheMinimumIsTakenEvenBeyondTheBudget) {

@@ -1,0 +1,96 @@
+#include "core/measure/sample_check.hpp"
+
+#include <fmt/format.h>
+#include <time.h>
+
+#include <cmath>
+
+#include "core/api/host_device.hpp"
+#include "core/base/error.hpp"
+
+namespace assay {
+namespace {
+
+/// A thread that is interrupted between the two clocks makes a sample look too short, however right
+/// it is. This happens to single samples, so a tenth of them may differ; a wrong clock or a wrong
+/// divisor changes all.
+constexpr double part_that_may_differ = 0.1;
+constexpr double relative_tolerance = 0.02, clock_tolerance_s = 5e-6;
+/// Amounts are sums and products of whole numbers: more than rounding is other work.
+constexpr double rounding = 1e-9;
+
+/// Not the clock of HostStream: no time service adjusts it.
+double raw_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+}  // namespace
+
+SampleCheck::SampleCheck(Workload& workload, Sampler& sampler, Communicator& ranks,
+                         const std::map<std::string, double>& amounts)
+    : workload_(workload),
+      sampler_(sampler),
+      ranks_(ranks),
+      amounts_(amounts),
+      host_(dynamic_cast<const HostStream*>(&workload.stream()) != nullptr) {}
+
+void SampleCheck::begin() {
+  workload_.take_done();
+  runs_before_ = sampler_.runs();
+  samples_ = shorter_ = longer_ = 0;
+  claimed_ = passed_ = 0;
+}
+
+double SampleCheck::once(int batch) {
+  const double start = raw_seconds();
+  const double seconds = sampler_.once();
+  const double passed = raw_seconds() - start - sampler_.outside_s(), claimed = seconds * batch;
+  if (sampler_.over()) return seconds;
+  ++samples_;
+  claimed_ += claimed;
+  passed_ += passed;
+  const double tolerance = relative_tolerance * passed + clock_tolerance_s;
+  shorter_ += claimed < passed - tolerance ? 1 : 0;
+  longer_ += claimed > passed + tolerance ? 1 : 0;
+  return seconds;
+}
+
+std::string SampleCheck::why_not_time() const {
+  if (!host_ || shorter_ + longer_ <= 1 + part_that_may_differ * samples_) return "";
+  return fmt::format(
+      "impossible: {} of {} samples are {} than the time that passed meanwhile ({:.4g} s by the "
+      "samples, {:.4g} s by another clock). Repeat it; if it fails again, report it.",
+      shorter_ + longer_, samples_, shorter_ > longer_ ? "shorter" : "longer", claimed_, passed_);
+}
+
+std::string SampleCheck::why_not_work(double runs) {
+  if (const auto counted = static_cast<double>(sampler_.runs() - runs_before_); counted != runs)
+    return fmt::format("the samples are those of {:.0f} runs, but {:.0f} were made", runs, counted);
+  for (const auto& [name, done] : workload_.take_done()) {
+    const auto amount = amounts_.find(name);
+    // 0: a number that a run decides itself.
+    if (runs == 0 || amount == amounts_.end() || amount->second == 0) continue;
+    const double each = done / runs;
+    if (std::abs(each - amount->second) <= rounding * amount->second) continue;
+    return fmt::format(
+        "the timed runs have done other work than the case names (for {}: {:.10g} in each run, not "
+        "{:.10g})",
+        name, each, amount->second);
+  }
+  return "";
+}
+
+void SampleCheck::end(int batch) {
+  const std::string time = why_not_time(),
+                    work = why_not_work(static_cast<double>(samples_) * batch);
+  double wrong[] = {work.empty() ? 0.0 : 1.0, time.empty() ? 0.0 : 1.0};
+  ranks_.allreduce_max(wrong);
+  if (wrong[0] > 0)
+    throw WrongResult(work.empty() ? "another rank has done other work than the case names" : work);
+  if (wrong[1] > 0)
+    throw CaseError(time.empty() ? "the samples of another rank are not its times" : time);
+}
+
+}  // namespace assay

@@ -1,0 +1,43 @@
+#pragma once
+// Checks of samples that rest on nothing that made the samples: another clock, and the work that
+// the runs themselves have counted. Internal to timing.cpp.
+
+#include <map>
+#include <string>
+
+#include "core/api/communicator.hpp"
+#include "core/measure/sampler.hpp"
+#include "core/measure/workload.hpp"
+
+namespace assay {
+
+class SampleCheck {
+ public:
+  /// All arguments must outlive the check. `amounts`: Problem::amounts() of the case.
+  SampleCheck(Workload& workload, Sampler& sampler, Communicator& ranks,
+              const std::map<std::string, double>& amounts);
+
+  /// Call it before samples that follow each other: work that other runs have done does not count.
+  /// Collective.
+  void begin();
+  /// Takes one sample by Sampler::once() and returns its seconds per run.
+  double once(int batch);
+  /// Judges the samples since begin(). Collective; throws on all ranks: WrongResult if a run has
+  /// done other work than the case's amounts; CaseError if the times are not those of the clock.
+  void end(int batch);
+
+ private:
+  std::string why_not_time() const;
+  std::string why_not_work(double runs);
+
+  Workload& workload_;
+  Sampler& sampler_;
+  Communicator& ranks_;
+  const std::map<std::string, double>& amounts_;
+  bool host_;  ///< the stream's clock is the host's, so a sample is as long as it took
+  long runs_before_ = 0;
+  int samples_ = 0, shorter_ = 0, longer_ = 0;
+  double claimed_ = 0, passed_ = 0;  ///< seconds by the samples, and by the other clock
+};
+
+}  // namespace assay

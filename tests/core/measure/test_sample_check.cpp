@@ -1,0 +1,109 @@
+// Samples are held against another clock and against the work that the runs have counted.
+
+#include "core/measure/sample_check.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+#include "core/api/host_device.hpp"
+#include "core/base/error.hpp"
+#include "core/measure/timing.hpp"
+#include "scripted_workload.hpp"
+#include "thread_communicator.hpp"
+
+namespace assay {
+namespace {
+
+/// Waits on the host's clock; counts what it has done as it is told.
+class WaitingWorkload final : public testing_fakes::ScriptedWorkload {
+ public:
+  WaitingWorkload() : ScriptedWorkload([](int) { return 0.0; }) {}
+  Stream& stream() override { return host_; }
+  void reset() override { spin(resting_s); }
+  void run(Stream&) override {
+    spin(2e-4);
+    done_ += each;
+  }
+  std::map<std::string, double> take_done() override {
+    return {{"flops_per_s", std::exchange(done_, 0)}};
+  }
+  double each = 50, resting_s = 0;
+
+ private:
+  static void spin(double seconds) {
+    const auto start = std::chrono::steady_clock::now();
+    while (std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() <
+           seconds) {
+    }
+  }
+  HostStream host_;
+  double done_ = 0;
+};
+
+const std::map<std::string, double> amounts{{"flops_per_s", 50}};
+
+class SampleCheckTest : public testing::Test {
+ protected:
+  /// Ten samples of batches of `runs` that are taken for batches of `claimed`.
+  void take(int runs, int claimed) {
+    sampler_.set_batch(runs);
+    check_.begin();
+    for (int i = 0; i < 10; ++i) check_.once(claimed);
+    check_.end(claimed);
+  }
+  WaitingWorkload workload_;
+  std::unique_ptr<Communicator> ranks_ = serial_communicator();
+  Sampler sampler_{workload_, *ranks_};
+  SampleCheck check_{workload_, sampler_, *ranks_, amounts};
+};
+
+TEST_F(SampleCheckTest, RightSamplesPassWhateverIsDoneBetweenThem) {
+  workload_.resting_s = 1e-3;
+  EXPECT_NO_THROW(take(1, 1));
+  EXPECT_NO_THROW(take(3, 3));
+}
+
+TEST_F(SampleCheckTest, RunsThatASampleDoesNotContainAreFound) {
+  EXPECT_THROW(take(2, 3), WrongResult);
+  EXPECT_THROW(take(3, 2), WrongResult);
+}
+
+TEST_F(SampleCheckTest, WorkThatWasLeftOutIsFound) {
+  workload_.each = 25;
+  try {
+    take(1, 1);
+    FAIL() << "half of the work was taken for all of it";
+  } catch (const WrongResult& wrong) {
+    EXPECT_NE(std::string(wrong.what()).find("25 in each run, not 50"), std::string::npos)
+        << wrong.what();
+  }
+}
+
+TEST_F(SampleCheckTest, WorkBeforeTheSamplesDoesNotCount) {
+  workload_.run(workload_.stream());
+  EXPECT_NO_THROW(take(1, 1));
+}
+
+/// A clock that disagrees with the host's, in place of a wrong divisor of batches.
+TEST_F(SampleCheckTest, ABatchThatIsDividedWronglyIsFound) {
+  // Runs are counted, so the number of runs is right; each sample claims another length.
+  sampler_.set_batch(4);
+  check_.begin();
+  for (int i = 0; i < 10; ++i) check_.once(3);
+  EXPECT_THROW(check_.end(4), CaseError);
+}
+
+TEST(SampleCheckOfRanks, OneRankThatDidLessEndsAll) {
+  testing_fakes::on_threads(2, [](Communicator& ranks) {
+    WaitingWorkload workload;
+    if (ranks.rank() == 1) workload.each = 25;
+    TimingOptions options;
+    options.max_time = 0.01;
+    EXPECT_THROW(measure(workload, ranks, options, amounts), WrongResult);
+  });
+}
+
+}  // namespace
+}  // namespace assay

@@ -11,6 +11,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/statistics.hpp"
+#include "core/result/formula.hpp"
 #include "core/result/layers.hpp"
 #include "core/result/result_check.hpp"
 
@@ -49,8 +50,10 @@ class RowCheck {
     verification();
     energy();
     baseline();
+    exposed();
     epochs();
     check_layers(row_, where_);
+    formula::check_formulas(row_, where_);
   }
 
   /// The larger of the least times that peak and bandwidth allow, over the median. `brackets`: of
@@ -80,10 +83,28 @@ class RowCheck {
                          time.at("n").dump(), samples.size()));
     const auto [least, most] = std::minmax_element(samples.begin(), samples.end());
     expect("/time_s/min", time.at("min"), *least, "the least of samples_s");
+    of_ranks(time);
     if (statistics_ == statistics_version)
       recomputed(time, summarize(samples));
     else
       plausible(time, *least, *most);
+  }
+
+  /// Each sample is the slowest rank's, so its median is at least any rank's own, whatever version
+  /// the other statistics have.
+  void of_ranks(const json& time) const {
+    const json own = time.value("rank_medians_s", json::array());
+    const double median = time.at("median");
+    for (const json& of_rank : own)
+      if (of_rank.get<double>() > median * (1 + 1e-9))
+        refuse(fmt::format("/time_s/rank_medians_s: found {}, expected at most the median {}.",
+                           of_rank.dump(), median));
+    const json ranks = row_.at("parameters").value("ranks", json());
+    if (!own.empty() && ranks.is_number() && ranks != own.size())
+      refuse(
+          fmt::format("/time_s/rank_medians_s: found {} medians, expected {} "
+                      "(/parameters/ranks).",
+                      own.size(), ranks.dump()));
   }
 
   /// Of this version of the statistics: each number is what summarize() makes of the samples.
@@ -96,11 +117,6 @@ class RowCheck {
          {"n_effective", now.n_effective, "from the autocorrelation of samples_s"}}};
     for (const auto& [name, value, origin] : parts)
       expect(fmt::format("/time_s/{}", name), time.at(name), value, origin);
-    // Each sample is the slowest rank's, so its median is at least any rank's own.
-    for (const json& own : time.value("rank_medians_s", json::array()))
-      if (own.get<double>() > now.median * (1 + 1e-9))
-        refuse(fmt::format("/time_s/rank_medians_s: found {}, expected at most the median {}.",
-                           own.dump(), now.median));
     const json& interval = time.at("ci95");
     if (!now.ci95) {
       if (!interval.is_null())
@@ -246,6 +262,16 @@ class RowCheck {
     for (const auto& [domain, part] : row_.at("energy_domains_j").items())
       sum += part.get<double>();
     expect("/energy_j", joules, sum, "the sum of /energy_domains_j");
+  }
+
+  /// The part of a communication that a computation of so many seconds did not hide.
+  void exposed() const {
+    const json found = row_.at("executed").value("exposed_s", json()),
+               compute = row_.at("executed").value("compute_s", json());
+    if (found.is_number() && compute.is_number())
+      expect("/executed/exposed_s", found,
+             row_.at("time_s").at("median").get<double>() - compute.get<double>(),
+             "/time_s/median less /executed/compute_s");
   }
 
   /// Epochs follow each other, in time, too, and the last one has what the metrics have.

@@ -253,11 +253,23 @@ class Identity {
       const std::string name = run([](unsigned char c) { return std::islower(c) != 0; });
       const std::string digits = run([](unsigned char c) { return std::isdigit(c) != 0; });
       if (name.empty() && digits.empty()) ++at;
+      if (const std::size_t from = at; !digits.empty() && is_fraction(from)) {
+        at = std::min(descriptor_.find_first_not_of("0123456789.e+-", from), descriptor_.size());
+        continue;  // "alpha0.5" is no count
+      }
       // Longer ones are no count that a double holds.
       if (name.empty() || digits.empty() || digits.size() > 15) continue;
       if (row_.at("problem").contains(name))
         expect(name.c_str(), std::stoll(digits), "the descriptor");
     }
+  }
+
+  /// Whether what follows digits continues their number: ".5", "e-05".
+  bool is_fraction(std::size_t at) const {
+    const std::string rest = descriptor_.substr(at, 2);
+    return rest.starts_with('.') ||
+           (rest.size() == 2 && rest[0] == 'e' &&
+            std::string("+-0123456789").find(rest[1]) != std::string::npos);
   }
 
   const json& row_;

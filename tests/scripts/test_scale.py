@@ -31,6 +31,7 @@ def messages(bytes_sent, algorithm, ranks):
 def collectives(sizes, collective="allreduce", algorithm="ring", ranks=4, error=lambda size: 1.0, nodes=1, wire="none"):
     """A result file of rows whose times are alpha and beta of their messages, times an error."""
     made = make_results.document(rows=0)
+    factor = 2 * (ranks - 1) / ranks if collective == "allreduce" else 1
     for size in sizes:
         count, sent = messages(size, algorithm, ranks)
         seconds = (ALPHA * count + BETA * sent) * error(size)
@@ -38,11 +39,11 @@ def collectives(sizes, collective="allreduce", algorithm="ring", ranks=4, error=
         row["id"] = f"collectives/{collective}/fp32/mpi/{algorithm}/{size}/r{ranks}/n{nodes}" + ("" if wire == "none" else f"/wire={wire}")
         row["benchmark"] = "collectives"
         row["problem"] = {"descriptor": str(size), "bytes": size, "elements": size // 4, "flops": 0, "ranks": ranks,
-                          "busbw_factor": 1.5, "amounts": {"algbw": size, "busbw": 1.5 * size}}
+                          "busbw_factor": factor, "amounts": {"algbw": size, "busbw": factor * size}}
         row["parameters"] = {"collective": collective, "algorithm": algorithm, "precision": "fp32", "transport": "mpi",
                              "ranks": ranks, "nodes": nodes, "wire": wire, "replay": "none"}
         median = row["time_s"]["median"]
-        row["rates"] = {"algbw": size / median, "busbw": 1.5 * size / median}
+        row["rates"] = {"algbw": size / median, "busbw": factor * size / median}
         made["rows"].append(row)
     return made
 

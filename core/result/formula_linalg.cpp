@@ -1,0 +1,78 @@
+// Kernels of data analysis ("syrk:n262144d250"), and those that find a machine's ceilings
+// ("triad_n1000000").
+#include <cmath>
+
+#include "core/base/numbers.hpp"
+#include "core/result/formula.hpp"
+
+namespace assay::formula {
+namespace {
+
+Fields linalg_amounts(const Operation& operation) {
+  const std::size_t colon = operation.descriptor.find(':');
+  const double e = element_bytes(operation.setting("precision")).input;
+  if (colon == std::string::npos || e == 0) return {};
+  const std::string kernel = operation.descriptor.substr(0, colon);
+  Fields all = fields_of(operation.descriptor.substr(colon + 1));
+  const double n = value(all, "n", 0), d = value(all, "d", 0), k = value(all, "k", 0), w = d + 1;
+  const auto amounts = [&](double flops, double bytes) {
+    all["flops"] = flops;
+    all["bytes"] = bytes;
+    return all;
+  };
+  if (kernel == "syrk") return amounts(n * d * w, e * (n * d + d * d));
+  if (kernel == "moments") return amounts(n * d * w, e * (n * d + d) + 8 * (d + d * d));
+  if (kernel == "eigh") return amounts(9 * d * d * d, e * (2 * d * d + d));
+  if (kernel == "qr") return amounts(2 * d * d * n - 2 * d * d * d / 3, e * (n * d + d * d));
+  if (kernel == "kmeans_assign")
+    return amounts((2 * k + 1) * n * d, e * (n + k) * d + 4 * n + 8 * (k * d + k + 1));
+  if (kernel == "hinge") return amounts(4 * n * w, e * (n * d + 2 * n + w + 1) + 8 * (4 + w));
+  if (kernel == "hinge_hessian") return amounts(n * w * (d + 2) / 2, e * n * w + 8 * w * w);
+  return {};
+}
+
+Fields stream_amounts(const Operation& operation) {
+  const std::string precision = operation.setting("precision");
+  const std::size_t at = operation.descriptor.rfind("_n");
+  if (at == std::string::npos) return {};
+  const std::string kernel = operation.descriptor.substr(0, at);
+  const double n = parse_number<double>(operation.descriptor.substr(at + 2)).value_or(0),
+               array = n * (precision == "fp32" ? 4 : 8);
+  const auto amounts = [n](double flops, double bytes) {
+    return Fields{{"n", n}, {"flops", flops}, {"bytes", bytes}};
+  };
+  if (kernel == "copy") return amounts(0, 2 * array);
+  if (kernel == "scale") return amounts(n, 2 * array);
+  if (kernel == "add") return amounts(n, 3 * array);
+  if (kernel == "triad") return amounts(2 * n, 3 * array);
+  if (kernel == "matmul") return amounts(2 * n * n * n, 0);
+  if (kernel == "read") {  // as often as needed for 64 MiB
+    const double passes = std::max(1.0, std::ceil(64 * 1048576.0 / array));
+    Fields all = amounts(n * passes, array * passes);
+    all["passes"] = passes;
+    return all;
+  }
+  if (kernel == "latency") {  // whole cycles of at least 65536 loads, but for the last load
+    Fields all = amounts(0, 0);
+    all["loads"] = all["amounts/loads_per_s"] = n * std::ceil(65536 / n) - 1;
+    all["working_set_bytes"] = 64 * n;
+    return all;
+  }
+  if (kernel == "fma") {
+    const double values = 1536,
+                 each = precision == "int8"   ? 4
+                        : precision == "bf16" ? 2
+                                              : 1,
+                 threads = parse_number<double>(operation.setting("threads")).value_or(1);
+    Fields all = amounts(2 * each * n * values * threads, 0);
+    all["values_per_thread"] = values;
+    all["multiply_adds_per_update"] = each;
+    return all;
+  }
+  return {};
+}
+
+const OfOperation of_linalg("linalg", linalg_amounts), of_stream("stream", stream_amounts);
+
+}  // namespace
+}  // namespace assay::formula

@@ -1,0 +1,149 @@
+// Convolution, pooling, batch normalization and matrix multiplication.
+#include <cmath>
+
+#include "core/result/formula.hpp"
+
+namespace assay::formula {
+namespace {
+
+/// One spatial dimension: `before` and `after` are its padding.
+struct Axis {
+  double in = 1, out = 1, taps = 1, stride = 1, dilation = 0, before = 0, after = 0;
+};
+
+/// The axis `letter` as benchdnn completes it. The padding after the input is what the last window
+/// needs.
+Axis axis_of(const Fields& given, const std::string& letter) {
+  Axis axis;
+  axis.in = value(given, "i" + letter, 1);
+  axis.taps = value(given, "k" + letter, 1);
+  axis.stride = value(given, "s" + letter, 1);
+  axis.dilation = value(given, "d" + letter, 0);
+  const double window = (axis.taps - 1) * (axis.dilation + 1) + 1;
+  axis.before = value(given, "p" + letter, 0);
+  if (!given.contains("o" + letter)) {
+    axis.out = std::floor((axis.in + 2 * axis.before - window) / axis.stride) + 1;
+  } else {
+    axis.out = given.at("o" + letter);
+    if (!given.contains("p" + letter))
+      axis.before =
+          std::max(0.0, std::trunc(((axis.out - 1) * axis.stride - axis.in + window) / 2));
+  }
+  axis.after = (axis.out - 1) * axis.stride + window - axis.in - axis.before;
+  return axis;
+}
+
+void add_axis(Fields& to, const std::string& letter, const Axis& axis) {
+  to.insert({{"i" + letter, axis.in},
+             {"o" + letter, axis.out},
+             {"k" + letter, axis.taps},
+             {"s" + letter, axis.stride},
+             {"d" + letter, axis.dilation},
+             {"p" + letter, axis.before},
+             {"p" + letter + "_r", axis.after}});
+}
+
+Fields conv_amounts(const Operation& operation) {
+  const Fields given = fields_of(operation.descriptor);
+  const ElementBytes bytes = element_bytes(operation.setting("precision"));
+  if (!given.contains("ic") || !given.contains("oc") || bytes.input == 0) return {};
+  const bool deep = given.contains("id"), high = given.contains("ih"), wide = given.contains("iw");
+  const Axis d = deep ? axis_of(given, "d") : Axis{};
+  const Axis h = high ? axis_of(given, "h") : deep ? d : Axis{};
+  const Axis w = wide ? axis_of(given, "w") : h;
+  const double g = value(given, "g", 1), mb = value(given, "mb", 2), ic = given.at("ic"),
+               oc = given.at("oc");
+  const double src = mb * ic * d.in * h.in * w.in, dst = mb * oc * d.out * h.out * w.out,
+               weights = oc * (ic / g) * d.taps * h.taps * w.taps;
+  Fields all{{"g", g}, {"mb", mb}, {"ic", ic}, {"oc", oc}};
+  add_axis(all, "d", d);
+  add_axis(all, "h", h);
+  add_axis(all, "w", w);
+  // Each output takes one product from every tap of every channel of its group.
+  all["flops"] = 2 * dst * (ic / g) * d.taps * h.taps * w.taps;
+  const std::string direction = operation.setting("direction");
+  const double result = direction == "bwd_data" ? src : direction == "bwd_weights" ? weights : dst;
+  all["bytes"] = bytes.input * (src + dst + weights - result) + bytes.output * result;
+  return all;
+}
+
+Fields pool_amounts(const Operation& operation) {
+  Fields given = fields_of(operation.descriptor);
+  const ElementBytes bytes = element_bytes(operation.setting("precision"));
+  if (!given.contains("ih") || !given.contains("kh") || bytes.input == 0) return {};
+  given.emplace("ph", 0);  // padding is never derived
+  const Axis h = axis_of(given, "h");
+  bool square = true;
+  for (const char* part : {"i", "k", "s", "p"}) {
+    const std::string high = part + std::string("h"), wide = part + std::string("w");
+    if (given.contains(wide))
+      square = square && given.at(wide) == value(given, high, 1);
+    else if (given.contains(high))
+      given[wide] = given.at(high);
+  }
+  if (square) given.emplace("ow", h.out);
+  const Axis w = axis_of(given, "w");
+  const double planes = value(given, "mb", 1) * value(given, "ic", 1), src = planes * h.in * w.in,
+               dst = planes * h.out * w.out;
+  Fields all{{"mb", value(given, "mb", 1)}, {"ic", value(given, "ic", 1)}};
+  add_axis(all, "h", h);
+  add_axis(all, "w", w);
+  all["flops"] = 0;
+  // Only the maximum needs the inputs once more to find their largest.
+  const bool again =
+      operation.setting("direction") == "backward" && operation.setting("mode") == "max";
+  all["bytes"] = bytes.input * (dst + src * (again ? 2 : 1));
+  return all;
+}
+
+Fields norm_amounts(const Operation& operation) {
+  const Fields given = fields_of(operation.descriptor);
+  const ElementBytes bytes = element_bytes(operation.setting("precision"));
+  if (!given.contains("ic") || !given.contains("ih") || bytes.input == 0) return {};
+  const double mb = value(given, "mb", 1), ic = given.at("ic"), ih = given.at("ih"),
+               iw = value(given, "iw", ih);
+  const std::string fusion = operation.setting("fusion");
+  const bool backward = operation.setting("direction") == "backward", adds = fusion == "add_relu",
+             rectifies = adds || fusion == "relu";
+  // Forward: src, dst, what is added; scale, shift, mean, variance. Backward: src, both gradients,
+  // that of what was added, dst where a rectifier was 0; scale, mean, variance, two gradients.
+  const double tensors = backward ? 3 + (rectifies ? 1 : 0) : 2;
+  return {{"mb", mb},
+          {"ic", ic},
+          {"ih", ih},
+          {"iw", iw},
+          {"flops", 0},
+          {"bytes", bytes.input * mb * ic * ih * iw * (tensors + (adds ? 1 : 0)) +
+                        bytes.wide * ic * (backward ? 5 : 4)}};
+}
+
+Fields gemm_amounts(const Operation& operation) {
+  const Fields given = fields_of(operation.descriptor);
+  const ElementBytes bytes = element_bytes(operation.setting("precision"));
+  if (!given.contains("m") || !given.contains("n") || !given.contains("k") || bytes.input == 0)
+    return {};
+  const double m = given.at("m"), n = given.at("n"), k = given.at("k"),
+               batch = value(given, "b", 1), beta = value(given, "beta", 0);
+  const bool both = given.contains("tatb"), ta = both || given.contains("ta"),
+             tb = both || given.contains("tb");
+  return {{"m", m},
+          {"n", n},
+          {"k", k},
+          {"batch", batch},
+          {"ta", ta ? 1 : 0},
+          {"tb", tb ? 1 : 0},
+          {"lda", value(given, "lda", ta ? k : m)},
+          {"ldb", value(given, "ldb", tb ? n : k)},
+          {"ldc", value(given, "ldc", m)},
+          {"alpha", value(given, "alpha", 1)},
+          {"beta", beta},
+          {"flops", 2 * m * n * k * batch},
+          {"bytes",
+           batch * (bytes.input * (m * k + k * n) + bytes.output * m * n * (beta == 0 ? 1 : 2))}};
+}
+
+const OfOperation of_conv("conv", conv_amounts), of_pool("pool", pool_amounts),
+    of_norm("norm", norm_amounts), of_gemm("gemm", gemm_amounts);
+
+}  // namespace
+}  // namespace assay::formula

@@ -1,0 +1,178 @@
+// Residual networks (K. He et al., Deep Residual Learning for Image Recognition, with the strides
+// of ResNet v1.5: a bottleneck halves in its 3x3 convolution).
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+
+#include "core/result/formula.hpp"
+#include "core/result/formula_epochs.hpp"
+
+namespace assay::formula {
+namespace {
+
+/// Of one image, forward; `first`: of the first convolution, whose input needs no gradient.
+struct Network {
+  double flops = 0, first = 0, parameters = 0;
+
+  /// A convolution with its normalization; returns the side of its outputs.
+  double convolve(double in, double out, double taps, double stride, double side) {
+    const double made = std::ceil(side / stride), weights = in * out * taps * taps;
+    flops += 2 * weights * made * made;
+    parameters += weights + 2 * out;
+    return made;
+  }
+};
+
+std::optional<Network> network_of(const Fields& shape) {
+  const double depth = value(shape, "d", 50), width = value(shape, "w", 64),
+               classes = value(shape, "c", 1000);
+  if (depth != 18 && depth != 50) return std::nullopt;
+  const bool bottleneck = depth == 50;
+  const std::array<int, 4> blocks = bottleneck ? std::array{3, 4, 6, 3} : std::array{2, 2, 2, 2};
+  Network all;
+  double side = all.convolve(3, width, 7, 2, value(shape, "s", 224)), channels = width;
+  all.first = all.flops;
+  side = std::ceil(side / 2);  // pooling
+  for (std::size_t stage = 0; stage < blocks.size(); ++stage) {
+    const double inner = std::ldexp(width, static_cast<int>(stage)),
+                 outer = bottleneck ? 4 * inner : inner;
+    for (int block = 0; block < blocks[stage]; ++block) {
+      const double before = side, stride = stage > 0 && block == 0 ? 2 : 1;
+      if (bottleneck) {
+        all.convolve(channels, inner, 1, 1, before);
+        side = all.convolve(inner, inner, 3, stride, before);
+        all.convolve(inner, outer, 1, 1, side);
+      } else {
+        side = all.convolve(channels, inner, 3, stride, before);
+        all.convolve(inner, inner, 3, 1, side);
+      }
+      if (channels != outer || stride != 1) all.convolve(channels, outer, 1, stride, before);
+      channels = outer;
+    }
+  }
+  all.flops += 2 * channels * classes;
+  all.parameters += (channels + 1) * classes;
+  return all;
+}
+
+/// Momentum, decay and trust coefficient that docs/method-training.md states; no option changes
+/// them.
+constexpr double momentum = 0.9, weight_decay = 1e-4, trust_coefficient = 1e-3;
+
+/// "lars_n25557032t161m0.9wd0.0001c0.001"
+void check_update(const Claims& claims, const std::string& place, const Network& network) {
+  const std::string text = claims.text(place + "/problem"), rule = claims.parameter("optimizer");
+  if (rule.empty()) return;
+  claims.require(text.starts_with(rule + "_n"), place + "/problem", rule + "_n…",
+                 "/parameters/optimizer");
+  const Fields given = fields_of(text.substr(rule.size()));
+  const double n = value(given, "n", 0), padding = 64 * value(given, "t", 0);
+  claims.require(n >= network.parameters && n <= network.parameters + padding, place + "/problem",
+                 fmt::format("{:g} elements or, with padding, a few more", network.parameters),
+                 "parameters of the network");
+  // Gradient, weights and velocity are read, the last two are written; 16-bit copies are written.
+  const std::string precision = claims.parameter("precision"),
+                    emulated = claims.parameter("emulate");
+  const bool narrow =
+      precision == "bf16" || precision == "fp16" || (!emulated.empty() && emulated != "none");
+  const double wide = precision == "fp64" ? 8 : 4, tensors = 5 * wide + (narrow ? 2 : 0),
+               bytes = claims.number(place + "/bytes").value_or(tensors * n);
+  claims.require(bytes >= tensors * n && bytes <= tensors * n + 100, place + "/bytes",
+                 fmt::format("{:g} and the bytes of a few numbers", tensors * n),
+                 "elements of the update");
+  const bool adapts = rule != "sgd";
+  claims.require(value(given, "m", -1) == momentum && value(given, "wd", -1) == weight_decay &&
+                     (!adapts || value(given, "c", -1) == trust_coefficient),
+                 place + "/problem",
+                 fmt::format("m{}wd{}{}", momentum, weight_decay,
+                             adapts ? fmt::format("c{}", trust_coefficient) : ""),
+                 "docs/method-training.md");
+}
+
+/// Adds the time of a layer to the metric that has those of its kind.
+void add_seconds(const nlohmann::json& layer, std::map<std::string, double>& metrics) {
+  const std::string kind = layer.at("operation"), direction = layer.at("direction");
+  const bool alone = kind == "loss" || kind == "sum";  // they have one direction
+  if (kind != "update")
+    metrics[kind + (alone ? "" : "_" + direction) + "_s"] +=
+        layer.at("runs").get<double>() * layer.at("seconds").get<double>();
+}
+
+/// Work of a convolution or a product of matrices by its own problem.
+void check_products(const Claims& claims, const std::string& place, const nlohmann::json& layer) {
+  const std::string kind = layer.at("operation"), direction = layer.at("direction"),
+                    emulated = claims.parameter("emulate");
+  if (kind != "conv" && kind != "gemm") return;
+  std::string stored =
+      emulated.empty() || emulated == "none" ? claims.parameter("precision") : emulated;
+  // Gradients of weights are wide, whatever activations are.
+  if (direction == "bwd_weights" && (stored == "bf16" || stored == "fp16")) stored += "_fp32";
+  for (const auto& [name, amount] :
+       amounts_of({kind, layer.at("problem"), {{"direction", direction}, {"precision", stored}}}))
+    if (name == "flops" || name == "bytes")
+      claims.expect(fmt::format("{}/{}", place, name), amount, "the problem of the layer");
+}
+
+/// Layers are of one rank, and a run of one is of one batch.
+void check_layers_of_network(const Claims& claims, const Network& network, double passes) {
+  const nlohmann::json* const layers = claims.find("/layers");
+  const auto flops = claims.number("/problem/flops"), ranks = claims.number("/parameters/ranks");
+  if (layers == nullptr || !flops || !ranks) return;
+  std::map<std::string, double> seconds;
+  double sum = 0;
+  bool updates = false;
+  for (std::size_t i = 0; i < layers->size(); ++i) {
+    const nlohmann::json& layer = (*layers)[i];
+    const std::string place = fmt::format("/layers/{}", i);
+    const bool update = layer.at("operation") == "update";
+    updates = updates || update;
+    claims.expect(place + "/runs", update ? 1 : passes,
+                  update ? "one update in a step" : "/parameters/accumulate");
+    if (update) check_update(claims, place, network);
+    check_products(claims, place, layer);
+    add_seconds(layer, seconds);
+    sum += layer.at("flops").get<double>() * layer.at("runs").get<double>() * *ranks;
+  }
+  claims.require(updates == (claims.parameter("direction") == "training"), "/parameters/direction",
+                 updates ? "training" : "inference", "whether /layers have an update");
+  claims.expect("/problem/flops", sum, "flops x runs of all layers, on all ranks");
+  for (const auto& [name, total] : seconds)
+    claims.expect(fmt::format("/metrics/{}/value", name), total, "runs x seconds of the layers");
+}
+
+void check_resnet50(const Claims& claims) {
+  const std::string direction = claims.parameter("direction");
+  const Fields shape = fields_of(claims.text("/problem/descriptor"));
+  const auto batch = claims.number("/parameters/batch"), ranks = claims.number("/parameters/ranks");
+  if (!shape.contains("d") || !batch || !ranks || direction.empty()) return;
+  for (const auto& [field, name] : {std::pair{"d", "depth"}, std::pair{"w", "width"},
+                                    std::pair{"s", "image_size"}, std::pair{"c", "classes"}})
+    if (shape.contains(field))
+      claims.expect(std::string("/problem/") + name, shape.at(field), "the descriptor");
+  const bool training = direction == "training";
+  const double passes = claims.number("/parameters/accumulate").value_or(1),
+               images = *batch * *ranks * passes;
+  const std::string origin = "batch x ranks x accumulate of /parameters";
+  claims.expect("/problem/global_batch_size", images, origin);
+  claims.expect("/problem/amounts/images_per_s", images, origin);
+  const auto network = network_of(shape);
+  if (!network) return;
+  // Backward, each product has two counterparts: for the gradients of inputs and of weights.
+  const double each = training ? 3 * network->flops - network->first : network->flops;
+  claims.expect("/problem/flops", each * images, "the network of the descriptor, for all images");
+  check_layers_of_network(claims, *network, passes);
+  if (!training) return;
+  claims.expect("/executed/momentum", momentum, "docs/method-training.md");
+  claims.expect("/executed/weight_decay", weight_decay, "docs/method-training.md");
+  claims.expect("/executed/trust_coefficient", trust_coefficient, "docs/method-training.md");
+  const nlohmann::json* const loss = claims.find("/metrics/loss_of_last_step");
+  claims.require(loss == nullptr || loss->at("value").is_number(), "/metrics/loss_of_last_step",
+                 "a number", "training diverged");
+  check_epochs(claims, images);
+}
+
+const OfBenchmark of_resnet50("resnet50", check_resnet50);
+
+}  // namespace
+}  // namespace assay::formula

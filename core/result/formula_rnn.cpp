@@ -1,0 +1,93 @@
+// Recurrent networks: "lstm:1024-64-25-l2-bi-i512" (hidden, batch, steps, layers, directions,
+// input).
+#include "core/base/numbers.hpp"
+#include "core/base/text.hpp"
+#include "core/result/formula.hpp"
+
+namespace assay::formula {
+namespace {
+
+struct Recurrent {
+  double gates = 0, biases = 0, hidden = 0, batch = 0, steps = 0, layers = 1, directions = 1,
+         input = 0;
+  bool has_cell_state = false;
+};
+
+std::optional<Recurrent> recurrent_of(const std::string& descriptor) {
+  static const std::map<std::string, std::pair<double, double>> cells{{"vanilla_relu", {1, 1}},
+                                                                      {"vanilla_tanh", {1, 1}},
+                                                                      {"lstm", {4, 4}},
+                                                                      {"gru", {3, 3}},
+                                                                      {"gru_lbr", {3, 4}}};
+  const std::size_t colon = descriptor.find(':');
+  const auto cell = cells.find(descriptor.substr(0, colon));
+  if (colon == std::string::npos || cell == cells.end()) return std::nullopt;
+  const std::vector<std::string> parts = split(descriptor.substr(colon + 1), '-');
+  if (parts.size() < 3) return std::nullopt;
+  Recurrent of;
+  of.gates = cell->second.first;
+  of.biases = cell->second.second;
+  of.has_cell_state = cell->first == "lstm";
+  of.hidden = parse_number<double>(parts[0]).value_or(0);
+  of.batch = parse_number<double>(parts[1]).value_or(0);
+  of.steps = parse_number<double>(parts[2]).value_or(0);
+  for (std::size_t i = 3; i < parts.size(); ++i) {
+    if (parts[i] == "bi")
+      of.directions = 2;
+    else
+      (parts[i][0] == 'l' ? of.layers : of.input) =
+          parse_number<double>(parts[i].substr(1)).value_or(0);
+  }
+  return of;
+}
+
+Fields rnn_amounts(const Operation& operation) {
+  const auto of = recurrent_of(operation.descriptor);
+  const std::string precision = operation.setting("precision"),
+                    direction = operation.setting("direction");
+  const ElementBytes element = element_bytes(precision);
+  if (!of || element.input == 0) return {};
+  const bool skips = operation.setting("input") == "skip";
+  const double h = of->hidden, joined = of->directions * h, usual = of->layers > 1 ? joined : h,
+               first = skips           ? h
+                       : of->input > 0 ? of->input
+                                       : usual;
+  // Rows of the matrices that multiply what a layer reads: none for an input that is only added.
+  const double rows = (skips ? 0 : first) + (of->layers - 1) * joined;
+  const double unit = of->gates * of->directions * h;  // columns of a layer's matrices
+  const bool forward = direction.starts_with("forward"), data = direction != "bwd_weights",
+             weights = direction != "bwd_data";
+  const double of_inputs = unit * rows, of_states = unit * of->layers * h,
+               bias = of->biases * of->directions * of->layers * h;
+  const double src = of->steps * of->batch * first, dst = of->steps * of->batch * joined,
+               state = of->layers * of->directions * of->batch * h;
+  const double narrow = element.input, wide = precision == "bf16" ? 4 : narrow,
+               cells = of->has_cell_state ? 1 : 0;
+  double bytes = 0;
+  if (forward) {
+    bytes = narrow * (src + dst + 2 * state + of_inputs + of_states) +
+            wide * (bias + 2 * cells * state);
+  } else {
+    // Each saved gate (or its gradient), and for weights each state that multiplied it.
+    bytes = narrow * of->layers * of->directions * (of->gates + (weights ? 1 : 0)) * of->steps *
+            of->batch * h;
+    if (data)
+      bytes += narrow * (of_inputs + of_states) + wide * (dst + src + 2 * state * (1 + cells));
+    if (weights) bytes += wide * (of_inputs + of_states + bias) + (skips ? 0 : narrow * src);
+  }
+  return {
+      {"hidden", h},
+      {"batch", of->batch},
+      {"steps", of->steps},
+      {"layers", of->layers},
+      {"input", first},
+      {"directions", of->directions},
+      // A product and an addition for each weight, sample and step; both ways back need it.
+      {"flops", 2 * of->batch * of->steps * (of_inputs + of_states) * (direction == "bwd" ? 2 : 1)},
+      {"bytes", bytes}};
+}
+
+const OfOperation of_rnn("rnn", rnn_amounts);
+
+}  // namespace
+}  // namespace assay::formula

@@ -1,0 +1,100 @@
+// The formulas that readers have of their own. tests/scripts/test_formulas.py has rows of the
+// programs.
+#include "core/result/formula.hpp"
+
+#include <gtest/gtest.h>
+
+#include "core/result/schema.hpp"
+#include "result_fixture.hpp"
+
+namespace assay {
+namespace {
+
+using fixture::good_outcome;
+using nlohmann::json;
+
+std::string refusal(const json& document) {
+  const fixture::Folder folder;
+  write_json(folder.path() / "result.json", document);
+  return fixture::message_of([&] { read_result(folder.path() / "result.json"); });
+}
+
+void check_own(const formula::Claims& claims) {
+  claims.expect("/problem/bytes", claims.number("/parameters/blocks").value_or(0) * 512, "blocks");
+}
+const formula::OfBenchmark of_own("benchmark_of_a_test", check_own);
+
+TEST(Formula, ABenchmarkBringsItsOwnOrIsNotChecked) {
+  json row = fixture::row(good_outcome());
+  row["benchmark"] = "without_a_formula";
+  row["id"] = "without_a_formula/mb16ic64ih112oc128oh112kh3ph1/hot/t2";
+  row["problem"]["bytes"] = 1024;
+  row["parameters"]["blocks"] = "2";
+  ASSERT_EQ(refusal(fixture::result({row})), "accepted");
+  row["benchmark"] = "benchmark_of_a_test";
+  row["id"] = "benchmark_of_a_test/mb16ic64ih112oc128oh112kh3ph1/hot/t2";
+  ASSERT_EQ(refusal(fixture::result({row})), "accepted");
+  row["problem"]["bytes"] = 1025;
+  EXPECT_SAYS(refusal(fixture::result({row})),
+              "/rows/0/problem/bytes: found 1025, expected 1024.0 (blocks). Do not use this row.");
+  row["problem"].erase("bytes");  // as of an older version
+  EXPECT_EQ(refusal(fixture::result({row})), "accepted");
+}
+
+TEST(Formula, ProblemsWithoutExtentsAreNotRecomputed) {
+  json row = fixture::row(good_outcome());
+  row["problem"]["flops"] = 1e9;
+  row["rates"] = json::object();
+  ASSERT_EQ(refusal(fixture::result({row})), "accepted");
+  row["problem"]["oc"] = 128;
+  EXPECT_SAYS(refusal(fixture::result({row})),
+              "/rows/0/problem/flops: found 1000000000.0, expected 29595009024.0 (of the "
+              "descriptor mb16ic64ih112oc128oh112kh3ph1");
+}
+
+TEST(Formula, WindowsHavePaddingStridesAndGroups) {
+  const auto amounts = [](const std::string& descriptor, const std::string& direction,
+                          const std::string& precision) {
+    return formula::amounts_of(
+        {"conv", descriptor, {{"direction", direction}, {"precision", precision}}});
+  };
+  // Counted by hand: windows of 3 at distances of 2, from -2, of 9 and of 7 inputs.
+  const formula::Fields of = amounts("g2mb2ic8ih9iw7oc4kh3kw3sh2sw2dh1dw1ph2", "forward", "fp32");
+  EXPECT_EQ(of.at("oh"), 5);
+  EXPECT_EQ(of.at("ph_r"), 2);
+  EXPECT_EQ(of.at("ow"), 2);
+  EXPECT_EQ(of.at("flops"), 2 * 2 * 4 * (5 * 2) * 4 * 9);
+  EXPECT_EQ(of.at("bytes"), 4 * (2 * 8 * 63 + 4 * 4 * 9 + 2 * 4 * 10));
+  EXPECT_EQ(amounts("mb1ic1ih4oc1oh2kh2sh2", "bwd_weights", "bf16_fp32").at("bytes"),
+            2 * (16 + 4) + 4 * 4);
+  EXPECT_TRUE(amounts("mb1 ic1", "forward", "fp32").empty());
+  EXPECT_TRUE(amounts("mb1ic1ih4oc1oh2kh2sh2", "forward", "fp12").empty());
+}
+
+TEST(Formula, FieldsOfDescriptors) {
+  const formula::Fields all = formula::fields_of("m32_n16alpha1e-05beta0.5ta");
+  EXPECT_EQ(all,
+            (formula::Fields{{"m", 32}, {"n", 16}, {"alpha", 1e-5}, {"beta", 0.5}, {"ta", 1}}));
+  EXPECT_TRUE(formula::fields_of("m1m2").empty());
+  EXPECT_TRUE(formula::fields_of("m1:2").empty());
+}
+
+TEST(Formula, NoRankIsSlowerThanTheSlowest) {
+  json row = fixture::row(good_outcome());
+  row["parameters"]["ranks"] = 2;
+  row["time_s"].update({{"rank_medians_s", {0.16, 0.161}}, {"barrier_skew_s", 0}});
+  json document = fixture::result({row});
+  for (const int statistics : {1, 7}) {  // another version may have other estimators
+    document["run"]["statistics"] = statistics;
+    document["rows"][0] = row;
+    ASSERT_EQ(refusal(document), "accepted");
+    document["rows"][0]["time_s"]["rank_medians_s"][1] = 0.162;
+    EXPECT_SAYS(refusal(document),
+                "/rows/0/time_s/rank_medians_s: found 0.162, expected at most the median 0.161.");
+    document["rows"][0]["time_s"]["rank_medians_s"] = {0.161};
+    EXPECT_SAYS(refusal(document), "/rows/0/time_s/rank_medians_s: found 1 medians, expected 2");
+  }
+}
+
+}  // namespace
+}  // namespace assay

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numbers>
 
@@ -14,6 +15,48 @@ namespace {
 /// Roundings to 16 bits in an algorithm of transforms that stores what it transforms so: both
 /// operands and their products.
 constexpr double stored_roundings = 3;
+/// The same with those of the first of the two stages of each transform.
+constexpr double staged_roundings = 6;
+
+/// Extents of the last two dimensions of the output.
+std::array<std::int64_t, 2> plane(const ConvProblem& problem) {
+  const ConvShape& s = problem.shape();
+  switch (problem.direction()) {
+    case ConvDirection::forward:
+      return {s.oh, s.ow};
+    case ConvDirection::bwd_data:
+      return {s.ih, s.iw};
+    case ConvDirection::bwd_weights:
+      break;
+  }
+  return {s.kh, s.kw};
+}
+
+/// The root mean square of the outputs' amplifications: for each place in a tile, `amplifications`
+/// has one dimension's. Where the first tile begins, and at which end a library has the point at
+/// infinity, is its own choice: the largest of all.
+double typical(const std::vector<double>& amplifications, const ConvProblem& problem,
+               std::span<const std::int64_t> indices) {
+  const std::size_t m = amplifications.size();
+  const auto [rows, columns] = plane(problem);
+  std::vector<double> found(m * m);  // outputs at each place, by row and column
+  for (const std::int64_t index : indices)
+    found[static_cast<std::size_t>(index / columns % rows) % m * m +
+          static_cast<std::size_t>(index % columns) % m] += 1;
+  double largest = 0;
+  for (std::size_t choice = 0; choice < 4 * m * m; ++choice) {
+    const auto at = [&](std::size_t place, std::size_t offset, bool reversed) {
+      const std::size_t in_tile = (place + offset) % m;
+      return amplifications[reversed ? m - 1 - in_tile : in_tile];
+    };
+    double sum = 0;
+    for (std::size_t i = 0; i < m * m; ++i)
+      sum += found[i] * at(i / m, choice / 4 / m, choice % 2 == 1) *
+             at(i % m, choice / 4 % m, choice / 2 % 2 == 1);
+    largest = std::max(largest, sum);
+  }
+  return std::sqrt(largest / static_cast<double>(indices.size()));
+}
 
 }  // namespace
 
@@ -23,7 +66,7 @@ Method method(const Executed& executed) {
   return Method::direct;
 }
 
-double winograd_amplification(int outputs, int taps) {
+std::vector<double> winograd_amplifications(int outputs, int taps) {
   const int points = outputs + taps - 2;  // finite ones; infinity is the last
   std::vector<double> x{0};
   for (double p = 1; static_cast<int>(x.size()) < points;
@@ -48,7 +91,7 @@ double winograd_amplification(int outputs, int taps) {
     for (double v : c) sum += v * v;
     return sum;
   };
-  double worst = 0;
+  std::vector<double> of_outputs;
   for (int p = 0; p < outputs; ++p) {
     double sum = p == outputs - 1 ? squared_norm_of_product(-1)
                                   : 0;  // infinity: output and filter are unit vectors
@@ -60,10 +103,15 @@ double winograd_amplification(int outputs, int taps) {
         if (l != i) scale *= xi - x[static_cast<std::size_t>(l)];
       sum += std::pow(xi * xi, p) * filter / (scale * scale) * squared_norm_of_product(i);
     }
-    worst = std::max(worst, sum / taps);
+    of_outputs.push_back(sum / taps);
   }
-  return worst;  // one dimension's factor of the variance is two dimensions' factor of the standard
-                 // deviation
+  return of_outputs;
+}
+
+double winograd_amplification(int outputs, int taps) {
+  // One dimension's factor of the variance is two dimensions' factor of the standard deviation.
+  const std::vector<double> all = winograd_amplifications(outputs, taps);
+  return *std::max_element(all.begin(), all.end());
 }
 
 std::optional<std::string> unjudged(const ConvProblem& problem, const Executed& executed) {
@@ -78,7 +126,7 @@ std::optional<std::string> unjudged(const ConvProblem& problem, const Executed& 
 }
 
 ErrorModel::ErrorModel(const ConvProblem& problem, const Executed& executed, std::size_t samples,
-                       double mean_square_product)
+                       double mean_square_product, std::span<const std::int64_t> indices)
     : sums::ErrorModel(problem.precision(), executed, samples), method_(method(executed)) {
   if (method_ == Method::direct || exact_) return;
 
@@ -108,8 +156,10 @@ ErrorModel::ErrorModel(const ConvProblem& problem, const Executed& executed, std
       count = terms * tile * tile;
     }
     const double reads = weights ? tile : taps;  // terms of one filter transform
-    const double amplification =
-        weights ? winograd_amplification(taps, tile) : winograd_amplification(tile, taps);
+    const std::vector<double> all =
+        weights ? winograd_amplifications(taps, tile) : winograd_amplifications(tile, taps);
+    const double amplification = *std::max_element(all.begin(), all.end());
+    if (!indices.empty()) typical_ = typical(all, problem, indices) / amplification;
     variance_ = (sum_of(terms) + (reads + 3) / 3 + 2 * (tile + taps + 2) / 3.0) * amplification *
                 amplification;
     const double times =
@@ -117,6 +167,7 @@ ErrorModel::ErrorModel(const ConvProblem& problem, const Executed& executed, std
             ? std::clamp<double>(*executed.operand_roundings, 0.0, stored_roundings)
             : stored_roundings;
     if (stored > 1) rounding_ = times / 3 * std::pow(amplification * stored, 2);
+    if (!executed.operand_roundings) norm_stages_ = std::sqrt(staged_roundings / stored_roundings);
   }
   nominal_squares_ = count * mean_square_product;
 }
@@ -128,8 +179,13 @@ Expected ErrorModel::expected(const Terms& terms) const {
   const double norm = std::sqrt(std::max(terms.squares, nominal_squares_)),
                deviation = u_ * std::sqrt(variance_) * norm,
                rounding = u_ * std::sqrt(rounding_) * norm;
+  // Among the errors of all outputs, whose typical deviation counts, is one large one at most.
+  const auto in_norm = [this](double number, double concentrated) {
+    return std::min(number, concentrated * typical_ + number - concentrated);
+  };
   return rounded(terms.value, deviations_ * deviation + 2 * gaussian_ * rounding,
-                 norm_deviations_ * deviation + norm_gaussian_ * rounding);
+                 in_norm(norm_deviations_, 1.5) * deviation +
+                     norm_stages_ * in_norm(norm_gaussian_, 1.25) * rounding);
 }
 
 }  // namespace assay::convolution

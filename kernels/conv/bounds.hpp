@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,9 +31,11 @@ enum class Method { direct, winograd, fft };
 /// bound of `direct`, which is the tightest.
 Method method(const Executed& executed);
 
-/// Largest growth of the standard deviation of rounding errors in F(outputs x outputs, taps x taps)
-/// Winograd over one direct sum, from the Cook-Toom transforms with the points 0, 1, -1, 2, -2,
-/// 1/2, -1/2, 4, -4, … and infinity.
+/// Growth of the variance of rounding errors in one dimension of F(outputs x outputs, taps x taps)
+/// Winograd over one direct sum, for each output of a tile, from the Cook-Toom transforms with the
+/// points 0, 1, -1, 2, -2, 1/2, -1/2, 4, -4, … and infinity.
+std::vector<double> winograd_amplifications(int outputs, int taps);
+/// The largest of them: that of the standard deviation in two dimensions.
 double winograd_amplification(int outputs, int taps);
 
 /// Number of points of the largest Winograd transform, F(6x6, 3x3), for which bounds were derived
@@ -46,14 +49,18 @@ std::optional<std::string> unjudged(const ConvProblem& problem, const Executed& 
 
 class ErrorModel : public sums::ErrorModel {
  public:
+  /// `indices`: of the outputs that are judged, if their products are of one size; else the norm is
+  /// that of the least accurate output of a tile.
   ErrorModel(const ConvProblem& problem, const Executed& executed, std::size_t samples,
-             double mean_square_product);
+             double mean_square_product, std::span<const std::int64_t> indices = {});
   Expected expected(const Terms& terms) const;
 
  private:
   Method method_;
-  double variance_ = 0;  ///< variance of a transformed algorithm's error, over u^2 * squares
-  double rounding_ = 0;  ///< the same of the roundings of values stored between its steps
+  double variance_ = 0;     ///< variance of a transformed algorithm's error, over u^2 * squares
+  double rounding_ = 0;     ///< the same of the roundings of values stored between its steps
+  double typical_ = 1;      ///< deviation of a typical output over that of the least accurate one
+  double norm_stages_ = 1;  ///< of the norm: how many times `rounding_` unknown stages may add
   double nominal_squares_ = 0;
 };
 

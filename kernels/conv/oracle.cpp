@@ -219,9 +219,10 @@ class ConvOracle final : public Oracle {
                                    ? 0
                                    : moments(a, tensors_[0].elements()).mean_square *
                                          moments(b, tensors_[1].elements()).mean_square;
-    const ErrorModel model(problem_, executed, indices.size(), mean_square);
     const auto count = static_cast<std::int64_t>(indices.size());
     const bool random = a.random() && b.random();
+    const ErrorModel model(problem_, executed, indices.size(), mean_square,
+                           random ? indices : std::span<const std::int64_t>());
     // Waking threads costs more than a small reference.
     const bool worthwhile =
         static_cast<double>(count) *

@@ -64,6 +64,10 @@ double variance_of_sum(double terms, bool truncates) {
   return truncates ? 4 * rounded + steps * steps / 3 : rounded;
 }
 
+double norm_of_rounding(double count) {
+  return std::min(1.0, std::sqrt(1.0 / 3 + 5.6 / std::sqrt(count)));
+}
+
 bool drops_digits(Precision precision, const Executed& executed) {
   const bool lends = precision == Precision::tf32 || size_of(storage(precision)) == 2;
   return lends && executed.accumulate == truncating_fp32;
@@ -185,7 +189,7 @@ ErrorModel::ErrorModel(Precision precision, const Executed& executed, std::size_
   // The norm of n errors concentrates about their standard deviation; one large error may still
   // stand out.
   norm_deviations_ = 1.5 + deviations_ / root;
-  norm_rounding_ = std::min(1.0, std::sqrt(1.0 / 3 + 5.6 / root));
+  norm_rounding_ = norm_of_rounding(count_of);
 }
 
 Expected ErrorModel::rounded(double value, double most, double typical) const {

@@ -92,7 +92,9 @@ inline constexpr double products_at_once = 4;
 /// Variance of the error of a sum of `terms` products, over u^2 times their squared norm:
 /// sequential, the worst of all orders; `truncates`: by an accumulator that drops digits.
 double variance_of_sum(double terms, bool truncates);
-/// Whether results of a precision may come of such an accumulator, and `executed` says so. A row of
+/// The part of the unit roundoff that the root mean square of `count` relative roundings does not
+/// exceed.
+double norm_of_rounding(double count);
 /// Whether the accumulator truncates (truncating_fp32). False for fp32 and fp64, which do not allow
 /// it, whatever the backend reports.
 bool drops_digits(Precision precision, const Executed& executed);

@@ -97,6 +97,8 @@ class NativeRnn final : public Operation {
     out.storage = std::string(name(network_.plan().problem.precision()));
     out.compute = std::string(name(pairs ? DataType::bf16 : DataType::fp32));
     out.accumulate = std::string(name(DataType::fp32));
+    // States alone become bf16, as they are multiplied; all else stays fp32 up to the results.
+    if (out.storage != out.accumulate) out.operand_roundings = pairs ? 1 : 0;
     out.layout = fmt::format("tnc ldnc ldigo ldgo, weights packed {} the run",
                              widens_weights_ ? "within" : "before");
     for (const TensorSpec& spec : arguments_)

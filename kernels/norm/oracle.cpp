@@ -61,51 +61,71 @@ struct Sums {
 struct Channel {
   double scale = 0, shift = 0;
   Uncertain mean, variance;
-  double inverse = 0, inverse_error = 0;  ///< of 1 / sqrt(variance + epsilon), relative
+  double inverse = 0;  ///< 1 / sqrt(variance + epsilon)
   Uncertain diff_scale, diff_shift;
 };
 
 /// A channel's values of every output element, from the input elements.
 class Formula {
  public:
-  Formula(const NormProblem& problem, const Bounds& bounds, double u, double roundings)
+  /// `random`: the data are; channels then err independently.
+  Formula(const NormProblem& problem, const Bounds& bounds, double u, double roundings, bool random)
       : m_(static_cast<double>(problem.shape().per_channel())),
         relu_(problem.fusion() != NormFusion::none),
         bounds_(bounds),
+        // Half of them: their scales differ.
+        of_channels_(problem.precision(), {}, DataType::fp64,
+                     place(std::max<std::int64_t>(problem.shape().ic / 2, 1))),
+        random_(random),
         u_(u),
         roundings_(roundings * unit_roundoff(storage(problem.precision()))) {}
 
   Expected dst(const Channel& c, double x, double addend) const {
     const double a = c.scale * c.inverse, centred = x - c.mean.value, y = a * centred + c.shift,
                  value = y + addend;
-    const double error =
-        std::abs(a) * (error_of(c.mean) + std::abs(centred) * c.inverse_error) +
+    const double rounding =
         4 * u_ * (std::abs(a * x) + std::abs(a * c.mean.value) + std::abs(c.shift)) +
         2 * u_ * std::abs(addend) + roundings_ * std::abs(y);
-    if (relu_ && value + error <= 0) return {0, 0, 0};
-    return bounds_.rounded(relu_ ? std::max(value, 0.0) : value, error, error);
+    // Half of the variance's relative error, and the roundings of the root and the quotient.
+    const auto error = [&](const auto& of) {
+      const double inverse = of(c.variance) / 2 / (c.variance.value + norm_epsilon) + 3 * u_;
+      return std::abs(a) * (of(c.mean) + std::abs(centred) * inverse) + rounding;
+    };
+    const double most = error([this](const Uncertain& of) { return error_of(of); });
+    if (relu_ && value + most <= 0) return {0, 0, 0};
+    return bounds_.rounded(relu_ ? std::max(value, 0.0) : value, most,
+                           error([this](const Uncertain& of) { return typical_of(of); }));
   }
 
   Expected diff_src(const Channel& c, double x, double g) const {
     const double a = c.scale * c.inverse, of_shift = c.diff_shift.value / m_,
                  of_scale = c.diff_scale.value / m_, normal = (x - c.mean.value) * c.inverse,
                  reach = (std::abs(x) + std::abs(c.mean.value)) * c.inverse;
-    const double error =
-        std::abs(a) *
-        ((error_of(c.diff_shift) + std::abs(normal) * error_of(c.diff_scale)) / m_ +
-         6 * u_ * (std::abs(g) + std::abs(of_shift) + 2 * reach * std::abs(of_scale)));
-    return bounds_.rounded(a * (g - of_shift - normal * of_scale), error, error);
+    const double rounding =
+        6 * u_ * (std::abs(g) + std::abs(of_shift) + 2 * reach * std::abs(of_scale));
+    const auto error = [&](double shift, double scale) {
+      return std::abs(a) * ((shift + std::abs(normal) * scale) / m_ + rounding);
+    };
+    return bounds_.rounded(a * (g - of_shift - normal * of_scale),
+                           error(error_of(c.diff_shift), error_of(c.diff_scale)),
+                           error(typical_of(c.diff_shift), typical_of(c.diff_scale)));
   }
 
   /// Of a channel's own value; the same of every element.
   double error_of(const Uncertain& of) const {
     return bounds_.deviations() * std::sqrt(of.variance);
   }
+  /// The same in a norm over all channels.
+  double typical_of(const Uncertain& of) const {
+    return random_ ? of_channels_.expected(Uncertain{0, of.variance, 0}).rms_bound : error_of(of);
+  }
 
  private:
   double m_;
   bool relu_;
   const Bounds& bounds_;
+  Bounds of_channels_;
+  bool random_;
   double u_, roundings_;
 };
 
@@ -139,7 +159,7 @@ class NormOracle final : public Oracle {
     if (output.dims.size() == 1)
       return expect_of_channels(output.name, channels, bounds, indices, expected);
     const Formula formula(problem_, bounds, roundoff(executed),
-                          executed.operand_roundings.value_or(0));
+                          executed.operand_roundings.value_or(0), is_random(inputs));
     const std::int64_t plane = problem_.shape().ih * problem_.shape().iw, ic = problem_.shape().ic;
     const auto channel = [&](std::size_t i) -> const Channel& {
       return channels[place(indices[i] / plane % ic)];
@@ -177,6 +197,11 @@ class NormOracle final : public Oracle {
     for (std::size_t i = 0; i < indices.size(); ++i) {
       expected[i] = bounds.expected(channels[place(indices[i])].*of);
     }
+  }
+
+  static bool is_random(const Inputs& inputs) {
+    const auto random = [](const auto& named) { return named.second.random(); };
+    return std::all_of(inputs.begin(), inputs.end(), random);
   }
 
   double roundoff(const Executed& executed) const {
@@ -242,15 +267,6 @@ class NormOracle final : public Oracle {
     made.variance.value = of_channel("variance");
     if (problem_.direction() == NormDirection::forward_training) statistics(inputs, c, u, made);
     made.inverse = 1 / std::sqrt(made.variance.value + norm_epsilon);
-    // Half of the variance's relative error (the chance of it is that of any bound here, since the
-    // largest of all elements' deviations is allowed), and the roundings of the root and quotient.
-    made.inverse_error =
-        made.variance.variance > 0
-            ? Bounds(problem_.precision(), {}, DataType::fp64, place(tensors_[0].elements()))
-                      .deviations() *
-                  std::sqrt(made.variance.variance) / 2 / (made.variance.value + norm_epsilon)
-            : 0;
-    made.inverse_error += 3 * u;
     if (problem_.direction() == NormDirection::backward) gradient_sums(inputs, c, u, made);
     return made;
   }

@@ -78,6 +78,7 @@ class ReferenceRnn final : public Operation {
     out.implementation = "loop over steps";
     out.storage = std::string(name(plan_.problem.precision()));
     out.compute = out.accumulate = std::string(name(DataType::fp64));
+    if (size_of(storage(plan_.problem.precision())) == 2) out.operand_roundings = 0;
     out.layout = "tnc ldnc ldigo ldgo";
     for (const TensorSpec& spec : arguments_)
       if (spec.role == Role::workspace) out.workspace_bytes += spec.bytes;

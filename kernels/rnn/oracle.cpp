@@ -39,14 +39,17 @@ class Bounds {
     const double count = static_cast<double>(std::max<std::size_t>(samples, 1));
     most_ = (std::log(count) - std::log(false_alarm)) * 2 * std::numbers::sqrt2 / std::numbers::pi;
     norm_ = margin * (1.5 + most_ / std::sqrt(count));
+    norm_rounding_ = sums::norm_of_rounding(count);
   }
   Expected operator()(const Uncertain& of) const {
     const double deviation = std::sqrt(of.variance), size = std::abs(of.value);
-    return {of.value, most_ * deviation + u_ * size + tiny_, norm_ * deviation + u_ * size + tiny_};
+    const double most = most_ * deviation, typical = norm_ * deviation;
+    return {of.value, most + u_ * (size + most) + tiny_,
+            typical + norm_rounding_ * u_ * (size + typical) + tiny_};
   }
 
  private:
-  double u_, tiny_, most_, norm_;
+  double u_, tiny_, most_, norm_, norm_rounding_;
 };
 
 class RnnOracle final : public Oracle {
@@ -103,7 +106,8 @@ class RnnOracle final : public Oracle {
     const Bounds bounds(output.type, indices.size());
     remember(inputs);
     const Products products{problem_.precision() == Precision::tf32,
-                            sums::drops_digits(problem_.precision(), executed)};
+                            sums::drops_digits(problem_.precision(), executed),
+                            executed.operand_roundings != 0, !executed.operand_roundings};
     if (is_weights(output)) {
       if (!known_->weights)
         known_->weights = weight_gradients(problem_, *known_->parameters, inputs, products,

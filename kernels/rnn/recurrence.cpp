@@ -17,6 +17,12 @@ void reverse_blocks(std::vector<double>& values, std::int64_t blocks) {
                      values.begin() + (blocks - 1 - i) * size);
 }
 
+/// 0 where nothing is stored in 16 bits.
+double stored_roundoff(Precision precision, bool stores) {
+  const DataType type = storage(precision);
+  return stores && size_of(type) == 2 ? unit_roundoff(type) : 0;
+}
+
 Parameters::Matrix matrix(const Values& values, std::int64_t first, std::int64_t rows,
                           std::int64_t columns) {
   Parameters::Matrix made;
@@ -67,9 +73,8 @@ Recurrence::Recurrence(const RnnProblem& problem, const Parameters& parameters,
       inputs_(inputs),
       products_(products),
       shape_(problem.shape()),
-      u_stored_(size_of(storage(problem.precision())) == 2
-                    ? unit_roundoff(storage(problem.precision()))
-                    : 0),
+      u_operands_(stored_roundoff(problem.precision(), products.stores_operands)),
+      u_others_(stored_roundoff(problem.precision(), products.stores_others)),
       walks_(place(shape_.layers * shape_.directions)),
       between_(place(shape_.layers + 1)) {
   select(std::move(rows));
@@ -229,9 +234,11 @@ void Recurrence::forward_step(Walk& walk, std::int64_t at, std::int64_t k) {
         return sums_[(r * G + g) * H + j] + exact(bias[place(g * H + j)]);
       };
       const auto keep = [&](std::int64_t g, const Uncertain& value) {
-        walk.gates.set(((k * R + r) * G + g) * H + j, stored(value, u_stored_));
+        walk.gates.set(((k * R + r) * G + g) * H + j, stored(value, u_others_));
       };
-      const auto becomes = [&](const Uncertain& h) { walk.h.set(next + i, stored(h, u_stored_)); };
+      const auto becomes = [&](const Uncertain& h) {
+        walk.h.set(next + i, stored(h, u_operands_));
+      };
       switch (cell) {
         case RnnCell::vanilla_relu: {  // keeps the sum: its sign may be uncertain
           walk.gates.set(((k * R + r) * G) * H + j, sum(0));
@@ -249,14 +256,14 @@ void Recurrence::forward_step(Walk& walk, std::int64_t at, std::int64_t k) {
                           fresh = hyperbolic(sum(2)), out = logistic(sum(3)),
                           c = forget * walk.c[from + i] + in * fresh;
           keep(0, in), keep(1, forget), keep(2, fresh), keep(3, out);
-          walk.c.set(next + i, stored(c, u_stored_));
+          walk.c.set(next + i, stored(c, u_others_));
           becomes(out * hyperbolic(c));
           break;
         }
         case RnnCell::gru: {
           const Uncertain update = logistic(sum(0)), reset = logistic(sum(1));
           keep(0, update), keep(1, reset);
-          walk.aside.set(from + i, stored(reset * walk.h[from + i], u_stored_));
+          walk.aside.set(from + i, stored(reset * walk.h[from + i], u_operands_));
           break;
         }
         case RnnCell::gru_lbr: {
@@ -281,9 +288,9 @@ void Recurrence::finish_gru(Walk& walk, std::int64_t at, std::int64_t k) {
       const std::int64_t i = from + r * H + j, gate = ((k * R + r) * 3) * H + j;
       const Uncertain fresh =
           hyperbolic(sums_[(r * 3 + 2) * H + j] + exact(bias[place(2 * H + j)]));
-      walk.gates.set(gate + 2 * H, stored(fresh, u_stored_));
+      walk.gates.set(gate + 2 * H, stored(fresh, u_others_));
       const Uncertain h = fresh + walk.gates[gate] * (walk.h[i] - fresh);
-      walk.h.set(i + R * H, stored(h, u_stored_));
+      walk.h.set(i + R * H, stored(h, u_operands_));
     }
 }
 

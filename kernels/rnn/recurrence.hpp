@@ -119,7 +119,8 @@ class Recurrence {
   RnnShape shape_;
   std::vector<std::int64_t> rows_;
   std::int64_t count_;  ///< of rows
-  double u_stored_;     ///< of 16-bit states, gates and their gradients; 0: fp32
+  double u_operands_;   ///< of 16-bit states and gradients of gates, which products multiply
+  double u_others_;     ///< of 16-bit gates, cell states and gradients of states; 0: fp32
   std::vector<Walk> walks_;
   std::vector<Field> between_;
   Field diff_between_;  ///< gradient of what a layer gives, at last of src_layer

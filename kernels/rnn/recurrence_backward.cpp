@@ -81,7 +81,7 @@ void Recurrence::backward(std::int64_t layer, std::int64_t direction, const Fiel
         diff_h_.set(r * H + j,
                     stored(diff_h_[r * H + j] +
                                above[((time(k, direction) * R + r) * D + direction) * H + j],
-                           u_stored_));
+                           u_others_));
     arriving_.clear(R * H);
     backward_step(walk, k);
     const std::int64_t from = k * R * G * H, stride = G * H;
@@ -112,7 +112,7 @@ void Recurrence::backward_step(Walk& walk, std::int64_t k) {
                          first = ((k * R + r) * G) * H + j;
       const auto gate = [&](std::int64_t g) { return walk.gates[first + g * H]; };
       const auto keep = [&](std::int64_t g, const Uncertain& value) {
-        walk.gates.set(first + g * H, stored(value, u_stored_));
+        walk.gates.set(first + g * H, stored(value, u_operands_));
       };
       const Uncertain dh = diff_h_[i];
       switch (shape_.cell) {
@@ -130,7 +130,7 @@ void Recurrence::backward_step(Walk& walk, std::int64_t k) {
           keep(1, dc * walk.c[before] * slope_of_logistic(forget));
           keep(2, dc * in * slope_of_tanh(fresh));
           keep(3, dh * bent * slope_of_logistic(out));
-          diff_c_.set(i, stored(dc * forget, u_stored_));
+          diff_c_.set(i, stored(dc * forget, u_others_));
           break;
         }
         case RnnCell::gru:
@@ -142,7 +142,7 @@ void Recurrence::backward_step(Walk& walk, std::int64_t k) {
           arriving_.set(i, dh * update);
           if (shape_.cell == RnnCell::gru) break;
           keep(1, dz * walk.aside[before] * slope_of_logistic(reset));
-          walk.aside.set(before, stored(dz * reset, u_stored_));
+          walk.aside.set(before, stored(dz * reset, u_operands_));
           break;
         }
       }
@@ -159,7 +159,7 @@ void Recurrence::finish_gru_backward(Walk& walk, std::int64_t at, std::int64_t k
     const std::int64_t gate = ((k * R + i / H) * 3 + 1) * H + i % H;
     const Uncertain reset = walk.gates[gate];
     walk.gates.set(
-        gate, stored(product_[i] * walk.h[k * R * H + i] * slope_of_logistic(reset), u_stored_));
+        gate, stored(product_[i] * walk.h[k * R * H + i] * slope_of_logistic(reset), u_operands_));
     arriving_.set(i, arriving_[i] + product_[i] * reset);
   }
 }

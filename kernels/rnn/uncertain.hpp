@@ -21,6 +21,9 @@ constexpr double u_function = 6 * u_fp32;
 struct Products {
   bool loses_operands = false;  ///< operands are rounded to tf32
   bool truncates = false;       ///< sums are truncated, as in tensor cores
+  /// Whether values may be rounded to the 16 bits of the tensors between two operations: those that
+  /// products multiply, and all others (docs/method-rnn.md).
+  bool stores_operands = true, stores_others = true;
   /// Variance of the error of a sum of products, over its squared norm (docs/method-conv.md).
   double variance(double terms) const {
     const double operands = loses_operands ? sums::tf32_deviation : 0;

@@ -29,6 +29,7 @@ struct Fault {
   int operand_bits = 0;           ///< inputs are rounded to so many bits first: tf32 has 11, bf16 8
   bool keeps_saved = false;       ///< the prologue is made once alone
   int from_run = 1;               ///< the first one whose output is wrong
+  double scale = 1;               ///< if not 1: all elements of `output` (all outputs) times it
 };
 
 class Broken final : public Operation {
@@ -54,6 +55,7 @@ class Broken final : public Operation {
   void run(Stream& stream) override {
     inner_->run(stream);
     if (++runs_ < fault_.from_run) return;
+    if (fault_.scale != 1) return scale();
     for (Tensor* tensor : tensors_)
       if (tensor->spec().name == fault_.output)
         change(*tensor, [&](std::vector<double>& values) {
@@ -66,6 +68,15 @@ class Broken final : public Operation {
   Executed executed() const override { return inner_->executed(); }
 
  private:
+  void scale() {
+    for (Tensor* tensor : tensors_) {
+      const TensorSpec& spec = tensor->spec();
+      if (spec.role == Role::output && (fault_.output.empty() || spec.name == fault_.output))
+        change(*tensor, [&](std::vector<double>& values) {
+          for (double& value : values) value *= fault_.scale;
+        });
+    }
+  }
   template <class Change>
   void change(Tensor& tensor, const Change& apply) {
     std::vector<double> values;

@@ -283,8 +283,11 @@ Result<std::unique_ptr<Workload>> collective_workload(const Case& wanted,
   setup.reference_budget = context.reference_budget;
   const double create = seconds_since(start);
   if (replay)
-    return replay_workload(problem, *replay, std::move(ranks), settings, *joined.device, create,
-                           setup);
+    return replay_workload(
+        problem, *replay,
+        {std::ssize(replay_counts(CollectivesBenchmark(), wanted.settings.at("replay"))),
+         std::stod(wanted.settings.at("compute")), wanted.settings.at("progress") == "polled"},
+        std::move(ranks), settings, *joined.device, create, setup);
   return operation_workload(problem, collective_operation(problem, std::move(ranks), settings),
                             *joined.device, collective_oracle(problem, setup.rank), create, setup);
 }

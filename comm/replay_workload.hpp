@@ -32,10 +32,18 @@ struct ReplaySettings {
 std::string why_not_replay(const CollectiveProblem& problem, const ReplaySettings& replay,
                            const Communicator& ranks);
 
+/// What the texts of a case ask for, to which the calls that reach the communicator are compared.
+struct ReplayClaims {
+  std::int64_t tensors = 0;
+  double compute_seconds = 0;
+  bool polled = false;
+};
+
 /// `problem` is the allreduce of all tensors, which are adjacent in its buffers; whole buffers are
 /// verified. Takes over `ranks`, which may compress or fuse the calls. std::logic_error if the
 /// problem is not an allreduce of exactly as many elements as the tensors have.
 std::unique_ptr<Workload> replay_workload(const CollectiveProblem& problem, ReplaySettings replay,
+                                          const ReplayClaims& claims,
                                           std::unique_ptr<Communicator> ranks,
                                           const CollectiveSettings& settings, Device& device,
                                           double create_seconds, const OperationSetup& setup);

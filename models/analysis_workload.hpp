@@ -8,8 +8,10 @@
 #include <string>
 
 #include "core/api/communicator.hpp"
+#include "core/api/oracle.hpp"
 #include "core/measure/workload.hpp"
 #include "datasets/table.hpp"
+#include "models/step.hpp"
 
 namespace assay {
 
@@ -20,6 +22,24 @@ struct RowRange {
 /// The rows of one rank, when `rows` rows are distributed over `ranks` ranks. The numbers of rows
 /// differ by at most one; the first ranks have more.
 RowRange rows_of(std::int64_t rows, int rank, int ranks);
+
+/// A case as its row names it. Verifications take all settings from these texts, and parse them
+/// themselves: what the runs were made with may be wrong.
+struct CaseClaims {
+  Settings settings;
+  std::uint64_t seed = 1;
+};
+
+/// The table that a case names.
+struct TableClaims {
+  std::int64_t rows = 0, features = 0;
+  DataType type = DataType::fp64;
+  TableClaims() = default;
+  explicit TableClaims(const Settings& settings);
+};
+
+/// Values and bounds of their errors, by name of the metric.
+using ExpectedMetrics = std::map<std::string, Expected>;
 
 /// One method for one shape of table. All functions are called by all ranks together.
 class Analysis {
@@ -32,20 +52,29 @@ class Analysis {
   virtual void poison() = 0;
   /// Timed. Computes the results from the loaded rows. Allocates no memory.
   virtual void run() = 0;
-  /// Checks the results of the last run in fp64 by independent arithmetic. Reads the rows of
-  /// `table` again, not those that were loaded. Equal on all ranks.
-  virtual Verification verify(const Table& table) = 0;
+  /// Checks the results of the last run in fp64 by independent arithmetic, and that they are what
+  /// `claims` asks for. Reads the rows of `table` again, not those that were loaded. Equal on all
+  /// ranks.
+  virtual Verification verify(const Table& table, const CaseClaims& claims) = 0;
+  /// The work of all calls of run() on this rank, as its steps have counted it. Work that every
+  /// rank repeats is divided by their number.
+  virtual StepWork done() const = 0;
+  /// Size of the loaded rows.
+  virtual double loaded_bytes() const = 0;
   virtual Executed executed() const = 0;
   /// Metrics of the last verified results; equal on all ranks.
   virtual std::map<std::string, Metric> metrics() const = 0;
+  /// What the last verification has computed itself in place of metrics(), with its errors.
+  virtual ExpectedMetrics expected_metrics() const = 0;
 };
 
 /// Makes table number `draw`. Table 0 is timed; the others have the same shape and other values.
 using Draws = std::function<std::unique_ptr<Table>(int draw)>;
 
-/// `amounts`: Problem::amounts(). `create_seconds`: the time that making the analysis took, for the
-/// row.
+/// `claims`: of the case, for verify(). `ranks` must outlive the workload. `amounts`:
+/// Problem::amounts(). `create_seconds`: the time that making the analysis took, for the row.
 std::unique_ptr<Workload> analysis_workload(std::unique_ptr<Analysis> analysis, Draws draws,
+                                            CaseClaims claims, Communicator& ranks,
                                             std::map<std::string, double> amounts,
                                             double create_seconds);
 

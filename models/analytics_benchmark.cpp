@@ -343,6 +343,7 @@ Result<std::unique_ptr<Workload>> AnalyticsBenchmark::prepare(const Case& select
         table(data, {size.rows, size.features, seed + static_cast<std::uint64_t>(draw)}, settings));
   };
   return analysis_workload(std::move(std::get<std::unique_ptr<Analysis>>(made)), std::move(draws),
+                           {selected.settings, context.seed}, context.ranks,
                            problem(settings)->amounts(), seconds_since(start));
 }
 

@@ -81,13 +81,13 @@ std::vector<double> sums_over_rows(const Table& table, const RowPass& pass, std:
   const RowRange range = pass.range;
   const std::int64_t block_rows = rows_of_block(range.count, table.features());
   std::vector<double> all(count + 1);
-  all.back() = static_cast<double>(range.count);
   std::exception_ptr failure;
 #pragma omp parallel num_threads(pass.threads)
   {
     // For this thread in this region: products of Eigen in `add` start no threads of their own.
     omp_set_num_threads(1);
     std::vector<double> sums, x, labels;
+    std::int64_t read = 0;
 #pragma omp for schedule(static)
     for (std::int64_t at = 0; at < range.count; at += block_rows) {
       const std::int64_t rows = std::min(block_rows, range.count - at);
@@ -99,14 +99,18 @@ std::vector<double> sums_over_rows(const Table& table, const RowPass& pass, std:
         if (pass.type == DataType::fp32)
           for (double& value : x) value = static_cast<float>(value);
         add(at, x, labels, sums);
+        read += rows;
       } catch (...) {
 #pragma omp critical
         failure = std::current_exception();
       }
     }
-    // A thread without rows has none.
 #pragma omp critical
-    for (std::size_t i = 0; i < sums.size(); ++i) all[i] += sums[i];
+    {
+      // A thread without rows has none.
+      for (std::size_t i = 0; i < sums.size(); ++i) all[i] += sums[i];
+      all.back() += static_cast<double>(read);
+    }
   }
   if (failure) std::rethrow_exception(failure);
   return all;

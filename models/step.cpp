@@ -12,13 +12,15 @@
 namespace assay {
 
 Step::Step(std::unique_ptr<Operation> operation, Device& device,
-           const std::map<std::string, Tensor*>& shared)
-    : operation_(std::move(operation)), device_(device) {
+           const std::map<std::string, Tensor*>& shared, double flops)
+    : operation_(std::move(operation)), device_(device), flops_(flops) {
   for (const TensorSpec& spec : operation_->arguments()) {
     const auto found = shared.find(spec.name);
     if (found == shared.end()) own_.push_back(device_.allocate(spec));
     bound_.push_back(found == shared.end() ? own_.back().get() : found->second);
     by_name_[spec.name] = bound_.back();
+    // Those that it reads: a shared tensor may have more.
+    if (spec.name == "x") x_bytes_ = static_cast<double>(spec.bytes);
   }
   operation_->bind(bound_);
 }
@@ -87,7 +89,7 @@ Result<std::unique_ptr<Step>> StepMaker::make_on(const std::string& name, const 
   Result<std::unique_ptr<Operation>> made = backend.make(problem, options, context_.ranks);
   if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
   return std::make_unique<Step>(std::move(std::get<std::unique_ptr<Operation>>(made)),
-                                *std::get<Device*>(device), shared);
+                                *std::get<Device*>(device), shared, problem.flops());
 }
 
 Result<std::unique_ptr<Step>> StepMaker::make_own(const Problem& problem,

@@ -2,6 +2,7 @@
 // An operation of a backend with its tensors. Analyses consist of steps: they name problems, and a
 // setting of the case chooses the backend.
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <span>
@@ -14,12 +15,22 @@
 
 namespace assay {
 
+/// Work that a step has done.
+struct StepWork {
+  double flops = 0;
+  double x_bytes = 0;  ///< of its argument x, the rows of a table, if it has one
+  StepWork operator+(const StepWork& other) const {
+    return {flops + other.flops, x_bytes + other.x_bytes};
+  }
+};
+
 class Step {
  public:
   /// Allocates the tensors of `operation` on `device`, except those in `shared` (by argument name),
-  /// which must outlive the step. CaseError if memory does not suffice.
+  /// which must outlive the step. CaseError if memory does not suffice. `flops`: of one run, by the
+  /// problem that the operation was made for.
   Step(std::unique_ptr<Operation> operation, Device& device,
-       const std::map<std::string, Tensor*>& shared = {});
+       const std::map<std::string, Tensor*>& shared, double flops);
 
   Device& device() const { return device_; }
   /// The tensor of an argument. std::logic_error if there is none of this name.
@@ -31,7 +42,16 @@ class Step {
   /// Fills all outputs with poison(), so that elements that are not written are found.
   void poison_outputs();
   /// Computes, asynchronously on the device's stream.
-  void run() { operation_->run(device_.stream()); }
+  void run() {
+    operation_->run(device_.stream());
+    ++runs_;
+  }
+  /// The number of runs since the step was made, and what they have computed and read.
+  std::int64_t runs() const { return runs_; }
+  StepWork done() const {
+    const auto runs = static_cast<double>(runs_);
+    return {runs * flops_, runs * x_bytes_};
+  }
   Executed executed() const { return operation_->executed(); }
 
  private:
@@ -40,6 +60,8 @@ class Step {
   std::vector<std::unique_ptr<Tensor>> own_;
   std::vector<Tensor*> bound_;
   std::map<std::string, Tensor*> by_name_;
+  double flops_, x_bytes_ = 0;
+  std::int64_t runs_ = 0;
 };
 
 /// Makes the steps of one case.

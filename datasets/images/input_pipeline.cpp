@@ -99,6 +99,8 @@ class InputPipeline::Threads {
   ~Threads() { stop(); }
 
   std::int64_t steps() const { return share_.steps(); }
+  int threads() const { return static_cast<int>(workers_.size()); }
+  int prefetch() const { return static_cast<int>(slots_.size()) - 1; }
 
   void start(const PipelineState& from, std::int64_t batches) {
     std::unique_lock lock(mutex_);
@@ -350,6 +352,8 @@ InputPipeline::InputPipeline(const SampleSet& set, const PipelineSettings& setti
 InputPipeline::~InputPipeline() = default;
 
 std::int64_t InputPipeline::steps() const { return threads_->steps(); }
+int InputPipeline::threads() const { return threads_->threads(); }
+int InputPipeline::prefetch() const { return threads_->prefetch(); }
 void InputPipeline::start(const PipelineState& from, std::int64_t batches) {
   threads_->start(from, batches);
 }

@@ -76,6 +76,8 @@ class InputPipeline {
   static constexpr std::int64_t unlimited = INT64_MAX;
 
   std::int64_t steps() const;  ///< batches of this rank in an epoch
+  int threads() const;         ///< that were started
+  int prefetch() const;        ///< batches that it has memory to prepare in advance
   /// Starts preparing at most `batches` batches, beginning at `from`, over as many epochs as they
   /// need. Batches that were prepared before are dropped.
   void start(const PipelineState& from, std::int64_t batches = unlimited);

@@ -56,12 +56,14 @@ struct Tasks {
 
 class BareLoopWorkload final : public Workload {
  public:
-  BareLoopWorkload(std::shared_ptr<const SampleSet> set, const InputRun& run, Communicator& ranks,
+  BareLoopWorkload(std::shared_ptr<const SampleSet> set, const InputRun& run,
+                   const InputClaims& claims, Communicator& ranks,
                    std::map<std::string, double> amounts, double create_seconds)
       : set_(std::move(set)),
         run_(run),
         ranks_(ranks),
         amounts_(std::move(amounts)),
+        audit_(set_, claims, ranks),
         share_(share_of(*set_, run.pipeline)),
         order_(order_of(*set_, run.pipeline)),
         threads_(static_cast<std::size_t>(run.pipeline.threads)) {
@@ -85,6 +87,13 @@ class BareLoopWorkload final : public Workload {
     for (std::int64_t i = 0; i < count; ++i)
       decode(tasks.all[static_cast<std::size_t>(i)],
              threads_[static_cast<std::size_t>(omp_get_thread_num())], i);
+  }
+
+  std::map<std::string, double> take_done() override {
+    double images = 0;
+    for (Thread& thread : threads_) images += static_cast<double>(std::exchange(thread.decoded, 0));
+    RankCalls(ranks_).sum(std::span(&images, 1));
+    return {{"images_per_s", images}};
   }
 
   void begin_audit(Audit kind) override {
@@ -128,19 +137,21 @@ class BareLoopWorkload final : public Workload {
   /// Of one thread.
   struct Thread {
     std::unique_ptr<BareJpegLoop> loop;
-    RgbView view;            ///< of its last image
-    std::int64_t last = -1;  ///< number of that in the run
+    RgbView view;              ///< of its last image
+    std::int64_t last = -1;    ///< number of that in the run
+    std::int64_t decoded = 0;  ///< images since take_done()
   };
 
   /// Their new memory has no image of an earlier run.
   void renew_loops() {
-    for (Thread& thread : threads_) thread = {bare_jpeg_loop(), {}, -1};
+    for (Thread& thread : threads_) thread = {bare_jpeg_loop(), {}, -1, thread.decoded};
   }
 
   void decode(const Task& task, Thread& mine, std::int64_t i) {
     try {
       mine.view = mine.loop->decode(*task.encoded, task.part.reduction, task.part.box);
       mine.last = i;
+      ++mine.decoded;
       if (checked_) seen_[static_cast<std::size_t>(i)] = check_of(mine.view);
     } catch (const std::exception& error) {  // none may leave the parallel region
 #pragma omp critical(assay_bare_loop)
@@ -179,18 +190,18 @@ class BareLoopWorkload final : public Workload {
         bytes += sample.encoded.size();
         if (bytes > available) return false;
       }
-      tasks.all.push_back(
-          {index, epoch, &found->second, part_of(*decoder, found->second, epoch, index)});
+      tasks.all.push_back({index, epoch, &found->second,
+                           part_of(*decoder, found->second, run_.pipeline.decode, epoch, index)});
     }
     return true;
   }
 
-  DecodedPart part_of(ImageDecoder& decoder, const Bytes& encoded, std::uint64_t epoch,
-                      std::int64_t index) const {
+  DecodedPart part_of(ImageDecoder& decoder, const Bytes& encoded, const DecodeSettings& decode,
+                      std::uint64_t epoch, std::int64_t index) const {
     DecodedPart part;
     good_sample(index, [&] {
       const ImageSize size = decoder.open(encoded);
-      part = decoded_part(size, decoder.reduces(), run_.pipeline.decode, epoch, index);
+      part = decoded_part(size, decoder.reduces(), decode, epoch, index);
     });
     return part;
   }
@@ -216,7 +227,16 @@ class BareLoopWorkload final : public Workload {
     throw_on_all(ranks_, [&] {
       if (!fault_.empty()) throw InputError(fault_);
     });
-    const Verification checked = judge(audited_ ? *audited_ : timed_, seen_, "");
+    Tasks& tasks = audited_ ? *audited_ : timed_;
+    Verification checked = judge(tasks, seen_, "");
+    std::vector<std::int64_t> samples;
+    for (const Task& task : tasks.all) samples.push_back(task.index);
+    std::string fault =
+        audit_.fault_of_samples(tasks.all.empty() ? 0 : tasks.all.front().epoch, samples, false);
+    if (checked.passed && !fault.empty()) {
+      checked.passed = false;
+      checked.reason = std::move(fault);
+    }
     audited_.reset();
     return checked;
   }
@@ -264,15 +284,18 @@ class BareLoopWorkload final : public Workload {
     return checked;
   }
 
-  /// Read once more: what was loaded before may be wrong.
+  /// Of the case's images, read once more: what was loaded before may be wrong.
   std::vector<std::uint32_t> expected_of(const Tasks& tasks) const {
     std::vector<std::uint32_t> expected(tasks.all.size());
     for_each_parallel(std::ssize(tasks.all), [&](std::int64_t i) {
-      const Task& task = tasks.all[static_cast<std::size_t>(i)];
+      const std::uint64_t first = tasks.all.front().epoch;
+      const InputAudit::Place place = audit_.place(first, i);
+      const std::int64_t index = audit_.sample(place);
       Sample sample;
-      set_->read(task.index, sample);
+      set_->read(index, sample);
       const auto decoder = image_decoder();
-      const DecodedPart part = part_of(*decoder, sample.encoded, task.epoch, task.index);
+      const DecodedPart part =
+          part_of(*decoder, sample.encoded, audit_.decode(), place.epoch, index);
       const PixelView whole =
           decoder->decode(part.reduction, {0, 0, part.size.width, part.size.height});
       expected[static_cast<std::size_t>(i)] =
@@ -297,6 +320,7 @@ class BareLoopWorkload final : public Workload {
   InputRun run_;
   Communicator& ranks_;
   std::map<std::string, double> amounts_, seconds_;
+  InputAudit audit_;
   RankShare share_;
   EpochOrder order_;
   std::vector<Thread> threads_;
@@ -312,10 +336,11 @@ class BareLoopWorkload final : public Workload {
 }  // namespace
 
 std::unique_ptr<Workload> bare_loop_workload(std::shared_ptr<const SampleSet> set,
-                                             const InputRun& run, Communicator& ranks,
+                                             const InputRun& run, const InputClaims& claims,
+                                             Communicator& ranks,
                                              std::map<std::string, double> amounts,
                                              double create_seconds) {
-  return std::make_unique<BareLoopWorkload>(std::move(set), run, ranks, std::move(amounts),
+  return std::make_unique<BareLoopWorkload>(std::move(set), run, claims, ranks, std::move(amounts),
                                             create_seconds);
 }
 

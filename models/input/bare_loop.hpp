@@ -16,7 +16,8 @@ namespace assay {
 /// epoch. `ranks` must outlive the workload. InputError on all ranks if an image cannot be read, is
 /// bad, or is no JPEG of one or three colours: none is left out.
 std::unique_ptr<Workload> bare_loop_workload(std::shared_ptr<const SampleSet> set,
-                                             const InputRun& run, Communicator& ranks,
+                                             const InputRun& run, const InputClaims& claims,
+                                             Communicator& ranks,
                                              std::map<std::string, double> amounts,
                                              double create_seconds);
 

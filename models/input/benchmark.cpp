@@ -184,12 +184,13 @@ class InputBenchmark final : public Benchmark {
           fmt::format("--view evaluate reads each of the {} samples once: n is at "
                       "most the whole batches in them. Use a smaller n.",
                       set->size())};
+    const InputClaims claims(selected.settings, context.seed);
     if (settings.at("reader") != bare_loop)
-      return input_workload(std::move(set), run, context.ranks, problem(settings)->amounts(),
-                            seconds_since(start));
+      return input_workload(std::move(set), run, claims, context.ranks,
+                            problem(settings)->amounts(), seconds_since(start));
     if (auto why = why_not_threads(run.pipeline.threads)) return Unsupported{std::move(*why)};
-    return bare_loop_workload(std::move(set), run, context.ranks, problem(settings)->amounts(),
-                              seconds_since(start));
+    return bare_loop_workload(std::move(set), run, claims, context.ranks,
+                              problem(settings)->amounts(), seconds_since(start));
   }
 
   std::unique_ptr<Communicator> connect(Plugins& plugins) const override {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <span>
@@ -17,13 +18,15 @@
 #include "core/base/error.hpp"
 #include "core/measure/rank_failure.hpp"
 #include "datasets/data_file.hpp"
-#include "datasets/images/epoch_order.hpp"
 #include "models/input/reading.hpp"
+#include "models/ranks.hpp"
 
 namespace assay {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+constexpr std::int64_t defined_images = 4;  // of a check that are also compared with definitions
 
 /// What a consumer keeps of an image, and what it should be.
 struct Image {
@@ -31,8 +34,7 @@ struct Image {
   std::uint32_t check = 0;  ///< CRC-32C of its numbers
 };
 struct Seen {
-  std::uint64_t epoch = 0;
-  std::int64_t position = 0;  ///< in the order of the epoch
+  InputAudit::Place place;  ///< by what its batch says
   Image image;
 };
 
@@ -43,18 +45,20 @@ std::uint32_t check_of(const float* image, std::int64_t elements) {
 
 class InputWorkload final : public Workload {
  public:
-  InputWorkload(std::shared_ptr<const SampleSet> set, const InputRun& run, Communicator& ranks,
+  InputWorkload(std::shared_ptr<const SampleSet> set, const InputRun& run,
+                const InputClaims& claims, Communicator& ranks,
                 std::map<std::string, double> amounts, double create_seconds)
       : set_(std::move(set)),
         run_(run),
         ranks_(ranks),
         amounts_(std::move(amounts)),
-        share_(share_of(*set_, run.pipeline)),
-        order_(order_of(*set_, run.pipeline)) {
+        audit_(set_, claims, ranks),
+        decode_(audit_.decode()) {
     const auto start = Clock::now();
     expect_room();
     pipeline_ = std::make_unique<InputPipeline>(*set_, run.pipeline);
     seen_.reserve(static_cast<std::size_t>(run.batches * run.pipeline.batch));
+    taken_.reserve(seen_.capacity());
     if (run.cold) make_cold(set_->files());
     seconds_ = {{"create", create_seconds}, {"allocate", seconds_since(start)}};
   }
@@ -63,6 +67,7 @@ class InputWorkload final : public Workload {
   Result<EnergyMeter*> energy_meter() override { return device_.energy_meter(); }
   bool batchable() const override { return false; }  // of every run the counters are read
   void reset() override {
+    count();
     if (run_.cold) drop_from_cache(set_->files());
   }
 
@@ -79,13 +84,27 @@ class InputWorkload final : public Workload {
                         "leaves out). Use --view train, or repair the set.",
                         batch.count, run_.pipeline.batch));
       if (checked_) keep(batch);
+      if (taken_.size() < taken_.capacity())  // one run between two counts
+        taken_.insert(taken_.end(), batch.samples.begin(), batch.samples.end());
       last_ = &batch;
       if (run_.step_seconds > 0)
         std::this_thread::sleep_until(std::max(taken, Clock::now()) +
                                       std::chrono::duration_cast<Clock::duration>(
                                           std::chrono::duration<double>(run_.step_seconds)));
     }
-    if (!checked_) reading_.end(pipeline_->counters(), seconds_since(start));
+    last_seconds_ = seconds_since(start);
+    if (checked_) return;
+    const PipelineCounters counters = pipeline_->counters();
+    reading_.end(counters, last_seconds_);
+    waited_ += counters.stall_s;
+    passed_ += last_seconds_;
+  }
+
+  std::map<std::string, double> take_done() override {
+    count();
+    double images = std::exchange(images_, 0);
+    RankCalls(ranks_).sum(std::span(&images, 1));
+    return {{"images_per_s", images}};
   }
 
   void begin_audit(Audit kind) override {
@@ -100,6 +119,7 @@ class InputWorkload final : public Workload {
   Verification verify_before() override {
     const Verification checked = verified_runs();
     reading_ = {};  // of the timed phase
+    waited_ = passed_ = 0;
     return checked;
   }
   Verification verify_after() override {
@@ -110,7 +130,11 @@ class InputWorkload final : public Workload {
         reading_.metrics(ranks_, number_within(run_.pipeline.max_bad_samples, {mine}, ranks_));
     seen_.clear();
     if (reading_.any()) keep(*last_);
-    const Verification last = judge(", those of the last timed run");
+    Verification last = judge(", those of the last timed run");
+    if (std::string fault = fault_of_stall(); last.passed && !fault.empty()) {
+      last.passed = false;
+      last.reason = std::move(fault);
+    }
     const Verification again = verified_runs();
     return last.passed ? again : last;
   }
@@ -121,7 +145,7 @@ class InputWorkload final : public Workload {
     ran.storage = ran.compute = ran.accumulate = "fp32";
     ran.layout = run_.pipeline.decode.layout == ImageLayout::nhwc ? "nhwc" : "nchw";
     ran.workspace_bytes = static_cast<std::size_t>(memory());
-    ran.numbers["working_threads"] = run_.pipeline.threads;
+    ran.numbers["working_threads"] = pipeline_->threads();
     return ran;
   }
   std::map<std::string, double> work() const override { return amounts_; }
@@ -145,14 +169,21 @@ class InputWorkload final : public Workload {
   }
 
   void keep(const Batch& batch) {
-    const std::int64_t elements = run_.pipeline.decode.elements();
-    for (std::int64_t i = 0; i < run_.pipeline.batch; ++i) {
+    const std::int64_t elements = decode_.elements(), held = std::ssize(batch.images) / elements;
+    for (std::int64_t i = 0; i < std::ssize(batch.samples); ++i) {
       const auto at = static_cast<std::size_t>(i);
-      seen_.push_back({batch.epoch,
-                       share_.position(batch.step, i),
+      seen_.push_back({{batch.epoch, audit_.position(batch.step, i)},
                        {batch.samples[at], batch.labels[at],
-                        check_of(batch.images.data() + i * elements, elements)}});
+                        i < held ? check_of(batch.images.data() + i * elements, elements) : 0}});
     }
+  }
+
+  /// Counts the images of the last run that are those of the timed epoch, each at its place: an
+  /// image that comes twice is one.
+  void count() {
+    const std::size_t most = std::min(taken_.size(), timed_samples_.size());
+    for (std::size_t i = 0; i < most; ++i) images_ += taken_[i] == timed_samples_[i];
+    taken_.clear();
   }
 
   void begin_check() {
@@ -164,20 +195,49 @@ class InputWorkload final : public Workload {
   Verification end_check() {
     checked_ = false;
     Verification checked = judge("");
-    for (std::int64_t i = 0; i < run_.batches * run_.pipeline.batch && checked.passed; ++i) {
-      const std::int64_t step = i / run_.pipeline.batch;
-      if (i < std::ssize(seen_)) {
-        const Seen& seen = seen_[static_cast<std::size_t>(i)];
-        if (seen.epoch == epoch_ + static_cast<std::uint64_t>(step / share_.steps()) &&
-            seen.position == share_.position(step % share_.steps(), i % run_.pipeline.batch))
-          continue;
-      }
+    std::vector<std::int64_t> samples;
+    for (const Seen& seen : seen_) samples.push_back(seen.image.sample);
+    const bool replaced = !set_->faults().empty() || !pipeline_->state().bad_samples.empty();
+    std::string fault = audit_.fault_of_samples(epoch_, samples, replaced);
+    if (fault.empty()) fault = fault_of_pipeline();
+    for (std::int64_t i = 0; i < audit_.images() && fault.empty(); ++i)
       // A batch was left out, or came twice.
+      if (i >= std::ssize(seen_) ||
+          seen_[static_cast<std::size_t>(i)].place != audit_.place(epoch_, i))
+        fault = fmt::format("image {} of the run is not the next of its epoch", i);
+    if (checked.passed && !fault.empty()) {
       checked.passed = false;
-      checked.reason = fmt::format("image {} of the run is not the next of its epoch", i);
+      checked.reason = std::move(fault);
     }
+    if (epoch_ == 0) timed_samples_ = std::move(samples);
     epoch_ = 0;
     return checked;
+  }
+
+  /// Why the pipeline, or the last run, is not what the case asks for, or empty.
+  std::string fault_of_pipeline() const {
+    const InputClaims& claims = audit_.claims();
+    if (pipeline_->threads() != claims.threads || pipeline_->prefetch() != claims.prefetch)
+      return fmt::format("the pipeline has {} threads and prepares {} batches, not {} and {}",
+                         pipeline_->threads(), pipeline_->prefetch(), claims.threads,
+                         claims.prefetch);
+    const double least = static_cast<double>(audit_.images() / claims.batch) * claims.step_seconds;
+    if (last_seconds_ < least)
+      return fmt::format("a run took {:.3g} s, of which the consumer had to wait {:.3g} s",
+                         last_seconds_, least);
+    return "";
+  }
+
+  /// Why stall_percent is not the part of the time that the consumer has waited for batches, or
+  /// empty. Collective.
+  std::string fault_of_stall() {
+    double own = passed_ > 0 ? 100 * waited_ / passed_ : 0;
+    ranks_.allreduce_max(std::span(&own, 1));
+    const auto told = metrics_.find("stall_percent");
+    if (told == metrics_.end() || std::abs(told->second.value - own) <= 1e-9 * own) return "";
+    return fmt::format(
+        "stall_percent is {:.3g}, but the pipeline has let wait {:.3g} % of the time",
+        told->second.value, own);
   }
 
   /// Of another epoch and of the timed one. Both, whatever the first has found here: the other
@@ -195,6 +255,7 @@ class InputWorkload final : public Workload {
       pipeline_->start({}, 0);  // its threads rest
       pipeline_->poison();
       reset();
+      if (audit_.claims().cold) expect_cold(set_->files());
       begin_check();
       run(stream());
     });
@@ -205,19 +266,20 @@ class InputWorkload final : public Workload {
   Verification judge(const std::string& which) {
     Verification checked;
     const auto count = std::ssize(seen_);
-    const std::int64_t elements = run_.pipeline.decode.elements();
+    const std::int64_t elements = decode_.elements();
     checked.reference = fmt::format("serial decode of {} images, bit by bit", count);
     checked.outputs = checked.checked = count * elements;
     checked.exact = true;
     std::vector<std::string> wrong(static_cast<std::size_t>(count));
     std::vector<Image> expected(wrong.size());
+    const std::int64_t every = std::max<std::int64_t>(1, count / defined_images);
     for_each_parallel(count, [&](std::int64_t i) {
       const auto at = static_cast<std::size_t>(i);
-      expected[at] = expected_of(seen_[at]);
-      wrong[at] = fault_of(seen_[at].image, expected[at]);
+      expected[at] = expected_of(seen_[at].place, i % every == 0, wrong[at]);
+      if (wrong[at].empty()) wrong[at] = fault_of(seen_[at].image, expected[at]);
     });
     for (std::size_t i = 0; i < wrong.size(); ++i) {
-      if (seen_[i].epoch == 0) timed_[seen_[i].position] = expected[i];
+      if (seen_[i].place.epoch == 0) timed_[seen_[i].place.position] = expected[i];
       if (wrong[i].empty()) continue;
       if (checked.reason.empty())
         checked.reason = fmt::format("image {}{}: {}", i, which, wrong[i]);
@@ -227,17 +289,19 @@ class InputWorkload final : public Workload {
     return checked;
   }
 
-  Image expected_of(const Seen& seen) const {
-    if (const auto known = timed_.find(seen.position); seen.epoch == 0 && known != timed_.end())
+  /// `wrong`: why the serial decode is not as it is defined, which is judged only if `defined`.
+  Image expected_of(const InputAudit::Place& place, bool defined, std::string& wrong) const {
+    if (const auto known = timed_.find(place.position); place.epoch == 0 && known != timed_.end())
       return known->second;
-    if (seen.position < 0) return {-1, -1, 0};
-    std::vector<float> image(static_cast<std::size_t>(run_.pipeline.decode.elements()));
+    std::vector<float> image(static_cast<std::size_t>(decode_.elements()));
     Sample sample;
-    std::int64_t index = (*order_.of(seen.epoch))[static_cast<std::size_t>(seen.position)];
+    std::int64_t index = audit_.sample(place);
+    if (index < 0) return {-1, -1, 0};
     for (std::int64_t tried = 0; tried < set_->size(); ++tried) {
       try {
         set_->read(index, sample);
-        reference_decode(sample.encoded, run_.pipeline.decode, seen.epoch, index, image.data());
+        reference_decode(sample.encoded, decode_, place.epoch, index, image.data());
+        if (defined) wrong = audit_.fault_of_image(sample.encoded, place.epoch, index, image);
         return {index, sample.label, check_of(image.data(), std::ssize(image))};
       } catch (const BadSample&) {
         index = (index + 1) % set_->size();  // a good one takes its place
@@ -261,15 +325,20 @@ class InputWorkload final : public Workload {
   InputRun run_;
   Communicator& ranks_;
   std::map<std::string, double> amounts_, seconds_;
-  RankShare share_;
-  EpochOrder order_;  ///< of its own, not the pipeline's
+  InputAudit audit_;
+  DecodeSettings decode_;  ///< the case's
   std::unique_ptr<InputPipeline> pipeline_;
   std::uint64_t epoch_ = 0;          ///< at which a run starts; 0 is timed
   std::uint64_t next_epoch_ = 1000;  ///< no timed run comes so far
   bool checked_ = false;             ///< the run keeps what it sees
   std::vector<Seen> seen_;
-  std::map<std::int64_t, Image> timed_;  ///< what the timed epoch has, by position
-  const Batch* last_ = nullptr;          ///< of the last run
+  std::map<std::int64_t, Image> timed_;      ///< what the timed epoch has, by position
+  const Batch* last_ = nullptr;              ///< of the last run
+  std::vector<std::int64_t> taken_;          ///< the samples of the last run
+  std::vector<std::int64_t> timed_samples_;  ///< that a run of the timed epoch has
+  double images_ = 0;                        ///< counted since take_done()
+  double last_seconds_ = 0;                  ///< of the last run
+  double waited_ = 0, passed_ = 0;           ///< seconds for batches, and of all timed runs
   Reading reading_;
   std::map<std::string, Metric> metrics_;
 };
@@ -277,9 +346,10 @@ class InputWorkload final : public Workload {
 }  // namespace
 
 std::unique_ptr<Workload> input_workload(std::shared_ptr<const SampleSet> set, const InputRun& run,
-                                         Communicator& ranks, std::map<std::string, double> amounts,
+                                         const InputClaims& claims, Communicator& ranks,
+                                         std::map<std::string, double> amounts,
                                          double create_seconds) {
-  return std::make_unique<InputWorkload>(std::move(set), run, ranks, std::move(amounts),
+  return std::make_unique<InputWorkload>(std::move(set), run, claims, ranks, std::move(amounts),
                                          create_seconds);
 }
 

@@ -7,6 +7,7 @@
 #include "core/api/communicator.hpp"
 #include "core/measure/workload.hpp"
 #include "datasets/images/input_pipeline.hpp"
+#include "models/input/input_audit.hpp"
 
 namespace assay {
 
@@ -19,12 +20,14 @@ struct InputRun {
 
 /// One run starts the pipeline at the first batch of an epoch and takes all batches, so nothing is
 /// prepared before the timer starts. A verified run compares every image with reference_decode(),
-/// bit for bit (by its CRC-32C), and checks its label and its position in the order of the epoch.
-/// New inputs are another epoch: other images in each batch, and other crops. `ranks` must outlive
-/// the workload. CaseError if memory does not suffice, or if `cold` and the files stay in the page
+/// bit for bit (by its CRC-32C), and some with their definition, and checks its label and its
+/// position in the order of the epoch: all by what the case claims (InputAudit), not by `run`. New
+/// inputs are another epoch: other images in each batch, and other crops. `ranks` must outlive the
+/// workload. CaseError if memory does not suffice, or if `cold` and the files stay in the page
 /// cache.
 std::unique_ptr<Workload> input_workload(std::shared_ptr<const SampleSet> set, const InputRun& run,
-                                         Communicator& ranks, std::map<std::string, double> amounts,
+                                         const InputClaims& claims, Communicator& ranks,
+                                         std::map<std::string, double> amounts,
                                          double create_seconds);
 
 }  // namespace assay

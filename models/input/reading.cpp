@@ -111,6 +111,10 @@ std::string last_message(const std::vector<std::string>& messages) {
 
 void make_cold(const std::vector<std::string>& files) {
   drop_from_cache(files);
+  expect_cold(files);
+}
+
+void expect_cold(const std::vector<std::string>& files) {
   const double left = cached_part(files);
   if (left > least_cold)
     throw CaseError(fmt::format(

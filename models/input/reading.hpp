@@ -65,5 +65,7 @@ std::string last_message(const std::vector<std::string>& messages);
 /// Drops these files from the page cache. CaseError if more than a tenth of their pages stays
 /// there, since a row with page_cache=cold must not be measured with cached files.
 void make_cold(const std::vector<std::string>& files);
+/// The same without dropping them.
+void expect_cold(const std::vector<std::string>& files);
 
 }  // namespace assay

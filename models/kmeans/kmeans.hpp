@@ -3,6 +3,8 @@
 // Least squares quantization in PCM, IEEE Trans. Inf. Theory 28, 1982).
 
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "core/base/unsupported.hpp"
@@ -26,25 +28,46 @@ struct KmeansSettings {
 /// nearest centroid, then moves each centroid to the mean of its rows; a centroid without rows does
 /// not move. k: clusters; d: features.
 struct Trajectory {
+  std::vector<std::int64_t> start_rows;        ///< [k] rows of the table that are the start
   std::vector<std::vector<double>> centroids;  ///< [iterations + 1][k * d]: first the start
   std::vector<std::vector<double>> counts;     ///< [iterations][k] rows of each centroid
   std::vector<double> inertia;  ///< [iterations] sum of squared distances to the centroids before
   int iterations = 0;           ///< that were executed
+  std::int64_t passes = 0;      ///< runs of the kernel meanwhile, as its step counted them
   double moved = 0;             ///< in the last one: largest move / root mean square distance
 };
 
-/// Starting centroids [k * d], chosen among the rows. Untimed, collective; the choice does not
-/// depend on the number of ranks, up to rounding. Random rows are distinct. k-means++: D. Arthur
-/// and S. Vassilvitskii, k-means++: the advantages of careful seeding, SODA 2007.
-std::vector<double> starting_centroids(const Table& table, const RowPass& mine,
-                                       const KmeansSettings& settings, RankCalls& ranks);
+/// The rows [k] that are the starting centroids. Untimed, collective; the choice does not depend on
+/// the number of ranks, up to rounding. Random rows are distinct. k-means++: D. Arthur and S.
+/// Vassilvitskii, k-means++: the advantages of careful seeding, SODA 2007.
+std::vector<std::int64_t> starting_rows(const Table& table, const RowPass& mine,
+                                        const KmeansSettings& settings, RankCalls& ranks);
+/// These rows as they were loaded: centroids [k * d]. Collective.
+std::vector<double> centroids_at(const std::vector<std::int64_t>& rows, const Table& table,
+                                 const RowPass& mine, RankCalls& ranks);
 
-/// Checks the first, the last and a random iteration of each trajectory against the table, in fp64:
-/// the centroids after it, the counts and the inertia. A row whose two nearest centroids are
-/// equally near within rounding errors may belong to either. One pass over the table. `seed`
-/// chooses the random iteration. Collective.
-Verification verify_trajectories(const std::vector<const Trajectory*>& claimed, const Table& table,
-                                 const RowPass& mine, RankCalls& ranks, std::uint64_t seed);
+/// What the texts of a case ask for. Its verification uses this, the runs KmeansSettings.
+struct KmeansClaims : TableClaims {
+  std::vector<std::int64_t> clusters;  ///< of each run
+  std::string start = "random";        ///< or "kmeans++"; "any": the start is not checked
+  std::int64_t iterations = 10;
+  std::optional<double> until_moved;
+  std::uint64_t seed = 1234;
+  KmeansClaims() = default;
+  explicit KmeansClaims(const CaseClaims& of);
+};
+
+/// Checks that the trajectories are those of the case: their number of centroids, the start, how
+/// often and how far the centroids moved, and why the run stopped. Then checks the first, the last
+/// and a random iteration of each trajectory against the table, in fp64: the centroids after it,
+/// the counts and the inertia. A row whose two nearest centroids are equally near within rounding
+/// errors may belong to either. One pass over the table. `seed` chooses the random iteration.
+/// Collective. `metrics` gets the inertia, the number of iterations and the last move of each run,
+/// as they are computed here.
+Verification verify_trajectories(const std::vector<const Trajectory*>& claimed,
+                                 const KmeansClaims& claims, const Table& table,
+                                 const RowPass& mine, RankCalls& ranks, std::uint64_t seed,
+                                 std::vector<ExpectedMetrics>* metrics = nullptr);
 
 /// Operations for an element of the table in one iteration: 2 for the product with each centroid, 1
 /// for the sum of its own.

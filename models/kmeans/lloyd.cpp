@@ -33,7 +33,7 @@ class LloydRun {
   /// Whether the run decides how many iterations it has.
   bool decides() const { return settings_.tolerance >= 0; }
   /// Of the last run: passes over the table, and operations.
-  double passes() const { return trajectory_.iterations; }
+  double passes() const { return static_cast<double>(trajectory_.passes); }
   double operations() const {
     return passes() * static_cast<double>(rows_) * static_cast<double>(d_) *
            operations_of_element(static_cast<double>(k_));
@@ -44,7 +44,8 @@ class LloydRun {
   /// Untimed. The rows are loaded already.
   void start(const Table& table, const RowPass& mine, RankCalls& ranks) {
     if (start_.empty()) ranks.prepare(sums_);
-    start_ = starting_centroids(table, mine, settings_, ranks);
+    trajectory_.start_rows = starting_rows(table, mine, settings_, ranks);
+    start_ = centroids_at(trajectory_.start_rows, table, mine, ranks);
   }
 
   void poison() {
@@ -54,15 +55,18 @@ class LloydRun {
       std::fill(centroids.begin(), centroids.end(), nan);
     std::fill(trajectory_.inertia.begin(), trajectory_.inertia.end(), nan);
     trajectory_.iterations = 0;
+    trajectory_.passes = 0;
   }
 
   void run(RankCalls& ranks) {
     trajectory_.centroids[0] = start_;
+    const std::int64_t before = assign_->runs();
     for (int step = 0; step < settings_.iterations; ++step) {
       iterate(static_cast<std::size_t>(step), ranks);
       trajectory_.iterations = step + 1;
       if (settings_.tolerance >= 0 && trajectory_.moved <= settings_.tolerance) break;
     }
+    trajectory_.passes = assign_->runs() - before;
   }
 
   /// `suffix`: behind each name.
@@ -138,10 +142,22 @@ class Kmeans final : public Analysis {
     for (LloydRun& run : runs_) run.run(ranks_);
   }
 
-  Verification verify(const Table& table) override {
+  Verification verify(const Table& table, const CaseClaims& of) override {
     std::vector<const Trajectory*> claimed;
     for (const LloydRun& run : runs_) claimed.push_back(&run.trajectory());
-    return verify_trajectories(claimed, table, pass_, ranks_, ++seed_);
+    const KmeansClaims claims(of);
+    RowPass pass = pass_;
+    pass.type = claims.type;
+    return verify_trajectories(claimed, claims, table, pass, ranks_, ++seed_, &expected_);
+  }
+
+  StepWork done() const override {
+    StepWork all;
+    for (const LloydRun& run : runs_) all = all + run.assign().done();
+    return all;
+  }
+  double loaded_bytes() const override {
+    return static_cast<double>(runs_.front().assign().tensor("x").spec().bytes);
   }
 
   Executed executed() const override {
@@ -165,18 +181,29 @@ class Kmeans final : public Analysis {
     return all;
   }
 
+  ExpectedMetrics expected_metrics() const override {
+    ExpectedMetrics all;
+    for (std::size_t i = 0; i < expected_.size(); ++i)
+      for (const auto& [name, expected] : expected_[i]) all[name + suffix(runs_[i])] = expected;
+    return all;
+  }
+
   std::map<std::string, Metric> metrics() const override {
     std::map<std::string, Metric> all;
-    for (const LloydRun& run : runs_)
-      run.add_metrics(runs_.size() == 1 ? "" : fmt::format("_k{}", run.clusters()), all);
+    for (const LloydRun& run : runs_) run.add_metrics(suffix(run), all);
     return all;
   }
 
  private:
+  std::string suffix(const LloydRun& run) const {
+    return runs_.size() == 1 ? "" : fmt::format("_k{}", run.clusters());
+  }
+
   RowPass pass_;
   std::uint64_t seed_;
   RankCalls ranks_;
   std::vector<LloydRun> runs_;
+  std::vector<ExpectedMetrics> expected_;
 };
 
 }  // namespace

@@ -53,17 +53,18 @@ std::int64_t row_at(double part, const std::vector<double>& weights, RowRange mi
   return 0;  // all rows are equal
 }
 
-std::vector<double> plus_plus(const Table& table, const RowPass& mine,
-                              const KmeansSettings& settings, RankCalls& ranks) {
+std::vector<std::int64_t> plus_plus(const Table& table, const RowPass& mine,
+                                    const KmeansSettings& settings, RankCalls& ranks) {
   std::mt19937_64 random(settings.seed);
   std::uniform_real_distribution<double> uniform;
   const auto d = static_cast<std::size_t>(table.features());
-  std::vector<double> nearest(static_cast<std::size_t>(mine.range.count), INFINITY), centroids;
+  std::vector<double> nearest(static_cast<std::size_t>(mine.range.count), INFINITY);
+  std::vector<std::int64_t> rows;
   std::int64_t row = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(table.rows()));
   for (std::int64_t k = 0; k < settings.clusters; ++k) {
     std::vector<double> centroid;
     throw_on_all(ranks.communicator(), [&] { centroid = row_of(table, row, mine.type); });
-    centroids.insert(centroids.end(), centroid.begin(), centroid.end());
+    rows.push_back(row);
     if (k + 1 == settings.clusters) break;
     sums_over_ranks(
         table, mine, 0,
@@ -77,22 +78,29 @@ std::vector<double> plus_plus(const Table& table, const RowPass& mine,
         ranks);
     row = row_at(uniform(random), nearest, mine.range, ranks);
   }
-  return centroids;
+  return rows;
 }
 
 }  // namespace
 
-std::vector<double> starting_centroids(const Table& table, const RowPass& mine,
-                                       const KmeansSettings& settings, RankCalls& ranks) {
+std::vector<std::int64_t> starting_rows(const Table& table, const RowPass& mine,
+                                        const KmeansSettings& settings, RankCalls& ranks) {
   if (settings.plus_plus) return plus_plus(table, mine, settings, ranks);
   std::mt19937_64 random(settings.seed);
   std::set<std::int64_t> chosen;
+  std::vector<std::int64_t> rows;
+  while (std::ssize(rows) < settings.clusters) {
+    const auto row = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(table.rows()));
+    if (chosen.insert(row).second) rows.push_back(row);
+  }
+  return rows;
+}
+
+std::vector<double> centroids_at(const std::vector<std::int64_t>& rows, const Table& table,
+                                 const RowPass& mine, RankCalls& ranks) {
   std::vector<double> centroids;
   throw_on_all(ranks.communicator(), [&] {
-    while (std::ssize(chosen) < settings.clusters) {
-      const auto row =
-          static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(table.rows()));
-      if (!chosen.insert(row).second) continue;
+    for (const std::int64_t row : rows) {
       const std::vector<double> centroid = row_of(table, row, mine.type);
       centroids.insert(centroids.end(), centroid.begin(), centroid.end());
     }

@@ -11,7 +11,7 @@
 #include <set>
 #include <span>
 
-#include "models/kmeans/kmeans.hpp"
+#include "models/kmeans/claims.hpp"
 
 namespace assay {
 namespace {
@@ -23,15 +23,18 @@ constexpr std::int64_t rows_at_once = 64;  // of 250 features: 128 KB, which sta
 
 /// Sums of one checked iteration, from `offset` on in one array: sums [k * d], counts [k], inertia,
 /// squared norms of the rows, and of the rows that may be with another centroid [k]: how many, and
-/// their distances.
+/// their distances. At the start of kmeans++ also, for each centroid [k], the squared distances to
+/// those before it: of all rows, of those before its row, and of its row.
 struct Sizes {
   std::size_t k = 0, d = 0, offset = 0;
+  bool plus_plus = false;
   std::size_t counts() const { return k * d; }
   std::size_t inertia() const { return counts() + k; }
   std::size_t norms() const { return inertia() + 1; }
   std::size_t uncertain() const { return norms() + 1; }
   std::size_t distances() const { return uncertain() + k; }
-  std::size_t size() const { return distances() + k; }
+  std::size_t weights() const { return distances() + k; }
+  std::size_t size() const { return weights() + (plus_plus ? 3 * k : 0); }
 };
 
 /// An iteration that is checked.
@@ -96,10 +99,24 @@ Eigen::Index nearest_of(const Rows::ConstRowXpr& x, double norm, const Checked& 
   return nearest;
 }
 
-/// Adds rows to the sums of their nearest centroids. One product of matrices gives the scores of
-/// all; only rows that these leave unclear need all distances.
+/// Adds the squared distance of row number `row` to the centroids before each one. Those that are
+/// negative are rounding errors.
+void add_weights(const Eigen::VectorXd& scores, double norm, std::int64_t row,
+                 const Checked& checked, double* weights) {
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t c = 1; c < checked.at.k; ++c) {
+    least = std::min(least, std::max(0.0, scores[static_cast<Eigen::Index>(c - 1)] + norm));
+    const std::int64_t start = checked.claimed.start_rows[c];
+    weights[3 * c] += least;
+    weights[3 * c + 1] += row < start ? least : 0;
+    weights[3 * c + 2] += row == start ? least : 0;
+  }
+}
+
+/// Adds rows, from number `first` on, to the sums of their nearest centroids. One product of
+/// matrices gives the scores of all; only rows that these leave unclear need all distances.
 void add_rows(const Rows& x, const Eigen::VectorXd& norms, const Checked& checked,
-              Roundoff roundoff, double* sums) {
+              Roundoff roundoff, std::int64_t first, double* sums) {
   const Sizes& at = checked.at;
   const Matrix products = x * checked.from.transpose();
   Eigen::VectorXd scores;
@@ -112,15 +129,32 @@ void add_rows(const Rows& x, const Eigen::VectorXd& norms, const Checked& checke
     sums[at.counts() + static_cast<std::size_t>(nearest)] += 1;
     sums[at.inertia()] += (x.row(i) - checked.from.row(nearest)).squaredNorm();
     sums[at.norms()] += norms[i];
+    if (at.plus_plus) add_weights(scores, norms[i], first + i, checked, sums + at.weights());
   }
+}
+
+/// The centroids of kmeans++ at whose row the running sum does not pass the part that was drawn.
+double wrong_choices(const Checked& checked, const KmeansClaims& claims, const double* sums) {
+  if (!checked.at.plus_plus) return 0;
+  const ClaimedStart start(claims, static_cast<std::int64_t>(checked.at.k));
+  const auto rows = static_cast<double>(claims.rows);
+  double wrong = 0;
+  for (std::size_t c = 1; c < checked.at.k; ++c) {
+    const double* const weights = sums + checked.at.weights() + 3 * c;
+    const double all = weights[0], wanted = start.parts()[c] * all;
+    // Of sums over rows, and of each row's scores.
+    const double slack = 8 * rows * unit_roundoff(DataType::fp64) * all +
+                         2 * error_of_scores(checked.at.d) *
+                             (sums[checked.at.norms()] + rows * checked.norms.maxCoeff());
+    wrong += !(weights[1] - slack <= wanted && wanted <= weights[1] + weights[2] + slack);
+  }
+  return wrong;
 }
 
 /// The largest errors of the checked iterations, over what rounding allows.
 struct Errors {
   double centroids = 0, counts = 0, inertia = 0;
 };
-
-double at_least(double a, double b) { return b > a || !(b == b) ? b : a; }  // keeps NaN
 
 /// Of a centroid [d] that may have no rows. Where it surely has none it keeps its place, to the
 /// bit; where it may also be the mean of some uncertain rows, it is a number at least.
@@ -163,18 +197,21 @@ void compare(const Trajectory& claimed, std::size_t step, const double* sums, co
 
 /// The first, the last and a random one of those that were made.
 std::vector<Checked> checked_iterations(const std::vector<const Trajectory*>& claimed,
-                                        std::size_t d, std::uint64_t seed) {
+                                        const std::string& start, std::size_t d,
+                                        std::uint64_t seed) {
   std::mt19937_64 random(seed);
   std::vector<Checked> all;
   std::size_t offset = 0;
   for (const Trajectory* trajectory : claimed) {
-    const auto made = static_cast<std::size_t>(trajectory->iterations);
+    const std::size_t made = iterations_in(*trajectory);
     if (made == 0) continue;
     const std::size_t k = trajectory->centroids.front().size() / d;
     for (const std::size_t step : std::set<std::size_t>{0, made - 1, random() % made}) {
       const Rows from(trajectory->centroids[step].data(), static_cast<Eigen::Index>(k),
                       static_cast<Eigen::Index>(d));
-      all.push_back({*trajectory, step, {k, d, offset}, from, from.rowwise().squaredNorm()});
+      const bool plus_plus = step == 0 && start == "kmeans++" && trajectory->start_rows.size() == k;
+      all.push_back(
+          {*trajectory, step, {k, d, offset, plus_plus}, from, from.rowwise().squaredNorm()});
       offset += all.back().at.size();
     }
   }
@@ -187,8 +224,7 @@ double differing_centroids(const std::vector<const Trajectory*>& claimed, RankCa
   double differing = 0;
   for (const Trajectory* trajectory : claimed) {
     // After the iterations that were made: --until-moved may have left the last ones unwritten.
-    const std::vector<double>& mine =
-        trajectory->centroids[static_cast<std::size_t>(trajectory->iterations)];
+    const std::vector<double>& mine = trajectory->centroids[iterations_in(*trajectory)];
     std::vector<double> first = mine;
     ranks.broadcast(first);
     for (std::size_t i = 0; i < mine.size(); ++i)
@@ -198,19 +234,41 @@ double differing_centroids(const std::vector<const Trajectory*>& claimed, RankCa
   return differing;
 }
 
+/// Of the last iteration of each trajectory. `error`: of the inertia, as a part of the norms.
+std::vector<ExpectedMetrics> metrics_of(const std::vector<const Trajectory*>& claimed,
+                                        const std::vector<Checked>& iterations,
+                                        const KmeansClaims& claims, const std::vector<double>& sums,
+                                        double error) {
+  std::vector<ExpectedMetrics> all(claimed.size());
+  for (std::size_t i = 0; i < claimed.size(); ++i)
+    for (const Checked& iteration : iterations) {
+      if (&iteration.claimed != claimed[i] || iteration.step + 1 != iterations_in(*claimed[i]))
+        continue;
+      const double* const own = &sums[iteration.at.offset];
+      const double moved = move_in(*claimed[i], iteration.step, claims);
+      all[i]["inertia"] = {own[iteration.at.inertia()], error * own[iteration.at.norms()], 0};
+      all[i]["iterations"] = {static_cast<double>(iteration.step + 1), 0, 0};
+      all[i]["moved"] = {moved, error_of_move(claims) * moved, 0};
+    }
+  return all;
+}
+
 }  // namespace
 
-Verification verify_trajectories(const std::vector<const Trajectory*>& claimed, const Table& table,
-                                 const RowPass& mine, RankCalls& ranks, std::uint64_t seed) {
+Verification verify_trajectories(const std::vector<const Trajectory*>& claimed,
+                                 const KmeansClaims& claims, const Table& table,
+                                 const RowPass& mine, RankCalls& ranks, std::uint64_t seed,
+                                 std::vector<ExpectedMetrics>* metrics) {
   const auto d = static_cast<std::size_t>(table.features());
   const double u = unit_roundoff(mine.type), rows = static_cast<double>(table.rows());
   const double of_products = 8 * std::sqrt(static_cast<double>(d)) * u;
-  const std::vector<Checked> iterations = checked_iterations(claimed, d, seed);
+  const std::vector<Checked> iterations = checked_iterations(claimed, claims.start, d, seed);
   const std::size_t size =
       iterations.empty() ? 0 : iterations.back().at.offset + iterations.back().at.size();
   const std::vector<double> sums = sums_over_ranks(
       table, mine, size,
-      [&](std::int64_t, std::span<const double> x, std::span<const double>, std::span<double> all) {
+      [&](std::int64_t block, std::span<const double> x, std::span<const double>,
+          std::span<double> all) {
         const std::int64_t count = std::ssize(x) / table.features();
         for (std::int64_t first = 0; first < count; first += rows_at_once) {
           const Rows part(x.data() + first * table.features(),
@@ -218,28 +276,39 @@ Verification verify_trajectories(const std::vector<const Trajectory*>& claimed, 
           const Eigen::VectorXd norms = part.rowwise().squaredNorm();
           for (const Checked& iteration : iterations)
             add_rows(part, norms, iteration, {of_products, error_of_scores(d)},
-                     &all[iteration.at.offset]);
+                     mine.range.first + block + first, &all[iteration.at.offset]);
         }
       },
       ranks);
   Errors worst;
-  for (const Trajectory* trajectory : claimed)
-    if (trajectory->iterations == 0) worst.counts = std::numeric_limits<double>::infinity();
-  for (const Checked& iteration : iterations)
+  double starts = 0;
+  for (std::size_t i = 0; i < claimed.size(); ++i) {
+    if (claimed[i]->iterations == 0) worst.counts = std::numeric_limits<double>::infinity();
+    if (claims.start != "any" && i < claims.clusters.size())
+      starts += wrong_starts(*claimed[i], claims, claims.clusters[i], table, ranks);
+  }
+  for (const Checked& iteration : iterations) {
     compare(iteration.claimed, iteration.step, &sums[iteration.at.offset], iteration.at, rows,
             worst);
+    starts += wrong_choices(iteration, claims, &sums[iteration.at.offset]);
+  }
   // Sums over rows are fp64; centroids are rounded to the table's type.
   const double summed = 8 * std::sqrt(rows) * unit_roundoff(DataType::fp64);
-  return verification_of(
-      {all_rows(sums.back(), table.rows()),
-       {"centroids", "max ||c - mean of its rows|| / rms row", worst.centroids, summed + 2 * u},
-       {"counts", "rows that are with no nearest centroid", worst.counts, 0},
-       {"inertia", "|inertia - sum of squared distances| / sum ||x||^2", worst.inertia,
-        summed + of_products},
-       {"ranks", "elements of the last centroids that are not rank 0's, to the bit",
-        differing_centroids(claimed, ranks), 0}},
-      mine.range.count * table.features(),
-      "the first, the last and a random iteration, over all rows");
+  std::vector<Relation> relations{
+      all_rows(sums.back(), claims.rows),
+      {"centroids", "max ||c - mean of its rows|| / rms row", worst.centroids, summed + 2 * u},
+      {"counts", "rows that are with no nearest centroid", worst.counts, 0},
+      {"inertia", "|inertia - sum of squared distances| / sum ||x||^2", worst.inertia,
+       summed + of_products},
+      {"ranks", "elements of the last centroids that are not rank 0's, to the bit",
+       differing_centroids(claimed, ranks), 0},
+      {"start", "starting centroids that the seed does not choose", starts, 0}};
+  for (Relation& relation : relations_of_history(claimed, claims))
+    relations.push_back(std::move(relation));
+  if (metrics != nullptr)
+    *metrics = metrics_of(claimed, iterations, claims, sums, summed + of_products);
+  return verification_of(relations, mine.range.count * table.features(),
+                         "the first, the last and a random iteration, over all rows");
 }
 
 }  // namespace assay

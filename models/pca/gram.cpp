@@ -27,8 +27,7 @@ class GramPca final : public Analysis {
         packed_(d_ + d_ * (d_ + 1) / 2),
         variances_(d_),
         columns_(d_ * d_) {
-    resolution_.type = storage(from.precision);
-    resolution_.roundoff = unit_roundoff(resolution_.type);
+    resolution_ = resolution_of(storage(from.precision), false, moments_->executed());
   }
 
   Device& device() override { return moments_->device(); }
@@ -77,8 +76,21 @@ class GramPca final : public Analysis {
     set_ascending(components_, variances_, columns_);
   }
 
-  Verification verify(const Table& table) override {
-    return verify_components(components_, table, mine_, resolution_, ranks_, threads_, ++seed_);
+  Verification verify(const Table& table, const CaseClaims& claims) override {
+    return verify_components(components_, TableClaims(claims.settings), table, mine_,
+                             claimed_resolution(claims, moments_->executed()), ranks_, threads_,
+                             ++seed_, &expected_);
+  }
+  ExpectedMetrics expected_metrics() const override { return expected_; }
+
+  /// The eigenvectors of one matrix, which every rank computes.
+  StepWork done() const override {
+    StepWork all = moments_->done();
+    all.flops += eigh_->done().flops / ranks_.size();
+    return all;
+  }
+  double loaded_bytes() const override {
+    return static_cast<double>(moments_->tensor("x").spec().bytes);
   }
 
   Executed executed() const override {
@@ -109,6 +121,7 @@ class GramPca final : public Analysis {
   Shift shift_;
   Resolution resolution_;
   Components components_;
+  ExpectedMetrics expected_;
   std::vector<double> gram_, packed_, variances_, columns_;
   bool prepared_ = false;
 };

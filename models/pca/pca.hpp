@@ -2,6 +2,7 @@
 // Principal components of a table whose rows are distributed over the ranks. d: number of features.
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "core/base/unsupported.hpp"
@@ -25,23 +26,36 @@ struct Components {
 /// The precision to which a method resolves the variances.
 struct Resolution {
   DataType type = DataType::fp64;  ///< of the loaded table
-  double roundoff = 0;             ///< unit roundoff of the arithmetic that sums the rows
+  double roundoff = 0;  ///< unit roundoff of the arithmetic that sums some rows; sums of more than
+                        ///< most_rows_in_fp32 rows are fp64
   /// False ("gram"): errors are relative to the largest variance. True ("tsqr"): standard
   /// deviations have errors relative to the largest one, so variances are resolved down to the
   /// square of that relative error.
   bool of_roots = false;
+  double of_operands = 0;  ///< errors of the differences between rows and the shift
 };
 
+/// Rows that a backend may add in fp32 before their sum is added in fp64: MomentsOracle refuses
+/// backends that add more.
+inline constexpr double most_rows_in_fp32 = 256;
+
+/// `moments`: what the backend says of its sums and operands, to which it is held.
+Resolution resolution_of(DataType type, bool of_roots, const Executed& moments);
+/// The same of what the texts of a case ask for.
+Resolution claimed_resolution(const CaseClaims& claims, const Executed& moments);
+
 /// Bound of the rounding errors of a result, relative to the largest variance (or to its square
-/// root, if of_roots): a random walk of n = `rows` roundings, and the errors of an eigensolver
-/// (docs/method-analytics.md).
+/// root, if of_roots): a random walk of n = `rows` roundings, of which those in fp32 end after
+/// most_rows_in_fp32, and the errors of an eigensolver (docs/method-analytics.md).
 double error_of_components(double rows, double features, const Resolution& resolution);
 
-/// Checks that `components` are those of the table: mean, residual, orthogonality, trace and order.
-/// Reads the rows of `table` again, not the loaded ones. Collective.
-Verification verify_components(const Components& components, const Table& table, RowRange mine,
-                               const Resolution& resolution, RankCalls& ranks, int threads,
-                               std::uint64_t seed);
+/// Checks that `components` are those of the table that the case claims: mean, residual,
+/// orthogonality, trace and order. Reads the rows of `table` again, not the loaded ones. `metrics`
+/// gets the deviations along the first and the last direction. Collective.
+Verification verify_components(const Components& components, const TableClaims& claims,
+                               const Table& table, RowRange mine, const Resolution& resolution,
+                               RankCalls& ranks, int threads, std::uint64_t seed,
+                               ExpectedMetrics* metrics = nullptr);
 
 /// The mean of rank 0's first rows (at most 256). It is subtracted from all rows, so that sums of
 /// squares lose no digits where the mean is large.

@@ -42,9 +42,7 @@ class TsqrPca final : public Analysis {
         other_(r_.size()),
         decoded_(static_cast<std::size_t>(d_)),
         solver_(d_, d_, Eigen::ComputeThinV) {
-    resolution_.type = storage(from.precision);
-    resolution_.roundoff = unit_roundoff(DataType::fp64);
-    resolution_.of_roots = true;
+    resolution_ = resolution_of(storage(from.precision), true, block_->executed());
   }
 
   Device& device() override { return block_->device(); }
@@ -74,6 +72,7 @@ class TsqrPca final : public Analysis {
           shift[static_cast<std::size_t>(j)] + r_[static_cast<std::size_t>(j + 1)] / std::sqrt(n);
     const Eigen::Map<const Matrix> all(r_.data(), width, width);
     solver_.compute(all.bottomRightCorner(d_, d_));
+    ++decompositions_;
     // Ascending, as eigh gives them.
     std::vector<double> variances(static_cast<std::size_t>(d_)),
         columns(variances.size() * variances.size());
@@ -86,9 +85,22 @@ class TsqrPca final : public Analysis {
     set_ascending(components_, variances, columns);
   }
 
-  Verification verify(const Table& table) override {
-    return verify_components(components_, table, mine_, resolution_, ranks_, threads_, ++seed_);
+  Verification verify(const Table& table, const CaseClaims& claims) override {
+    return verify_components(components_, TableClaims(claims.settings), table, mine_,
+                             claimed_resolution(claims, block_->executed()), ranks_, threads_,
+                             ++seed_, &expected_);
   }
+  ExpectedMetrics expected_metrics() const override { return expected_; }
+
+  /// Of the rows that a factorization has included, whatever else its blocks had, and of the
+  /// triangle that is left, which is one for all ranks.
+  StepWork done() const override {
+    const auto d = static_cast<double>(d_), width = d + 1;
+    const double triangle = 12 * d * d * d - 2 * width * width * width / 3;
+    return {2 * width * width * factored_rows_ + triangle * decompositions_ / ranks_.size(),
+            factored_rows_ * d * static_cast<double>(size_of(x_->spec().type))};
+  }
+  double loaded_bytes() const override { return static_cast<double>(x_->spec().bytes); }
 
   Executed executed() const override {
     Executed all = block_->executed();
@@ -116,15 +128,18 @@ class TsqrPca final : public Analysis {
     for (std::int64_t first = 0; first < mine_.count; first += block_rows) {
       std::copy(r_.begin(), r_.end(), stack);
       double* to = stack + width * width;
+      double stacked = 0;
       for (std::int64_t i = 0; i < block_rows; ++i, to += width) {
         const bool within = first + i < mine_.count;
         to[0] = within ? 1 : 0;
+        stacked += to[0];
         if (within)
           copy_row(first + i, shift, to + 1);
         else
           std::fill(to + 1, to + width, 0.0);  // rows of zeros change nothing
       }
       block_->run();
+      factored_rows_ += stacked;
       block_->device().stream().wait();
       std::copy_n(r, r_.size(), r_.begin());
     }
@@ -172,8 +187,10 @@ class TsqrPca final : public Analysis {
   Shift shift_;
   Resolution resolution_;
   Components components_;
+  ExpectedMetrics expected_;
   std::vector<double> r_, other_, decoded_;
   Eigen::BDCSVD<Matrix> solver_;
+  double factored_rows_ = 0, decompositions_ = 0;  ///< in all runs
   bool prepared_ = false;
 };
 

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <random>
 
+#include "core/base/error.hpp"
+#include "core/measure/rank_failure.hpp"
 #include "models/pca/pca.hpp"
 #include "models/rows.hpp"
 
@@ -72,17 +74,58 @@ Sums sum_rows(const Components& components, const Matrix& vectors, const Table& 
 
 double safe(double error) { return std::isfinite(error) ? error : INFINITY; }
 
+/// The mean of the rows that Shift takes.
+Eigen::RowVectorXd mean_of_head(const Table& table, DataType type, RankCalls& ranks) {
+  const std::int64_t d = table.features(),
+                     first_rank = (table.rows() + ranks.size() - 1) / ranks.size(),
+                     rows = std::min<std::int64_t>(first_rank, 256);
+  Matrix head(rows, d);
+  throw_on_all(ranks.communicator(), [&] {
+    table.read(0, std::span(head.data(), static_cast<std::size_t>(head.size())));
+  });
+  return head.unaryExpr([&](double value) { return round_to(type, value); }).colwise().mean();
+}
+
+/// Sums of squares about the shift have the errors of all that they sum: of the variance and of the
+/// squared distance from the shift to the mean. `largest`: at most the largest variance.
+double part_beyond_variance(const Eigen::RowVectorXd& head, const Eigen::RowVectorXd& mean,
+                            double largest) {
+  const double beyond = (head - mean).squaredNorm() / largest;
+  return std::isfinite(beyond) ? beyond : 0;
+}
+
 }  // namespace
 
 double error_of_components(double rows, double features, const Resolution& resolution) {
-  return 8 * std::sqrt(rows) * resolution.roundoff + 30 * features * unit_roundoff(DataType::fp64);
+  const double u = unit_roundoff(DataType::fp64),
+               in_fp32 = std::sqrt(std::min(rows, most_rows_in_fp32)) * resolution.roundoff;
+  // A sum of equal squares, one after the other: all roundings may have one direction.
+  const double in_fp64 = resolution.of_roots ? 0 : rows / 2 * u;
+  return 8 * (resolution.roundoff > u ? in_fp32 : 0) + std::max(8 * std::sqrt(rows) * u, in_fp64) +
+         8 * resolution.of_operands + 30 * features * u;
 }
 
-Verification verify_components(const Components& components, const Table& table, RowRange mine,
-                               const Resolution& resolution, RankCalls& ranks, int threads,
-                               std::uint64_t seed) {
+Resolution resolution_of(DataType type, bool of_roots, const Executed& moments) {
+  Resolution resolution{type, unit_roundoff(DataType::fp64), of_roots, 0};
+  if (of_roots) return resolution;  // rows are fp64 before anything is computed of them
+  if (moments.accumulate != name(DataType::fp64)) resolution.roundoff = unit_roundoff(type);
+  resolution.of_operands = moments.operand_roundings.value_or(1) * unit_roundoff(type);
+  return resolution;
+}
+
+Resolution claimed_resolution(const CaseClaims& claims, const Executed& moments) {
+  return resolution_of(TableClaims(claims.settings).type, claims.settings.at("algorithm") == "tsqr",
+                       moments);
+}
+
+Verification verify_components(const Components& components, const TableClaims& claims,
+                               const Table& table, RowRange mine, const Resolution& resolution,
+                               RankCalls& ranks, int threads, std::uint64_t seed,
+                               ExpectedMetrics* metrics) {
   const Eigen::Index d = std::ssize(components.variances);
-  const auto n = static_cast<double>(table.rows());
+  if (d != claims.features)
+    throw WrongResult("the components are not those of the case's features");
+  const auto n = static_cast<double>(claims.rows);
   const ConstMap directions(components.directions.data(), d, d);
   const Eigen::Map<const Eigen::VectorXd> variances(components.variances.data(), d);
   const Eigen::Map<const Eigen::VectorXd> mean(components.mean.data(), d);
@@ -90,9 +133,17 @@ Verification verify_components(const Components& components, const Table& table,
   const Sums sums =
       sum_rows(components, probe.vectors, table, {mine, resolution.type, false, threads}, ranks);
 
-  const double error = error_of_components(n, static_cast<double>(d), resolution);
+  // No less than the largest variance by a claim that is too small.
+  const double of_probes =
+      (sums.products.colwise().norm().array() / probe.vectors.colwise().norm().array()).maxCoeff() /
+      (n - 1);
+  double error = error_of_components(n, static_cast<double>(d), resolution);
+  if (!resolution.of_roots)
+    error *=
+        1 + part_beyond_variance(mean_of_head(table, resolution.type, ranks),
+                                 mean.transpose() + sums.deviations.transpose() / n, of_probes);
   const double largest = variances[0], rms = std::sqrt(sums.total / n / static_cast<double>(d));
-  std::vector<Relation> relations{all_rows(sums.rows, table.rows())};
+  std::vector<Relation> relations{all_rows(sums.rows, claims.rows)};
   relations.push_back(
       {"mean", "max |mean - sum x / n| / (rms deviation + max |mean|)",
        safe(sums.deviations.cwiseAbs().maxCoeff() / n / (rms + mean.cwiseAbs().maxCoeff())),
@@ -124,6 +175,15 @@ Verification verify_components(const Components& components, const Table& table,
                                    std::sqrt(largest)));
     relations.push_back({"singular values", "max |s - ||X v||| / s_1", roots, error});
   }
+  if (metrics != nullptr)
+    for (const auto& [name, probe_at] : {std::pair("first_sd", 0), std::pair("last_sd", 1)}) {
+      const double variance = sums.squares[random_probes + probe_at] / (n - 1),
+                   deviation = std::sqrt(variance), off = error * largest;
+      (*metrics)[name] = {deviation,
+                          resolution.of_roots ? error * std::sqrt(largest)
+                                              : std::min(std::sqrt(off), off / deviation),
+                          0};
+    }
   return verification_of(relations, mine.count * d, "all rows of the table");
 }
 

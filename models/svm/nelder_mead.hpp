@@ -19,6 +19,10 @@ class NelderMead {
   double minimise(const std::function<double(std::span<const double>)>& function,
                   std::span<double> x, int most);
   int evaluations() const { return evaluations_; }
+  /// A vertex of the last simplex, i from 0 to the number of dimensions.
+  std::span<const double> vertex(std::size_t i) const {
+    return {&vertices_[i * dimensions_], dimensions_};
+  }
 
  private:
   std::span<double> vertex(std::size_t i) { return {&vertices_[i * dimensions_], dimensions_}; }

@@ -100,6 +100,7 @@ bool SvmNewton::step(SvmObjective& objective, const SvmSettings& settings, SvmSo
 void SvmNewton::start(SvmSolution& solution) const {
   std::fill(solution.w.begin(), solution.w.end(), 0);
   solution.slope = first_slope;
+  solution.start = std::numeric_limits<double>::quiet_NaN();
   solution.evaluations = solution.steps = 0;
   solution.evaluated_rows = solution.curved_rows = 0;
 }
@@ -112,6 +113,7 @@ void SvmNewton::run(SvmObjective& objective, const SvmSettings& settings, SvmSol
     count_evaluation(objective, solution);
   };
   evaluate();
+  if (std::isnan(solution.start)) solution.start = value_.primal;
   int fruitless = 0;
   while (value_.gap() > settings.gap && solution.evaluations < settings.evaluations) {
     fruitless = keeps(solution) ? 0 : fruitless + 1;

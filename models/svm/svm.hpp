@@ -25,6 +25,15 @@ struct SvmSettings {
   int evaluations = 500;     ///< of P, at most
 };
 
+/// What the texts of a case ask for. Its verification uses this, the runs SvmSettings.
+struct SvmClaims : TableClaims {
+  bool nelder_mead = false;
+  double cost = 1, gap = 1e-3;
+  std::int64_t evaluations = 500;
+  SvmClaims() = default;
+  explicit SvmClaims(const Settings& settings);
+};
+
 /// The values of P and D at one w.
 struct SvmValue {
   double primal = 0;
@@ -36,12 +45,17 @@ struct SvmValue {
 
 /// The result of a run, the same on every rank.
 struct SvmSolution {
-  std::vector<double> w;  ///< [d + 1]
-  double slope = 0;       ///< of the smoothed hinge that gave the dual solution; 0: there is none
-  double objective = 0;   ///< P(w)
-  double gap = 0;         ///< (P - D) / P; 1 where there is no dual solution
-  int evaluations = 0;    ///< passes over the table for P
-  int steps = 0;          ///< Newton's: passes for the Hessian matrix
+  std::vector<double> w;    ///< [d + 1]
+  double slope = 0;         ///< of the smoothed hinge that gave the dual solution; 0: there is none
+  double objective = 0;     ///< P(w)
+  double gap = 0;           ///< (P - D) / P; 1 where there is no dual solution
+  int evaluations = 0;      ///< passes over the table for P
+  std::int64_t passes = 0;  ///< runs of the kernel meanwhile, as its step counted them
+  double start = 0;         ///< P where the method began, at w = 0
+  double operations = 0;    ///< of the row: Executed::algorithmic_flops
+  double flops = 0, curvature_flops = 0;  ///< of both kernels on all ranks, as their steps count
+  std::vector<double> vertex;             ///< Nelder-Mead: any of the last simplex [d + 1]
+  int steps = 0;                          ///< Newton's: passes for the Hessian matrix
   /// Rows for which P, and for which the curvature was computed: sums over all ranks and all
   /// passes, including passes over a part of the table.
   double evaluated_rows = 0, curved_rows = 0;
@@ -83,6 +97,11 @@ class SvmObjective {
   /// w: [d + 1, d + 1], to be multiplied by C slope.
   const std::vector<double>& curvature();
   Executed executed() const;
+  /// Runs of the kernel of P, and all work of both kernels, since the objective was made.
+  std::int64_t passes() const { return hinge_->runs(); }
+  StepWork done() const { return evaluated() + curved(); }
+  StepWork evaluated() const { return hinge_->done(); }
+  StepWork curved() const { return hessian_ == nullptr ? StepWork{} : hessian_->done(); }
 
  private:
   std::int64_t d_;
@@ -121,7 +140,7 @@ struct SvmCheck {
   Verification verification;
   double accuracy = 0, objective = 0, gap = 0;
 };
-SvmCheck verify_svm(const SvmSolution& solution, const SvmSettings& settings, const Table& table,
+SvmCheck verify_svm(const SvmSolution& solution, const SvmClaims& claims, const Table& table,
                     const RowPass& mine, RankCalls& ranks);
 
 /// `table`, whose labels are 0 and 1 or -1 and +1, with labels -1 and +1. InputError with the row

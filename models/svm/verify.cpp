@@ -7,11 +7,14 @@ namespace assay {
 namespace {
 
 /// Sums over rows, in one array: max(0, z), s, rows on the right side, what rounding may change of
-/// max(0, z), then s y (x, 1).
-constexpr std::size_t hinge = 0, slack = 1, right = 2, uncertain = 3, direction = 4;
+/// max(0, z), rows on the wrong side, then s y (x, 1).
+constexpr std::size_t hinge = 0, slack = 1, right = 2, uncertain = 3, wrong = 4, direction = 5;
 
 /// Slope of the dual solution of a method that has none: any is feasible.
 constexpr double any_slope = 10;
+
+/// Nelder-Mead stops where the values of P at all vertices differ by less than this part of P(0).
+constexpr double flat_simplex = 1.5e-8;
 
 /// `roundoff`: the error of f, as a part of the norm of its terms.
 void add_row(const double* x, double y, const std::vector<double>& w, double slope, double roundoff,
@@ -29,8 +32,17 @@ void add_row(const double* x, double y, const std::vector<double>& w, double slo
   sums[uncertain] += z > -error ? error : 0;
   sums[slack] += s;
   sums[right] += y * f > 0;
+  sums[wrong] += !(0 < y * f);
   for (std::size_t j = 0; j < d; ++j) sums[direction + j] += s * y * x[j];
   sums[direction + d] += s * y;
+}
+
+/// max(0, z) of a row at another w.
+double hinge_at(const double* x, double y, const std::vector<double>& w) {
+  double f = w.back();
+  for (std::size_t j = 0; j + 1 < w.size(); ++j) f += w[j] * x[j];
+  const double z = 1 - y * f;
+  return z > 0 || !(z == z) ? z : 0;
 }
 
 double squared(const double* v, std::size_t count) {
@@ -39,47 +51,105 @@ double squared(const double* v, std::size_t count) {
   return sum;
 }
 
+/// Newton's method may compute P again after its last step: at w, for another slope, and at the
+/// best w of all.
+constexpr double most_further_evaluations = 3;
+
+/// What is wrong with the number of evaluations: 0 if they are counted right and within the limit.
+double wrong_evaluations(const SvmSolution& solution, const SvmClaims& claims) {
+  const double further = claims.nelder_mead ? 0 : most_further_evaluations;
+  return std::abs(static_cast<double>(solution.passes - solution.evaluations)) +
+         std::max(0.0, static_cast<double>(solution.evaluations - claims.evaluations) - further);
+}
+
+/// The row's operations less those of the kernels. Nelder-Mead needs no gradient, which is half of
+/// an evaluation's. A Hessian matrix counts as of half of the rows, but may be of none or of all.
+double wrong_operations(const SvmSolution& solution, const SvmClaims& claims) {
+  const auto width = static_cast<double>(claims.features + 1);
+  const double evaluated = (claims.nelder_mead ? 0.5 : 1) * solution.flops,
+               curved = solution.curved_rows * width * (width + 1);
+  if (solution.operations == 0 && evaluated == 0) return 0;
+  const double off = std::abs(solution.operations - evaluated - curved) +
+                     std::max(0.0, curved - 2 * solution.curvature_flops);
+  return off / evaluated;
+}
+
 }  // namespace
 
-SvmCheck verify_svm(const SvmSolution& solution, const SvmSettings& settings, const Table& table,
+SvmClaims::SvmClaims(const Settings& settings)
+    : TableClaims(settings),
+      nelder_mead(settings.at("algorithm") == "nelder_mead"),
+      cost(std::stod(settings.at("cost"))),
+      evaluations(nelder_mead ? 500 : 20000) {
+  if (const std::string& text = settings.at("gap"); text != "none") gap = std::stod(text);
+  if (const std::string& text = settings.at("evaluations"); text != "auto")
+    evaluations = std::stoll(text);
+}
+
+SvmCheck verify_svm(const SvmSolution& solution, const SvmClaims& claims, const Table& table,
                     const RowPass& mine, RankCalls& ranks) {
   const std::size_t width = solution.w.size(), d = width - 1;
   const double slope = solution.slope > 0 ? solution.slope : any_slope;
+  // Nelder-Mead before its last evaluation: its simplex has then to be flat.
+  const bool stopped = claims.nelder_mead && solution.evaluations < claims.evaluations &&
+                       solution.vertex.size() == width;
   // Of d + 1 terms in any order, w rounded to the table's type, there and here: errors are random,
   // so that 8 deviations bound them. Equal rows have equal ones, which add up.
   const double roundoff = 8 * std::sqrt(static_cast<double>(d) / 6 + 2) *
                           (unit_roundoff(mine.type) + unit_roundoff(DataType::fp64));
   const std::vector<double> sums = sums_over_ranks(
-      table, mine, direction + width,
+      table, mine, direction + width + 1,
       [&](std::int64_t, std::span<const double> x, std::span<const double> labels,
           std::span<double> all) {
-        for (std::size_t i = 0; i < labels.size(); ++i)
+        for (std::size_t i = 0; i < labels.size(); ++i) {
           add_row(&x[i * d], labels[i], solution.w, slope, roundoff, all.data());
+          if (stopped) all.back() += hinge_at(&x[i * d], labels[i], solution.vertex);
+        }
       },
       ranks);
-  const double c = settings.cost, dual_norm = c * c * squared(&sums[direction], width);
+  const double c = claims.cost, dual_norm = c * c * squared(&sums[direction], width);
   const double primal = squared(solution.w.data(), width) / 2 + c * sums[hinge];
   const double t = dual_norm > 0 ? std::min(1.0, c * sums[slack] / dual_norm) : 1;
   const double dual = t * c * sums[slack] - t * t * dual_norm / 2;
   const double gap = (primal - dual) / primal;
 
-  const auto n = static_cast<double>(table.rows());
+  const auto n = static_cast<double>(claims.rows);
   const double summed = 8 * std::sqrt(n) * unit_roundoff(DataType::fp64);
   const double rounding = 16 * std::sqrt(static_cast<double>(d)) * unit_roundoff(mine.type);
-  std::vector<Relation> relations{all_rows(sums.back(), table.rows())};
+  std::vector<Relation> relations{all_rows(sums.back(), claims.rows)};
   relations.push_back({"objective", "|P - own P| / own P",
                        std::abs(solution.objective - primal) / primal,
                        summed + std::max(rounding, c * sums[uncertain] / primal)});
   const double rise = primal / (c * n) - 1;  // at w = 0 all rows have z = 1
-  if (settings.nelder_mead)
+  if (claims.nelder_mead)
     relations.push_back({"descent", "(P - P(0)) / P(0), without a duality gap to reach",
                          rise <= 0 ? 0 : rise, 0});  // keeps NaN
   else
     relations.push_back({"duality gap",
-                         solution.gap > settings.gap && solution.evaluations < settings.evaluations
+                         solution.gap > claims.gap && solution.evaluations < claims.evaluations
                              ? "(P - D) / P, which rounding kept from falling further (--gap),"
                              : "(P - D) / P",
-                         gap, settings.gap + 4 * (summed + rounding)});
+                         gap, claims.gap + 4 * (summed + rounding)});
+  relations.push_back({"evaluations",
+                       "evaluations that the kernel did not make, or that --evaluations forbids",
+                       wrong_evaluations(solution, claims), 0});
+  relations.push_back(
+      {"start", "|P where it began - P(0)| / P(0)", std::abs(solution.start / (c * n) - 1), 1e-12});
+  relations.push_back({"sides", "rows that are on both sides, or on none",
+                       std::abs(sums[right] + sums[wrong] - n), 0});
+  relations.push_back({"operations",
+                       "operations that the kernels did not make, as a part of theirs",
+                       wrong_operations(solution, claims), 1e-9});
+  if (claims.nelder_mead) {
+    const double vertex =
+        stopped ? squared(solution.vertex.data(), width) / 2 + c * sums[sums.size() - 2] : primal;
+    const double rest = stopped || solution.evaluations >= claims.evaluations ? 0 : INFINITY;
+    relations.push_back(
+        {"stop", "(P at a vertex of the last simplex - P) / P(0)",
+         std::abs(vertex - primal) / (c * n) + rest,
+         flat_simplex + 4 * (summed + std::max(rounding, c * sums[uncertain] / primal)) *
+                            std::max(1.0, vertex / (c * n))});
+  }
   SvmCheck check{
       verification_of(relations, mine.range.count * table.features(), "all rows of the table"),
       sums[right] / n, primal, gap};

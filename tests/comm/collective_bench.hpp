@@ -50,8 +50,9 @@ inline std::unique_ptr<RankCase> rank_case(const CollectiveShape& shape, Communi
   OperationSetup setup;
   setup.rank = ranks.rank();
   if (replay) {
-    made->workload =
-        replay_workload(problem, *replay, std::move(through), settings, made->device, 0, setup);
+    made->workload = replay_workload(
+        problem, *replay, {std::ssize(replay->counts), replay->compute_seconds, replay->polled},
+        std::move(through), settings, made->device, 0, setup);
     return made;
   }
   made->workload =

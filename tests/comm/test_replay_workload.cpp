@@ -224,23 +224,27 @@ class Lazy final : public ForwardingCommunicator {
   int honest_;
 };
 
-/// The status of a replay's case in which `make` gives the communicator of each rank.
+/// The status of a replay's case in which `make` gives the communicator of each rank. `claims`,
+/// `elements`: of the case.
 template <class Make>
-Outcome outcome_of(const ReplaySettings& replay, const Make& make) {
+Outcome outcome_of(const ReplaySettings& replay, const Make& make,
+                   const ReplayClaims& claims = {std::ssize(counts)},
+                   std::int64_t elements = 2541) {
   Outcome outcome;
   on_threads(2, [&](Communicator& transport) {
     HostDevice device;
     TimingOptions few;
     few.max_time = 0.001;
     const CollectiveProblem problem(allreduce_of(2));
+    const auto amounts = CollectiveProblem(allreduce_of(2, elements)).amounts();
     OperationSetup setup;
     setup.rank = transport.rank();
     const Outcome found = run_case(
         [&]() -> Result<std::unique_ptr<Workload>> {
-          return replay_workload(problem, replay, make(transport), {"library", "threads"}, device,
-                                 0, setup);
+          return replay_workload(problem, replay, claims, make(transport), {"library", "threads"},
+                                 device, 0, setup);
         },
-        transport, few);
+        transport, few, amounts);
     if (transport.rank() == 0) outcome = found;
   });
   return outcome;
@@ -277,6 +281,29 @@ TEST(ReplayWorkload, ACorrectReplayIsOkAndHasNoWrongElements) {
   EXPECT_EQ(outcome.status, "ok") << outcome.reason;
   EXPECT_EQ(outcome.verification->wrong_elements, 0);
   EXPECT_EQ(outcome.work.at("busbw"), 4 * 2541);
+}
+
+/// Calls and bytes are counted where they are made; results are right whatever they are.
+TEST(ReplayWorkload, OtherCallsThanTheCaseNamesAreIncorrect) {
+  const auto right = [](Communicator& transport) {
+    return std::make_unique<ForwardingCommunicator>(transport);
+  };
+  for (const bool started : {false, true}) {
+    EXPECT_EQ(outcome_of({counts, started, 0}, right).status, "ok") << started;
+    const Outcome fused = outcome_of({{2541}, started, 0}, right);
+    EXPECT_EQ(fused.status, "incorrect") << started;
+    EXPECT_NE(fused.reason.find("other calls"), std::string::npos) << fused.reason;
+    const Outcome half = outcome_of({counts, started, 0}, right, {std::ssize(counts)}, 2 * 2541);
+    EXPECT_EQ(half.status, "incorrect") << started;
+    EXPECT_NE(half.reason.find("other work"), std::string::npos) << half.reason;
+  }
+  const auto reason = [&](const ReplaySettings& replay, const ReplayClaims& claims) {
+    return outcome_of(replay, right, claims).reason;
+  };
+  EXPECT_EQ(reason({counts, true, 0.004}, {6, 0.004}), "");
+  EXPECT_EQ(reason({counts, true, 0.004, true}, {6, 0.004, true}), "");
+  EXPECT_NE(reason({counts, true, 0.002}, {6, 0.05}).find("before the 0.05 s"), std::string::npos);
+  EXPECT_NE(reason({counts, true, 0.05, true}, {6, 0.05}).find("polled"), std::string::npos);
 }
 
 }  // namespace

@@ -67,7 +67,11 @@ struct GoldenComponents {
 
   Verification verify(const Components& claimed, RankCalls& ranks) const {
     // Singular values resolve the least variances, too: of_roots.
-    return verify_components(claimed, *table, rows_of(table->rows(), ranks.rank(), ranks.size()),
+    TableClaims claims;
+    claims.rows = table->rows();
+    claims.features = table->features();
+    return verify_components(claimed, claims, *table,
+                             rows_of(table->rows(), ranks.rank(), ranks.size()),
                              {DataType::fp64, unit_roundoff(DataType::fp64), true}, ranks, 1, 7);
   }
 };
@@ -117,7 +121,8 @@ TEST(GoldenKmeans, StartsFromTheSameRows) {
     KmeansSettings settings;
     settings.clusters = std::ssize(rows);
     on_ranks([&](RankCalls& ranks) {
-      EXPECT_EQ(starting_centroids(*table, all_of(*table), settings, ranks), expected) << name;
+      EXPECT_EQ(starting_rows(*table, all_of(*table), settings, ranks), rows) << name;
+      EXPECT_EQ(centroids_at(rows, *table, all_of(*table), ranks), expected) << name;
     });
   }
 }
@@ -128,14 +133,20 @@ TEST(GoldenKmeans, CentroidsAreAFixedPoint) {
     const auto& found = item.value();
     const std::shared_ptr<Table> table = open_table(file_of(name));
     Trajectory trajectory;
-    trajectory.iterations = 1;
+    trajectory.iterations = trajectory.passes = 1;
     trajectory.centroids.assign(2, flat(found.at("centroids")));
     trajectory.counts = {found.at("counts").get<std::vector<double>>()};
     trajectory.inertia = {found.at("inertia").get<double>()};
     const auto verify = [&](RankCalls& ranks) {
       const RowPass mine{rows_of(table->rows(), ranks.rank(), ranks.size()), DataType::fp64, false,
                          1};
-      return verify_trajectories({&trajectory}, *table, mine, ranks, 1);
+      KmeansClaims claims;
+      claims.rows = table->rows();
+      claims.features = table->features();
+      claims.clusters = {std::ssize(trajectory.counts[0])};
+      claims.start = "any";
+      claims.iterations = 1;
+      return verify_trajectories({&trajectory}, claims, *table, mine, ranks, 1);
     };
     on_ranks([&](RankCalls& ranks) {
       const Verification checked = verify(ranks);
@@ -149,20 +160,24 @@ TEST(GoldenKmeans, CentroidsAreAFixedPoint) {
 TEST(GoldenSvm, ObjectiveAndAccuracyAreThoseOfTheVerification) {
   const nlohmann::json& found = golden("svm").at("breast_cancer");
   const std::unique_ptr<Table> table = signed_labels(open_table(file_of("breast_cancer")));
-  SvmSettings settings;
-  settings.nelder_mead = true;  // LIBLINEAR gives no dual solution
-  settings.cost = found.at("cost");
+  SvmClaims claims;
+  claims.rows = table->rows();
+  claims.features = table->features();
+  claims.nelder_mead = true;  // LIBLINEAR gives no dual solution
+  claims.cost = found.at("cost");
+  claims.evaluations = 0;
   SvmSolution solution;
   solution.w = found.at("w").get<std::vector<double>>();
   solution.objective = found.at("objective");
+  solution.start = claims.cost * static_cast<double>(claims.rows);
   on_ranks([&](RankCalls& ranks) {
     const RowPass mine{rows_of(table->rows(), ranks.rank(), ranks.size()), DataType::fp64, true, 1};
-    const SvmCheck checked = verify_svm(solution, settings, *table, mine, ranks);
+    const SvmCheck checked = verify_svm(solution, claims, *table, mine, ranks);
     EXPECT_TRUE(checked.verification.passed) << checked.verification.reason;
     EXPECT_EQ(checked.accuracy, found.at("accuracy").get<double>());
     SvmSolution wrong = solution;
     wrong.w[3] += 1e-6;
-    EXPECT_FALSE(verify_svm(wrong, settings, *table, mine, ranks).verification.passed);
+    EXPECT_FALSE(verify_svm(wrong, claims, *table, mine, ranks).verification.passed);
   });
 }
 

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -7,6 +8,7 @@
 #include "datasets/synthetic.hpp"
 #include "models/pca/benchmark.hpp"
 #include "models/pca/pca.hpp"
+#include "tests/datasets/data_files.hpp"
 
 namespace assay {
 namespace {
@@ -114,15 +116,55 @@ TEST(Pca, FindsThePlantedSpectrum) {
   }
 }
 
+/// Sums about a shift that is far from the mean have larger errors than the variances; those of
+/// equal rows are all in one direction.
+TEST(Pca, ErrorsInFp32AreWithinTheirBoundWhateverTheOrderOfTheRows) {
+  const Folder folder;
+  std::string text, equal;
+  for (int i = 0; i < 30000; ++i) {
+    text += fmt::format("{},{},{}\n", (i < 300 ? 1000.1 : 0.3) + i % 7 * 0.31, i % 11 * 0.7, i % 3);
+    equal += fmt::format("{},{}\n", i % 2 * 0.1, i % 4 / 2 * 0.7);
+  }
+  const std::string shifted = folder.write("shifted.csv", text),
+                    categories = folder.write("categories.csv", equal);
+  for (const std::string& data : {shifted, categories})
+    for (const std::string& backend : fixture::host_backends())
+      for (const char* precision : {"fp32", "fp64"})
+        for (const int ranks : {1, 3})
+          metrics_on_ranks(pca_benchmark(),
+                           {{"data", data}, {"backend", backend}, {"precision", precision}}, ranks);
+}
+
+TEST(PcaVerification, BoundsInFp32DoNotGrowWithTheRows) {
+  const CaseClaims gram{{{"precision", "fp32"}, {"algorithm", "gram"}, {"problem", "n9d3"}}, 1},
+      tsqr{{{"precision", "fp32"}, {"algorithm", "tsqr"}, {"problem", "n9d3"}}, 1};
+  const auto bound = [](const CaseClaims& claims, const char* accumulate, double rows) {
+    Executed moments;
+    moments.accumulate = accumulate;
+    moments.operand_roundings = std::string(accumulate) == "fp64" ? 0 : 1;
+    return error_of_components(rows, 50, claimed_resolution(claims, moments));
+  };
+  const double v = unit_roundoff(DataType::fp32);
+  EXPECT_NEAR(bound(gram, "fp32", 1 << 18) / (136 * v), 1, 1e-3);
+  EXPECT_NEAR(bound(gram, "fp32", 1 << 26) / (136 * v), 1, 1e-2);
+  EXPECT_LT(bound(gram, "fp64", 1 << 18), 2e-11) << "as the backend says";
+  EXPECT_NEAR(bound(gram, "fp32", 16) / (40 * v), 1, 1e-3) << "few rows";
+  EXPECT_TRUE(claimed_resolution(tsqr, Executed{}).of_roots);
+  EXPECT_LT(bound(tsqr, "fp32", 1 << 18), 1e-12);
+}
+
 /// Right components of a table, for tampering with them.
 struct Right {
   SpectrumTable table{{2000, 9, 3}, 100};
   RowRange all{0, 2000};
   Components components{9};
+  TableClaims claims;
   std::unique_ptr<Communicator> ranks = serial_communicator();
 
   Right() {
     // By the moments in long double and Jacobi rotations: nothing of what is tested.
+    claims.rows = 2000;
+    claims.features = 9;
     const std::size_t d = 9;
     std::vector<double> x(2000 * d);
     table.read(0, x);
@@ -167,7 +209,7 @@ struct Right {
 
   Verification verify(const Components& claimed, bool of_roots = true) {
     RankCalls calls(*ranks);
-    return verify_components(claimed, table, all,
+    return verify_components(claimed, claims, table, all,
                              {DataType::fp64, unit_roundoff(DataType::fp64), of_roots}, calls, 1,
                              7);
   }

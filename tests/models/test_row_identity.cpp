@@ -44,10 +44,10 @@ TEST(RowIdentity, StepsOfATrainingAreKnownByTheirParameters) {
   for (const auto& [name, value] : training.settings)
     if (std::count(training.step_parameters.begin(), training.step_parameters.end(), name) == 0)
       outside.push_back(name);
-  EXPECT_EQ(outside,
-            (std::vector<std::string>{"augment", "checkpoint", "data", "epochs", "label_base",
-                                      "max_bad_samples", "page_cache", "restart", "steps", "target",
-                                      "trial", "unreached", "validate_every", "validation"}));
+  EXPECT_EQ(outside, (std::vector<std::string>{"augment", "checkpoint", "data", "epochs",
+                                               "label_base", "max_bad_samples", "page_cache",
+                                               "restart", "self_check", "steps", "target", "trial",
+                                               "unreached", "validate_every", "validation"}));
   const nlohmann::json row = nlohmann::json::parse(
       R"({"id": "a/p", "benchmark": "a", "problem": {"descriptor": "p"}, "parameters": {"x": 1}})");
   for (const auto& [names, said] :

@@ -128,7 +128,8 @@ TEST(RowsOfRanks, WhatOneRankCannotReadIsAnErrorOfAll) {
       KmeansSettings settings;
       settings.clusters = 2;
       settings.plus_plus = plus_plus;
-      EXPECT_THROW(starting_centroids(table, mine, settings, calls), CaseError);
+      EXPECT_THROW(centroids_at(starting_rows(table, mine, settings, calls), table, mine, calls),
+                   CaseError);
     }
   });
 }

@@ -92,6 +92,7 @@ struct Solved {
   std::unique_ptr<Table> table;
   RowPass all;
   SvmSettings settings;
+  SvmClaims claims;
   SvmSolution solution;
   std::unique_ptr<Communicator> ranks = serial_communicator();
 
@@ -100,6 +101,11 @@ struct Solved {
         all{{0, rows}, storage(precision), true, 1} {
     settings.gap = gap;
     settings.evaluations = 20000;
+    claims.rows = rows;
+    claims.features = features;
+    claims.type = all.type;
+    claims.gap = gap;
+    claims.evaluations = 20000;
     CaseContext context{fixture::plugins(), *ranks};
     const Case selected =
         fixture::one_case(svm_benchmark(),
@@ -117,11 +123,12 @@ struct Solved {
     SvmNewton newton(solution.w.size());
     newton.start(solution);
     newton.run(made, settings, solution);
+    solution.passes = made.passes();
   }
 
   SvmCheck verify(const SvmSolution& claimed) {
     RankCalls calls(*ranks);
-    return verify_svm(claimed, settings, *table, all, calls);
+    return verify_svm(claimed, claims, *table, all, calls);
   }
 };
 
@@ -164,9 +171,42 @@ TEST(SvmVerification, FindsWhatIsWrong) {
       << checked.verification.reason;
 }
 
+TEST(SvmVerification, TakesItsTermsFromTheCase) {
+  const auto finds = [&](const char* relation, const std::function<void(Solved&)>& tamper) {
+    Solved found(4000, 5, Precision::fp64, 1e-4);
+    ASSERT_EQ(found.verify(found.solution).verification.reason, "");
+    tamper(found);
+    const std::string reason = found.verify(found.solution).verification.reason;
+    EXPECT_TRUE(reason.starts_with(relation)) << relation << ": " << reason;
+  };
+  finds("objective", [](Solved& s) { s.claims.cost = 2; });
+  finds("duality gap", [](Solved& s) { s.claims.gap = 1e-7; });
+  finds("rows", [](Solved& s) { s.claims.rows = 8000; });
+  finds("evaluations", [](Solved& s) { s.solution.passes *= 2; });
+  finds("evaluations", [](Solved& s) { s.claims.evaluations = s.solution.evaluations - 4; });
+  finds("start", [](Solved& s) { s.solution.start *= 0.5; });
+  finds("operations", [](Solved& s) {
+    s.solution.flops = 4.0 * 6 * s.solution.evaluated_rows;
+    s.solution.operations = 2 * s.solution.flops;
+  });
+  // Nelder-Mead before its last evaluation, with a simplex that is flat, and with one that is not.
+  const auto reason_of = [](double scale, int more_evaluations) {
+    Solved found(4000, 5, Precision::fp64, 1e-4);
+    found.claims.nelder_mead = true;
+    found.claims.evaluations = found.solution.evaluations + more_evaluations;
+    found.solution.vertex = found.solution.w;
+    for (double& w : found.solution.vertex) w *= scale;
+    return found.verify(found.solution).verification.reason;
+  };
+  EXPECT_EQ(reason_of(1, 10), "");
+  EXPECT_EQ(reason_of(1.5, 0), "") << "all evaluations are made";
+  EXPECT_TRUE(reason_of(1.5, 10).starts_with("stop")) << reason_of(1.5, 10);
+}
+
 TEST(SvmVerification, OnlyARiseIsAnErrorOfNelderMead) {
   Solved right(4000, 5, Precision::fp64, 1e-6);
-  right.settings.nelder_mead = true;
+  right.claims.nelder_mead = true;
+  right.claims.evaluations = right.solution.evaluations;
   const SvmCheck good = right.verify(right.solution);
   EXPECT_TRUE(good.verification.passed) << good.verification.reason;
   EXPECT_LE(good.verification.max_error, 1e-12) << "how far P fell is no error";

@@ -30,9 +30,10 @@ class Side {
     OperationSetup setup;
     setup.rank = ranks.rank();
     setup.ranks_here = ranks.size();
-    workload_ = replay_workload(CollectiveProblem(shape), {counts, started, 0},
-                                std::make_unique<ForwardingCommunicator>(transport),
-                                {"library", "gloo"}, device_, 0, setup);
+    workload_ =
+        replay_workload(CollectiveProblem(shape), {counts, started, 0}, {std::ssize(counts)},
+                        std::make_unique<ForwardingCommunicator>(transport), {"library", "gloo"},
+                        device_, 0, setup);
     expect(workload_->verify_before());
   }
   /// The median of 3 runs, of the slowest rank.

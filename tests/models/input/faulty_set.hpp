@@ -58,6 +58,24 @@ inline InputRun run_of_faulty(int rank = 0, int ranks = 1) {
   return run;
 }
 
+/// A case that asks for such a run.
+inline InputClaims claims_of(const InputRun& run) {
+  InputClaims claims;
+  claims.images = run.batches * run.pipeline.batch * run.pipeline.ranks;
+  claims.batch = run.pipeline.batch;
+  claims.side = run.pipeline.decode.size;
+  claims.ranks = run.pipeline.ranks;
+  claims.interleave = run.pipeline.interleave;
+  claims.training = run.pipeline.decode.training;
+  claims.layout = run.pipeline.decode.layout;
+  claims.seed = run.pipeline.decode.seed;
+  claims.threads = run.pipeline.threads;
+  claims.prefetch = run.pipeline.prefetch;
+  claims.step_seconds = run.step_seconds;
+  claims.cold = run.cold;
+  return claims;
+}
+
 inline void run_once(Workload& workload) {
   workload.reset();
   workload.run(workload.stream());

@@ -16,8 +16,8 @@ class BareLoop : public ::testing::Test {
   }
 
   std::unique_ptr<Workload> made(Communicator& ranks) const {
-    return bare_loop_workload(set_, run_of_faulty(ranks.rank(), ranks.size()), ranks,
-                              {{"images_per_s", 24}}, 0);
+    const InputRun run = run_of_faulty(ranks.rank(), ranks.size());
+    return bare_loop_workload(set_, run, claims_of(run), ranks, {{"images_per_s", 24}}, 0);
   }
   std::shared_ptr<FaultySet> set_;
 };
@@ -42,7 +42,8 @@ TEST_F(BareLoop, TheCentresOfEvaluationPass) {
   testing_fakes::on_threads(1, [&](Communicator& ranks) {
     InputRun run = run_of_faulty();
     run.pipeline.decode.training = run.pipeline.shuffle = false;
-    EXPECT_TRUE(bare_loop_workload(set_, run, ranks, {}, 0)->verify_before().passed);
+    EXPECT_TRUE(
+        bare_loop_workload(set_, run, claims_of(run), ranks, {}, 0)->verify_before().passed);
   });
 }
 

@@ -18,11 +18,15 @@ class InputWorkload : public ::testing::Test {
 
   /// A workload on one rank, verified.
   std::unique_ptr<Workload> verified(Communicator& ranks) {
-    auto made = input_workload(set_, run_of_faulty(), ranks, {{"images_per_s", 24}}, 0);
+    auto made = input_workload(set_, run_of_faulty(), claims_of(run_of_faulty()), ranks,
+                               {{"images_per_s", 24}}, 0);
     const Verification before = made->verify_before();
     EXPECT_TRUE(before.passed) << before.reason;
     EXPECT_EQ(before.checked, faulty_samples * 3 * 16 * 16);
     return made;
+  }
+  std::unique_ptr<Workload> made(const InputRun& run, Communicator& ranks) const {
+    return input_workload(set_, run, claims_of(run), ranks, {}, 0);
   }
   std::shared_ptr<FaultySet> set_;
 };
@@ -30,7 +34,7 @@ class InputWorkload : public ::testing::Test {
 TEST_F(InputWorkload, PassesAllChecksOnAnyNumberOfRanks) {
   for (const int size : {1, 2, 3})
     testing_fakes::on_threads(size, [&](Communicator& ranks) {
-      const auto workload = input_workload(set_, run_of_faulty(ranks.rank(), size), ranks, {}, 0);
+      const auto workload = made(run_of_faulty(ranks.rank(), size), ranks);
       EXPECT_TRUE(workload->verify_before().passed);
       run_once(*workload);
       expect_audits_pass(*workload);
@@ -77,7 +81,7 @@ TEST_F(InputWorkload, TheLastTimedRunIsChecked) {
       for (std::int64_t i = 1; i < run.batches; ++i) pipeline.next();
       const Batch& last = pipeline.next();
       if (std::count(last.samples.begin(), last.samples.end(), 7) == 0) continue;
-      const auto workload = input_workload(set_, run, ranks, {}, 0);
+      const auto workload = made(run, ranks);
       EXPECT_TRUE(workload->verify_before().passed);
       set_->fault = FaultySet::other_image;
       run_once(*workload);
@@ -94,7 +98,7 @@ TEST_F(InputWorkload, TheLastTimedRunIsChecked) {
 TEST_F(InputWorkload, ABadFileOfOneRankEndsAllRanks) {
   std::atomic<int> ended = 0;
   testing_fakes::on_threads(3, [&](Communicator& ranks) {
-    const auto workload = input_workload(set_, run_of_faulty(ranks.rank(), 3), ranks, {}, 0);
+    const auto workload = made(run_of_faulty(ranks.rank(), 3), ranks);
     ranks.barrier();
     set_->fault = FaultySet::unreadable;  // one of them has sample 7
     const std::string message = message_of<InputError>([&] { workload->verify_before(); });
@@ -110,7 +114,7 @@ TEST_F(InputWorkload, AWrongImageOfOneRankKeepsNoneWaiting) {
   set_->wrong_reads = 1;  // that of the one rank that has it
   std::atomic<int> wrong = 0;
   testing_fakes::on_threads(2, [&](Communicator& ranks) {
-    const auto workload = input_workload(set_, run_of_faulty(ranks.rank(), 2), ranks, {}, 0);
+    const auto workload = made(run_of_faulty(ranks.rank(), 2), ranks);
     if (!workload->verify_before().passed) ++wrong;
     run_once(*workload);
     EXPECT_TRUE(workload->verify_after().passed);
@@ -128,7 +132,7 @@ TEST_F(InputWorkload, TheLimitOfBadSamplesIsForAllRanks) {
       InputRun run = run_of_faulty(ranks.rank(), 2);
       run.pipeline.max_bad_samples = most;
       run.batches = 8 * run.batches;  // several epochs: each rank meets its sample
-      const auto workload = input_workload(set, run, ranks, {}, 0);
+      const auto workload = input_workload(set, run, claims_of(run), ranks, {}, 0);
       EXPECT_TRUE(workload->verify_before().passed);
       run_once(*workload);
       const std::string message = message_of<InputError>([&] { workload->verify_after(); });
@@ -150,7 +154,7 @@ TEST_F(InputWorkload, AnEvaluationThatLacksImagesIsNoRate) {
     run.pipeline.decode.training = false;
     run.pipeline.batch = 5;  // 24 samples: the last batch has 4
     run.batches = 5;
-    const auto workload = input_workload(set_, run, ranks, {}, 0);
+    const auto workload = made(run, ranks);
     EXPECT_NE(message_of<CaseError>([&] { workload->verify_before(); }).find("4 of 5 images"),
               std::string::npos);
   });
@@ -161,9 +165,7 @@ TEST_F(InputWorkload, MemoryThatIsNotThereIsRefused) {
     InputRun run = run_of_faulty();
     run.pipeline.decode.size = 8192;
     run.pipeline.prefetch = 4000;
-    EXPECT_NE(message_of<CaseError>([&] {
-                input_workload(set_, run, ranks, {}, 0);
-              }).find("GiB of memory"),
+    EXPECT_NE(message_of<CaseError>([&] { made(run, ranks); }).find("GiB of memory"),
               std::string::npos);
   });
 }
@@ -179,7 +181,7 @@ TEST_F(InputWorkload, ColdFilesAreProvenCold) {
     run.batches = 1;
     run.cold = true;
     EXPECT_NE(message_of<CaseError>([&] {
-                input_workload(open_samples(file, {0, 5}), run, ranks, {}, 0);
+                input_workload(open_samples(file, {0, 5}), run, claims_of(run), ranks, {}, 0);
               }).find("stay in the page cache"),
               std::string::npos);
   });

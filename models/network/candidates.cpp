@@ -63,7 +63,6 @@ std::vector<Choice> Executor::choices(std::size_t node, Plugins& plugins) const 
 
 std::string Executor::make_candidates(Plugins& plugins, Communicator& ranks) {
   candidates_.resize(graph_.nodes.size());
-  ran_.resize(graph_.nodes.size());
   for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
     std::vector<std::string> reasons;
     std::vector<Candidate>& all = candidates_[i];

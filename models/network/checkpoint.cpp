@@ -164,14 +164,19 @@ Checkpoint::Checkpoint(const std::filesystem::path& path, const std::string& arc
   file.check_unchanged();
 }
 
-void Checkpoint::copy(const std::string& name, std::span<std::byte> out) const {
+std::span<const std::byte> Checkpoint::bytes(const std::string& name) const {
   const auto found = std::find_if(blobs_.begin(), blobs_.end(),
                                   [&](const Blob& blob) { return blob.name == name; });
   if (found == blobs_.end()) throw unusable(file_, "it has no blob " + name);
-  if (found->bytes.size() != out.size())
+  return std::as_bytes(std::span(found->bytes));
+}
+
+void Checkpoint::copy(const std::string& name, std::span<std::byte> out) const {
+  const std::span<const std::byte> found = bytes(name);
+  if (found.size() != out.size())
     throw unusable(file_, fmt::format("its blob {} has {} bytes, this run needs {}", name,
-                                      found->bytes.size(), out.size()));
-  std::copy(found->bytes.begin(), found->bytes.end(), reinterpret_cast<char*>(out.data()));
+                                      found.size(), out.size()));
+  std::copy(found.begin(), found.end(), out.begin());
 }
 
 }  // namespace assay

@@ -48,6 +48,8 @@ class Checkpoint {
   std::uint32_t check() const { return check_; }
   /// Copies the blob `name` to `out`. InputError if there is none of this name and size.
   void copy(const std::string& name, std::span<std::byte> out) const;
+  /// The blob `name`. InputError if there is none.
+  std::span<const std::byte> bytes(const std::string& name) const;
 
  private:
   struct Blob {

@@ -12,8 +12,11 @@
 
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
+#include "models/network/claimed_rate.hpp"
 #include "models/network/stop_request.hpp"
 #include "models/network/training_checkpoint.hpp"
+#include "models/network/training_oracle.hpp"
+#include "models/network/work_count.hpp"
 #include "models/ranks.hpp"
 
 namespace assay {
@@ -22,6 +25,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t nodes_of_check = 6;
+/// An update that does not happen is found after so many steps.
+constexpr std::int64_t steps_between_oracles = 8;
 
 /// Steps of an epoch, each of so many batches; batches that are left over are not used.
 std::int64_t steps_of(const Batches& training, std::int64_t passes) {
@@ -49,6 +54,7 @@ class Training {
         validation_(validation),
         ranks_(ranks),
         settings_(settings),
+        oracle_(settings.oracle),
         passes_(trainer.settings().accumulate),
         steps_(steps_of(training, passes_)),
         schedule_(schedule_of(training, passes_, settings)),
@@ -61,6 +67,7 @@ class Training {
     trainer_.initialise();
     PipelineState from;
     if (settings_.restart) from = restored();
+    if (oracle_ != nullptr) oracle_->begin(trainer_, epoch_, step_, settings_.restart);
     start_ = Clock::now();
     start_unix_s_ =
         std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
@@ -78,6 +85,10 @@ class Training {
       none.started_unix_s = none.trained_unix_s = unix_now();
       validate(none, trainer_.settings().seed + static_cast<std::uint64_t>(epoch_));
     }
+    if (oracle_ != nullptr) {
+      oracle_->end(made_, settings_.restart);
+      add(oracle_->found(), "in the training");
+    }
     return std::move(made_);
   }
 
@@ -86,8 +97,11 @@ class Training {
   double unix_now() const { return start_unix_s_ + seconds_since(start_); }
 
   void one_epoch() {
-    const std::int64_t first = step_;
+    const std::int64_t first = step_, made_before = made_.steps;
+    (void)work_.take(trainer_.executor(), ranks_);
+    rehearsed_ = 0;
     accuracy_.reset();
+    if (oracle_ != nullptr) oracle_->begin_epoch(epoch_, step_);
     std::mt19937_64 random(trainer_.settings().seed + static_cast<std::uint64_t>(epoch_) + 1);
     auto checked = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(steps_));
     const std::int64_t counted_later = untimed_;
@@ -110,6 +124,7 @@ class Training {
       if (step_ < steps_) stop_if_asked();
     }
     const std::int64_t made = steps_ - first;
+    expect_work(made_.steps - made_before + rehearsed_);
     if (training_.steps() % passes_ != 0) {
       PipelineState next = training_.state();
       next.epoch = static_cast<std::uint64_t>(epoch_) + 1;
@@ -129,6 +144,7 @@ class Training {
     result.training_loss = losses / static_cast<double>(steps_ * ranks_.size());
     result.images_per_s =
         static_cast<double>(passes_ * trainer_.settings().batch * ranks_.size()) / step_seconds;
+    judge(result);
     if (!std::isfinite(result.training_loss))
       throw Diverged(fmt::format(
           "training diverged: the loss is {} in epoch {}. Use a smaller learning rate, or a longer "
@@ -139,6 +155,13 @@ class Training {
     result.seconds = elapsed();
     result.ended_unix_s = result.trained_unix_s;
     tell(result);
+  }
+
+  void judge(const EpochResult& trained) {
+    if (oracle_ == nullptr) return;
+    const double before = elapsed();
+    oracle_->end_epoch(trainer_, trained);
+    not_counted_ += elapsed() - before;
   }
 
   void judge_epoch() {
@@ -156,18 +179,41 @@ class Training {
     trainer_.save(state);
     const PipelineState data = training_.state();
     not_counted_ += elapsed() - before;
+    if (oracle_ != nullptr) oracle_->rehearse(true);
     one_step(false, 0);
+    if (oracle_ != nullptr) oracle_->rehearse(false);
     before = elapsed();
     trainer_.exchange(state);
     training_.start(data);
     --made_.steps;
+    ++rehearsed_;
+    if (settings_.step_oracle != nullptr) settings_.step_oracle->forget();
     not_counted_ += elapsed() - before;
+  }
+
+  /// The nodes of the network have counted the images that they ran on, and the updates. With a lag
+  /// the first step of a training has no gradients to apply.
+  void expect_work(std::int64_t steps) {
+    const NetworkWork work = work_.take(trainer_.executor(), ranks_);
+    if (settings_.claims.empty()) return;
+    const StepClaims claims(settings_.claims);
+    const auto images = static_cast<double>(steps * claims.passes * claims.batch * claims.ranks),
+               updates = static_cast<double>(steps * claims.ranks),
+               without = claims.lags && epoch_ == 0
+                             ? static_cast<double>((1 + rehearsed_) * claims.ranks)
+                             : 0;
+    if (work.images != images || work.updates > updates || work.updates < updates - without)
+      throw WrongResult(fmt::format(
+          "{} steps of epoch {} have trained on {:.0f} images with {:.0f} updates, not on {:.0f} "
+          "with {:.0f}",
+          steps, epoch_ + 1, work.images, work.updates, images, updates));
   }
 
   void validate(EpochResult result, std::uint64_t seed) {
     const double before = elapsed();
     StepCheck check = random_check(evaluator_.executor().graph(), nodes_of_check, seed);
-    const Evaluation found = evaluator_.evaluate(validation_, &check);
+    const Evaluation found = evaluator_.evaluate(
+        validation_, &check, oracle_ == nullptr ? nullptr : &oracle_->evaluation());
     add(check.found, fmt::format("in the validation after epoch {}", result.epoch));
     not_counted_ += found.check_seconds;
     // The same validation was counted before the checkpoint was written.
@@ -199,26 +245,61 @@ class Training {
     settings_.progress(text);
   }
 
+  /// With a lag two steps in a row: the second applies the gradients of the first.
+  bool is_judged() const {
+    return step_ % steps_between_oracles >= steps_between_oracles - 1 - trainer_.settings().lag;
+  }
+
+  /// A step that the oracle judges as a whole, if there is one.
+  void judged_step(double rate, StepCheck* check, const std::function<void()>& load_next,
+                   bool judged, std::uint64_t seed, Verification& found) {
+    StepOracle* const oracle = judged ? settings_.step_oracle : nullptr;
+    if (settings_.step_oracle != nullptr && !judged) settings_.step_oracle->forget();
+    double before = elapsed();
+    {
+      const ObservedStep observed(oracle, trainer_, seed);
+      if (check == nullptr) not_counted_ += elapsed() - before;
+      trainer_.step(rate, check, load_next);
+    }
+    if (oracle == nullptr) return;
+    before = elapsed();
+    oracle->expect_rate(ClaimedRate(settings_.claims, steps_).at(epoch_ * steps_ + step_));
+    oracle->end(trainer_, found);
+    if (check == nullptr) not_counted_ += elapsed() - before;
+  }
+
   /// The step's loss on this rank.
   double one_step(bool checked, std::uint64_t seed) {
     const double before = elapsed();
+    if (oracle_ != nullptr) oracle_->begin_step();
     const auto load_next = [this, checked] {
       const auto start = Clock::now();
       const Batch& batch = next_of(training_, ranks_);
       trainer_.load(batch.images, batch.labels);
       made_.input_seconds += seconds_since(start);
-      if (checked) training_.pause();  // checks do not count, so nothing is read meanwhile
+      if (oracle_ != nullptr) oracle_->take(batch);
+      if (!checked) return;
+      training_.pause();  // checks do not count, so nothing is read meanwhile
+      if (oracle_ != nullptr) oracle_->judge(batch, trainer_);
     };
     load_next();
     double rate = schedule_.rate(epoch_ * steps_ + step_);
     if (ranks_.size() > 1) rate = ranks_.broadcast(rate);
     ++made_.steps;
     if (!checked) {
-      trainer_.step(rate, nullptr, load_next);
-      return trainer_.loss();
+      Verification found;
+      found.passed = true;
+      judged_step(rate, nullptr, load_next, is_judged(), seed, found);
+      add(found, fmt::format("in epoch {}", epoch_ + 1));
+      const double loss = trainer_.loss();
+      if (oracle_ != nullptr) oracle_->end_step(trainer_, rate, loss, false, is_judged());
+      return loss;
     }
     StepCheck check = random_check(trainer_.graph(), nodes_of_check, seed);
-    trainer_.step(rate, &check, load_next);
+    // With a lag, the first step of all has no update.
+    const bool updates = trainer_.settings().lag == 0 || epoch_ + step_ > 0;
+    judged_step(rate, &check, load_next, updates, seed, check.found);
+    if (oracle_ != nullptr) oracle_->end_step(trainer_, rate, trainer_.loss(), true, true);
     overflowed_ = trainer_.overflowed();
     if (!overflowed_) add(check.found, fmt::format("in epoch {}", epoch_ + 1));
     not_counted_ += elapsed() - before;
@@ -231,6 +312,13 @@ class Training {
     if (checked.passed || !made_.found.passed) return;
     made_.found.passed = false;
     made_.found.reason = checked.reason + ", " + when;
+  }
+
+  void add_checkpoint() {
+    Verification found;
+    found.reason = checkpoint_.fault();
+    found.passed = found.reason.empty();
+    add(found, "in a checkpoint");
   }
 
   /// All ranks alike, since they have judged the step alike.
@@ -272,6 +360,7 @@ class Training {
     training_.pause();
     const CheckpointCost cost = checkpoint_.write(
         {epoch_, step_, losses_, before, untimed_, training_.state().bad_samples, accuracy_});
+    add_checkpoint();
     made_.checkpoint_seconds = cost.seconds;
     made_.checkpoint_bytes = cost.bytes;
     not_counted_ += elapsed() - before;
@@ -280,6 +369,7 @@ class Training {
   /// Where the training was when the checkpoint was written.
   PipelineState restored() {
     const TrainingProgress from = checkpoint_.read();
+    add_checkpoint();
     epoch_ = from.epoch;
     step_ = from.step;
     losses_ = from.losses;
@@ -295,6 +385,7 @@ class Training {
   Batches &training_, &validation_;
   Communicator& ranks_;
   const ConvergenceSettings& settings_;
+  TrainingOracle* const oracle_;
   std::int64_t passes_;  ///< of a step
   std::int64_t steps_;   ///< of an epoch
   Schedule schedule_;
@@ -306,7 +397,9 @@ class Training {
   double losses_ = 0;                  ///< sum over these steps, on this rank
   Clock::time_point start_;
   double start_unix_s_ = 0;
-  bool overflowed_ = false;  ///< the checked step, whose checks say nothing then
+  WorkCount work_;
+  std::int64_t rehearsed_ = 0;  ///< steps of the epoch that were made twice
+  bool overflowed_ = false;     ///< the checked step, whose checks say nothing then
   double not_counted_ = 0;
   std::int64_t untimed_ = 0;  ///< checked steps of this epoch that are not yet counted as others
 };

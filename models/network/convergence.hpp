@@ -13,9 +13,12 @@
 #include "models/network/batches.hpp"
 #include "models/network/evaluator.hpp"
 #include "models/network/schedule.hpp"
+#include "models/network/step_oracle.hpp"
 #include "models/network/trainer.hpp"
 
 namespace assay {
+
+class TrainingOracle;  // training_oracle.hpp
 
 struct ConvergenceSettings {
   std::int64_t epochs = 0;  ///< largest number of epochs
@@ -30,11 +33,18 @@ struct ConvergenceSettings {
   /// before the signal ends the process.
   std::filesystem::path checkpoint;
   bool restart = false;  ///< continue from `checkpoint`
+  /// Parameters of the case, by which the training is verified; empty: it is not.
+  Settings claims{};
+  /// Judges every eighth step as a whole, by `claims`; nullptr: nobody does.
+  StepOracle* step_oracle = nullptr;
   /// Called with a line about each epoch, on every rank.
   std::function<void(const std::string&)> progress{};
   /// Called on all ranks after each epoch and its validation, before the checkpoint is written.
   /// What it throws, on all ranks, ends the training.
   std::function<void()> after_epoch{};
+  /// Judges data, evaluation and state of the training, on all ranks or on none; nullptr: steps and
+  /// operations are judged alone.
+  TrainingOracle* oracle = nullptr;
 };
 
 struct EpochResult {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/base/clock.hpp"
+#include "models/network/evaluation_oracle.hpp"
 #include "models/network/node_check.hpp"
 #include "models/network/parameters.hpp"
 #include "models/ranks.hpp"
@@ -47,8 +48,16 @@ void Evaluator::run(StepCheck* check) {
       executor_->run_node(i);
 }
 
-Evaluation Evaluator::evaluate(Batches& batches, StepCheck* check) {
+Evaluation Evaluator::evaluate(Batches& batches, StepCheck* check, EvaluationOracle* oracle) {
   put_statistics();
+  double judging = 0;  // seconds
+  const auto judge = [&](const auto& what) {
+    if (oracle == nullptr) return;
+    const auto start = std::chrono::steady_clock::now();
+    what(*oracle);
+    judging += seconds_since(start);
+  };
+  judge([&](auto& of) { of.begin(*executor_, trainer_.running_statistics()); });
   double sums[] = {0, 0, 0};  // losses, correct answers, images
   batches.start({}, batches.steps());
   std::vector<std::int64_t> labels;
@@ -64,11 +73,14 @@ Evaluation Evaluator::evaluate(Batches& batches, StepCheck* check) {
     std::replace(labels.begin(), labels.end(), std::int64_t{-1}, std::int64_t{0});
     put_batch(*executor_, batch.images, labels);
     if (step == checked) batches.pause();  // checks do not count, so nothing is read meanwhile
+    if (step == checked) judge([&](auto& of) { of.judge_images(*executor_, batch); });
     const auto start = std::chrono::steady_clock::now();
     run(step == checked ? check : nullptr);
     const std::vector<double> losses = read_values(*executor_, executor_->graph().losses),
                               correct = read_values(*executor_, executor_->graph().correct);
     seconds[step == checked ? 1 : 0] += seconds_since(start);
+    if (step == checked) judge([&](auto& of) { of.judge_results(*executor_, batch); });
+    if (oracle != nullptr) oracle->add(batch, losses, correct);
     for (std::size_t i = 0; i < losses.size(); ++i) {
       if (batch.labels[i] < 0) continue;
       sums[0] += losses[i];
@@ -77,12 +89,15 @@ Evaluation Evaluator::evaluate(Batches& batches, StepCheck* check) {
     }
   }
   RankCalls(ranks_).sum(sums);
-  if (sums[2] == 0) return {};
-  Evaluation found{sums[0] / sums[2], sums[1] / sums[2], static_cast<std::int64_t>(sums[2])};
+  Evaluation found;
+  if (sums[2] > 0)
+    found = {sums[0] / sums[2], sums[1] / sums[2], static_cast<std::int64_t>(sums[2])};
+  judge([&](auto& of) { of.end(found); });
   // Of a single batch nobody knows how long it takes without checks: then they count.
   if (checked >= 0 && batches.steps() > 1)
     found.check_seconds =
         std::max(0.0, seconds[1] - seconds[0] / static_cast<double>(batches.steps() - 1));
+  found.check_seconds += judging;
   return found;
 }
 

@@ -8,6 +8,8 @@
 
 namespace assay {
 
+class EvaluationOracle;  // evaluation_oracle.hpp
+
 /// The result over the images of all ranks.
 struct Evaluation {
   double loss = 0;      ///< mean cross-entropy without label smoothing
@@ -26,8 +28,9 @@ class Evaluator {
 
   /// Evaluates all images of `batches` once. Collective: all ranks have the same number of steps.
   /// In one batch, drawn by the seed of `check`, the operations that it names are compared with
-  /// their oracles.
-  Evaluation evaluate(Batches& batches, StepCheck* check = nullptr);
+  /// their oracles. `oracle` judges the statistics, this batch as a whole, and the result.
+  Evaluation evaluate(Batches& batches, StepCheck* check = nullptr,
+                      EvaluationOracle* oracle = nullptr);
   Executor& executor() { return *executor_; }
 
  private:

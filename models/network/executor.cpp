@@ -48,6 +48,7 @@ Executor::Executor(Graph graph, const ExecutorSettings& settings)
                    ? std::ranges::all_of(settings.backends, plain)
                    : std::ranges::all_of(settings.chosen, plain, &Choice::backend);
   for (std::size_t i = 0; i < graph_.nodes.size(); ++i) phases_[graph_.nodes[i].phase].push_back(i);
+  runs_.resize(graph_.nodes.size());
 }
 
 Result<std::unique_ptr<Executor>> Executor::make(Graph graph, const ExecutorSettings& settings,
@@ -284,19 +285,28 @@ void Executor::run(Candidate& candidate) const {
 }
 
 void Executor::run_node(std::size_t node) {
+  if (observer_ != nullptr) observer_->before(node);
   run(candidates_[node].front());
-  ran_[node] = true;
+  ++runs_[node];
+  if (observer_ != nullptr) observer_->after(node);
 }
 
 void Executor::run(Phase phase) {
   const std::vector<std::size_t>& nodes = phases_[phase];
   if (nodes.empty()) return;
-  // A stream records what is submitted to itself alone.
-  const bool warm = std::ranges::all_of(
-      nodes, [this](std::size_t i) { return ran_[i] && candidates_[i].front().device == device_; });
-  recordings_.run(key_of(phase, swapped_), device_->stream(), warm, [&] {
+  const auto one_by_one = [&] {
     for (const std::size_t i : nodes) run_node(i);
+  };
+  if (observer_ != nullptr) return one_by_one();
+  // A stream records what is submitted to itself alone.
+  const bool warm = std::ranges::all_of(nodes, [this](std::size_t i) {
+    return runs_[i] > 0 && candidates_[i].front().device == device_;
   });
+  const std::int64_t before = runs_[nodes.front()];
+  recordings_.run(key_of(phase, swapped_), device_->stream(), warm, one_by_one);
+  // A recording submits its nodes without run_node(); one that fails has only counted them.
+  const std::int64_t missed = before + 1 - runs_[nodes.front()];
+  for (const std::size_t i : nodes) runs_[i] += missed;
 }
 
 double Executor::seconds_of(Candidate& candidate) const {

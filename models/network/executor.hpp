@@ -41,6 +41,14 @@ struct ExecutorSettings {
   std::map<ValueIndex, std::shared_ptr<void>> memory{};
 };
 
+/// Is told of each node that an executor runs.
+class NodeObserver {
+ public:
+  virtual ~NodeObserver() = default;
+  virtual void before(std::size_t node) = 0;
+  virtual void after(std::size_t node) = 0;
+};
+
 /// All activations and their gradients have the same layout, nhwc, so that backends can be mixed
 /// without conversions. If all nodes are computed by the backend `reference`, it is row-major
 /// order.
@@ -69,6 +77,11 @@ class Executor {
   /// Runs the nodes of a phase in order; as one recording if the stream can record.
   void run(Phase phase);
   void run_node(std::size_t node);
+  /// Tells `observer` of each node, which then runs by itself; nullptr: nobody any more.
+  void observe(NodeObserver* observer) { observer_ = observer; }
+  /// How often a node has run since the executor was made, without run_timed(). Counted when it
+  /// runs.
+  std::int64_t runs(std::size_t node) const { return runs_[node]; }
   /// Runs a node, waits for it, and returns its seconds.
   double run_timed(std::size_t node) { return seconds_of(candidates_[node].front()); }
 
@@ -159,7 +172,8 @@ class Executor {
   ExecutorSettings settings_;
   Recordings recordings_;                             ///< by key_of()
   std::map<Phase, std::vector<std::size_t>> phases_;  ///< the nodes of each phase, in order
-  std::vector<bool> ran_;                             ///< by node: it has run at least once
+  std::vector<std::int64_t> runs_;                    ///< by node
+  NodeObserver* observer_ = nullptr;
   std::vector<std::string> left_out_;
   std::string first_refusal_;  ///< of the first backend, of the first node that it does not compute
   bool swapped_ = false;

@@ -2,10 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
 #include <set>
+#include <span>
 #include <utility>
 #include <vector>
 
+#include "core/base/error.hpp"
 #include "core/base/statistics.hpp"
 #include "core/base/text.hpp"
 
@@ -26,15 +31,35 @@ std::string recorded_phases(const Executor& executor) {
 
 }  // namespace
 
-void StepNumbers::add(const Trainer& trainer, double input_seconds) {
+void StepNumbers::add(const Trainer& trainer, double input_seconds, double seconds) {
   input_ += input_seconds;
+  seconds_ += seconds;
   const StepSeconds of = trainer.seconds();
   sum_.forward += of.forward;
   sum_.backward += of.backward;
   sum_.exposed_communication += of.exposed_communication;
   sum_.update += of.update;
+  const double phases =
+      input_seconds + of.forward + of.backward + of.exposed_communication + of.update;
+  // A step does little between its phases.
+  differing_ += std::abs(phases - seconds) > 0.02 * seconds + 50e-6 ? 1 : 0;
   ++steps_;
   concerns_.add(trainer);
+}
+
+std::string StepNumbers::why_not_whole() const {
+  // A thread may be interrupted between two phases of a few steps.
+  if (differing_ <= 1 + 0.1 * steps_) return "";
+  return fmt::format(
+      "the phases of {:.0f} of {:.0f} timed steps do not add up to the time of the step",
+      differing_, steps_);
+}
+
+std::string StepNumbers::why_not_rate(double told, double images) const {
+  constexpr double tolerance = 1.05;
+  if (seconds_ == 0 || told <= tolerance * images * steps_ / seconds_) return why_not_whole();
+  return fmt::format("mean_images_per_s is {:.4g}, but the steps have {:.4g}", told,
+                     images * steps_ / seconds_);
 }
 
 std::map<std::string, Metric> StepNumbers::metrics() const {
@@ -51,6 +76,23 @@ std::map<std::string, Metric> StepNumbers::metrics() const {
        {all > 0 ? 100 * sum_.exposed_communication / all : 0, "%", "lower"}}});
   return found;
 }
+
+namespace {
+
+/// A median, and so the largest of several ranks, is at least this rank's shortest run.
+std::string why_not_measured(const std::vector<LayerTime>& layers,
+                             const std::vector<std::vector<double>>& runs) {
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    double least = std::numeric_limits<double>::infinity();
+    for (const std::vector<double>& run : runs) least = std::min(least, run[i]);
+    if (const double told = layers[i].seconds * layers[i].runs; told < (1 - 1e-9) * least)
+      return fmt::format("{} {} takes {:.4g} s, but its shortest run took {:.4g} s",
+                         layers[i].layer, layers[i].direction, told, least);
+  }
+  return "";
+}
+
+}  // namespace
 
 std::vector<LayerTime> layer_times(const Executor& executor,
                                    const std::vector<std::vector<double>>& runs, int passes,
@@ -79,6 +121,10 @@ std::vector<LayerTime> layer_times(const Executor& executor,
     of.bytes = node.problem->bytes();
     all.push_back(std::move(of));
   }
+  const std::string why = why_not_measured(all, runs);
+  double wrong = why.empty() ? 0 : 1;  // on all ranks: what follows is collective
+  ranks.allreduce_max(std::span(&wrong, 1));
+  if (wrong > 0) throw WrongResult(why.empty() ? "the layers of another rank are wrong" : why);
   return all;
 }
 

@@ -15,8 +15,14 @@ namespace assay {
 /// Adds up the times of the phases of timed steps, on this rank.
 class StepNumbers {
  public:
-  /// Adds the last step. `input_seconds`: for which it waited for its images.
-  void add(const Trainer& trainer, double input_seconds);
+  /// Adds the last step. `input_seconds`: for which it waited for its images. `seconds`: of the
+  /// whole step, by the caller's clock.
+  void add(const Trainer& trainer, double input_seconds, double seconds);
+  /// Why the phases do not add up to the steps; "" if they do.
+  std::string why_not_whole() const;
+  /// The same, or why `told` is no mean rate of these steps, of `images` each: the slowest rank's
+  /// is at most that of this rank.
+  std::string why_not_rate(double told, double images) const;
   /// Mean seconds of each phase of a step, and Concerns::metrics().
   std::map<std::string, Metric> metrics() const;
 
@@ -24,6 +30,8 @@ class StepNumbers {
   StepSeconds sum_;
   Concerns concerns_;
   double input_ = 0, steps_ = 0;
+  double seconds_ = 0;    ///< of all steps
+  double differing_ = 0;  ///< steps whose phases do not add up to them
 };
 
 /// Number of runs in which each operation is timed; the median counts.

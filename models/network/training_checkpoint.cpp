@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
 #include <filesystem>
 #include <optional>
 #include <system_error>
@@ -157,11 +158,15 @@ CheckpointCost TrainingCheckpoint::write(const TrainingProgress& progress) const
   json bad_samples = json::array();
   for (const std::string& of_rank : ranks_.allgather(json(progress.bad_samples).dump()))
     bad_samples.push_back(json::parse(of_rank));
+  Fingerprints own;
+  if (ranks_.rank() == 0) own = fingerprints_of(trainer_);
+  add_fingerprints(state.running, state.loss_scale, own);
   std::vector<CheckpointBlob> blobs;
   for (std::size_t i = 0; i < state.values.size(); ++i)
     blobs.push_back({fmt::format("value {}", i), state.values[i]});
   blobs.push_back({"running statistics", std::as_bytes(std::span(state.running))});
   const json kept = {{"settings", decisive_},
+                     {"fingerprints", own},
                      {"epochs", progress.epoch},
                      {"step", progress.step},
                      {"losses", losses / ranks_.size()},
@@ -176,14 +181,37 @@ CheckpointCost TrainingCheckpoint::write(const TrainingProgress& progress) const
   CheckpointCost cost;
   std::string fault;  // of rank 0, for which the others would wait
   try {
-    if (ranks_.rank() == 0)
+    if (ranks_.rank() == 0) {
       cost = write_checkpoint(settings_.checkpoint, architecture_, kept, blobs);
+      std::error_code missing;  // of a device or a pipe nothing can be read
+      if (std::filesystem::is_regular_file(settings_.checkpoint, missing)) compare(open(), own);
+    }
   } catch (const std::exception& error) {
     fault = error.what();
   }
   fault = ranks_.allgather(fault).front();
   if (!fault.empty()) throw CaseError(fault);
   return cost;
+}
+
+void TrainingCheckpoint::compare(const Checkpoint& file, const Fingerprints& own) const {
+  std::vector<std::string> names = {"velocity", "weights"};
+  if (trainer_.graph().stored != Graph::none) names.emplace_back("rounded weights");
+  if (trainer_.graph().lags()) names.emplace_back("waiting gradients");
+  Fingerprints found;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    found[names[i]] = fingerprint_text(file.bytes(fmt::format("value {}", i)));
+  const std::span<const std::byte> running = file.bytes("running statistics");
+  std::vector<double> averages(running.size() / sizeof(double));
+  std::memcpy(averages.data(), running.data(), running.size());
+  add_fingerprints(averages, stored_in(file.state(), ranks_).loss_scale, found);
+  const std::string name = settings_.checkpoint.string();
+  fault_ = difference(own, found);
+  if (!fault_.empty()) fault_ = fmt::format("on the device {}, as {} has them", fault_, name);
+  const auto writers = file.state().find("fingerprints");  // missing in older files
+  if (writers == file.state().end() || !fault_.empty()) return;
+  fault_ = difference(found, writers->get<Fingerprints>());
+  if (!fault_.empty()) fault_ = fmt::format("in {} {}, as was written", name, fault_);
 }
 
 Checkpoint TrainingCheckpoint::open_on_all() const {
@@ -210,6 +238,7 @@ TrainingProgress TrainingCheckpoint::read() const {
   state.waiting_scale = found.waiting_scale;
   state.loss_scale = found.loss_scale;
   trainer_.exchange(state);
+  compare(from, fingerprints_of(trainer_));
   return found.progress;
 }
 

@@ -9,6 +9,7 @@
 
 #include "models/network/checkpoint.hpp"
 #include "models/network/convergence.hpp"
+#include "models/network/state_oracle.hpp"
 
 namespace assay {
 
@@ -38,11 +39,16 @@ class TrainingCheckpoint {
   /// Puts the trainer into the state of the checkpoint. Collective. InputError on all ranks as
   /// expect_usable().
   TrainingProgress read() const;
+  /// Why the last write() or read() has not kept the state: what the file has, by fingerprints that
+  /// were made of the device's memory, is not what the device has. "" if it has.
+  const std::string& fault() const { return fault_; }
 
  private:
   Checkpoint open() const;  ///< on this rank
   Checkpoint open_on_all() const;
   void expect_new() const;
+  /// Compares the state of a file with the fingerprints of the device and of the writer.
+  void compare(const Checkpoint& file, const Fingerprints& own) const;
 
   Trainer& trainer_;
   Communicator& ranks_;
@@ -50,6 +56,7 @@ class TrainingCheckpoint {
   std::int64_t steps_;  ///< of an epoch
   std::string architecture_;
   nlohmann::json decisive_;  ///< settings that decide what each step computes
+  mutable std::string fault_;
 };
 
 }  // namespace assay

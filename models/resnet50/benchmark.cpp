@@ -12,6 +12,7 @@
 #include "models/network/schedule.hpp"
 #include "models/resnet50/inference_workload.hpp"
 #include "models/resnet50/options.hpp"
+#include "models/resnet50/prepared_as_claimed.hpp"
 #include "models/resnet50/resnet_problem.hpp"
 #include "models/resnet50/training_workload.hpp"
 
@@ -161,6 +162,7 @@ class Resnet50Benchmark final : public Benchmark {
     run.amounts = problem_of(settings).amounts();
     if (is_inference(settings)) {
       if (auto why = resnet50::why_not_inference(settings)) return Unsupported{std::move(*why)};
+      expect_network(run.trainer, settings);
       return inference_workload({run.trainer, run.steps, run.amounts, seconds_since(start)},
                                 context.plugins, context.ranks);
     }
@@ -173,6 +175,10 @@ class Resnet50Benchmark final : public Benchmark {
       run.convergence.progress = [](const std::string& text) { std::cerr << text << '\n'; };
     if (auto why = connect_gradients(settings, context, run)) return Unsupported{std::move(*why)};
     run.create_seconds = seconds_since(start);
+    expect_training(run, settings);
+    run.claims = settings;
+    run.self_check = settings.at("self_check") == "yes";
+    run.claimed_seed = context.seed;
     return training_workload(run, context.plugins, context.ranks);
   }
 

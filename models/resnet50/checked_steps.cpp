@@ -21,13 +21,18 @@ Verification CheckedSteps::make(const std::string& when) {
     ++next;
   };
   skipped_ = false;
+  if (oracle_ != nullptr) oracle_->forget();
   for (std::int64_t steps = 0; steps <= trainer_.settings().lag;) {
     if (next >= kept_.size()) next = 0;
     trainer_.executor().poison();
     StepCheck check = random_check(trainer_.graph(), nodes, next_seed());
     check.found = found;
     load_kept();
-    trainer_.step(rate_, &check, load_kept);
+    {
+      const ObservedStep observed(oracle_, trainer_, check.seed);
+      trainer_.step(rate_, &check, load_kept);
+    }
+    if (oracle_ != nullptr) oracle_->end(trainer_, check.found);
     if (trainer_.overflowed()) {
       skipped_ = true;
       trainer_.let_loss_scale_grow(false);  // it only falls from here, so this ends

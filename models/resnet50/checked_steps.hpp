@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/measure/workload.hpp"
+#include "models/network/step_oracle.hpp"
 #include "models/network/trainer.hpp"
 
 namespace assay {
@@ -18,9 +19,10 @@ class CheckedSteps {
   /// Number of nodes that a checked step compares with their oracles, in addition to the update.
   static constexpr std::size_t nodes = 6;
 
-  /// `trainer` and `ranks` must outlive it. `rate`: learning rate of all steps.
-  CheckedSteps(Trainer& trainer, Communicator& ranks, double rate)
-      : trainer_(trainer), ranks_(ranks), rate_(rate) {}
+  /// All arguments must outlive it. `rate`: learning rate of all steps. `oracle`: judges each step
+  /// of make() as a whole; nullptr: its operations, sums and update are judged alone.
+  CheckedSteps(Trainer& trainer, Communicator& ranks, double rate, StepOracle* oracle = nullptr)
+      : trainer_(trainer), ranks_(ranks), rate_(rate), oracle_(oracle) {}
 
   /// Makes one step from the trainer's present state, after poisoning the memory of all activations
   /// and gradients. Compares random operations, the update and the sum of the gradients over the
@@ -59,6 +61,7 @@ class CheckedSteps {
   Trainer& trainer_;
   Communicator& ranks_;
   double rate_;
+  StepOracle* oracle_;
   std::vector<KeptBatch> kept_;
   bool skipped_ = false;
   std::uint64_t checks_ = 0;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <numeric>
 #include <random>
 #include <set>
 #include <span>
@@ -18,6 +19,7 @@
 #include "models/network/parity.hpp"
 #include "models/network/step_numbers.hpp"
 #include "models/network/tolerance.hpp"
+#include "models/network/work_count.hpp"
 #include "models/ranks.hpp"
 
 namespace assay {
@@ -137,18 +139,32 @@ class InferenceWorkload final : public Workload {
   }
 
   Verification verify_after() override {
-    const Verification found = judge_last_run("after timing");
+    Verification found = judge_last_run("after timing");
     RankCalls calls(ranks_);
-    double sum = 0;
-    for (const double loss : read_values(*executor_, executor_->graph().losses)) sum += loss;
+    const std::vector<double> losses = read_values(*executor_, executor_->graph().losses);
+    double sum = std::accumulate(losses.begin(), losses.end(), 0.0);
     calls.sum(std::span(&sum, 1));
     mean_loss_ = sum / static_cast<double>(run_.network.batch * ranks_.size());
     time_layers();
+    // A mean lies between the smallest and the largest.
+    const auto [least, most] = std::ranges::minmax(losses);
+    double range[] = {-least, most};
+    ranks_.allreduce_max(range);
+    if (found.passed &&
+        !(mean_loss_ >= -range[0] * (1 - 1e-9) && mean_loss_ <= range[1] * (1 + 1e-9))) {
+      found.passed = false;
+      found.reason = fmt::format("the mean loss is {}, but losses are {} to {}", mean_loss_,
+                                 -range[0], range[1]);
+    }
     return found;
   }
 
   Executed executed() const override { return executed_of(*executor_, run_.network); }
   std::map<std::string, double> work() const override { return run_.amounts; }
+  std::map<std::string, double> take_done() override {
+    const NetworkWork work = work_count_.take(*executor_, ranks_);
+    return {{"images_per_s", work.images}, {"flops_per_s", work.flops}};
+  }
   std::map<std::string, double> setup() const override { return seconds_; }
   std::map<std::string, Metric> metrics() const override {
     std::map<std::string, Metric> all = operation_metrics(layers_);
@@ -256,6 +272,7 @@ class InferenceWorkload final : public Workload {
   std::map<std::string, double> seconds_;
   std::vector<std::size_t> images_;  ///< that expected_ is of
   Results expected_;
+  WorkCount work_count_;
   bool other_images_ = false;
   double mean_loss_ = 0;
   std::vector<LayerTime> layers_;

@@ -74,9 +74,12 @@ std::pair<double, double> band_of(const std::vector<double>& losses) {
 }
 
 std::string outside(const LossBand& band, const std::vector<EpochResult>& epochs) {
+  std::int64_t next = epochs.empty() ? 0 : epochs.front().epoch;
   for (const EpochResult& of : epochs) {
     const auto at = static_cast<std::size_t>(of.epoch - 1);
-    if (of.epoch < 1 || at >= band.training.size()) continue;
+    if (of.epoch != next++ || of.epoch < 1 || at >= band.training.size())
+      return fmt::format("epoch {} is none of the {} epochs of the band of {}, or not the next one",
+                         of.epoch, band.training.size(), band.name);
     std::string why;
     if (of.trained())
       why = outside(band, band.training[at], of.training_loss, "training", of.epoch);

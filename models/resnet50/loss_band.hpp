@@ -1,6 +1,12 @@
 #pragma once
 // The range of losses of a known training. A training with losses outside it does not learn as it
 // should.
+//
+// Bands are the last resort: oracles find all that one step, one batch or one validation can show.
+// Bands alone find what leaves each compared number within its bound: roundings to 16 bits that
+// always go the same way, errors of the size of a tolerance with one sign in every step, orders of
+// samples that are permutations but not random (shuffled within a small window), and operations
+// that are wrong only in steps without checks.
 
 #include <optional>
 #include <string>
@@ -34,7 +40,9 @@ std::optional<LossBand> loss_band(const Settings& settings,
 /// 9 degrees of freedom).
 std::pair<double, double> band_of(const std::vector<double>& losses);
 
-/// The reason with the first loss that is outside; "" if all are inside.
+/// The reason with the first loss that is outside, or the first epoch between the first and the
+/// last one that is missing or has no band; "" if there is none. Losses are of training and, where
+/// an epoch was validated, of validation.
 std::string outside(const LossBand& band, const std::vector<EpochResult>& epochs);
 
 }  // namespace assay

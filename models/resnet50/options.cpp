@@ -26,7 +26,7 @@ constexpr const char* of_training[] = {
     "data",      "augment",   "page_cache", "validation", "label_base",     "max_bad_samples",
     "epochs",    "target",    "warmup",     "schedule",   "checkpoint",     "restart",
     "optimizer", "rate",      "smoothing",  "loss_scale", "validate_every", "accumulate",
-    "scaling",   "unreached", "trial",      "lag"};
+    "scaling",   "unreached", "trial",      "lag",        "self_check"};
 /// Those that only a training to an accuracy has; --epochs asks for one.
 constexpr const char* of_epochs[] = {"validation",     "target",     "unreached",
                                      "validate_every", "checkpoint", "restart"};
@@ -172,6 +172,16 @@ std::vector<Dimension> of_length() {
                         {"1"}, "", "1"))};
 }
 
+Dimension self_check_dimension() {
+  Dimension made = outside_step(
+      axis("self_check",
+           "yes: before timing, train 5 steps of a small network with the same options, and "
+           "compare its weights with those of a simple trainer in fp64 that shares no code",
+           {"no", "yes"}, {"no"}, "", "no"));
+  made.in_id = false;
+  return made;
+}
+
 std::vector<Dimension> of_learning() {
   return {
       axis("warmup", "epochs of linear warm-up of the learning rate", {}, {"0"}, "", "0"),
@@ -196,7 +206,8 @@ std::vector<Dimension> of_learning() {
            "factor of the loss, so that 16-bit gradients do not underflow: none, fixed:1024, "
            "dynamic[:65536[:2000]]; auto: dynamic for training in fp16, else none",
            {}, {measured}, "", "none"),
-      axis("smoothing", "label smoothing", {}, {"0"}, "", "0")};
+      axis("smoothing", "label smoothing", {}, {"0"}, "", "0"),
+      self_check_dimension()};
 }
 
 std::vector<Dimension> of_ranks() {

@@ -11,11 +11,17 @@
 #include "core/base/error.hpp"
 #include "core/measure/rank_failure.hpp"
 #include "models/input/reading.hpp"
+#include "models/network/claimed_scale.hpp"
 #include "models/network/memory_use.hpp"
 #include "models/network/parity.hpp"
 #include "models/network/step_numbers.hpp"
 #include "models/network/training_checkpoint.hpp"
+#include "models/network/work_count.hpp"
+#include "models/ranks.hpp"
 #include "models/resnet50/checked_steps.hpp"
+#include "models/resnet50/judged_batches.hpp"
+#include "models/resnet50/self_check.hpp"
+#include "models/resnet50/training_to_accuracy.hpp"
 
 namespace assay {
 namespace {
@@ -40,7 +46,10 @@ class TrainingWorkload final : public Workload {
                    Communicator& ranks, const MemoryUse& memory, double allocate_seconds)
       : run_(run),
         trainer_(std::move(trainer)),
-        checks_(*trainer_, ranks, run.convergence.rate),
+        oracle_(run.claims ? std::make_unique<StepOracle>(StepClaims(*run.claims),
+                                                          trainer_->executor(), ranks)
+                           : nullptr),
+        checks_(*trainer_, ranks, run.convergence.rate, oracle_.get()),
         plugins_(plugins),
         ranks_(ranks),
         memory_(memory) {
@@ -64,8 +73,14 @@ class TrainingWorkload final : public Workload {
   int samples() const override { return run_.steps; }
   /// Between timed steps.
   void reset() override {
-    training_->pause();    // nothing is read between steps, in time that does not count
+    training_->pause();  // nothing is read between steps, in time that does not count
+    if (batches_ && last_ != nullptr) batches_->glance(*last_);
     if (audited_) return;  // the memory that has the loss may be poisoned
+    if (run_.claims && run_.trainer.lag == 0)
+      if (const std::string why =
+              scale_.see(run_.claims->at("loss_scale"), made_, trainer_->loss_scale().state());
+          !why.empty())
+        throw WrongResult(why);
     if (run_.cold) drop_from_cache(files_of(run_.data));
     if (made_ > 0 && (!run_.convergence.progress || seconds_since(told_) < run_.progress_seconds))
       return;
@@ -94,7 +109,7 @@ class TrainingWorkload final : public Workload {
     if (audited_) return;
     stop_if_diverged();
     if (!std::exchange(warm_, true)) return;  // no batch was ready for the first step
-    numbers_.add(*trainer_, input);
+    numbers_.add(*trainer_, input, seconds_since(begun));
     if (reads) reading_.end(training_->counters(), seconds_since(begun));
   }
 
@@ -145,8 +160,10 @@ class TrainingWorkload final : public Workload {
     }
     found.checked = found.outputs = again.checked;
     if (resident_) load_next();
+    judge_batches(found);
     checks_.forget();
     state_ = {};
+    scale_.forget();  // the checks have made steps
     audited_ = false;
     return found;
   }
@@ -162,6 +179,10 @@ class TrainingWorkload final : public Workload {
     if (found.passed && !in_step.passed) found = in_step;
     found.checked += in_step.checked;
     found.outputs = found.checked;
+    judge_batches(found);
+    if (run_.claims && run_.self_check)
+      self_check(*trainer_, run_.convergence.rate, *run_.claims, plugins_, ranks_, run_.gradients,
+                 found);
     found.reference += fmt::format("; {} operations of checked steps in fp64", nodes_of_check + 1);
     if (run_.convergence.epochs == 0)
       found.reference += "; throughput only: no training to accuracy";
@@ -186,6 +207,11 @@ class TrainingWorkload final : public Workload {
     last_loss_ = mean_loss();
     if (!found.passed) return found;
     found = checks_.make("after timing");
+    if (const std::string why = why_not_rates(); found.passed && !why.empty()) {
+      found.passed = false;
+      found.reason = why;
+    }
+    judge_batches(found);
     double refused = found.passed ? 0 : 1;  // by any rank: what follows is collective
     ranks_.allreduce_max(std::span(&refused, 1));
     if (refused > 0) return found;
@@ -207,6 +233,19 @@ class TrainingWorkload final : public Workload {
     return ran;
   }
   std::map<std::string, double> work() const override { return run_.amounts; }
+  std::map<std::string, double> take_done() override {
+    const NetworkWork work = work_count_.take(trainer_->executor(), ranks_);
+    double loaded = static_cast<double>(std::exchange(loaded_, 0));
+    RankCalls(ranks_).sum(std::span(&loaded, 1));
+    std::map<std::string, double> done{{"images_per_s", work.images}, {"flops_per_s", work.flops}};
+    // Images that no node has seen, no update has used, or that were not loaded do not count.
+    if (!resident_) done["images_per_s"] = std::min(work.images, loaded);
+    if (!run_.claims) return done;
+    const StepClaims claims(*run_.claims);
+    done["images_per_s"] = std::min(
+        done["images_per_s"], work.updates * static_cast<double>(claims.passes * claims.batch));
+    return done;
+  }
   std::map<std::string, double> setup() const override { return seconds_; }
 
   std::map<std::string, Metric> metrics() const override {
@@ -240,6 +279,12 @@ class TrainingWorkload final : public Workload {
         made_, scale.scale(), scale.diverged() ? "" : ", or --loss-scale dynamic"));
   }
 
+  std::string why_not_rates() const {
+    const auto told = reading_metrics_.find("mean_images_per_s");
+    if (told == reading_metrics_.end()) return numbers_.why_not_whole();
+    return numbers_.why_not_rate(told->second.value, images_of_step());
+  }
+
   double images_of_step() const {
     return static_cast<double>(run_.trainer.batch * run_.trainer.accumulate * ranks_.size());
   }
@@ -256,7 +301,10 @@ class TrainingWorkload final : public Workload {
   void load_next() {
     const Batch& batch = next_of(*training_, ranks_);
     trainer_->load(batch.images, batch.labels);
+    last_ = &batch;
+    loaded_ += batch.count;
     if (audited_) training_->pause();  // until the checks are made
+    if (audited_ && batches_) batches_->judge(batch, *trainer_);
     // The same step is made again, and the trainer has but its last images.
     if (audited_ && !resident_ && run_.trainer.accumulate + run_.trainer.lag > 1)
       checks_.keep(batch.images, batch.labels);
@@ -293,7 +341,19 @@ class TrainingWorkload final : public Workload {
       const Batch& batch = training_->next();
       trainer_->load(batch.images, batch.labels);
       training_->pause();
+      if (!run_.claims) return;
+      batches_.emplace(*run_.claims, run_.claimed_seed, ranks_);
+      batches_->judge(batch, *trainer_);
     });
+  }
+
+  /// Those since the last call. Collective.
+  void judge_batches(Verification& found) {
+    if (!batches_) return;
+    const std::string fault = batches_->take_fault();
+    if (!found.passed || fault.empty()) return;
+    found.passed = false;
+    found.reason = fault;
   }
 
   /// Of the network and one step, before anything is checked.
@@ -320,51 +380,28 @@ class TrainingWorkload final : public Workload {
         layer_times(trainer_->executor(), runs, static_cast<int>(run_.trainer.accumulate), ranks_);
   }
 
-  /// Trains from the beginning, and adds what was checked and whether it was learnt.
   void converge(Verification& found) {
     if (run_.cold) drop_from_cache(files_of(run_.data));
     const auto validation = validation_batches(run_.data, share());
-    auto evaluator = Evaluator::make(*trainer_, plugins_, ranks_);
-    if (const auto* const refusal = std::get_if<Unsupported>(&evaluator))
-      throw CaseError("nothing validates the network: " + refusal->reason);
-    ConvergenceSettings settings = run_.convergence;
-    if (is_files(run_.data.data))
-      settings.after_epoch = [&] { bad_samples({training_.get(), validation.get()}); };
-    try {
-      converged_ = train(*trainer_, *std::get<std::unique_ptr<Evaluator>>(evaluator), *training_,
-                         *validation, ranks_, settings);
-    } catch (const Diverged& why) {  // no fault of the machine: a wrong result
-      found.passed = false;
-      found.reason = why.what();
-      return;
-    }
+    const auto count_bad = [&] { return bad_samples({training_.get(), validation.get()}); };
+    converged_ = train_to_accuracy(run_, {*trainer_, *training_, *validation, oracle_.get()},
+                                   plugins_, ranks_, count_bad, found);
+    if (converged_.epochs.empty()) return;  // diverged
     if (const auto bad = reading_metrics_.find("bad_samples"); bad != reading_metrics_.end())
-      bad->second.value = static_cast<double>(bad_samples({training_.get(), validation.get()}));
-    if (!converged_.epochs.empty())
-      seconds_["before_training"] =
-          converged_.epochs.front().started_unix_s -
-          std::chrono::duration<double>(process_start.time_since_epoch()).count();
-    found.checked += converged_.found.checked;
-    found.outputs = found.checked;
-    found.wrong_elements += converged_.found.wrong_elements;
-    const double accuracy =
-        converged_.epochs.empty() ? 0 : converged_.epochs.back().evaluation->accuracy;
-    found.passed = converged_.found.passed && (converged_.reached || run_.keep_unreached);
-    if (!converged_.found.passed)
-      found.reason = converged_.found.reason;
-    else if (run_.band && !(found.reason = outside(*run_.band, converged_.epochs)).empty())
-      found.passed = false;
-    else if (!found.passed)
-      found.reason =
-          fmt::format("validation reached an accuracy of {:.4f} in {} epochs, not {:g} (--target)",
-                      accuracy, run_.convergence.epochs, run_.convergence.target);
+      bad->second.value = static_cast<double>(count_bad());
+    seconds_["before_training"] =
+        converged_.epochs.front().started_unix_s -
+        std::chrono::duration<double>(process_start.time_since_epoch()).count();
   }
 
   double mean_loss() { return checks_.mean_loss(); }
 
   TrainingRun run_;
   std::unique_ptr<Trainer> trainer_;
+  std::unique_ptr<StepOracle> oracle_;
   CheckedSteps checks_;
+  std::optional<JudgedBatches> batches_;
+  const Batch* last_ = nullptr;  ///< batch that a step has loaded
   Plugins& plugins_;
   Communicator& ranks_;
   MemoryUse memory_;
@@ -372,6 +409,9 @@ class TrainingWorkload final : public Workload {
   Trainer::State state_;
   bool audited_ = false;
   bool warm_ = false;  ///< whether a step was made after verify_before()
+  WorkCount work_count_;
+  WatchedScale scale_;
+  std::int64_t loaded_ = 0;  ///< images, since the last call of take_done()
   StepNumbers numbers_;
   Reading reading_;  ///< of the timed steps
   std::map<std::string, Metric> reading_metrics_;

@@ -25,6 +25,11 @@ struct TrainingRun {
   std::shared_ptr<Communicator> gradients{};
   std::map<std::string, double> amounts;
   double create_seconds = 0;
+  /// Parameters of the case. What the steps claim to do is read from them, and from nothing that
+  /// was made of them for the training itself. None: the steps are not judged as a whole.
+  std::optional<Settings> claims{};
+  std::uint64_t claimed_seed = 1;  ///< of the run, without its trial
+  bool self_check = false;         ///< compare a small training with a reference (self_check.hpp)
 };
 
 /// One run is one step. Before timing, the network is compared with fp64

@@ -166,6 +166,17 @@ class Resnet(RunTest):
                 row = self.row("--lag", 1, *words, before=["mpirun", "-n", 2], env=RANKS)
                 self.assertEqual(row["status"], "ok", row["reason"])
 
+    def test_a_small_training_is_compared_with_a_reference(self):
+        words = ["--self-check", "yes", "--accumulate", 2, "--lag", 1, "--optimizer", "larc"]
+        for before, more in (([], []), (["mpirun", "-n", 2], ["--wire", "bf16"])):
+            with self.subTest(before):
+                row = self.row(*words, *more, before=before, env=RANKS)
+                self.assertEqual(row["status"], "ok", row["reason"])
+                self.assertIn("5 steps of a small network by a reference trainer", row["verification"]["reference"])
+                self.assertNotIn("self_check", row["id"])
+        row = self.row("--direction", "inference", "--self-check", "yes", code=6)
+        self.assertIn("--self-check yes is for training", row["reason"])
+
     def test_fields_of_the_problem_have_flags(self):
         small = ["--depth", 18, "--width", 8, "--image-size", 32, "--classes", 5]
         self.command(RESNET, *small, "--batch", 4, "--threads", 1, "--steps", 3, "--out", self.folder / "flags.json", code=0)

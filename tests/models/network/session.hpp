@@ -1,6 +1,8 @@
 #pragma once
 // A small training to an accuracy, for tests.
 
+#include <fmt/format.h>
+
 #include <memory>
 #include <string>
 #include <utility>
@@ -8,6 +10,7 @@
 
 #include "models/network/convergence.hpp"
 #include "models/network/parameters.hpp"
+#include "models/network/training_oracle.hpp"
 #include "trainers.hpp"
 
 namespace assay::network_test {
@@ -43,8 +46,35 @@ struct Session {
     settings.rate = 0.1;
     settings.decay.kind = Decay::Kind::cosine;
   }
-  Convergence train() {
-    return assay::train(*trainer, *evaluator, *training, *validation, *ranks, settings);
+  /// The parameters of a case that makes this training.
+  Settings claims() const {
+    const TrainerSettings& of = trainer->settings();
+    return {{"problem", to_descriptor(of.shape)},
+            {"data", fmt::format("learnable:n{}v{}", training->samples(), validation->samples())},
+            {"validation", "none"},
+            {"augment", "crop+flip"},
+            {"label_base", "0"},
+            {"max_bad_samples", "0"},
+            {"batch", std::to_string(of.batch)},
+            {"accumulate", std::to_string(of.accumulate)},
+            {"ranks", std::to_string(ranks->size())},
+            {"lag", std::to_string(of.lag)},
+            {"loss_scale", to_text(of.loss_scale)},
+            {"trial", "0"},
+            {"rate", fmt::format("{}", settings.rate)},
+            {"scaling", "none"},
+            {"schedule", to_text(settings.decay)},
+            {"warmup", std::to_string(settings.warmup_epochs)},
+            {"epochs", std::to_string(settings.epochs)},
+            {"target", fmt::format("{}", settings.target)}};
+  }
+  Convergence train() { return train(claims()); }
+  /// Judged by these parameters.
+  Convergence train(const Settings& claimed) {
+    TrainingOracle oracle(claimed, trainer->settings().seed, *ranks);
+    ConvergenceSettings judged = settings;
+    judged.oracle = &oracle;
+    return assay::train(*trainer, *evaluator, *training, *validation, *ranks, judged);
   }
   std::vector<double> weights() {
     return read_values(trainer->executor(), trainer->graph().weights);

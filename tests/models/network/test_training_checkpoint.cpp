@@ -115,6 +115,38 @@ TEST(TrainingCheckpoint, AFileThatIsNoCheckpointIsNotOverwritten) {
   EXPECT_SAYS(refusal(Session(3, 8, 32), file / "x", false), "cannot be written");
 }
 
+/// A file that was written without velocities, or whose numbers are not those of the device.
+TEST(TrainingCheckpoint, AStateThatIsNotTheDevicesIsTold) {
+  const fixture::Folder folder;
+  Session run(3, 8, 64);
+  run.settings.checkpoint = folder.path() / "kept";
+  run.settings.target = 0;
+  EXPECT_EQ(run.train().found.reason, "");
+  const TrainingCheckpoint kept(*run.trainer, *run.training, *run.ranks, run.settings);
+  const std::string architecture = "resnet d18w8s32c10 fp32 sgd";
+  const auto rewrite = [&](bool without_velocities, bool without_fingerprints) {
+    const Checkpoint from(run.settings.checkpoint, architecture);
+    nlohmann::json state = from.state();
+    if (without_fingerprints) state.erase("fingerprints");
+    std::vector<std::byte> velocities(from.bytes("value 0").size());
+    std::vector<CheckpointBlob> blobs;
+    for (const char* name : {"value 0", "value 1", "running statistics"})
+      blobs.push_back({name, from.bytes(name)});
+    if (without_velocities) blobs.front().bytes = velocities;
+    write_checkpoint(run.settings.checkpoint, architecture, state, blobs);
+  };
+  rewrite(true, false);
+  kept.read();
+  EXPECT_SAYS(kept.fault(), "the velocity are ");
+  rewrite(true, true);  // by an earlier version: nobody can know
+  kept.read();
+  EXPECT_EQ(kept.fault(), "");
+  kept.write({1, 0, 0, 1, 0, {}});
+  EXPECT_EQ(kept.fault(), "");
+  kept.read();
+  EXPECT_EQ(kept.fault(), "");
+}
+
 /// Each rank continues with the bad samples that it knows, and all from the same file.
 TEST(TrainingCheckpoint, IsOfAllRanks) {
   const fixture::Folder folder;

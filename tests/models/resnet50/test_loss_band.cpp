@@ -6,6 +6,8 @@
 
 #include <cmath>
 
+#include "tests/core/result_fixture.hpp"
+
 namespace assay {
 namespace {
 
@@ -39,9 +41,13 @@ TEST(LossBand, TheFirstLossOutsideIsNamed) {
   EXPECT_EQ(
       said({epoch_of(1, 1, 4), epoch_of(2, 1, 3.1)}),
       "the loss of validation is 3.1 after epoch 2, outside 2 to 3, the band of mine (7 seeds)");
-  // A continued training begins later; the file knows no third epoch.
+  // A continued training begins later; none leaves out an epoch, or has more than its band.
   EXPECT_NE(said({epoch_of(2, 2, 2)}), "");
-  EXPECT_EQ(said({epoch_of(2, 1, 2), epoch_of(3, 9, 9)}), "");
+  EXPECT_EQ(said({epoch_of(2, 1, 2)}), "");
+  for (const std::int64_t second : {1, 3})
+    EXPECT_SAYS(
+        said({epoch_of(second == 1 ? 1 : 2, 1, second == 1 ? 4 : 2), epoch_of(second, 1, 4)}),
+        "is none of the 2 epochs of the band of mine, or not the next one");
   // An epoch without validation has no such loss.
   EpochResult alone = epoch_of(1, 1, 9);
   alone.evaluation.reset();

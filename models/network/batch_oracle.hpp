@@ -1,0 +1,78 @@
+#pragma once
+// Judges the batches of a rank by what the parameters of a case say about its data.
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "core/measure/case.hpp"
+#include "datasets/images/input_pipeline.hpp"
+#include "models/network/executor.hpp"
+
+namespace assay {
+
+/// The data that a case claims, from its texts alone.
+struct DataClaims {
+  /// `seed`: of the run, without its trial.
+  DataClaims(const Settings& settings, std::uint64_t seed);
+
+  enum class Kind { one_batch, learnable, files };
+  Kind kind = Kind::one_batch;
+  std::string training, validation;  ///< names of sets of files
+  std::int64_t classes = 0, side = 0;
+  std::int64_t batch = 0, passes = 1, ranks = 1;
+  std::int64_t train_images = 0, valid_images = 0;  ///< in the sets
+  std::int64_t bad_samples = 0;                     ///< that may be missing, of all ranks
+  std::int64_t label_base = 0;
+  std::string augment;
+  std::uint64_t image_seed = 1;  ///< of generated images
+  std::uint64_t trial_seed = 1;  ///< of initial parameters, orders and views
+
+  /// Steps of an epoch of training, each of `passes` batches of every rank.
+  std::int64_t steps() const { return train_images / (batch * ranks) / passes; }
+};
+
+/// It shares no code with the sources of batches: formulas of pixels and labels, orders of
+/// evaluation, views and constants are written again. The order of an epoch of training has no
+/// formula here: EpochLedger checks its properties. Messages name image, sample, epoch and step.
+class BatchOracle {
+ public:
+  /// CaseError if a set of files cannot be opened.
+  BatchOracle(const DataClaims& claims, int rank);
+
+  const DataClaims& claims() const { return claims_; }
+  /// The first fault of a batch that this rank has taken: numbers, labels, and some pixels of each
+  /// image (of files, of 8 images); "" if there is none.
+  std::string fault(const Batch& batch, bool training) const;
+  /// For every batch of training, within microseconds: the numbers, and of generated images a label
+  /// and two pixels. A batch of files is judged by fault() if it looks like one of the last 16.
+  std::string glance(const Batch& batch);
+  /// The first difference between a batch and what an executor holds; "" if there is none.
+  static std::string fault_of_copy(const Batch& batch, const Executor& executor);
+
+ private:
+  struct Taken {
+    std::uint64_t epoch = 0;
+    std::int64_t step = -1, sample = -1;
+  };
+  struct Place {
+    std::int64_t image = 0, row = 0, column = 0, colour = 0;
+  };
+  std::string fault_of_numbers(const Batch& batch, bool training) const;
+  std::string fault_of_image(const Batch& batch, std::int64_t image, bool training,
+                             int pixels) const;
+  std::string fault_of_file(const Batch& batch, std::int64_t image, bool training) const;
+  double made(const Batch& batch, const Place& at, bool training) const;
+  std::string compare(const Batch& batch, const Place& at, double expected, double bound) const;
+
+  const DataClaims claims_;
+  const int rank_;
+  std::shared_ptr<const SampleSet> training_, validation_;  ///< of files
+  std::array<std::uint64_t, 16> taken_{};  ///< hashes of some pixels of the last batches
+  std::size_t next_ = 0;                   ///< of these
+  Taken last_;                             ///< the first sample of the last batch
+};
+
+}  // namespace assay

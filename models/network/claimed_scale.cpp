@@ -1,0 +1,77 @@
+#include "models/network/claimed_scale.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace assay {
+namespace {
+
+std::string text_of(const LossScaleState& of) {
+  return fmt::format("{} ({} of {} steps skipped, {} in a row, {} good ones)", of.scale, of.skipped,
+                     of.steps, of.skipped_in_row, of.good_steps);
+}
+
+}  // namespace
+
+ClaimedScale::ClaimedScale(const std::string& text, bool lags)
+    : moves_(text.starts_with("dynamic")), lags_(lags) {
+  const std::size_t first = text.find(':'),
+                    second = first == text.npos ? first : text.find(':', first + 1);
+  if (moves_) start_ = 65536;
+  if (first != text.npos) start_ = std::stod(text.substr(first + 1));
+  if (second != text.npos) growth_ = std::stoll(text.substr(second + 1));
+}
+
+std::string ClaimedScale::begin(const LossScaleState& state, bool restarted) {
+  state_ = state;
+  waiting_ = 0;
+  unknown_ = restarted && lags_;
+  if (restarted || state == LossScaleState{start_, 0, 0, 0, 0}) return "";
+  return fmt::format("the loss scale begins as {}, not {}", text_of(state), start_);
+}
+
+std::string ClaimedScale::step(const LossScaleState& found) {
+  const double now = state_.scale, made = lags_ ? waiting_ : now;
+  waiting_ = now;
+  skipped_ = found.skipped > state_.skipped;
+  if (unknown_) {
+    unknown_ = false;
+    state_ = found;
+    return "";
+  }
+  if (made > 0) {  // else nothing was updated
+    ++state_.steps;
+    if (skipped_) {
+      ++state_.skipped;
+      ++state_.skipped_in_row;
+      state_.good_steps = 0;
+      if (moves_) state_.scale = std::fmax(std::fmin(now, made * 0.5), 1);
+    } else {
+      state_.skipped_in_row = 0;
+      if (++state_.good_steps == growth_) {
+        state_.good_steps = 0;
+        if (moves_) state_.scale = std::fmin(now + now, 16777216);
+      }
+    }
+  }
+  const LossScaleState expected = state_;
+  state_ = found;  // a fault is reported once
+  if (found == expected) return "";
+  return fmt::format("the loss scale is {}, not {}", text_of(found), text_of(expected));
+}
+
+std::string WatchedScale::see(const std::string& rule, std::int64_t step,
+                              const LossScaleState& now) {
+  std::string why;
+  if (step_ >= 0 && step == step_ + 1) {
+    ClaimedScale claimed(rule, false);
+    claimed.begin(state_, true);
+    why = claimed.step(now);
+  }
+  state_ = now;
+  step_ = step;
+  return why;
+}
+
+}  // namespace assay

@@ -1,0 +1,242 @@
+#include "models/network/state_oracle.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+
+#include "core/api/random.hpp"
+#include "models/network/parameters.hpp"
+#include "models/network/parity.hpp"
+#include "models/ranks.hpp"
+
+namespace assay {
+namespace {
+
+/// MPI does not promise that a sum has equal bits on all ranks, and processors of several kinds
+/// round an update differently. Such differences do not grow: all ranks apply the same gradients.
+constexpr double rounding_of_ranks = 1e-4;
+
+constexpr int sampled = 32;
+
+std::vector<std::byte> bytes_of(Trainer& trainer, ValueIndex value) {
+  const Graph& graph = trainer.graph();
+  std::vector<std::byte> all(static_cast<std::size_t>(graph.elements(value)) *
+                             size_of(graph.value(value).type));
+  trainer.device().copy(all.data(), trainer.executor().memory(value).get(), all.size());
+  trainer.device().stream().wait();
+  return all;
+}
+
+/// The element at `at` of an array in this type.
+double element(std::span<const std::byte> bytes, DataType type, std::int64_t at) {
+  if (type == DataType::fp64) {
+    double value = 0;
+    std::memcpy(&value, bytes.data() + 8 * at, 8);
+    return value;
+  }
+  if (type == DataType::fp32) {
+    float value = 0;
+    std::memcpy(&value, bytes.data() + 4 * at, 4);
+    return value;
+  }
+  std::uint16_t bits = 0;
+  std::memcpy(&bits, bytes.data() + 2 * at, 2);
+  if (type == DataType::bf16) return std::bit_cast<float>(std::uint32_t{bits} << 16);
+  const int exponent = bits >> 10 & 31, sign = (bits & 0x8000) != 0 ? -1 : 1;
+  const double part = bits & 1023;
+  return sign * (exponent == 0 ? std::ldexp(part, -24) : std::ldexp(part + 1024, exponent - 25));
+}
+
+/// The initial elements of a parameter: uniform in (-bound, bound), or `constant` if that is 0.
+struct Initial {
+  double bound = 0, constant = 0;
+};
+
+Initial initial_of(const std::string& name, const std::vector<std::int64_t>& dims,
+                   std::int64_t features) {
+  if (dims.size() == 4)  // He's, of the outputs
+    return {std::sqrt(6.0 / static_cast<double>(dims[0] * dims[2] * dims[3])), 0};
+  if (name.starts_with("fc.")) return {std::pow(static_cast<double>(features), -0.5), 0};
+  return {0, name.ends_with(".weight") ? 1.0 : 0.0};
+}
+
+struct Weights {
+  const Graph& graph;
+  std::vector<std::byte> wide, rounded;
+};
+
+std::string fault_of_parameter(const Weights& weights, const Parameter& of, const Initial& initial,
+                               std::uint64_t seed) {
+  const Values values(Values::Kind::mantissa, seed, of.name, DataType::fp32, 0);
+  std::mt19937_64 random(seed);
+  const DataType wide = weights.graph.value(weights.graph.weights).type;
+  for (int i = 0; i < sampled; ++i) {
+    const auto at =
+        i == 0 ? 0
+               : static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(of.elements()));
+    const double expected = initial.bound > 0 ? values(at) * initial.bound : initial.constant,
+                 found = element(weights.wide, wide, of.offset + at);
+    if (std::fabs(found - expected) > 0x1p-23 * std::fabs(expected))
+      return fmt::format("element {} of {} begins as {} (expected {})", at, of.name, found,
+                         expected);
+    if (weights.rounded.empty() || of.dims.size() < 2) continue;
+    const DataType type = weights.graph.value(weights.graph.stored).type;
+    const double copy = element(weights.rounded, type, of.offset + at);
+    if (copy != round_to(type, found))
+      return fmt::format("the rounded copy of element {} of {} begins as {}, of {}", at, of.name,
+                         copy, found);
+  }
+  return "";
+}
+
+std::string fault_of_statistics(const Trainer& trainer) {
+  std::vector<double> expected(trainer.running_statistics().size());
+  for (const Statistics& of : trainer.graph().statistics)
+    std::fill_n(expected.begin() + of.variance, of.channels, 1.0);
+  return trainer.running_statistics() == expected
+             ? ""
+             : "the moving averages of a training begin with other numbers than 0 and 1";
+}
+
+/// The residual stages of a network. `depth`: 18 or 50.
+void add_stages(std::int64_t depth, std::int64_t width,
+                std::map<std::string, std::vector<std::int64_t>>& all) {
+  const bool deep = depth == 50;
+  const int blocks[] = {deep ? 3 : 2, deep ? 4 : 2, deep ? 6 : 2, deep ? 3 : 2};
+  const auto add = [&](const std::string& conv, const std::string& norm, std::int64_t out,
+                       std::int64_t in, std::int64_t taps) {
+    all[conv + ".weight"] = {out, in, taps, taps};
+    all[norm + ".weight"] = all[norm + ".bias"] = {out};
+  };
+  std::int64_t in = width;
+  for (int stage = 0; stage < 4; ++stage)
+    for (int i = 0; i < blocks[stage]; ++i) {
+      const std::string name = fmt::format("layer{}.{}.", stage + 1, i);
+      const std::int64_t inner = width * (1 << stage), out = deep ? 4 * inner : inner;
+      add(name + "conv1", name + "bn1", inner, in, deep ? 1 : 3);
+      add(name + "conv2", name + "bn2", inner, inner, 3);
+      if (deep) add(name + "conv3", name + "bn3", out, inner, 1);
+      if (i == 0 && in != out) add(name + "downsample.0", name + "downsample.1", out, in, 1);
+      in = out;
+    }
+}
+
+}  // namespace
+
+std::uint64_t fingerprint(std::span<const std::byte> bytes) {
+  constexpr std::uint64_t odd = 0x9E3779B97F4A7C15U;
+  std::uint64_t lanes[4] = {1, 2, 3, 4};  // independent, so that a processor works on all
+  std::size_t at = 0;
+  for (; at + 32 <= bytes.size(); at += 32)
+    for (std::size_t k = 0; k < 4; ++k) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, bytes.data() + at + 8 * k, 8);
+      lanes[k] = std::rotl((lanes[k] ^ word) * odd, 31);
+    }
+  for (; at < bytes.size(); ++at)
+    lanes[at % 4] =
+        std::rotl((lanes[at % 4] ^ std::to_integer<std::uint64_t>(bytes[at])) * odd, 31);
+  std::uint64_t all = bytes.size();
+  for (const std::uint64_t lane : lanes) all = std::rotl((all ^ lane) * odd, 31);
+  return all;
+}
+
+std::string fingerprint_text(std::span<const std::byte> bytes) {
+  return fmt::format("{:016x}", fingerprint(bytes));
+}
+
+void add_fingerprints(std::span<const double> running, const LossScaleState& scale,
+                      Fingerprints& to) {
+  to["running statistics"] = fingerprint_text(std::as_bytes(running));
+  to["loss scale"] = fmt::format("{} {} {} {} {}", scale.scale, scale.good_steps, scale.steps,
+                                 scale.skipped, scale.skipped_in_row);
+}
+
+Fingerprints fingerprints_of(Trainer& trainer) {
+  const Graph& graph = trainer.graph();
+  Fingerprints found;
+  const std::pair<const char*, ValueIndex> values[] = {{"velocity", graph.velocity},
+                                                       {"weights", graph.weights},
+                                                       {"rounded weights", graph.stored},
+                                                       {"waiting gradients", graph.lagged}};
+  for (const auto& [name, value] : values)
+    if (value != Graph::none) found[name] = fingerprint_text(bytes_of(trainer, value));
+  add_fingerprints(trainer.running_statistics(), trainer.loss_scale().state(), found);
+  return found;
+}
+
+std::string difference(const Fingerprints& found, const Fingerprints& expected) {
+  for (const auto& [name, text] : expected) {
+    const auto own = found.find(name);
+    if (own == found.end()) return fmt::format("there are no {}", name);
+    if (own->second != text) return fmt::format("the {} are {}, not {}", name, own->second, text);
+  }
+  return "";
+}
+
+std::map<std::string, std::vector<std::int64_t>> claimed_parameters(const std::string& descriptor) {
+  long long depth = 0, width = 0, side = 0, classes = 0;
+  std::map<std::string, std::vector<std::int64_t>> all;
+  if (std::sscanf(descriptor.c_str(), "d%lldw%llds%lldc%lld", &depth, &width, &side, &classes) != 4)
+    return all;
+  all["conv1.weight"] = {width, 3, 7, 7};
+  all["bn1.weight"] = all["bn1.bias"] = {width};
+  add_stages(depth, width, all);
+  const std::int64_t features = width * 8 * (depth == 50 ? 4 : 1);
+  all["fc.weight"] = {classes, features};
+  all["fc.bias"] = {classes};
+  return all;
+}
+
+std::string fault_of_start(Trainer& trainer, const std::string& descriptor, std::uint64_t seed) {
+  const auto claimed = claimed_parameters(descriptor);
+  const Graph& graph = trainer.graph();
+  Weights weights{graph, bytes_of(trainer, graph.weights), {}};
+  if (graph.stored != Graph::none) weights.rounded = bytes_of(trainer, graph.stored);
+  if (graph.parameters.size() != claimed.size())
+    return fmt::format("the network has {} parameters, not the {} of {}", graph.parameters.size(),
+                       claimed.size(), descriptor);
+  for (const Parameter& of : graph.parameters) {
+    const auto found = claimed.find(of.name);
+    if (found == claimed.end() || found->second != of.dims)
+      return fmt::format("{} has no parameter {} with {} elements", descriptor, of.name,
+                         of.elements());
+    const Initial initial = initial_of(of.name, of.dims, claimed.at("fc.weight")[1]);
+    if (std::string fault = fault_of_parameter(weights, of, initial, seed); !fault.empty())
+      return fault;
+  }
+  const std::vector<std::byte> velocity = bytes_of(trainer, graph.velocity);
+  const auto moved = std::find_if(velocity.begin(), velocity.end(),
+                                  [](std::byte byte) { return byte != std::byte{0}; });
+  if (moved != velocity.end())
+    return fmt::format("the velocity at byte {} of {} begins with another number than 0",
+                       std::distance(velocity.begin(), moved), velocity.size());
+  return fault_of_statistics(trainer);
+}
+
+std::string fault_of_ranks(const Executor& executor, Communicator& ranks) {
+  if (ranks.size() == 1) return "";
+  for (const auto& [value, what] : {std::pair{executor.graph().weights, "weights"},
+                                    std::pair{executor.graph().velocity, "velocities"}}) {
+    const std::vector<double> mine = read_values(executor, value);
+    const std::vector<std::string> all =
+        ranks.allgather(fingerprint_text(std::as_bytes(std::span(mine))));
+    if (std::ranges::count(all, all.front()) == std::ssize(all)) continue;
+    std::vector<double> first = mine;
+    RankCalls(ranks).broadcast(first);
+    double differences[] = {relative_difference(mine, first)};
+    if (!std::isfinite(differences[0])) differences[0] = std::numeric_limits<double>::max();
+    ranks.allreduce_max(differences);
+    if (differences[0] > rounding_of_ranks)
+      return fmt::format("a rank has other {} than rank 0 (they differ by {:.3g} of the 2-norm)",
+                         what, differences[0]);
+  }
+  return "";
+}
+
+}  // namespace assay

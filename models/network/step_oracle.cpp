@@ -1,0 +1,379 @@
+#include "models/network/step_oracle.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <span>
+
+#include "core/api/precision.hpp"
+#include "models/network/claimed_rate.hpp"
+#include "models/network/claimed_scale.hpp"
+#include "models/network/parameters.hpp"
+#include "models/network/state_oracle.hpp"
+#include "models/ranks.hpp"
+
+namespace assay {
+namespace {
+
+constexpr std::int64_t most_elements = 64, neighbours = 8;  // of a parameter; read with one copy
+constexpr double momentum_of_statistics = 0.1;              // PyTorch's default
+/// An update rounds a few products and sums of each element, and its factors.
+constexpr double roundings = 32;
+/// Moving averages are fp64 on both sides.
+constexpr double tolerance_of_statistics = 1e-12;
+
+/// Whether weight decay applies: to filters and to the matrix of the last layer, which torchvision
+/// calls "….weight", but neither to biases nor to normalizations (bn1, downsample.1).
+bool decays(const std::string& parameter) {
+  const std::string suffix = ".weight";
+  if (!parameter.ends_with(suffix)) return false;
+  const std::string layer = parameter.substr(0, parameter.size() - suffix.size());
+  const std::size_t dot = layer.rfind('.');
+  const std::string last = dot == std::string::npos ? layer : layer.substr(dot + 1);
+  return !last.starts_with("bn") && !layer.ends_with("downsample.1");
+}
+
+}  // namespace
+
+StepClaims::StepClaims(const Settings& settings)
+    : optimizer(settings.at("optimizer")),
+      batch(std::stoll(settings.at("batch"))),
+      passes(std::stoll(settings.at("accumulate"))),
+      ranks(std::stoll(settings.at("ranks"))),
+      lags(settings.at("lag") == "1"),
+      smoothing(std::stod(settings.at("smoothing"))),
+      loss_scale(settings.at("loss_scale")),
+      rate(ClaimedRate(settings, 0).constant()) {
+  if (const std::string& wire = settings.at("wire"); wire != "none")
+    wire_bits = wire == "bf16" ? 8 : 11;
+}
+
+StepOracle::StepOracle(const StepClaims& claims, const Executor& executor, Communicator& ranks)
+    : claims_(claims), rate_(claims.rate), executor_(executor), ranks_(ranks) {
+  const Graph& graph = executor_.graph();
+  for (std::size_t i = 0; i < graph.parameters.size(); ++i)
+    parameter_of_[graph.parameters[i].gradient] = i;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const GraphNode& node = graph.nodes[i];
+    if (node.problem->kind() == "loss") loss_ = i;
+    if (node.phase == Phase::update) update_ = i;
+    if (node.problem->kind() != "norm" || node.phase != Phase::forward) continue;
+    const std::vector<std::int64_t>& src =
+        graph.value(node.tensors.at("src")).dims;  // [n, c, h, w]
+    normalizations_.push_back({node.layer, src[1], graph.value(node.tensors.at("mean")).offset,
+                               graph.value(node.tensors.at("variance")).offset,
+                               static_cast<double>(src[0] * src[2] * src[3])});
+  }
+}
+
+void StepOracle::add(const std::string& fault) {
+  if (fault_.empty()) fault_ = fault;
+}
+
+void StepOracle::select(std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  observed_.clear();
+  elements_ = 0;
+  for (const Parameter& parameter : executor_.graph().parameters) {
+    Observed one{{}, elements_, decays(parameter.name)};
+    const std::int64_t all = parameter.elements();
+    for (std::int64_t i = 0; i < std::min(all, most_elements); ++i) {
+      const bool few = all <= most_elements;
+      const std::int64_t at =
+          few ? i
+          : i % neighbours == 0
+              ? static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(all - neighbours))
+              : one.at.back() - parameter.offset + 1;
+      one.at.push_back(parameter.offset + at);
+    }
+    elements_ += one.at.size();
+    observed_.push_back(std::move(one));
+  }
+}
+
+/// The observed elements of one parameter in a value in which all parameters lie side by side.
+void StepOracle::read(ValueIndex value, const Observed& parameter, std::span<double> to) const {
+  const DataType type = executor_.graph().value(value).type;
+  const std::size_t size = size_of(type), count = parameter.at.size();
+  const std::shared_ptr<void> memory = executor_.memory(value);
+  std::vector<std::byte> bytes(count * size);
+  for (std::size_t i = 0, next = 1; i < count; i = next++) {
+    while (next < count && parameter.at[next] == parameter.at[next - 1] + 1) ++next;
+    executor_.device().copy(bytes.data() + i * size,
+                            static_cast<const std::byte*>(memory.get()) +
+                                static_cast<std::size_t>(parameter.at[i]) * size,
+                            (next - i) * size);
+  }
+  executor_.device().stream().wait();
+  decode(type, bytes.data(), to);
+}
+
+std::vector<double> StepOracle::read(ValueIndex value) const {
+  std::vector<double> values(elements_);
+  for (const Observed& parameter : observed_)
+    read(value, parameter, std::span(values).subspan(parameter.first, parameter.at.size()));
+  return values;
+}
+
+double StepOracle::number(ValueIndex value) const { return read_values(executor_, value).front(); }
+
+void StepOracle::begin(const Trainer& trainer, std::uint64_t seed) {
+  // Elements of gradients that wait are needed again.
+  if (!claims_.lags || waiting_.values.empty()) select(seed);
+  const Graph& graph = executor_.graph();
+  now_ = {std::vector<double>(elements_), std::vector<double>(elements_),
+          std::vector<std::int64_t>(graph.parameters.size()), 0};
+  expected_running_ = trainer.running_statistics();
+  scale_before_ = trainer.loss_scale().state();
+  weights_before_ = read(graph.weights);
+  velocity_before_ = read(graph.velocity);
+  weights_ = velocity_ = {};
+  updates_ = 0;
+  not_finite_ = 0;
+  losses_ = 0;
+  fault_.clear();
+}
+
+void StepOracle::before(std::size_t node) {
+  if (node == update_ && claims_.optimizer != "sgd") norms_ = norms();
+}
+
+void StepOracle::after(std::size_t node) {
+  const Graph& graph = executor_.graph();
+  // Before the ranks add: they may do so in place.
+  for (const auto& [name, value] : graph.nodes[node].tensors) {
+    const auto found = parameter_of_.find(value);
+    if (found == parameter_of_.end()) continue;
+    const Observed& parameter = observed_[found->second];
+    std::vector<double> gradients(parameter.at.size());
+    read(graph.batch_gradients, parameter, gradients);
+    ++now_.passes[found->second];
+    for (std::size_t i = 0; i < gradients.size(); ++i) {
+      now_.values[parameter.first + i] += gradients[i];
+      now_.magnitudes[parameter.first + i] += std::abs(gradients[i]);
+    }
+  }
+  if (node == loss_) {  // the last node of a forward pass
+    now_.loss_scale = number(graph.loss_scale);
+    average_statistics();
+    judge_losses();
+  }
+  if (node != update_) return;
+  ++updates_;
+  weights_ = read(graph.weights);
+  velocity_ = read(graph.velocity);
+  not_finite_ = read_values(executor_, graph.counts)[0];
+}
+
+/// Of the mean gradient, as the update reads it, and of the weights, by parameter.
+std::vector<StepOracle::Norms> StepOracle::norms() const {
+  const Graph& graph = executor_.graph();
+  const std::vector<double> gradients =
+                                read_values(executor_, graph.nodes[update_].tensors.at("gradient")),
+                            weights = read_values(executor_, graph.weights);
+  std::vector<Norms> all;
+  for (const Parameter& parameter : graph.parameters) {
+    Norms one;
+    for (std::int64_t i = parameter.offset; i < parameter.offset + parameter.elements(); ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      one.gradient += gradients[at] * gradients[at];
+      one.weights += weights[at] * weights[at];
+    }
+    all.push_back({std::sqrt(one.gradient), std::sqrt(one.weights)});
+  }
+  return all;
+}
+
+void StepOracle::average_statistics() {
+  const std::vector<double> batch = read_values(executor_, executor_.graph().batch_statistics);
+  for (const Normalization& one : normalizations_)
+    for (std::int64_t c = 0; c < one.channels; ++c) {
+      const auto mean = static_cast<std::size_t>(one.mean + c),
+                 variance = static_cast<std::size_t>(one.variance + c);
+      const double m = one.per_channel,
+                   unbiased = m > 1 ? batch[variance] * m / (m - 1) : batch[variance];
+      for (const auto& [at, value] : {std::pair{mean, batch[mean]}, std::pair{variance, unbiased}})
+        expected_running_[at] =
+            (1 - momentum_of_statistics) * expected_running_[at] + momentum_of_statistics * value;
+    }
+}
+
+void StepOracle::judge_passes(const Sums& sums) {
+  const std::vector<Parameter>& parameters = executor_.graph().parameters;
+  for (std::size_t i = 0; i < parameters.size(); ++i)
+    if (sums.passes[i] != claims_.passes)
+      add(
+          fmt::format("the gradient of {} was computed in {} passes of a step, not in {} "
+                      "(--accumulate)",
+                      parameters[i].name, sums.passes[i], claims_.passes));
+  if (updates_ != 1)
+    add(fmt::format("a step has updated the weights {} times, not once", updates_));
+}
+
+/// v = momentum v + of_gradient g + of_decay w, w = w - of_velocity v.
+StepOracle::Factors StepOracle::factors(const Observed& parameter, const Norms& norms) const {
+  const double decay = parameter.decays ? claims_.weight_decay : 0;
+  if (claims_.optimizer == "sgd") return {1, decay, rate_};
+  double trust = 1;  // biases and normalizations learn as without
+  const bool adapts = parameter.decays && norms.gradient > 0 && norms.weights > 0;
+  if (adapts) trust = claims_.trust * norms.weights / (norms.gradient + decay * norms.weights);
+  if (claims_.optimizer == "lars") return {rate_ * trust, rate_ * trust * decay, 1};
+  const double clipped = adapts ? std::min(1.0, trust / rate_) : 1;
+  return {clipped, clipped * decay, rate_};
+}
+
+void StepOracle::judge_update(const Sums& sums) {
+  const Graph& graph = executor_.graph();
+  const double u = unit_roundoff(graph.value(graph.weights).type),
+               mean = 1 / (static_cast<double>(claims_.ranks * claims_.passes) * sums.loss_scale),
+               least = std::numeric_limits<float>::min();
+  double of_sum = u * static_cast<double>(claims_.ranks + claims_.passes), of_wire = 0;
+  if (claims_.wire_bits > 0) of_sum += 2 * std::ldexp(1, -claims_.wire_bits);
+  if (claims_.wire_bits == 11)
+    of_wire = std::ldexp(1, -25) * static_cast<double>(claims_.ranks + 1);
+  for (std::size_t p = 0; p < observed_.size(); ++p) {
+    const Observed& parameter = observed_[p];
+    Norms scaled = norms_.empty() ? Norms{} : norms_[p];
+    scaled.gradient *= mean;
+    const Factors by = factors(parameter, scaled);
+    for (std::size_t i = parameter.first; i < parameter.first + parameter.at.size(); ++i) {
+      const double g = mean * sums.values[i], w = weights_before_[i],
+                   v = claims_.momentum * velocity_before_[i] + by.of_gradient * g +
+                       by.of_decay * w,
+                   step = by.of_velocity * v;
+      const double error_of_v = by.of_gradient * mean * (of_sum * sums.magnitudes[i] + of_wire) +
+                                roundings * u *
+                                    (std::abs(claims_.momentum * velocity_before_[i]) +
+                                     std::abs(by.of_gradient * g) + std::abs(by.of_decay * w)) +
+                                least;
+      const double error_of_w = by.of_velocity * error_of_v + roundings * u * std::abs(step) +
+                                2 * u * (std::abs(w) + std::abs(step)) + least;
+      const auto expect = [&](const char* what, double found, double expected, double error) {
+        if (!(std::abs(found - expected) <= error))
+          add(fmt::format(
+              "after a step, element {} of the {} of {} is {} (expected {} within "
+              "{:.3g}, from the gradients of {} ranks and {} passes)",
+              parameter.at[i - parameter.first] - graph.parameters[p].offset, what,
+              graph.parameters[p].name, found, expected, error, claims_.ranks, claims_.passes));
+      };
+      expect("velocity", velocity_[i], v, error_of_v);
+      expect("weights", weights_[i], w - step, error_of_w);
+    }
+  }
+}
+
+/// An update is skipped only if a gradient is not finite, and then changes nothing.
+void StepOracle::judge_skipped() {
+  const Graph& graph = executor_.graph();
+  const std::vector<double> gradients =
+      read_values(executor_, graph.nodes[update_].tensors.at("gradient"));
+  if (!claims_.lags && std::ranges::all_of(gradients, [](double g) { return std::isfinite(g); }))
+    add("an update was skipped, but all gradients are finite");
+  if (weights_ != weights_before_ || velocity_ != velocity_before_)
+    add("an update that was skipped has changed weights or velocities");
+}
+
+void StepOracle::judge_copies() {
+  const Graph& graph = executor_.graph();
+  if (graph.stored == Graph::none) return;
+  const std::vector<double> copies = read(graph.stored);
+  for (std::size_t i = 0; i < copies.size(); ++i)
+    if (const double rounded = round_to(graph.value(graph.stored).type, weights_[i]);
+        // Arithmetic may make 0 of subnormal numbers.
+        !(std::abs(copies[i] - rounded) <= std::numeric_limits<float>::min()))
+      add(fmt::format("a 16-bit copy of a weight is {} (expected {})", copies[i], rounded));
+}
+
+void StepOracle::judge_statistics(const std::vector<double>& running) {
+  for (const Normalization& one : normalizations_)
+    for (const std::int64_t first : {one.mean, one.variance})
+      for (std::int64_t c = 0; c < one.channels; ++c) {
+        const auto at = static_cast<std::size_t>(first + c);
+        const double found = running[at], expected = expected_running_[at];
+        if (std::abs(found - expected) <= tolerance_of_statistics * (1 + std::abs(expected)))
+          continue;
+        // Statistics of a pass that overflowed are no numbers on both sides.
+        if (!std::isfinite(found) && !std::isfinite(expected)) continue;
+        add(fmt::format("the moving {} of channel {} of {} is {} after a step (expected {})",
+                        first == one.mean ? "mean" : "variance", c, one.layer, found, expected));
+      }
+}
+
+/// Softmax cross-entropy with label smoothing s: ln sum exp z - (1 - s) z_label - s mean z. An
+/// exponential errs by some u of its argument.
+void StepOracle::judge_losses() {
+  const Graph& graph = executor_.graph();
+  const std::vector<double> logits = read_logits(executor_),
+                            labels = read_values(executor_, graph.labels),
+                            losses = read_values(executor_, graph.losses);
+  const std::size_t classes = logits.size() / losses.size();
+  const double u = unit_roundoff(graph.value(graph.losses).type);
+  double sum = 0;
+  for (std::size_t n = 0; n < losses.size(); ++n) {
+    const std::span<const double> z = std::span(logits).subspan(n * classes, classes);
+    const double most = *std::ranges::max_element(z);
+    double exponentials = 0, mean = 0, size = 0;
+    for (const double logit : z) {
+      exponentials += std::exp(logit - most);
+      mean += logit / static_cast<double>(classes);
+      size = std::max(size, std::abs(logit));
+    }
+    const double expected = std::log(exponentials) + most -
+                            (1 - claims_.smoothing) * z[static_cast<std::size_t>(labels[n])] -
+                            claims_.smoothing * mean;
+    sum += losses[n];
+    const double bound = u * (roundings * (size + 1) + static_cast<double>(classes));
+    if (std::isfinite(expected) && !(std::abs(losses[n] - expected) <= bound))
+      add(fmt::format("the loss of image {} is {} (expected {} within {:.3g}, with --smoothing {})",
+                      n, losses[n], expected, bound, claims_.smoothing));
+  }
+  losses_ += sum / static_cast<double>(losses.size());
+  if (claims_.loss_scale == "none" && now_.loss_scale != 1)
+    add(fmt::format("the loss is scaled by {}, not by 1", now_.loss_scale));
+  if (claims_.loss_scale.starts_with("fixed:") &&
+      now_.loss_scale != std::stod(claims_.loss_scale.substr(6)))
+    add(fmt::format("the loss is scaled by {} (--loss-scale {})", now_.loss_scale,
+                    claims_.loss_scale));
+}
+
+/// The numbers that the trainer tells of the step.
+void StepOracle::judge_told(const Trainer& trainer) {
+  const double mean = losses_ / static_cast<double>(claims_.passes), loss = trainer.loss();
+  if (std::isfinite(mean) && !(std::abs(loss - mean) <= 1e-9 * (1 + std::abs(mean))))
+    add(fmt::format("the loss of a step is told as {} (the mean of its passes is {})", loss, mean));
+  // A scale that may not grow for a while, as in checks, still falls by its rule.
+  if (claims_.lags || not_finite_ == 0) return;
+  ClaimedScale rule(claims_.loss_scale, false);
+  rule.begin(scale_before_, true);
+  if (const std::string why = rule.step(trainer.loss_scale().state()); !why.empty()) add(why);
+}
+
+void StepOracle::end(const Trainer& trainer, Verification& found) {
+  Sums& sums = claims_.lags ? waiting_ : now_;
+  if (claims_.ranks != ranks_.size())
+    add(fmt::format("{} ranks train, not {}", ranks_.size(), claims_.ranks));
+  RankCalls calls(ranks_);
+  for (std::vector<double>* const array : {&now_.values, &now_.magnitudes}) calls.sum(*array);
+  // The first of two steps with a lag has no update to judge.
+  const bool judged = !sums.values.empty();
+  if (judged) {
+    judge_passes(sums);
+    if (fault_.empty() && not_finite_ > 0) judge_skipped();
+    if (fault_.empty() && not_finite_ == 0) judge_update(sums);
+    if (fault_.empty()) judge_copies();
+    found.checked += 2 * static_cast<std::int64_t>(elements_);
+  }
+  if (fault_.empty()) judge_told(trainer);
+  judge_statistics(trainer.running_statistics());
+  if (const std::string why = fault_of_ranks(executor_, ranks_); !why.empty()) add(why);
+  if (claims_.lags) waiting_ = std::move(now_);
+  if (fault_.empty()) return;
+  if (found.passed) found.reason = fault_;
+  found.passed = false;
+  ++found.wrong_elements;
+}
+
+}  // namespace assay

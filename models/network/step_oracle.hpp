@@ -1,0 +1,141 @@
+#pragma once
+// Judges a whole step of a training: from the gradients that its nodes have left, by what the
+// parameters of the case say, to the weights that the update has left. It shares no formula and no
+// setting with the trainer, the graph or the operations of the update.
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/api/communicator.hpp"
+#include "core/measure/case.hpp"
+#include "core/measure/workload.hpp"
+#include "models/network/trainer.hpp"
+
+namespace assay {
+
+/// What the parameters of a case say about each of its steps.
+struct StepClaims {
+  /// From the texts of the case, as the documentation of assay-resnet50 explains them.
+  explicit StepClaims(const Settings& settings);
+
+  std::string optimizer;  ///< "sgd", "lars" or "larc"
+  double momentum = 0.9, weight_decay = 1e-4, trust = 1e-3;
+  std::int64_t batch = 1;              ///< images of one rank in a pass
+  std::int64_t passes = 1, ranks = 1;  ///< whose gradients are averaged
+  bool lags = false;                   ///< a step applies the gradients of the step before
+  /// Bits of the significand in which gradients are sent; 0: those of their own type.
+  int wire_bits = 0;
+  double smoothing = 0;
+  std::string loss_scale;  ///< as --loss-scale
+  double rate = 0;         ///< of steps without a schedule
+};
+
+/// Observes the nodes of one step at a time (Executor::observe), at up to 64 elements of each
+/// parameter.
+///
+/// It compares with fp64, on every rank: the velocities and weights after the update, computed from
+/// those before it and from the mean of the recorded gradients of all ranks and passes; 16-bit
+/// copies of the weights; the moving averages of the statistics; the losses, from the logits. It
+/// also counts the passes in which each gradient was computed, and compares the weights of the
+/// ranks with each other, bit by bit.
+class StepOracle final : public NodeObserver {
+ public:
+  /// All arguments must outlive the oracle. `ranks` connects the ranks; it need not be what sums
+  /// their gradients.
+  StepOracle(const StepClaims& claims, const Executor& executor, Communicator& ranks);
+
+  /// The learning rate that the following steps must have; initially that of steps without a
+  /// schedule.
+  void expect_rate(double rate) { rate_ = rate; }
+  /// Call it before a step. `seed` selects elements, equal on all ranks.
+  void begin(const Trainer& trainer, std::uint64_t seed);
+  void before(std::size_t node) override;
+  void after(std::size_t node) override;
+  /// Judges the step of the same trainer. Collective.
+  void end(const Trainer& trainer, Verification& found);
+  /// Forgets gradients that wait for the next step, as when the trainer's state was exchanged.
+  void forget() { waiting_ = {}; }
+
+ private:
+  /// The observed elements of a parameter: places in Graph::weights.
+  struct Observed {
+    std::vector<std::int64_t> at;
+    std::size_t first = 0;  ///< of them, in the arrays below
+    bool decays = false;
+  };
+  /// A normalization, as its node shows it.
+  struct Normalization {
+    std::string layer;
+    std::int64_t channels = 0, mean = 0, variance = 0;
+    double per_channel = 0;  ///< numbers of which mean and variance are made
+  };
+  /// Sums of recorded gradients, by element, and of their magnitudes.
+  struct Sums {
+    std::vector<double> values, magnitudes;
+    std::vector<std::int64_t> passes;  ///< by parameter
+    double loss_scale = 0;
+  };
+  struct Norms {
+    double gradient = 0, weights = 0;
+  };
+  struct Factors {
+    double of_gradient = 0, of_decay = 0, of_velocity = 0;
+  };
+
+  void select(std::uint64_t seed);
+  void read(ValueIndex value, const Observed& parameter, std::span<double> to) const;
+  std::vector<double> read(ValueIndex value) const;
+  double number(ValueIndex value) const;
+  std::vector<Norms> norms() const;
+  Factors factors(const Observed& parameter, const Norms& norms) const;
+  void average_statistics();
+  void judge_passes(const Sums& sums);
+  void judge_update(const Sums& sums);
+  void judge_skipped();
+  void judge_copies();
+  void judge_statistics(const std::vector<double>& running);
+  void judge_losses();
+  void judge_told(const Trainer& trainer);
+  void add(const std::string& fault);
+
+  const StepClaims claims_;
+  double rate_;
+  const Executor& executor_;
+  Communicator& ranks_;
+  std::map<ValueIndex, std::size_t> parameter_of_;  ///< by the value of its gradient
+  std::vector<Normalization> normalizations_;
+  std::size_t loss_ = 0, update_ = 0;  ///< nodes
+
+  std::vector<Observed> observed_;
+  std::size_t elements_ = 0;
+  std::vector<double> expected_running_;
+  LossScaleState scale_before_;
+  Sums now_, waiting_;
+  std::vector<double> weights_before_, velocity_before_, weights_, velocity_;
+  std::vector<Norms> norms_;
+  double not_finite_ = 0;
+  double losses_ = 0;  ///< sum over the passes of their mean losses
+  int updates_ = 0;
+  std::string fault_;
+};
+
+/// While it exists, `oracle` observes the trainer's step; nullptr: nobody does.
+class ObservedStep {
+ public:
+  ObservedStep(StepOracle* oracle, Trainer& trainer, std::uint64_t seed) : trainer_(trainer) {
+    if (oracle == nullptr) return;
+    oracle->begin(trainer, seed);
+    trainer_.executor().observe(oracle);
+  }
+  ~ObservedStep() { trainer_.executor().observe(nullptr); }
+  ObservedStep(const ObservedStep&) = delete;
+  ObservedStep& operator=(const ObservedStep&) = delete;
+
+ private:
+  Trainer& trainer_;
+};
+
+}  // namespace assay

@@ -1,0 +1,171 @@
+#include "models/network/training_oracle.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "core/base/clock.hpp"
+#include "models/network/convergence.hpp"
+#include "models/network/parameters.hpp"
+#include "models/ranks.hpp"
+
+namespace assay {
+
+TrainingOracle::TrainingOracle(const Settings& settings, std::uint64_t seed, Communicator& ranks)
+    : settings_(settings),
+      claims_(settings, seed),
+      ranks_(ranks),
+      data_(claims_, ranks.rank()),
+      evaluation_(data_, ranks),
+      ledger_(claims_, ranks),
+      rate_(settings, claims_.steps()),
+      scale_(settings.at("loss_scale"), settings.at("lag") != "0") {}
+
+void TrainingOracle::note(const std::string& fault) {
+  if (fault_.empty()) fault_ = fault;
+}
+
+void TrainingOracle::begin(Trainer& trainer, std::int64_t epoch, std::int64_t step,
+                           bool restarted) {
+  epoch_ = epoch;
+  step_ = step;
+  if (!restarted) note(fault_of_start(trainer, settings_.at("problem"), claims_.trial_seed));
+  note(fault_of_ranks(trainer.executor(), ranks_));
+  note(scale_.begin(trainer.loss_scale().state(), restarted));
+}
+
+void TrainingOracle::begin_epoch(std::int64_t epoch, std::int64_t step) {
+  if (epoch != epoch_ || step != step_)
+    note(fmt::format("step {} of epoch {} follows step {} of epoch {}", step, epoch + 1, step_,
+                     epoch_ + 1));
+  ledger_.begin(epoch, step);
+  first_step_ = step;
+  losses_ = seconds_ = 0;
+  counted_ = 0;
+}
+
+void TrainingOracle::take(const Batch& batch) {
+  note(data_.glance(batch));
+  if (!rehearses_) ledger_.add(batch);
+}
+
+void TrainingOracle::judge(const Batch& batch, Trainer& trainer) {
+  note(data_.fault(batch, true));
+  note(BatchOracle::fault_of_copy(batch, trainer.executor()));
+  checked_ += std::ssize(batch.images);
+}
+
+void TrainingOracle::end_step(Trainer& trainer, double rate, double loss, bool checked,
+                              bool slowed) {
+  if (!checked) ++counted_;
+  if (!slowed) seconds_ += seconds_since(step_began_);
+  const double expected = rate_.at(epoch_ * claims_.steps() + step_);
+  if (!ClaimedRate::agrees(rate, expected))
+    note(fmt::format("the learning rate of step {} of epoch {} is {}, not {}", step_, epoch_ + 1,
+                     rate, expected));
+  if (rehearses_) return;
+  if (const std::string fault = scale_.step(trainer.loss_scale().state()); !fault.empty())
+    note(fmt::format("after step {} of epoch {}, {}", step_, epoch_ + 1, fault));
+  if (checked) judge_step(trainer, rate, loss);
+  losses_ += loss;
+  ++step_;
+}
+
+void TrainingOracle::judge_step(Trainer& trainer, double rate, double loss) {
+  const std::vector<double> losses = read_values(trainer.executor(), trainer.graph().losses);
+  const double mean =
+      std::accumulate(losses.begin(), losses.end(), 0.0) / static_cast<double>(losses.size());
+  if (claims_.passes == 1 && std::fabs(loss - mean) > 1e-9 * std::fabs(mean))
+    note(fmt::format("the loss of a step is {}, not the mean {} of its images", loss, mean));
+  const double used = read_values(trainer.executor(), trainer.graph().rate)[0];
+  if (std::fabs(used - rate) > 1e-6 * rate)
+    note(fmt::format("the update has the learning rate {}, not {}", used, rate));
+  if (trainer.updated() && (trainer.counts()[0] > 0) != scale_.skipped())
+    note(fmt::format("{} elements of the gradient are not finite, and the step was {}",
+                     trainer.counts()[0], scale_.skipped() ? "skipped" : "made"));
+}
+
+/// Of the epoch's result. Numbers that are not finite are the training's own to refuse.
+void TrainingOracle::judge_numbers(const EpochResult& trained) {
+  double losses = losses_;
+  RankCalls(ranks_).sum(std::span(&losses, 1));
+  const double loss = losses / static_cast<double>(claims_.steps() * claims_.ranks);
+  if (first_step_ == 0 && std::fabs(trained.training_loss - loss) > 1e-9 * std::fabs(loss))
+    note(fmt::format("the training loss of epoch {} is {}, not {}", epoch_ + 1,
+                     trained.training_loss, loss));
+  const double images = static_cast<double>(claims_.passes * claims_.batch * claims_.ranks),
+               counted = static_cast<double>(counted_) * images / trained.images_per_s;
+  // Steps without checks count as they are, and those with checks as some time.
+  if (counted < 0.99 * seconds_)
+    note(
+        fmt::format("{} steps of epoch {} have {} images/s, which is {:.4g} s, but {:.4g} s have "
+                    "passed in those without checks",
+                    counted_, epoch_ + 1, trained.images_per_s, counted, seconds_));
+}
+
+void TrainingOracle::end_epoch(Trainer& trainer, const EpochResult& trained) {
+  judge_numbers(trained);
+  if (step_ != claims_.steps())
+    note(fmt::format("epoch {} has ended after {} steps, not {}", epoch_ + 1, step_,
+                     claims_.steps()));
+  note(ledger_.end());
+  note(fault_of_ranks(trainer.executor(), ranks_));
+  ++epoch_;
+  step_ = 0;
+}
+
+void TrainingOracle::end(const Convergence& made, bool restarted) {
+  const double target = std::stod(settings_.at("target"));
+  const std::int64_t epochs = std::stoll(settings_.at("epochs"));
+  if (made.epochs.empty() || !made.epochs.back().evaluation)
+    return note("a training has ended without a validation");
+  if (made.epochs.front().epoch > 1 && !restarted)
+    note(fmt::format("a training begins with epoch {}", made.epochs.front().epoch));
+  for (std::size_t i = 0; i < made.epochs.size(); ++i) {
+    const EpochResult& of = made.epochs[i];
+    if (i > 0 && of.epoch != made.epochs[i - 1].epoch + 1)
+      note(fmt::format("epoch {} follows epoch {}", of.epoch, made.epochs[i - 1].epoch));
+    if (!of.evaluation) continue;
+    const bool reaches = of.evaluation->accuracy >= target, last = i + 1 == made.epochs.size();
+    if (reaches != (last && made.reached))
+      note(fmt::format("the accuracy {} after epoch {} {} the target {}, but the training {}",
+                       of.evaluation->accuracy, of.epoch, reaches ? "reaches" : "does not reach",
+                       target,
+                       !last          ? "went on"
+                       : made.reached ? "counts it as reached"
+                                      : "counts it as missed"));
+  }
+  judge_times(made, restarted);
+  if (made.epochs.back().epoch != epoch_ || (!made.reached && epoch_ != epochs))
+    note(fmt::format("a training of {} epochs has ended after {}", epochs, epoch_));
+}
+
+/// The seconds of a training are those of its steps, at the speed of each epoch, and of its
+/// validations. Those of a run before a restart are not known here.
+void TrainingOracle::judge_times(const Convergence& made, bool restarted) {
+  const double images =
+      static_cast<double>(claims_.steps() * claims_.passes * claims_.batch * claims_.ranks);
+  std::size_t validations = 0;
+  for (std::size_t i = 0; i < made.epochs.size(); ++i) {
+    const EpochResult& of = made.epochs[i];
+    double least = of.trained() ? images / of.images_per_s : 0;
+    if (of.evaluation && validations < evaluation_.seconds().size())
+      least += evaluation_.seconds()[validations++];
+    if (i == 0 && restarted) continue;
+    const double passed = of.seconds - (i == 0 ? 0 : made.epochs[i - 1].seconds);
+    if (passed < 0.99 * least)
+      note(fmt::format("epoch {} and its validation count {:.4g} s, but took {:.4g} s", of.epoch,
+                       passed, least));
+  }
+}
+
+Verification TrainingOracle::found() const {
+  Verification found;
+  found.reason = fault_.empty() ? evaluation_.fault() : fault_;
+  found.passed = found.reason.empty();
+  found.checked = checked_ + evaluation_.checked();
+  return found;
+}
+
+}  // namespace assay

@@ -1,0 +1,84 @@
+#pragma once
+// Judges a training by what the parameters of its case say about data, state and evaluation.
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/measure/workload.hpp"
+#include "models/network/claimed_rate.hpp"
+#include "models/network/claimed_scale.hpp"
+#include "models/network/epoch_ledger.hpp"
+#include "models/network/evaluation_oracle.hpp"
+#include "models/network/state_oracle.hpp"
+
+namespace assay {
+
+struct Convergence;  // convergence.hpp
+struct EpochResult;
+
+/// train() tells it of each event, on all ranks alike. It keeps the first fault, and also finds
+/// events that are missing. All functions that read the device are for moments whose time does not
+/// count.
+class TrainingOracle {
+ public:
+  /// `seed`: of the run, without its trial. `ranks` must outlive the oracle.
+  TrainingOracle(const Settings& settings, std::uint64_t seed, Communicator& ranks);
+
+  const BatchOracle& data() const { return data_; }
+  EvaluationOracle& evaluation() { return evaluation_; }
+
+  /// Before the first step, after `epoch` whole epochs and `step` steps. Collective.
+  void begin(Trainer& trainer, std::int64_t epoch, std::int64_t step, bool restarted);
+  /// Before the first step of each epoch.
+  void begin_epoch(std::int64_t epoch, std::int64_t step);
+  /// Before a step takes its first batch.
+  void begin_step() { step_began_ = std::chrono::steady_clock::now(); }
+  /// A batch was taken for a pass of a step. Compares numbers of samples and few pixels.
+  void take(const Batch& batch);
+  /// The same batch, which the trainer has loaded for a pass of a checked step.
+  void judge(const Batch& batch, Trainer& trainer);
+  /// A step was made with the learning rate `rate`, and its loss on this rank is `loss`.
+  /// `checked`: its time does not count, and its numbers are read from the device. `slowed`: not
+  /// all of its time counts, because of checks.
+  void end_step(Trainer& trainer, double rate, double loss, bool checked, bool slowed);
+  /// Steps between these calls are made again.
+  void rehearse(bool begins) { rehearses_ = begins; }
+  /// After the last step of an epoch, with its result so far. Collective.
+  void end_epoch(Trainer& trainer, const EpochResult& trained);
+  /// After the training: whether it has ended where it should.
+  void end(const Convergence& made, bool restarted);
+  /// Adds a fault that was found elsewhere.
+  void note(const std::string& fault);
+
+  /// The faults so far: of this rank, or of any.
+  Verification found() const;
+
+ private:
+  void judge_step(Trainer& trainer, double rate, double loss);
+  void judge_numbers(const EpochResult& trained);
+  void judge_times(const Convergence& made, bool restarted);
+
+  const Settings settings_;
+  const DataClaims claims_;
+  Communicator& ranks_;
+  BatchOracle data_;
+  EvaluationOracle evaluation_;
+  EpochLedger ledger_;
+  const ClaimedRate rate_;
+  ClaimedScale scale_;
+  std::int64_t epoch_ = 0, step_ = 0;  ///< whole epochs, and steps of this one
+  std::int64_t first_step_ = 0;        ///< of this epoch here; before it, another run has made them
+  double losses_ = 0;                  ///< sum over the steps of this epoch, on this rank
+  /// Of this epoch: steps whose time counts; the seconds of those without checks of any kind, by
+  /// this object's own clock.
+  std::int64_t counted_ = 0;
+  double seconds_ = 0;
+  std::chrono::steady_clock::time_point step_began_;
+  std::int64_t checked_ = 0;
+  bool rehearses_ = false;
+  std::string fault_;
+};
+
+}  // namespace assay

@@ -1,0 +1,37 @@
+#pragma once
+// The batches of checked and audited steps, judged by what the parameters of the case say.
+
+#include <cstdint>
+#include <string>
+
+#include "core/api/communicator.hpp"
+#include "models/network/batch_oracle.hpp"
+#include "models/network/trainer.hpp"
+
+namespace assay {
+
+class JudgedBatches {
+ public:
+  /// `seed`: of the run, without its trial. `ranks` must outlive it.
+  JudgedBatches(const Settings& settings, std::uint64_t seed, Communicator& ranks)
+      : oracle_(DataClaims(settings, seed), ranks.rank()), ranks_(ranks) {}
+
+  /// Judges a batch that the trainer has just loaded.
+  void judge(const Batch& batch, Trainer& trainer);
+  /// A batch that a timed step has taken; for the time between such steps.
+  void glance(const Batch& batch) {
+    if (fault_.empty()) fault_ = oracle_.glance(batch);
+  }
+  /// The first fault of the batches since the last call, on any rank: also a sample that several of
+  /// them have; "" if there is none. Collective.
+  std::string take_fault();
+
+ private:
+  std::string fault_of_repeats();
+
+  BatchOracle oracle_;
+  Communicator& ranks_;
+  std::string fault_, samples_;  ///< "EPOCH/SAMPLE …"
+};
+
+}  // namespace assay

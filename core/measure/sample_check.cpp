@@ -49,6 +49,7 @@ double SampleCheck::once(int batch) {
   const double passed = raw_seconds() - start - sampler_.outside_s(), claimed = seconds * batch;
   if (sampler_.over()) return seconds;
   ++samples_;
+  all_.push_back(seconds);
   claimed_ += claimed;
   passed_ += passed;
   const double tolerance = relative_tolerance * passed + clock_tolerance_s;
@@ -70,6 +71,11 @@ std::string SampleCheck::why_not_work(double runs) {
     return fmt::format("the samples are those of {:.0f} runs, but {:.0f} were made", runs, counted);
   for (const auto& [name, done] : workload_.take_done()) {
     const auto amount = amounts_.find(name);
+    if (name == "runs" && done != runs)
+      return fmt::format(
+          "the samples are those of {:.0f} runs, but the operation has run {:.0f} "
+          "times",
+          runs, done);
     // 0: a number that a run decides itself.
     if (runs == 0 || amount == amounts_.end() || amount->second == 0) continue;
     const double each = done / runs;
@@ -91,6 +97,18 @@ void SampleCheck::end(int batch) {
     throw WrongResult(work.empty() ? "another rank has done other work than the case names" : work);
   if (wrong[1] > 0)
     throw CaseError(time.empty() ? "the samples of another rank are not its times" : time);
+}
+
+void SampleCheck::expect_samples(const std::vector<double>& samples) const {
+  std::vector<double> slowest = all_;
+  ranks_.allreduce_max(slowest);
+  double differ = samples == slowest ? 0 : 1;
+  ranks_.allreduce_max(std::span(&differ, 1));
+  if (differ > 0)
+    throw CaseError(
+        fmt::format("impossible: the {} samples of the row are not the {} that were taken, of the "
+                    "slowest rank. Report it.",
+                    samples.size(), slowest.size()));
 }
 
 }  // namespace assay

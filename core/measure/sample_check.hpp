@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "core/api/communicator.hpp"
 #include "core/measure/sampler.hpp"
@@ -25,6 +26,9 @@ class SampleCheck {
   /// Judges the samples since begin(). Collective; throws on all ranks: WrongResult if a run has
   /// done other work than the case's amounts; CaseError if the times are not those of the clock.
   void end(int batch);
+  /// CaseError on all ranks if `samples`, of a row, are not those of the slowest rank that once()
+  /// has returned. Collective.
+  void expect_samples(const std::vector<double>& samples) const;
 
  private:
   std::string why_not_time() const;
@@ -36,6 +40,7 @@ class SampleCheck {
   const std::map<std::string, double>& amounts_;
   bool host_;  ///< the stream's clock is the host's, so a sample is as long as it took
   long runs_before_ = 0;
+  std::vector<double> all_;  ///< samples of this rank
   int samples_ = 0, shorter_ = 0, longer_ = 0;
   double claimed_ = 0, passed_ = 0;  ///< seconds by the samples, and by the other clock
 };

@@ -83,6 +83,7 @@ void VerifiedWorkload::settle(std::size_t set) {
 void VerifiedWorkload::run(Stream& stream) {
   ran_[current_] = true;
   execute(stream);
+  ++runs_;
 }
 
 Verification VerifiedWorkload::verify_before() {

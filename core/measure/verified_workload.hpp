@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/measure/buffer_sets.hpp"
@@ -29,6 +30,9 @@ class VerifiedWorkload : public Workload {
   Verification verify_after() final;
   Executed executed() const final;
   std::map<std::string, double> work() const final { return amounts_; }
+  std::map<std::string, double> take_done() override {
+    return {{"runs", static_cast<double>(std::exchange(runs_, 0))}};
+  }
   std::map<std::string, double> setup() const final { return seconds_; }
 
  protected:
@@ -75,6 +79,7 @@ class VerifiedWorkload : public Workload {
   std::vector<bool> due_;  // by set: its prologue must be made before the next run
   std::map<std::string, double> seconds_;
   std::size_t current_ = 0;
+  long runs_ = 0;
   int draws_ = 0;
   bool has_inout_ = false, consumes_ = false, verified_ = false;
   bool bound_next_ = false;  // begin_audit has bound the next set: the following reset must not

@@ -90,8 +90,9 @@ class Workload {
   /// The amounts, by the names of work(), that all calls of run() since the last call of this
   /// function have done on all ranks together. They are counted where the work is done (nodes that
   /// ran, passes over a table, images that were taken), never computed from the settings that
-  /// work() comes from, and they must be equal to these. Empty: a run is one operation, which
-  /// cannot do a part of its work, because all of its outputs are verified. Collective.
+  /// work() comes from, and they must be equal to these. "runs": the number of calls themselves,
+  /// of a run that is one operation, which cannot do a part of its work, because all of its outputs
+  /// are verified. Collective.
   virtual std::map<std::string, double> take_done() { return {}; }
   /// Verified results of the timed runs, by name. Valid after verify_after(), equal on all ranks.
   virtual std::map<std::string, Metric> metrics() const { return {}; }

@@ -33,8 +33,10 @@
 #include "core/program/selected_cases.hpp"
 #include "core/program/suite.hpp"
 #include "core/result/baseline.hpp"
+#include "core/result/impossible.hpp"
 #include "core/result/journal.hpp"
 #include "core/result/result.hpp"
+#include "core/result/row_check.hpp"
 
 namespace assay {
 
@@ -153,6 +155,18 @@ json with_all_baselines(json row, const std::vector<Baseline>& baselines) {
   return row;
 }
 
+/// Takes a row back that no reader would accept, or whose samples are not those that were taken.
+void expect_consistent(json& row, const Outcome& outcome) {
+  if (row.at("status") != "ok") return;
+  try {
+    if (row["samples_s"] != json(outcome.timing->samples))
+      throw InputError("/samples_s: these are not the samples that were taken.");
+    check_numbers(row, "", statistics_version);
+  } catch (const InputError& error) {
+    take_back(row, fmt::format("the row contradicts itself: {} Report it.", error.what()));
+  }
+}
+
 /// Measures the cases of a process, one after the other, and shows their rows.
 class CaseLoop final {
  public:
@@ -186,9 +200,9 @@ class CaseLoop final {
  private:
   json row_of(const Case& selected) {
     const std::unique_ptr<Problem> problem = benchmark_.problem(selected.settings);
-    Outcome outcome = run_case(
-        [&] { return prepared(benchmark_, selected, context_); }, ranks_, request_.timing,
-        problem == nullptr ? std::map<std::string, double>{} : problem->amounts());
+    Outcome outcome =
+        run_case([&] { return prepared(benchmark_, selected, context_); }, ranks_, request_.timing,
+                 problem == nullptr ? std::map<std::string, double>{} : problem->amounts());
     if (outcome.timing) share(outcome.timing->contention, ranks_);  // on all ranks or on none
     // Before the row is synced: the other ranks are in the next case already, and may say
     // something.
@@ -198,6 +212,7 @@ class CaseLoop final {
                         request_.attempt, ranks_.size(), ranks_.nodes());
     if (ranks_.size() > 1)
       row["problem"]["shared_by"] = benchmark_.ranks_share(selected.settings) ? ranks_.size() : 1;
+    expect_consistent(row, outcome);
     // `assay run`, which gives a plan, judges by what it measures around the cases.
     if (request_.plan.empty() && ranks_.size() == 1) probe_.judge(row);
     add_baseline(row, baselines_);

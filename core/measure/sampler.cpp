@@ -1,5 +1,7 @@
 #include "core/measure/sampler.hpp"
 
+#include <time.h>
+
 #include <span>
 #include <string>
 #include <utility>
@@ -25,6 +27,12 @@ std::string text_of(const std::exception_ptr& failure) {
 
 }  // namespace
 
+double raw_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
 bool Sampler::others_agree(bool late) noexcept {
   if (ranks_.size() == 1) {
     over_ |= late;
@@ -45,8 +53,7 @@ bool Sampler::others_agree(bool late) noexcept {
 
 double Sampler::once() noexcept {
   if (stopped_ || lost_ || over_) return 0;
-  using Clock = std::chrono::steady_clock;
-  const auto begun = Clock::now();
+  const double begun = raw_seconds();
   try {
     if (!failure_) {
       workload_.reset();
@@ -60,15 +67,15 @@ double Sampler::once() noexcept {
   try {
     if (ranks_.size() > 1) ranks_.barrier();
     if (energy_ != nullptr) energy_->begin();
-    const auto first = Clock::now();
+    const double first = raw_seconds();
     stream_.mark(0);
     for (int i = 0; i < batch_; ++i, ++runs_) workload_.run(stream_);
     stream_.mark(1);
     stream_.wait();
-    const auto last = Clock::now();
+    const double last = raw_seconds();
     const double seconds = stream_.seconds(0, 1);
     if (energy_ != nullptr) energy_->end(batch_, seconds);
-    outside_s_ = std::chrono::duration<double>(first - begun + (Clock::now() - last)).count();
+    outside_s_ = first - begun + (raw_seconds() - last);
     return seconds / batch_;
   } catch (...) {
     failure_ = std::current_exception();

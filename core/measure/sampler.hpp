@@ -12,6 +12,9 @@
 
 namespace assay {
 
+/// Seconds of CLOCK_MONOTONIC_RAW, which no time service adjusts: not the clock of HostStream.
+double raw_seconds();
+
 /// Times iterations on this rank's own clock. After a failure on any rank, every further iteration
 /// does nothing: Google Benchmark aborts the process if its loop is left early, and the other ranks
 /// would wait forever in their next collective call. (A rank that fails inside a collective leaves
@@ -36,7 +39,7 @@ class Sampler {
   /// Times one iteration. Returns its seconds per run on this rank, or 0 after a failure or the
   /// deadline. Collective: the ranks begin together, after a barrier.
   double once() noexcept;
-  /// Seconds of the last once() before its first mark and after its last one.
+  /// Seconds of the last once() before its first mark and after its last one, by raw_seconds().
   double outside_s() const { return outside_s_; }
   /// Number of runs that were made since the beginning.
   long runs() const { return runs_; }

@@ -55,7 +55,7 @@ double barrier_skew(Communicator& ranks);
 /// sample is the time of the slowest rank. Rank 0 decides when to stop. Throws if a rank fails
 /// (Sampler::settle), or if timed runs did not do the work of audited ones (Audits::compare_with).
 /// WrongResult if the work that the timed runs have counted (Workload::take_done) is not `amounts`
-/// in each run, or if the samples contradict the wall clock (SampleCheck).
+/// in each run; CaseError if the samples contradict another clock (SampleCheck).
 Timing measure(Workload& workload, Communicator& ranks, const TimingOptions& options,
                const std::map<std::string, double>& amounts = {});
 

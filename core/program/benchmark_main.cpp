@@ -162,7 +162,7 @@ void expect_consistent(json& row, const Outcome& outcome) {
     if (row["samples_s"] != json(outcome.timing->samples))
       throw InputError("/samples_s: these are not the samples that were taken.");
     check_numbers(row, "", statistics_version);
-  } catch (const InputError& error) {
+  } catch (const std::exception& error) {  // also of a field that is missing
     take_back(row, fmt::format("the row contradicts itself: {} Report it.", error.what()));
   }
 }
@@ -212,12 +212,21 @@ class CaseLoop final {
                         request_.attempt, ranks_.size(), ranks_.nodes());
     if (ranks_.size() > 1)
       row["problem"]["shared_by"] = benchmark_.ranks_share(selected.settings) ? ranks_.size() : 1;
-    expect_consistent(row, outcome);
+    judge(row, outcome);
     // `assay run`, which gives a plan, judges by what it measures around the cases.
     if (request_.plan.empty() && ranks_.size() == 1) probe_.judge(row);
     add_baseline(row, baselines_);
     if (request_.baselines.empty()) row.erase("baseline_reason");  // nobody asked
     return row;
+  }
+
+  /// Rank 0's row is the one that is written; the others agree, so that exit codes do.
+  void judge(json& row, const Outcome& outcome) {
+    if (speaks_) expect_consistent(row, outcome);
+    const bool was_ok = outcome.status == "ok";
+    const double failed = ranks_.broadcast(was_ok && row.at("status") != "ok" ? 1.0 : 0.0);
+    if (failed > 0 && row.at("status") == "ok")
+      take_back(row, "the row of rank 0 contradicts itself. Report it.");
   }
 
   void show(const json& row) {

@@ -282,7 +282,8 @@ class RecurrentNetwork final : public Operation {
     executed_.accumulate = std::string(name(DataType::fp32));
     // Forward in bf16 the states and r*h are bf16; gates and cell states are fp32 until they are
     // saved for a backward pass, which reads them in bf16.
-    if (is_forward(problem_.direction()) && problem_.precision() == Precision::bf16)
+    if (is_forward(problem_.direction()) && problem_.precision() == Precision::bf16 &&
+        executed_.implementation.starts_with("brgemm:"))
       executed_.operand_roundings = 1;
     executed_.evidence = "library";
   }

@@ -67,6 +67,8 @@ class Training {
     trainer_.initialise();
     PipelineState from;
     if (settings_.restart) from = restored();
+    // Gradients of steps before this training wait no more.
+    if (settings_.step_oracle != nullptr) settings_.step_oracle->forget();
     if (oracle_ != nullptr) oracle_->begin(trainer_, epoch_, step_, settings_.restart);
     start_ = Clock::now();
     start_unix_s_ =
@@ -110,13 +112,13 @@ class Training {
     EpochResult result;
     result.started_unix_s = unix_now();
     while (step_ < steps_) {
-      const bool check = step_ == checked;
-      if (check && timed == 0 && step_ + 1 == steps_) {
+      const bool check = step_ == checked, slowed = check || is_judged();
+      if (slowed && timed == 0 && step_ + 1 == steps_) {
         rehearse();
         ++timed;
       }
       losses_ += one_step(check, random());
-      ++(check ? untimed_ : timed);
+      ++(slowed ? untimed_ : timed);
       // A step that was skipped says nothing: the next one is checked.
       if (check && overflowed_) ++checked;
       ++step_;
@@ -131,7 +133,7 @@ class Training {
       next.step = 0;
       training_.start(next);
     }
-    // A checked step counts as long as the others took in the mean.
+    // Checked and judged steps count as long as the others took in the mean.
     const double step_seconds = (elapsed() - begun) / static_cast<double>(timed);
     not_counted_ -= step_seconds * static_cast<double>(made + counted_later - timed);
     untimed_ = 0;
@@ -180,7 +182,9 @@ class Training {
     const PipelineState data = training_.state();
     not_counted_ += elapsed() - before;
     if (oracle_ != nullptr) oracle_->rehearse(true);
+    rehearses_ = true;
     one_step(false, 0);
+    rehearses_ = false;
     if (oracle_ != nullptr) oracle_->rehearse(false);
     before = elapsed();
     trainer_.exchange(state);
@@ -247,7 +251,8 @@ class Training {
 
   /// With a lag two steps in a row: the second applies the gradients of the first.
   bool is_judged() const {
-    return step_ % steps_between_oracles >= steps_between_oracles - 1 - trainer_.settings().lag;
+    return settings_.step_oracle != nullptr && !rehearses_ &&
+           step_ % steps_between_oracles >= steps_between_oracles - 1 - trainer_.settings().lag;
   }
 
   /// A step that the oracle judges as a whole, if there is one.
@@ -255,17 +260,13 @@ class Training {
                    bool judged, std::uint64_t seed, Verification& found) {
     StepOracle* const oracle = judged ? settings_.step_oracle : nullptr;
     if (settings_.step_oracle != nullptr && !judged) settings_.step_oracle->forget();
-    double before = elapsed();
     {
       const ObservedStep observed(oracle, trainer_, seed);
-      if (check == nullptr) not_counted_ += elapsed() - before;
       trainer_.step(rate, check, load_next);
     }
     if (oracle == nullptr) return;
-    before = elapsed();
     oracle->expect_rate(ClaimedRate(settings_.claims, steps_).at(epoch_ * steps_ + step_));
     oracle->end(trainer_, found);
-    if (check == nullptr) not_counted_ += elapsed() - before;
   }
 
   /// The step's loss on this rank.
@@ -289,16 +290,21 @@ class Training {
     if (!checked) {
       Verification found;
       found.passed = true;
-      judged_step(rate, nullptr, load_next, is_judged(), seed, found);
+      const bool judged = is_judged();
+      judged_step(rate, nullptr, load_next, judged, seed, found);
       add(found, fmt::format("in epoch {}", epoch_ + 1));
       const double loss = trainer_.loss();
-      if (oracle_ != nullptr) oracle_->end_step(trainer_, rate, loss, false, is_judged());
+      if (oracle_ != nullptr) oracle_->end_step(trainer_, rate, loss, false, judged);
+      if (judged) not_counted_ += elapsed() - before;
       return loss;
     }
     StepCheck check = random_check(trainer_.graph(), nodes_of_check, seed);
     // With a lag, the first step of all has no update.
     const bool updates = trainer_.settings().lag == 0 || epoch_ + step_ > 0;
-    judged_step(rate, &check, load_next, updates, seed, check.found);
+    Verification whole;  // holds, too, if the step is skipped
+    whole.passed = true;
+    judged_step(rate, &check, load_next, updates, seed, whole);
+    add(whole, fmt::format("in epoch {}", epoch_ + 1));
     if (oracle_ != nullptr) oracle_->end_step(trainer_, rate, trainer_.loss(), true, true);
     overflowed_ = trainer_.overflowed();
     if (!overflowed_) add(check.found, fmt::format("in epoch {}", epoch_ + 1));
@@ -398,6 +404,7 @@ class Training {
   Clock::time_point start_;
   double start_unix_s_ = 0;
   WorkCount work_;
+  bool rehearses_ = false;
   std::int64_t rehearsed_ = 0;  ///< steps of the epoch that were made twice
   bool overflowed_ = false;     ///< the checked step, whose checks say nothing then
   double not_counted_ = 0;

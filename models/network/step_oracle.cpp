@@ -166,6 +166,11 @@ void StepOracle::after(std::size_t node) {
   weights_ = read(graph.weights);
   velocity_ = read(graph.velocity);
   not_finite_ = read_values(executor_, graph.counts)[0];
+  // Looked at here, since with a lag the step then exchanges the gradients.
+  all_finite_ =
+      not_finite_ > 0 &&
+      std::ranges::all_of(read_values(executor_, graph.nodes[update_].tensors.at("gradient")),
+                          [](double g) { return std::isfinite(g); });
 }
 
 /// Of the mean gradient, as the update reads it, and of the weights, by parameter.
@@ -176,13 +181,14 @@ std::vector<StepOracle::Norms> StepOracle::norms() const {
                             weights = read_values(executor_, graph.weights);
   std::vector<Norms> all;
   for (const Parameter& parameter : graph.parameters) {
-    Norms one;
+    long double of_gradient = 0, of_weights = 0;
     for (std::int64_t i = parameter.offset; i < parameter.offset + parameter.elements(); ++i) {
       const auto at = static_cast<std::size_t>(i);
-      one.gradient += gradients[at] * gradients[at];
-      one.weights += weights[at] * weights[at];
+      of_gradient += static_cast<long double>(gradients[at]) * gradients[at];
+      of_weights += static_cast<long double>(weights[at]) * weights[at];
     }
-    all.push_back({std::sqrt(one.gradient), std::sqrt(one.weights)});
+    all.push_back(
+        {static_cast<double>(std::sqrt(of_gradient)), static_cast<double>(std::sqrt(of_weights))});
   }
   return all;
 }
@@ -239,16 +245,22 @@ void StepOracle::judge_update(const Sums& sums) {
     Norms scaled = norms_.empty() ? Norms{} : norms_[p];
     scaled.gradient *= mean;
     const Factors by = factors(parameter, scaled);
+    // The norms of LARS and LARC may have been added one square of fp64 after the other.
+    const double of_norms =
+                     claims_.optimizer == "sgd"
+                         ? 0
+                         : 0x1p-53 * std::sqrt(static_cast<double>(graph.parameters[p].elements())),
+                 of_terms = roundings * u + of_norms;
     for (std::size_t i = parameter.first; i < parameter.first + parameter.at.size(); ++i) {
       const double g = mean * sums.values[i], w = weights_before_[i],
                    v = claims_.momentum * velocity_before_[i] + by.of_gradient * g +
                        by.of_decay * w,
                    step = by.of_velocity * v;
-      const double error_of_v = by.of_gradient * mean * (of_sum * sums.magnitudes[i] + of_wire) +
-                                roundings * u *
-                                    (std::abs(claims_.momentum * velocity_before_[i]) +
-                                     std::abs(by.of_gradient * g) + std::abs(by.of_decay * w)) +
-                                least;
+      const double error_of_v =
+          by.of_gradient * mean * (of_sum * sums.magnitudes[i] + of_wire) +
+          of_terms * (std::abs(claims_.momentum * velocity_before_[i]) +
+                      std::abs(by.of_gradient * g) + std::abs(by.of_decay * w)) +
+          least;
       const double error_of_w = by.of_velocity * error_of_v + roundings * u * std::abs(step) +
                                 2 * u * (std::abs(w) + std::abs(step)) + least;
       const auto expect = [&](const char* what, double found, double expected, double error) {
@@ -267,11 +279,7 @@ void StepOracle::judge_update(const Sums& sums) {
 
 /// An update is skipped only if a gradient is not finite, and then changes nothing.
 void StepOracle::judge_skipped() {
-  const Graph& graph = executor_.graph();
-  const std::vector<double> gradients =
-      read_values(executor_, graph.nodes[update_].tensors.at("gradient"));
-  if (!claims_.lags && std::ranges::all_of(gradients, [](double g) { return std::isfinite(g); }))
-    add("an update was skipped, but all gradients are finite");
+  if (all_finite_) add("an update was skipped, but all gradients are finite");
   if (weights_ != weights_before_ || velocity_ != velocity_before_)
     add("an update that was skipped has changed weights or velocities");
 }
@@ -295,7 +303,7 @@ void StepOracle::judge_statistics(const std::vector<double>& running) {
         const double found = running[at], expected = expected_running_[at];
         if (std::abs(found - expected) <= tolerance_of_statistics * (1 + std::abs(expected)))
           continue;
-        // Statistics of a pass that overflowed are no numbers on both sides.
+        // After an overflow both may be infinite or NaN.
         if (!std::isfinite(found) && !std::isfinite(expected)) continue;
         add(fmt::format("the moving {} of channel {} of {} is {} after a step (expected {})",
                         first == one.mean ? "mean" : "variance", c, one.layer, found, expected));
@@ -325,7 +333,8 @@ void StepOracle::judge_losses() {
                             (1 - claims_.smoothing) * z[static_cast<std::size_t>(labels[n])] -
                             claims_.smoothing * mean;
     sum += losses[n];
-    const double bound = u * (roundings * (size + 1) + static_cast<double>(classes));
+    const double bound = u * (roundings * (size + 1) +
+                              (1 + claims_.smoothing * size) * static_cast<double>(classes));
     if (std::isfinite(expected) && !(std::abs(losses[n] - expected) <= bound))
       add(fmt::format("the loss of image {} is {} (expected {} within {:.3g}, with --smoothing {})",
                       n, losses[n], expected, bound, claims_.smoothing));
@@ -343,12 +352,25 @@ void StepOracle::judge_losses() {
 void StepOracle::judge_told(const Trainer& trainer) {
   const double mean = losses_ / static_cast<double>(claims_.passes), loss = trainer.loss();
   if (std::isfinite(mean) && !(std::abs(loss - mean) <= 1e-9 * (1 + std::abs(mean))))
-    add(fmt::format("the loss of a step is told as {} (the mean of its passes is {})", loss, mean));
+    add(fmt::format("the trainer reports the loss {} of a step whose passes have the mean {}", loss,
+                    mean));
   // A scale that may not grow for a while, as in checks, still falls by its rule.
   if (claims_.lags || not_finite_ == 0) return;
   ClaimedScale rule(claims_.loss_scale, false);
   rule.begin(scale_before_, true);
   if (const std::string why = rule.step(trainer.loss_scale().state()); !why.empty()) add(why);
+}
+
+/// By the observed elements; where these differ in any bit, all elements decide.
+void StepOracle::judge_ranks() {
+  if (ranks_.size() == 1) return;
+  std::vector<double> seen = read(executor_.graph().weights);
+  const std::vector<double> velocities = read(executor_.graph().velocity);
+  seen.insert(seen.end(), velocities.begin(), velocities.end());
+  const std::vector<std::string> all =
+      ranks_.allgather(fingerprint_text(std::as_bytes(std::span(seen))));
+  if (std::ranges::count(all, all.front()) == std::ssize(all)) return;
+  if (const std::string why = fault_of_ranks(executor_, ranks_); !why.empty()) add(why);
 }
 
 void StepOracle::end(const Trainer& trainer, Verification& found) {
@@ -368,7 +390,7 @@ void StepOracle::end(const Trainer& trainer, Verification& found) {
   }
   if (fault_.empty()) judge_told(trainer);
   judge_statistics(trainer.running_statistics());
-  if (const std::string why = fault_of_ranks(executor_, ranks_); !why.empty()) add(why);
+  judge_ranks();
   if (claims_.lags) waiting_ = std::move(now_);
   if (fault_.empty()) return;
   if (found.passed) found.reason = fault_;

@@ -98,6 +98,7 @@ class StepOracle final : public NodeObserver {
   void judge_copies();
   void judge_statistics(const std::vector<double>& running);
   void judge_losses();
+  void judge_ranks();
   void judge_told(const Trainer& trainer);
   void add(const std::string& fault);
 
@@ -117,7 +118,8 @@ class StepOracle final : public NodeObserver {
   std::vector<double> weights_before_, velocity_before_, weights_, velocity_;
   std::vector<Norms> norms_;
   double not_finite_ = 0;
-  double losses_ = 0;  ///< sum over the passes of their mean losses
+  bool all_finite_ = false;  ///< all gradients, although the update counted some that are not
+  double losses_ = 0;        ///< sum over the passes of their mean losses
   int updates_ = 0;
   std::string fault_;
 };

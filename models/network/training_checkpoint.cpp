@@ -159,7 +159,9 @@ CheckpointCost TrainingCheckpoint::write(const TrainingProgress& progress) const
   for (const std::string& of_rank : ranks_.allgather(json(progress.bad_samples).dump()))
     bad_samples.push_back(json::parse(of_rank));
   Fingerprints own;
-  if (ranks_.rank() == 0) own = fingerprints_of(trainer_);
+  throw_on_all(ranks_, [&] {
+    if (ranks_.rank() == 0) own = fingerprints_of(trainer_);
+  });
   add_fingerprints(state.running, state.loss_scale, own);
   std::vector<CheckpointBlob> blobs;
   for (std::size_t i = 0; i < state.values.size(); ++i)

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "core/base/clock.hpp"
@@ -58,7 +59,7 @@ void TrainingOracle::judge(const Batch& batch, Trainer& trainer) {
 
 void TrainingOracle::end_step(Trainer& trainer, double rate, double loss, bool checked,
                               bool slowed) {
-  if (!checked) ++counted_;
+  if (!slowed) ++counted_;
   if (!slowed) seconds_ += seconds_since(step_began_);
   const double expected = rate_.at(epoch_ * claims_.steps() + step_);
   if (!ClaimedRate::agrees(rate, expected))
@@ -79,7 +80,7 @@ void TrainingOracle::judge_step(Trainer& trainer, double rate, double loss) {
   if (claims_.passes == 1 && std::fabs(loss - mean) > 1e-9 * std::fabs(mean))
     note(fmt::format("the loss of a step is {}, not the mean {} of its images", loss, mean));
   const double used = read_values(trainer.executor(), trainer.graph().rate)[0];
-  if (std::fabs(used - rate) > 1e-6 * rate)
+  if (std::fabs(used - rate) > 1e-6 * rate + std::numeric_limits<float>::min())
     note(fmt::format("the update has the learning rate {}, not {}", used, rate));
   if (trainer.updated() && (trainer.counts()[0] > 0) != scale_.skipped())
     note(fmt::format("{} elements of the gradient are not finite, and the step was {}",

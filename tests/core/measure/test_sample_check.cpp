@@ -23,13 +23,13 @@ class WaitingWorkload final : public testing_fakes::ScriptedWorkload {
   Stream& stream() override { return host_; }
   void reset() override { spin(resting_s); }
   void run(Stream&) override {
-    spin(2e-4);
+    spin(length_s);
     done_ += each;
   }
   std::map<std::string, double> take_done() override {
     return {{"flops_per_s", std::exchange(done_, 0)}};
   }
-  double each = 50, resting_s = 0;
+  double each = 50, resting_s = 0, length_s = 2e-4;
 
  private:
   static void spin(double seconds) {
@@ -68,6 +68,15 @@ TEST_F(SampleCheckTest, RightSamplesPassWhateverIsDoneBetweenThem) {
 TEST_F(SampleCheckTest, RunsThatASampleDoesNotContainAreFound) {
   EXPECT_THROW(take(2, 3), WrongResult);
   EXPECT_THROW(take(3, 2), WrongResult);
+}
+
+/// A chunk may have one sample alone: an interruption of a moment does not excuse it.
+TEST_F(SampleCheckTest, OneLongSampleIsHeldAgainstTheClock) {
+  workload_.length_s = 0.3;
+  sampler_.set_batch(3);
+  check_.begin();
+  check_.once(2);
+  EXPECT_THROW(check_.end(3), CaseError);
 }
 
 TEST_F(SampleCheckTest, WorkThatWasLeftOutIsFound) {

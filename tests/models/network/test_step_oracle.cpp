@@ -135,7 +135,7 @@ TEST(StepOracle, FindsALossThatIsToldWrongly) {
   load_random(*other, 6);
   other->step(rate);
   oracle.end(*other, found);
-  expect_fault(found, "the loss of a step is told as");
+  expect_fault(found, "the trainer reports the loss");
 }
 
 TEST(StepOracle, FindsAnotherRate) {

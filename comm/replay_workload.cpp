@@ -98,7 +98,7 @@ class ReplayWorkload final : public VerifiedWorkload {
     const std::int64_t runs = std::exchange(runs_, 0);
     const CountedCalls::Counts done = ranks_.take();
     const double shortest = std::exchange(shortest_, std::numeric_limits<double>::infinity());
-    // Of any rank, so that all throw.
+    // If any rank has a fault, all throw.
     double wrong[] = {std::abs(static_cast<double>(done.calls - runs * claims_.tensors)),
                       claims_.polled ? 0.0 : static_cast<double>(done.polls),
                       std::max(0.0, (1 - 1e-9) * claims_.compute_seconds - shortest)};

@@ -32,7 +32,8 @@ struct ReplaySettings {
 std::string why_not_replay(const CollectiveProblem& problem, const ReplaySettings& replay,
                            const Communicator& ranks);
 
-/// What the texts of a case ask for, to which the calls that reach the communicator are compared.
+/// The demands of a case, read from its texts. The calls that reach the communicator must meet
+/// them.
 struct ReplayClaims {
   std::int64_t tensors = 0;
   double compute_seconds = 0;

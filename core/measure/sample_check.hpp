@@ -43,7 +43,7 @@ class SampleCheck {
   std::vector<double> all_;  ///< samples of this rank
   double reading_s_ = 0;     ///< what it costs to read both clocks
   int in_group_ = 0;         ///< samples since begin()
-  // Of all samples:
+  // Sums over all samples:
   int samples_ = 0, shorter_ = 0, longer_ = 0;
   double claimed_ = 0, passed_ = 0;  ///< seconds by the samples, and by the other clock
 };

@@ -63,8 +63,8 @@ struct Operation {
   }
 };
 
-/// What an operation's problem says of it: extents ("oh"), "flops", "bytes". Empty if the kind or
-/// the form of the descriptor is unknown.
+/// The extents of an operation's problem ("oh"), its "flops" and "bytes". Empty if the kind or the
+/// form of the descriptor is unknown.
 Fields amounts_of(const Operation& operation);
 
 /// A static object of one of these types registers a formula.

@@ -15,7 +15,7 @@ void check_collective(const Claims& claims) {
   const double element = precision == "int32" ? 4 : element_bytes(precision).input;
   if (element > 0)
     claims.expect("/problem/elements", *bytes / element, "/problem/bytes in " + precision);
-  // What a rank has to send at least, as a part of the message.
+  // A rank has to send at least this part of the message.
   const double others = (*ranks - 1) / *ranks;
   double factor = 1;  // broadcast, reduce, sendrecv
   if (collective == "allreduce") factor = 2 * others;

@@ -7,7 +7,7 @@
 namespace assay::formula {
 namespace {
 
-/// What stands behind the colon of "learnable:n60000v1000" or "generated:n256c10…".
+/// The fields after the colon of "learnable:n60000v1000" or "generated:n256c10…".
 Fields set_of(const std::string& data) {
   const std::size_t colon = data.find(':');
   const bool known = data.starts_with("learnable:") || data.starts_with("generated:");
@@ -102,8 +102,8 @@ class Epochs {
     // Before its first epoch a training opens its files.
     const auto previous = i == 0 ? (prompt_ ? begun : std::nullopt) : number(i - 1, "ended_unix_s");
     if (!knows_checks_ || !previous) return;
-    // What lies between epochs counts, but for checkpoints. Ranks wait for each other, and the
-    // first epoch for the input to start, outside of the stamps.
+    // The time between epochs counts, without checkpoints. Outside of the stamps, ranks wait for
+    // each other, and the first epoch waits for the input to start.
     const bool waits = ranks_ > 1 || i == 0;
     const double rest = *begun - *previous + (waits ? 1 : 0.02) + (waits ? 0.1 : 0.05) * spent;
     const auto in_stamps = [step](double seconds) { return 2 * seconds + step; };

@@ -11,7 +11,8 @@
 namespace assay::formula {
 namespace {
 
-/// Of one image, forward; `first`: of the first convolution, whose input needs no gradient.
+/// Amounts of a forward pass over one image. `first`: FLOPs of the first convolution, whose input
+/// needs no gradient.
 struct Network {
   double flops = 0, first = 0, parameters = 0;
 

@@ -41,6 +41,7 @@ void StepNumbers::add(const Trainer& trainer, double input_seconds, double secon
   sum_.update += of.update;
   const double phases =
       input_seconds + of.forward + of.backward + of.exposed_communication + of.update;
+  phases_ += phases;
   // A step does little between its phases.
   differing_ += std::abs(phases - seconds) > 0.02 * seconds + 50e-6 ? 1 : 0;
   ++steps_;
@@ -48,6 +49,12 @@ void StepNumbers::add(const Trainer& trainer, double input_seconds, double secon
 }
 
 std::string StepNumbers::why_not_whole() const {
+  // Both sums have the same numbers, in another order.
+  const double all =
+      input_ + sum_.forward + sum_.backward + sum_.exposed_communication + sum_.update;
+  if (std::abs(all - phases_) > 1e-9 * phases_)
+    return fmt::format("the phases of all steps add up to {:.6g} s, those of each step to {:.6g} s",
+                       all, phases_);
   // A thread may be interrupted between two phases of a few steps.
   if (differing_ <= 1 + 0.1 * steps_) return "";
   return fmt::format(

@@ -31,6 +31,7 @@ class StepNumbers {
   Concerns concerns_;
   double input_ = 0, steps_ = 0;
   double seconds_ = 0;    ///< of all steps
+  double phases_ = 0;     ///< of all phases of the steps, added step by step
   double differing_ = 0;  ///< steps whose phases do not add up to them
 };
 

@@ -64,7 +64,7 @@ class Analysis {
   virtual Executed executed() const = 0;
   /// Metrics of the last verified results; equal on all ranks.
   virtual std::map<std::string, Metric> metrics() const = 0;
-  /// What the last verification has computed itself in place of metrics(), with its errors.
+  /// Values that the last verification has computed in place of metrics(), with its errors.
   virtual ExpectedMetrics expected_metrics() const = 0;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// What pixels of a decoded sample must be, computed one by one from the definitions in
+// Expected pixels of a decoded sample, computed one by one from the definitions in
 // docs/images.md, view.hpp and resize.hpp. Only the decoding of files (libjpeg-turbo, libpng) is
 // shared with SampleDecoder: view, resizing and normalisation are written again, in fp64.
 

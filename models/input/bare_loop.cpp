@@ -284,7 +284,7 @@ class BareLoopWorkload final : public Workload {
     return checked;
   }
 
-  /// Of the case's images, read once more: what was loaded before may be wrong.
+  /// Reads the images of the case once more, since those loaded before may be wrong.
   std::vector<std::uint32_t> expected_of(const Tasks& tasks) const {
     std::vector<std::uint32_t> expected(tasks.all.size());
     for_each_parallel(std::ssize(tasks.all), [&](std::int64_t i) {

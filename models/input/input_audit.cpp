@@ -15,7 +15,7 @@ namespace assay {
 namespace {
 
 constexpr int checked_numbers = 32;  // of an image
-/// Of two random orders that are equal.
+/// For two random orders that are equal.
 constexpr double least_probability = 1e-12;
 
 }  // namespace

@@ -1,5 +1,5 @@
 #pragma once
-// What a case claims about the images of its runs, apart from the settings of the pipeline that
+// The claims of a case about the images of its runs, apart from the settings of the pipeline that
 // delivers them.
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace assay {
 
-/// What the texts of a case ask for.
+/// The demands of a case, read from its texts.
 struct InputClaims {
   std::int64_t images = 0, batch = 0;  ///< of a run over all ranks, and of a batch of one rank
   int side = 0, ranks = 1, interleave = 0;

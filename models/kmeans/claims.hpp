@@ -1,6 +1,6 @@
 #pragma once
-// What a case claims about its runs of K-means, and the relations that follow from the history of a
-// run alone. Internal to the verification.
+// The claims of a case about its runs of K-means, and the relations that follow from the history of
+// a run alone. Internal to the verification.
 
 #include <cstdint>
 #include <optional>

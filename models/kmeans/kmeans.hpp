@@ -46,7 +46,7 @@ std::vector<std::int64_t> starting_rows(const Table& table, const RowPass& mine,
 std::vector<double> centroids_at(const std::vector<std::int64_t>& rows, const Table& table,
                                  const RowPass& mine, RankCalls& ranks);
 
-/// What the texts of a case ask for. Its verification uses this, the runs KmeansSettings.
+/// The demands of a case, read from its texts. Its verification uses this, the runs KmeansSettings.
 struct KmeansClaims : TableClaims {
   std::vector<std::int64_t> clusters;  ///< of each run
   std::string start = "random";        ///< or "kmeans++"; "any": the start is not checked

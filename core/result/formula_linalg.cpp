@@ -1,5 +1,7 @@
 // Kernels of data analysis ("syrk:n262144d250"), and those that find a machine's ceilings
 // ("triad_n1000000").
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "core/base/numbers.hpp"
@@ -72,7 +74,41 @@ Fields stream_amounts(const Operation& operation) {
   return {};
 }
 
+/// Operations of one unit of multiply-adds a cycle, for each 32 bits of a vector. Matrix
+/// instructions of Arm do twice the work of its dot products. 0: unknown.
+double operations_per_32_bits(const std::string& precision, const std::string& instructions) {
+  if (precision == "fp64") return 1;
+  if (precision == "fp32") return 2;
+  if (precision == "fp16") return 4;
+  const double dots = precision == "bf16" ? 4 : precision == "int8" ? 8 : 0;
+  return instructions.find("MMLA") == std::string::npos ? dots : 2 * dots;
+}
+
+/// A peak is at most clock x lanes x units. Cores have at most two units of 256 bits or more, or
+/// four of 128 bits (as the optimization guides of Intel, AMD, Arm and Fujitsu say), tile units
+/// multiply and add 512 pairs of bf16 or 1024 of int8 a cycle. The clock was read next to the
+/// samples, and may have risen a little.
+void check_peak(const Claims& claims) {
+  const auto clock = claims.number("/executed/clock_hz"),
+             bits = claims.number("/executed/vector_bits"),
+             threads = claims.number("/executed/threads");
+  if (!clock || !bits || !threads) return;
+  const std::string precision = claims.parameter("precision"),
+                    instructions = claims.text("/executed/implementation");
+  const bool tiles = instructions.starts_with("AMX");
+  const double units = *bits >= 256 ? 2 : 4,
+               cycle = tiles ? (precision == "int8" ? 2048 : 1024)
+                             : units * *bits / 32 * operations_per_32_bits(precision, instructions),
+               peak = cycle * *clock * *threads, risen = 1.15;
+  if (cycle == 0) return;
+  claims.require(
+      claims.number("/rates/flops_per_s").value_or(0) <= risen * peak, "/rates/flops_per_s",
+      fmt::format("at most {:g} x {:.4g}", risen, peak),
+      fmt::format("{:g} threads x {:g} operations a cycle x {:.4g} Hz", *threads, cycle, *clock));
+}
+
 const OfOperation of_linalg("linalg", linalg_amounts), of_stream("stream", stream_amounts);
+const OfBenchmark of_peaks("stream", check_peak);
 
 }  // namespace
 }  // namespace assay::formula

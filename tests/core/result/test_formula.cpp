@@ -79,6 +79,43 @@ TEST(Formula, FieldsOfDescriptors) {
   EXPECT_TRUE(formula::fields_of("m1:2").empty());
 }
 
+TEST(Formula, APeakIsClockTimesLanesTimesUnits) {
+  struct Core {
+    const char *precision, *instructions;
+    int bits;
+    double cycle;  ///< operations, by the makers' guides
+  };
+  for (const Core& core :
+       {Core{"fp32", "AVX3", 512, 64},       // Sapphire Rapids, Zen 5
+        Core{"fp64", "AVX3", 512, 32},       //
+        Core{"fp32", "AVX2", 256, 32},       // Haswell, Zen 2
+        Core{"fp32", "NEON", 128, 32},       // Neoverse V2
+        Core{"fp64", "SVE_256", 256, 16},    // Neoverse V1
+        Core{"fp16", "SVE_FMAD", 512, 128},  // A64FX
+        Core{"bf16", "AVX512_BF16", 512, 128}, Core{"int8", "AVX512_VNNI", 512, 256},
+        Core{"bf16", "AMX_BF16", 512, 1024},  // Sapphire Rapids
+        Core{"int8", "AMX_INT8", 512, 2048}, Core{"bf16", "NEON_BFMMLA", 128, 128},
+        Core{"int8", "SVE_SMMLA", 128, 256}}) {
+    json row = {{"benchmark", "stream"},
+                {"problem", {{"descriptor", "fma"}}},
+                {"parameters", {{"precision", core.precision}}},
+                {"executed",
+                 {{"implementation", core.instructions},
+                  {"vector_bits", core.bits},
+                  {"clock_hz", 3e9},
+                  {"threads", 2}}}};
+    const auto refused = [&](double part) {
+      row["rates"] = {{"flops_per_s", part * 2 * core.cycle * 3e9}};
+      return fixture::message_of([&] { formula::check_formulas(row, "row"); });
+    };
+    EXPECT_EQ(refused(1.1), "accepted") << core.instructions;
+    EXPECT_SAYS(refused(1.2), "row/rates/flops_per_s: found ");
+    EXPECT_SAYS(refused(1.2), "at most 1.15 x ");
+    row["executed"].erase("clock_hz");
+    EXPECT_EQ(refused(9), "accepted");
+  }
+}
+
 TEST(Formula, NoRankIsSlowerThanTheSlowest) {
   json row = fixture::row(good_outcome());
   row["parameters"]["ranks"] = 2;

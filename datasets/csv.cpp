@@ -115,8 +115,17 @@ bool is_name(const Field& field) {
          text != "none" && text != "?" && text != "-";
 }
 
-/// A header has names, and no numbers unless one of its names is that of labels.
+/// pandas writes a table without names with the numbers of its columns, from 0, as their names.
+bool numbers_columns(const std::vector<Field>& fields) {
+  for (std::size_t column = 0; column < fields.size(); ++column)
+    if (fields[column].text != std::to_string(column)) return false;
+  return true;
+}
+
+/// A header has names, and no numbers unless one of its names is that of labels; or it numbers the
+/// columns.
 bool is_header(const std::vector<Field>& fields) {
+  if (numbers_columns(fields)) return true;
   const bool names = std::any_of(fields.begin(), fields.end(), is_name);
   const bool numbers = std::any_of(fields.begin(), fields.end(), [](const Field& field) {
     return !field.quoted && number_in(field.text);

@@ -18,6 +18,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/hash.hpp"
+#include "core/base/limits.hpp"
 
 namespace assay {
 namespace {
@@ -38,7 +39,7 @@ DataFile::DataFile(std::string path) : path_(std::move(path)) {
     throw InputError(
         fmt::format("cannot open the file {} ({}). Check its name and "
                     "permissions.",
-                    path_, std::strerror(errno)));
+                    path_, words_of_error(errno)));
   std::string problem;
   if (fstat(descriptor_, &status_) != 0)
     problem = fmt::format("cannot be read ({})", std::strerror(errno));

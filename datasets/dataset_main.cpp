@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <csignal>
 #include <iostream>
 #include <limits>
 #include <map>
@@ -241,6 +240,5 @@ int run(int argc, const char* const* argv) {
 }  // namespace assay
 
 int main(int argc, char** argv) {
-  std::signal(SIGXFSZ, SIG_IGN);  // a file-size limit is an error like a full disk
   return assay::guarded_main("assay-dataset", [&] { return assay::run(argc, argv); });
 }

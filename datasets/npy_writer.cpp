@@ -9,9 +9,10 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
-#include <system_error>
 
 #include "core/base/error.hpp"
+#include "core/base/limits.hpp"
+#include "core/result/whole_file.hpp"
 #include "datasets/file_formats.hpp"
 
 namespace assay {
@@ -35,21 +36,17 @@ std::string header_text(const std::vector<std::int64_t>& shape) {
 
 }  // namespace
 
-NpyWriter::NpyWriter(const fs::path& file, const std::vector<std::int64_t>& shape) : file_(file) {
+NpyWriter::NpyWriter(const fs::path& file, const std::vector<std::int64_t>& shape)
+    : file_(replaced_by(file)) {
   std::error_code missing;
-  if (fs::is_symlink(file, missing)) file_ = fs::canonical(file);
   if (!fs::exists(file_, missing) || fs::is_regular_file(file_, missing))
-    temporary_ =
-        file_.parent_path() / fmt::format(".{}.{}.tmp", file_.filename().string(), ::getpid());
-  out_.reset(std::fopen((temporary_.empty() ? file_ : temporary_).c_str(), "wbe"));
+    temporary_.emplace(file_.parent_path() /
+                       fmt::format(".{}.{}.tmp", file_.filename().string(), ::getpid()));
+  out_.reset(std::fopen((temporary_ ? temporary_->path() : file_).c_str(), "wbe"));
   if (!out_) fail(errno);
   for (const std::int64_t extent : shape) left_ *= extent;
   const std::string head = header_text(shape);
   if (std::fwrite(head.data(), 1, head.size(), out_.get()) != head.size()) fail(errno);
-}
-
-NpyWriter::~NpyWriter() {
-  if (out_ && !temporary_.empty()) ::unlink(temporary_.c_str());
 }
 
 void NpyWriter::append(std::span<const double> values) {
@@ -62,11 +59,14 @@ void NpyWriter::append(std::span<const double> values) {
 void NpyWriter::sync() {
   if (left_ != 0) throw std::logic_error(file_.string() + ": fewer elements than its shape has");
   if (std::fflush(out_.get()) != 0) fail(errno);
-  if (!temporary_.empty() && ::fsync(::fileno(out_.get())) != 0) fail(errno);
+  if (temporary_ && ::fsync(::fileno(out_.get())) != 0) fail(errno);
 }
 
 void NpyWriter::finish() {
-  if (!temporary_.empty() && std::rename(temporary_.c_str(), file_.c_str()) != 0) fail(errno);
+  if (temporary_) {
+    if (std::rename(temporary_->path().c_str(), file_.c_str()) != 0) fail(errno);
+    temporary_->keep();
+  }
   out_.reset();
 }
 
@@ -74,7 +74,7 @@ void NpyWriter::fail(int error) const {
   throw CaseError(
       fmt::format("{}: cannot be written ({}). Free space or choose another folder; "
                   "what was there before is unchanged.",
-                  file_.string(), std::generic_category().message(error)));
+                  file_.string(), words_of_error(error)));
 }
 
 void write_npy(const Table& table, const fs::path& file, const fs::path& labels_file) {

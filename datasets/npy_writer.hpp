@@ -5,9 +5,11 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "core/base/temporary.hpp"
 #include "datasets/table.hpp"
 
 namespace assay {
@@ -21,8 +23,6 @@ class NpyWriter {
   NpyWriter(const std::filesystem::path& file, const std::vector<std::int64_t>& shape);
   NpyWriter(const NpyWriter&) = delete;
   NpyWriter& operator=(const NpyWriter&) = delete;
-  /// Removes an unfinished file.
-  ~NpyWriter();
 
   /// Appends the next elements. CaseError if the disk is full; std::logic_error if they are more
   /// than the shape has.
@@ -39,8 +39,9 @@ class NpyWriter {
   struct Close {
     void operator()(std::FILE* file) const { std::fclose(file); }
   };
-  std::filesystem::path file_, temporary_;  ///< temporary_ is empty for a pipe or a device
-  std::int64_t left_ = 1;                   ///< elements that are still missing
+  std::filesystem::path file_;
+  std::optional<Temporary> temporary_;  ///< none for a pipe or a device
+  std::int64_t left_ = 1;               ///< elements that are still missing
   std::unique_ptr<std::FILE, Close> out_;
 };
 

@@ -9,6 +9,7 @@
 #include "core/base/hash.hpp"
 #include "datasets/data_file.hpp"
 #include "datasets/images/sample_set.hpp"
+#include "datasets/images/shard_files.hpp"
 
 namespace assay {
 namespace {
@@ -22,6 +23,11 @@ bool is_image(const fs::path& file) {
   return extension == ".jpg" || extension == ".jpeg" || extension == ".png";
 }
 
+InputError unreadable(const fs::path& path, const std::error_code& why) {
+  return InputError(fmt::format("cannot read {} ({}). Check its name and permissions.",
+                                path.string(), why.message()));
+}
+
 /// The entries of a folder that `wanted` takes, in the order of names.
 template <class Wanted>
 std::vector<fs::path> entries(const fs::path& folder, const Wanted& wanted) {
@@ -30,15 +36,21 @@ std::vector<fs::path> entries(const fs::path& folder, const Wanted& wanted) {
   for (fs::directory_iterator entry(folder, failed), end; !failed && entry != end;
        entry.increment(failed))
     if (wanted(*entry)) found.push_back(entry->path());
-  if (failed)
-    throw InputError(fmt::format("cannot read the folder {} ({}). Check its name and permissions.",
-                                 folder.string(), failed.message()));
+  if (failed) throw unreadable("the folder " + folder.string(), failed);
   std::sort(found.begin(), found.end());
   return found;
 }
 
+/// Hidden folders (.cache, .ipynb_checkpoints) are those of programs. A link that leads nowhere may
+/// have been a class.
 std::vector<fs::path> subfolders(const fs::path& folder) {
-  return entries(folder, [](const fs::directory_entry& entry) { return entry.is_directory(); });
+  return entries(folder, [](const fs::directory_entry& entry) {
+    if (entry.path().filename().string().starts_with('.')) return false;
+    std::error_code failed;
+    const fs::file_status status = fs::status(entry.path(), failed);
+    if (failed) throw unreadable(entry.path(), failed);
+    return fs::is_directory(status);
+  });
 }
 
 class FolderSet final : public SampleSet {
@@ -56,9 +68,11 @@ class FolderSet final : public SampleSet {
       const std::int64_t label = std::ssize(class_names_);
       for (const fs::path& image : images) {
         files_.push_back({image.string(), label});
-        std::error_code gone;
-        content.push_back(fmt::format("{}/{} {}", folder.filename().string(),
-                                      image.filename().string(), fs::file_size(image, gone)));
+        std::error_code failed;
+        const std::uintmax_t bytes = fs::file_size(image, failed);
+        if (failed) throw unreadable(image, failed);
+        content.push_back(
+            fmt::format("{}/{} {}", folder.filename().string(), image.filename().string(), bytes));
       }
       class_names_.push_back(folder.filename().string());
     }
@@ -123,15 +137,12 @@ std::unique_ptr<SampleSet> open_samples(const std::string& path, const SampleSet
           fs::path(path).parent_path().empty() ? fs::path(".") : fs::path(path).parent_path(),
           missing))
     throw InputError(fmt::format("no such data set {} (nor its folder). Check the path.", path));
-  if (fs::is_directory(path, missing)) {
+  if (fs::is_directory(path, missing) && tfrecord_files(path).empty()) {
     if (!subfolders(path).empty()) return open_image_folder(path);
-    if (entries(path, [](const fs::directory_entry& entry) {
-          return entry.path().filename().string().find(".tfrecord") != std::string::npos;
-        }).empty())
-      throw InputError(
-          fmt::format("the folder {} has neither a subfolder (a class of images) nor a file "
-                      "*.tfrecord*. Give one that has, or the prefix of TFRecord files.",
-                      path));
+    throw InputError(
+        fmt::format("the folder {} has neither a subfolder (a class of images) nor a file "
+                    "*.tfrecord*. Give one that has, or the prefix of TFRecord files.",
+                    path));
   }
   return open_tfrecords(path, options);
 }

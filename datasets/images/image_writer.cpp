@@ -7,10 +7,13 @@
 #include <cerrno>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <system_error>
 #include <vector>
 
 #include "core/base/error.hpp"
+#include "core/base/limits.hpp"
+#include "core/base/temporary.hpp"
 #include "datasets/data_file.hpp"
 #include "datasets/images/tfrecord.hpp"
 
@@ -23,7 +26,7 @@ constexpr std::int64_t at_once = 256;  // images that are encoded side by side
 
 [[noreturn]] void cannot_write(const fs::path& file, int error) {
   throw CaseError(fmt::format("{}: cannot be written ({}). Free space or choose another folder.",
-                              file.string(), std::generic_category().message(error)));
+                              file.string(), words_of_error(error)));
 }
 
 class OutputFile {
@@ -59,27 +62,22 @@ class NewFolder {
           fmt::format("--out: {} exists (a set is written into a new folder). Remove "
                       "it, or choose another name.",
                       wanted_.string()));
-    temporary_ = wanted_.parent_path() / fmt::format(".{}.{}.tmp", name(), ::getpid());
-    if (!fs::create_directory(temporary_, error)) cannot_write(wanted_, error.value());
+    temporary_.emplace(wanted_.parent_path() / fmt::format(".{}.{}.tmp", name(), ::getpid()));
+    if (!fs::create_directory(path(), error)) cannot_write(wanted_, error.value());
   }
-  ~NewFolder() {
-    std::error_code ignored;
-    if (!temporary_.empty()) fs::remove_all(temporary_, ignored);
-  }
-  NewFolder(const NewFolder&) = delete;
-  NewFolder& operator=(const NewFolder&) = delete;
 
   std::string name() const { return wanted_.filename().string(); }
-  const fs::path& path() const { return temporary_; }
+  const fs::path& path() const { return temporary_->path(); }
   void finish() {
     std::error_code error;
-    fs::rename(temporary_, wanted_, error);
+    fs::rename(path(), wanted_, error);
     if (error) cannot_write(wanted_, error.value());
-    temporary_.clear();
+    temporary_->keep();
   }
 
  private:
-  fs::path wanted_, temporary_;
+  fs::path wanted_;
+  std::optional<Temporary> temporary_;
 };
 
 struct Encoded {

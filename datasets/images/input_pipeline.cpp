@@ -56,15 +56,15 @@ EpochOrder order_of(const SampleSet& set, const PipelineSettings& settings) {
 }
 
 void expect_usable(const SampleSet& set, const PipelineSettings& settings) {
-  const RankShare share = share_of(set, settings);
-  if (share.steps() == 0)
-    throw InputError(fmt::format(
-        "a batch of {} on {} rank{} exceeds the set of {} samples ({}). Use a smaller batch.",
-        settings.batch, settings.ranks, settings.ranks == 1 ? "" : "s", set.size(),
-        set.canonical()));
+  // Damaged parts are left out of the set, which is then smaller.
   const auto& faults = set.faults();
   if (std::ssize(faults) > settings.max_bad_samples)
     throw InputError(too_many(std::ssize(faults), faults.back(), settings));
+  if (share_of(set, settings).steps() == 0)
+    throw InputError(fmt::format(
+        "a batch of {} on {} rank{} exceeds the set of {} samples ({}{}). Use a smaller batch{}.",
+        settings.batch, settings.ranks, settings.ranks == 1 ? "" : "s", set.size(), set.canonical(),
+        faults.empty() ? "" : "; " + faults.back(), faults.empty() ? "" : ", or repair the set"));
 }
 
 /// One mutex guards all that is shared; it is held only to take and to give back one sample.

@@ -52,22 +52,21 @@ struct SampleSetOptions {
   std::int64_t classes = 1000;
 };
 
-/// TFRecord files with a tf.Example in each record, whose features "image/encoded" and
-/// "image/class/label" are read: a folder (its files named *.tfrecord*), a pattern of names
-/// ("train-*") or the prefix of names ("train-"), in the order of names. Opening reads the lengths
-/// of all records and verifies their checksums (CRC-32C); the checksum of the data is verified when
-/// a sample is read. The hash is of all lengths and all stored checksums of data. An empty file is
-/// a shard without samples. InputError if no file matches or the files have no samples.
+/// TFRecord files (shard_files.hpp) with a tf.Example in each record, whose features
+/// "image/encoded" and "image/class/label" are read. Opening reads the lengths of all records and
+/// verifies their checksums (CRC-32C); the checksum of the data is verified when a sample is read.
+/// The hash is of all lengths and all stored checksums of data. An empty file is a shard without
+/// samples. InputError if no file matches or the files have no samples.
 std::unique_ptr<SampleSet> open_tfrecords(const std::string& path,
                                           const SampleSetOptions& options = {});
 
-/// A folder with a subfolder for each class, in the order of names (of bytes), with files named
-/// .jpg, .jpeg or .png (upper or lower case). The hash is of names and sizes.
+/// A folder with a subfolder (not hidden) for each class, in the order of names (of bytes), with
+/// files named .jpg, .jpeg or .png (upper or lower case). The hash is of names and sizes.
 /// InputError if the folder does not exist, has no subfolder, or a subfolder has no image.
 std::unique_ptr<SampleSet> open_image_folder(const std::string& path);
 
-/// open_image_folder() for a folder with subfolders, else open_tfrecords(). InputError also if the
-/// build has no image libraries.
+/// open_image_folder() for a folder with subfolders and no TFRecord file, else open_tfrecords().
+/// InputError also if the build has no image libraries.
 std::unique_ptr<SampleSet> open_samples(const std::string& path,
                                         const SampleSetOptions& options = {});
 

@@ -1,14 +1,16 @@
 #include <fmt/format.h>
-#include <glob.h>
 #include <sys/resource.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "core/base/error.hpp"
 #include "core/base/hash.hpp"
 #include "datasets/images/sample_set.hpp"
+#include "datasets/images/shard_files.hpp"
 #include "datasets/images/tfrecord.hpp"
 
 namespace assay {
@@ -16,53 +18,43 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The regular files that a pattern names, in the order of names.
-std::vector<std::string> matching(const std::string& pattern) {
-  glob_t found = {};
-  std::vector<std::string> files;
-  if (glob(pattern.c_str(), 0, nullptr, &found) == 0)
-    for (std::size_t i = 0; i < found.gl_pathc; ++i) {
-      std::error_code gone;
-      if (fs::is_regular_file(found.gl_pathv[i], gone)) files.emplace_back(found.gl_pathv[i]);
-    }
-  globfree(&found);
-  std::sort(files.begin(), files.end());  // of bytes, in every locale
-  return files;
-}
-
-std::vector<std::string> files_of(const std::string& path) {
-  std::error_code missing;
-  if (fs::is_directory(path, missing)) return matching((fs::path(path) / "*.tfrecord*").string());
-  std::vector<std::string> files = matching(path);
-  return files.empty() ? matching(path + "*") : files;
-}
-
-/// Each shard stays open: a sample then costs one call of the file system.
-void allow_open_files(std::size_t count) {
+/// How many of the shards may stay open: each sample of one then costs one call of the file system.
+/// The limit of open files is raised as far as it may be; some are left to the rest of the process.
+std::size_t shards_kept_open(std::size_t count) {
   rlimit limit = {};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  const rlim_t wanted = count + 256;
-  if (limit.rlim_cur >= wanted) return;
-  limit.rlim_cur = std::min(wanted, limit.rlim_max);
-  setrlimit(RLIMIT_NOFILE, &limit);
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
+  std::error_code unknown;
+  const std::size_t others =
+      256 + static_cast<std::size_t>(std::distance(fs::directory_iterator("/proc/self/fd", unknown),
+                                                   fs::directory_iterator()));
+  if (limit.rlim_cur < count + others) {
+    limit.rlim_cur = std::min<rlim_t>(count + others, limit.rlim_max);
+    setrlimit(RLIMIT_NOFILE, &limit);
+  }
+  return std::min<std::size_t>(count, limit.rlim_cur - std::min<rlim_t>(limit.rlim_cur, others));
 }
 
 class TfRecordSet final : public SampleSet {
  public:
   TfRecordSet(const std::string& path, const SampleSetOptions& options) : options_(options) {
-    names_ = files_of(path);
+    names_ = tfrecord_files(path);
     if (names_.empty())
       throw InputError(
           fmt::format("no TFRecord file {} (a folder's are named *.tfrecord*; else it is a name, a "
                       "pattern or a prefix of names). Check the path.",
                       path));
-    allow_open_files(names_.size());
+    const std::size_t kept_open = shards_kept_open(names_.size());
     shards_.resize(names_.size());
     for_each_parallel(std::ssize(names_), [&](std::int64_t i) {
       const auto at = static_cast<std::size_t>(i);
-      if (fs::file_size(names_[at]) == 0) return;  // a shard without samples
-      shards_[at].file = std::make_unique<DataFile>(names_[at]);
-      shards_[at].index = index_tfrecords(*shards_[at].file);
+      Shard& shard = shards_[at];
+      shard.name = names_[at];
+      std::error_code unknown;
+      if (fs::file_size(shard.name, unknown) == 0 && !unknown) return;  // a shard without samples
+      shard.file = std::make_unique<DataFile>(shard.name);
+      shard.identity = shard.file->identity();
+      shard.index = index_tfrecords(*shard.file);
+      if (at >= kept_open) shard.file.reset();
     });
     nlohmann::json content;
     for (Shard& shard : shards_) {
@@ -98,8 +90,9 @@ class TfRecordSet final : public SampleSet {
     const Shard& shard = shard_of(index);
     thread_local Bytes data;
     thread_local ImageExample example;
+    std::optional<DataFile> again;
     try {
-      read_tfrecord(*shard.file, record_of(shard, index), data);
+      read_tfrecord(opened(shard, again), record_of(shard, index), data);
       parse_example(data, example);
       sample.label = example.label - options_.label_base;
       if (sample.label < 0 || sample.label >= options_.classes)
@@ -114,12 +107,13 @@ class TfRecordSet final : public SampleSet {
 
   std::string where(std::int64_t index) const override {
     const Shard& shard = shard_of(index);
-    return fmt::format("{}, offset {}", shard.file->path(), record_of(shard, index).offset);
+    return fmt::format("{}, offset {}", shard.name, record_of(shard, index).offset);
   }
 
  private:
   struct Shard {
-    std::unique_ptr<DataFile> file;  ///< null without bytes
+    std::string name, identity;
+    std::unique_ptr<DataFile> file;  ///< null if it has no bytes, or is opened for each sample
     TfRecordIndex index;
     std::int64_t first = 0;
   };
@@ -129,6 +123,16 @@ class TfRecordSet final : public SampleSet {
         shards_.begin(), shards_.end(), index,
         [](std::int64_t wanted, const Shard& shard) { return wanted < shard.first; });
     return *std::prev(next);  // the last that begins there: those before it are empty
+  }
+  /// The file of the shard; `again` holds it if it has not stayed open.
+  static const DataFile& opened(const Shard& shard, std::optional<DataFile>& again) {
+    if (shard.file != nullptr) return *shard.file;
+    again.emplace(shard.name);
+    if (again->identity() == shard.identity) return *again;
+    throw InputError(
+        fmt::format("the data file {} has changed since it was opened (its size or time of "
+                    "modification). Wait until it is complete.",
+                    shard.name));
   }
   static const TfRecord& record_of(const Shard& shard, std::int64_t index) {
     return shard.index.records.at(static_cast<std::size_t>(index - shard.first));

@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 #include <stdlib.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <map>
 #include <mutex>
 
 #include "core/base/descriptor.hpp"
 #include "core/base/error.hpp"
+#include "core/base/limits.hpp"
+#include "core/base/temporary.hpp"
 #include "datasets/images/image_writer.hpp"
 
 namespace assay {
@@ -18,26 +21,14 @@ namespace fs = std::filesystem;
 
 constexpr const char* prefix = "generated";
 
-/// A folder of this process.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (fs::temp_directory_path() / "assay_input_XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr)
-      throw CaseError(fmt::format("cannot make the folder {}. Set TMPDIR.", name));
-    path_ = name;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
+/// A new folder.
+fs::path made_folder() {
+  std::string name = (temporary_folder() / "assay_input_XXXXXX").string();
+  if (mkdtemp(name.data()) == nullptr)
+    throw CaseError(
+        fmt::format("cannot make the folder {} ({}). Set TMPDIR.", name, words_of_error(errno)));
+  return name;
+}
 
 struct Fields {
   std::int64_t images = 256, classes = 10, width = 500, height = 375, quality = 90, files = 8;
@@ -67,9 +58,9 @@ Fields fields_of(const std::string& data) {
 
 /// Writes a generated set and opens it.
 std::shared_ptr<const SampleSet> generate(const std::string& name, std::uint64_t seed) {
-  static std::vector<std::unique_ptr<TemporaryFolder>> folders;  // removed at exit
+  static std::vector<std::unique_ptr<Temporary>> folders;  // removed at exit
   const Fields fields = fields_of(name);
-  folders.push_back(std::make_unique<TemporaryFolder>());
+  folders.push_back(std::make_unique<Temporary>(made_folder()));
   const fs::path out = folders.back()->path() / "set";
   ImageSetFormat format;
   format.quality = static_cast<int>(fields.quality);

@@ -33,6 +33,16 @@ TEST(Csv, HeadersAreFound) {
   }
 }
 
+TEST(Csv, NumbersOfTheColumnsAreAHeader) {
+  const Folder folder;
+  for (const char* rows : {"0,1,2\n", "\"0\",\"1\",\"2\"\r\n"})
+    EXPECT_EQ(open_table(folder.write("a.csv", rows + std::string("4,5,6\n7,8,9\n")))->rows(), 2)
+        << rows;
+  for (const char* first : {"0,1,3\n", "1,2,3\n", "0.0,1.0,2.0\n", "0,1,02\n"})
+    EXPECT_EQ(open_table(folder.write("a.csv", first + std::string("4,5,6\n")))->rows(), 2)
+        << first;
+}
+
 TEST(Csv, AColumnOfLabelsIsNamed) {
   const Folder folder;
   const Rows expected{{1, 2, 3, 4}, {0, 1}};

@@ -117,7 +117,7 @@ TEST(TablesOfRanks, HaveFewerRowsThanRanks) {
 TEST(TablesOfRanks, ErrorsNameTheRowOfTheFile) {
   const Folder folder;
   std::string before;
-  for (int row = 0; row < 299; ++row) before += std::to_string(row) + ",1\n";
+  for (int row = 0; row < 299; ++row) before += std::to_string(row + 1) + ",1\n";
   for (const auto& [wrong, said] :
        {std::pair{"7,nan", "row 300, column 2: 'nan' is not a finite number"},
         {"7,", "row 300, column 2: the value is missing"},

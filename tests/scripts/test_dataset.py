@@ -3,6 +3,8 @@
 import json
 import resource
 import shutil
+import signal
+import subprocess
 
 from run_helper import BIN, SOURCE, RunTest, main
 
@@ -52,11 +54,25 @@ class Dataset(RunTest):
         self.write("normal:n5d2")
         old = (self.folder / "x.npy").read_bytes()
         done = self.write("normal:n1000d20", code=7, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000)))
-        self.assertIn("File too large", done.stderr)
+        self.assertIn("File too large, `ulimit -f` allows 5000 bytes", done.stderr)
         self.write("classes:n1000d20", "--labels", "/dev/full", code=7)
         self.command(DATASET, "normal:n5d2", "-o", "/dev/full", code=7)
         self.assertEqual([file.name for file in self.folder.iterdir()], ["x.npy"])
         self.assertEqual((self.folder / "x.npy").read_bytes(), old)
+
+    def test_a_signal_leaves_nothing(self):
+        for table in ("normal:n3000000d100", "images:n900000w500h400"):
+            if table.startswith("images"):
+                self.needs_images()
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGXCPU):
+                with self.subTest(table, number=number):
+                    process = subprocess.Popen([DATASET, table, "-o", str(self.folder / "x.npy")], env=self.environment(), stdin=subprocess.DEVNULL,
+                                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                    self.addCleanup(lambda process=process: process.poll() is None and (process.kill(), process.wait()))
+                    self.wait_until(lambda: any(file.name.endswith(".tmp") for file in self.folder.iterdir()))
+                    process.send_signal(number)
+                    self.assertEqual(process.wait(), -number)
+                    self.assertEqual(list(self.folder.iterdir()), [])
 
     def needs_images(self):
         done = self.command(DATASET, "images:n1w8h8", "-o", self.folder / "probe")

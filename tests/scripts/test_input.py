@@ -2,7 +2,10 @@
 """assay-input: rows of generated sets and of files, ranks, and what bad input gives."""
 import json
 import os
+import resource
 import shutil
+import signal
+import subprocess
 
 from run_helper import ASSAY, BIN, RunTest, main
 
@@ -84,6 +87,41 @@ class Input(RunTest):
         data[300] ^= 1
         file.write_bytes(data)
         return file
+
+    def test_more_shards_than_files_may_be_open(self):
+        self.command(DATASET, "images:n1100c5w16h16", "--files", 1100, "-o", self.folder / "many", code=0)
+        row = self.row("--data", self.folder / "many", "--classes", 5, problem="n1100mb4s16",
+                       preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (1024, 1024)))
+        self.assertEqual((row["status"], row["metrics"]["bad_samples"]["value"]), ("ok", 0))
+
+    def test_the_folder_for_temporary_files(self):
+        for name in ("job[1]", "a*b?", "back\\slash"):  # Torque has brackets
+            folder = self.folder / name
+            folder.mkdir()
+            row = self.row("--data", "generated:n16c5w60h48files2", env=self.environment(TMPDIR=str(folder)))
+            self.assertEqual(row["status"], "ok", name)
+            self.assertEqual(list(folder.iterdir()), [])
+        file = self.folder / "row.json"
+        done = self.command(INPUT, "--problem", "n16mb4s16", "--out", file, env=self.environment(TMPDIR=str(self.folder / "none")), code=7)
+        self.assertIn(f"TMPDIR, {self.folder / 'none'} (No such file", done.stderr + file.read_text())
+
+    def test_signals_and_the_watchdog_leave_no_generated_set(self):
+        folder = self.folder / "temporary"
+        folder.mkdir()
+        environment = self.environment(TMPDIR=str(folder))
+        large = "generated:n900000c5w500h400"
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            process = subprocess.Popen([INPUT, "--data", large, "--threads", "2"], env=environment, stdin=subprocess.DEVNULL,
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            self.addCleanup(lambda process=process: process.poll() is None and (process.kill(), process.wait()))
+            self.wait_until(lambda: any(folder.glob("*/*")))
+            process.send_signal(number)
+            self.assertEqual(process.wait(), -number)
+            self.assertEqual(list(folder.iterdir()), [])
+        suite = self.suite([{"benchmark": "input", "problem": ["n16mb4s16"], "data": [large], "threads": [2]}])
+        self.run_suite(suite, "--timeout", 3, env=environment, code=7)
+        self.assertEqual([row["status"] for row in self.rows()], ["timeout"])
+        self.assertEqual(list(folder.iterdir()), [])
 
     def test_bad_samples_are_fatal_above_the_number_allowed(self):
         file = self.damage()

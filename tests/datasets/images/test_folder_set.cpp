@@ -48,6 +48,27 @@ TEST(FolderSet, AFolderWithoutClassesIsRefused) {
             std::string::npos);
 }
 
+TEST(FolderSet, LinksThatLeadNowhereAreRefusedByName) {
+  ASSAY_SKIP_WITHOUT_IMAGES();
+  const Folder folder;
+  write_class(folder, "cat", "a.jpg", 0);
+  std::filesystem::create_symlink("nowhere", folder / "dog");
+  EXPECT_NE(message_of<InputError>([&] { open_samples(folder / ""); }).find("/dog (No such"),
+            std::string::npos);
+  std::filesystem::remove(folder / "dog");
+  std::filesystem::create_symlink("nowhere", folder / "cat/b.jpg");
+  EXPECT_NE(message_of<InputError>([&] { open_samples(folder / ""); }).find("cat/b.jpg (No such"),
+            std::string::npos);
+}
+
+TEST(FolderSet, AHiddenFolderIsNoClass) {
+  ASSAY_SKIP_WITHOUT_IMAGES();
+  const Folder folder;
+  write_class(folder, "cat", "a.jpg", 0);
+  write_class(folder, ".ipynb_checkpoints", "a-checkpoint.jpg", 1);
+  EXPECT_EQ(open_samples(folder / "")->class_names(), std::vector<std::string>{"cat"});
+}
+
 TEST(FolderSet, AFileThatIsEmptyIsABadSampleAndOneThatIsGoneAnError) {
   ASSAY_SKIP_WITHOUT_IMAGES();
   const Folder folder;

@@ -208,6 +208,22 @@ TEST_F(Pipeline, ABatchLargerThanTheSetIsRefused) {
             std::string::npos);
 }
 
+TEST_F(Pipeline, ADamagedRecordIsToldBeforeTheBatch) {
+  std::string first = test_record(1);
+  first[0] = static_cast<char>(first[0] ^ 1);
+  folder_.write("train-0", first + test_record(2) + test_record(3));
+  folder_.write("train-1", test_record(4));
+  const auto set = open_samples(folder_ / "train-", {0, 5});
+  PipelineSettings settings = small_settings(2);
+  const auto told = [&] { return message_of<InputError>([&] { InputPipeline(*set, settings); }); };
+  const std::string damage = "train-0, offset 0: wrong checksum of a record's length";
+  EXPECT_NE(told().find(damage), std::string::npos) << told();
+  EXPECT_EQ(told().find("batch"), std::string::npos) << told();
+  settings.max_bad_samples = 1;
+  EXPECT_NE(told().find("exceeds the set of 1 samples"), std::string::npos) << told();
+  EXPECT_NE(told().find(damage), std::string::npos) << told();
+}
+
 TEST_F(Pipeline, WhatIsPoisonedIsNotHandedOut) {
   const auto set = open_samples(write_test_set(folder_, 12), {0, 5});
   InputPipeline pipeline(*set, small_settings(4));

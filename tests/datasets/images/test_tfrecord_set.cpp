@@ -157,6 +157,64 @@ TEST(TfRecordSet, AFileThatShrinksIsAnErrorOfTheInput) {
             std::string::npos);
 }
 
+TEST(TfRecordSet, TheNameOfAFileOrFolderThatExistsIsNoPattern) {
+  ASSAY_SKIP_WITHOUT_IMAGES();
+  const Folder folder;
+  folder.write("data1", test_record(1));
+  folder.write("data[1]", test_record(2) + test_record(3));
+  EXPECT_EQ(open_samples(folder / "data[1]", five)->size(), 2);
+  EXPECT_EQ(open_samples(folder / "data[0-9]", five)->size(), 1);
+  for (const char* name : {"job", "job[1]"}) std::filesystem::create_directory(folder / name);
+  folder.write("job/a.tfrecord", test_record(0));
+  folder.write("job[1]/a.tfrecord", test_record(1) + test_record(2));
+  for (const char* path : {"job[1]", "job[1]/", "job[1]/a", "job[1]/*", "job[1]/a.tfrecord"})
+    EXPECT_EQ(open_samples(folder / path, five)->size(), 2) << path;
+  EXPECT_EQ(open_samples(folder / "jo[b]/a*", five)->size(), 1);
+}
+
+TEST(TfRecordSet, AShardThatCannotBeReadIsRefusedByName) {
+  ASSAY_SKIP_WITHOUT_IMAGES();
+  const Folder folder;
+  folder.write("a.tfrecord", test_record(0));
+  std::filesystem::create_symlink("nowhere", folder / "b.tfrecord");
+  for (const char* path : {"", "*.tfrecord", "b.tfrecord", "b"})
+    EXPECT_NE(
+        message_of<InputError>([&] { open_samples(folder / path, five); }).find("b.tfrecord (No"),
+        std::string::npos)
+        << path;
+  std::filesystem::remove(folder / "b.tfrecord");
+  std::filesystem::create_directory(folder / "b.tfrecord");  // and a folder is no shard
+  EXPECT_EQ(open_samples(folder / "", five)->size(), 1);
+}
+
+TEST(TfRecordSet, AllShardsThatThePathNamesMustBeThere) {
+  ASSAY_SKIP_WITHOUT_IMAGES();
+  const Folder folder;
+  for (const char* number : {"00000", "00001", "00003"})
+    folder.write("train-" + std::string(number) + "-of-00004.tfrecord", test_record(0));
+  for (const char* path : {"", "train-", "train*", "train-0000*"})
+    EXPECT_NE(message_of<InputError>([&] {
+                open_samples(folder / path, five);
+              }).find("train-00002-of-00004.tfrecord is missing; 3 of its 4 shards"),
+              std::string::npos)
+        << path;
+  EXPECT_EQ(open_samples(folder / "train-0000[01]*", five)->size(), 2);
+  EXPECT_EQ(open_samples(folder / "train-00003-of-00004.tfrecord", five)->size(), 1);
+  folder.write("train-00002-of-00004.tfrecord", test_record(0));
+  EXPECT_EQ(open_samples(folder / "train-", five)->size(), 4);
+  for (const char* number : {"1", "2"})  // some programs count from 1
+    folder.write("test-" + std::string(number) + "-of-2", test_record(0));
+  EXPECT_EQ(open_samples(folder / "test-", five)->size(), 2);
+}
+
+TEST(TfRecordSet, AFolderWithTfRecordsMayHaveSubfolders) {
+  ASSAY_SKIP_WITHOUT_IMAGES();
+  const Folder folder;
+  folder.write("a.tfrecord", test_record(0));
+  for (const char* name : {".cache", "logs"}) std::filesystem::create_directory(folder / name);
+  EXPECT_EQ(open_samples(folder / "", five)->size(), 1);
+}
+
 TEST(TfRecordSet, AMissingSetIsRefused) {
   ASSAY_SKIP_WITHOUT_IMAGES();
   const Folder folder;

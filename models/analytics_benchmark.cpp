@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <limits>
+#include <cmath>
 #include <span>
 
 #include "core/base/clock.hpp"
@@ -125,12 +125,16 @@ void expect_room(Device& device, double table, const AnalysisMemory& more, int r
   expect_room(more.host * ranks_here, 0, static_cast<double>(memory_available()));
 }
 
-double largest_of(DataType type) {
-  return type == DataType::fp32 ? std::numeric_limits<float>::max()
-                                : std::numeric_limits<double>::max();
+/// The sums of squares of an analysis, and the mean squares of differences between rows, that leave
+/// room for products, other draws (scaled_file_table()), and squares of all digits.
+struct Range {
+  double largest_sum, least_mean;
+};
+Range range_of(DataType type) {
+  return type == DataType::fp32 ? Range{1e36, 1e-30} : Range{1e300, 1e-200};
 }
 
-/// Adds the squares of rows and of their differences from the row `head`.
+/// Adds the squares of rows and of their differences from the row `head`, and counts these.
 void add_squares(std::span<const double> rows, std::span<const double> head,
                  std::span<double> sums) {
   for (std::size_t at = 0; at < rows.size(); at += head.size())
@@ -138,12 +142,15 @@ void add_squares(std::span<const double> rows, std::span<const double> head,
       const double value = rows[at + j], off = value - head[j];
       sums[0] += value * value;
       sums[1] += off * off;
+      sums[2] += off != 0;
     }
 }
 
-/// Each rank reads its rows of a file before any other collective step. Errors of an analysis are
-/// parts of its sums of squares, which have to be numbers above 0.
-void expect_good_rows(const Table& table, const RowPass& mine, Communicator& ranks) {
+/// Each rank reads its rows of a file before any other collective step. Why their values are beyond
+/// what is squared without loss, or "". InputError where all rows are equal: errors of an analysis
+/// are parts of its sums of squares.
+std::string why_not_squared(const Table& table, const RowPass& mine, bool differences,
+                            Communicator& ranks) {
   std::vector<double> head;
   throw_on_all(ranks, [&] {
     head.resize(static_cast<std::size_t>(table.features()));
@@ -152,19 +159,27 @@ void expect_good_rows(const Table& table, const RowPass& mine, Communicator& ran
   });
   RankCalls calls(ranks);
   const std::vector<double> squares = sums_over_ranks(
-      table, mine, 2,
+      table, mine, 3,
       [&](std::int64_t, std::span<const double> x, std::span<const double>,
           std::span<double> sums) { add_squares(x, head, sums); },
       calls);
-  if (!(squares[0] <= largest_of(mine.type)))
-    throw InputError(
-        fmt::format("{}: the sum of squares is beyond {} (values are too large). Scale them.",
-                    table.canonical(), name(mine.type)));
-  if (squares[1] == 0)
-    throw InputError(
-        fmt::format("{}: all rows are equal, or differences are too small to be "
-                    "squared (an analysis needs different rows). Give another table.",
-                    table.canonical()));
+  if (squares[2] == 0)
+    throw InputError(fmt::format(
+        "{}: all rows are equal in {} (an analysis needs different rows). Give another table.",
+        table.canonical(), name(mine.type)));
+  const auto [largest, least] = range_of(mine.type);
+  if (!(squares[0] <= largest))
+    return fmt::format(
+        "{}: the sum of squares of all values is {:.3g}, of which {} holds {:.0e} without loss "
+        "(values are too large). Scale them.",
+        table.canonical(), squares[0], name(mine.type), largest);
+  const double mean = squares[1] / static_cast<double>(table.rows() * table.features());
+  if (differences && mean < least)
+    return fmt::format(
+        "{}: the root mean square of differences between rows is below {:.0e}, whose squares have "
+        "all digits in {} (values are too small). Scale them.",
+        table.canonical(), std::sqrt(least), name(mine.type));
+  return "";
 }
 
 }  // namespace
@@ -301,9 +316,17 @@ std::string AnalyticsBenchmark::expect_good_file(const AnalysisCase& from, int r
   if (why = fault_of_any(why, from.ranks); !why.empty()) return why;
   const std::string& data = from.settings.at("data");
   const RowPass pass{from.mine, storage(from.precision), needs_labels(), from.steps.threads()};
-  expect_good_rows(*prepared(scaled_file_table(data, 0)), pass, from.ranks);
+  std::unique_ptr<Table> table;
+  throw_on_all(from.ranks, [&] { table = of_file(data, 0); });
+  why = why_not_squared(*table, pass, is_centred(), from.ranks);
   expect_good_labels(*scaled_file_table(data, 0), pass, from.ranks);
-  return "";
+  return why;
+}
+
+std::unique_ptr<Table> AnalyticsBenchmark::of_file(const std::string& data,
+                                                   std::uint64_t draw) const {
+  std::unique_ptr<Table> table = prepared(scaled_file_table(data, draw));
+  return is_centred() ? centred_table(std::move(table)) : std::move(table);
 }
 
 Result<std::unique_ptr<Workload>> AnalyticsBenchmark::prepare(const Case& selected,
@@ -337,8 +360,7 @@ Result<std::unique_ptr<Workload>> AnalyticsBenchmark::prepare(const Case& select
   Draws draws = [this, settings, size, seed = context.seed](int draw) -> std::unique_ptr<Table> {
     const std::string& data = settings.at("data");
     if (is_file(data, tables()))
-      return prepared(
-          scaled_file_table(data, draw == 0 ? 0 : seed + static_cast<std::uint64_t>(draw)));
+      return of_file(data, draw == 0 ? 0 : seed + static_cast<std::uint64_t>(draw));
     return prepared(
         table(data, {size.rows, size.features, seed + static_cast<std::uint64_t>(draw)}, settings));
   };

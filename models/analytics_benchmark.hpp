@@ -68,6 +68,9 @@ class AnalyticsBenchmark : public Benchmark {
   virtual bool needs_labels() const { return false; }
   /// The table in the form that the analysis needs.
   virtual std::unique_ptr<Table> prepared(std::unique_ptr<Table> table) const { return table; }
+  /// Whether the results do not depend on the origin, and squares of differences are summed: files
+  /// are then centred, and their differences must be squared without underflow.
+  virtual bool is_centred() const { return true; }
   /// InputError where the labels of a file, which is not prepared(), are not what the analysis
   /// needs as a whole. Collective.
   virtual void expect_good_labels(const Table&, const RowPass&, Communicator&) const {}
@@ -87,6 +90,8 @@ class AnalyticsBenchmark : public Benchmark {
   virtual Result<std::unique_ptr<Analysis>> make(const AnalysisCase& from) const = 0;
 
  private:
+  /// Table number `draw` of a file.
+  std::unique_ptr<Table> of_file(const std::string& data, std::uint64_t draw) const;
   /// file_table() of a value of --data; what it throws also names the generated tables.
   const Table& file_or_name(const std::string& data, Communicator* ranks) const;
   Result<AnalysisPart> part(const Settings& settings, int rank) const;

@@ -64,6 +64,36 @@ class ScaledTable final : public Table {
   std::vector<double> factors_;
 };
 
+class CentredTable final : public Table {
+ public:
+  explicit CentredTable(std::unique_ptr<Table> table)
+      : table_(std::move(table)), medians_(static_cast<std::size_t>(table_->features())) {
+    constexpr std::int64_t most_rows = 256;
+    const auto rows = static_cast<std::size_t>(std::min(table_->rows(), most_rows));
+    std::vector<double> head(rows * medians_.size()), column(rows);
+    table_->read(0, head);
+    for (std::size_t j = 0; j < medians_.size(); ++j) {
+      for (std::size_t i = 0; i < rows; ++i) column[i] = head[i * medians_.size() + j];
+      std::ranges::nth_element(column, column.begin() + std::ssize(column) / 2);
+      medians_[j] = column[rows / 2];
+    }
+  }
+  std::int64_t rows() const override { return table_->rows(); }
+  std::int64_t features() const override { return table_->features(); }
+  bool has_labels() const override { return table_->has_labels(); }
+  std::string canonical() const override { return table_->canonical(); }
+
+ private:
+  void read_rows(std::int64_t first, std::int64_t count, double* x, double* labels) const override {
+    const auto rows = static_cast<std::size_t>(count);
+    table_->read(first, {x, rows * medians_.size()}, {labels, labels == nullptr ? 0 : rows});
+    for (std::size_t i = 0; i < rows * medians_.size(); ++i) x[i] -= medians_[i % medians_.size()];
+  }
+
+  std::unique_ptr<Table> table_;
+  std::vector<double> medians_;
+};
+
 }  // namespace
 
 bool is_file(const std::string& data, const std::vector<std::string>& tables) {
@@ -83,6 +113,10 @@ const Table& file_table(const std::string& data, bool needs_labels, Communicator
 
 std::unique_ptr<Table> scaled_file_table(const std::string& canonical, std::uint64_t seed) {
   return std::make_unique<ScaledTable>(opened().at(canonical), seed);
+}
+
+std::unique_ptr<Table> centred_table(std::unique_ptr<Table> table) {
+  return std::make_unique<CentredTable>(std::move(table));
 }
 
 }  // namespace assay

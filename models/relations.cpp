@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -12,6 +13,10 @@ namespace assay {
 Relation all_rows(double counted, std::int64_t rows) {
   return {"rows", "the number of rows that sums over the ranks miss",
           std::abs(counted - static_cast<double>(rows)), 0};
+}
+
+double error_of_sums(double terms) {
+  return std::max(8 * std::sqrt(terms), terms / 2) * unit_roundoff(DataType::fp64);
 }
 
 Verification verification_of(const std::vector<Relation>& relations, std::int64_t checked,
@@ -41,6 +46,15 @@ Verification verification_of(const std::vector<Relation>& relations, std::int64_
   }
   result.reference = fmt::format("fp64: {}; {}", join(names, ", "), of);
   return result;
+}
+
+void leave_undecided(Verification& verification, double bound, const std::string& why) {
+  if (!verification.passed || bound < 1) return;
+  verification.passed = false;
+  verification.undecided = true;
+  verification.reason = fmt::format(
+      "an error bound of {:.2g} of the result cannot tell a wrong one from a right one ({})", bound,
+      why);
 }
 
 }  // namespace assay

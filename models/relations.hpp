@@ -14,11 +14,20 @@ namespace assay {
 /// numbers of rows of all ranks.
 Relation all_rows(double counted, std::int64_t rows);
 
+/// Bound of the rounding errors, as a part of the sum of magnitudes, of a sum of `terms` terms in
+/// fp64, in any order. They walk randomly, unless many terms are equal: then those of a sequential
+/// sum may all have one direction (docs/method-analytics.md).
+double error_of_sums(double terms);
+
 /// A verification that passes if all relations hold. max_error and bound are those of the relation
 /// with the largest error / bound. `checked`: number of values that the relations read; `of`: what
 /// these are. Both are in the text of the reference ("fp64: residual, orthogonality; over all
 /// 65536000 values").
 Verification verification_of(const std::vector<Relation>& relations, std::int64_t checked,
                              const std::string& of);
+
+/// Makes a verification that passed undecided where `bound` is 1 or more: errors as large as the
+/// result would pass. `why` tells the cause, and what helps.
+void leave_undecided(Verification& verification, double bound, const std::string& why);
 
 }  // namespace assay

@@ -73,7 +73,7 @@ void load_rows(const Table& table, RowRange range, Device& device, Tensor& x, Te
 double bytes_of_pass(std::int64_t rows, std::int64_t features, double count, int threads) {
   const double block = static_cast<double>(rows_of_block(rows, features)) *
                        static_cast<double>(features + 1);  // with the labels
-  return 8 * (threads * (2 * block + count) + count);
+  return 8 * (threads * (2 * block + 2 * count) + count);
 }
 
 std::vector<double> sums_over_rows(const Table& table, const RowPass& pass, std::size_t count,
@@ -86,7 +86,7 @@ std::vector<double> sums_over_rows(const Table& table, const RowPass& pass, std:
   {
     // For this thread in this region: products of Eigen in `add` start no threads of their own.
     omp_set_num_threads(1);
-    std::vector<double> sums, x, labels;
+    std::vector<double> sums, part, x, labels;
     std::int64_t read = 0;
 #pragma omp for schedule(static)
     for (std::int64_t at = 0; at < range.count; at += block_rows) {
@@ -98,7 +98,11 @@ std::vector<double> sums_over_rows(const Table& table, const RowPass& pass, std:
         table.read(range.first + at, x, labels);
         if (pass.type == DataType::fp32)
           for (double& value : x) value = static_cast<float>(value);
-        add(at, x, labels, sums);
+        // Each block by itself: roundings of many equal terms, which have one direction, stay
+        // small.
+        part.assign(count, 0);
+        add(at, x, labels, part);
+        for (std::size_t i = 0; i < count; ++i) sums[i] += part[i];
         read += rows;
       } catch (...) {
 #pragma omp critical

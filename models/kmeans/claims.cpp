@@ -24,7 +24,7 @@ double move_in(const Trajectory& trajectory, std::size_t step, const KmeansClaim
     farthest = at_least(farthest, squared);
   }
   if (farthest == 0) return 0;
-  return std::sqrt(farthest * static_cast<double>(claims.rows) / trajectory.inertia[step]);
+  return std::sqrt(farthest / (trajectory.inertia[step] / static_cast<double>(claims.rows)));
 }
 
 double error_of_move(const KmeansClaims& claims) {

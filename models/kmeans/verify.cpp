@@ -7,6 +7,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <random>
 #include <set>
 #include <span>
@@ -21,17 +22,19 @@ using Rows = Eigen::Map<const Matrix>;
 
 constexpr std::int64_t rows_at_once = 64;  // of 250 features: 128 KB, which stay in a cache
 
-/// Sums of one checked iteration, from `offset` on in one array: sums [k * d], counts [k], inertia,
-/// squared norms of the rows, and of the rows that may be with another centroid [k]: how many, and
-/// their distances. At the start of kmeans++ also, for each centroid [k], the squared distances to
-/// those before it: of all rows, of those before its row, and of its row.
+/// Sums of one checked iteration, from `offset` on in one array: sums [k * d], counts [k], squared
+/// norms of each centroid's rows [k], inertia, what the rows that may be with another centroid can
+/// add to it, and of these rows for each centroid [k]: how many, and their distances. At the start
+/// of kmeans++ also, for each centroid [k], the squared distances to those before it: of all rows,
+/// of those before its row, and of its row.
 struct Sizes {
   std::size_t k = 0, d = 0, offset = 0;
   bool plus_plus = false;
   std::size_t counts() const { return k * d; }
-  std::size_t inertia() const { return counts() + k; }
-  std::size_t norms() const { return inertia() + 1; }
-  std::size_t uncertain() const { return norms() + 1; }
+  std::size_t norms() const { return counts() + k; }
+  std::size_t inertia() const { return norms() + k; }
+  std::size_t doubt() const { return inertia() + 1; }
+  std::size_t uncertain() const { return doubt() + 1; }
   std::size_t distances() const { return uncertain() + k; }
   std::size_t weights() const { return distances() + k; }
   std::size_t size() const { return weights() + (plus_plus ? 3 * k : 0); }
@@ -48,8 +51,9 @@ struct Checked {
 
 /// Errors of differences between scores ||c||^2 - 2 x.c, as parts of ||x||^2 + ||c||^2 + ||c'||^2.
 struct Roundoff {
-  double claimed;  ///< of the backend's scores, in the type of the table
-  double own;      ///< of the scores of this check
+  double claimed;    ///< of the backend's scores, in the type of the table
+  double own;        ///< of the scores of this check
+  double underflow;  ///< of products in the type of the table, as it is
 };
 
 /// Of two scores, each of a norm and a product, that are sums of d products in any order: each sum
@@ -67,7 +71,8 @@ bool is_clear(const Eigen::VectorXd& scores, Eigen::Index nearest, double norm,
   const Eigen::VectorXd& norms = checked.norms;
   for (Eigen::Index c = 0; c < scores.size(); ++c)
     if (c != nearest && !(scores[c] - scores[nearest] >
-                          (roundoff.claimed + roundoff.own) * (norm + norms[c] + norms[nearest])))
+                          (roundoff.claimed + roundoff.own) * (norm + norms[c] + norms[nearest]) +
+                              roundoff.underflow))
       return false;
   return true;
 }
@@ -79,7 +84,7 @@ Eigen::Index smallest(const Eigen::VectorXd& values) {
 /// The centroid nearest to a row by the distances themselves. Adds the row to the uncertain ones of
 /// each centroid that the backend's scores may have taken for the nearest.
 Eigen::Index nearest_of(const Rows::ConstRowXpr& x, double norm, const Checked& checked,
-                        double roundoff, double* sums) {
+                        Roundoff roundoff, double* sums) {
   const Sizes& at = checked.at;
   const Eigen::VectorXd distances = (checked.from.rowwise() - x).rowwise().squaredNorm();
   const Eigen::Index nearest = smallest(distances);
@@ -88,14 +93,17 @@ Eigen::Index nearest_of(const Rows::ConstRowXpr& x, double norm, const Checked& 
     sums[at.uncertain() + place] += 1;
     sums[at.distances() + place] += std::sqrt(distances[c]);
   };
-  bool uncertain = false;
+  double farthest = -1;
   for (Eigen::Index c = 0; c < distances.size(); ++c) {
-    const double slack = roundoff * (norm + checked.norms[c] + checked.norms[nearest]);
+    const double slack =
+        roundoff.claimed * (norm + checked.norms[c] + checked.norms[nearest]) + roundoff.underflow;
     if (c == nearest || distances[c] - distances[nearest] > slack) continue;
-    uncertain = true;
+    farthest = std::max(farthest, distances[c]);
     add(c);
   }
-  if (uncertain) add(nearest);
+  if (farthest < 0) return nearest;
+  add(nearest);
+  sums[at.doubt()] += farthest - distances[nearest];
   return nearest;
 }
 
@@ -124,11 +132,11 @@ void add_rows(const Rows& x, const Eigen::VectorXd& norms, const Checked& checke
     scores = checked.norms - 2 * products.row(i).transpose();
     Eigen::Index nearest = smallest(scores);
     if (!is_clear(scores, nearest, norms[i], checked, roundoff))
-      nearest = nearest_of(x.row(i), norms[i], checked, roundoff.claimed, sums);
+      nearest = nearest_of(x.row(i), norms[i], checked, roundoff, sums);
     Eigen::Map<Eigen::RowVectorXd>(sums + nearest * x.cols(), x.cols()) += x.row(i);
     sums[at.counts() + static_cast<std::size_t>(nearest)] += 1;
     sums[at.inertia()] += (x.row(i) - checked.from.row(nearest)).squaredNorm();
-    sums[at.norms()] += norms[i];
+    sums[at.norms() + static_cast<std::size_t>(nearest)] += norms[i];
     if (at.plus_plus) add_weights(scores, norms[i], first + i, checked, sums + at.weights());
   }
 }
@@ -138,14 +146,16 @@ double wrong_choices(const Checked& checked, const KmeansClaims& claims, const d
   if (!checked.at.plus_plus) return 0;
   const ClaimedStart start(claims, static_cast<std::int64_t>(checked.at.k));
   const auto rows = static_cast<double>(claims.rows);
+  const double* const norms = sums + checked.at.norms();
+  const double all_norms = std::accumulate(norms, norms + checked.at.k, 0.0);
   double wrong = 0;
   for (std::size_t c = 1; c < checked.at.k; ++c) {
     const double* const weights = sums + checked.at.weights() + 3 * c;
     const double all = weights[0], wanted = start.parts()[c] * all;
     // Of sums over rows, and of each row's scores.
-    const double slack = 8 * rows * unit_roundoff(DataType::fp64) * all +
-                         2 * error_of_scores(checked.at.d) *
-                             (sums[checked.at.norms()] + rows * checked.norms.maxCoeff());
+    const double slack =
+        8 * rows * unit_roundoff(DataType::fp64) * all +
+        2 * error_of_scores(checked.at.d) * (all_norms + rows * checked.norms.maxCoeff());
     wrong += !(weights[1] - slack <= wanted && wanted <= weights[1] + weights[2] + slack);
   }
   return wrong;
@@ -165,9 +175,11 @@ double error_of_empty(std::span<const double> before, std::span<const double> af
   return 0;
 }
 
+/// error / whole: 0 where the error is none, also of nothing. Keeps NaN.
+double part_of(double error, double whole) { return error <= 0 ? 0 : error / whole; }
+
 void compare(const Trajectory& claimed, std::size_t step, const double* sums, const Sizes& at,
-             double rows, Errors& worst) {
-  const double rms = std::sqrt(sums[at.norms()] / rows);
+             DataType type, Errors& worst) {
   for (std::size_t c = 0; c < at.k; ++c) {
     const double count = sums[at.counts() + c], uncertain = sums[at.uncertain() + c];
     worst.counts = at_least(worst.counts, std::abs(claimed.counts[step][c] - count) - uncertain);
@@ -179,20 +191,26 @@ void compare(const Trajectory& claimed, std::size_t step, const double* sums, co
           at_least(worst.centroids, error_of_empty(place(step), place(step + 1), uncertain == 0));
       continue;
     }
-    double error = 0, moved = 0;
+    double error = 0, moved = 0, norm = 0;
     for (std::size_t j = c * at.d; j < (c + 1) * at.d; ++j) {
       const double mean = sums[j] / count, difference = claimed.centroids[step + 1][j] - mean;
       error += difference * difference;
       moved += (mean - claimed.centroids[step][j]) * (mean - claimed.centroids[step][j]);
+      norm += mean * mean;
     }
     // Each row x that joins or leaves moves the mean m by at most ||x - m|| over the rows that are
     // left, and ||x - m|| is at most x's distance to the centroid before plus that one's to m.
+    // The mean is rounded once to the table's type.
     const double allowed =
-        (sums[at.distances() + c] + uncertain * std::sqrt(moved)) / (count - uncertain);
-    worst.centroids = at_least(worst.centroids, (std::sqrt(error) - allowed) / rms);
+        (sums[at.distances() + c] + uncertain * std::sqrt(moved)) / (count - uncertain) +
+        unit_roundoff(type) * std::sqrt(norm);
+    worst.centroids = at_least(worst.centroids, part_of(std::sqrt(error) - allowed,
+                                                        std::sqrt(sums[at.norms() + c] / count)));
   }
-  worst.inertia = at_least(worst.inertia,
-                           std::abs(claimed.inertia[step] - sums[at.inertia()]) / sums[at.norms()]);
+  worst.inertia =
+      at_least(worst.inertia,
+               part_of(std::abs(claimed.inertia[step] - sums[at.inertia()]) - sums[at.doubt()],
+                       sums[at.inertia()]));
 }
 
 /// The first, the last and a random one of those that were made.
@@ -234,7 +252,7 @@ double differing_centroids(const std::vector<const Trajectory*>& claimed, RankCa
   return differing;
 }
 
-/// Of the last iteration of each trajectory. `error`: of the inertia, as a part of the norms.
+/// Of the last iteration of each trajectory. `error`: of the inertia, as a part of it.
 std::vector<ExpectedMetrics> metrics_of(const std::vector<const Trajectory*>& claimed,
                                         const std::vector<Checked>& iterations,
                                         const KmeansClaims& claims, const std::vector<double>& sums,
@@ -246,7 +264,8 @@ std::vector<ExpectedMetrics> metrics_of(const std::vector<const Trajectory*>& cl
         continue;
       const double* const own = &sums[iteration.at.offset];
       const double moved = move_in(*claimed[i], iteration.step, claims);
-      all[i]["inertia"] = {own[iteration.at.inertia()], error * own[iteration.at.norms()], 0};
+      const double inertia = own[iteration.at.inertia()];
+      all[i]["inertia"] = {inertia, error * inertia + own[iteration.at.doubt()], 0};
       all[i]["iterations"] = {static_cast<double>(iteration.step + 1), 0, 0};
       all[i]["moved"] = {moved, error_of_move(claims) * moved, 0};
     }
@@ -260,8 +279,10 @@ Verification verify_trajectories(const std::vector<const Trajectory*>& claimed,
                                  const RowPass& mine, RankCalls& ranks, std::uint64_t seed,
                                  std::vector<ExpectedMetrics>* metrics) {
   const auto d = static_cast<std::size_t>(table.features());
-  const double u = unit_roundoff(mine.type), rows = static_cast<double>(table.rows());
-  const double of_products = 8 * std::sqrt(static_cast<double>(d)) * u;
+  const double of_products = 8 * std::sqrt(static_cast<double>(d)) * unit_roundoff(mine.type);
+  const double underflow =
+      static_cast<double>(d) * (mine.type == DataType::fp32 ? std::numeric_limits<float>::min()
+                                                            : std::numeric_limits<double>::min());
   const std::vector<Checked> iterations = checked_iterations(claimed, claims.start, d, seed);
   const std::size_t size =
       iterations.empty() ? 0 : iterations.back().at.offset + iterations.back().at.size();
@@ -275,7 +296,7 @@ Verification verify_trajectories(const std::vector<const Trajectory*>& claimed,
                           std::min(rows_at_once, count - first), table.features());
           const Eigen::VectorXd norms = part.rowwise().squaredNorm();
           for (const Checked& iteration : iterations)
-            add_rows(part, norms, iteration, {of_products, error_of_scores(d)},
+            add_rows(part, norms, iteration, {of_products, error_of_scores(d), underflow},
                      mine.range.first + block + first, &all[iteration.at.offset]);
         }
       },
@@ -288,17 +309,18 @@ Verification verify_trajectories(const std::vector<const Trajectory*>& claimed,
       starts += wrong_starts(*claimed[i], claims, claims.clusters[i], table, ranks);
   }
   for (const Checked& iteration : iterations) {
-    compare(iteration.claimed, iteration.step, &sums[iteration.at.offset], iteration.at, rows,
+    compare(iteration.claimed, iteration.step, &sums[iteration.at.offset], iteration.at, mine.type,
             worst);
     starts += wrong_choices(iteration, claims, &sums[iteration.at.offset]);
   }
-  // Sums over rows are fp64; centroids are rounded to the table's type.
-  const double summed = 8 * std::sqrt(rows) * unit_roundoff(DataType::fp64);
+  // Sums over rows are fp64.
+  const double summed = error_of_sums(static_cast<double>(table.rows()));
   std::vector<Relation> relations{
       all_rows(sums.back(), claims.rows),
-      {"centroids", "max ||c - mean of its rows|| / rms row", worst.centroids, summed + 2 * u},
+      {"centroids", "max (||c - mean of its rows|| - v ||mean||) / rms of these rows",
+       worst.centroids, summed + 4 * unit_roundoff(DataType::fp64)},
       {"counts", "rows that are with no nearest centroid", worst.counts, 0},
-      {"inertia", "|inertia - sum of squared distances| / sum ||x||^2", worst.inertia,
+      {"inertia", "|inertia - sum of squared distances| / that sum", worst.inertia,
        summed + of_products},
       {"ranks", "elements of the last centroids that are not rank 0's, to the bit",
        differing_centroids(claimed, ranks), 0},

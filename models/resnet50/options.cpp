@@ -165,8 +165,9 @@ std::vector<Dimension> of_length() {
           "target", "validation accuracy that training (--epochs) must reach, and at which it ends",
           {}, {"0.759"}, "", "0.759")),
       outside_step(axis("unreached",
-                        "row of a training that does not reach --target: incorrect, or (for "
-                        "studies) kept without time to accuracy",
+                        "a training that does not reach --target: incorrect: its row has the "
+                        "state target missed and no numbers; kept (for studies): its row is ok, "
+                        "without time to accuracy",
                         {"incorrect", "kept"}, {"incorrect"}, "", "incorrect")),
       outside_step(axis("validate_every", "validate every N epochs, and after the last one", {},
                         {"1"}, "", "1"))};

@@ -43,10 +43,12 @@ Convergence train_to_accuracy(const TrainingRun& run, const TrainingParts& parts
     found.reason = made.found.reason;
   else if (run.band && !(found.reason = outside(*run.band, made.epochs)).empty())
     found.passed = false;
-  else if (!found.passed)
+  else if (!found.passed) {
+    found.target_missed = true;
     found.reason =
         fmt::format("validation reached an accuracy of {:.4f} in {} epochs, not {:g} (--target)",
                     accuracy, run.convergence.epochs, run.convergence.target);
+  }
   return made;
 }
 

@@ -64,7 +64,7 @@ std::unique_ptr<Table> signed_labels(std::unique_ptr<Table> table) {
 }
 
 void expect_two_classes(const Table& table, const RowPass& mine, Communicator& ranks) {
-  FirstRow zero, minus;
+  FirstRow zero, minus, plus;
   RankCalls calls(ranks);
   sums_over_ranks(
       table, mine, 0,
@@ -75,15 +75,23 @@ void expect_two_classes(const Table& table, const RowPass& mine, Communicator& r
           ++row;
           if (label == 0) zero.note(row);
           if (label == -1) minus.note(row);
+          if (label == 1) plus.note(row);
         }
       },
       calls);
-  double firsts[] = {zero.negative(), minus.negative()};
+  double firsts[] = {zero.negative(), minus.negative(), plus.negative()};
   ranks.allreduce_max(firsts);
   if (std::isfinite(firsts[0]) && std::isfinite(firsts[1]))
     throw InputError(fmt::format("{}: the label of row {} is 0, and that of row {} is -1 {}",
                                  table.canonical(), static_cast<std::int64_t>(-firsts[0]),
                                  static_cast<std::int64_t>(-firsts[1]), two_classes));
+  const bool negatives = std::isfinite(firsts[0]) || std::isfinite(firsts[1]);
+  if (negatives != std::isfinite(firsts[2]))
+    throw InputError(fmt::format("{}: all labels are {} {}", table.canonical(),
+                                 !negatives                 ? 1
+                                 : std::isfinite(firsts[0]) ? 0
+                                                            : -1,
+                                 two_classes));
 }
 
 }  // namespace assay

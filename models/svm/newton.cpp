@@ -18,10 +18,17 @@ constexpr double first_slope = 0.5, largest_slope = 1e12;
 /// width, as long as many rows lie within it. Fewer than the unknowns leave directions without
 /// curvature: then the width is halved, and the last solution is near the next one.
 constexpr double least_factor = 2, largest_factor = 16, margin = 1.5;
-/// A step ends where the function falls by this part of what its gradient promises (Armijo) and
-/// rises along the step with at most this part of its first slope.
+/// A step ends where the function has fallen all along it, or by this part of what its gradient
+/// promises (Armijo), and its slope is at most this part of the first one. A step of length 1 may
+/// also end where the function still falls.
 constexpr double least_decrease = 1e-4, largest_rise = 0.5;
-constexpr int most_trials = 20;
+constexpr int most_trials = 40;
+/// Where rounding makes H singular, or no step along -H^-1 g lowers the function, H + r I is used,
+/// r being these parts of H's largest diagonal element: the step turns towards -g (K. Levenberg, A
+/// method for the solution of certain non-linear problems in least squares, 1944).
+constexpr double dampings[] = {0, 1e-13, 1e-9, 1e-5, 1};
+/// Where a step promises less than so many roundings of the function, these may hide what it gains.
+constexpr double most_hidden = 1e4;
 /// After so many steps without a smaller gap it is as small as rounding permits.
 constexpr int most_fruitless = 500;
 /// The smoothed problem counts as solved where its own gap, which is ||g||^2 / 2, is this part of
@@ -42,15 +49,14 @@ double squared(const std::vector<double>& v) {
 SvmNewton::SvmNewton(std::size_t dimensions)
     : direction_(dimensions), candidate_(dimensions), matrix_(dimensions * dimensions) {}
 
-/// direction_ = -H^-1 g; the slope of the function along it, which is negative.
-double SvmNewton::find_direction(SvmObjective& objective) {
+/// direction_ = -(H + r I)^-1 g; the slope of the function along it, which is negative.
+double SvmNewton::find_direction(SvmObjective& objective, const std::vector<double>& curvature,
+                                 double damping) {
   const auto width = static_cast<Eigen::Index>(direction_.size());
-  const std::vector<double>& curvature = objective.curvature();
-  curved_rows_ = curvature.back();  // the product of the columns of ones
   for (std::size_t i = 0; i < matrix_.size(); ++i)
     matrix_[i] = objective.cost() * slope_ * curvature[i];
   Eigen::Map<Matrix> hessian(matrix_.data(), width, width);
-  hessian.diagonal().array() += 1;
+  hessian.diagonal().array() += 1 + damping * hessian.diagonal().maxCoeff();
   const Eigen::Map<const Eigen::VectorXd> gradient(value_.gradient.data(), width);
   Eigen::Map<Eigen::VectorXd> direction(direction_.data(), width);
   const Eigen::LLT<Eigen::Ref<Matrix>> factors(hessian);  // in place
@@ -59,15 +65,14 @@ double SvmNewton::find_direction(SvmObjective& objective) {
   return gradient.dot(direction);
 }
 
-/// One step at the present slope; false where the smoothed problem is solved. The function is
-/// convex along the step: where it rises at the end, the minimum lies before, and a secant of its
-/// derivative finds it, however far the step went too far.
-bool SvmNewton::step(SvmObjective& objective, const SvmSettings& settings, SvmSolution& solution) {
-  if (squared(value_.gradient) / 2 <= solved_part * (value_.primal - value_.dual)) return false;
-  const double first = find_direction(objective);
-  ++solution.steps;
-  solution.curved_rows += curved_rows_;
-  double low = 0, low_rise = first, length = 1;
+/// Goes along direction_, where the slope of the function is `first`; whether it found a lower
+/// value. The function is convex: its derivative increases along the step. So the minimum lies
+/// between the longest step after which it still falls and the shortest after which it rises, and a
+/// secant of the derivative finds it, however far the first step goes too far.
+bool SvmNewton::search(SvmObjective& objective, const SvmSettings& settings, SvmSolution& solution,
+                       double first) {
+  double low = 0, low_rise = first, high = std::numeric_limits<double>::infinity(), high_rise = 0,
+         length = 1;
   for (int trial = 0; trial < most_trials && solution.evaluations < settings.evaluations; ++trial) {
     for (std::size_t j = 0; j < candidate_.size(); ++j)
       candidate_[j] = solution.w[j] + length * direction_[j];
@@ -75,26 +80,50 @@ bool SvmNewton::step(SvmObjective& objective, const SvmSettings& settings, SvmSo
     count_evaluation(objective, solution);
     const double rise =
         std::inner_product(direction_.begin(), direction_.end(), trial_.gradient.begin(), 0.0);
-    if (rise <= -largest_rise * first &&
-        trial_.smooth <= value_.smooth + least_decrease * length * first) {
+    const bool falls = rise <= 0,  // all along the step
+        ends = falls ? trial == 0 || rise >= largest_rise * first : rise <= -largest_rise * first;
+    if (ends && trial_.smooth <= value_.smooth + (falls ? 0 : least_decrease * length * first)) {
       std::swap(solution.w, candidate_);
       std::swap(value_, trial_);
       return true;
     }
-    const double high = length;
-    if (rise > 0) {
-      length = low + (high - low) * -low_rise / (rise - low_rise);
-      low_rise /= 2;  // else the secant stays on one side of a kink (the Illinois method)
-    } else {
-      low = length;  // rounding hides the decrease
+    // An end that stays counts half, else the secant stays on one side of a kink (the Illinois
+    // method).
+    if (falls) {
+      low = length;
       low_rise = rise;
-      length *= 2;
+      high_rise /= 2;
+    } else {
+      high = length;
+      high_rise = rise;
+      if (trial > 0) low_rise /= 2;
     }
+    length =
+        std::isinf(high) ? 2 * length : low + (high - low) * -low_rise / (high_rise - low_rise);
+    if (!(low < length && length < high)) return false;  // or NaN
   }
-  // No decrease within rounding: w stays, and s must be that of w again.
+  return false;
+}
+
+/// One step at the present slope.
+SvmNewton::Outcome SvmNewton::step(SvmObjective& objective, const SvmSettings& settings,
+                                   SvmSolution& solution) {
+  if (squared(value_.gradient) / 2 <= solved_part * (value_.primal - value_.dual))
+    return Outcome::solved;
+  const std::vector<double>& curvature = objective.curvature();
+  ++solution.steps;
+  solution.curved_rows += curvature.back();  // the product of the columns of ones
+  double promised = 0;                       // by the undamped step
+  for (const double damping : dampings) {
+    const double first = find_direction(objective, curvature, damping);
+    if (damping == 0) promised = -first;
+    if (first < 0 && search(objective, settings, solution, first)) return Outcome::moved;
+  }
+  // w stays, and s must be that of w again.
   objective.evaluate(solution.w, slope_, value_);
   count_evaluation(objective, solution);
-  return false;
+  const double roundoff = unit_roundoff(objective.x().spec().type);
+  return promised <= most_hidden * roundoff * value_.smooth ? Outcome::hidden : Outcome::stuck;
 }
 
 void SvmNewton::start(SvmSolution& solution) const {
@@ -115,11 +144,19 @@ void SvmNewton::run(SvmObjective& objective, const SvmSettings& settings, SvmSol
   evaluate();
   if (std::isnan(solution.start)) solution.start = value_.primal;
   int fruitless = 0;
+  solution.end = SvmEnd::reached;
   while (value_.gap() > settings.gap && solution.evaluations < settings.evaluations) {
     fruitless = keeps(solution) ? 0 : fruitless + 1;
-    if (fruitless > most_fruitless) break;
-    if (step(objective, settings, solution)) continue;
-    if (value_.gap() <= settings.gap || slope_ >= largest_slope) break;
+    if (fruitless > most_fruitless) {
+      solution.end = SvmEnd::rounding;
+      break;
+    }
+    const Outcome outcome = step(objective, settings, solution);
+    if (outcome == Outcome::moved) continue;
+    if (outcome != Outcome::solved || slope_ >= largest_slope) {
+      solution.end = outcome == Outcome::stuck ? SvmEnd::stuck : SvmEnd::rounding;
+      break;
+    }
     slope_ *=
         std::clamp(std::sqrt(margin * value_.gap() / settings.gap), least_factor, largest_factor);
     evaluate();
@@ -129,6 +166,10 @@ void SvmNewton::run(SvmObjective& objective, const SvmSettings& settings, SvmSol
     slope_ = best_slope_;
     evaluate();
   }
+  if (value_.gap() <= settings.gap)
+    solution.end = SvmEnd::reached;
+  else if (solution.evaluations >= settings.evaluations)
+    solution.end = SvmEnd::evaluations;
   solution.slope = slope_;
   solution.objective = value_.primal;
   solution.gap = value_.gap();

@@ -43,6 +43,10 @@ struct SvmValue {
   double gap() const { return (primal - dual) / primal; }
 };
 
+/// Why Newton's method stopped: the gap was reached, or all evaluations were made; many steps made
+/// no smaller gap; or no step lowered the smoothed P.
+enum class SvmEnd { reached, evaluations, rounding, stuck };
+
 /// The result of a run, the same on every rank.
 struct SvmSolution {
   std::vector<double> w;    ///< [d + 1]
@@ -56,6 +60,7 @@ struct SvmSolution {
   double flops = 0, curvature_flops = 0;  ///< of both kernels on all ranks, as their steps count
   std::vector<double> vertex;             ///< Nelder-Mead: any of the last simplex [d + 1]
   int steps = 0;                          ///< Newton's: passes for the Hessian matrix
+  SvmEnd end = SvmEnd::reached;           ///< Newton's
   /// Rows for which P, and for which the curvature was computed: sums over all ranks and all
   /// passes, including passes over a part of the table.
   double evaluated_rows = 0, curved_rows = 0;
@@ -124,12 +129,18 @@ class SvmNewton {
   void run(SvmObjective& objective, const SvmSettings& settings, SvmSolution& solution);
 
  private:
-  double find_direction(SvmObjective& objective);
-  bool step(SvmObjective& objective, const SvmSettings& settings, SvmSolution& solution);
+  /// moved: to another w. solved: the smoothed problem needs no step. hidden: steps would gain less
+  /// than rounding errors. stuck: no step lowers it, though it should.
+  enum class Outcome { moved, solved, hidden, stuck };
+  double find_direction(SvmObjective& objective, const std::vector<double>& curvature,
+                        double damping);
+  bool search(SvmObjective& objective, const SvmSettings& settings, SvmSolution& solution,
+              double first);
+  Outcome step(SvmObjective& objective, const SvmSettings& settings, SvmSolution& solution);
   bool keeps(const SvmSolution& solution);
   SvmValue value_, trial_;
   std::vector<double> direction_, candidate_, matrix_;
-  double slope_ = 1, curved_rows_ = 0;
+  double slope_ = 1;
   std::vector<double> best_w_;  ///< with the smallest gap so far
   double best_gap_ = 0, best_slope_ = 0;
 };
@@ -139,6 +150,7 @@ class SvmNewton {
 struct SvmCheck {
   Verification verification;
   double accuracy = 0, objective = 0, gap = 0;
+  double error = 0;  ///< of the objective that the run computed, as a part of it
 };
 SvmCheck verify_svm(const SvmSolution& solution, const SvmClaims& claims, const Table& table,
                     const RowPass& mine, RankCalls& ranks);
@@ -147,7 +159,8 @@ SvmCheck verify_svm(const SvmSolution& solution, const SvmClaims& claims, const 
 /// when another label is read.
 std::unique_ptr<Table> signed_labels(std::unique_ptr<Table> table);
 /// InputError with the rows where both 0 and -1 are labels of `table` (whose labels are not signed
-/// yet): signed_labels() would make one class of three. `mine` is a pass with labels. Collective.
+/// yet), since signed_labels() would make one class of three, and where all are of one class.
+/// `mine` is a pass with labels. Collective.
 void expect_two_classes(const Table& table, const RowPass& mine, Communicator& ranks);
 
 Result<std::unique_ptr<Analysis>> make_svm(const AnalysisCase& from, const SvmSettings& settings);

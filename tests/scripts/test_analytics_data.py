@@ -171,14 +171,21 @@ class BadFiles(AnalyticsTest):
         self.refused("svm", DATA / "iris.csv", "the label of row 101 is 2", ranks=(None, 2))
         self.refused("svm", self.table("three.csv", "a,b,label", "1,2,1", "3,4,0", "5,6,-1"), "the label of row 2 is 0", "row 3 is -1")
         self.refused("svm", self.table("none.csv", "a,b", "1,2", "3,4"), "no labels")
+        self.refused("svm", self.table("one.csv", "a,b,label", "1,2,1", "3,4,1"), "all labels are 1")
+
+    def test_rows_that_are_all_equal(self):
+        file = self.table("equal.csv", "a,b,label", *["1,2,0", "1,2,1"] * 20)
+        for program in ("pca", "kmeans", "svm"):
+            self.refused(program, file, "all rows are equal")
 
     def test_values_that_cannot_be_squared(self):
-        for scale, words, said in (("", (), "all rows are equal"), ("e200", (), "squares is beyond fp64"), ("e-200", (), "all rows are equal"),
-                                   ("e20", ("--precision", "fp32"), "squares is beyond fp32")):
-            lines = ["1,2,0", "1,2,1"] * 20 if scale == "" else [f"{i}{scale},{i * i % 7}{scale},{i % 2}" for i in range(40)]
-            file = self.table("squares.csv", "a,b,label", *lines)
-            for program in ("pca", "kmeans", "svm"):
-                self.refused(program, file, said, words=words)
+        for scale, words, said, programs in (("e200", (), "values are too large", ("pca", "kmeans", "svm")), ("e-200", (), "below 1e-100", ("pca", "kmeans")),
+                                             ("e20", ("--precision", "fp32"), "values are too large", ("pca", "kmeans", "svm"))):
+            file = self.table("squares.csv", "a,b,label", *[f"{i}{scale},{i * i % 7}{scale},{i % 2}" for i in range(40)])
+            for program in programs:
+                rows = self.start(None, program, "--data", file, *words, code=6)[1]
+                self.assertEqual([row["status"] for row in rows], ["unsupported"])
+                self.assertIn(said, rows[0]["reason"])
 
     def test_more_clusters_than_rows(self):
         file = self.table("three.csv", "1,2", "3,5", "4,1")

@@ -1,0 +1,291 @@
+// Tables whose values are hard for fp64: far from 0, very large or small, in few categories, or
+// separable without standard deviations of 1.
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+#include <random>
+
+#include "analysis_fixture.hpp"
+#include "core/base/error.hpp"
+#include "models/kmeans/benchmark.hpp"
+#include "models/kmeans/kmeans.hpp"
+#include "models/pca/benchmark.hpp"
+#include "models/pca/pca.hpp"
+#include "models/svm/benchmark.hpp"
+#include "tests/datasets/data_files.hpp"
+
+namespace assay {
+namespace {
+
+using fixture::metrics_on_ranks;
+
+/// Why a case of this file is unsupported.
+std::string refusal(const AnalyticsBenchmark& benchmark, const fixture::Flags& flags) {
+  return fixture::run_on_ranks(benchmark, flags, 2)[0].unsupported;
+}
+
+TEST(AnalyticsValues, ACentroidIsRoundedAsAPartOfItself) {
+  std::string text;
+  for (int i = 0; i < 100; ++i) text += "0\n";
+  const Folder folder;
+  const std::string file = folder.write("rows.csv", text + "1\n1\n0.7\n");
+  for (const std::string& backend : fixture::host_backends())
+    for (const int ranks : {1, 3}) {
+      const auto found = metrics_on_ranks(kmeans_benchmark(),
+                                          {{"data", file},
+                                           {"backend", backend},
+                                           {"precision", "fp32"},
+                                           {"clusters", "2"},
+                                           {"start", "kmeans++"},
+                                           {"iterations", "3"}},
+                                          ranks);
+      EXPECT_NEAR(found.at("inertia").value, 0.06, 1e-7) << backend;
+    }
+}
+
+/// 300 rows of three clusters, behind a column of `constant` unless it is 0.
+std::string clusters_beside(double constant) {
+  std::mt19937 random(5);
+  std::normal_distribution<double> normal;
+  std::string text;
+  for (int i = 0; i < 300; ++i) {
+    if (constant != 0) text += fmt::format("{},", constant);
+    const double x = (i % 3 == 1 ? 100 : 0) + normal(random),
+                 y = (i % 3 == 2 ? 100 : 0) + normal(random);
+    text += fmt::format("{},{}\n", x, y);
+  }
+  return text;
+}
+
+TEST(AnalyticsValues, AConstantColumnChangesNothing) {
+  const Folder folder;
+  const std::string alone = folder.write("alone.csv", clusters_beside(0)),
+                    beside = folder.write("beside.csv", clusters_beside(1.7e18 + 12345678912));
+  for (const std::string& backend : fixture::host_backends())
+    for (const char* precision : {"fp64", "fp32"}) {
+      const auto inertia = [&](const std::string& file) {
+        return metrics_on_ranks(kmeans_benchmark(),
+                                {{"data", file},
+                                 {"backend", backend},
+                                 {"precision", precision},
+                                 {"start", "kmeans++"},
+                                 {"iterations", "20"}},
+                                2)
+            .at("inertia")
+            .value;
+      };
+      EXPECT_NEAR(inertia(beside) / inertia(alone), 1, 1e-6) << backend << precision;
+      EXPECT_LT(inertia(beside), 700) << backend << precision;
+    }
+  for (const char* algorithm : {"gram", "tsqr"}) {
+    const auto first = [&](const std::string& file) {
+      return metrics_on_ranks(pca_benchmark(), {{"data", file}, {"algorithm", algorithm}}, 2)
+          .at("first_sd")
+          .value;
+    };
+    EXPECT_NEAR(first(beside) / first(alone), 1, 1e-12) << algorithm;
+  }
+}
+
+TEST(AnalyticsValues, PrincipalComponentsFarFromZero) {
+  const Folder folder;
+  const std::string file = folder.write("rows.csv",
+                                        "1000000000,0\n1000000000.1,0.2\n1000000000.2,0.4\n"
+                                        "1000000000.3,0.1\n1000000000.4,0.3\n");
+  for (const char* algorithm : {"gram", "tsqr"})
+    for (const int ranks : {1, 2}) {
+      const auto found =
+          metrics_on_ranks(pca_benchmark(), {{"data", file}, {"algorithm", algorithm}}, ranks);
+      EXPECT_NEAR(found.at("first_sd").value, std::sqrt(0.0375), 1e-7);
+      EXPECT_NEAR(found.at("last_sd").value, std::sqrt(0.0125), 1e-7);
+    }
+}
+
+/// Two columns of the same values from `shift` on, in another order.
+class FarTable final : public Table {
+ public:
+  std::int64_t rows() const override { return 5; }
+  std::int64_t features() const override { return 2; }
+  bool has_labels() const override { return false; }
+  std::string canonical() const override { return "far"; }
+  static constexpr double shift = 0x1p40;
+  static constexpr double all[] = {0, 0, 0.25, 0.5, 0.5, 1, 0.75, 0.25, 1, 0.75};
+
+ private:
+  void read_rows(std::int64_t first, std::int64_t count, double* x, double*) const override {
+    for (std::int64_t i = 0; i < 2 * count; ++i) x[i] = shift + 3 * all[2 * first + i] + i % 2;
+  }
+};
+
+TEST(AnalyticsValues, AMeanThatIsRoundedIsTakenIntoAccount) {
+  const FarTable table;
+  // Equal variances and a covariance of half of them. The means are shift + 1.5 and shift + 2.5;
+  // here they are off by one unit of their last digit.
+  Components components(2);
+  const double off = 0x1p-12;
+  components.mean = {FarTable::shift + 1.5 + off, FarTable::shift + 2.5 - off};
+  const double variance = 9 * 0.15625, covariance = variance / 2, half = std::sqrt(0.5);
+  components.variances = {variance + covariance, variance - covariance};
+  components.directions = {half, half, half, -half};
+  TableClaims claims;
+  claims.rows = 5;
+  claims.features = 2;
+  const std::unique_ptr<Communicator> alone = serial_communicator();
+  RankCalls calls(*alone);
+  for (const bool of_roots : {false, true}) {
+    const Verification checked =
+        verify_components(components, claims, table, {0, 5},
+                          {DataType::fp64, unit_roundoff(DataType::fp64), of_roots}, calls, 1, 7);
+    EXPECT_TRUE(checked.passed) << checked.reason;
+  }
+}
+
+TEST(AnalyticsValues, WhatCannotBeSquaredIsUnsupported) {
+  const Folder folder;
+  const auto table = [&](const char* scale) {
+    std::string text = "a,b,label\n";
+    for (int i = 0; i < 40; ++i)
+      text += fmt::format("{}{},{}{},{}\n", i, scale, i * i % 7, scale, i % 2);
+    return folder.write(fmt::format("rows{}.csv", scale), text);
+  };
+  const AnalyticsBenchmark *const pca = &pca_benchmark(), *const kmeans = &kmeans_benchmark(),
+                                  *const svm = &svm_benchmark();
+  for (const AnalyticsBenchmark* benchmark : {pca, kmeans}) {
+    EXPECT_NE(refusal(*benchmark, {{"data", table("e-160")}}).find("below 1e-100"),
+              std::string::npos);
+    EXPECT_NE(
+        refusal(*benchmark, {{"data", table("e-20")}, {"precision", "fp32"}}).find("below 1e-15"),
+        std::string::npos);
+  }
+  for (const AnalyticsBenchmark* benchmark : {pca, kmeans, svm}) {
+    EXPECT_NE(refusal(*benchmark, {{"data", table("e160")}}).find("values are too large"),
+              std::string::npos);
+    EXPECT_NE(refusal(*benchmark, {{"data", table("e20")}, {"precision", "fp32"}})
+                  .find("values are too large"),
+              std::string::npos);
+  }
+  // Beside these the results are those of the values themselves, scaled.
+  for (const char* algorithm : {"gram", "tsqr"}) {
+    const auto first = [&](const char* scale) {
+      return metrics_on_ranks(*pca, {{"data", table(scale)}, {"algorithm", algorithm}}, 2)
+          .at("first_sd")
+          .value;
+    };
+    for (const double power : {100.0, -90.0})
+      EXPECT_NEAR(first(fmt::format("e{}", power).c_str()) / std::pow(10, power) / first(""), 1,
+                  1e-12)
+          << algorithm << power;
+  }
+  const auto inertia = [&](const char* scale) {
+    return metrics_on_ranks(*kmeans, {{"data", table(scale)}}, 2).at("inertia").value;
+  };
+  for (const double power : {100.0, -90.0})
+    EXPECT_NEAR(inertia(fmt::format("e{}", power).c_str()) / std::pow(10, 2 * power) / inertia(""),
+                1, 1e-12)
+        << power;
+  metrics_on_ranks(*svm, {{"data", table("e-160")}}, 2);  // small values leave the margin as it is
+}
+
+/// `count` rows of 0.1: a sequential sum of them rounds in one direction for long.
+class EqualRows final : public Table {
+ public:
+  explicit EqualRows(std::int64_t count) : count_(count) {}
+  std::int64_t rows() const override { return count_; }
+  std::int64_t features() const override { return 1; }
+  bool has_labels() const override { return false; }
+  std::string canonical() const override { return "equal"; }
+
+ private:
+  void read_rows(std::int64_t, std::int64_t count, double* x, double*) const override {
+    std::fill_n(x, count, 0.1);
+  }
+  std::int64_t count_;
+};
+
+TEST(AnalyticsValues, EqualRowsMayBeSummedOneAfterTheOther) {
+  const EqualRows table(1000000);
+  double sum = 0, inertia = 0;
+  for (std::int64_t i = 0; i < table.rows(); ++i) {
+    sum += 0.1;
+    inertia += (0.1 - 0.3) * (0.1 - 0.3);
+  }
+  const auto rows = static_cast<double>(table.rows());
+  ASSERT_GT(std::abs(sum / rows / 0.1 - 1), 8 * std::sqrt(rows) * unit_roundoff(DataType::fp64));
+  Trajectory trajectory;
+  trajectory.centroids = {{0.3}, {sum / rows}};
+  trajectory.counts = {{rows}};
+  trajectory.inertia = {inertia};
+  trajectory.iterations = 1;
+  trajectory.passes = 1;
+  trajectory.moved = std::abs(sum / rows - 0.3) / std::sqrt(inertia / rows);
+  KmeansClaims claims;
+  claims.rows = table.rows();
+  claims.features = 1;
+  claims.clusters = {1};
+  claims.start = "any";
+  claims.iterations = 1;
+  const std::unique_ptr<Communicator> alone = serial_communicator();
+  RankCalls calls(*alone);
+  const auto verify = [&] {
+    return verify_trajectories({&trajectory}, claims, table,
+                               {{0, table.rows()}, DataType::fp64, false, 1}, calls, 1);
+  };
+  EXPECT_TRUE(verify().passed) << verify().reason;
+  trajectory.centroids[1][0] += 1e-10;
+  EXPECT_FALSE(verify().passed);
+}
+
+TEST(AnalyticsValues, NewtonSolvesSeparableRowsThatAreNotStandardised) {
+  const std::string file = std::string(ASSAY_SOURCE_DIR) + "/tests/models/data/separable.csv";
+  constexpr double least = 0.06160314;  // LinearSVC's objective, and the best lower bound
+  for (const std::string& backend : fixture::host_backends())
+    for (const char* gap : {"0.001", "1e-06"})
+      for (const int ranks : {1, 3}) {
+        const auto found = metrics_on_ranks(
+            svm_benchmark(), {{"data", file}, {"backend", backend}, {"gap", gap}}, ranks);
+        EXPECT_LE(found.at("objective").value, least * (1 + std::stod(gap)) + 1e-8) << backend;
+        EXPECT_GE(found.at("objective").value, least - 1e-8) << backend;
+        EXPECT_LT(found.at("evaluations").value, 300) << backend;
+      }
+}
+
+TEST(AnalyticsValues, AGapThatIsNotReachedIsUndecided) {
+  const std::string file = std::string(ASSAY_SOURCE_DIR) + "/tests/models/data/separable.csv";
+  for (const auto& [flag, value, told] : {std::tuple("evaluations", "20", "--evaluations"),
+                                          std::tuple("gap", "1e-09", "rounding kept")}) {
+    const Verification found =
+        fixture::run_on_ranks(svm_benchmark(), {{"data", file}, {flag, value}}, 1)[0].before;
+    EXPECT_TRUE(found.undecided && !found.passed) << flag << found.reason;
+    EXPECT_NE(found.reason.find(told), std::string::npos) << found.reason;
+  }
+}
+
+TEST(AnalyticsValues, OneClassIsRefused) {
+  const Folder folder;
+  for (const char* label : {"0", "1", "-1"}) {
+    std::string text = "a,label\n";
+    for (int i = 0; i < 5; ++i) text += fmt::format("{},{}\n", i, label);
+    const std::string file = folder.write(fmt::format("rows{}.csv", label), text);
+    for (const int ranks : {1, 3}) {
+      const Case selected = fixture::one_case(svm_benchmark(), {{"data", file}}, ranks);
+      (void)fixture::plugins().open("native");
+      std::vector<std::string> told(static_cast<std::size_t>(ranks));
+      testing_fakes::on_threads(ranks, [&](Communicator& communicator) {
+        CaseContext context{fixture::plugins(), communicator};
+        try {
+          (void)svm_benchmark().prepare(selected, context);
+        } catch (const InputError& error) {
+          told[static_cast<std::size_t>(communicator.rank())] = error.what();
+        }
+      });
+      for (const std::string& text : told)
+        EXPECT_NE(text.find(fmt::format("all labels are {} ", label)), text.npos) << text;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace assay

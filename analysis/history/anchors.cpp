@@ -174,8 +174,11 @@ void Anchors::append(const std::vector<json>& lines) const {
 
 std::vector<Event> events_of(const fs::path& folder) {
   const fs::path file = folder / "events.json";
+  return fs::exists(file) ? events_in(file) : std::vector<Event>();
+}
+
+std::vector<Event> events_in(const fs::path& file) {
   std::vector<Event> events;
-  if (!fs::exists(file)) return events;
   const json document = read_checked(file, "events");
   for (const json& event : document.at("events")) {
     const std::string when = event.at("time");

@@ -65,5 +65,7 @@ struct Event {
 
 /// The events of DIR/events.json, by time; empty where the file does not exist.
 std::vector<Event> events_of(const std::filesystem::path& folder);
+/// Those of the file.
+std::vector<Event> events_in(const std::filesystem::path& file);
 
 }  // namespace assay

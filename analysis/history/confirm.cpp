@@ -204,7 +204,11 @@ void raise_exit_code(json& document, const std::vector<Suspect>& suspects) {
 json answer_of(std::span<const double> promoted_build, std::span<const double> new_build,
                double level, double tolerance, double limit) {
   const LaunchComparison launches = compare_launches(promoted_build, new_build, compare_confidence);
-  const Judgement judgement = judge_fresh(launches, tolerance, limit);
+  // A step of just the tolerance is no noise: a slowdown is tolerated only where the launches show
+  // that, with the same error probability as for the slowdown itself.
+  const Judgement judgement =
+      judge_fresh(compare_launches(promoted_build, new_build, 1 - limit), tolerance, limit);
+  const bool tolerated = judgement.verdict == Verdict::same;
   const double beyond = level * (1 + tolerance);
   const bool both = lower_bound_of_median(promoted_build, limit) > beyond &&
                     lower_bound_of_median(new_build, limit) > beyond;
@@ -213,11 +217,12 @@ json answer_of(std::span<const double> promoted_build, std::span<const double> n
   std::string
       answer = "noise",
       reason = fmt::format(
-          "no slowdown is shown: the time of the new build is {:+.1f} % relative to the promoted "
+          "no slowdown {}is shown: the time of the new build is {:+.1f} % relative to the promoted "
           "build; relative to the promoted level it is {:+.1f} %, and that of the promoted build "
           "{:+.1f} %",
-          percent(launches.ratio), percent(updated / level), percent(base / level));
-  if (judgement.verdict == Verdict::slower) {
+          judgement.detected && tolerated ? "beyond the tolerance " : "", percent(launches.ratio),
+          percent(updated / level), percent(base / level));
+  if (judgement.detected && launches.ratio > 1 && !tolerated) {
     answer = "software slower";
     reason = fmt::format(
         "the new build takes {:.1f} % longer than the promoted build, by {} interleaved launches "

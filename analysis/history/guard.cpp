@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <map>
 
 #include "analysis/commands.hpp"
 #include "analysis/history/confirm.hpp"
@@ -37,7 +38,7 @@ std::vector<NamedResult> results_with(const fs::path& history, const json& resul
   return results;
 }
 
-/// The series whose last run is `run`; the others belong to other machines or suites.
+/// The series of `run`, which is the last of them; the others belong to other machines or suites.
 Histories series_of(Histories all, const std::string& run) {
   std::erase_if(all.series, [&](const RowHistory& series) {
     return (series.points.empty() || series.points.back().run != run) &&
@@ -46,7 +47,32 @@ Histories series_of(Histories all, const std::string& run) {
   return all;
 }
 
-void print_findings(const json& document) {
+/// The rows of the run that have no number to judge, each with the reason: they are in no series,
+/// or their result is none. Rows that are unsupported are not among them (see `lost`).
+std::map<std::string, std::string> unjudged_rows(const Histories& histories, const json& result,
+                                                 const std::string& name) {
+  const std::map<std::string, std::string> passed_over(histories.passed_over.begin(),
+                                                       histories.passed_over.end());
+  std::map<std::string, std::string> unjudged;
+  for (const json& row : result.at("rows")) {
+    if (row.value("published", false)) continue;
+    const std::string id = row.at("id");
+    unjudged[id] = "it is in no series of this run";
+    for (const std::string& what : {name, name + ": " + id})
+      if (const auto found = passed_over.find(what); found != passed_over.end())
+        unjudged[id] = found->second;
+  }
+  for (const RowHistory& series : histories.series) {
+    unjudged.erase(series.id);
+    if (last_run_code(series) != ExitCode::ok)
+      unjudged[series.id] = series.gaps.back().status + ": " + series.gaps.back().reason;
+  }
+  return unjudged;
+}
+
+void print_findings(const json& document, const std::map<std::string, std::string>& unjudged) {
+  for (const auto& [id, reason] : unjudged)
+    std::cout << fmt::format("guard: {}: not judged: {}\n", visible(id), visible(reason));
   std::size_t too_short = 0, without_result = 0;
   std::string runs;
   for (const json& series : document["series"]) {
@@ -87,21 +113,26 @@ void check_guard(const fs::path& history) {
 
 ExitCode guard(const fs::path& history, const json& result, const RunPlan& plan) {
   const std::string run = result.at("run").at("id");
+  const fs::path file = plan.campaign.folder / "result.json";
+  const std::vector<NamedResult> results = results_with(history, result, file);
   const Histories histories =
-      series_of(histories_of(results_with(history, result, plan.campaign.folder / "result.json"),
-                             std::nullopt, std::nullopt),
-                run);
+      series_of(histories_of(results, std::nullopt, std::nullopt, seconds_now(), run), run);
   const Anchors anchors(history);
   HistoryOptions options;
   options.command = plan.command;
   json document = history_document(histories, anchors, events_of(history), options);
   confirm(document, histories, anchors,
           {plan, std::nullopt, plan.campaign.folder / "confirm", run});
+  const auto own = std::ranges::find_if(
+      results, [&](const NamedResult& named) { return named.result.at("run").at("id") == run; });
+  const auto unjudged = unjudged_rows(histories, result, shown_name(*own));
+  if (!unjudged.empty())
+    document["exit_code"] = gravest(document["exit_code"], ExitCode::incomparable);
   check_own(document, "history");
   write_json(plan.campaign.folder / "history.json", document);
   write_text(plan.campaign.folder / "junit.xml", history_junit(document));
-  print_findings(document);
-  return static_cast<ExitCode>(document["exit_code"].get<int>());
+  print_findings(document, unjudged);
+  return document["exit_code"];
 }
 
 }  // namespace assay

@@ -10,6 +10,7 @@
 #include "core/base/error.hpp"
 #include "core/base/statistics.hpp"
 #include "core/base/text.hpp"
+#include "core/machine/environment.hpp"
 
 namespace assay {
 
@@ -18,7 +19,8 @@ using nlohmann::json;
 namespace {
 
 /// The changes of the software between two points: "/libraries/oneDNN: 3.0 → 3.1".
-std::string software_change(const json& before, const json& after) {
+std::string software_change(json before, json after) {
+  keep_common_fields(before, after);
   const json left = before.flatten(), right = after.flatten();
   std::vector<std::string> changes;
   const auto shown = [](const json& all, const std::string& key) {
@@ -76,17 +78,20 @@ json events_json(const RowHistory& series, const std::vector<Event>& events) {
   return made;
 }
 
-/// The exit code for the last run of a row, if it has no result: an earlier result never hides
-/// this.
+}  // namespace
+
 ExitCode last_run_code(const RowHistory& series) {
   if (series.gaps.empty()) return ExitCode::ok;
   const Gap& last = series.gaps.back();
   if (!series.points.empty() && series.points.back().time > last.time) return ExitCode::ok;
   if (last.status == "incorrect") return ExitCode::incorrect;
+  if (last.status == "target missed") return ExitCode::target_missed;
   if (last.status == "ambiguous") return ExitCode::incomparable;
   const bool absent = last.status == "unsupported" || last.status == "missing";
   return absent ? ExitCode::ok : ExitCode::failed;
 }
+
+namespace {
 
 /// Sets the state of a series whose result is lost, until the loss is accepted.
 void judge_loss(json& judged, const RowHistory& series, const Anchors& anchors) {

@@ -12,6 +12,7 @@
 #include "analysis/history/change_points.hpp"
 #include "analysis/history/judge.hpp"
 #include "analysis/history/points.hpp"
+#include "core/base/error.hpp"
 
 namespace assay {
 
@@ -28,6 +29,10 @@ struct HistoryOptions {
 /// do not change the exit code.
 nlohmann::json history_document(const Histories& histories, const Anchors& anchors,
                                 const std::vector<Event>& events, const HistoryOptions& options);
+
+/// The exit code for the last run of a row, if it has no result: an earlier result never hides
+/// this.
+ExitCode last_run_code(const RowHistory& series);
 
 /// The document as text, for people.
 std::string render_history(const nlohmann::json& document, bool markdown);

@@ -225,7 +225,7 @@ Command history_command() {
         "measures suspects again, with the promoted build in the folder promoted/"}},
       "0 nothing is slower or lost, 2 bad usage or input, 3 incorrect numerics, 4 slower, 6 a "
       "number was lost or nothing was judged, 7 failed or timed out, 8 a suspect could not be "
-      "confirmed"};
+      "confirmed, 9 a training missed its target"};
 }
 
 }  // namespace assay

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <boost/uuid/name_generator_sha1.hpp>
 #include <boost/uuid/uuid_io.hpp>
 #include <fstream>
@@ -14,6 +15,7 @@
 #include "analysis/run/run_plan.hpp"
 #include "core/base/error.hpp"
 #include "core/base/hash.hpp"
+#include "core/machine/environment.hpp"
 
 namespace assay {
 
@@ -45,6 +47,20 @@ std::string shown(const json* value) {
   return text.size() > 40 ? text.substr(0, 37) + "..." : text;
 }
 
+/// Whether a field of "software" is the identity of a library of the C library, the compiler or a
+/// driver, which are updated with the machine.
+bool is_machine_binary(const std::string& field) {
+  const std::string folder = "/binaries/";
+  if (!field.starts_with(folder)) return false;
+  const std::string name = field.substr(folder.size());
+  constexpr std::array system{"ld-",       "libc.so",  "libm.so",       "libmvec.so",
+                              "libdl.so",  "librt.so", "libpthread.so", "libresolv.so",
+                              "libnss_",   "libgcc_s", "libstdc++",     "libcuda.so",
+                              "libnvidia-"};
+  return std::any_of(system.begin(), system.end(),
+                     [&](const char* prefix) { return name.starts_with(prefix); });
+}
+
 }  // namespace
 
 fs::path checked_executable_folder(const std::string& build, const std::string& flag) {
@@ -72,9 +88,10 @@ json installation_of(const fs::path& programs) {
   return {{"programs", programs.string()}, {"hash", content_hash("installation", files)}};
 }
 
-std::string software_difference(const json& promoted, const json& now) {
+std::string software_difference(json promoted, json now) {
   static const std::set<std::string> machine_parts{"os",        "kernel", "architecture",
                                                    "container", "libc",   "driver"};
+  keep_common_fields(promoted, now);
   const json before = promoted.flatten(), after = now.flatten();
   std::map<std::string, std::pair<const json*, const json*>> fields;
   for (const auto& [key, value] : before.items()) fields[key].first = &value;
@@ -84,7 +101,7 @@ std::string software_difference(const json& promoted, const json& now) {
     const bool both_absent = (was == nullptr || was->is_null()) && (is == nullptr || is->is_null());
     if (both_absent || (was != nullptr && is != nullptr && *was == *is)) continue;
     std::string rest = key;
-    bool belongs_to_machine = false;
+    bool belongs_to_machine = is_machine_binary(key);
     while (!rest.empty()) {  // any part of the path
       const std::size_t at = rest.rfind('/');
       belongs_to_machine = belongs_to_machine || machine_parts.contains(rest.substr(at + 1));

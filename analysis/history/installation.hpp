@@ -18,6 +18,6 @@ nlohmann::json installation_of(const std::filesystem::path& programs);
 /// The first difference between the software that an installation loaded when it was promoted and
 /// the software that it loads now, or "". What belongs to the machine (kernel, drivers, C library,
 /// …) is not compared: a confirmation asks whether the machine became slower.
-std::string software_difference(const nlohmann::json& promoted, const nlohmann::json& now);
+std::string software_difference(nlohmann::json promoted, nlohmann::json now);
 
 }  // namespace assay

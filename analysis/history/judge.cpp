@@ -35,12 +35,33 @@ double greatest(std::span<const Point> points) {
 struct Fences {
   double low, high;
 };
-Fences fences_of(std::span<const Point> points) {
+Fences fences_of(std::span<const double> values) {
   std::vector<double> logs;
-  for (const Point& point : points) logs.push_back(std::log(point.value));
+  for (const double value : values) logs.push_back(std::log(value));
   const double low = quantile(logs, 0.25), high = quantile(logs, 0.75);
   const double reach = 1.5 * (high - low);
   return {std::exp(low - reach), std::exp(high + reach)};
+}
+
+/// The last points, at most `most`, of the runs that nothing disturbed. All runs count where these
+/// are fewer than `enough`, so that a machine that is never quiet is judged as well.
+std::vector<const Point*> undisturbed(std::span<const Point> points, std::size_t enough,
+                                      std::size_t most) {
+  std::vector<const Point*> all, quiet;
+  for (const Point& point : points) {
+    all.push_back(&point);
+    if (!point.shared) quiet.push_back(&point);
+  }
+  std::vector<const Point*>& found = quiet.size() < enough ? all : quiet;
+  if (found.size() > most)
+    found.erase(found.begin(), found.end() - static_cast<std::ptrdiff_t>(most));
+  return found;
+}
+
+std::vector<double> values_of(std::span<const Point* const> points) {
+  std::vector<double> values;
+  for (const Point* point : points) values.push_back(point->value);
+  return values;
 }
 
 }  // namespace
@@ -156,15 +177,17 @@ const char* Judge::state_against(double baseline) const {
   return "steady";
 }
 
-/// The median of anchor_points first points that are within the fences of all points so far.
+/// The median of anchor_points first undisturbed points that are within the fences of all such
+/// points so far.
 std::optional<double> Judge::first_level() const {
-  for (std::size_t n = anchor_points; n <= points_.size(); ++n) {
-    const std::span<const Point> first = points(0, n);
+  const std::vector<double> values = values_of(undisturbed(points_, anchor_points, points_.size()));
+  for (std::size_t n = anchor_points; n <= values.size(); ++n) {
+    const std::span<const double> first = std::span(values).first(n);
     const Fences fences = fences_of(first);
     std::vector<double> within;
-    for (const Point& point : first)
-      if (point.value >= fences.low * (1 - 1e-12) && point.value <= fences.high * (1 + 1e-12))
-        within.push_back(point.value);
+    for (const double value : first)
+      if (value >= fences.low * (1 - 1e-12) && value <= fences.high * (1 + 1e-12))
+        within.push_back(value);
     if (within.size() >= anchor_points) return median(within);
   }
   return std::nullopt;
@@ -215,10 +238,10 @@ void Judge::judge_rolling() {
                     latest_.size(), since_ ? " and since the promotion" : "", latest_points);
     return;
   }
-  window = window.last(std::min(window.size(), rolling_points));
-  const double value = median_of(window);
+  const std::vector<const Point*> baseline = undisturbed(window, latest_points, rolling_points);
+  const double value = median(values_of(baseline));
   rolling_ = {{"value", value},
-              {"points", window.size()},
+              {"points", baseline.size()},
               {"ratio", median_of(latest_) / value},
               {"state", state_against(value)}};
 }
@@ -233,34 +256,54 @@ bool Judge::changed(bool up) const {
 }
 
 /// The points that the last ones are compared with; none where these are too few.
-std::span<const Point> Judge::before_last(std::size_t last) const {
+std::vector<const Point*> Judge::before_last(std::size_t last) const {
   const std::size_t end = points_.size() - last;
-  std::size_t first = std::max(level_start_, end - std::min(end, reference_points));
+  std::size_t first = level_start_;
   // Only points since the last change, if enough are left: a slow level that was fixed may come
   // back, and is then suspect again.
   for (const json& change : changes_)
     if (const std::size_t at = change["index"]; at + anchor_points <= end)
       first = std::max(first, at);
-  if (first >= end || (!promoted_ && end - first < anchor_points)) return {};
-  return points(first, end);
+  if (first >= end) return {};
+  const std::size_t enough = promoted_ ? 1 : anchor_points - 1;
+  std::vector<const Point*> reference = undisturbed(points(first, end), enough, reference_points);
+  if (reference.size() < enough) return {};
+  return reference;
 }
 
-double Judge::level_of(std::span<const Point> reference) const {
-  return promoted_ ? (*promoted_)["value"].get<double>() : median_of(reference);
+/// The promoted value is that of a few runs. The runs since then make it more precise, but may
+/// shift it by half of the tolerance at most.
+double Judge::level_of(std::span<const Point* const> reference) const {
+  const double level = median(values_of(reference));
+  if (!promoted_) return level;
+  const double promoted = (*promoted_)["value"];
+  return std::clamp(level, promoted / (1 + tolerance_ / 2), promoted * (1 + tolerance_ / 2));
 }
 
-/// Whether the last points are slower than those before: outside of the tolerance and of the fences
-/// of these, and at a level that none of these has. The last condition is for rare modes: a level
-/// that was seen before is not new.
+/// Whether the last points are slower than those before: beyond the margin and beyond the fence of
+/// these, and at a level that did not stay.
+///
+/// A slow value that was seen once or twice is no level of the machine: it may have been the first
+/// run of a slower library. So slow points neither excuse the next one nor widen the fence until
+/// `level_points` undisturbed ones are near each other, as in a second mode of the machine.
 bool Judge::is_suspect(std::size_t last) const {
-  const std::span<const Point> reference = before_last(last);
+  const std::vector<const Point*> reference = before_last(last);
   if (reference.empty()) return false;
   const double value = least(std::span(points_).last(last));
-  if (value <= level_of(reference) * (1 + tolerance_)) return false;
-  if (reference.size() >= latest_points && value <= fences_of(reference).high) return false;
-  return std::none_of(reference.begin(), reference.end(), [&](const Point& point) {
-    return value <= point.value * (1 + tolerance_) && point.value <= value * (1 + tolerance_);
-  });
+  const double limit = level_of(reference) * (1 + suspect_margin * tolerance_);
+  if (value <= limit) return false;
+  const auto stayed = [&](double slow) {
+    const double near = 1 + tolerance_ / 2;
+    return std::ranges::count_if(reference, [&](const Point* point) {
+             return !point->shared && point->value > limit && point->value <= slow * near &&
+                    slow <= point->value * near;
+           }) >= level_points;
+  };
+  std::vector<double> typical;
+  for (const Point* point : reference)
+    if (point->value <= limit || stayed(point->value)) typical.push_back(point->value);
+  if (typical.size() >= latest_points && value <= fences_of(typical).high) return false;
+  return !stayed(value);
 }
 
 /// The number of last points that are suspect.
@@ -279,15 +322,18 @@ void Judge::set_state(const char* state, const json& baseline, const char* what)
 }
 
 void Judge::set_suspect(std::size_t last) {
-  const std::span<const Point> reference = before_last(last);
-  const double ratio = least(std::span(points_).last(last)) / level_of(reference);
+  const std::vector<const Point*> reference = before_last(last);
+  const std::span<const Point> suspects = std::span(points_).last(last);
   state_ = "suspect";
   reason_ = fmt::format(
-      "{} {:.1f} % longer than {} (tolerance {:g} %), at a level that none of the {} before had. "
-      "The cause may be chance, the machine or the software: --confirm decides",
+      "{} {:.1f} % longer than {} (tolerance {:g} %), at a level that did not stay in the {} "
+      "before. ",
       last == 1 ? "the last run takes" : fmt::format("the last {} runs take at least", last),
-      100 * (ratio - 1), promoted_ ? "the promoted level" : "the earlier runs", 100 * tolerance_,
+      100 * (least(suspects) / level_of(reference) - 1),
+      promoted_ ? "the promoted level" : "the earlier runs", 100 * tolerance_,
       counted(reference.size(), "run"));
+  if (suspects.back().shared) reason_ += "Other work used its processors (!). ";
+  reason_ += "The cause may be chance, the machine or the software: --confirm decides";
 }
 
 void Judge::decide() {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "analysis/history/history.hpp"
+#include "core/result/launches.hpp"
 
 namespace assay {
 
@@ -26,7 +27,7 @@ void add_series(JunitSuite& suite, const json& series) {
   const std::string id = series["id"], state = series["state"], reason = series["reason"];
   if (const json* gap = last_run_gap(series)) {
     const std::string status = (*gap)["status"], why = (*gap)["reason"];
-    if (status == "incorrect") return suite.add(id, Outcome::failure, status, why);
+    if (is_final(status)) return suite.add(id, Outcome::failure, status, why);
     if (status == "failed" || status == "timeout" || status == "ambiguous")
       return suite.add(id, Outcome::error, status, why);
     if (state == "lost") return suite.add(id, Outcome::failure, state, reason);

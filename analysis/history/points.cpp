@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
+#include <utility>
 
+#include "analysis/series.hpp"
 #include "core/base/error.hpp"
 #include "core/result/result.hpp"
 
@@ -24,7 +27,7 @@ struct Run {
 std::optional<Run> run_of(const NamedResult& named, double now) {
   const json& run = named.result.at("run");
   if (!run.at("started").is_string()) return std::nullopt;
-  const std::string shown = named.name.empty() ? "the result" : named.name;
+  const std::string shown = shown_name(named);
   Run made{run.at("id"), run.at("started"), shown, 0};
   made.time = time_of(made.when, shown + " at /run/started");
   // A run in the future would be the latest of its series until that time, and would come after all
@@ -44,6 +47,20 @@ std::optional<Run> run_of(const NamedResult& named, double now) {
   return made;
 }
 
+/// The library that `--blas auto` has found: the first word of its version ("OpenBLAS"), or the
+/// name of its file without version. "" for rows that name one or use none, and where it is
+/// unknown. An update is the same library.
+std::string found_library(const json& row, const json& software) {
+  const json& parameters = row.at("parameters");
+  if (text_of(parameters, "backend") != "blas" || parameters.value("blas", "auto") != "auto")
+    return "";
+  const json libraries = software.value("libraries", json::object());
+  const std::string version = text_of(libraries.value("blas", json::object()), "version");
+  const std::string word = version.substr(0, version.find(' ')),
+                    file = word.substr(word.rfind('/') + 1);
+  return file.substr(0, file.find(".so"));
+}
+
 class Collector {
  public:
   explicit Collector(Histories& into) : into_(into) {}
@@ -58,7 +75,7 @@ class Collector {
         published = true;
         continue;
       }
-      ids[id].add(row, environment_key(named.result, row));
+      ids[id].add(SharedRow::in(row), environment_key(named.result, row));
     }
     if (published)
       into_.passed_over.emplace_back(run.name,
@@ -158,6 +175,17 @@ class Collector {
                       "went backwards, or a file was copied). Remove one of the two.",
                       run.name, run.id, run.when, series.points.back().run, id));
     const json& environment = environment_of(result, first);
+    const std::string before = series.points.empty() ? "" : series.points.back().library;
+    std::string library = found_library(first.first(), environment.at("software"));
+    if (library.empty()) library = before;
+    if (!before.empty() && library != before) {
+      series.gaps.push_back(
+          {run.time, run.when, run.id, "missing",
+           fmt::format("--blas auto found {} there, and {} before: install that one again, or "
+                       "accept the loss and name a library with --blas, which makes another row",
+                       library, before)});
+      return;
+    }
     Point point{run.time,
                 run.when,
                 run.id,
@@ -168,7 +196,8 @@ class Collector {
                 environment.at("software"),
                 std::any_of(first.rows.begin(), first.rows.end(), was_shared),
                 text_of(result.at("run"), "programs"),
-                run.name};
+                run.name,
+                std::move(library)};
     if (first.medians.size() > 1) point.spread = median_interval(first.medians);
     series.points.push_back(std::move(point));
   }
@@ -181,16 +210,19 @@ class Collector {
 
 }  // namespace
 
+std::string shown_name(const NamedResult& result) {
+  return result.name.empty() ? "the result" : result.name;
+}
+
 Histories histories_of(const std::vector<NamedResult>& results, const std::optional<Pattern>& rows,
-                       std::optional<double> since, double now) {
+                       std::optional<double> since, double now, const std::string& last) {
   Histories made;
   std::vector<std::pair<Run, const NamedResult*>> runs;
   std::map<std::string, std::string> names;  // run id → file
   for (const NamedResult& named : results) {
     const std::optional<Run> run = run_of(named, now);
     if (!run) {
-      made.passed_over.emplace_back(named.name.empty() ? "the result" : named.name,
-                                    "its run has no time (run.started is null)");
+      made.passed_over.emplace_back(shown_name(named), "its run has no time (run.started is null)");
       continue;
     }
     const auto [earlier, added] = names.emplace(run->id, run->name);
@@ -201,6 +233,11 @@ Histories histories_of(const std::vector<NamedResult>& results, const std::optio
           earlier->second, run->name, run->id));
     if (!since || run->time >= *since) runs.emplace_back(*run, &named);
   }
+  double end = 0;
+  for (const auto& [run, named] : runs)
+    if (run.id != last) end = std::max(end, run.time);
+  for (auto& [run, named] : runs)
+    if (run.id == last) run.time = std::max(run.time, std::nextafter(end, INFINITY));
   std::stable_sort(runs.begin(), runs.end(),
                    [](const auto& a, const auto& b) { return a.first.time < b.first.time; });
   Collector collector(made);

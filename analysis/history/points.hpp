@@ -13,7 +13,7 @@
 namespace assay {
 
 struct Point {
-  double time = 0;   ///< run.started, seconds since 1970
+  double time = 0;   ///< run.started, seconds since 1970; of the run `last`: see histories_of
   std::string when;  ///< as written in the file
   std::string run;
   double value = 0;                ///< median of the launches' medians, seconds
@@ -24,6 +24,7 @@ struct Point {
   bool shared = false;
   std::string programs;  ///< folder of the executables; "": unknown
   std::string file;      ///< result file
+  std::string library;   ///< that `--blas auto` found; "": none, or unknown
 };
 
 /// A run in which the row has no result. Gaps are never filled.
@@ -46,13 +47,21 @@ struct Histories {
   std::vector<std::pair<std::string, std::string>> passed_over;
 };
 
+/// The name of a result in messages.
+std::string shown_name(const NamedResult& result);
+
 /// Seconds by which a run may be in the future, since the clocks of two machines may differ.
 inline constexpr double clock_slack = 3600;
 
 /// `rows`: only ids that contain a match. `since`, `now`: seconds since 1970. InputError for two
 /// runs with the same run id, for two runs of a series at the same time, for a run that ended
 /// before it began or that is in the future of `now`, and for a row id that has two problems.
+///
+/// `last`: the id of the run that counts as the last of its series even if another began later by
+/// the clock, which may be a job beside it or a node whose clock is ahead. Its time is then just
+/// after that of all other runs.
 Histories histories_of(const std::vector<NamedResult>& results, const std::optional<Pattern>& rows,
-                       std::optional<double> since, double now = seconds_now());
+                       std::optional<double> since, double now = seconds_now(),
+                       const std::string& last = "");
 
 }  // namespace assay

@@ -34,6 +34,8 @@ TEST(Confirm, SoftwareMachineOrNoise) {
   EXPECT_EQ(answer(1, 1), "noise");
   EXPECT_EQ(answer(1, 0.9), "noise");
   EXPECT_EQ(answer(1, 1.03), "noise") << "it is tolerated";
+  EXPECT_EQ(answer(1, 1.05), "software slower") << "it is not chance, and not surely tolerated";
+  EXPECT_EQ(answer(1, 0.95), "noise");
   EXPECT_EQ(answer(1.2, 1.0), "noise") << "the new build is as fast as what was promoted";
   EXPECT_EQ(answer(1.1, 1.21), "software slower");
   EXPECT_EQ(answer(1.08, 1.08, 0.2), "noise") << "not shown by launches that vary by 20 %";
@@ -96,6 +98,16 @@ TEST(Software, WhatTheMachineBringsIsNoPartOfAnInstallation) {
   is = was;
   is["switches"]["OMP_PROC_BIND"] = "true";
   EXPECT_EQ(software_difference(was, is), "/switches/OMP_PROC_BIND was absent, now it is true");
+  // An older version has not told the binaries. The C library's is the machine's.
+  json before = was;
+  is = was;
+  is["binaries"] = {{"libdnnl.so.3", "build-id 1"}, {"libm.so.6", "build-id 3"}};
+  EXPECT_EQ(software_difference(before, is), "");
+  before["binaries"] = {{"libdnnl.so.3", "build-id 1"}, {"libm.so.6", "build-id 4"}};
+  EXPECT_EQ(software_difference(before, is), "");
+  before["binaries"]["libdnnl.so.3"] = "build-id 2";
+  EXPECT_EQ(software_difference(before, is),
+            "/binaries/libdnnl.so.3 was build-id 2, now it is build-id 1");
 }
 
 }  // namespace

@@ -40,6 +40,7 @@ TEST(HistoryJunit, SaysWhatFailed) {
         series("gemm/lost", "lost", nullptr, "unsupported"),
         series("gemm/never", "no result", nullptr, "unsupported"),
         series("gemm/incorrect", "steady", nullptr, "incorrect"),
+        series("gemm/missed", "steady", nullptr, "target missed"),
         series("gemm/failed", "steady", nullptr, "failed"),
         series("gemm/again", "steady", nullptr, "failed", "2026-02-01T00:00:00Z")}}};
   boost::property_tree::ptree tree;
@@ -74,11 +75,12 @@ TEST(HistoryJunit, SaysWhatFailed) {
                                                     {"gemm/lost", "failure lost"},
                                                     {"gemm/never", "skipped "},
                                                     {"gemm/incorrect", "failure incorrect"},
+                                                    {"gemm/missed", "failure target missed"},
                                                     {"gemm/failed", "error failed"},
                                                     {"gemm/again", ""}};
   EXPECT_EQ(found, expected);
   EXPECT_EQ(counts,
-            (std::map<std::string, std::string>{{"conv", "10 4 1 0"}, {"gemm", "5 2 1 1"}}));
+            (std::map<std::string, std::string>{{"conv", "10 4 1 0"}, {"gemm", "6 3 1 1"}}));
 }
 
 }  // namespace

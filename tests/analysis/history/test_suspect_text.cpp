@@ -43,7 +43,7 @@ TEST(SuspectText, TellsByHowMuchAndAsksForAConfirmationOnce) {
   ASSERT_EQ(series["state"], "suspect");
   EXPECT_EQ(series["reason"],
             "the last run takes 25.0 % longer than the earlier runs (tolerance 5 %), at a level "
-            "that none of the 12 runs before had. The cause may be chance, the machine or the "
+            "that did not stay in the 12 runs before. The cause may be chance, the machine or the "
             "software: --confirm decides");
   EXPECT_NE(render_history(made, false).find("--confirm BUILD"), std::string::npos);
   series["confirmation"] = {{"answer", "noise"}, {"reason", "why"}};

@@ -1,0 +1,73 @@
+// Judges made-up series for scripts/history-table: reads an object per line from stdin, writes an
+// object per line to stdout.
+//
+// {"values": […], "rows": number of rows of the suite, "shared": [index, …], "weeks": [n, …],
+// "promoted": […], "new": […]} gives the
+// state after the first n values for each n and, for a suspect, the answer of the launches
+// "promoted" and "new" where they are given. Without "weeks", the change points of all values are
+// found.
+
+#include <cstdlib>
+#include <iostream>
+
+#include "analysis/history/confirm.hpp"
+#include "analysis/history/history.hpp"
+#include "core/base/statistics.hpp"
+
+namespace assay {
+namespace {
+
+using nlohmann::json;
+
+constexpr double tolerance = 0.05, false_alarm_rate = 0.05;
+
+RowHistory series_of(const json& line, std::size_t weeks, std::size_t number) {
+  RowHistory series;
+  series.id = "row" + std::to_string(number);
+  series.benchmark = series.hardware = series.system = "x";
+  for (std::size_t i = 0; i < weeks; ++i) {
+    Point& point = series.points.emplace_back();
+    point.time = static_cast<double>(i);
+    point.run = std::to_string(i);
+    point.value = line.at("values").at(i);
+  }
+  for (const std::size_t index : line.value("shared", json::array()))
+    if (index < weeks) series.points[index].shared = true;
+  return series;
+}
+
+json judged(const RowHistory& series, double rows) {
+  json made;
+  Judge(series, std::nullopt, false_alarm_rate / rows, tolerance).write(made);
+  return made;
+}
+
+json answered(const json& line, std::size_t number) {
+  const double rows = line.at("rows");
+  json states = json::array(), answers = json::array(), changes = json::array();
+  for (const std::size_t weeks : line.value("weeks", json::array())) {
+    const json made = judged(series_of(line, weeks, number), rows);
+    states.push_back(made["state"]);
+    json answer;
+    if (made["state"] == "suspect" && line.contains("promoted")) {
+      const std::vector<double> before = line["promoted"], after = line["new"];
+      answer = answer_of(before, after, median(before), tolerance, confirm_rate)["answer"];
+    }
+    answers.push_back(answer);
+  }
+  if (!line.contains("weeks")) {
+    const json made = judged(series_of(line, line.at("values").size(), number), rows);
+    for (const json& change : made["change_points"]) changes.push_back(change["index"]);
+  }
+  return {{"states", states}, {"answers", answers}, {"changes", changes}};
+}
+
+}  // namespace
+}  // namespace assay
+
+int main() {
+  std::size_t number = 0;
+  for (std::string text; std::getline(std::cin, text);)
+    std::cout << assay::answered(nlohmann::json::parse(text), number++) << "\n";
+  return EXIT_SUCCESS;
+}

@@ -63,7 +63,7 @@ Command accept_command() {
        {"assay accept results --criteria acceptance --junit accept.xml --out accept.txt",
         "writes the verdicts for a CI system and for people"}},
       "0 PASS, 2 bad usage or input, 3 INCORRECT, 4 PERF-FAIL, 5 NOT-QUIET, 6 MISSING, 7 MISSING "
-      "because a row failed or timed out"};
+      "because a row failed or timed out, 9 MISSING because a training missed its target"};
 }
 
 }  // namespace assay

@@ -115,6 +115,7 @@ class Acceptance {
     if (row.status == "failed" || row.status == "timeout" ||
         (row.status == "unsupported" && row.required))
       code_ = gravest(code_, ExitCode::failed);
+    if (row.status == "target missed") code_ = gravest(code_, ExitCode::target_missed);
     return check(criterion, nullptr, nullptr, missing,
                  row.status == "missing" ? row.reason : row.status + ": " + row.reason);
   }
@@ -257,7 +258,8 @@ class Acceptance {
       look(rule, fmt::format("rows that match {}", rule.text), false);
   }
 
-  /// Every criterion on the state must name a quantity that some node reports (if only as null).
+  /// Every criterion on the state must name a quantity that some node reports (if only as null), or
+  /// this version: a file of an older one may lack it.
   void needs_states() {
     std::vector<const json*> states;
     for (const json& node : nodes_)
@@ -265,13 +267,13 @@ class Acceptance {
         if (const json& state = node["health"][when]; state.is_object() && !state.empty())
           states.push_back(&state);
     if (states.empty()) return;
-    for (const HealthRule& rule : criteria_.health) {
-      json::json_pointer top = rule.quantity;
-      while (!top.parent_pointer().empty()) top = top.parent_pointer();
-      if (std::none_of(states.begin(), states.end(),
-                       [&](const json* state) { return state->contains(top); }))
+    const json own = present_state();
+    states.push_back(&own);
+    for (std::size_t i = 0; i < criteria_.health.size(); ++i) {
+      const HealthRule& rule = criteria_.health[i];
+      if (!names_a_state(rule, states, fmt::format("{} at /health/{}/quantity", criteria_.file, i)))
         unmatched(rule.quantity.to_string(), "no node reports this quantity, so it judged nothing",
-                  rule.optional);
+                  true);
     }
   }
 
@@ -345,7 +347,7 @@ class Acceptance {
     if (count > 1) reason = fmt::format("{} (and {} more)", reason.get<std::string>(), count - 1);
     node["reason"] = reason;
     if (ratios.empty()) return;
-    node["score"] = median(ratios);
+    node["score"] = ratio_median(ratios);
     node["speedup"] = speedup_json(node["score"]);
   }
 

@@ -24,6 +24,13 @@ nlohmann::json acceptance_document(const Fleet& fleet, const Criteria& criteria,
 /// The "health" of a node in the document: its states before and after the run, and the checks of
 /// these by the criteria.
 nlohmann::json health_of(const Node& node, const Criteria& criteria);
+/// The state of this machine as health_of() gives it: all names that this version reports.
+nlohmann::json present_state();
+/// Whether the quantity of a rule is a number or boolean in one of the states, or unknown (null):
+/// only then the rule has judged something. InputError with `where` if it is of another kind, or if
+/// no state has such a name and the rule is not optional.
+bool names_a_state(const HealthRule& rule, const std::vector<const nlohmann::json*>& states,
+                   const std::string& where);
 /// Findings where the hardware or software of a node differs from that of most nodes, so that its
 /// results are not comparable. A list for each node, in the order of the nodes.
 std::vector<nlohmann::json> differences_from_fleet(const Fleet& fleet);

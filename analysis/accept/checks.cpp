@@ -68,7 +68,7 @@ std::optional<double> quantity_of(const NodeRow& row, const std::string& quantit
     if (!value.is_number()) return std::nullopt;
     values.push_back(value);
   }
-  return median(values);
+  return quantity == "ceiling_fraction" ? ratio_median(values) : median(values);
 }
 
 constexpr const char* undecided = "undecided: ";

@@ -144,7 +144,7 @@ std::filesystem::path shipped() { return data_folder("suites") / "criteria"; }
 std::vector<std::string> criteria_names() { return json_names(shipped()); }
 
 std::filesystem::path find_criteria(const std::string& name) {
-  if (std::filesystem::is_regular_file(name)) return name;
+  if (std::filesystem::exists(name) && !std::filesystem::is_directory(name)) return name;
   const std::filesystem::path file = shipped() / (name + ".json");
   if (std::filesystem::is_regular_file(file)) return file;
   throw InputError(unknown_name("criteria", name, criteria_names()) +

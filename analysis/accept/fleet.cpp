@@ -7,6 +7,7 @@
 
 #include "analysis/gather/gather.hpp"
 #include "core/base/error.hpp"
+#include "core/result/result.hpp"
 
 namespace assay {
 
@@ -21,12 +22,6 @@ struct Parts {
   bool left_out = false;  ///< by --walltime, in one of the files
 };
 
-bool worse(const std::string& a, const std::string& b) {
-  static const std::vector<std::string> order{"missing", "ok",     "unsupported",
-                                              "timeout", "failed", "incorrect"};
-  return std::find(order.begin(), order.end(), a) > std::find(order.begin(), order.end(), b);
-}
-
 /// Each file decides which of its launches count; then the files are merged.
 NodeRow merged(Parts& parts) {
   NodeRow made;
@@ -34,11 +29,12 @@ NodeRow merged(Parts& parts) {
   std::vector<double> medians;
   for (LaunchGroups& groups : parts.files)
     for (Launches& part : groups.take()) {
-      if (worse(part.status, made.status)) {
+      if (row_gravity(part.status) > row_gravity(made.status)) {  // the latter may be "missing"
         made.status = part.status;
         made.reason = part.reason;
       }
-      for (json& row : part.rows) {
+      for (SharedRow& shared : part.rows) {
+        json& row = shared.own();
         made.required = made.required || row.value("required", false);
         if (made.names.empty()) made.names = row.at("names").get<std::vector<std::string>>();
         made.launches.push_back(std::move(row));
@@ -64,13 +60,13 @@ NodeRow merged(Parts& parts) {
 class Builder {
  public:
   explicit Builder(const Criteria& criteria) : criteria_(criteria) {
-    for (const std::string& name : criteria.node_names) nodes_[name];
+    for (const std::string& name : criteria.node_names) node(name);
   }
 
   void add(json& result) {
     if (const json missing = result.at("run").value("missing_nodes", json::array());
         criteria_.node_names.empty())
-      for (const json& node : missing) nodes_[node.at("host").get<std::string>()];
+      for (const json& lacking : missing) node(name_of(lacking.at("host")));
     add_left_out(result);
     std::map<std::pair<std::string, std::string>, LaunchGroups> here;
     std::map<std::string, LaunchGroups> here_multi_node;
@@ -83,7 +79,7 @@ class Builder {
       }
       const std::size_t index = row.at("environment");
       const json& environment = result.at("environments").at(index);
-      const std::string host = environment.at("host");
+      const std::string host = name_of(environment.at("host"));
       if (!criteria_.node_names.empty() && !nodes_.contains(host)) {
         unexpected_.insert(host);
         continue;
@@ -96,12 +92,12 @@ class Builder {
         if (ok) multi_node_[id].environments.insert(key);
         continue;
       }
-      NodeParts& node = nodes_[host];
-      if (node.seen.insert({&result, index}).second) node.environments.push_back(environment);
+      NodeParts& parts = node(host);
+      if (parts.seen.insert({&result, index}).second) parts.environments.push_back(environment);
       here[{host, id}].add(std::move(row), key);
       // Rows that are not ok may have no environment: their process may have died before it told
       // it.
-      if (ok) node.rows[id].environments.insert(key);
+      if (ok) parts.rows[id].environments.insert(key);
     }
     for (auto& [host_and_id, groups] : here)
       nodes_[host_and_id.first].rows[host_and_id.second].files.push_back(std::move(groups));
@@ -111,10 +107,7 @@ class Builder {
   /// Nodes of which nothing was added have no result.
   void expect(const std::vector<std::string>& names) {
     if (!criteria_.node_names.empty()) return;
-    for (const std::string& name : names)
-      if (std::none_of(nodes_.begin(), nodes_.end(),
-                       [&](const auto& node) { return same_host(name, node.first); }))
-        nodes_[name];
+    for (const std::string& name : names) node(name_of(name));
   }
 
   Fleet fleet() {
@@ -159,19 +152,47 @@ class Builder {
     std::vector<json> environments;
     std::set<std::pair<const json*, std::size_t>> seen;
   };
+  NodeParts& node(const std::string& name) {
+    const auto [place, added] = nodes_.try_emplace(name);
+    if (added) by_short_name_[short_name(name)].push_back(name);
+    return place->second;
+  }
+
+  /// The name of the node that a host is: the same, or the one without its domain. A host that is
+  /// no node yet keeps its own.
+  std::string name_of(const std::string& host) {
+    const auto [known, fresh] = names_.try_emplace(host, host);
+    if (!fresh || nodes_.contains(host)) return known->second;
+    const auto expect_same = [](const std::string& name, const std::string& a,
+                                const std::string& b) {
+      if (!same_host(a, b))
+        throw InputError(fmt::format(
+            "{} may be {} or {} (two hosts of one short name). Name hosts in full.", name, a, b));
+    };
+    for (const std::string& name : by_short_name_[short_name(host)]) {
+      if (!same_host(name, host)) continue;
+      expect_same(name, hosts_.try_emplace(name, host).first->second, host);
+      if (known->second != host) expect_same(host, known->second, name);
+      known->second = name;
+    }
+    return known->second;
+  }
+
   /// A case that no node had time for must not go unnoticed: it is missing on each.
   void add_left_out(const json& result) {
     const json ids = result.at("run").value("left_out", json::array());
     const json& environments = result.at("environments");
     if (ids.empty() || environments.empty()) return;
-    const std::string host = environments.front().at("host");
+    const std::string host = name_of(environments.front().at("host"));
     if (!criteria_.node_names.empty() && !nodes_.contains(host)) return;
     for (const json& id : ids)
-      if (criteria_.includes(id)) nodes_[host].rows[id].left_out = true;
+      if (criteria_.includes(id)) node(host).rows[id].left_out = true;
   }
 
   const Criteria& criteria_;
   std::map<std::string, NodeParts> nodes_;
+  std::map<std::string, std::vector<std::string>> by_short_name_;  ///< names of nodes
+  std::map<std::string, std::string> names_, hosts_;  ///< node by host, and a host by its node
   std::set<std::string> unexpected_, published_;
   std::map<std::string, Parts> multi_node_;
   std::map<std::string, std::string> not_judged_;
@@ -196,9 +217,10 @@ KeepRow keep_for_acceptance(const Criteria& criteria) {
     leave(row, [&](const std::string& field) {
       return kept.contains(field) || (ceilings && field.starts_with("ceiling"));
     });
-    leave(row["parameters"], [](const std::string& field) { return field == "nodes"; });
+    const bool marked = !mark_of(row).empty();
+    leave(row["parameters"], [&](const std::string& field) { return marked || field == "nodes"; });
     leave(row["time_s"], [](const std::string& field) {
-      return field == "median" || field == "waiting" || field == "stolen" || field == "foreign";
+      return field == "median" || mark_fields().contains(field);
     });
     leave(row["rates"], [&](const std::string& field) {
       return rates.contains(field) || row.value("published", false);

@@ -1,9 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "analysis/accept/acceptance.hpp"
 #include "analysis/accept/checks.hpp"
+#include "core/base/text.hpp"
+#include "core/machine/environment.hpp"
 
 namespace assay {
 
@@ -11,10 +14,16 @@ using nlohmann::json;
 
 namespace {
 
+/// A number, or a boolean as 0 or 1.
 std::optional<double> known(const json& state, const json::json_pointer& quantity) {
-  if (!state.is_object() || !state.contains(quantity) || !state.at(quantity).is_number())
-    return std::nullopt;
-  return state.at(quantity).get<double>();
+  if (!state.is_object() || !state.contains(quantity)) return std::nullopt;
+  const json& value = state.at(quantity);
+  if (value.is_boolean()) return value.get<bool>() ? 1 : 0;
+  return value.is_number() ? std::optional(value.get<double>()) : std::nullopt;
+}
+
+bool may_have_limits(const json& value) {
+  return value.is_number() || value.is_boolean() || value.is_null();
 }
 
 class HealthCheck {
@@ -72,10 +81,19 @@ std::string difference(const json& common, const json& own) {
 
 namespace {
 
-/// The state with "load_per_core": a load that is negligible for 128 cores fills a machine of two.
-/// null where the load or the number of cores is unknown.
-json with_load_per_core(json state, const json& environment) {
+/// The part of the allowed processors whose time the cgroup grants; null where it is unknown.
+json processor_share(const json& state) {
+  const json allowed = state.value("processors_allowed", json());
+  if (!allowed.is_array() || allowed.empty() || !state.contains("processor_quota")) return nullptr;
+  const json& quota = state.at("processor_quota");
+  return quota.is_number() ? std::min(1.0, quota.get<double>() / allowed.size()) : 1.0;
+}
+
+/// The state with "load_per_core" (a load that is negligible for 128 cores fills a machine of two)
+/// and "processor_share". null where a part of them is unknown.
+json with_shares(json state, const json& environment) {
   if (!state.is_object() || state.empty()) return state;
+  state["processor_share"] = processor_share(state);
   const json load = state.value("load", json()),
              cores = environment.value("hardware", json::object()).value("cores", json());
   json& each = state["load_per_core"] = nullptr;
@@ -89,15 +107,51 @@ json with_load_per_core(json state, const json& environment) {
 
 }  // namespace
 
+json present_state() { return with_shares(capture_volatile(), {{"hardware", {{"cores", 1}}}}); }
+
+bool names_a_state(const HealthRule& rule, const std::vector<const json*>& states,
+                   const std::string& where) {
+  const std::string quantity = rule.quantity.to_string();
+  bool unknown = false, lacking = false;
+  std::set<std::string> names;
+  const json* other = nullptr;
+  for (const json* state : states) {
+    json::json_pointer place = rule.quantity;
+    while (!place.empty() && !state->contains(place)) place = place.parent_pointer();
+    const json& value = state->at(place);
+    if (place == rule.quantity) {
+      if (may_have_limits(value)) return true;
+      other = &value;
+    } else if (value.is_null()) {
+      unknown = true;  // a part that the machine does not report
+    } else {
+      lacking |= !place.empty();
+    }
+    const json flat = state->flatten();
+    for (const auto& [name, part] : flat.items())
+      if (may_have_limits(part)) names.insert(name);
+  }
+  if (other != nullptr)
+    throw InputError(fmt::format("{}: {} is {} {} (limits are of numbers and booleans). Name one.",
+                                 where, quantity, other->is_string() ? "a" : "an",
+                                 other->type_name()));
+  if (unknown && !lacking) return true;
+  if (rule.optional) return false;
+  const std::vector<std::string> valid(names.begin(), names.end());
+  throw InputError(
+      fmt::format("{}: {} No node reports it: correct it, or mark it \"optional\": true.", where,
+                  unknown_name("quantity", quantity, valid)));
+}
+
 json health_of(const Node& node, const Criteria& criteria) {
   json health = {{"before", nullptr}, {"after", nullptr}, {"findings", json::array()}};
   // A node without results needs no further findings.
   if (node.environments.empty()) return health;
   const json& first = node.environments.front();
-  health["before"] = with_load_per_core(first.at("volatile"), first);
+  health["before"] = with_shares(first.at("volatile"), first);
   for (const json& environment : node.environments)
     if (environment.value("volatile_after", json()).is_object())
-      health["after"] = with_load_per_core(environment["volatile_after"], environment);
+      health["after"] = with_shares(environment["volatile_after"], environment);
   for (const HealthRule& rule : criteria.health) HealthCheck(rule, health);
   return health;
 }

@@ -28,7 +28,20 @@ namespace {
 
 constexpr std::size_t files_at_once = 16;
 
-std::string short_name(const std::string& host) { return host.substr(0, host.find('.')); }
+/// Hosts, found by each name that same_host() allows, however many there are.
+class Hosts {
+ public:
+  void insert(const std::string& host) { by_short_name_[short_name(host)].insert(host); }
+  bool contains(const std::string& name) const {
+    const auto found = by_short_name_.find(short_name(name));
+    return found != by_short_name_.end() &&
+           std::any_of(found->second.begin(), found->second.end(),
+                       [&](const std::string& host) { return same_host(name, host); });
+  }
+
+ private:
+  std::map<std::string, std::set<std::string>> by_short_name_;
+};
 
 /// What the head of the one result is made of, file by file.
 class Head {
@@ -63,6 +76,7 @@ class Head {
     std::set<std::string> hosts;
     for (json& environment : result["environments"]) {
       hosts.insert(environment.at("host").get<std::string>());
+      named_.insert(environment["host"]);
       environments_.push_back(std::move(environment));
     }
     const std::size_t brackets_before = bracket_.size();
@@ -151,17 +165,11 @@ class Head {
 
   json missing(const std::vector<std::string>& nodes) const {
     json list = json::array();
-    for (const std::string& node : nodes) {
-      if (std::any_of(with_rows_.begin(), with_rows_.end(),
-                      [&](const std::string& host) { return same_host(node, host); }))
-        continue;
-      const bool named = std::any_of(gathered_.begin(), gathered_.end(), [&](const json& file) {
-        return std::any_of(file["hosts"].begin(), file["hosts"].end(),
-                           [&](const json& host) { return same_host(node, host); });
-      });
-      list.push_back({{"host", node},
-                      {"reason", named ? "its result has no rows" : "no result file names it"}});
-    }
+    for (const std::string& node : nodes)
+      if (!with_rows_.contains(node))
+        list.push_back({{"host", node},
+                        {"reason", named_.contains(node) ? "its result has no rows"
+                                                         : "no result file names it"}});
     return list;
   }
 
@@ -170,7 +178,7 @@ class Head {
   std::vector<json> all_runs_;
   std::map<std::string, std::string> runs_;  ///< id → file
   std::map<std::string, std::set<std::string>> systems_;
-  std::set<std::string> with_rows_;
+  Hosts named_, with_rows_;
 };
 
 std::string text_of_member(const char* name, const json& value) {
@@ -212,6 +220,8 @@ std::vector<std::string> texts_of(std::span<const fs::path> files, Head& head) {
 }
 
 }  // namespace
+
+std::string short_name(const std::string& host) { return host.substr(0, host.find('.')); }
 
 bool same_host(const std::string& a, const std::string& b) {
   if (a == b) return true;

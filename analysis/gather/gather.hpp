@@ -23,6 +23,8 @@ struct GatherOptions {
 nlohmann::json gather(const std::vector<std::filesystem::path>& files,
                       const std::filesystem::path& out, const GatherOptions& options);
 
+/// A host's name without its domain: equal for names of one host.
+std::string short_name(const std::string& host);
 /// Whether two names are of one host: equal, or one is the other without its domain.
 bool same_host(const std::string& a, const std::string& b);
 

@@ -35,7 +35,9 @@ std::vector<std::string> expected_nodes(const Given& given,
 int gather_results(const Given& given) {
   const std::vector<std::string> inputs = values_of(given, "FILE");
   const std::string out = *value_of(given, "out");
-  check_output("--out", out, inputs);
+  std::vector<std::string> read = inputs;
+  if (const auto file = value_of(given, "node-file")) read.push_back(*file);
+  check_output("--out", out, read);
   GatherOptions options;
   options.system = value_of(given, "system").value_or("");
   options.nodes = expected_nodes(given, inputs);

@@ -2,25 +2,28 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
 #include <set>
 
 #include "analysis/load.hpp"
 #include "core/base/error.hpp"
+#include "core/base/input_file.hpp"
+#include "core/base/text.hpp"
 
 namespace assay {
 
 namespace fs = std::filesystem;
 
 std::vector<std::string> node_names(const fs::path& file, const std::string& what) {
-  std::ifstream stream(file);
-  if (!stream)
+  std::string text;
+  try {
+    text = read_text_file(file, largest_hand_written);
+  } catch (const InputError& error) {
     throw InputError(
-        fmt::format("{} cannot be read (does it exist?). Give a file with a node's name on each "
-                    "line.",
-                    what));
+        fmt::format("{} is not a list of nodes. {} Give a file with a node's name on each line.",
+                    what, error.what()));
+  }
   std::set<std::string> names;
-  for (std::string line; std::getline(stream, line);) {
+  for (const std::string& line : split(text, '\n')) {
     const std::size_t from = line.find_first_not_of(" \t\r");
     if (from == std::string::npos || line[from] == '#') continue;
     names.insert(line.substr(from, line.find_last_not_of(" \t\r") + 1 - from));

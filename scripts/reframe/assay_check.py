@@ -2,9 +2,9 @@
 
   reframe -c scripts/reframe -r -S AssayCheck.suite=smoke -S AssayCheck.assay=/path/to/bin/assay
 
-It fails where `assay run` does: exit 3 incorrect, 6 nothing was measured, 7 a row failed or timed out (docs/results.md). With
-`reference_result`, the result.json of an earlier run on the same system, a row that is slower than there by more than `tolerance`
-fails, too; `assay compare` and `assay run --guard` decide this with statistics, so prefer them where both are at hand."""
+It fails where `assay run` does: exit 3 incorrect, 6 nothing was measured, 7 a row failed or timed out, 9 a training missed its
+target (docs/results.md). With `reference_result`, the result.json of an earlier run on the same system, a row that is slower than
+there by more than `tolerance` fails, too, and so does one that has a number there and none here; `assay compare` and `assay run --guard` decide this with statistics, so prefer them where both are at hand."""
 import json
 import os
 import re
@@ -58,15 +58,24 @@ class AssayCheck(rfm.RunOnlyRegressionTest):
         with open(os.path.join(self.stagedir, "result", "result.json")) as file:
             return json.load(file)
 
+    def times_before(self):
+        if not self.reference_result:
+            return {}
+        with open(self.reference_result) as file:
+            return seconds_by_id(json.load(file))
+
     @sanity_function
     def verified(self):
         if self.job.exitcode != 0:  # there may be no result file
             return sn.assert_eq(self.job.exitcode, 0, "assay run ended with {0}")
         rows = self.result()["rows"]
         bad = [f"{row['id']}: {row['status']}: {row['reason']}" for row in rows if row["status"] not in ("ok", "unsupported")]
+        times = seconds_by_id(self.result())
+        lost = [row_id for row_id in self.times_before() if row_id not in times]
         return sn.all([
             sn.assert_false(bad, "; ".join(bad[:5])),
-            sn.assert_true(seconds_by_id(self.result()), "no row has a verified time"),
+            sn.assert_true(times, "no row has a verified time"),
+            sn.assert_false(lost, "no number, other than in the reference: " + ", ".join(lost)),
         ])
 
     @run_before("performance")
@@ -74,8 +83,6 @@ class AssayCheck(rfm.RunOnlyRegressionTest):
         times = seconds_by_id(self.result())
         self.perf_variables = {variable_name(row_id): sn.make_performance_function(lambda value=value: value, "s")
                                for row_id, value in times.items()}
-        if self.reference_result:
-            with open(self.reference_result) as file:
-                before = seconds_by_id(json.load(file))
+        if before := self.times_before():
             self.reference = {"*": {variable_name(row_id): (before[row_id], None, self.tolerance, "s")
                                     for row_id in times if row_id in before}}

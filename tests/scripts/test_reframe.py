@@ -52,6 +52,16 @@ class ReFrame(RunTest):
         text = self.reframe(self.good_suite(), 1, "-S", f"AssayCheck.reference_result={file}")
         self.assertIn("failed to meet reference", text)
 
+    def test_a_row_of_the_reference_without_a_number_fails_by_name(self):
+        self.reframe(self.good_suite(), 0)
+        result, launches = self.times()
+        lost = next(row_id for row_id in launches if OTHER in row_id)
+        file = self.folder / "reference.json"
+        file.write_text(result.read_text())
+        smaller = self.suite([group(["direct"], [SMALL], backend="reference")], launches=3, name="smaller")
+        text = self.reframe(smaller, 1, "-S", f"AssayCheck.reference_result={file}")
+        self.assertIn(f"no number, other than in the reference: {lost}", text)
+
     def test_wrong_and_missing_rows_fail(self):
         wrong = self.suite([group(["direct"], [SMALL], backend="reference"), group(["wrong_element"], [OTHER])], name="wrong")
         self.assertIn("assay run ended with 3", self.reframe(wrong, 1))

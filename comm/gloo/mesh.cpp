@@ -79,17 +79,21 @@ class BatchPolicy final {
 
 std::string choose_interface(Communicator& known) {
   std::vector<std::string> hosts = known.allgather(known.host());
-  std::string interface;
-  if (const char* wanted = std::getenv("GLOO_SOCKET_IFNAME"); wanted != nullptr)
-    interface = wanted;
-  else
-    interface = first_interface(std::count(hosts.begin(), hosts.end(), hosts[0]) ==
-                                static_cast<std::ptrdiff_t>(hosts.size()));
+  const char* const wanted = std::getenv("GLOO_SOCKET_IFNAME");
+  const bool alone =
+      std::count(hosts.begin(), hosts.end(), hosts[0]) == static_cast<std::ptrdiff_t>(hosts.size());
+  const std::string interface = wanted != nullptr ? wanted : first_interface(alone);
+  std::string fault;
+  if (interface.empty())
+    fault = wanted != nullptr
+                ? "has an empty GLOO_SOCKET_IFNAME. Name a network interface in it, or unset it."
+                : "has no network interface that is up. Name one in GLOO_SOCKET_IFNAME.";
   // A rank without one must not leave the others waiting for its address.
-  for (const std::string& theirs : known.allgather(interface))
-    if (theirs.empty())
-      throw CaseError(
-          "gloo: a rank has no network interface that is up. Name one in GLOO_SOCKET_IFNAME.");
+  const std::vector<std::string> faults = known.allgather(fault);
+  for (std::size_t rank = 0; rank < faults.size(); ++rank)
+    if (!faults[rank].empty())
+      throw CaseError("gloo: rank " + std::to_string(rank) + " on " + hosts[rank] + " " +
+                      faults[rank]);
   return interface;
 }
 

@@ -91,8 +91,9 @@ double effective_samples(std::span<const double> values) {
   }
   if (variance == 0) return static_cast<double>(n);
   const auto correlation = [&](std::size_t lag) {
-    double sum = 0;
-    for (std::size_t i = 0; i + lag < n; ++i) sum += x[i] * x[i + lag];
+    double sum = 0;  // of multiples of 1/4: exact in any order
+#pragma omp simd reduction(+ : sum)
+    for (std::size_t i = 0; i < n - lag; ++i) sum += x[i] * x[i + lag];
     return sum / variance;
   };
   // Geyer (1992): sums of neighbouring pairs are positive and decreasing for a reversible chain;
@@ -151,6 +152,14 @@ Summary summarize(std::span<const double> samples) {
   return summary;
 }
 
+double ratio_median(std::span<const double> ratios) {
+  need(!ratios.empty(), "a median of no ratios (the list is empty). Give at least one.");
+  const std::vector<double> ordered = sorted(ratios);
+  need(ordered.front() >= 0, "a ratio that is negative (a measurement is). Measure again.");
+  const double low = ordered[(ordered.size() - 1) / 2], high = ordered[ordered.size() / 2];
+  return low == high ? low : std::sqrt(low) * std::sqrt(high);
+}
+
 Ratio paired_ratio(std::span<const double> a, std::span<const double> b) {
   need(a.size() == b.size() && !a.empty(),
        "pairs that do not match (the lists differ in length or are empty). Pair them.");
@@ -158,18 +167,19 @@ Ratio paired_ratio(std::span<const double> a, std::span<const double> b) {
   for (std::size_t i = 0; i < a.size(); ++i) {
     need(a[i] > 0 && b[i] > 0,
          "a ratio of times that are not positive (a measurement is zero). Measure again.");
-    ratios[i] = a[i] / b[i];
+    // Ratios of exchanged sides are reciprocals, equal ones included: ties decide the ranks.
+    ratios[i] = a[i] < b[i] ? 1 / (b[i] / a[i]) : a[i] / b[i];
   }
-  return {median(ratios), median_interval(ratios, 0.95), static_cast<int>(ratios.size())};
+  return {ratio_median(ratios), median_interval(ratios, 0.95), static_cast<int>(ratios.size())};
 }
 
 namespace {
 
-std::vector<double> logarithms(std::span<const double> times) {
+std::vector<double> logarithms(std::span<const double> values) {
   std::vector<double> logs;
-  for (const double time : times) {
-    need(time > 0, "a launch median that is not positive (a time is zero). Measure again.");
-    logs.push_back(std::log(time));
+  for (const double value : values) {
+    need(value > 0, "a time or ratio that is not positive (a measurement is zero). Measure again.");
+    logs.push_back(std::log(value));
   }
   return logs;
 }

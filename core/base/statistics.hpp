@@ -19,6 +19,9 @@ inline constexpr int statistics_version = 1;
 /// in statistical packages, The American Statistician 50, 1996). Needs at least one value.
 double quantile(std::span<const double> values, double p);
 double median(std::span<const double> values);
+/// The median of ratios: the geometric mean of the two middle ones of an even number, so that the
+/// reciprocals have the reciprocal median. None may be negative.
+double ratio_median(std::span<const double> ratios);
 /// Median absolute deviation from the median, unscaled.
 double mad(std::span<const double> values);
 
@@ -49,8 +52,8 @@ struct Summary {
 Summary summarize(std::span<const double> samples);
 
 /// The ratio a/b of paired measurements: the median of the ratios of the pairs, with its interval
-/// (median_interval). In trials of equal programs, ratios of the medians were wrong by up to 3 %,
-/// medians of paired ratios always by less than 2 %.
+/// (ratio_median, median_interval). In trials of equal programs, ratios of the medians were wrong
+/// by up to 3 %, medians of paired ratios always by less than 2 %.
 struct Ratio {
   double value = 1;
   Interval ci95;

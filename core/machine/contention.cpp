@@ -6,7 +6,12 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string>
+#include <utility>
+
+#include "core/base/numbers.hpp"
+#include "core/machine/environment_parts.hpp"
 
 namespace assay {
 namespace {
@@ -33,18 +38,34 @@ std::optional<double> waiting_seconds() {
 
 double ticks_per_second() { return static_cast<double>(sysconf(_SC_CLK_TCK)); }
 
-/// Idle counts what waits for a disk, too: the processor is free.
-void read_processors(Contention& now) {
-  std::ifstream file("/proc/stat");
-  std::string label;
-  double fields[8] = {};  // user nice system idle iowait irq softirq steal
-  file >> label;
-  for (double& field : fields)
-    if (!(file >> field)) return;
+/// The machine's line "cpu" and those of its processors, "cpu0" and so on, which come first. Idle
+/// counts what waits for a disk, too: the processor is free.
+void read_processors(const std::string& name, Contention& now) {
   const double ticks = ticks_per_second();
-  if (label != "cpu" || !(ticks > 0)) return;
-  now.stolen = fields[7] / ticks;
-  now.idle = (fields[3] + fields[4]) / ticks;
+  std::ifstream file(name);
+  for (std::string line; ticks > 0 && std::getline(file, line) && line.starts_with("cpu");) {
+    std::istringstream words(line);
+    std::string label;
+    double fields[8] = {};  // user nice system idle iowait irq softirq steal
+    words >> label;
+    for (double& field : fields) words >> field;
+    if (!words) return;
+    const ProcessorTime time{(fields[3] + fields[4]) / ticks, fields[7] / ticks};
+    if (label == "cpu")
+      now.idle = time.idle, now.stolen = time.stolen;
+    else if (const auto number = parse_number<int>(label.substr(3)))
+      now.processors[*number] = time;
+  }
+}
+
+/// Sum over the cgroups: one above does not count the time in which its own members were throttled.
+std::optional<double> throttled_seconds(const std::vector<std::string>& files) {
+  std::optional<double> sum;
+  for (const std::string& file : files)
+    for (const auto& [key, unit] : {std::pair{"throttled_usec", 1e-6}, {"throttled_time", 1e-9}})
+      if (const auto text = environment::field_in(file, key))
+        if (const auto time = parse_number(*text)) sum = sum.value_or(0) + *time * unit;
+  return sum;
 }
 
 /// Of all threads, those that have ended included.
@@ -62,12 +83,34 @@ std::optional<double> average(std::optional<double> before, std::optional<double
 
 }  // namespace
 
-Contention contention() {
+ContentionFiles contention_files() {
+  static const ContentionFiles files{"/proc/stat",
+                                     environment::cgroup_files("cpu.stat", "cpu", "cpu.stat")};
+  return files;
+}
+
+Contention contention(const ContentionFiles& files) {
   Contention now;
   now.waiting = waiting_seconds();
-  read_processors(now);
+  read_processors(files.stat, now);
+  now.throttled = throttled_seconds(files.cpu_stat);
+  const std::vector<int> allowed = environment::allowed_processors();
+  now.allowed = {allowed.begin(), allowed.end()};
   now.own = own_seconds();
   return now;
+}
+
+bool restrict_to(Contention& averages, const std::set<int>& numbers) {
+  const auto& all = averages.processors;
+  const auto known = [&](int number) { return all.contains(number); };
+  if (numbers.size() >= all.size() || !std::all_of(numbers.begin(), numbers.end(), known))
+    return false;
+  averages.idle = averages.stolen = 0;
+  for (const int number : numbers) {
+    *averages.idle += all.at(number).idle;
+    *averages.stolen += all.at(number).stolen;
+  }
+  return true;
 }
 
 Contention between(const Contention& before, const Contention& after, double seconds) {
@@ -76,8 +119,18 @@ Contention between(const Contention& before, const Contention& after, double sec
   made.stolen = average(before.stolen, after.stolen, seconds);
   made.own = average(before.own, after.own, seconds);
   made.idle = average(before.idle, after.idle, seconds);
+  made.throttled = average(before.throttled, after.throttled, seconds);
   // Two sums of the kernel's finer clocks, each cut to whole steps.
-  if (made.idle) made.idle = std::max(0.0, *made.idle - 2 / ticks_per_second() / seconds);
+  const auto surely = [&](double idle) {
+    return std::max(0.0, idle - 2 / ticks_per_second() / seconds);
+  };
+  if (made.idle) made.idle = surely(*made.idle);
+  for (const auto& [number, then] : before.processors)
+    if (const auto now = after.processors.find(number); now != after.processors.end() && made.idle)
+      made.processors[number] = {surely(*average(then.idle, now->second.idle, seconds)),
+                                 *average(then.stolen, now->second.stolen, seconds)};
+  made.allowed = after.allowed;
+  if (!made.allowed.empty()) restrict_to(made, made.allowed);
   return made;
 }
 

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/hash.hpp"
+#include "core/machine/binaries.hpp"
 #include "core/machine/environment_parts.hpp"
 
 namespace assay {
@@ -66,6 +67,17 @@ json capture_volatile() { return parts::volatile_state(); }
 void add_software(json& environment, const std::string& backend, const json& versions) {
   environment.at("software")["libraries"][backend] = versions;
   make_hashes(environment);
+}
+
+void add_binaries(json& environment) {
+  environment.at("software")["binaries"] = loaded_binaries();
+  make_hashes(environment);
+}
+
+void keep_common_fields(json& software, json& other) {
+  if (software.contains("binaries") && other.contains("binaries")) return;
+  software.erase("binaries");
+  other.erase("binaries");
 }
 
 int processors() {

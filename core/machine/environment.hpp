@@ -14,9 +14,9 @@ namespace assay {
 ///             peaks where known, accelerators
 ///   software  OS, kernel, assay (version, commit, dirty, compiler, flags, build type), libraries
 ///             (name → version), loaded OpenMP runtimes, environment variables that change
-///             arithmetic or threading
-///   volatile  clocks, governor, THP, load, steal, temperature, throttling, free memory, allowed
-///             processors, time
+///             arithmetic or threading, loaded binaries (add_binaries())
+///   volatile  clocks and their limit, governor, THP, load, steal, temperature, throttling, free
+///             memory, allowed processors, time
 ///   hashes    content_hash() of hardware and software
 nlohmann::json capture_environment();
 
@@ -26,6 +26,15 @@ nlohmann::json capture_volatile();
 /// Adds the library versions of a backend (Backend::software()) and updates the hashes.
 void add_software(nlohmann::json& environment, const std::string& backend,
                   const nlohmann::json& versions);
+
+/// Adds the identities of the binaries that are loaded by now (loaded_binaries()) and updates the
+/// hashes. Called when all plugins of a process are open, so that a library that is loaded later
+/// makes no other software.
+void add_binaries(nlohmann::json& environment);
+
+/// Removes from two "software" parts, that are to be compared, the fields which one of them does
+/// not tell because an older version wrote it.
+void keep_common_fields(nlohmann::json& software, nlohmann::json& other);
 
 /// Processors that this process may run on (affinity and cgroup quota).
 int processors();

@@ -43,6 +43,10 @@ nlohmann::json software();
 /// directories, secrets, lists of nodes) are not.
 bool is_user_setting(const std::string& variable);
 nlohmann::json volatile_state();
+/// The smallest part of its highest clock that one of the processors may have now; null where it is
+/// unknown. `folder`: that of their files.
+nlohmann::json clock_limit(const std::vector<int>& processors,
+                           const std::string& folder = "/sys/devices/system/cpu");
 
 /// Theoretical peaks of the machine that "hardware" describes, by the vendors' documents:
 /// operations and bytes per second of all cores at their highest clock. An unknown peak is null,

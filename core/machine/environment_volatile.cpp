@@ -125,6 +125,18 @@ std::optional<double> meminfo_bytes(const std::string& key) {
 
 }  // namespace
 
+json clock_limit(const std::vector<int>& processors, const std::string& folder) {
+  json least = nullptr;
+  for (const int number : processors) {
+    const std::string files = fmt::format("{}/cpu{}/cpufreq/", folder, number);
+    const auto limit = number_in(files + "scaling_max_freq"),
+               most = number_in(files + "cpuinfo_max_freq");
+    if (limit && most && *most > 0)
+      least = std::min(*limit / *most, least.is_null() ? 1.0 : least.get<double>());
+  }
+  return least;
+}
+
 json volatile_state() {
   const std::vector<int> allowed = allowed_processors();
   json all = json::object();
@@ -132,6 +144,7 @@ json volatile_state() {
   all["processors_allowed"] = allowed.empty() ? json(nullptr) : json(allowed);
   all["processor_quota"] = or_null(cpu_quota());
   all["clock_hz"] = clocks(allowed);
+  all["clock_limit"] = clock_limit(allowed);
   all["governors"] = governors(allowed);
   all["turbo"] = turbo();
   const auto smt = number_in("/sys/devices/system/cpu/smt/active");

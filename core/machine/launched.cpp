@@ -4,13 +4,13 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "core/base/error.hpp"
+#include "core/base/input_file.hpp"
 #include "core/base/numbers.hpp"
 #include "core/base/paths.hpp"
 
@@ -48,8 +48,8 @@ constexpr Dialect dialects[] = {
 
 /// The "variables" of a launcher's file.
 nlohmann::json variables_of(const std::filesystem::path& file) {
-  std::ifstream stream(file);
-  const auto launcher = nlohmann::json::parse(stream, nullptr, false);
+  const auto launcher =
+      nlohmann::json::parse(read_text_file(file, largest_hand_written), nullptr, false);
   if (!launcher.is_object())
     throw InputError(file.string() +
                      ": is not a valid launcher (a JSON object was expected), so it is unknown "

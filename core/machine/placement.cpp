@@ -114,10 +114,11 @@ bool bind_threads(hwloc_topology_t topology, const std::vector<unsigned>& chosen
   return failures == 0;
 }
 
-unsigned number_of(const std::string& text, const char* what, unsigned least) {
+unsigned number_of(const char* flag, const std::string& text, const char* what, unsigned least) {
   const auto number = parse_number<unsigned>(text);
   if (!number || *number < least)
-    throw InputError(fmt::format("'{}' is not a {} (a number, any, or all).", text, what));
+    throw InputError(fmt::format(
+        "{} '{}' is not a {} (it is a number, any, or all). Give one of them.", flag, text, what));
   return *number;
 }
 
@@ -136,9 +137,11 @@ std::optional<std::string> why_not_placed(const Placement& placement, int thread
   if (bound) release(here, threads);
   bound = false;
   if (placement.numa == "any" && placement.smt == "any") return std::nullopt;
-  const unsigned number = placement.numa == "any" ? 0 : number_of(placement.numa, "NUMA node", 0);
-  const unsigned each =
-      placement.smt == "any" ? 0 : number_of(placement.smt, "number of threads of a core", 1);
+  const unsigned number =
+      placement.numa == "any" ? 0 : number_of("--numa", placement.numa, "NUMA node", 0);
+  const unsigned each = placement.smt == "any"
+                            ? 0
+                            : number_of("--smt", placement.smt, "number of threads of a core", 1);
   if (topology == nullptr) return "hwloc could not read this machine.";
   const Processors within = no_processors();
   hwloc_bitmap_copy(within.get(), here.processors.get());

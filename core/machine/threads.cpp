@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "core/machine/environment.hpp"
 #include "core/machine/environment_parts.hpp"
 
 namespace assay {
@@ -36,6 +37,11 @@ ThreadLimit thread_limit() {
   for (const std::string& file : environment::cgroup_files("pids.max", "pids", "pids.max"))
     at_most(environment::number_in(file), file);
   return limit;
+}
+
+void limit_teams() {
+  const auto most = std::min<std::int64_t>(processors(), thread_limit().most);
+  if (omp_get_max_threads() > most) omp_set_num_threads(static_cast<int>(most));
 }
 
 std::optional<std::string> why_not_threads(int threads) {

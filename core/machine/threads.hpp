@@ -1,5 +1,5 @@
 #pragma once
-// Whether OpenMP provides as many threads as a case requests.
+// The threads of OpenMP: how many it provides, and how many a system can have.
 
 #include <cstdint>
 #include <optional>
@@ -10,6 +10,11 @@ namespace assay {
 /// Forms a team of `threads` OpenMP threads. Returns the reason if the team is smaller, else
 /// nothing. Also turns OMP_DYNAMIC off for the calling thread, so that later teams are not smaller.
 std::optional<std::string> why_not_threads(int threads);
+
+/// Limits the teams of regions that request no number (filling, checking) to the processors of this
+/// process and to thread_limit(). OMP_NUM_THREADS may say more: libgomp lists a team on the stack,
+/// so that a team of 100000 crashes. Call it before the first parallel region.
+void limit_teams();
 
 /// The largest number of threads of a process on this system, and what limits it.
 struct ThreadLimit {

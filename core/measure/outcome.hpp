@@ -14,7 +14,7 @@ namespace assay {
 
 /// Everything about one executed case from which its row is made.
 struct Outcome {
-  std::string status = "ok";  ///< ok | unsupported | incorrect | failed
+  std::string status = "ok";  ///< ok | unsupported | target missed | incorrect | failed
   std::string reason;         ///< empty if ok
   std::optional<Verification> verification;
   std::optional<Executed> executed;

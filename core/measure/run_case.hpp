@@ -14,11 +14,11 @@ namespace assay {
 using Prepare = std::function<Result<std::unique_ptr<Workload>>()>;
 
 /// Prepares, verifies, times and verifies again. Collective. After each step the ranks agree on the
-/// most severe status of any rank (ok < unsupported < incorrect < failed), so that no rank enters a
-/// collective call that another rank will never make. Exceptions become `failed` outcomes, except
-/// InputError, which ends the program. `amounts`: Problem::amounts() of the case; rates are made of
-/// them, and the work that the runs have counted must agree with them. Empty: Workload::work() is
-/// believed.
+/// most severe status of any rank (ok < unsupported < target missed < incorrect < failed), so that
+/// no rank enters a collective call that another rank will never make. Exceptions become `failed`
+/// outcomes, except InputError, which ends the program. `amounts`: Problem::amounts() of the case;
+/// rates are made of them, and the work that the runs have counted must agree with them. Empty:
+/// Workload::work() is believed.
 Outcome run_case(const Prepare& prepare, Communicator& ranks, const TimingOptions& timing,
                  const std::map<std::string, double>& amounts = {});
 

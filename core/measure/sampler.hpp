@@ -29,7 +29,8 @@ class Sampler {
   /// and after it. nullptr: stops doing so.
   void count_energy(EnergyCount* energy) { energy_ = energy; }
   /// once() takes no samples after this time, by the clock of the rank that reaches it first.
-  void set_deadline(std::chrono::steady_clock::time_point deadline) {
+  /// Without one it always does.
+  void set_deadline(std::optional<std::chrono::steady_clock::time_point> deadline) {
     deadline_ = deadline;
     over_ = false;
   }

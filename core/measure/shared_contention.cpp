@@ -1,16 +1,48 @@
 #include "core/measure/shared_contention.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <cmath>
+#include <iterator>
+#include <set>
 #include <span>
+#include <sstream>
 #include <string>
 #include <vector>
 
 namespace assay {
 
+namespace {
+
+/// The processors that ranks on the host of this rank may use.
+std::set<int> allowed_on_host(const std::set<int>& mine, Communicator& ranks) {
+  const std::vector<std::string> hosts = ranks.allgather(ranks.host()),
+                                 sets = ranks.allgather(fmt::format("{}", fmt::join(mine, " ")));
+  std::set<int> all;
+  for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
+    if (hosts[rank] != ranks.host()) continue;
+    if (sets[rank].empty()) return {};
+    std::istringstream numbers(sets[rank]);
+    all.insert(std::istream_iterator<int>(numbers), {});
+  }
+  return all;
+}
+
+}  // namespace
+
+std::optional<double> worst(const std::optional<double>& mine, Communicator& ranks) {
+  double value = mine.value_or(-1);
+  ranks.allreduce_max(std::span(&value, 1));
+  return value < 0 ? std::nullopt : std::optional(value);
+}
+
 void share(Contention& averages, Communicator& ranks, double processors) {
+  // Work on a processor that no rank may use disturbs none.
+  if (const std::set<int> allowed = allowed_on_host(averages.allowed, ranks);
+      !allowed.empty() && restrict_to(averages, allowed))
+    processors = static_cast<double>(allowed.size());
   if (!(processors > 0)) processors = static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN));
   const auto told = [&](const std::optional<double>& value) {
     return ranks.allgather(value ? fmt::format("{}", *value) : "");
@@ -31,10 +63,11 @@ void share(Contention& averages, Communicator& ranks, double processors) {
   }
   averages.foreign = foreign_work(here, processors);
   if (averages.own) averages.own = used;
+  averages.stolen = worst(averages.stolen, ranks);
+  averages.throttled = worst(averages.throttled, ranks);
   // Infinity, the largest, stands for a host that cannot tell.
-  double worst = averages.foreign.value_or(HUGE_VAL);
-  ranks.allreduce_max(std::span(&worst, 1));
-  averages.foreign = worst < HUGE_VAL ? std::optional(worst) : std::nullopt;
+  averages.foreign = worst(averages.foreign.value_or(HUGE_VAL), ranks);
+  if (averages.foreign == HUGE_VAL) averages.foreign.reset();
 }
 
 }  // namespace assay

@@ -1,14 +1,21 @@
 #pragma once
 // The contention of a whole job, from that of its ranks.
 
+#include <optional>
+
 #include "core/api/communicator.hpp"
 #include "core/machine/contention.hpp"
 
 namespace assay {
 
+/// Collective. The largest value of any rank; nothing where none can tell.
+std::optional<double> worst(const std::optional<double>& mine, Communicator& ranks);
+
 /// Collective. Extends the averages of this rank (between()) to the job: `own` becomes the sum over
-/// the ranks on this rank's host, and `foreign` the largest value of any host (nothing if a host
-/// cannot tell). `processors`: number of processors of this host; 0: those that are online.
+/// the ranks on this rank's host, `stolen` and `throttled` the largest value of any rank, and
+/// `foreign` the largest value of any host (nothing if a host cannot tell). Only processors count
+/// that a rank on the host may use. `processors`: their number where the counters do not tell them
+/// apart; 0: those that are online.
 void share(Contention& averages, Communicator& ranks, double processors = 0);
 
 }  // namespace assay

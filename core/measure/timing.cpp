@@ -17,6 +17,7 @@
 #include "core/measure/benchmark_loop.hpp"
 #include "core/measure/sample_check.hpp"
 #include "core/measure/sampler.hpp"
+#include "core/measure/shared_contention.hpp"
 
 namespace assay {
 namespace {
@@ -49,34 +50,44 @@ const char* text(int decision) {
   return texts[decision];
 }
 
+Clock::time_point later(Clock::time_point time, double seconds) {
+  return time + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
 /// Runs until times stop falling (caches, page tables, clocks, lazily made code); returns seconds
-/// of one run.
+/// of one run. Untimed refilling may take longer than the runs themselves: after the first run the
+/// wall clock has a budget, too.
 double warm_up(Sampler& sampler, Communicator& ranks, double budget, Timing& timing) {
-  const auto start = Clock::now();
+  const auto end = later(Clock::now(), 2 * budget);
   std::vector<double> window;
   const auto run = [&](int runs) {
     window.clear();
-    for (int i = 0; i < runs; ++i) window.push_back(sampler.once());
+    for (int i = 0; i < runs; ++i) {
+      const double seconds = sampler.once();
+      if (sampler.over()) break;  // on every rank at once
+      window.push_back(seconds);
+    }
     sampler.settle();
     ranks.allreduce_max(window);
-    timing.warmup_runs += runs;
+    timing.warmup_runs += static_cast<int>(window.size());
     for (const double seconds : window) timing.warmup_s += seconds;
-    return median(window);
   };
-  double now = run(1);
-  double before = 0;
-  while (true) {
+  run(1);
+  sampler.set_deadline(end);
+  double now = window.front(), before = 0;
+  while (!sampler.over()) {
     const double left = budget - timing.warmup_s;
     double runs = std::clamp(std::ceil(window_seconds / std::max(now, 1e-9)), 3.0, 1000.0);
     runs = std::min(runs, std::floor(left / std::max(now, 1e-9)));
-    // Untimed refilling may take longer than the runs themselves: the wall clock has a budget, too.
-    if (left <= 0 || seconds_since(start) > 2 * budget || (before > 0 && now >= steady * before))
-      runs = 0;
+    if (left <= 0 || Clock::now() > end || (before > 0 && now >= steady * before)) runs = 0;
     const int agreed = static_cast<int>(ranks.broadcast(runs));
-    if (agreed < 1) return now;
+    if (agreed < 1) break;
     before = timing.warmup_runs == 1 ? 0 : now;  // the first run alone is no window
-    now = run(agreed);
+    run(agreed);
+    if (!window.empty()) now = median(window);
   }
+  sampler.set_deadline(std::nullopt);
+  return now;
 }
 
 /// How many runs one sample takes together, so that the clock's cost does not show, nor that of
@@ -147,17 +158,9 @@ double clock_offset(Communicator& ranks) {
   return std::stod(offsets.at(static_cast<std::size_t>(mine)));
 }
 
-/// The worst of all ranks; nothing where none can tell.
-std::optional<double> worst(Communicator& ranks, const std::optional<double>& mine) {
-  double value = mine.value_or(-1);
-  ranks.allreduce_max(std::span(&value, 1));
-  return value < 0 ? std::nullopt : std::optional(value);
-}
-
 /// What is told of ranks beside their common samples.
 void add_ranks(Timing& timing, Communicator& ranks, const std::vector<double>& own) {
-  timing.contention.waiting = worst(ranks, timing.contention.waiting);
-  timing.contention.stolen = worst(ranks, timing.contention.stolen);
+  timing.contention.waiting = worst(timing.contention.waiting, ranks);
   if (ranks.size() == 1) return;
   for (const std::string& text : ranks.allgather(fmt::format("{}", median(own))))
     timing.rank_medians.push_back(std::stod(text));
@@ -249,10 +252,7 @@ class Measurement {
   }
 
   /// Samples are taken for so many seconds on the wall at most, checks not counted.
-  void cut_after(double seconds) {
-    sampler_.set_deadline(Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                             std::chrono::duration<double>(seconds)));
-  }
+  void cut_after(double seconds) { sampler_.set_deadline(later(Clock::now(), seconds)); }
 
   bool slow() const { return workload_.samples() == 0 && sample_seconds_ > options_.max_time; }
 
@@ -263,7 +263,7 @@ class Measurement {
   /// interval, and 1 ms for fifty.
   double next_chunk() const {
     const int have = static_cast<int>(timing_.samples.size());
-    if (have < least_) return slow() ? 1 : least_ - have;
+    if (have < least_) return slow() || beyond_ ? 1 : least_ - have;
     const double room = std::min(options_.max_time - timed_, options_.max_time / 4) /
                         std::max(sample_seconds_, 1e-9);
     return std::clamp(std::floor(std::min(have / 2.0, room)), 1.0,
@@ -353,14 +353,17 @@ class Measurement {
   }
 
   int decide() {
-    if (timing_.samples.empty()) {  // the budget was over before the first: that is taken at least
-      cut_after(shortest_wait);
+    // The budget was over before the first sample: what precedes one (refilled tensors) may take
+    // longer than any budget, so one is taken without.
+    if (timing_.samples.empty()) {
+      sampler_.set_deadline(std::nullopt);
+      beyond_ = true;
       return go_on;
     }
     const Summary summary = summarize(timing_.samples);
     sample_seconds_ = summary.median * timing_.batch;
     // A machine that became slower in mid-chunk: the chunk was cut.
-    if (sampler_.over()) return summary.n < least_ && slow() ? by_slowness : by_time;
+    if (beyond_ || sampler_.over()) return summary.n < least_ && slow() ? by_slowness : by_time;
     if (summary.n < least_) return slow() ? by_slowness : go_on;
     if (summary.ci95 &&
         summary.ci95->high - summary.ci95->low <= options_.precision_target * summary.median)
@@ -384,6 +387,7 @@ class Measurement {
   std::vector<double> wins_;  ///< samples in which each rank was the slowest
   Clock::time_point start_;
   double timed_ = 0, sample_seconds_ = 0;
+  bool beyond_ = false;  ///< the budget was over before the first sample
 };
 
 }  // namespace

@@ -27,8 +27,9 @@ struct Verification {
   std::int64_t wrong_elements = 0;  ///< found until a check failed; later checks are not made
   bool exact = false;               ///< includes a pass with integer inputs and bounds of 0
   bool undecided = false;           ///< failed only because the bounds are larger than the results
+  bool target_missed = false;       ///< right, but training did not reach its target
   std::string reason;  ///< why it failed: "dst[3,1,0,7] is 2.5 (expected 2.25 within 1e-6)…"
-  bool wrong() const { return !passed && !undecided; }
+  bool wrong() const { return !passed && !undecided && !target_missed; }
 };
 
 /// A result other than a rate: an objective, an accuracy, a number of iterations.

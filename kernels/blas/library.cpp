@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/base/text.hpp"
+#include "core/base/trial.hpp"
 #include "kernels/blas/cblas.hpp"
 
 namespace assay::blas {
@@ -79,6 +80,8 @@ Result<std::unique_ptr<Library>> Library::open(const std::string& name) {
 
 Result<std::unique_ptr<Library>> Library::open_file(const std::string& asked,
                                                     const std::string& name) {
+  if (const std::string why = why_not_loadable(name); !why.empty())
+    return Unsupported{fmt::format("blas: unavailable: {}", why)};
   void* const handle = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) return Unsupported{fmt::format("blas: unavailable: {}", loader_words())};
   auto library = std::unique_ptr<Library>(new Library(asked, handle));

@@ -187,9 +187,45 @@ TEST(PairedRatio, SeesWhatDriftHides) {
   EXPECT_GT(ratio.ci95.low, 1.02);
   EXPECT_LT(ratio.ci95.high, 1.04);
   const Ratio inverse = paired_ratio(b, a);
-  EXPECT_NEAR(inverse.value * ratio.value, 1, 1e-3);
+  EXPECT_NEAR(inverse.value * ratio.value, 1, 1e-13);
   EXPECT_THROW(paired_ratio(a, std::vector<double>{1}), std::invalid_argument);
   EXPECT_THROW(paired_ratio(std::vector<double>{0}, std::vector<double>{1}), std::invalid_argument);
+}
+
+/// That swapping the sides gives the reciprocal, to the rounding of the logarithms.
+void expect_reciprocal(double ratio, double swapped) { EXPECT_NEAR(ratio * swapped, 1, 1e-13); }
+
+TEST(Ratios, AreReciprocalWhenTheSidesAreSwapped) {
+  Normal normal(21);
+  for (std::size_t n = 1; n <= 40; ++n) {
+    std::vector<double> a(n), b(n), ratios(n), inverse(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      a[i] = std::exp(2 * normal() - 10);  // from microseconds to milliseconds
+      b[i] = i % 3 == 0 ? a[i] * 2 : std::exp(2 * normal() - 10);  // some ratios are equal
+      ratios[i] = a[i] / b[i];
+      inverse[i] = b[i] / a[i];
+    }
+    expect_reciprocal(ratio_median(ratios), ratio_median(inverse));
+    const Ratio paired = paired_ratio(a, b), back = paired_ratio(b, a);
+    expect_reciprocal(paired.value, back.value);
+    expect_reciprocal(paired.ci95.low, back.ci95.high);
+    expect_reciprocal(paired.ci95.high, back.ci95.low);
+    const LaunchComparison launches = compare_launches(a, b), swapped = compare_launches(b, a);
+    expect_reciprocal(launches.ratio, swapped.ratio);
+    ASSERT_EQ(launches.interval.has_value(), swapped.interval.has_value());
+    EXPECT_NEAR(launches.p, swapped.p, 1e-12);
+    if (!launches.interval) continue;
+    expect_reciprocal(launches.interval->low, swapped.interval->high);
+    expect_reciprocal(launches.interval->high, swapped.interval->low);
+  }
+}
+
+TEST(Ratios, OfAnEvenNumberHaveTheGeometricMeanOfTheMiddleTwo) {
+  EXPECT_DOUBLE_EQ(ratio_median(std::vector<double>{100, 0.1, 10, 0.01}), 1);
+  EXPECT_DOUBLE_EQ(ratio_median(std::vector<double>{8, 1, 2}), 2);
+  EXPECT_DOUBLE_EQ(paired_ratio(std::vector<double>{1, 10}, std::vector<double>{10, 1}).value, 1);
+  EXPECT_EQ(ratio_median(std::vector<double>{0, 1}), 0);
+  EXPECT_THROW(ratio_median(std::vector<double>{1, -1}), std::invalid_argument);
 }
 
 TEST(RankSum, MatchesTablesOfMannWhitney) {

@@ -1,11 +1,18 @@
 #include "core/machine/contention.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include <ctime>
 #include <filesystem>
+#include <set>
+#include <string>
 #include <thread>
+#include <vector>
+
+#include "result_fixture.hpp"
 
 namespace assay {
 namespace {
@@ -84,6 +91,58 @@ TEST(Contention, IdleTimeIsCountedInStepsAndErrsToTheForeignSide) {
   // A region shorter than the steps: none of it was surely idle.
   after.idle = 10.01;
   EXPECT_DOUBLE_EQ(*between(before, after, 0.005).idle, 0);
+}
+
+TEST(Contention, OnlyProcessorsThatTheProcessMayUseCount) {
+  const fixture::Folder folder;
+  const double tick = 1.0 / static_cast<double>(sysconf(_SC_CLK_TCK));
+  // Processor 0 idles but for what this process does; another job fills processor 1, and a
+  // hypervisor takes the half of it.
+  const auto stat = [&](const char* name, double ticks) {
+    const auto text = [&](const char* label, double idle, double stolen) {
+      return fmt::format("{} 0 0 0 {:.0f} 0 0 0 {:.0f} 0 0\n", label, idle * ticks, stolen * ticks);
+    };
+    return folder.put(name,
+                      text("cpu", 1, 0.5) + text("cpu0", 1, 0) + text("cpu1", 0, 0.5) + "intr 7\n");
+  };
+  Contention before = contention({stat("before", 0), {}}),
+             after = contention({stat("after", 1000), {}});
+  ASSERT_EQ(after.processors.size(), 2u);
+  before.own = after.own = 0;
+  const double seconds = 1000 * tick, step = 2 / 1000.0;
+  const auto averages = [&](const std::set<int>& allowed) {
+    after.allowed = allowed;
+    return between(before, after, seconds);
+  };
+  EXPECT_NEAR(*averages({0}).idle, 1 - step, 1e-9);
+  EXPECT_NEAR(*averages({0}).stolen, 0, 1e-9);
+  EXPECT_NEAR(*averages({1}).idle, 0, 1e-9);
+  EXPECT_NEAR(*averages({1}).stolen, 0.5, 1e-9);
+  // All processors, numbers of another machine (lxcfs), and an unknown mask: the whole machine.
+  for (const std::set<int>& allowed : {std::set{0, 1}, std::set{1, 2}, std::set<int>{}}) {
+    EXPECT_NEAR(*averages(allowed).idle, 1 - step, 1e-9);
+    EXPECT_NEAR(*averages(allowed).stolen, 0.5, 1e-9);
+  }
+}
+
+TEST(Contention, AQuotaThatIsUsedUpIsRead) {
+  const fixture::Folder folder;
+  const auto read = [&](const std::vector<std::string>& texts) {
+    std::vector<std::string> files;
+    for (const std::string& text : texts)
+      files.push_back(folder.put("cpu.stat" + std::to_string(files.size()), text));
+    return contention({"/proc/stat", files});
+  };
+  const Contention before = read({"usage_usec 7\nnr_throttled 1\nthrottled_usec 1000000\n"}),
+                   after = read({"usage_usec 9\nnr_throttled 6\nthrottled_usec 3000000\n"});
+  EXPECT_DOUBLE_EQ(*between(before, after, 4).throttled, 0.5);
+  // Version 1 counts in nanoseconds; the groups above limit this one, too.
+  EXPECT_DOUBLE_EQ(
+      *read({"nr_throttled 2\nthrottled_time 1500000000\n", "throttled_time 500000000\n"})
+           .throttled,
+      2);
+  EXPECT_FALSE(read({"usage_usec 7\n"}).throttled);
+  EXPECT_FALSE(contention({"/proc/stat", {"/nowhere/cpu.stat"}}).throttled);
 }
 
 TEST(Contention, OwnWorkGrowsWithOwnWork) {

@@ -57,6 +57,21 @@ TEST(Environment, HashesFollowWhatTheyStandFor) {
   EXPECT_EQ(environment["hashes"]["software"], with_library["software"]);
 }
 
+TEST(Environment, ACappedClockIsAPartOfTheHighest) {
+  const fixture::Folder folder;
+  const auto write = [&](int number, const char* limit, const char* most) {
+    const auto files = folder.path() / ("cpu" + std::to_string(number)) / "cpufreq";
+    std::filesystem::create_directories(files);
+    std::ofstream(files / "scaling_max_freq") << limit;
+    std::ofstream(files / "cpuinfo_max_freq") << most;
+  };
+  write(0, "3000000\n", "3000000\n");
+  write(1, "1500000\n", "3000000\n");
+  EXPECT_EQ(environment::clock_limit({0}, folder.path()), 1.0);
+  EXPECT_EQ(environment::clock_limit({0, 1}, folder.path()), 0.5);
+  EXPECT_TRUE(environment::clock_limit({2}, folder.path()).is_null());
+}
+
 TEST(Environment, SwitchesThatChangeArithmeticAreSoftware) {
   const json before = capture_environment();
   ::setenv("NVIDIA_TF32_OVERRIDE", "1", 1);

@@ -72,6 +72,20 @@ TEST_F(RunCase, WhatItsBoundCannotDecideIsUnsupported) {
   EXPECT_FALSE(outcome.timing);
 }
 
+TEST_F(RunCase, ATrainingThatMissedItsTargetIsRightAndHasNoTime) {
+  benchmark_.script.after = [] {
+    Verification verification = Script::bad("an accuracy of 0.3, not 0.9");
+    verification.target_missed = true;
+    return verification;
+  };
+  const Outcome outcome = run();
+  EXPECT_EQ(outcome.status, "target missed");
+  EXPECT_EQ(outcome.reason, "an accuracy of 0.3, not 0.9");
+  EXPECT_TRUE(outcome.verification->passed);
+  EXPECT_EQ(outcome.verification->reason, "");
+  EXPECT_FALSE(outcome.timing);
+}
+
 TEST_F(RunCase, Tf32WithTheErrorsOfFp32IsUnsupported) {
   const auto with_error = [this](double norm_error, double norm_bound) {
     benchmark_.script.before = [=] {

@@ -32,5 +32,29 @@ TEST(SharedContention, RanksOfAHostShareTheirWork) {
   });
 }
 
+TEST(SharedContention, WorkOnProcessorsThatNoRankMayUseDisturbsNone) {
+  testing_fakes::on_threads(2, [](Communicator& ranks) {
+    // Each rank is bound to a processor of its own; a stranger fills processor 2, and 3 idles.
+    Contention mine = average(1, 0, ranks.rank() == 0 ? 1 : 0.75);
+    mine.idle = 1.25;
+    mine.processors = {{0, {}}, {1, {0.25, 0}}, {2, {0, 0.5}}, {3, {1, 0}}};
+    mine.allowed = {ranks.rank()};
+    mine.throttled = ranks.rank() == 0 ? std::nullopt : std::optional(0.2);
+    Contention elsewhere = mine, here = mine;
+    share(elsewhere, ranks, 4);
+    EXPECT_NEAR(*elsewhere.foreign, 0, 1e-9);
+    EXPECT_NEAR(*elsewhere.stolen, 0, 1e-9);
+    EXPECT_NEAR(*elsewhere.throttled, 0.2, 1e-9);
+    // On the processor of one of them it disturbs all.
+    here.processors[1].idle = 0;
+    share(here, ranks, 4);
+    EXPECT_NEAR(*here.foreign, 0.25, 1e-9);
+    // A rank that may use all processors makes the whole machine count.
+    if (ranks.rank() == 1) mine.allowed = {0, 1, 2, 3};
+    share(mine, ranks, 4);
+    EXPECT_NEAR(*mine.foreign, 1, 1e-9);
+  });
+}
+
 }  // namespace
 }  // namespace assay

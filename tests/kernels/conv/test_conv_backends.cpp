@@ -1,10 +1,10 @@
 // The convolution backends against the oracle, through the plugins as the programs load them.
 
 #include <gtest/gtest.h>
+#include <re2/re2.h>
 
 #include <cstdlib>
 #include <fstream>
-#include <regex>
 
 #include "conv_bench.hpp"
 
@@ -317,10 +317,10 @@ TEST_F(OneDnn, LayoutNamesReadLikeBenchdnns) {
   EXPECT_NE(bench_.operation().executed().layout.find("src=abcd"), std::string::npos)
       << bench_.operation().executed().layout;
   ASSERT_TRUE(bench_.make(problem));
-  const std::regex name(
+  const RE2 name(
       "src=(opaque|[a-eA-E]+([0-9]+[a-e])*) weights=(opaque|[a-eA-E]+([0-9]+[a-e])*) "
       "dst=(opaque|[a-eA-E]+([0-9]+[a-e])*)");
-  EXPECT_TRUE(std::regex_match(bench_.operation().executed().layout, name))
+  EXPECT_TRUE(RE2::FullMatch(bench_.operation().executed().layout, name))
       << bench_.operation().executed().layout;
 }
 

@@ -7,10 +7,12 @@ namespace {
 int gravity(ExitCode code) {
   switch (code) {
     case ExitCode::usage:
-      return 7;
+      return 8;
     case ExitCode::incorrect:
-      return 6;
+      return 7;
     case ExitCode::failed:
+      return 6;
+    case ExitCode::target_missed:
       return 5;
     case ExitCode::incomparable:
       return 4;
@@ -23,7 +25,7 @@ int gravity(ExitCode code) {
     case ExitCode::ok:
       return 0;
   }
-  return 7;
+  return 8;
 }
 
 }  // namespace

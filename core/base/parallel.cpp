@@ -18,14 +18,17 @@ void parallel_for(std::size_t count, std::size_t threads,
   }
   std::atomic<std::size_t> next{0};
   std::exception_ptr failure;
+  std::size_t failed = count;
   std::mutex guard;
   const auto take = [&] {
+    std::size_t i = next++;
     try {
-      for (std::size_t i = next++; i < count; i = next++) work(i);
+      for (; i < count; i = next++) work(i);
     } catch (...) {
       next = count;
       const std::lock_guard lock(guard);
-      if (!failure) failure = std::current_exception();
+      if (i < failed) failure = std::current_exception();
+      failed = std::min(failed, i);
     }
   };
   {

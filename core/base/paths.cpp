@@ -13,7 +13,8 @@ fs::path executable_folder() { return fs::read_symlink("/proc/self/exe").parent_
 
 fs::path data_folder(const std::string& name) {
   std::vector<fs::path> roots;
-  if (const char* path = std::getenv("ASSAY_DATA_PATH")) roots.emplace_back(path);
+  if (const char* path = std::getenv("ASSAY_DATA_PATH"); path != nullptr && *path != '\0')
+    roots.emplace_back(path);
   const fs::path prefix = executable_folder().parent_path();
   roots.push_back(prefix / "share" / "assay");
   // A build tree: <source>/build/bin, or any folder below a source tree. Its own suites come before

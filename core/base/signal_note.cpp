@@ -4,19 +4,41 @@
 
 #include <algorithm>
 #include <csignal>
+#include <iterator>
+#include <span>
+
+#include "core/base/temporary.hpp"
 
 namespace assay {
 
 namespace {
 
-constexpr int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+constexpr int told[] = {SIGINT, SIGTERM, SIGHUP};
+// Not those of a crash: Open MPI warns of a handler that it finds there.
+constexpr int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU, SIGUSR1, SIGUSR2};
 // Result before the signal: a handler may neither allocate nor format.
 char note[4096];
 std::size_t note_size = 0;
 
-void tell(int number) {
-  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, note, note_size);
+void act_last(int number) {
+  if (std::find(std::begin(told), std::end(told), number) != std::end(told)) {
+    [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, note, note_size);
+  }
+  remove_temporaries();
   raise(number);  // its default action is in force again (SA_RESETHAND)
+}
+
+/// Handles those that would end the process.
+void handle(std::span<const int> numbers) {
+  for (const int number : numbers) {
+    struct sigaction now {};
+    if (sigaction(number, nullptr, &now) != 0 || now.sa_handler != SIG_DFL) continue;
+    struct sigaction action {};
+    action.sa_handler = act_last;
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    sigemptyset(&action.sa_mask);
+    sigaction(number, &action, nullptr);
+  }
 }
 
 }  // namespace
@@ -24,22 +46,11 @@ void tell(int number) {
 SignalNote::SignalNote(const std::string& text) {
   note_size = std::min(text.size(), sizeof note);
   std::copy_n(text.data(), note_size, note);
-  for (const int number : numbers) {
-    struct sigaction now {};
-    if (sigaction(number, nullptr, &now) != 0 || now.sa_handler != SIG_DFL) continue;
-    struct sigaction action {};
-    action.sa_handler = tell;
-    action.sa_flags = static_cast<int>(SA_RESETHAND);
-    sigemptyset(&action.sa_mask);
-    sigaction(number, &action, nullptr);
-  }
+  handle(told);
 }
 
-SignalNote::~SignalNote() {
-  for (const int number : numbers) {
-    struct sigaction now {};
-    if (sigaction(number, nullptr, &now) == 0 && now.sa_handler == tell) signal(number, SIG_DFL);
-  }
-}
+SignalNote::~SignalNote() { note_size = 0; }
+
+void remove_temporaries_by_signals() { handle(ending); }
 
 }  // namespace assay

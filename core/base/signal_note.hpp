@@ -1,5 +1,5 @@
 #pragma once
-// A last message of a process that a signal ends.
+// The last acts of a process that a signal ends: a message, and the removal of temporary files.
 
 #include <string>
 
@@ -15,5 +15,9 @@ class SignalNote final {
   SignalNote(const SignalNote&) = delete;
   SignalNote& operator=(const SignalNote&) = delete;
 };
+
+/// From now on signals that end the process by default remove its temporary files first
+/// (core/base/temporary.hpp).
+void remove_temporaries_by_signals();
 
 }  // namespace assay

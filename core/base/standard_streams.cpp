@@ -2,12 +2,17 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <iostream>
+#include <string_view>
 #include <system_error>
+
+#include "core/base/message.hpp"
 
 namespace assay {
 namespace {
@@ -50,8 +55,12 @@ std::string escaped(const std::string& text) {
                ((point >= 0x202A && point <= 0x202E) || (point >= 0x2066 && point <= 0x2069))) {
       safe += fmt::format("\\u{:04x}", point);
       at += 2;
+    } else if (const std::size_t length = utf8_length(std::string_view(text).substr(at));
+               length == 0) {
+      safe += fmt::format("\\x{:02x}", c);
     } else {
-      safe += text[at];
+      safe += text.substr(at, length);
+      at += length - 1;
     }
   }
   return safe;
@@ -71,12 +80,25 @@ EscapedErrors::EscapedErrors()
 
 EscapedErrors::~EscapedErrors() { std::cerr.rdbuf(before_); }
 
+void survive_leaving_reader() { std::signal(SIGPIPE, SIG_IGN); }
+
+namespace {
+
+/// Whether nothing reads the pipe or socket that stdout is any more.
+bool reader_has_left() {
+  pollfd out{STDOUT_FILENO, POLLOUT, 0};
+  return ::poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0;
+}
+
+}  // namespace
+
 std::optional<std::string> why_output_lost() {
   errno = 0;
   std::cout.flush();
   const bool flushed = std::fflush(stdout) == 0;
   const int error = errno;
   if (flushed && std::cout.good() && std::ferror(stdout) == 0) return std::nullopt;
+  if (reader_has_left()) return std::nullopt;
   return fmt::format(
       "what was to be printed is lost (stdout cannot be written{}). Give a file, or a device that "
       "has room.",

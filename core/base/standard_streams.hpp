@@ -19,9 +19,9 @@ void fill_standard_streams();
 /// byte, so that a truncated log cannot contain half of it.
 inline constexpr char end_of_case = '\x1e';
 
-/// While the object exists, std::cerr writes control characters as \x1b and characters that change
-/// the direction of writing as \u202e. Such characters may come from names and contents of files.
-/// Line breaks, tabs and end_of_case are not changed.
+/// While the object exists, std::cerr writes control characters and bytes that are not UTF-8 as
+/// \x1b, and characters that change the direction of writing as \u202e. Such characters may come
+/// from names and contents of files. Line breaks, tabs and end_of_case are not changed.
 class EscapedErrors {
  public:
   EscapedErrors();
@@ -37,7 +37,12 @@ class EscapedErrors {
 /// The text in the form in which EscapedErrors writes it.
 std::string escaped(const std::string& text);
 
-/// Flushes std::cout. The reason why output was lost, or nothing.
+/// The program goes on if the reader of its stdout leaves (`| head -1`), where SIGPIPE would end
+/// it. For programs whose results go to a file.
+void survive_leaving_reader();
+
+/// Flushes std::cout. The reason why output was lost, or nothing. A reader that has left wanted no
+/// more of it.
 std::optional<std::string> why_output_lost();
 
 }  // namespace assay

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <iostream>
@@ -11,6 +12,7 @@
 
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
+#include "core/base/message.hpp"
 #include "core/base/paths.hpp"
 #include "core/base/signal_note.hpp"
 #include "core/base/standard_streams.hpp"
@@ -79,6 +81,7 @@ json environment_of(const Benchmark& benchmark, const std::vector<Case>& cases, 
     select_library(**usable, options);
     add_software(environment, name, (*usable)->software());
   }
+  add_binaries(environment);
   add_ranks(environment, ranks);
   return environment;
 }
@@ -116,10 +119,27 @@ bool is_wrong(const json& row) {
   return row.at("status") != "ok" && row.at("status") != "unsupported";
 }
 
-/// Nothing is prepared in a process that has another allocator than the case says; nor on other
-/// ranks, which would wait for it.
+/// CaseError for a plugin that the run could open before. The case is then lost, not unsupported,
+/// and a resumed run repeats it.
+void expect_opened(const Benchmark& benchmark, const Case& selected, Plugins& plugins,
+                   const std::vector<std::string>& opened) {
+  for (const std::string& name : plugins_of(benchmark, selected.settings)) {
+    if (std::find(opened.begin(), opened.end(), name) == opened.end()) continue;
+    const Result<Backend*> backend = plugins.open(name);
+    if (const auto* const refusal = std::get_if<Unsupported>(&backend))
+      throw CaseError(fmt::format(
+          "{} was lost during the run ({}). Restore what it had when the run was planned, and "
+          "repeat the case with --resume.",
+          name, refusal->reason));
+  }
+}
+
+/// Nothing is prepared in a process that has another allocator than the case says, or that has lost
+/// a plugin; nor on other ranks, which would wait for it.
 Result<std::unique_ptr<Workload>> prepared(const Benchmark& benchmark, const Case& selected,
-                                           CaseContext& context) {
+                                           CaseContext& context,
+                                           const std::vector<std::string>& opened) {
+  throw_on_all(context.ranks, [&] { expect_opened(benchmark, selected, context.plugins, opened); });
   const char* const preload = std::getenv("LD_PRELOAD");
   std::string why;
   throw_on_all(context.ranks, [&] {
@@ -200,9 +220,9 @@ class CaseLoop final {
  private:
   json row_of(const Case& selected) {
     const std::unique_ptr<Problem> problem = benchmark_.problem(selected.settings);
-    Outcome outcome =
-        run_case([&] { return prepared(benchmark_, selected, context_); }, ranks_, request_.timing,
-                 problem == nullptr ? std::map<std::string, double>{} : problem->amounts());
+    Outcome outcome = run_case(
+        [&] { return prepared(benchmark_, selected, context_, request_.opened); }, ranks_,
+        request_.timing, problem == nullptr ? std::map<std::string, double>{} : problem->amounts());
     if (outcome.timing) share(outcome.timing->contention, ranks_);  // on all ranks or on none
     // Before the row is synced: the other ranks are in the next case already, and may say
     // something.
@@ -258,7 +278,7 @@ int run_on(Communicator& ranks, const Benchmark& benchmark, RunRequest& request,
   const std::vector<Case> all =
       selected_cases(benchmark, request, plugins, {ranks.size(), ranks.nodes(), &ranks});
   const std::vector<Case> cases = planned_cases(request, all);
-  expect_same_cases(ranks, cases);
+  expect_same_cases(ranks, cases, request);
   if (request.list) {
     if (speaks) print_cases(benchmark, cases, request.json);
     return 0;
@@ -310,7 +330,7 @@ int run(const Benchmark& benchmark, RunRequest& request, const std::string& comm
   try {
     return run_on(*ranks, benchmark, request, command, plugins);
   } catch (const InputError& error) {
-    faults.tell("assay-" + benchmark.name(), error.what());
+    faults.tell("assay-" + benchmark.name(), message_text(error.what()));
     return static_cast<int>(ExitCode::usage);
   } catch (const std::exception& error) {
     // This rank cannot go on, and the others would wait for it for ever.
@@ -335,6 +355,7 @@ int benchmark_main(const Benchmark& benchmark, int argc, const char* const* argv
       return static_cast<int>(ExitCode::usage);
     }
     if (exit >= 0) return exit;
+    if (!request.out.empty() || !request.journal.empty()) survive_leaving_reader();
     const std::string command = command_line(argc, argv);
     if (request.launches > 1)
       return run_launches(benchmark, request, launch_arguments(benchmark, argc, argv), command);

@@ -85,6 +85,8 @@ const std::vector<Flag>& flags_of_assay_run() {
       {"--journal", "append rows to this journal", "FILE", ""},
       {"--suite-hash", "refuse a suite of other content", "HASH", ""},
       {"--cases-hash", "refuse a suite with other cases", "HASH", ""},
+      {"--opened", "backends that this run could open: a case fails if it lacks one of them",
+       "NAME,...", "", false, true},
       {"--launch", "number of this launch", "N", "0"},
       {"--attempt", "number of this attempt", "N", "0"},
       {"--all-ranks", "every launched process measures at once, each a problem of its own", "",
@@ -209,7 +211,8 @@ Command benchmark_command(const Benchmark& benchmark) {
   command.examples = benchmark.examples();
   command.exit_codes =
       "0 ok, or unsupported beside rows that were measured, 2 bad usage or input, 3 incorrect "
-      "numerics, 6 no row was measured, 7 failed, timed out or a required backend is unavailable";
+      "numerics, 6 no row was measured, 7 failed, timed out or a required backend is unavailable, "
+      "9 a training missed its target";
   return command;
 }
 
@@ -227,12 +230,17 @@ RunRequest parse_benchmark_options(const Benchmark& benchmark, int argc, const c
   if (const auto found = given.find("baseline"); found != given.end())
     request.baselines = found->second;
   else
-    request.baselines = prescribed_baselines(benchmark.name(), request.chosen);
+    try {
+      request.baselines = prescribed_baselines(benchmark.name(), request.chosen);
+    } catch (const InputError& error) {
+      throw InputError(std::string("--conform: ") + error.what());
+    }
   request.suite = value_of(given, "suite");
   request.plan = value_of(given, "plan");
   request.journal = value_of(given, "journal");
   request.suite_hash = value_of(given, "suite-hash");
   request.cases_hash = value_of(given, "cases-hash");
+  if (const auto found = given.find("opened"); found != given.end()) request.opened = found->second;
   request.out = value_of(given, "out");
   request.all_ranks = given.contains("all-ranks");
   request.required = given.contains("required");

@@ -35,7 +35,8 @@ std::optional<double> least_seconds(Operation& operation, Stream& stream) {
     const double seconds = stream.seconds(0, 1);
     const Contention meanwhile = between(before, contention(), seconds);
     if (!(seconds > 0) || meanwhile.waiting.value_or(0) > shared_above ||
-        meanwhile.stolen.value_or(0) > shared_above)
+        meanwhile.stolen.value_or(0) > shared_above ||
+        meanwhile.throttled.value_or(0) > shared_above)
       continue;
     ++good;
     least = least ? std::min(*least, seconds) : seconds;

@@ -91,7 +91,6 @@ void check_files(const RunRequest& request) {
         fmt::format("--out {} cannot collect the rows of several launches (it is not "
                     "a regular file). Name a file.",
                     request.out.string()));
-  expect_no_earlier_rows(*journal);
 }
 
 }  // namespace
@@ -125,14 +124,16 @@ int run_launches(const Benchmark& benchmark, const RunRequest& request,
   const auto journal = own_journal(request);
   std::optional<SignalNote> note;
   if (journal) {
-    Journal(*journal).append({{"event", "run"},
-                              {"id", benchmark.name() + "-" + started},
-                              {"suite", request.suite},
-                              {"command", command},
-                              {"seed", request.seed},
-                              {"started", started},
-                              {"launches", request.launches},
-                              {"environment", capture_environment()}});
+    // Alone up to its first line, which then says to others that it is taken.
+    Journal(*journal, Journal::Writers::one)
+        .append({{"event", "run"},
+                 {"id", benchmark.name() + "-" + started},
+                 {"suite", request.suite},
+                 {"command", command},
+                 {"seed", request.seed},
+                 {"started", started},
+                 {"launches", request.launches},
+                 {"environment", capture_environment()}});
     note.emplace(recovery_note(program, *journal));
   }
   ExitCode code = ExitCode::ok;

@@ -11,10 +11,13 @@
 #include <sstream>
 
 #include "core/base/error.hpp"
+#include "core/base/limits.hpp"
+#include "core/base/message.hpp"
 #include "core/base/standard_streams.hpp"
 #include "core/base/text.hpp"
 #include "core/base/version.hpp"
 #include "core/machine/environment_parts.hpp"
+#include "core/machine/threads.hpp"
 #include "core/program/manual.hpp"
 
 namespace assay {
@@ -309,6 +312,8 @@ int command_main(const Command& program, const std::vector<Command>& commands, i
 int guarded_main(const std::string& program, const std::function<int()>& body) {
   fill_standard_streams();
   const EscapedErrors escaped_errors;
+  limit_teams();
+  survive_size_limit();
   try {
     const int code = body();
     const auto why = why_output_lost();
@@ -317,15 +322,17 @@ int guarded_main(const std::string& program, const std::function<int()>& body) {
     std::cerr << program << ": " << *why << std::endl;
     return static_cast<int>(gravest(static_cast<ExitCode>(code), ExitCode::failed));
   } catch (const InputError& error) {
-    std::cerr << program << ": " << error.what() << std::endl;
+    std::cerr << program << ": " << message_text(error.what()) << std::endl;
     return static_cast<int>(ExitCode::usage);
   } catch (const std::filesystem::filesystem_error& error) {
     // A name that leads nowhere (a circle of links, too long, a folder that may not be read).
-    std::cerr << program << ": " << error.path1().string() << ": cannot be used ("
-              << error.code().message() << "). Check the name and its permissions." << std::endl;
+    std::cerr << program << ": "
+              << message_text(error.path1().string() + ": cannot be used (" +
+                              error.code().message() + "). Check the name and its permissions.")
+              << std::endl;
     return static_cast<int>(ExitCode::usage);
   } catch (const std::exception& error) {
-    std::cerr << program << ": " << error.what() << std::endl;
+    std::cerr << program << ": " << message_text(error.what()) << std::endl;
     return static_cast<int>(ExitCode::failed);
   }
 }

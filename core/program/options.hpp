@@ -25,6 +25,8 @@ struct RunRequest {
   std::string journal;  ///< --journal FILE (assay run): rows are appended to it
   /// --suite-hash, --cases-hash (assay run): hashes of suite and cases when the run began.
   std::string suite_hash, cases_hash;
+  /// --opened (assay run): plugins that could be opened when the run was planned, or since then.
+  std::vector<std::string> opened;
   int launch = 0, attempt = 0;
   int launches = 1;           ///< --launches: number of child processes, each with all cases
   std::filesystem::path out;  ///< --out FILE

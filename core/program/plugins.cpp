@@ -11,6 +11,7 @@
 #include "core/api/backend_entry.hpp"
 #include "core/base/paths.hpp"
 #include "core/base/text.hpp"
+#include "core/base/trial.hpp"
 
 namespace assay {
 
@@ -43,12 +44,12 @@ bool incomplete(const fs::path& file) {
   return !unknown && size < header.e_shoff + std::uintmax_t{header.e_shnum} * header.e_shentsize;
 }
 
-std::vector<fs::path> default_folders() {
+std::vector<fs::path> folders_of(const fs::path& executables) {
   std::vector<fs::path> folders;
   if (const char* path = std::getenv("ASSAY_PLUGIN_PATH"))
     for (const std::string& folder : split(path, ':'))
       if (!folder.empty()) folders.emplace_back(folder);
-  folders.push_back(executable_folder().parent_path() / "lib" / "assay");
+  folders.push_back(executables.parent_path() / "lib" / "assay");
   return folders;
 }
 
@@ -59,7 +60,7 @@ struct Plugins::Opened {
   std::string reason;
 };
 
-Plugins::Plugins() : Plugins(default_folders()) {}
+Plugins::Plugins() : Plugins(folders_of(executable_folder())) {}
 
 Plugins::Plugins(const std::vector<fs::path>& folders) {
   for (const fs::path& folder : folders) {
@@ -71,6 +72,11 @@ Plugins::Plugins(const std::vector<fs::path>& folders) {
   }
 }
 
+Plugins Plugins::of_programs(const fs::path& executables) {
+  return Plugins(folders_of(executables));
+}
+
+Plugins::Plugins(Plugins&&) noexcept = default;
 Plugins::~Plugins() = default;
 
 std::vector<std::string> Plugins::names() const {
@@ -97,6 +103,8 @@ Result<Backend*> Plugins::open(const std::string& name) {
       return Unsupported{name + ": unavailable: " + reason};
     }
     const bool cut = incomplete(file->second);
+    if (reason = cut ? "" : why_not_loadable(fs::absolute(file->second)); !reason.empty())
+      return Unsupported{name + ": unavailable: " + reason};
     void* library =
         cut ? nullptr : dlopen(fs::absolute(file->second).c_str(), RTLD_NOW | RTLD_LOCAL);
     if (cut) {

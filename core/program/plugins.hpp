@@ -28,6 +28,9 @@ class Plugins {
   /// relative to the executable's folder.
   Plugins();
   explicit Plugins(const std::vector<std::filesystem::path>& folders);
+  /// The plugins that the programs in folder `executables` find.
+  static Plugins of_programs(const std::filesystem::path& executables);
+  Plugins(Plugins&&) noexcept;
   ~Plugins();
 
   /// Names of all plugins that were found, sorted. If several folders have a name, the first one

@@ -109,7 +109,8 @@ std::string row_text(const json& row, bool colour) {
   const std::string status = row.at("status"), id = row.at("id");
   if (status != "ok")
     return fmt::format("{}\n    {}: {}{}\n", id, coloured(status, colour),
-                       row.at("reason").get<std::string>(), wrong_text(row, "\n    "));
+                       row.at("reason").get<std::string>(),
+                       status == "target missed" ? "" : wrong_text(row, "\n    "));
   const json& time = row.at("time_s");
   const std::string mark = mark_of(row);
   std::vector<std::string> parts{human_seconds(time.at("median")) + mark, interval_text(time)};

@@ -15,11 +15,10 @@ ProcessJournal::ProcessJournal(std::string benchmark, const RunRequest& request)
 
 void ProcessJournal::open() {
   const auto own = own_journal(request_);
-  if (own) expect_no_earlier_rows(*own);
   if (!request_.journal.empty())
     journal_ = std::make_unique<Journal>(request_.journal);
   else if (own)
-    journal_ = std::make_unique<Journal>(*own);
+    journal_ = std::make_unique<Journal>(*own, Journal::Writers::one);
 }
 
 void ProcessJournal::append(const json& event) {

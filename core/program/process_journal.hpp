@@ -18,7 +18,7 @@ class ProcessJournal final {
   /// `request` must outlive the object.
   ProcessJournal(std::string benchmark, const RunRequest& request);
   /// Opens the journal that --journal names, else the program's own one beside --out, if it has one
-  /// (own_journal()). InputError if that has rows of another process.
+  /// (own_journal()). InputError if that has rows of another process, or is another's.
   void open();
   /// Writes what is known when the process begins. `rank_processes`: the process ids of all ranks.
   void begin(const std::string& command, const std::string& started,

@@ -20,9 +20,6 @@ std::optional<std::filesystem::path> own_journal(const RunRequest& request);
 /// The message on stderr if a signal ends the program: where the finished rows are.
 std::string recovery_note(const std::string& program, const std::filesystem::path& journal);
 
-/// InputError if the journal has rows of another process.
-void expect_no_earlier_rows(const std::filesystem::path& journal);
-
 /// Completes the result and writes it to --out. If it cannot be written, prints it to stdout and
 /// throws CaseError.
 void write_result(nlohmann::json result, const RunRequest& request);

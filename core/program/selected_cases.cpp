@@ -10,6 +10,7 @@
 #include "core/base/error.hpp"
 #include "core/base/hash.hpp"
 #include "core/base/text.hpp"
+#include "core/machine/environment.hpp"
 #include "core/program/suite.hpp"
 #include "core/result/schema.hpp"
 
@@ -29,7 +30,10 @@ void expect_unchanged(const std::filesystem::path& suite, const std::string& kin
       "one.",
       suite.string(),
       kind == "suite" ? "its content has another hash"
-                      : "its cases are others: a problem list that it names was edited"));
+                      : fmt::format("its cases are others: a problem list that it names was "
+                                    "edited, or this process may use another number of "
+                                    "processors than before, now {}",
+                                    processors())));
 }
 
 /// A suite of other benchmarks would end without a row, and without a word.
@@ -110,16 +114,26 @@ std::vector<Case> of_such_a_process(const std::vector<Case>& all, const std::vec
   return found;
 }
 
-void expect_same_cases(Communicator& ranks, const std::vector<Case>& cases) {
+void expect_same_cases(Communicator& ranks, const std::vector<Case>& cases,
+                       const RunRequest& request) {
   json ids = json::array();
   for (const Case& selected : cases) ids.push_back(selected.id);
-  const std::vector<std::string> all = ranks.allgather(content_hash("cases", ids));
-  for (std::size_t rank = 1; rank < all.size(); ++rank)
-    if (all[rank] != all.front())
-      throw InputError(
-          fmt::format("rank {} was given other cases than rank 0 (their ids differ). Start all "
-                      "ranks with the same arguments.",
-                      rank));
+  const auto expect_same = [&](const std::string& mine, const char* what, const char* why) {
+    const std::vector<std::string> all = ranks.allgather(mine);
+    for (std::size_t rank = 1; rank < all.size(); ++rank)
+      if (all[rank] != all.front())
+        throw InputError(
+            fmt::format("rank {} was given {} than rank 0 ({}). Start all ranks with the same "
+                        "arguments.",
+                        rank, what, why));
+  };
+  expect_same(content_hash("cases", ids), "other cases", "their ids differ");
+  expect_same(std::to_string(request.seed), "another --seed",
+              "their data would not belong together");
+  expect_same(fmt::format("{} {} {} {}", request.timing.max_time, request.timing.precision_target,
+                          request.timing.min_samples, request.reference_budget),
+              "other settings of timing or checks",
+              "--max-time, --precision-target, --min-samples or --reference-budget differ");
 }
 
 }  // namespace assay

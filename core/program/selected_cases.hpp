@@ -21,7 +21,8 @@ std::vector<Case> of_such_a_process(const std::vector<Case>& all, const std::vec
 
 /// InputError if ranks have different cases: started with different arguments, they would call a
 /// collective with different sizes. Collective.
-void expect_same_cases(Communicator& ranks, const std::vector<Case>& cases);
+void expect_same_cases(Communicator& ranks, const std::vector<Case>& cases,
+                       const RunRequest& request);
 
 /// Prints the ids and names of cases (--list), or their case_list() (--json).
 void print_cases(const Benchmark& benchmark, const std::vector<Case>& cases, bool as_json);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 
 #include "core/base/error.hpp"
@@ -42,7 +43,28 @@ void on_behalf_of(const std::string& name, Body body) {
     body();
   } catch (const InputError& error) {
     throw DimensionError(name, error.what());
+  } catch (const fs::filesystem_error& error) {  // a value that is too long for the name of a file
+    throw DimensionError(name, fmt::format("'{}' is not a possible name ({}). Give another value.",
+                                           error.path1().string(), error.code().message()));
   }
+}
+
+/// The dimension that a message is about: `told`, if it was given; else, because values were
+/// composed or were read later, the given one whose value the message quotes ("" for none).
+std::string blamed_dimension(const std::string& message, const std::string& told,
+                             const std::map<std::string, std::vector<std::string>>& given) {
+  if (given.contains(told)) return told;
+  std::string name;
+  std::size_t longest = 0;
+  for (const auto& [axis, values] : given)
+    for (const std::string& value : values)
+      // A digit or a letter stands in most messages.
+      if (value.size() > longest && (value.size() > 1 || std::isalnum(value[0]) == 0) &&
+          message.find(value) != std::string::npos) {
+        longest = value.size();
+        name = axis;
+      }
+  return name;
 }
 
 std::string check_threads(const std::string& text) {
@@ -180,6 +202,14 @@ std::vector<Case> cases_of(const Benchmark& benchmark, const std::vector<std::st
 
 json read_suite(const fs::path& file) { return read_checked(file, "suite"); }
 
+std::vector<std::string> texts_in(const json& document) {
+  std::vector<std::string> texts;
+  const json flat = document.flatten();
+  for (const auto& [pointer, value] : flat.items())
+    if (value.is_string()) texts.push_back(value);
+  return texts;
+}
+
 std::vector<std::string> suite_names() {
   std::vector<std::string> names;
   for (const std::string& name : json_names(data_folder("suites"))) {
@@ -195,7 +225,7 @@ std::vector<std::string> suite_names() {
 }
 
 fs::path find_suite(const std::string& name) {
-  if (fs::is_regular_file(name)) return name;
+  if (fs::exists(name) && !fs::is_directory(name)) return name;  // reading tells if it cannot be
   const fs::path shipped = data_folder("suites") / (name + ".json");
   if (fs::is_regular_file(shipped)) return shipped;
   throw InputError(unknown_name("suite", name, suite_names()) +
@@ -217,9 +247,12 @@ std::vector<std::string> suite_benchmarks(const json& suite) {
   return names;
 }
 
-std::vector<Case> expand(const Benchmark& benchmark,
-                         const std::map<std::string, std::vector<std::string>>& chosen,
-                         Plugins& plugins, bool required, const RankCount& started, Unused unused) {
+namespace {
+
+std::vector<Case> expand_dimensions(const Benchmark& benchmark,
+                                    const std::map<std::string, std::vector<std::string>>& chosen,
+                                    Plugins& plugins, bool required, const RankCount& started,
+                                    Unused unused) {
   const std::vector<Dimension> axes = all_dimensions(benchmark);
   std::map<std::string, std::vector<std::string>> asked = by_dimension(benchmark, axes, chosen);
   const auto asked_by_name = asked;
@@ -278,6 +311,44 @@ std::vector<Case> expand(const Benchmark& benchmark,
   return merge_equal(std::move(cases));
 }
 
+}  // namespace
+
+std::vector<Case> expand(const Benchmark& benchmark,
+                         const std::map<std::string, std::vector<std::string>>& chosen,
+                         Plugins& plugins, bool required, const RankCount& started, Unused unused) {
+  const auto told = [&](const InputError& error, const std::string& axis) -> DimensionError {
+    const std::string message = error.what(), name = blamed_dimension(message, axis, chosen);
+    if (unused == Unused::left_out) return {name.empty() ? axis : name, message};
+    // A command line has flags, a suite a pointer to the key.
+    for (const Dimension& dimension : all_dimensions(benchmark))
+      if (dimension.name == name && message.find("--" + flag_name(dimension)) == std::string::npos)
+        return {name, fmt::format("--{}: {}", flag_name(dimension), message)};
+    return {name, message};
+  };
+  try {
+    return expand_dimensions(benchmark, chosen, plugins, required, started, unused);
+  } catch (const DimensionError& error) {
+    throw told(error, error.name());
+  } catch (const InputError& error) {
+    throw told(error, "");
+  }
+}
+
+std::vector<std::string> plugins_of(const Benchmark& benchmark, const Settings& settings) {
+  std::vector<std::string> names;
+  for (const Dimension& axis : all_dimensions(benchmark)) {
+    const auto value = settings.find(axis.name);
+    if (!axis.plugin || value == settings.end()) continue;
+    if (value->second != "auto") {
+      names.push_back(value->second);
+      continue;
+    }
+    for (const std::string& name : axis.values)
+      if (name != "auto") names.push_back(name);
+  }
+  return names;
+}
+
 json case_list(const Benchmark& benchmark, const std::vector<Case>& cases) {
   json list = json::array();
   for (const Case& benchmark_case : cases) {
@@ -289,6 +360,7 @@ json case_list(const Benchmark& benchmark, const std::vector<Case>& cases) {
          {"settings", benchmark_case.settings},
          {"one_per_process", benchmark_case.one_per_process},
          {"system_parameters", benchmark_case.system_parameters},
+         {"plugins", plugins_of(benchmark, benchmark_case.settings)},
          {"required", benchmark_case.required},
          {"tolerance", benchmark_case.tolerance ? json(*benchmark_case.tolerance) : json()},
          {"part_of", benchmark_case.parts},
@@ -324,7 +396,8 @@ std::vector<Case> expand_suite(const Benchmark& benchmark, const json& suite,
         cases.push_back(std::move(benchmark_case));
       }
     } catch (const DimensionError& error) {
-      throw InputError(pointer + "/" + error.name() + ": " + error.what());
+      throw InputError(pointer + (error.name().empty() ? "" : "/") + error.name() + ": " +
+                       error.what());
     } catch (const InputError& error) {
       throw InputError(pointer + ": " + error.what());
     }

@@ -35,6 +35,8 @@ std::vector<std::string> problem_lists(const std::string& benchmark);
 nlohmann::json read_suite(const std::filesystem::path& file);
 /// The suite file that `name` denotes: a path, or the name of a file in suites/.
 std::filesystem::path find_suite(const std::string& name);
+/// All texts in a document, also below its lists and objects: names of files may be among them.
+std::vector<std::string> texts_in(const nlohmann::json& document);
 /// Names of the suites in suites/. Files with another schema (criteria) are not suites.
 std::vector<std::string> suite_names();
 /// Whether a key of a suite's group applies to all its cases ("required") and is no dimension.
@@ -53,6 +55,10 @@ std::vector<Case> expand(const Benchmark& benchmark,
                          const std::map<std::string, std::vector<std::string>>& chosen,
                          Plugins& plugins, bool required = false, const RankCount& started = {},
                          Unused unused = Unused::left_out);
+/// The plugins that a case may use: those that its settings name, and all that a dimension chooses
+/// from (auto).
+std::vector<std::string> plugins_of(const Benchmark& benchmark, const Settings& settings);
+
 /// The output of `--list --json`, from which `assay run` makes its plan.
 nlohmann::json case_list(const Benchmark& benchmark, const std::vector<Case>& cases);
 

@@ -201,7 +201,7 @@ Baseline Baseline::load(const std::string& file_or_name) {
   baseline.system_ = document["system"]["name"];
   for (json& row : document["rows"]) {
     std::string environment = environment_key(document, row);
-    baseline.add(std::move(row), std::move(environment));
+    baseline.add(SharedRow(std::move(row)), std::move(environment));
   }
   return baseline;
 }
@@ -209,11 +209,18 @@ Baseline Baseline::load(const std::string& file_or_name) {
 Baseline Baseline::of(const std::string& system, const std::vector<json>& rows) {
   Baseline baseline;
   baseline.system_ = system;
-  for (const json& row : rows) baseline.add(row, "");
+  for (const json& row : rows) baseline.add(SharedRow(row), "");
   return baseline;
 }
 
-void Baseline::add(json row, std::string environment) {
+Baseline Baseline::of_launches(const std::string& system, const Launches& launches) {
+  Baseline baseline;
+  baseline.system_ = system;
+  for (const SharedRow& row : launches.rows) baseline.add(row, "");
+  return baseline;
+}
+
+void Baseline::add(SharedRow row, std::string environment) {
   rows_of_work_[work_of(row)].push_back(rows_.size());
   rows_.push_back(std::move(row));
   environments_.push_back(std::move(environment));
@@ -223,7 +230,8 @@ Baseline Baseline::where(const std::string& parameter, const std::string& value)
   Baseline part;
   part.system_ = system_;
   for (std::size_t i = 0; i < rows_.size(); ++i) {
-    const json& all = rows_[i].at("parameters");
+    const json& row = rows_[i];
+    const json& all = row.at("parameters");
     if (!all.contains(parameter) || all[parameter].is_null() || shown(all[parameter]) != value)
       continue;
     part.add(rows_[i], environments_[i]);
@@ -259,7 +267,7 @@ std::map<std::string, LaunchGroups> Baseline::same_work(const json& row,
     else if (base.contains("incomparable") && !of_one_source(row, base))
       reason = base["incomparable"];
     else
-      ids[base["id"]].add(base, environments_[i]);
+      ids[base["id"]].add(rows_[i], environments_[i]);
   }
   return ids;
 }

@@ -26,8 +26,9 @@ class Baseline {
   static Baseline load(const std::string& file_or_name);
   /// Makes a baseline of rows in memory, all of the same environment.
   static Baseline of(const std::string& system, const std::vector<nlohmann::json>& rows);
+  static Baseline of_launches(const std::string& system, const Launches& launches);
   const std::string& system() const { return system_; }
-  const std::vector<nlohmann::json>& rows() const { return rows_; }
+  const std::vector<SharedRow>& rows() const { return rows_; }
 
   /// The same system, with only the rows in which `parameter` has this value (as text).
   Baseline where(const std::string& parameter, const std::string& value) const;
@@ -50,7 +51,7 @@ class Baseline {
                        Preference preference = Preference::same_way) const;
 
  private:
-  void add(nlohmann::json row, std::string environment);
+  void add(SharedRow row, std::string environment);
   /// Indices of the rows with the same benchmark and descriptor. If there are none, of those whose
   /// descriptor is the name of the row's problem in a list ("8GB" of "coral2/8GB").
   std::vector<std::size_t> of_same_problem(const nlohmann::json& row) const;
@@ -61,7 +62,7 @@ class Baseline {
                                                 std::string& reason) const;
 
   std::string system_;
-  std::vector<nlohmann::json> rows_;
+  std::vector<SharedRow> rows_;
   std::vector<std::string> environments_;  ///< environment_key of each row
   /// Indices of rows by benchmark and problem. A report matches many rows, so it must be fast.
   std::map<std::pair<std::string, std::string>, std::vector<std::size_t>> rows_of_work_;

@@ -76,7 +76,7 @@ std::string Claims::text(const std::string& pointer) const {
 
 void Claims::expect(const std::string& pointer, double expected, const std::string& origin) const {
   const auto found = number(pointer);
-  require(!found || !differs(*found, expected), pointer, json(expected).dump(), origin);
+  require(found && !differs(*found, expected), pointer, json(expected).dump(), origin);
 }
 
 void Claims::require(bool holds, const std::string& pointer, const std::string& expected,

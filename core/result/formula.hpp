@@ -26,7 +26,7 @@ class Claims {
   std::string text(const std::string& pointer) const;
   std::string parameter(const std::string& name) const { return text("/parameters/" + name); }
 
-  /// InputError if the field exists and is another number, up to rounding.
+  /// InputError if the field exists and is another number, up to rounding, or none.
   void expect(const std::string& pointer, double expected, const std::string& origin) const;
   /// InputError if the field exists and the condition does not hold.
   void require(bool holds, const std::string& pointer, const std::string& expected,

@@ -9,12 +9,13 @@
 #include <algorithm>
 #include <boost/crc.hpp>
 #include <cerrno>
-#include <csignal>
-#include <fstream>
 #include <iterator>
+#include <optional>
 #include <system_error>
 
 #include "core/base/error.hpp"
+#include "core/base/input_file.hpp"
+#include "core/base/limits.hpp"
 
 namespace assay {
 namespace {
@@ -141,41 +142,22 @@ json journal_event(std::string_view line) {
   return event;
 }
 
-Journal::Journal(const std::filesystem::path& file) : file_(file) {
-  // A file-size limit is an error like a full disk, not a signal.
-  struct sigaction now {};
-  if (::sigaction(SIGXFSZ, nullptr, &now) == 0 && now.sa_handler == SIG_DFL)
-    std::signal(SIGXFSZ, SIG_IGN);
-
-  descriptor_ = ::open(file.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+Journal::Journal(const std::filesystem::path& file, Writers writers)
+    : file_(file), writers_(writers) {
+  survive_size_limit();
+  constexpr int how = O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK;
+  // Who creates a file is decided without locks, too.
+  descriptor_ = ::open(file.c_str(), how | O_CREAT | O_EXCL, 0666);
+  const bool made = descriptor_ >= 0;
+  if (!made) descriptor_ = ::open(file.c_str(), how | O_CREAT, 0666);
   if (descriptor_ < 0)
-    throw InputError(fmt::format("{}: the journal cannot be opened ({}). Choose another folder.",
-                                 file.string(), std::generic_category().message(errno)));
+    throw InputError(
+        fmt::format("{}: the journal cannot be opened ({}). Choose another folder.", file.string(),
+                    errno == ELOOP ? "it is a link, and nothing is written through links"
+                                   : std::generic_category().message(errno)));
   try {
-    const Lock lock(descriptor_);
-    struct stat state {};
-    if (::fstat(descriptor_, &state) != 0)
-      throw std::system_error(errno, std::generic_category(), "journal");
-    if (!S_ISREG(state.st_mode) || state.st_size == 0) return;
-    if (!is_journal(descriptor_, state.st_size))
-      throw InputError(fmt::format(
-          "{} is not a journal (its first line is not a journal event), so nothing is appended "
-          "to it. Name another file.",
-          file.string()));
-    const std::string torn = last_line(descriptor_, state.st_size);
-    if (torn.empty()) return;
-    // A whole event whose newline is missing is kept. The rest of a torn one is cut off: its writer
-    // is dead, since it held the lock.
-    const bool whole = !journal_event(torn).is_discarded();
-    if (!whole && json::accept(torn))
-      throw InputError(
-          fmt::format("{}: the last line is damaged (it is whole, but its checksum does not fit). "
-                      "Remove the line, or start the run anew.",
-                      file.string()));
-    if (whole ? ::write(descriptor_, "\n", 1) != 1
-              : ::ftruncate(descriptor_, state.st_size - static_cast<off_t>(torn.size())) != 0)
-      throw std::system_error(errno, std::generic_category(), "journal");
-    sync(descriptor_);
+    if (writers_ == Writers::one) take_alone(made);
+    end_torn_line();
   } catch (const InputError&) {
     ::close(descriptor_);
     throw;
@@ -187,37 +169,83 @@ Journal::Journal(const std::filesystem::path& file) : file_(file) {
   }
 }
 
+/// Of several processes that begin at once one gets the lock. Without locks it is the one that
+/// created the file. An empty file with no lock is what a process has left that died at its start.
+void Journal::take_alone(bool made) {
+  const bool locked = ::flock(descriptor_, LOCK_EX | LOCK_NB) == 0;
+  const bool no_locks = !locked && errno != EWOULDBLOCK;
+  struct stat state {};
+  if (::fstat(descriptor_, &state) != 0)
+    throw std::system_error(errno, std::generic_category(), "journal");
+  const bool removed = state.st_nlink == 0;  // by the process that had the lock, at its end
+  if (S_ISREG(state.st_mode) && state.st_size == 0 && !removed && (locked || (no_locks && made)))
+    return;
+  throw InputError(fmt::format(
+      "{0} holds the finished rows of a process that was ended, or is still running. Make a result "
+      "of them with `assay recover {0}`, or remove it.",
+      file_.string()));
+}
+
+void Journal::end_torn_line() {
+  std::optional<Lock> lock;
+  if (writers_ == Writers::several) lock.emplace(descriptor_);
+  struct stat state {};
+  if (::fstat(descriptor_, &state) != 0)
+    throw std::system_error(errno, std::generic_category(), "journal");
+  if (!S_ISREG(state.st_mode))
+    throw InputError(
+        fmt::format("{} is not a journal (a pipe or a device keeps no rows). Name another file.",
+                    file_.string()));
+  if (state.st_size == 0) return;
+  if (!is_journal(descriptor_, state.st_size))
+    throw InputError(fmt::format(
+        "{} is not a journal (its first line is not a journal event), so nothing is appended "
+        "to it. Name another file.",
+        file_.string()));
+  const std::string torn = last_line(descriptor_, state.st_size);
+  if (torn.empty()) return;
+  // A whole event whose newline is missing is kept. The rest of a torn one is cut off: its writer
+  // is dead, since it held the lock.
+  const bool whole = !journal_event(torn).is_discarded();
+  if (!whole && json::accept(torn))
+    throw InputError(
+        fmt::format("{}: the last line is damaged (it is whole, but its checksum does not fit). "
+                    "Remove the line, or start the run anew.",
+                    file_.string()));
+  if (whole ? ::write(descriptor_, "\n", 1) != 1
+            : ::ftruncate(descriptor_, state.st_size - static_cast<off_t>(torn.size())) != 0)
+    throw std::system_error(errno, std::generic_category(), "journal");
+  sync(descriptor_);
+}
+
 Journal::~Journal() { ::close(descriptor_); }
 
 void Journal::append(const json& event) {
   const std::string line = line_of(event);
-  const Lock lock(descriptor_);
+  std::optional<Lock> lock;
+  if (writers_ == Writers::several) lock.emplace(descriptor_);
   struct stat before {};
   const bool known = ::fstat(descriptor_, &before) == 0;
   ssize_t count;
   do count = ::write(descriptor_, line.data(), line.size());
   while (count < 0 && errno == EINTR);
   if (count != static_cast<ssize_t>(line.size())) {
-    const int error = count < 0 ? errno : ENOSPC;  // a short write to a file: there is no more room
+    // After a short write the next one tells why.
+    const bool refused = count < 0 || ::write(descriptor_, line.data() + count,
+                                              line.size() - static_cast<std::size_t>(count)) < 0;
+    const int error = refused ? errno : ENOSPC;
     if (count > 0 && known && S_ISREG(before.st_mode) &&
         ::ftruncate(descriptor_, before.st_size) != 0) {
       // The torn line stays, and whoever opens the journal next ends it.
     }
     throw std::system_error(error, std::generic_category(),
-                            file_.string() + ": a line cannot be appended");
+                            file_.string() + ": a line cannot be appended" + limit_behind(error));
   }
   sync(descriptor_);
 }
 
 std::vector<json> read_journal(const std::filesystem::path& file) {
-  std::error_code missing;
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream || std::filesystem::is_directory(file, missing))
-    throw InputError(fmt::format(
-        "{}: the journal cannot be read. Check the name of the file, or of the run's folder.",
-        file.string()));
-  const std::string text((std::istreambuf_iterator<char>(stream)),
-                         std::istreambuf_iterator<char>());
+  const std::string text = read_text_file(file);
   std::vector<json> events;
   bool checked = false;  // lines must have a checksum from here on
   for (std::size_t from = 0; from < text.size();) {

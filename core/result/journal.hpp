@@ -27,9 +27,15 @@ inline constexpr const char* ended_by_signal = "ended by a signal";
 
 class Journal {
  public:
+  enum class Writers {
+    several,  ///< each appends whole lines; they need not know of each other
+    one       ///< this object alone, as long as it lives
+  };
   /// Opens a journal for appending, or creates it. An incomplete last line is removed. InputError
-  /// if the file cannot be opened or is not a journal; it is then not changed.
-  explicit Journal(const std::filesystem::path& file);
+  /// if the file cannot be opened or is not a journal, a link or no regular file among them; it is
+  /// then not changed. With Writers::one InputError, too, if it has lines, or another process
+  /// writes it.
+  explicit Journal(const std::filesystem::path& file, Writers writers = Writers::several);
   ~Journal();
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
@@ -37,7 +43,11 @@ class Journal {
   void append(const nlohmann::json& event);
 
  private:
+  void take_alone(bool made);
+  void end_torn_line();
+
   std::filesystem::path file_;
+  Writers writers_;
   int descriptor_ = -1;
 };
 

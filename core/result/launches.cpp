@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "core/base/statistics.hpp"
 
@@ -13,19 +12,12 @@ using nlohmann::json;
 
 namespace {
 
-int gravity(const std::string& status) {
-  static constexpr std::array<const char*, 5> order{"ok", "unsupported", "timeout", "failed",
-                                                    "incorrect"};
-  const auto found = std::find(order.begin(), order.end(), status);
-  return static_cast<int>(found - order.begin());
-}
-
 bool has_status(const json& row, const char* status) { return row.at("status") == status; }
 
 void merge_launches(Launches& series) {
   for (const json& row : series.rows) {
     const std::string status = row.at("status");
-    if (series.status.empty() || gravity(status) > gravity(series.status)) {
+    if (series.status.empty() || row_gravity(status) > row_gravity(series.status)) {
       series.status = status;
       const json reason = row.value("reason", json());
       series.reason = reason.is_string() ? reason.get<std::string>() : "";
@@ -45,7 +37,8 @@ void merge_launches(Launches& series) {
                                      [](const json& row) { return row.at("time_s").is_null(); });
   if (series.published && timeless != series.rows.end()) {
     std::string name;  // the schema asks for at least one rate
-    for (const auto& [rate, value] : timeless->at("rates").items())
+    const json& row = *timeless;
+    for (const auto& [rate, value] : row.at("rates").items())
       if (value.is_number() && name.empty()) name = rate;
     const auto rate_of = [&](const json& row) { return row.at("rates").value(name, 0.0); };
     std::stable_sort(series.rows.begin(), series.rows.end(),
@@ -67,6 +60,15 @@ void merge_launches(Launches& series) {
 
 }  // namespace
 
+int row_gravity(const std::string& status) {
+  const auto found = std::find(row_statuses.begin(), row_statuses.end(), status);
+  return found == row_statuses.end() ? -1 : static_cast<int>(found - row_statuses.begin());
+}
+
+bool is_final(const std::string& status) {
+  return status == "incorrect" || status == "target missed";
+}
+
 std::string environment_key(const json& result, const json& row) {
   const json& all = result.at("environments");
   const std::size_t index = row.at("environment");
@@ -75,23 +77,24 @@ std::string environment_key(const json& result, const json& row) {
   return hashes.value("hardware", json()).dump() + " " + hashes.value("software", json()).dump();
 }
 
-void LaunchGroups::add(json row, const std::string& environment) {
+void LaunchGroups::add(SharedRow shared, const std::string& environment) {
+  const json& row = shared;
   if (!row.value("published", false))
     for (Entry& earlier : entries_) {
-      if (earlier.row.at("launch") != row.at("launch") ||
-          earlier.row.at("attempt") == row.at("attempt"))
+      const json& other = earlier.row;
+      if (other.at("launch") != row.at("launch") || other.at("attempt") == row.at("attempt"))
         continue;
-      const bool newer = earlier.row.at("attempt") < row.at("attempt");
+      const bool newer = other.at("attempt") < row.at("attempt");
       // Rows may stand in any order.
-      const json& before = newer ? earlier.row : row;
+      const json& before = newer ? other : row;
       // A process that died before it told its environment has another one than its repetition, and
       // is still made good by it; two times of two environments are two series.
       if (earlier.environment != environment && has_status(before, "ok")) continue;
-      const bool keep_before = has_status(before, "incorrect");
-      if (newer != keep_before) earlier = {std::move(row), environment};
+      const bool keep_before = is_final(before.at("status"));
+      if (newer != keep_before) earlier = {std::move(shared), environment};
       return;
     }
-  entries_.push_back({std::move(row), environment});
+  entries_.push_back({std::move(shared), environment});
 }
 
 std::vector<Launches> LaunchGroups::summarized() const { return LaunchGroups(*this).take(); }

@@ -2,8 +2,11 @@
 // Summarizes the launches of one case to one value, or to the reason why there is none. Tables and
 // baselines share this rule.
 
+#include <array>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace assay {
@@ -12,9 +15,40 @@ namespace assay {
 /// same case only if their keys are equal; other rows are never summarized together.
 std::string environment_key(const nlohmann::json& result, const nlohmann::json& row);
 
+/// The states of a row, from the mildest to the gravest.
+inline constexpr std::array row_statuses{"ok",      "unsupported", "target missed",
+                                         "timeout", "failed",      "incorrect"};
+/// The place in `row_statuses`; -1 of another text.
+int row_gravity(const std::string& status);
+/// Whether a row without a result is a finding about its computation, which no later attempt makes
+/// good.
+bool is_final(const std::string& status);
+
+/// A row that all copies share: a fleet has too many rows to copy, and launches are copied often.
+class SharedRow final {
+ public:
+  explicit SharedRow(nlohmann::json row) : row_(std::make_shared<nlohmann::json>(std::move(row))) {}
+  /// A row of a result that outlives all its copies.
+  static SharedRow in(const nlohmann::json& row) {
+    // Without an owner it counts as used elsewhere, and is never written to.
+    return SharedRow(std::shared_ptr<nlohmann::json>(std::shared_ptr<void>(),
+                                                     const_cast<nlohmann::json*>(&row)));
+  }
+  operator const nlohmann::json&() const { return *row_; }
+  /// The row to change: a copy, unless nothing else has it.
+  nlohmann::json& own() {
+    if (row_.use_count() != 1) row_ = std::make_shared<nlohmann::json>(*row_);
+    return *row_;
+  }
+
+ private:
+  explicit SharedRow(std::shared_ptr<nlohmann::json> row) : row_(std::move(row)) {}
+  std::shared_ptr<nlohmann::json> row_;
+};
+
 /// The launches of one id in one environment, summarized.
 struct Launches {
-  std::vector<nlohmann::json> rows;
+  std::vector<SharedRow> rows;
   std::string environment;  ///< environment_key()
   /// The most severe status of any launch: if one launch is incorrect, the times of the others are
   /// not reported.
@@ -33,9 +67,12 @@ struct Launches {
 /// Groups the rows of one id by their environments.
 class LaunchGroups {
  public:
-  /// Adds a row. A later attempt at the same launch replaces a row that crashed, but never one with
-  /// incorrect results.
-  void add(nlohmann::json row, const std::string& environment);
+  /// Adds a row. A later attempt at the same launch replaces a row that crashed, but never one that
+  /// is_final().
+  void add(SharedRow row, const std::string& environment);
+  void add(nlohmann::json row, const std::string& environment) {
+    add(SharedRow(std::move(row)), environment);
+  }
   /// One summary for each environment, in the order in which environments first appear.
   std::vector<Launches> summarized() const;
   /// The same, but moves the rows: the groups are then empty.
@@ -43,7 +80,7 @@ class LaunchGroups {
 
  private:
   struct Entry {
-    nlohmann::json row;
+    SharedRow row;
     std::string environment;
   };
   std::vector<Entry> entries_;

@@ -1,13 +1,19 @@
 #include "core/result/outputs.hpp"
 
 #include <fmt/format.h>
+#include <glob.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
 
 #include "core/base/error.hpp"
 #include "core/result/baseline.hpp"
 #include "core/result/schema.hpp"
+#include "core/result/whole_file.hpp"
 
 namespace assay {
 
@@ -36,48 +42,157 @@ bool is_result(const fs::path& file) {
   }
 }
 
-/// Whether a command that is given `folder` reads `file`: what else lies there may be written anew
-/// (a table of last week).
-bool reads_from(const fs::path& folder, const fs::path& file) {
+using Takes = std::function<bool(const fs::path&)>;
+
+/// Whether `file` is one of the files below `folder`, also below its links to folders, that the
+/// command takes.
+bool is_below(const fs::path& folder, const fs::path& file, const Takes& takes,
+              std::set<std::pair<dev_t, ino_t>>& seen) {
+  struct stat state {};
+  if (::stat(folder.c_str(), &state) != 0 || !seen.emplace(state.st_dev, state.st_ino).second)
+    return false;
   std::error_code unreadable;
-  if (!fs::exists(file, unreadable)) return false;
-  for (fs::recursive_directory_iterator entry(folder, unreadable), end; entry != end;
+  for (fs::directory_iterator entry(folder, unreadable), end; entry != end;
        entry.increment(unreadable)) {
     std::error_code missing;
-    if (entry->is_regular_file(missing) && fs::equivalent(entry->path(), file, missing))
-      return is_result(entry->path());
+    const bool found = entry->is_directory(missing)
+                           ? is_below(entry->path(), file, takes, seen)
+                           : entry->is_regular_file(missing) &&
+                                 fs::equivalent(entry->path(), file, missing) &&
+                                 takes(entry->path());
+    if (found) return true;
   }
   return false;
+}
+
+bool is_below(const fs::path& folder, const fs::path& file, const Takes& takes) {
+  std::error_code missing;
+  std::set<std::pair<dev_t, ino_t>> seen;
+  return fs::exists(file, missing) && is_below(folder, file, takes, seen);
+}
+
+/// Whether the input, a file or a folder, is or has `output`.
+bool is_input(const fs::path& input, const fs::path& output, const Takes& takes) {
+  std::error_code missing;
+  if (is_special(output)) return false;  // a terminal may be read and written
+  return fs::is_directory(input, missing) ? is_below(input, output, takes)
+                                          : same_file(input, output);
+}
+
+[[noreturn]] void refuse_input(const std::string& flag, const fs::path& output,
+                               const std::string& input) {
+  throw InputError(
+      fmt::format("{} {} would overwrite an input of this command ({}). Name another file.", flag,
+                  output.string(), input));
+}
+
+/// What `assay run` and its kin write into the folder of a run: files, and folders with all in
+/// them.
+constexpr const char* files_of_run[] = {
+    "result.json", "journal.jsonl", "ceilings.json", "nodes.txt",     "pairs.txt",
+    "end.txt",     ".lock",         ".held-by",      ".held-by.next", ".space"};
+/// The same of files that may be made again from the others.
+constexpr const char* derived_of_run[] = {"history.json", "junit.xml", "job.sh"};
+constexpr const char* folders_of_run[] = {"log", "against", "confirm"};
+
+bool among(const auto& names, const fs::path& name) {
+  return std::find(std::begin(names), std::end(names), name) != std::end(names);
+}
+
+/// Whether a run writes a file of this name, relative to the run's folder.
+bool is_kept_by_run(const fs::path& relative) {
+  if (relative.empty()) return false;
+  if (relative.has_parent_path()) return among(folders_of_run, *relative.begin());
+  const std::string name = relative.string();
+  return among(files_of_run, relative) || (name.starts_with("plan-") && name.ends_with(".json"));
+}
+
+/// The folder of the run whose record the file is part of, if it is.
+std::optional<fs::path> run_of(const fs::path& file) {
+  std::error_code missing;
+  const fs::path real = fs::canonical(file, missing);
+  if (missing || !fs::is_regular_file(real, missing)) return std::nullopt;
+  for (fs::path folder = real.parent_path(); folder.has_relative_path();
+       folder = folder.parent_path())
+    if (fs::is_regular_file(folder / "journal.jsonl", missing) &&
+        is_kept_by_run(real.lexically_relative(folder)))
+      return folder;
+  return std::nullopt;
 }
 
 }  // namespace
 
 void check_output(const std::string& flag, const fs::path& output,
                   const std::vector<std::string>& inputs) {
-  std::error_code missing;
-  const bool special = fs::exists(output, missing) && !fs::is_regular_file(output, missing);
   const std::vector<std::string> baselines = baseline_names();
   for (const std::string& name : inputs) {
-    const bool shipped = !fs::exists(name, missing) &&
-                         std::find(baselines.begin(), baselines.end(), name) != baselines.end();
+    std::error_code missing;
+    const bool shipped = !fs::exists(name, missing) && among(baselines, fs::path(name));
     const fs::path input = shipped ? baseline_file(name) : fs::path(name);
-    // A pipe or a terminal may be read and written.
-    if (special || name.empty()) continue;
-    if (fs::is_directory(input, missing) ? reads_from(input, output) : same_file(input, output))
-      throw InputError(
-          fmt::format("{} {} would overwrite an input of this command ({}). Name another file.",
-                      flag, output.string(), name));
+    if (!name.empty() && is_input(input, output, is_result)) refuse_input(flag, output, name);
   }
+  // The result of a run is made of its journal, also once more.
+  const auto remakes = [&](const fs::path& run) {
+    return output.filename() == "result.json" &&
+           std::any_of(inputs.begin(), inputs.end(), [&](const std::string& name) {
+             return same_file(run / "journal.jsonl", name);
+           });
+  };
+  if (const auto run = run_of(output); run && !remakes(*run))
+    throw InputError(
+        fmt::format("{} {} would overwrite a part of the run in {}. Name another file.", flag,
+                    output.string(), run->string()));
   check_writable(output);
+}
+
+void check_output_beside_data(const std::string& flag, const fs::path& output,
+                              const std::vector<std::string>& values) {
+  const Takes takes = [](const fs::path& file) { return !is_result(file); };
+  for (const std::string& value : values) {
+    std::error_code missing;
+    if (value.empty()) continue;
+    glob_t found{};
+    if (!fs::exists(value, missing) && ::glob(value.c_str(), GLOB_NOSORT, nullptr, &found) == 0) {
+      const std::vector<std::string> names(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+      ::globfree(&found);
+      for (const std::string& name : names)
+        if (is_input(name, output, takes)) refuse_input(flag, output, name);
+    } else if (is_input(value, output, takes)) {
+      refuse_input(flag, output, value);
+    }
+  }
+}
+
+void check_run_folder(const fs::path& folder, const std::vector<std::string>& inputs) {
+  std::error_code missing;
+  const fs::path real = fs::weakly_canonical(fs::absolute(folder), missing);
+  const auto refuse = [&](const std::string& input, const fs::path& name) {
+    throw InputError(
+        fmt::format("--out {} would overwrite an input of this command ({}, as {}). Choose another "
+                    "folder.",
+                    folder.string(), input, name.string()));
+  };
+  std::vector<fs::path> names(std::begin(files_of_run), std::end(files_of_run));
+  names.insert(names.end(), std::begin(derived_of_run), std::end(derived_of_run));
+  for (const fs::path& name : names) {
+    if (fs::is_symlink(fs::symlink_status(real / name, missing))) replaced_by(real / name);
+    for (const std::string& input : inputs)
+      if (fs::is_regular_file(input, missing) && same_file(real / name, input)) refuse(input, name);
+  }
+  for (const std::string& input : inputs) {
+    if (!fs::is_regular_file(input, missing)) continue;
+    const fs::path relative = fs::canonical(input, missing).lexically_relative(real);
+    if (is_kept_by_run(relative)) refuse(input, relative);
+    for (const char* below : folders_of_run)
+      if (is_below(real / below, input, [](const fs::path&) { return true; })) refuse(input, below);
+  }
 }
 
 void check_outputs_differ(const std::vector<std::pair<std::string, fs::path>>& outputs) {
   for (std::size_t i = 0; i < outputs.size(); ++i)
     for (std::size_t k = 0; k < i; ++k) {
       const auto& [flag, file] = outputs[i];
-      std::error_code missing;
-      const bool special = fs::exists(file, missing) && !fs::is_regular_file(file, missing);
-      if (!special && same_file(outputs[k].second, file))
+      if (!is_special(file) && same_file(outputs[k].second, file))
         throw InputError(fmt::format(
             "{} and {} name the same file ({}: the second would overwrite the first). Name two "
             "files.",

@@ -9,11 +9,20 @@
 namespace assay {
 
 /// InputError if `output`, the value of `flag`, cannot be written (check_writable) or is one of
-/// `inputs`, also under another name or through a link. An input is a file, a folder with results,
-/// or the name of a shipped baseline. Call it before anything is read or timed, so that a refused
-/// command changes nothing.
+/// `inputs`, also under another name or through a link, or part of the record of a run. An input is
+/// a file, a folder with results, or the name of a shipped baseline. Call it before anything is
+/// read or timed, so that a refused command changes nothing.
 void check_output(const std::string& flag, const std::filesystem::path& output,
                   const std::vector<std::string>& inputs);
+
+/// InputError if `output` is one of the files that the values of flags name: files, folders of data
+/// (whose results are no data) and patterns; other values name nothing that is there.
+void check_output_beside_data(const std::string& flag, const std::filesystem::path& output,
+                              const std::vector<std::string>& values);
+
+/// InputError if a run in `folder` would overwrite one of `inputs` (others than files are passed
+/// over) by a file of its own, like ceilings.json or log/..., or write one through a link.
+void check_run_folder(const std::filesystem::path& folder, const std::vector<std::string>& inputs);
 
 /// InputError if two of the outputs (pairs of a flag and its file) are the same file.
 void check_outputs_differ(

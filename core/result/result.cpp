@@ -12,6 +12,7 @@
 #include "core/base/numbers.hpp"
 #include "core/base/units.hpp"
 #include "core/machine/environment.hpp"
+#include "core/result/launches.hpp"
 #include "core/result/layers.hpp"
 #include "core/result/result_check.hpp"
 #include "core/result/row_identity.hpp"
@@ -129,6 +130,7 @@ json time_json(const Timing& timing, const Summary& summary) {
               {"warmup_s", timing.warmup_s},
               {"waiting", optional_json(timing.contention.waiting)},
               {"stolen", optional_json(timing.contention.stolen)},
+              {"throttled", optional_json(timing.contention.throttled)},
               {"foreign", optional_json(timing.contention.foreign)},
               {"own", optional_json(timing.contention.own)},
               {"slowest_rank", timing.slowest_rank}};
@@ -300,6 +302,7 @@ json read_result(const std::filesystem::path& given) {
   const std::filesystem::path file =
       std::filesystem::is_directory(given, missing) ? given / "result.json" : given;
   json result = read_checked(file, "result");
+  check_run(result, file.string());
   RowsTogether together;
   std::size_t index = 0;
   for (const json& row : result["rows"]) {
@@ -321,8 +324,8 @@ std::string human_metric(const json& metric) {
 ExitCode exit_code(const json& rows) {
   if (rows.empty())
     return ExitCode::incomparable;  // rows are missing: nothing was shown, so nothing is in order
-  // A later attempt at the same launch of a case makes good a crash or a timeout, but never a wrong
-  // result.
+  // A later attempt at the same launch of a case makes good a crash or a timeout, but never what is
+  // final.
   std::map<std::pair<std::string, int>, int> latest;
   for (const json& row : rows) {
     int& attempt =
@@ -334,37 +337,72 @@ ExitCode exit_code(const json& rows) {
   for (const json& row : rows) {
     const std::string status = row.at("status");
     measured = measured || status == "ok";
-    if (status == "incorrect") {
-      code = gravest(code, ExitCode::incorrect);
+    if (is_final(status)) {
+      code = gravest(code, status == "incorrect" ? ExitCode::incorrect : ExitCode::target_missed);
     } else if (row.at("attempt") == latest.at({row.at("id"), row.at("launch")})) {
       const bool tolerated =
           status == "ok" || (status == "unsupported" && !row.value("required", false));
       if (!tolerated) code = gravest(code, ExitCode::failed);
     }
   }
+  if (!lost_ids(rows).empty()) code = gravest(code, ExitCode::incomparable);
   // Every row may be excused, and still nothing was shown.
   return measured ? code : gravest(code, ExitCode::incomparable);
+}
+
+std::set<std::string> lost_ids(const json& rows) {
+  std::map<std::pair<std::string, int>, std::pair<int, std::string>> latest;
+  for (const json& row : rows) {
+    auto& [attempt, status] = latest[{row.at("id"), row.value("launch", 0)}];
+    if (status.empty() || row.value("attempt", 0) >= attempt)
+      std::tie(attempt, status) = std::pair(row.value("attempt", 0), row.value("status", ""));
+  }
+  std::set<std::string> measured, lost;
+  for (const auto& [launch, row] : latest)
+    if (row.second == "ok") measured.insert(launch.first);
+  for (const auto& [launch, row] : latest)
+    if (row.second == "unsupported" && measured.contains(launch.first)) lost.insert(launch.first);
+  return lost;
 }
 
 namespace {
 
 /// A reading of time_s; `otherwise` where it is unknown, or the file is older than the reading.
 double reading(const json& row, const char* name, double otherwise) {
-  const json time = row.value("time_s", json());
-  if (!time.is_object()) return 0;
-  const json part = time.value(name, json());
-  return part.is_number() ? part.get<double>() : otherwise;
+  const auto time = row.find("time_s");
+  if (time == row.end() || !time->is_object()) return otherwise;
+  const auto part = time->find(name);
+  return part != time->end() && part->is_number() ? part->get<double>() : otherwise;
+}
+
+/// Whether something kept the only thread of a row from running. A team also waits rightfully, for
+/// untimed serial work between samples; ranks wait for each other, a process for its accelerator,
+/// and readers of files for their disk.
+bool was_kept_from_running(const json& row) {
+  if (reading(row, "own", 1) >= 1 - shared_above) return false;
+  const json parameters = row.value("parameters", json::object());
+  return parameters.contains("backend") && parameters.value("threads", json()) == 1 &&
+         parameters.value("ranks", json(1)) == 1 &&
+         parameters.value("device", json("cpu")) == "cpu" && !parameters.contains("page_cache") &&
+         !parameters.contains("epochs");
 }
 
 }  // namespace
 
 bool was_shared(const json& row) {
-  if (reading(row, "stolen", 0) > shared_above) return true;
+  if (reading(row, "stolen", 0) > shared_above || reading(row, "throttled", 0) > shared_above ||
+      was_kept_from_running(row))
+    return true;
   return reading(row, "waiting", 0) > shared_above && reading(row, "foreign", 1) > shared_above;
 }
 
 bool was_oversubscribed(const json& row) {
-  return reading(row, "waiting", 0) > shared_above && reading(row, "foreign", 1) <= shared_above;
+  return reading(row, "waiting", 0) > shared_above && !was_shared(row);
+}
+
+const std::set<std::string>& mark_fields() {
+  static const std::set<std::string> fields{"waiting", "stolen", "foreign", "throttled", "own"};
+  return fields;
 }
 
 std::string mark_of(const json& row) {

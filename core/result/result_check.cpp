@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/base/error.hpp"
+#include "core/result/formula.hpp"
 #include "core/result/layers.hpp"
 #include "core/result/row_check.hpp"
 #include "core/result/row_identity.hpp"
@@ -19,7 +20,21 @@ void refuse_row(const std::string& file, std::size_t index, const std::string& w
   throw InputError(fmt::format("{} at /rows/{}{}", file, index, what));
 }
 
-void check_row(const json& row, std::size_t index, const json& result, const std::string& file) {
+namespace {
+
+/// The open parts of a schema may hold anything: a number where others need a text.
+template <class Check>
+void of_right_kinds(const std::string& where, const Check& check) {
+  try {
+    check();
+  } catch (const json::exception& error) {
+    throw InputError(fmt::format(
+        "{}: a field is not of the kind that others need ({}). The file was changed by hand.",
+        where, error.what()));
+  }
+}
+
+void check_fields(const json& row, std::size_t index, const json& result, const std::string& file) {
   const std::size_t environments = result.at("environments").size();
   const std::size_t environment = row.at("environment");
   if (environment >= environments)
@@ -34,7 +49,7 @@ void check_row(const json& row, std::size_t index, const json& result, const std
     throw InputError(where +
                      "/id_form: found nothing, expected how the id is made (/run/row_form).");
   check_identity(row, where);
-  if (row.at("status") != "ok") return;
+  if (row.at("status") != "ok") return formula::check_formulas(row, where);
   check_allocator(row, result.at("environments").at(environment), where);
   const int statistics = statistics_of(run);
   check_numbers(row, where, statistics);
@@ -44,6 +59,27 @@ void check_row(const json& row, std::size_t index, const json& result, const std
     const json alone = layer_as_row(row, layer);
     const std::string place = fmt::format("{}/layers/{}", where, number++);
     check_ceiling(alone, place, statistics, nullptr);
+  }
+}
+
+}  // namespace
+
+void check_row(const json& row, std::size_t index, const json& result, const std::string& file) {
+  of_right_kinds(fmt::format("{} at /rows/{}", file, index),
+                 [&] { check_fields(row, index, result, file); });
+}
+
+void check_run(const json& result, const std::string& file) {
+  const json brackets = result.at("run").value("bracket", json::array());
+  for (std::size_t i = 0; i < brackets.size(); ++i) {
+    const json& rows = brackets[i].at("rows");
+    for (std::size_t k = 0; k < rows.size(); ++k) {
+      const std::string where = fmt::format("{} at /run/bracket/{}/rows/{}", file, i, k);
+      of_right_kinds(where, [&] {
+        check_identity(rows[k], where);
+        if (rows[k].at("status") == "ok") check_bracket_row(rows[k], where);
+      });
+    }
   }
 }
 

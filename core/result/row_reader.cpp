@@ -1,6 +1,5 @@
 #include "core/result/row_reader.hpp"
 
-#include <algorithm>
 #include <atomic>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -22,7 +21,7 @@ using nlohmann::json;
 
 namespace {
 
-constexpr std::size_t rows_at_once = 64;  ///< read by one thread in one piece
+constexpr std::uint64_t bytes_at_once = 1 << 20;  ///< read by one thread in one piece, if it can
 
 /// A file whose head is good: rows may be checked.
 class RowReader {
@@ -37,10 +36,14 @@ class RowReader {
 
   /// False: a row is not good.
   bool read(std::size_t threads) {
-    const std::size_t parts = (index_.rows.size() + rows_at_once - 1) / rows_at_once;
+    std::vector<std::size_t> parts;  // the first row of each, and the end
+    for (std::size_t i = 0; i < rows_.size(); ++i)
+      if (parts.empty() || end_of(i) - index_.rows[parts.back()].offset > bytes_at_once)
+        parts.push_back(i);
+    parts.push_back(rows_.size());
     std::atomic<bool> good{true};
-    parallel_for(parts, threads, [&](std::size_t part) {
-      if (good && !read_part(part * rows_at_once)) good = false;
+    parallel_for(parts.size() - 1, threads, [&](std::size_t part) {
+      if (good && !read_part(parts[part], parts[part + 1])) good = false;
     });
     return good;
   }
@@ -54,10 +57,13 @@ class RowReader {
   }
 
  private:
-  bool read_part(std::size_t first) {
-    const std::size_t end = std::min(first + rows_at_once, rows_.size());
+  std::uint64_t end_of(std::size_t row) const {
+    return index_.rows[row].offset + index_.rows[row].length;
+  }
+
+  bool read_part(std::size_t first, std::size_t end) {
     const std::uint64_t start = index_.rows[first].offset;
-    std::string text(index_.rows[end - 1].offset + index_.rows[end - 1].length - start, '\0');
+    std::string text(end_of(end - 1) - start, '\0');
     std::ifstream stream(file_, std::ios::binary);
     stream.seekg(static_cast<std::streamoff>(start));
     if (!stream.read(text.data(), static_cast<std::streamsize>(text.size()))) return false;
@@ -97,6 +103,7 @@ std::optional<json> read_in_parts(const fs::path& file, const KeepRow& keep, std
     if (head.at("rows") != json::array({0})) return std::nullopt;
     head["rows"] = json::array();
     if (!schema_errors(head, "result", "").empty()) return std::nullopt;
+    check_run(head, file.string());
     RowReader reader(file, *index, head, keep);
     if (!reader.read(threads)) return std::nullopt;
     head["rows"] = reader.take();
@@ -109,6 +116,15 @@ std::optional<json> read_in_parts(const fs::path& file, const KeepRow& keep, std
 }
 
 }  // namespace
+
+json read_head(const fs::path& file) {
+  std::error_code missing;
+  std::ifstream stream;
+  if (fs::is_regular_file(file, missing)) stream.open(file, std::ios::binary);
+  if (const std::optional<RowIndex> index = index_rows(stream))
+    if (json head = json::parse(index->head, nullptr, false); head.is_object()) return head;
+  return read_json(file);
+}
 
 json read_result_rows(const fs::path& given, const KeepRow& keep, std::size_t threads) {
   std::error_code missing;

@@ -20,4 +20,8 @@ using KeepRow =
 nlohmann::json read_result_rows(const std::filesystem::path& file, const KeepRow& keep,
                                 std::size_t threads);
 
+/// A result without its rows, unchecked, which is enough to know it by; other files are read as by
+/// read_json().
+nlohmann::json read_head(const std::filesystem::path& file);
+
 }  // namespace assay

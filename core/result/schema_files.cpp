@@ -2,16 +2,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "core/base/error.hpp"
+#include "core/base/input_file.hpp"
 #include "core/result/quick_json.hpp"
 #include "core/result/schema.hpp"
 
@@ -22,31 +20,6 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr int deepest = 256;  // levels of nesting: later stages recurse
-
-std::string reason_of(int error) { return std::generic_category().message(error); }
-
-std::string read_text(const fs::path& file) {
-  std::error_code unknown;
-  if (fs::is_directory(file, unknown))
-    throw InputError(
-        fmt::format("{}: cannot be read (it is a folder). Name a file in it.", file.string()));
-  if (fs::is_character_file(file, unknown) || fs::is_block_file(file, unknown))
-    throw InputError(fmt::format(
-        "{}: cannot be read (it is a device, which may never end). Name a file or a pipe.",
-        file.string()));
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream)
-    throw InputError(fmt::format("{}: cannot be read ({}). Check the name and its permissions.",
-                                 file.string(), reason_of(errno)));
-  std::string text;
-  std::vector<char> block(1 << 20);
-  while (stream.read(block.data(), static_cast<std::streamsize>(block.size())), stream.gcount() > 0)
-    text.append(block.data(), static_cast<std::size_t>(stream.gcount()));
-  if (stream.bad())
-    throw InputError(
-        fmt::format("{}: cannot be read ({}). Check the disk.", file.string(), reason_of(errno)));
-  return text;
-}
 
 /// "line 3, column 7" of a byte, both from 1.
 std::string place(const std::string& text, std::size_t byte) {
@@ -169,7 +142,7 @@ json parse_json(std::string_view text) {
 }
 
 json read_json(const fs::path& file) {
-  const std::string text = read_text(file);
+  const std::string text = read_text_file(file);
   const auto wrong = [&](std::size_t byte, const std::string& what) {
     return InputError(
         fmt::format("{}: is not valid JSON at {} ({}). Correct the file, or make it again.",

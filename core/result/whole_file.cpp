@@ -10,6 +10,8 @@
 #include <system_error>
 
 #include "core/base/error.hpp"
+#include "core/base/limits.hpp"
+#include "core/base/temporary.hpp"
 #include "core/result/schema.hpp"
 
 namespace assay {
@@ -17,17 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string words_of_error(int error) { return std::generic_category().message(error); }
-
 InputError unwritable(const fs::path& file, const std::string& why, const std::string& suggestion) {
   return InputError(fmt::format("{}: cannot be written ({}). {}", file.string(), why, suggestion));
-}
-
-/// Where writing ends: through links, so that a link stays one.
-fs::path target_of(const fs::path& file) {
-  std::error_code missing;
-  const fs::path real = fs::canonical(file, missing);
-  return missing ? file : real;
 }
 
 fs::path folder_of(const fs::path& file) {
@@ -45,11 +38,10 @@ void make_folder(const fs::path& file) {
         "Choose another folder.");
 }
 
-/// A pipe or a device ("/dev/stdout") is written as it is: nothing may be renamed over it.
-bool is_special(const fs::path& file) {
-  std::error_code missing;
-  const fs::file_status status = fs::status(file, missing);
-  return fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status);
+/// "/dev/stdout" and "/dev/fd/3", which lead to what the shell has opened.
+bool is_name_of_kernel(const fs::path& file) {
+  const std::string name = fs::absolute(file).lexically_normal().string();
+  return name.starts_with("/dev/") || name.starts_with("/proc/");
 }
 
 void refuse_folder(const fs::path& file) {
@@ -78,6 +70,13 @@ class Descriptor {
   int number_;
 };
 
+/// A new file in place of whatever has this name, which may be a link: the file that it leads to,
+/// by a hard link, too, is not touched.
+int open_anew(const fs::path& file) {
+  ::unlink(file.c_str());
+  return ::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+}
+
 int write_all(int descriptor, std::string_view text) {
   for (std::size_t done = 0; done < text.size();) {
     const ssize_t count = ::write(descriptor, text.data() + done, text.size() - done);
@@ -100,21 +99,30 @@ fs::path beside(const fs::path& target) {
   return folder_of(target) / fmt::format(".{}.{}.tmp", target.filename().string(), ::getpid());
 }
 
-/// A file-size limit is to be an error like a full disk, not a signal that ends the process.
-void survive_size_limit() {
-  struct sigaction now {};
-  if (::sigaction(SIGXFSZ, nullptr, &now) == 0 && now.sa_handler == SIG_DFL)
-    std::signal(SIGXFSZ, SIG_IGN);
+}  // namespace
+
+bool is_special(const fs::path& file) {
+  std::error_code missing;
+  const fs::file_status status = fs::status(file, missing);
+  return fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status);
 }
 
-}  // namespace
+fs::path replaced_by(const fs::path& file) {
+  std::error_code missing;
+  if (!fs::is_symlink(fs::symlink_status(file, missing)) || is_special(file)) return file;
+  const fs::path real = fs::canonical(file, missing);
+  if (!missing && is_name_of_kernel(file)) return real;
+  throw unwritable(file, "it is a link, and nothing is written through links",
+                   missing ? "Name a file."
+                           : fmt::format("Name the file itself ({}) or another.", real.string()));
+}
 
 void write_pieces(const fs::path& file, const std::function<void(const Put&)>& fill,
                   const std::string& ending) {
   refuse_folder(file);
   make_folder(file);
   survive_size_limit();
-  const fs::path target = target_of(file);
+  const fs::path target = replaced_by(file);
   const std::string suggestion =
       "Free space or choose another folder; what was there before is unchanged.";
   if (is_special(target)) {
@@ -127,23 +135,15 @@ void write_pieces(const fs::path& file, const std::function<void(const Put&)>& f
   // name points to them.
   fs::path temporary = beside(target);
   if (!ending.empty()) temporary = target.string() + ending;
-  Descriptor out(
-      ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666));
+  Temporary unfinished(temporary);
+  Descriptor out(open_anew(temporary));
   if (out.number() < 0) throw unwritable(file, words_of_error(errno), suggestion);
-  int error = 0;
-  try {
-    error = write_with(out.number(), fill);
-  } catch (...) {
-    ::unlink(temporary.c_str());
-    throw;
-  }
+  int error = write_with(out.number(), fill);
   if (error == 0 && ::fsync(out.number()) != 0) error = errno;
   if (out.close() != 0 && error == 0) error = errno;
   if (error == 0 && ::rename(temporary.c_str(), target.c_str()) != 0) error = errno;
-  if (error != 0) {
-    ::unlink(temporary.c_str());
-    throw unwritable(file, words_of_error(error), suggestion);
-  }
+  if (error != 0) throw unwritable(file, words_of_error(error), suggestion);
+  unfinished.keep();
   const Descriptor folder(::open(folder_of(target).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder.number() >= 0)
     ::fsync(folder.number());  // not every file system can: the file itself is safe already
@@ -167,19 +167,17 @@ void write_text(const fs::path& file, const std::string& text) {
 void check_writable(const fs::path& file) {
   refuse_folder(file);
   make_folder(file);
-  const fs::path target = target_of(file);
+  const fs::path target = replaced_by(file);
   if (is_special(target)) {
     if (::access(target.c_str(), W_OK) != 0)
       throw unwritable(file, words_of_error(errno), "Choose another file.");
     return;
   }
   // Tried, not asked: permissions do not tell of read-only file systems, quotas or /proc.
-  const fs::path temporary = beside(target);
-  const Descriptor out(
-      ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666));
+  const Temporary trial(beside(target));
+  const Descriptor out(open_anew(trial.path()));
   if (out.number() < 0)
     throw unwritable(file, words_of_error(errno), "Choose a folder that you may write to.");
-  ::unlink(temporary.c_str());
 }
 
 }  // namespace assay

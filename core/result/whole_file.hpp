@@ -9,6 +9,13 @@
 
 namespace assay {
 
+/// A pipe or a device ("/dev/stdout"): it is written as it is, nothing may be renamed over it.
+bool is_special(const std::filesystem::path& file);
+
+/// The file that is replaced when `file` is written: itself. InputError for a link, through which
+/// something else would be overwritten; but "/dev/stdout" leads to what the shell has opened.
+std::filesystem::path replaced_by(const std::filesystem::path& file);
+
 /// Writes `parts`, one after the other, to a temporary file in the same folder (which is created if
 /// it is missing), syncs it to the disk, renames it to `file`, and syncs the folder. A reader finds
 /// the old file or the new one, even after a crash or a power failure. Pipes and devices are

@@ -1,7 +1,10 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <stdexcept>
+#include <string>
+#include <thread>
 #include <vector>
 
 #include "core/base/parallel.hpp"
@@ -28,6 +31,24 @@ TEST(ParallelFor, ThrowsWhatACallThrew) {
                               }),
                  std::runtime_error);
     EXPECT_LT(calls, 100000) << "what has not begun is left out";
+  }
+}
+
+TEST(ParallelFor, ThrowsTheFirstAsALoopDoes) {
+  for (const std::size_t threads : {1, 2, 8}) {
+    std::atomic<std::size_t> begun{0};
+    try {
+      parallel_for(8, threads, [&](std::size_t i) {
+        ++begun;
+        // All that begin together fail, the last one first.
+        while (threads == 8 && begun < 8) std::this_thread::yield();
+        std::this_thread::sleep_for(std::chrono::milliseconds(threads == 1 ? 0 : 5 * (8 - i)));
+        throw std::runtime_error(std::to_string(i));
+      });
+      FAIL();
+    } catch (const std::runtime_error& error) {
+      EXPECT_STREQ(error.what(), "0") << threads;
+    }
   }
 }
 

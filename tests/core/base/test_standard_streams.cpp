@@ -15,7 +15,7 @@ TEST(StandardStreams, ControlCharactersAreEscaped) {
   EXPECT_EQ(escaped("\u009b2J"), "\\x9b2J");
   EXPECT_EQ(escaped("\u202eabc\u2066"), "\\u202eabc\\u2066");
   EXPECT_EQ(escaped(std::string("a\0b", 3)), "a\\x00b");
-  EXPECT_EQ(escaped("\xe2"), "\xe2");  // cut: nothing is read behind the end
+  EXPECT_EQ(escaped("\xe2"), "\\xe2");  // cut: nothing is read behind the end
   EXPECT_EQ(escaped("case\x1e"), "case\x1e");
 }
 

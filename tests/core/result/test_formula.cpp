@@ -52,6 +52,24 @@ TEST(Formula, ProblemsWithoutExtentsAreNotRecomputed) {
               "descriptor mb16ic64ih112oc128oh112kh3ph1");
 }
 
+/// Extents that the descriptor does not spell out follow from it, whatever became of the row.
+TEST(Formula, DerivedExtentsAreCheckedInEveryRow) {
+  Outcome failed;
+  failed.status = "failed";
+  failed.reason = "no memory";
+  for (const Outcome& outcome : {good_outcome(), failed}) {
+    json row = fixture::row(outcome);
+    row["problem"].update({{"iw", 112}, {"ow", 112}, {"kw", 3}, {"sh", 1}, {"pw_r", 1}});
+    ASSERT_EQ(refusal(fixture::result({row})), "accepted");
+    for (const char* name : {"iw", "ow", "kw", "sh", "pw_r"})
+      for (const json& other : {json(7), json("many"), json(json::array({3}))}) {
+        json spoilt = row;
+        spoilt["problem"][name] = other;
+        EXPECT_SAYS(refusal(fixture::result({spoilt})), std::string("/rows/0/problem/") + name);
+      }
+  }
+}
+
 TEST(Formula, WindowsHavePaddingStridesAndGroups) {
   const auto amounts = [](const std::string& descriptor, const std::string& direction,
                           const std::string& precision) {

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -168,6 +169,73 @@ TEST_F(JournalTest, RefusesWhatCannotBeOpened) {
   EXPECT_THROW(Journal{folder_ / "missing" / "journal"}, InputError);
   EXPECT_THROW(read_journal(folder_ / "missing"), InputError);
   EXPECT_THROW(read_journal(folder_), InputError);
+}
+
+TEST_F(JournalTest, OnlyARegularFileIsAJournal) {
+  ASSERT_EQ(::mkfifo((folder_ / "pipe").c_str(), 0600), 0);
+  EXPECT_THROW(Journal{folder_ / "pipe"}, InputError);
+  EXPECT_THROW(read_journal(folder_ / "pipe"), InputError);
+  EXPECT_THROW(Journal{"/dev/null"}, InputError);
+  EXPECT_THROW(read_journal("/dev/zero"), InputError);
+  Journal(file_).append(event(0));
+  fs::create_symlink(file_, folder_ / "link");
+  EXPECT_THROW(Journal{folder_ / "link"}, InputError) << "it is another run's";
+  fs::create_symlink(folder_ / "nowhere", folder_ / "dangling");
+  EXPECT_THROW(Journal{folder_ / "dangling"}, InputError);
+  EXPECT_FALSE(fs::exists(folder_ / "nowhere"));
+}
+
+TEST_F(JournalTest, OneWriterExcludesTheOthers) {
+  put("");  // a process died before its first line
+  {
+    Journal alone(file_, Journal::Writers::one);
+    EXPECT_THROW(Journal(file_, Journal::Writers::one), InputError) << "not even when it is empty";
+    alone.append(event(0));
+    alone.append(event(1));
+    EXPECT_THROW(Journal(file_, Journal::Writers::one), InputError);
+  }
+  EXPECT_EQ(read_journal(file_).size(), 2u);
+  EXPECT_THROW(Journal(file_, Journal::Writers::one), InputError) << "its rows are another's";
+  Journal(file_).append(event(2));
+  EXPECT_EQ(read_journal(file_).size(), 3u);
+}
+
+/// They begin at the same time; in each round one of them gets the name.
+TEST_F(JournalTest, OfSeveralThatBeginAtOnceOneWrites) {
+  for (int round = 0; round < 20; ++round) {
+    fs::remove(file_);
+    int gate[2], done[2];
+    ASSERT_EQ(::pipe(gate), 0);
+    ASSERT_EQ(::pipe(done), 0);
+    std::vector<pid_t> children;
+    for (int w = 0; w < 3; ++w) {
+      children.push_back(::fork());
+      if (children.back() != 0) continue;
+      char byte = 0;
+      ::close(gate[1]);
+      ::close(done[1]);
+      (void)!::read(gate[0], &byte, 1);
+      int result = 1;
+      try {
+        Journal journal(file_, Journal::Writers::one);
+        (void)!::read(done[0], &byte, 1);  // not before all have tried
+        result = 0;
+      } catch (const InputError&) {
+      }
+      ::_exit(result);
+    }
+    ::close(gate[1]);
+    int won = 0, status = 0;
+    for (int ended = 0; ended < 2; ++ended) {
+      ::wait(&status);
+      won += status == 0 ? 1 : 0;
+    }
+    ::close(done[1]);
+    ::wait(&status);
+    won += status == 0 ? 1 : 0;
+    for (const int end : {gate[0], done[0]}) ::close(end);
+    ASSERT_EQ(won, 1);
+  }
 }
 
 TEST_F(JournalTest, InvalidUtf8DoesNotLoseTheEvent) {

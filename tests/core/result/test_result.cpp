@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
+#include <re2/re2.h>
 
 #include <cmath>
 #include <limits>
-#include <regex>
 
 #include "core/base/clock.hpp"
 #include "core/result/impossible.hpp"
@@ -147,45 +147,6 @@ TEST(Row, FewSamplesHaveNoIntervalButAReason) {
   EXPECT_EQ(row["time_s"]["ci95_reason"], "1 effective samples, a 95 % interval needs 6");
   row["time_s"]["ci95_reason"] = nullptr;
   EXPECT_FALSE(schema_errors(fixture::result({row}), "result", "x.json").empty());
-}
-
-TEST(Row, SharedProcessorsAreTold) {
-  for (const char* reading : {"waiting", "stolen"}) {
-    json row = fixture::row(good_outcome());
-    EXPECT_FALSE(was_shared(row));
-    row["time_s"][reading] = 0.05;
-    EXPECT_FALSE(was_shared(row));
-    row["time_s"][reading] = 0.051;
-    EXPECT_TRUE(was_shared(row));
-    row["time_s"] = nullptr;
-    EXPECT_FALSE(was_shared(row));
-  }
-}
-
-TEST(Row, WaitingForItsOwnJobIsNoForeignWork) {
-  Outcome outcome = good_outcome();
-  outcome.timing->contention.waiting = 1.2;
-  outcome.timing->contention.foreign = 0.04;
-  outcome.timing->contention.own = 1.9;
-  json row = fixture::row(outcome);
-  expect_valid(row);
-  EXPECT_EQ(row["time_s"]["foreign"], 0.04);
-  EXPECT_EQ(row["time_s"]["own"], 1.9);
-  EXPECT_FALSE(was_shared(row));
-  EXPECT_TRUE(was_oversubscribed(row));
-  row["time_s"]["foreign"] = 0.06;
-  EXPECT_TRUE(was_shared(row));
-  EXPECT_FALSE(was_oversubscribed(row));
-  // Foreign work that nobody waited for is on other processors.
-  row["time_s"]["waiting"] = 0.01;
-  EXPECT_FALSE(was_shared(row));
-  EXPECT_FALSE(was_oversubscribed(row));
-  // Unknown, as in older files: waiting alone counts.
-  row["time_s"]["waiting"] = 1.2;
-  row["time_s"]["foreign"] = nullptr;
-  EXPECT_TRUE(was_shared(row));
-  row["time_s"].erase("foreign");
-  EXPECT_TRUE(was_shared(row));
 }
 
 TEST(Row, AnIncorrectRowHasItsErrorsButNoTime) {
@@ -348,12 +309,22 @@ TEST(Result, ACeilingFollowsFromItsBrackets) {
                 {"benchmark", "stream"},
                 {"problem", {{"descriptor", "d"}, {amount, work}}},
                 {"parameters", json::object()},
-                {"executed", nullptr},
+                {"executed", {{"algorithm", nullptr}, {"evidence", "library"}}},
                 {"status", "ok"},
                 {"reason", nullptr},
-                {"verification", nullptr},
-                {"time_s", {{"median", 2 * seconds}, {"min", seconds}}},
-                {"rates", json::object()}};
+                {"verification",
+                 {{"passed", true},
+                  {"reference", "exact"},
+                  {"max_error", 0.0},
+                  {"norm_error", 0.0},
+                  {"bound", 0.0}}},
+                {"time_s",
+                 {{"median", 2 * seconds},
+                  {"mad", 0.0},
+                  {"min", seconds},
+                  {"p95", 2 * seconds},
+                  {"p99", 3 * seconds}}},
+                {"rates", {{std::string(amount) + "_per_s", work / (2 * seconds)}}}};
   };
   const auto bracket = [](const json& entry) {
     return json{
@@ -375,6 +346,23 @@ TEST(Result, ACeilingFollowsFromItsBrackets) {
           "/flops_per_s: found 200000000000.0, expected a rate of its brackets' rows");
   refused({{"bytes_per_s", 2e10}}, "/bytes_per_s: found 20000000000.0");
   refused({{"memory_bytes", 1e10}}, "/fraction: found");
+  const auto refused_bracket = [&](const char* place, const json& value, const char* said) {
+    json spoilt = good;
+    json& first = spoilt["run"]["bracket"][0]["rows"][0];
+    if (*place == '\0')
+      first = value;
+    else
+      first[json::json_pointer(place)] = value;
+    EXPECT_SAYS(refusal(spoilt), std::string("/run/bracket/0/rows/0") + said);
+  };
+  refused_bracket("", 1, ": found");
+  for (const char* place : {"/problem", "/parameters", "/executed", "/time_s", "/rates", "/id"})
+    refused_bracket(place, 5, place);
+  refused_bracket("/time_s", nullptr, "/time_s: found null");
+  refused_bracket("/time_s/median", 7, "/time_s/median: found 7, expected 2 to 6");
+  refused_bracket("/rates/flops_per_s", 1e12, "/rates/flops_per_s: found 1000000000000.0");
+  refused_bracket("/verification/max_error", 1.0, "/verification/max_error: found 1.0");
+  refused_bracket("/id_form", 5, ": a field is not of the kind");
   // Bound by what its data come from.
   row["ceiling"].update(
       {{"flops_per_s", nullptr}, {"bound_by", "L3"}, {"fraction", 1e8 / 1e10 / median}});
@@ -424,11 +412,16 @@ TEST(ExitCodes, TheGravestRowDecides) {
   EXPECT_EQ(exit_code({row("ok"), row("failed", false, 1)}), ExitCode::failed);
   EXPECT_EQ(exit_code({row("incorrect"), row("ok", false, 1)}), ExitCode::incorrect);
   EXPECT_EQ(exit_code({row("failed"), row("ok", false, 1, 1)}), ExitCode::failed);
+  // A missed target is no wrong result, and as little a crash.
+  EXPECT_EQ(exit_code(json::array({row("target missed")})), ExitCode::target_missed);
+  EXPECT_EQ(exit_code({row("target missed"), row("ok", false, 1)}), ExitCode::target_missed);
+  EXPECT_EQ(exit_code({row("target missed"), row("failed", false, 0, 0, "b")}), ExitCode::failed);
+  EXPECT_EQ(exit_code({row("target missed"), row("incorrect", false, 0, 0, "b")}),
+            ExitCode::incorrect);
 }
 
 TEST(Now, IsRfc3339InUtc) {
-  EXPECT_TRUE(std::regex_match(utc_now(), std::regex(R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)")))
-      << utc_now();
+  EXPECT_TRUE(RE2::FullMatch(utc_now(), R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)")) << utc_now();
 }
 
 }  // namespace

@@ -80,10 +80,27 @@ TEST(WriteJson, ReadsBackAndMakesFolders) {
   write_json(file, 17);
   EXPECT_EQ(read_json(file), 17);
   EXPECT_EQ(files_in(file.parent_path()), 1u);
-  fs::create_symlink(file, folder.path() / "link.json");
-  write_json(folder.path() / "link.json", document);
-  EXPECT_TRUE(fs::is_symlink(folder.path() / "link.json"));
-  EXPECT_EQ(read_json(file), document);
+}
+
+TEST(WriteJson, NothingIsWrittenThroughALink) {
+  const Folder folder;
+  const fs::path file = folder.path() / "x.json";
+  write_json(file, 1);
+  for (const fs::path& target : {file, folder.path() / "nowhere"}) {
+    const fs::path link = folder.path() / "link.json";
+    fs::create_symlink(target, link);
+    EXPECT_SAYS(message_of([&] { write_json(link, 2); }), "it is a link");
+    EXPECT_SAYS(message_of([&] { check_writable(link); }), "it is a link");
+    EXPECT_TRUE(fs::is_symlink(link));
+    fs::remove(link);
+  }
+  EXPECT_EQ(read_json(file), 1);
+  EXPECT_FALSE(fs::exists(folder.path() / "nowhere"));
+  fs::create_symlink("/dev/null", folder.path() / "null");
+  write_json(folder.path() / "null", 3);  // as a device is written
+  fs::create_directory_symlink(folder.path(), folder.path() / "here");
+  write_json(folder.path() / "here" / "x.json", 4);  // a folder may be anywhere
+  EXPECT_EQ(read_json(file), 4);
 }
 
 TEST(WriteJson, RefusesNumbersThatAreNotFinite) {

@@ -1,4 +1,3 @@
-#include <csignal>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -17,7 +16,6 @@ int collect_runs(const Given& given) {
   options.local = fs::absolute(*value_of(given, "LOCAL")).lexically_normal();
   options.out = fs::absolute(*value_of(given, "out")).lexically_normal();
   options.prepare = given.contains("prepare");
-  std::signal(SIGXFSZ, SIG_IGN);  // a limit of files' sizes is an error like a full disk
   Plugins plugins;
   std::unique_ptr<Communicator> ranks;
   try {

@@ -10,11 +10,12 @@
 #include <cerrno>
 #include <ctime>
 #include <fstream>
-#include <iterator>
 #include <optional>
 #include <system_error>
 #include <vector>
 
+#include "core/base/error.hpp"
+#include "core/base/input_file.hpp"
 #include "core/base/numbers.hpp"
 #include "core/base/text.hpp"
 
@@ -77,8 +78,11 @@ std::string holder_here() {
 }
 
 std::string holder_of(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
+  try {
+    return read_text_file(file, largest_hand_written);
+  } catch (const InputError&) {
+    return "";
+  }
 }
 
 bool has_ended(const std::string& holder) {

@@ -38,7 +38,7 @@ NodeFault unreadable(const fs::path& file, int error) {
 class InFile {
  public:
   explicit InFile(const fs::path& file)
-      : file_(file), number_(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)) {
+      : file_(file), number_(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)) {
     if (number_ < 0) throw unreadable(file, errno);
   }
   ~InFile() { ::close(number_); }

@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "analysis/collect/holder.hpp"
+#include "core/base/limits.hpp"
 #include "core/base/text.hpp"
 
 namespace assay::collecting {
@@ -26,7 +27,7 @@ Unwritable unwritable(const fs::path& file, const std::string& why) {
 }
 
 Unwritable unwritable(const fs::path& file, int error) {
-  return unwritable(file, std::generic_category().message(error));
+  return unwritable(file, words_of_error(error));
 }
 
 void check(const fs::path& file, const std::error_code& error) {

@@ -1,10 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <fstream>
 #include <iostream>
-#include <iterator>
 #include <map>
 #include <string>
 
@@ -21,9 +19,11 @@
 #include "analysis/run/processes.hpp"
 #include "analysis/table/table.hpp"
 #include "core/base/error.hpp"
+#include "core/base/input_file.hpp"
 #include "core/base/paths.hpp"
 #include "core/base/text.hpp"
 #include "core/program/suite.hpp"
+#include "core/result/outputs.hpp"
 #include "core/result/result.hpp"
 #include "core/result/schema.hpp"
 
@@ -40,11 +40,11 @@ constexpr std::uint64_t minute = 60;
 std::string set_up_lines(const Given& given) {
   const auto file = value_of(given, "setup");
   if (!file) return "";
-  std::ifstream stream(*file);
-  if (!stream)
-    throw InputError(fmt::format("--setup {} cannot be read ({}). Name a file with shell commands.",
-                                 *file, std::strerror(errno)));
-  return {std::istreambuf_iterator<char>(stream), {}};
+  try {
+    return read_text_file(*file, largest_hand_written);
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("--setup {}", error.what()));
+  }
 }
 
 bool has(const std::vector<std::string>& words, const std::string& flag) {
@@ -254,6 +254,7 @@ int job(const Given& line) {
   job.set_up = site_set_up + job.set_up;
   const std::string text = job_script(launcher, job);
   const fs::path script = job.folder / "job.sh";
+  check_run_folder(job.folder, named_by(given));
   check_writable(script);
   fs::create_directories(job.folder);
   write_text(script, text);

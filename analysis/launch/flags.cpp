@@ -6,6 +6,7 @@
 #include "core/base/error.hpp"
 #include "core/base/numbers.hpp"
 #include "core/base/text.hpp"
+#include "core/program/suite.hpp"
 
 namespace assay {
 
@@ -62,6 +63,16 @@ ProcessRequest process_request(const Given& given) {
   request.shape.hosts = value_of(given, "hosts").value_or("");
   if (given.contains("bind")) request.shape.bind = choice_of(given, "bind", bindings);
   return request;
+}
+
+std::vector<std::string> named_by(const Given& given) {
+  const std::filesystem::path suite = find_suite(*value_of(given, "SUITE"));
+  std::vector<std::string> all = texts_in(read_suite(suite));
+  all.push_back(suite.string());
+  for (const auto& [flag, values] : given)
+    for (const std::string& value : values)
+      for (std::string& word : split(value, ' ')) all.push_back(std::move(word));
+  return all;
 }
 
 std::uint64_t clock_time(const std::string& flag, const std::string& text, std::uint64_t least) {

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 
 #include "analysis/run/child.hpp"
 #include "core/base/error.hpp"
+#include "core/base/input_file.hpp"
 #include "core/base/paths.hpp"
+#include "core/base/standard_streams.hpp"
 #include "core/base/text.hpp"
 #include "core/result/schema.hpp"
 
@@ -40,11 +40,6 @@ std::vector<std::pair<std::string, std::size_t>> placeholders_in(const std::stri
   return found;
 }
 
-std::string text_of_file(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
-
 /// Every text of a template with the name of each `with`, written as a placeholder.
 void collect_texts(const json& pattern, std::vector<std::string>& texts) {
   for (const json& element : pattern) {
@@ -55,6 +50,29 @@ void collect_texts(const json& pattern, std::vector<std::string>& texts) {
     texts.push_back("{" + element.at("with").get<std::string>() + "}");
     collect_texts(element.at("words"), texts);
     collect_texts(element.value("otherwise", json::array()), texts);
+  }
+}
+
+/// valijson would match a "pattern" by std::regex, which recurses for each letter.
+void check_variables(const json& document, const fs::path& file) {
+  for (const char* place :
+       {"/variables/rank", "/variables/size", "/variables/local_rank", "/allocation/variable",
+        "/allocation/node_list/file", "/allocation/node_list/words"}) {
+    const json::json_pointer pointer(place);
+    if (!document.contains(pointer)) continue;
+    const std::string name = document.at(pointer);
+    const auto valid = [](char letter) {
+      return std::string_view("_0123456789").find(letter) != std::string_view::npos ||
+             (letter >= 'A' && letter <= 'Z') || (letter >= 'a' && letter <= 'z');
+    };
+    constexpr std::size_t longest = 255;
+    if (name.size() <= longest && (name[0] < '0' || name[0] > '9') &&
+        std::all_of(name.begin(), name.end(), valid))
+      continue;
+    throw InputError(fmt::format(
+        "{} at {}: found \"{}{}\", expected the name of an environment variable (letters, digits "
+        "and _, at most {}).",
+        file.string(), place, escaped(name.substr(0, 60)), name.size() > 60 ? "…" : "", longest));
   }
 }
 
@@ -102,12 +120,13 @@ Launcher Launcher::load(const std::string& name_or_file) {
     file = data_folder(launchers_folder) / (name_or_file + ".json");
   }
   Launcher launcher(file, read_checked(file, "launcher"));
+  check_variables(launcher.document(), file);
   launcher.check_placeholders();
   return launcher;
 }
 
 void Launcher::check_placeholders() const {
-  const std::string source = text_of_file(file_);
+  const std::string source = read_text_file(file_, largest_hand_written);
   const auto check = [&](const json& pattern, const std::vector<std::string>& valid,
                          std::size_t from) {
     std::vector<std::string> texts;
@@ -219,29 +238,41 @@ void Launcher::expect_allocation() const {
 std::vector<std::string> Launcher::allocated_nodes(const fs::path& scratch) const {
   const json list = document_.value("allocation", json::object()).value("node_list", json());
   if (!list.is_object()) return {};
-  std::string text;
+  const auto unavailable = [](const std::string& why) {
+    return CaseError(fmt::format("the names of the allocated nodes are unavailable ({}).", why));
+  };
+  std::string text, source;
   if (list.contains("command")) {
     const std::vector<std::string> words = list.at("command");
+    source = "`" + join(words, " ") + "`";
     Ended ended;
     std::string said;
     constexpr std::chrono::seconds patience(30);
     text = output_of(words, scratch, patience, ended, said);
     if (ended.signalled || ended.code != 0)
-      throw CaseError(fmt::format("the names of the allocated nodes are unavailable (`{}` {}{}{})",
-                                  join(words, " "), ended.text(), said.empty() ? "" : ": ", said));
+      throw unavailable(
+          fmt::format("{} {}{}{}", source, ended.text(), said.empty() ? "" : ": ", said));
   } else {
     const std::string variable = list.begin().value();
     const char* value = std::getenv(variable.c_str());
-    if (value == nullptr)
-      throw CaseError(fmt::format(
-          "the names of the allocated nodes are unavailable ({} is not set).", variable));
-    text = list.contains("file") ? text_of_file(value) : value;
+    if (value == nullptr) throw unavailable(variable + " is not set");
+    source = variable;
+    text = value;
+    if (list.contains("file")) {
+      source += ", " + text;
+      try {
+        text = read_text_file(text, largest_hand_written);
+      } catch (const InputError& error) {
+        throw unavailable(fmt::format("{}: {}", variable, error.what()));
+      }
+    }
   }
   std::replace(text.begin(), text.end(), ' ', '\n');
   std::vector<std::string> nodes;  // each once: some lists name a node for each of its slots
   for (const std::string& node : split(text, '\n'))
     if (!node.empty() && std::find(nodes.begin(), nodes.end(), node) == nodes.end())
       nodes.push_back(node);
+  if (nodes.empty()) throw unavailable(source + " names none");
   return nodes;
 }
 

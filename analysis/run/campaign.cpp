@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 
 #include "analysis/run/abandoned_attempt.hpp"
@@ -13,6 +14,7 @@
 #include "analysis/run/journal_follower.hpp"
 #include "analysis/run/left_segments.hpp"
 #include "analysis/run/lost_ranks.hpp"
+#include "analysis/run/opened_plugins.hpp"
 #include "analysis/run/stopped.hpp"
 #include "core/api/random.hpp"
 #include "core/base/error.hpp"
@@ -196,6 +198,10 @@ std::vector<std::string> Campaign::prepare(Attempt& attempt, const fs::path& jou
   command.insert(command.end(),
                  {"--plan", plan.string(), "--journal", journal.string(), "--launch",
                   std::to_string(attempt.launch), "--attempt", std::to_string(attempt.number)});
+  std::vector<std::string> opened;
+  std::set_intersection(attempt.benchmark.plugins.begin(), attempt.benchmark.plugins.end(),
+                        options_.opened.begin(), options_.opened.end(), std::back_inserter(opened));
+  if (!opened.empty()) command.insert(command.end(), {"--opened", join(opened, ",")});
   if (!attempt.benchmark.cases_hash.empty())
     command.insert(command.end(), {"--suite-hash", options_.suite_hash, "--cases-hash",
                                    attempt.benchmark.cases_hash});
@@ -207,9 +213,9 @@ void Campaign::run_attempt(Attempt& attempt) {
   const std::vector<std::string> command = prepare(attempt, journal_file);
   progress_.detail("starts " + join(command, " "));
 
-  // A launcher must hear SIGTERM before SIGKILL: it is the one that can end its ranks on other
-  // nodes.
-  const std::chrono::milliseconds grace(attempt.benchmark.launcher.empty() ? 0 : 3000);
+  // SIGTERM comes before SIGKILL: a launcher is the one that can end its ranks on other nodes, and
+  // a benchmark removes its temporary files.
+  constexpr std::chrono::milliseconds grace(3000);
   JournalFollower journal(journal_file);
   LeftSegments segments;
   Child child(command, attempt.out, attempt.err);
@@ -279,6 +285,7 @@ void Campaign::follow(Attempt& attempt, JournalFollower& journal) {
       if (environment.contains("rank_hosts"))
         rank_hosts_ = environment.at("rank_hosts").get<std::vector<std::string>>();
       attempt.processes = event.value("rank_processes", std::vector<std::string>{});
+      options_.opened.merge(opened_in(event));
     } else if (kind == "begin") {
       attempt.open = event.value("id", "");
       attempt.began = true;

@@ -28,7 +28,8 @@ struct PlannedBenchmark {
   std::vector<std::string> launcher{};  ///< command prefix ("mpirun", "-n", "2")
   /// Words between the launcher and the executable that change its environment (LD_PRELOAD).
   std::vector<std::string> preload{};
-  std::string shape{};  ///< of its process group ("2x4"), if the run has several shapes
+  std::string shape{};              ///< of its process group ("2x4"), if the run has several shapes
+  std::set<std::string> plugins{};  ///< that its cases may use
 
   /// The name of the benchmark within a run: "collectives", "collectives-2x4".
   std::string place() const { return shape.empty() ? name : name + "-" + shape; }
@@ -39,6 +40,7 @@ struct CampaignOptions {
   std::string suite_hash{};            ///< of its content: each process must find the same hash
   std::filesystem::path folder;        ///< holds journal.jsonl, plans and logs
   std::vector<std::string> launcher;   ///< of the first shape of processes
+  std::set<std::string> opened{};      ///< plugins that the run could open until now
   std::vector<std::string> handed_on;  ///< {"--max-time", "2.5", …}: flags for every benchmark
   int launches = 1;
   std::uint64_t seed = 1;

@@ -76,9 +76,13 @@ Ended ended_of(int status) {
 }
 
 int open_log(const fs::path& file) {
+  // A new file: an earlier one may be a link to somebody's data. A pipe or a device is written.
+  std::error_code missing;
+  const auto type = fs::symlink_status(file, missing).type();
+  if (type == fs::file_type::regular || type == fs::file_type::symlink) unlink(file.c_str());
   // O_APPEND: what is written after limit_log has cut the file goes to its new end.
   const int descriptor =
-      open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
+      open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0666);
   if (descriptor < 0)
     throw InputError(fmt::format("cannot write {} ({}). Choose another folder with --out.",
                                  file.string(), std::strerror(errno)));
@@ -146,7 +150,7 @@ std::string Ended::text() const {
 void prepare_parent() {
   sigprocmask(SIG_BLOCK, &watched(), nullptr);
   signal(SIGXFSZ, SIG_IGN);  // a full file becomes an error of write()
-  signal(SIGPIPE, SIG_IGN);  // a closed terminal must not lose a run
+  survive_leaving_reader();  // a closed terminal must not lose a run
   prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 

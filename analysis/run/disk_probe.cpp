@@ -13,7 +13,8 @@ namespace fs = std::filesystem;
 
 void probe_disk(const fs::path& folder) {
   const fs::path file = folder / ".space";
-  const int descriptor = open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  unlink(file.c_str());
+  const int descriptor = open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   int error = descriptor < 0 ? errno : 0;
   const std::string block(1 << 18, ' ');
   if (error == 0) {

@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <map>
+#include <utility>
+
+#include "analysis/history/installation.hpp"
 #include "analysis/launch/site.hpp"
 #include "analysis/text_table.hpp"
 
@@ -22,6 +26,32 @@ Findings left_out_findings(const json& result) {
 }
 
 }  // namespace
+
+Findings mixed_findings(const json& result) {
+  const json& environments = result.at("environments");
+  std::map<std::string, std::size_t> first;                         // environment, by id
+  std::map<std::pair<std::size_t, std::size_t>, std::size_t> rows;  // by two environments
+  for (const json& row : result.at("rows")) {
+    if (row.at("status") != "ok") continue;
+    const std::size_t index = row.at("environment"),
+                      before = first.try_emplace(row.at("id"), index).first->second;
+    if (environments.at(before).at("hashes").at("software") !=
+        environments.at(index).at("hashes").at("software"))
+      ++rows[{before, index}];
+  }
+  std::map<std::string, std::size_t> differences;
+  for (const auto& [pair, count] : rows)
+    differences[software_difference(environments.at(pair.first).at("software"),
+                                    environments.at(pair.second).at("software"))] += count;
+  Findings found;
+  for (const auto& [difference, count] : differences)
+    found.text += fmt::format(
+        "mixed: {} rows ran with other software than the same case in an earlier launch ({}). Such "
+        "cases have no single result: repeat the run.\n",
+        count, difference.empty() ? "the system's libraries" : visible(difference));
+  if (!rows.empty()) found.code = ExitCode::incomparable;
+  return found;
+}
 
 Findings lost_findings(const std::vector<LostRow>& lost, const std::string& where) {
   Findings found;

@@ -25,4 +25,8 @@ Findings findings_of(const nlohmann::json& result, const std::vector<Baseline>& 
 /// The same for numbers that `where` has.
 Findings lost_findings(const std::vector<LostRow>& lost, const std::string& where);
 
+/// The cases whose launches ran with different software (6): a library or a plugin that was
+/// replaced during the run.
+Findings mixed_findings(const nlohmann::json& result);
+
 }  // namespace assay

@@ -45,12 +45,15 @@ std::vector<LostRow> lost(const json& result, const std::set<std::string>& measu
   return all;
 }
 
+void add_measured(const json& row, std::set<std::string>& ids) {
+  if (row.at("status") == "ok" && !row.value("published", false)) ids.insert(row.at("id"));
+}
+
 }  // namespace
 
 std::set<std::string> measured_ids(const std::vector<json>& rows) {
   std::set<std::string> ids;
-  for (const json& row : rows)
-    if (row.at("status") == "ok" && !row.value("published", false)) ids.insert(row.at("id"));
+  for (const json& row : rows) add_measured(row, ids);
   return ids;
 }
 
@@ -60,7 +63,8 @@ std::vector<LostRow> lost_rows(const json& result, const std::set<std::string>& 
 
 std::vector<LostRow> lost_rows(const json& result, const std::vector<Baseline>& baselines) {
   std::set<std::string> measured;
-  for (const Baseline& baseline : baselines) measured.merge(measured_ids(baseline.rows()));
+  for (const Baseline& baseline : baselines)
+    for (const json& row : baseline.rows()) add_measured(row, measured);
   return lost(result, measured, false);
 }
 

@@ -14,10 +14,12 @@
 #include "analysis/run/hold_folder.hpp"
 #include "analysis/run/interrupted.hpp"
 #include "analysis/text_table.hpp"
+#include "core/base/error.hpp"
 #include "core/base/numbers.hpp"
 #include "core/base/paths.hpp"
 #include "core/base/text.hpp"
 #include "core/result/result.hpp"
+#include "core/result/schema.hpp"
 
 namespace assay {
 
@@ -112,7 +114,10 @@ Ended wait_for_end(const std::vector<std::string>& command, const fs::path& log,
 }
 
 void write_end(const fs::path& folder, const std::string& how) {
-  std::ofstream(folder / collecting::end_name) << how << "\n";
+  try {
+    write_text(folder / collecting::end_name, how + "\n");
+  } catch (const InputError&) {  // a full disk; the result, which counts, was written before
+  }
 }
 
 std::string ended_with(int code) { return fmt::format("{}{}", end_text, code); }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "analysis/run/child.hpp"
 #include "core/base/error.hpp"
@@ -16,6 +17,7 @@
 namespace assay {
 
 namespace fs = std::filesystem;
+using nlohmann::json;
 
 namespace {
 
@@ -92,7 +94,6 @@ namespace {
 
 /// A case as a program lists it (case_list()); older builds list fewer fields.
 Case listed_case(const nlohmann::json& listed) {
-  using nlohmann::json;
   const json tolerance = listed.value("tolerance", json());
   return {listed.at("id"), listed.at("settings"), listed.at("names"),
           listed.value("required", false),
@@ -105,13 +106,37 @@ Case listed_case(const nlohmann::json& listed) {
           listed.value("system_parameters", std::vector<std::string>{})};
 }
 
+/// The list of cases in what a process has printed: launchers print lines of their own before and
+/// after it, some of which begin with a bracket, too ("[1] Loading modules").
+json case_list_in(const std::string& text) {
+  const auto is_case = [](const json& entry) { return entry.is_object() && entry.contains("id"); };
+  json found(json::value_t::discarded);
+  for (std::size_t line = 0; line < text.size() && (found.is_discarded() || found.empty());) {
+    if (text[line] == '[') {
+      std::istringstream from(text.substr(line));
+      json list;
+      try {
+        from >> list;  // as far as the value goes
+      } catch (const json::parse_error&) {
+        list = nullptr;
+      }
+      const int next = from.get();
+      if (list.is_array() && std::all_of(list.begin(), list.end(), is_case) &&
+          (next == '\n' || next == std::istringstream::traits_type::eof()))
+        found = std::move(list);
+    }
+    const std::size_t end = text.find('\n', line);
+    line = end == std::string::npos ? text.size() : end + 1;
+  }
+  return found.is_discarded() ? json::parse(text) : found;  // parse throws, and tells where
+}
+
 }  // namespace
 
 Listing listed_cases(const fs::path& executable, const fs::path& suite,
                      const std::vector<std::string>& launcher, const fs::path& scratch,
                      std::chrono::duration<double> timeout, const std::string& suite_hash,
                      const std::vector<std::string>& more) {
-  using nlohmann::json;
   std::vector<std::string> command = launcher;
   for (const std::string& word : {executable.string(), std::string("--suite"), suite.string(),
                                   std::string("--list"), std::string("--json")})
@@ -147,9 +172,13 @@ Listing listed_cases(const fs::path& executable, const fs::path& suite,
                     launcher.empty() ? "" : join(launcher, " ") + " ", name, suite.string()));
   Listing listing;
   try {
-    const json list = json::parse(text);
+    const json list = case_list_in(text);
     listing.hash = content_hash("cases", list);
-    for (const json& listed : list) listing.cases.push_back(listed_case(listed));
+    for (const json& listed : list) {
+      listing.cases.push_back(listed_case(listed));
+      for (const json& plugin : listed.value("plugins", json::array()))
+        listing.plugins.insert(plugin);
+    }
   } catch (const json::exception& error) {
     throw CaseError(fmt::format(
         "the list of cases of {} cannot be parsed ({}). Are `assay` and {} from the same build?",

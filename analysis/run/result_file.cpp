@@ -31,14 +31,14 @@ Key key_of(const json& row) {
 }
 
 /// Which rows of a journal stand in the result: of each case in a launch the first one, and a later
-/// one where every one before it failed and a resumed run has tried again.
+/// one where every one before it failed or was unsupported, and a resumed run has tried again.
 class Kept {
  public:
   bool add(const json& row) {
     const auto [found, fresh] =
         done_.try_emplace({row.value("launch", 0), row.value("id", "")}, false);
     if (found->second) return false;
-    found->second = !may_be_repeated(row);
+    found->second = !may_be_repeated(row) && row.value("status", "") != "unsupported";
     return true;
   }
 
@@ -88,9 +88,10 @@ const json& header_of(const std::vector<json>& events) {
 json result_of(const json& run, const std::vector<json>& events) {
   json result = make_result(run.value("id", ""), run.value("suite", ""), run.value("command", ""),
                             run.value("seed", std::uint64_t{1}), run.value("started", ""));
-  for (const char* field : {"suite_hash", "suite_file", "programs", "launches", "filter", "cases",
-                            "launcher", "shapes", "site", "ceilings", "max_time",
-                            "precision_target", "min_samples", "reference_budget", "timeout"})
+  for (const char* field :
+       {"suite_hash", "suite_file", "programs", "launches", "filter", "cases", "scale", "allocator",
+        "launcher", "shapes", "site", "ceilings", "max_time", "precision_target", "min_samples",
+        "reference_budget", "timeout"})
     if (run.contains(field)) result["run"][field] = run.at(field);
   if (run.contains("system")) result["system"]["name"] = run.at("system");
   result["run"]["statistics"] = statistics_of(run);

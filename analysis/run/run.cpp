@@ -17,6 +17,7 @@
 #include "analysis/run/hold_folder.hpp"
 #include "analysis/run/interrupted.hpp"
 #include "analysis/run/many_runs.hpp"
+#include "analysis/run/opened_plugins.hpp"
 #include "analysis/run/result_file.hpp"
 #include "core/base/error.hpp"
 #include "core/base/paths.hpp"
@@ -39,7 +40,8 @@ bool names_a_run(const std::vector<json>& events) {
 /// The events of the run that --out holds already, which only --resume may continue.
 std::vector<json> earlier_events(const fs::path& folder, bool resume) {
   const fs::path file = folder / "journal.jsonl";
-  if (!fs::exists(file) || fs::file_size(file) == 0) {
+  std::error_code unknown;  // of a pipe, which reading refuses
+  if (!fs::exists(file) || (fs::file_size(file, unknown) == 0 && !unknown)) {
     if (fs::exists(folder / "result.json"))
       throw InputError(
           fmt::format("{} contains the result of a run without its journal, which cannot be "
@@ -108,6 +110,7 @@ void prepare(Side& side) {
   check_cases(plan, benchmarks, events);
   if (plan.ceilings) side.ceilings = ceiling_plan(benchmarks, environment.at("hardware"));
   side.announcement = announcement(plan, names_a_run(events), environment, benchmarks);
+  plan.campaign.opened = opened_plugins(benchmarks, plan.programs, events);
   side.campaign =
       std::make_unique<Campaign>(plan.campaign, std::move(benchmarks), std::move(finished));
 }

@@ -24,6 +24,7 @@
 #include "core/program/allocator.hpp"
 #include "core/program/options.hpp"
 #include "core/program/suite.hpp"
+#include "core/result/outputs.hpp"
 #include "core/result/result.hpp"
 #include "core/result/schema.hpp"
 
@@ -184,6 +185,12 @@ ExitCode tell(const std::vector<json>& results, const RunPlan& plan) {
             << "/result.json\n"
             << found.text << std::flush;
   ExitCode code = gravest(exit_code(results[0].at("rows")), found.code);
+  if (!plan.allow_mixed)
+    for (const json& result : results) {
+      const Findings mixed = mixed_findings(result);
+      std::cout << mixed.text << std::flush;
+      code = gravest(code, mixed.code);
+    }
   if (results.size() > 1) {
     const Findings lost = lost_findings(lost_rows(results[0], measured_ids(results[1].at("rows"))),
                                         "the other build");
@@ -255,6 +262,8 @@ int run_or_many(const Given& line) {
   if (line.contains("as-node")) return run_as_node(line, run);  // a node of its own: no launcher
   const Given given = at_site(line);
   refuse_beside_many(given);
+  if (const auto out = value_of(given, "out"); out && !given.contains("list"))
+    check_run_folder(*out, named_by(given));
   if (!given.contains("per-node") && !given.contains("pairs")) return run(given);
   try {
     return given.contains("per-node") ? run_on_every_node(given) : run_on_pairs(given);
@@ -356,9 +365,9 @@ Command run_command() {
         "runs 5 launches of some cases, for `assay compare`"}},
       "0 all rows ok, or unsupported where that is allowed, 2 bad usage or input, 3 incorrect "
       "numerics, 4 slower than allowed (--guard, --pairs, --site), 6 rows are missing, a number "
-      "was "
-      "lost, or nothing was measured, 7 a row failed or timed out, 8 a suspect could not be "
-      "confirmed (--guard)"};
+      "was lost, launches of a case had different software, or nothing was measured, 7 a row "
+      "failed or timed out, 8 a suspect could not be confirmed (--guard), 9 a training missed its "
+      "target"};
 }
 
 }  // namespace assay

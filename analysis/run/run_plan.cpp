@@ -17,6 +17,7 @@
 #include "core/base/paths.hpp"
 #include "core/base/statistics.hpp"
 #include "core/base/text.hpp"
+#include "core/machine/environment.hpp"
 #include "core/measure/timing.hpp"
 #include "core/program/suite.hpp"
 #include "core/result/result.hpp"
@@ -217,9 +218,17 @@ void recall(RunPlan& plan, const std::vector<json>& events) {
 Finished finished_of(const RunPlan& plan, const std::vector<json>& events) {
   Finished finished;
   const json wanted = settings_of(plan);
+  json rows = json::array();
+  for (const json& event : events)
+    if (event.value("event", "") == "row") rows.push_back(event.at("row"));
+  const std::set<std::string> lost = lost_ids(rows);
+  const auto is_repeated = [&](const json& row) {
+    return plan.resume && (may_be_repeated(row) || (row.value("status", "") == "unsupported" &&
+                                                    lost.contains(row.value("id", ""))));
+  };
   for (const json& event : events) {
     const std::string kind = event.value("event", "");
-    if (kind == "row" && !(plan.resume && may_be_repeated(event.at("row"))))
+    if (kind == "row" && !is_repeated(event.at("row")))
       finished.insert({event.at("row").value("launch", 0), event.at("row").value("id", "")});
     if (kind != "run") continue;
     for (const auto& [name, value] : wanted.items())
@@ -244,8 +253,9 @@ void check_cases(const RunPlan& plan, const std::vector<PlannedBenchmark>& bench
       if (before.value(benchmark.place(), benchmark.cases_hash) != benchmark.cases_hash)
         throw InputError(fmt::format(
             "cannot resume {} (the cases of benchmark {} have changed: a problem list of the suite "
-            "was edited, or other backends are installed). Restore it, or choose another --out.",
-            plan.campaign.folder.string(), benchmark.name));
+            "was edited, other backends are installed, or this process may use another number of "
+            "processors, now {}). Restore it, or choose another --out.",
+            plan.campaign.folder.string(), benchmark.name, processors()));
   }
 }
 
@@ -294,6 +304,7 @@ std::vector<PlannedBenchmark> planned_benchmarks(const RunPlan& plan) {
                                      plan.campaign.folder / "log" / ("list-" + benchmark.place()),
                                      plan.campaign.timeout, plan.suite_hash, words_of_cases(plan));
       benchmark.cases_hash = listing.hash;
+      benchmark.plugins = std::move(listing.plugins);
       for (Case& benchmark_case : listing.cases) {
         all.push_back(benchmark_case.id);
         if ((plan.filter.empty() || wanted(benchmark_case, filter)) &&

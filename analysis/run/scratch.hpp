@@ -6,21 +6,21 @@
 
 #include <filesystem>
 
+#include "core/base/limits.hpp"
+#include "core/base/temporary.hpp"
+
 namespace assay {
 
-/// A folder for the logs of benchmarks that only list their cases. It is removed by the destructor.
-/// At most one object per process.
+/// A folder for the logs of benchmarks that only list their cases. At most one object per process.
 class Scratch final {
  public:
   Scratch() { std::filesystem::create_directories(folder); }
-  ~Scratch() {
-    std::error_code stays;
-    std::filesystem::remove_all(folder, stays);
-  }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  const std::filesystem::path folder =
-      std::filesystem::temp_directory_path() / fmt::format("assay-{}", getpid());
+
+ private:
+  const Temporary made_{temporary_folder() / fmt::format("assay-{}", getpid())};
+
+ public:
+  const std::filesystem::path& folder = made_.path();
 };
 
 }  // namespace assay

@@ -2,6 +2,7 @@
 #include "analysis/launch/launcher.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -136,6 +137,55 @@ TEST(LauncherAllocation, IsAskedFor) {
   EXPECT_EQ(Launcher::load("lsf").allocated_nodes("/tmp/none"),
             (std::vector<std::string>{"node1", "node2"}));
   unsetenv("LSB_HOSTS");
+}
+
+std::string why_no_nodes(const std::string& launcher) {
+  try {
+    Launcher::load(launcher).allocated_nodes("/tmp/none");
+  } catch (const CaseError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(LauncherAllocation, AListThatCannotBeReadIsNoList) {
+  const std::filesystem::path file =
+      std::filesystem::temp_directory_path() / ("assay-nodes-" + std::to_string(getpid()));
+  setenv("PBS_NODEFILE", file.c_str(), 1);
+  EXPECT_NE(why_no_nodes("pbs").find("PBS_NODEFILE: " + file.string()), std::string::npos)
+      << why_no_nodes("pbs");
+  std::ofstream(file) << " \n\n";
+  EXPECT_NE(why_no_nodes("pbs").find("PBS_NODEFILE, " + file.string() + " names none"),
+            std::string::npos)
+      << why_no_nodes("pbs");
+  std::filesystem::remove(file);
+  unsetenv("PBS_NODEFILE");
+  setenv("LSB_HOSTS", "", 1);
+  EXPECT_NE(why_no_nodes("lsf").find("LSB_HOSTS names none"), std::string::npos);
+  unsetenv("LSB_HOSTS");
+}
+
+TEST(LauncherFiles, NameVariables) {
+  const std::filesystem::path file =
+      std::filesystem::temp_directory_path() / ("own-" + std::to_string(getpid()) + ".json");
+  const auto told = [&](const std::string& variable) {
+    std::ofstream(file) << json{{"schema", "assay-launcher/1"},
+                                {"name", "own"},
+                                {"description", "ours"},
+                                {"command", json::array()},
+                                {"allocation", {{"variable", variable}, {"how", "ask"}}}};
+    const std::string said = message_of([&] { Launcher::load(file.string()); });
+    std::filesystem::remove(file);
+    return said;
+  };
+  EXPECT_EQ(told("_JOB_ID2"), "no error");
+  for (const std::string& wrong :
+       {std::string("$JOB"), std::string("2JOB"), std::string("A B"), std::string(300000, 'a')}) {
+    const std::string said = told(wrong);
+    EXPECT_NE(said.find("/allocation/variable: found \"" + wrong.substr(0, 60)), std::string::npos)
+        << said.substr(0, 500);
+    EXPECT_LT(said.size(), 500U);
+  }
 }
 
 std::vector<std::string> started(const ProcessRequest& request, const json& launch = nullptr) {

@@ -234,6 +234,8 @@ TEST(Collect, EnvironmentsAreThoseOfTheProcessesThatMadeTheRows) {
        {"suite", "s"},
        {"command", "c"},
        {"seed", 7},
+       {"scale", "1/16"},
+       {"allocator", "jemalloc"},
        {"started", utc_now()},
        {"environment", environment("parent")}},
       launch(0, 0, "first"),
@@ -252,6 +254,9 @@ TEST(Collect, EnvironmentsAreThoseOfTheProcessesThatMadeTheRows) {
         result.at("environments").at(object.at("environment").get<std::size_t>()).at("host"));
   EXPECT_EQ(hosts, (std::vector<std::string>{"first", "second", "third", "parent"}));
   EXPECT_EQ(result.at("run").at("seed"), 7);
+  // Without them the ids of a scaled suite could not be run again from its result.
+  EXPECT_EQ(result.at("run").at("scale"), "1/16");
+  EXPECT_EQ(result.at("run").at("allocator"), "jemalloc");
   EXPECT_EQ(schema_errors(result, "result", "made"), std::vector<std::string>{});
   events.erase(events.begin());
   EXPECT_THROW(collect(events, {}), InputError);

@@ -9,6 +9,6 @@ int main(int argc, char** argv) {
   assay.exit_codes =
       "0 ok, 2 bad usage or input, 3 incorrect numerics, 4 slower than allowed, 5 the data cannot "
       "decide, 6 not comparable, or a number is missing, 7 failed or timed out, 8 a suspect could "
-      "not be confirmed";
+      "not be confirmed, 9 a training missed its target";
   return assay::command_main(assay, assay::all_commands(), argc, argv);
 }

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <optional>
 #include <set>
 #include <system_error>
 
@@ -15,8 +13,6 @@
 #include "core/machine/environment.hpp"
 #include "core/result/baseline.hpp"
 #include "core/result/result.hpp"
-#include "core/result/row_index.hpp"
-#include "core/result/schema.hpp"
 
 namespace assay {
 
@@ -27,12 +23,7 @@ namespace {
 /// Plans, suites and comparisons may be in the same folder as results.
 bool is_result(const fs::path& file) {
   if (file.filename() == "result.json") return true;
-  std::ifstream stream(file, std::ios::binary);
-  nlohmann::json document;
-  // A result is known by its head; what cannot be read in parts is read as a whole.
-  if (const std::optional<RowIndex> index = index_rows(stream))
-    document = nlohmann::json::parse(index->head, nullptr, false);
-  if (!document.is_object()) document = read_json(file);
+  const nlohmann::json document = read_head(file);
   return document.is_object() && document.contains("schema") && document["schema"].is_string() &&
          document["schema"].get<std::string>().starts_with("assay-result/");
 }
@@ -118,11 +109,10 @@ std::vector<fs::path> result_files(const std::vector<std::string>& names) {
 }
 
 std::vector<NamedResult> load_results(const std::vector<std::string>& names) {
-  std::vector<NamedResult> results;
-  for (const NamedFile& named : named_files(names))
-    add_parts({named.name, read_result(named.file)}, results);
-  if (results.size() == 1) results.front().name.clear();
-  return results;
+  return load_results(names, [](nlohmann::json& row, std::string_view, const nlohmann::json&) {
+    row.erase("samples_s");  // most of a file; checked, they are summarized in time_s
+    return true;
+  });
 }
 
 std::vector<NamedResult> load_results(const std::vector<std::string>& names, const KeepRow& keep) {

@@ -16,11 +16,11 @@ namespace assay {
 /// given; within a folder by path.
 /// A result gets the name that was given, "" where it is the only result. A gathered file (assay
 /// gather) is read as the results that it was made of. InputError for what cannot be read, for a
-/// folder without results or of a run that has not ended, and for a file that is given twice.
+/// folder without results or of a run that has not ended, and for a file that is given twice. Files
+/// are read in parallel, and rows come without their samples.
 std::vector<NamedResult> load_results(const std::vector<std::string>& names);
 
-/// The same, but only what `keep` keeps of each row stays in memory, and files are read in
-/// parallel: for the results of many nodes.
+/// The same, but only what `keep` keeps of each row stays in memory.
 std::vector<NamedResult> load_results(const std::vector<std::string>& names, const KeepRow& keep);
 
 /// The paths of these files, unread. InputError for a folder without results, and for a file that

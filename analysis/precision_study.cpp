@@ -92,7 +92,7 @@ json joules_of(const json& row) { return row.value("energy_j", json()); }
 void beside_published(PrecisionRow& row) {
   json same = row.series->first();
   same["parameters"]["precision"] = reference;
-  const json match = Baseline::of("precision fp32", row.fp32->rows).match(same, &row.note);
+  const json match = Baseline::of_launches("precision fp32", *row.fp32).match(same, &row.note);
   if (!match.is_object()) return;
   row.note = text_of(match, "note");
   if (match.at("speedup") > 0) row.speedup = OverFp32{match.at("speedup"), std::nullopt, false, 0};

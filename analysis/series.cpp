@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "core/base/text.hpp"
 
@@ -107,22 +108,12 @@ bool ids_repeat(const std::vector<Series>& all) {
 }
 
 std::vector<Series> series_of(const std::vector<NamedResult>& results) {
-  return series_of(results, [&](std::size_t result, std::size_t row) {
-    return results[result].result.at("rows").at(row);
-  });
-}
-
-std::vector<Series> series_of(const std::vector<NamedResult>& results, const TakeRow& take) {
   std::vector<Series> all;
   for (std::size_t r = 0; r < results.size(); ++r) {
     const json& result = results[r].result;
-    const json& rows = result.at("rows");
     std::map<std::string, LaunchGroups> ids;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      const std::string environment = environment_key(result, rows[i]);
-      LaunchGroups& groups = ids[rows[i].at("id").get<std::string>()];
-      groups.add(take(r, i), environment);
-    }
+    for (const json& row : result.at("rows"))
+      ids[row.at("id").get<std::string>()].add(SharedRow::in(row), environment_key(result, row));
     for (auto& [id, groups] : ids)
       for (Launches& launches : groups.take()) {
         Series series;
@@ -133,8 +124,18 @@ std::vector<Series> series_of(const std::vector<NamedResult>& results, const Tak
       }
   }
   // A run has its cases in random order. Readers look for a problem, and compare adjacent rows.
-  std::stable_sort(all.begin(), all.end(),
-                   [](const Series& a, const Series& b) { return sort_key(a) < sort_key(b); });
+  std::vector<std::pair<SortKey, std::size_t>> order;
+  for (const Series& series : all) order.emplace_back(sort_key(series), order.size());
+  std::sort(order.begin(), order.end());
+  std::vector<Series> sorted;
+  for (const auto& [key, place] : order) sorted.push_back(std::move(all[place]));
+  return sorted;
+}
+
+std::vector<Series> series_of(std::vector<NamedResult>&& results) {
+  std::vector<Series> all = series_of(std::as_const(results));
+  for (Series& series : all)
+    for (SharedRow& row : series.rows) row.own();
   return all;
 }
 
@@ -239,6 +240,9 @@ std::string environment_but(const std::vector<NamedResult>& results, const Serie
   bool differs = libraries != software.end() && libraries->is_object() && libraries->erase(by) > 0;
   if (by == "threads" || by == "ranks" || by == "nodes")
     differs = without_counts(software) || differs;
+  // With the library its file varies; MPI libraries load other modules for other ranks and hosts.
+  if (differs || by == "ranks" || by == "nodes")
+    differs = software.erase("binaries") > 0 || differs;
   if (!differs) return series.environment;
   return hardware_of(results, series) + " " + software.dump();
 }

@@ -1,7 +1,6 @@
 #pragma once
 // The launches of a case, summarised to one value, or to the reason why there is no value.
 
-#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -34,13 +33,10 @@ struct Series : Launches {
 
 /// All series of the results, sorted by problem and settings, so that equal ids of several results
 /// are adjacent. An id whose launches ran in several environments (hardware, software) has several
-/// series.
+/// series. They have the rows of the results, which must not change as long as there are series.
 std::vector<Series> series_of(const std::vector<NamedResult>& results);
-
-/// The same, with the rows that `take` returns. It is called once for each row of each result, in
-/// order, and may move the row out of the result, since a fleet has too many rows to copy.
-using TakeRow = std::function<nlohmann::json(std::size_t result, std::size_t row)>;
-std::vector<Series> series_of(const std::vector<NamedResult>& results, const TakeRow& take);
+/// The same, with rows of their own.
+std::vector<Series> series_of(std::vector<NamedResult>&& results);
 
 /// Whether the series is a published rate without a time.
 bool rate_alone(const Series& series);

@@ -70,7 +70,7 @@ Trainings::Trainings(const std::vector<NamedResult>& results) : results_(results
     const std::string hash = step_hash(series);
     const json epochs = series.first().at("parameters").value("epochs", json());
     // One that is unsupported, or whose process ended early, says nothing of learning.
-    const bool ended = series.status == "ok" || series.status == "incorrect";
+    const bool ended = series.status == "ok" || is_final(series.status);
     if (hash.empty() || !ended || !epochs.is_number() || !(epochs > 0)) continue;
     const std::string data = images_of(series);
     TrainedSteps& to = by_step_[hash][data];

@@ -246,7 +246,8 @@ Command compare_command() {
         "writes the comparison for `assay report`"}},
       "0 nothing is slower, 2 bad usage or input, 3 incorrect numerics, 4 slower, 5 inconclusive, "
       "6 "
-      "not comparable, or a number was lost, 7 a row failed or timed out"};
+      "not comparable, or a number was lost, 7 a row failed or timed out, 9 a training missed its "
+      "target"};
 }
 
 }  // namespace assay

@@ -229,6 +229,8 @@ class Comparison {
     const std::string& status = row.launches.status;
     if (status == "incorrect")
       raise(ExitCode::incorrect);
+    else if (status == "target missed")
+      raise(ExitCode::target_missed);
     else if (went_wrong(row) || (status == "unsupported" && row.row().value("required", false)))
       raise(ExitCode::failed);
   }
@@ -353,7 +355,7 @@ class Comparison {
     const std::size_t of = base_.rows().size();
     if (!wrong_.empty())
       mean_reason_ =
-          fmt::format("withheld: {}{} is incorrect or failed", wrong_.front(),
+          fmt::format("withheld: {}{} is incorrect or failed, or missed its target", wrong_.front(),
                       wrong_.size() > 1 ? fmt::format(" (and {} more)", wrong_.size() - 1) : "");
     else if (rows.empty())
       mean_reason_ = "no row was measured on both sides";

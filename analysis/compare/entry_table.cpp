@@ -24,7 +24,7 @@ namespace {
 Series without_numbers(const std::string& id, const json& row) {
   Series series;
   series.status = "ok";
-  json& copy = series.rows.emplace_back(json{{"id", id}});
+  json& copy = series.rows.emplace_back(json{{"id", id}}).own();
   for (const char* part : {"benchmark", "problem", "names", "parameters", "executed"})
     if (row.contains(part)) copy[part] = row[part];
   return series;
@@ -44,7 +44,7 @@ Series row_of_sides(const std::string& id, const Side& base, const Side& updated
                                      : fmt::format("{} / {}", before.empty() ? "-" : before,
                                                    now.empty() ? "-" : now);
   }
-  json& row = series.rows.front();
+  json& row = series.rows.front().own();
   row["parameters"] = parameters;
   row.erase("executed");  // it would tell the algorithm of new alone
   if (row.value("names", json::array()).empty()) row["names"] = old.first().value("names", json());

@@ -17,7 +17,8 @@ std::vector<double> launch_means(const std::vector<const SideRow*>& rows) {
   std::map<std::int64_t, std::pair<double, std::size_t>> sums;
   for (const SideRow* row : rows)
     for (std::size_t i = 0; i < row->launches.rows.size(); ++i) {
-      auto& [sum, count] = sums[row->launches.rows[i].at("launch").get<std::int64_t>()];
+      const nlohmann::json& launch = row->launches.rows[i];
+      auto& [sum, count] = sums[launch.at("launch").get<std::int64_t>()];
       sum += std::log(row->launches.medians[i]);
       ++count;
     }

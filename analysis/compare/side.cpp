@@ -7,6 +7,8 @@
 
 #include "analysis/series.hpp"
 #include "core/base/text.hpp"
+#include "core/machine/environment.hpp"
+#include "core/result/result_check.hpp"
 
 namespace assay {
 
@@ -75,7 +77,7 @@ Side::Side(std::string name, std::vector<NamedResult> results, const std::string
     row.variants = found.ids.size();
     // An error in any environment counts for the row.
     std::size_t chosen = 0;
-    for (const char* error : {"timeout", "failed", "incorrect"})
+    for (const char* error : {"target missed", "timeout", "failed", "incorrect"})
       for (std::size_t i = 0; i < launches.size(); ++i)
         if (launches[i].status == error) chosen = i;
     row.launches = std::move(launches[chosen]);
@@ -141,12 +143,13 @@ void Mismatches::add(const Side& base, const Side& updated, const std::string& v
                      const std::string& prefix) {
   // All runs must have the settings of the first one that tells them.
   std::vector<std::string> settings = {
-      "seed",        "launcher",        "shapes", "max_time", "precision_target",
-      "min_samples", "reference_budget"};
+      "seed",        "launcher",         "shapes",    "max_time", "precision_target",
+      "min_samples", "reference_budget", "statistics"};
   // Two precisions or backends may be in two suites; their cases are still paired by key.
   if (varied_parameters(vary).empty()) settings.insert(settings.begin(), {"suite", "suite_hash"});
   const auto setting = [](const json& result, const std::string& name) {
     const json& run = result.at("run");
+    if (name == "statistics") return json(statistics_of(run));
     return run.contains(name) ? run.at(name) : json();
   };
   std::map<std::string, json> first;
@@ -177,6 +180,9 @@ void Mismatches::add(const Side& base, const Side& updated, const std::string& v
       json was = pair.first->at(part), is = pair.second->at(part);
       // Peaks come from a table in Assay. Another table does not mean another machine.
       for (json* side : {&was, &is}) side->erase("peaks");
+      // Another machine has its own builds of everything.
+      if (vary == "hardware") was.erase("binaries");
+      keep_common_fields(was, is);
       const bool unknown = pair.first->at("hashes").at(part).is_null() ||
                            pair.second->at("hashes").at(part).is_null();
       if (unknown && (vary != "backend" || part != "software"))

@@ -96,10 +96,10 @@ Frame::Frame(const std::vector<NamedResult>& results) {
     for (const json& row : results[i].result.at("rows")) {
       const std::string id = row.at("id");
       if (!groups.contains(id)) ids.push_back(id);
-      groups[id].add(row, environment_key(results[i].result, row));
+      groups[id].add(SharedRow::in(row), environment_key(results[i].result, row));
     }
     for (const std::string& id : ids)
-      for (const Launches& launches : groups[id].summarized())
+      for (const Launches& launches : groups[id].take())
         for (const json& row : launches.rows) {
           if (launches.status == "ok")
             observations_.push_back(observation(results[i], i, row));

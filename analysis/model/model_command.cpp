@@ -10,6 +10,7 @@
 #include "analysis/model/frame.hpp"
 #include "analysis/scaling/document.hpp"
 #include "core/base/error.hpp"
+#include "core/base/message.hpp"
 #include "core/base/paths.hpp"
 #include "core/base/text.hpp"
 #include "core/result/baseline.hpp"
@@ -121,7 +122,7 @@ int model(const Given& given) {
   try {
     document = model_document(results, options);
   } catch (const NothingToModel& nothing) {
-    std::cerr << "assay: " << nothing.what() << std::endl;
+    std::cerr << "assay: " << message_text(nothing.what()) << std::endl;
     return static_cast<int>(ExitCode::incomparable);
   }
   return write_document(given, format, document, "model", [&](const std::string& form) {

@@ -36,10 +36,9 @@ std::vector<Trained> trained_of(const std::vector<Series>& all, std::size_t inde
   std::vector<Trained> found;
   for (const json& row : all[index].rows) {
     // What failed or was stopped says nothing of learning.
-    if (const std::string status = row.at("status"); status != "ok" && status != "incorrect")
-      continue;
+    if (const std::string status = row.at("status"); status != "ok" && !is_final(status)) continue;
     const json epochs = row.value("epochs", json::array());
-    // Without a result: it has diverged, or its target was demanded (--unreached incorrect).
+    // Without a result: it has diverged, or missed a target that was demanded.
     Trained trial;
     trial.row = index;
     if (!epochs.empty()) trial.accuracy = epochs.back().value("accuracy", 0.0);

@@ -135,7 +135,7 @@ void add_comparison(Findings& found, const json& document, const std::string& se
       found.lost.add("vanished", what, section, row.at("id"), "it was " + text_of(row, "status"));
   for (const json& row : document.at("not_compared"))
     if (const std::string status = text_of(row, "new_status");
-        status == "incorrect" || status == "failed" || status == "timeout")
+        row_gravity(status) > row_gravity("unsupported"))
       found.failed.add(status, what, section, row.at("id"), text_of(row, "reason"));
 }
 

@@ -157,7 +157,7 @@ FleetRow summary_of(const std::string& id, const Case& fleet_case, const Member&
         made.error_over_bound = std::max(made.error_over_bound, part.get<double>());
     }
   }
-  if (fractions.size() == made.nodes) made.fraction = median(fractions);
+  if (fractions.size() == made.nodes) made.fraction = ratio_median(fractions);
   return made;
 }
 
@@ -192,52 +192,6 @@ Members members_of(const FleetCases& cases) {
   return members;
 }
 
-/// The series of a fleet with the rows themselves: copies would need as much memory again. The
-/// results have null in their places until give_back().
-class LentRows {
- public:
-  explicit LentRows(std::vector<NamedResult>& results) : results_(results) {
-    for (const NamedResult& named : results) repeated_.push_back(repeated_in(named.result["rows"]));
-    series_ = series_of(results, [this](std::size_t r, std::size_t i) {
-      json& row = results_[r].result["rows"][i];
-      if (repeated_[r].contains(i)) return row;  // another attempt may supersede it in the series
-      row[place] = i;
-      return std::exchange(row, json());
-    });
-  }
-  const std::vector<Series>& series() const { return series_; }
-  /// The series are empty from then on.
-  void give_back() {
-    for (Series& series : series_)
-      for (json& row : series.rows)
-        if (const auto found = row.find(place); found != row.end()) {
-          const std::size_t i = *found;
-          row.erase(place);
-          results_[series.result].result["rows"][i] = std::move(row);
-        }
-    series_.clear();
-  }
-
- private:
-  static constexpr const char* place = "place of a lent row";
-
-  /// Indices of rows whose id and launch another one has.
-  static std::set<std::size_t> repeated_in(const json& rows) {
-    std::map<std::pair<std::string, std::string>, std::size_t> first;
-    std::set<std::size_t> repeated;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      const auto [known, fresh] =
-          first.try_emplace({rows[i].at("id"), text_of(rows[i], "launch")}, i);
-      if (!fresh) repeated.insert({known->second, i});
-    }
-    return repeated;
-  }
-
-  std::vector<NamedResult>& results_;
-  std::vector<std::set<std::size_t>> repeated_;  ///< by result
-  std::vector<Series> series_;
-};
-
 void unpack(std::vector<NamedResult>& results, const Shown* shown, const Members& members) {
   for (std::size_t i = 0; i < results.size(); ++i) {
     json rows = json::array();
@@ -269,12 +223,16 @@ bool pack_row(json& row, std::string_view, const json&) {
                                             "time_s",      "ceiling", "parameters", "verification"};
   leave_only(row, fields);
   leave_only(row["problem"], std::set<std::string>{"descriptor"});
-  leave_only(row["parameters"], std::set<std::string>{"nodes"});
+  if (mark_of(row).empty()) leave_only(row["parameters"], std::set<std::string>{"nodes"});
   if (row.contains("ceiling")) leave_only(row["ceiling"], std::set<std::string>{"fraction"});
   if (row.contains("verification"))
     leave_only(row["verification"], std::set<std::string>{"max_error", "error_over_bound"});
-  leave_only(row["time_s"],
-             std::set<std::string>{"median", "ci95", "waiting", "stolen", "foreign"});
+  static const std::set<std::string> times = [] {
+    std::set<std::string> names = mark_fields();
+    names.insert({"median", "ci95"});
+    return names;
+  }();
+  leave_only(row["time_s"], times);
   if (!row.value("published", false)) row["rates"] = json::object();
   rest.shrink_to_fit();  // it has grown by doubling, and stays as long as the fleet does
   row[packed] = json::binary(std::move(rest));
@@ -300,12 +258,10 @@ FleetSummary condense(std::vector<NamedResult>& results) {
   FleetSummary fleet;
   for (const NamedResult& named : results) fleet.rows_read.push_back(named.result["rows"].size());
   const ExitCode code = code_of_rows(results);
-  LentRows lent(results);
-  const std::vector<Series>& all = lent.series();
+  const std::vector<Series> all = series_of(results);
   const FleetCases cases = cases_of_fleets(results, all);
   const Members members = members_of(cases);
   if (cases.empty()) {
-    lent.give_back();
     unpack(results, nullptr, members);
     return fleet;
   }
@@ -325,7 +281,6 @@ FleetSummary condense(std::vector<NamedResult>& results) {
         ++(is_ok(member) ? fleet.verified : fleet.unsupported);
   fleet.nodes = nodes_part(results, all);
   fleet.code = code;
-  lent.give_back();  // what `cases` points to is gone
   unpack(results, &shown, members);
   return fleet;
 }
@@ -341,9 +296,10 @@ void adopt_fleet(const FleetSummary& fleet, std::vector<Series>& all) {
     series.interval = *row.interval;
     series.has_interval = true;
     series.is_range = row.nodes < static_cast<std::size_t>(least_for_interval);
-    for (json& launch : series.rows)
-      if (launch.contains("ceiling") && launch["ceiling"].is_object() && row.fraction)
-        launch["ceiling"]["fraction"] = *row.fraction;
+    for (SharedRow& shared : series.rows)
+      if (const json& launch = shared;
+          launch.contains("ceiling") && launch["ceiling"].is_object() && row.fraction)
+        shared.own()["ceiling"]["fraction"] = *row.fraction;
   }
 }
 

@@ -109,6 +109,8 @@ std::string word_of(ExitCode code) {
       return "FAILED";
     case ExitCode::unconfirmed:
       return "UNCONFIRMED";
+    case ExitCode::target_missed:
+      return "TARGET MISSED";
   }
   return "INVALID";
 }
@@ -134,8 +136,8 @@ Judgement of_document(const NamedDocument& named) {
       all[status] = all.value(status, 0) + 1;
     }
     all["lost"] = document.value("lost", json::array()).size();
-    const std::string rows = counted(all, {"incorrect", "failed", "timeout", "lost", "slower",
-                                           "faster", "same", "inconclusive"});
+    const std::string rows = counted(all, {"incorrect", "failed", "timeout", "target missed",
+                                           "lost", "slower", "faster", "same", "inconclusive"});
     made.text = fmt::format("comparison of {} with {}: {}", text_of(document.at("new"), "name"),
                             text_of(document.at("base"), "name"),
                             refused        ? "more differed than was meant"
@@ -170,6 +172,8 @@ Judgement of_results(const ReportInput& input, const std::vector<Series>& all) {
     parts.push_back(rows_text(counts["incorrect"]) + " computed wrong results");
   if (counts["failed"] > 0) parts.push_back(rows_text(counts["failed"]) + " failed");
   if (counts["timeout"] > 0) parts.push_back(rows_text(counts["timeout"]) + " timed out");
+  if (counts["target missed"] > 0)
+    parts.push_back(rows_text(counts["target missed"]) + " missed the target");
   if (const auto lacking = std::count_if(all.begin(), all.end(), lacks_required); lacking > 0)
     parts.push_back(rows_text(static_cast<std::size_t>(lacking), "required") + " unsupported");
   parts.push_back(fmt::format("{} of {} verified", counts["ok"],

@@ -1,12 +1,11 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <fstream>
-#include <sstream>
 #include <string_view>
 
 #include "analysis/report/report.hpp"
 #include "core/base/error.hpp"
+#include "core/base/input_file.hpp"
 
 namespace assay {
 
@@ -17,14 +16,13 @@ namespace {
 constexpr const char* plotly_file = "plotly.min.js";
 
 std::string read_text(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  std::ostringstream text;
-  text << stream.rdbuf();
-  if (!stream)
+  try {
+    return read_text_file(file, largest_hand_written);
+  } catch (const InputError& error) {
     throw InputError(fmt::format(
-        "cannot read {} (part of the report's page). Install Assay again, or set ASSAY_DATA_PATH.",
-        file.string()));
-  return std::move(text).str();
+        "a part of the report's page is missing. {} Install Assay again, or set ASSAY_DATA_PATH.",
+        error.what()));
+  }
 }
 
 std::string markup(const std::string& text) {

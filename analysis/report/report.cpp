@@ -11,6 +11,7 @@
 #include "analysis/report/parts.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
+#include "core/base/input_file.hpp"
 #include "core/base/version.hpp"
 #include "core/result/result.hpp"
 #include "core/result/schema.hpp"
@@ -27,7 +28,7 @@ constexpr const char* kinds[] = {"comparison", "model", "history", "acceptance"}
 /// The kind of a document of another command, "" for all else (a result, or what load_results
 /// refuses with a reason).
 std::string kind_of(const fs::path& file) {
-  if (fs::is_directory(file)) return "";
+  if (!kind_that_is_not_read(file).empty()) return "";
   std::ifstream stream(file);
   // Only the top of the document is kept: results are large.
   const json top = json::parse(

@@ -80,6 +80,7 @@ const moods = {
   incorrect: 'bad',
   failed: 'bad',
   timeout: 'bad',
+  'target missed': 'bad',
   slower: 'bad',
   drifting: 'bad',
   lost: 'bad',

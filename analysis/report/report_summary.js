@@ -105,8 +105,8 @@ function counted_tiles() {
   if (!counts) return null;
   return tiles(
       counts.ok > 0 || counts.published === 0 ? tile(counts.ok, 'verified', counts.ok ? 'good' : '') : null,
-      ...[['incorrect', 'bad'], ['failed', 'bad'], ['timeout', 'bad']].map(
-          ([name, mood]) => counts[name] > 0 ? tile(counts[name], name, mood) : null),
+      ...['incorrect', 'failed', 'timeout', 'target missed'].map(
+          (name) => counts[name] > 0 ? tile(counts[name], name, 'bad') : null),
       counts.unsupported > 0 ? tile(counts.unsupported, 'unsupported', '') : null,
       counts.published > 0 ? tile(counts.published, 'published by others', '') : null,
       tile(counts.rows, counts.rows === 1 ? 'row in all' : 'rows in all', ''));

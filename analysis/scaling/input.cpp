@@ -293,7 +293,7 @@ class InputReader {
 }  // namespace
 
 std::filesystem::path find_scale_input(const std::string& name) {
-  if (std::filesystem::is_regular_file(name)) return name;
+  if (std::filesystem::exists(name) && !std::filesystem::is_directory(name)) return name;
   const std::filesystem::path file = shipped_inputs() / (name + ".json");
   if (std::filesystem::is_regular_file(file)) return file;
   throw InputError(unknown_name("input of the scaling model", name, json_names(shipped_inputs())) +

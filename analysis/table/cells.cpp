@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -115,6 +116,9 @@ std::string nothing_common_by_system(const std::vector<NamedResult>& results,
     problems[series.result].add(series.first());
     systems[series.result] = series.parameter("system");
   }
+  std::map<std::string, std::size_t> owners;  // of a problem
+  for (const Problems& own : problems)
+    for (const std::string& name : own.known) ++owners[name];
   std::string text;
   const auto with_rows = std::count_if(systems.begin(), systems.end(),
                                        [](const std::string& system) { return !system.empty(); });
@@ -123,6 +127,9 @@ std::string nothing_common_by_system(const std::vector<NamedResult>& results,
     if (systems[i].empty()) continue;
     // Of two systems, one line says it of both.
     if (std::exchange(first, false) && with_rows == 2) continue;
+    if (std::any_of(problems[i].known.begin(), problems[i].known.end(),
+                    [&](const std::string& name) { return owners[name] > 1; }))
+      continue;
     Problems others;
     for (std::size_t other = 0; other < results.size(); ++other)
       if (other != i) others.add(problems[other]);
@@ -193,7 +200,7 @@ bool several_benchmarks(const std::vector<Series>& all) {
 
 std::string counts(const std::vector<Series>& all) {
   std::string text;
-  for (const char* status : {"ok", "unsupported", "incorrect", "failed", "timeout"}) {
+  for (const char* status : row_statuses) {
     const auto n = std::count_if(all.begin(), all.end(),
                                  [&](const Series& series) { return status_of(series) == status; });
     if (n > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", n, status);

@@ -211,9 +211,10 @@ Crossed cross(const std::vector<NamedResult>& results, const std::vector<Series>
     CrossedLine line{&series, {}, {}};
     for (const CrossedColumn& column : crossed.columns) {
       Series same = series;
-      json& parameters = same.rows.front()["parameters"];
+      json& parameters = same.rows.front().own()["parameters"];
       // As the column has it, with its type.
-      parameters[by] = column.rows.rows().front().at("parameters").at(by);
+      const json& theirs = column.rows.rows().front();
+      parameters[by] = theirs.at("parameters").at(by);
       line.why.emplace_back();
       line.matches.push_back(beside(same, &column.rows, column.system, &line.why.back()));
     }

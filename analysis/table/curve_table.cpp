@@ -87,7 +87,8 @@ std::string curve_table(const std::vector<NamedResult>& results, const std::vect
   std::erase(axes, "bytes");
   std::vector<Column> columns;
   if (results.size() > 1) columns.push_back({"result"});
-  if (several_benchmarks(firsts)) columns.push_back({"benchmark"});
+  const bool several = several_benchmarks(firsts);
+  if (several) columns.push_back({"benchmark"});
   for (const std::string& axis : axes) columns.push_back({axis});
   for (const char* title : {"sizes", "alpha", "1/beta", "R2", "held-out", "least time"})
     columns.push_back({title, true});
@@ -96,7 +97,7 @@ std::string curve_table(const std::vector<NamedResult>& results, const std::vect
     std::vector<std::string>& cells = lines.emplace_back().cells;
     const Series& first = firsts[i];
     if (results.size() > 1) cells.push_back(results[first.result].name);
-    if (several_benchmarks(firsts)) cells.push_back(text_of(first.first(), "benchmark"));
+    if (several) cells.push_back(text_of(first.first(), "benchmark"));
     for (const std::string& axis : axes) cells.push_back(axis_text(first, axis));
     cells.push_back(std::to_string(curves[i].bytes.size()));
     for (const std::string& cell : fit_cells(curves[i], mark_of_all(curves[i], all)))

@@ -87,7 +87,8 @@ Pivot pivot_of(const std::vector<NamedResult>& results, const std::vector<Series
     std::vector<std::pair<std::size_t, std::string>> given;
     for (const Series& series : all) given.emplace_back(series.result, series.parameter(by));
     std::sort(given.begin(), given.end());
-    for (const auto& [result, system] : given) order.push_back(system);
+    for (const auto& [result, system] : given)
+      if (order.empty() || order.back() != system) order.push_back(system);
   }
   std::stable_sort(
       pivot.values.begin(), pivot.values.end(), [&](const std::string& a, const std::string& b) {
@@ -109,9 +110,10 @@ json beside_first(const PivotLine& line, const Pivot& pivot, const Series& serie
     return nullptr;
   // The one parameter that is meant to differ does not stand in the way; everything else does.
   Series same = series;
-  same.rows.front()["parameters"][by] = base->second->first().at("parameters").value(by, json());
+  same.rows.front().own()["parameters"][by] =
+      base->second->first().at("parameters").value(by, json());
   const std::string system = by == "system" ? base->first : by + " " + base->first;
-  const Baseline first = Baseline::of(system, base->second->rows);
+  const Baseline first = Baseline::of_launches(system, *base->second);
   return beside(same, &first, system, why);
 }
 
@@ -144,7 +146,8 @@ class PivotTable {
         all_(all),
         options_(options),
         pivot_(pivot_of(results, all, options.by)),
-        legend_(legend) {
+        legend_(legend),
+        benchmarks_(several_benchmarks(all)) {
     for (const PivotLine& line : pivot_.lines) {
       const bool fold = options_.columns != all_columns &&
                         std::all_of(line.series.begin(), line.series.end(),
@@ -200,7 +203,7 @@ class PivotTable {
     std::vector<PivotColumn> columns;
     const auto add = [&](const std::string& title) { columns.push_back({title, title}); };
     if (tell_result()) add("result");
-    if (several_benchmarks(all_)) add("benchmark");
+    if (benchmarks_) add("benchmark");
     add("problem");
     for (const std::string& axis : axes_.shown) add(axis);
     for (const std::string& value : pivot_.values) {
@@ -236,7 +239,7 @@ class PivotTable {
   std::vector<std::string> cells_of(const PivotLine& line) {
     std::vector<std::string> cells;
     if (tell_result()) cells.push_back(results_[line.any->result].name);
-    if (several_benchmarks(all_)) cells.push_back(text_of(line.any->first(), "benchmark"));
+    if (benchmarks_) cells.push_back(text_of(line.any->first(), "benchmark"));
     cells.push_back(line.any->problem());
     for (const std::string& axis : axes_.shown) cells.push_back(shared_parameter(line, axis));
     for (const std::string& value : pivot_.values) {
@@ -279,6 +282,7 @@ class PivotTable {
   const TableOptions& options_;
   Pivot pivot_;
   Legend& legend_;
+  bool benchmarks_;  ///< several
   std::vector<const PivotLine*> kept_;
   std::vector<Series> shown_, folded_;
   Axes axes_;

@@ -170,19 +170,18 @@ bool one_algorithm(const PrecisionGroup& group) {
 }
 
 /// The parameters in which the groups differ, without those that differ within a group.
-std::string heading_of(const std::vector<NamedResult>& results, const std::vector<Series>& all,
+std::string heading_of(const std::vector<NamedResult>& results, bool benchmarks, bool environments,
                        const PrecisionGroup& group, const std::vector<std::string>& axes) {
   // What speaks for itself stands without its name.
   static const std::set<std::string> plain{"direction", "backend", "transport", "collective"};
   const Series& any = telling(group);
   std::vector<std::string> parts;
   if (results.size() > 1) parts.push_back(results[any.result].name);
-  parts.push_back((several_benchmarks(all) ? text_of(any.first(), "benchmark") + " " : "") +
-                  any.problem());
+  parts.push_back((benchmarks ? text_of(any.first(), "benchmark") + " " : "") + any.problem());
   for (const std::string& axis : axes)
     if (const std::string text = axis_text(any, axis); !text.empty())
       parts.push_back(plain.contains(axis) ? text : axis + " " + text);
-  if (ids_repeat(all))
+  if (environments)
     parts.push_back("environment " + std::to_string(any.first().at("environment").get<int>()));
   return join(parts, ", ");
 }
@@ -278,9 +277,11 @@ std::string precision_table(const std::vector<NamedResult>& results,
   const std::vector<Series>& shown = table.rows.empty() ? chosen : table.rows;
   Axes axes = axes_of(shown, "precision");
   if (algorithms) std::erase(axes.shown, "algorithm");
+  const bool benchmarks = several_benchmarks(shown), environments = ids_repeat(shown);
   for (const PrecisionGroup& group : groups)
     for (std::size_t i = 0; i < group.size(); ++i)
-      table.headings.push_back(i == 0 ? heading_of(results, shown, group, axes.shown) : "");
+      table.headings.push_back(
+          i == 0 ? heading_of(results, benchmarks, environments, group, axes.shown) : "");
   const std::vector<std::pair<std::string, const Baseline*>> no_systems;
   Fields fields({results, table.rows, axes, no_systems, options.absolutes}, rows);
   table.fields = fields.made(algorithms);

@@ -90,7 +90,7 @@ std::optional<double> ceiling_fraction(const Series& series) {
     if (const json ceiling = row.value("ceiling", json());
         ceiling.is_object() && ceiling.at("fraction").is_number())
       fractions.push_back(ceiling.at("fraction"));
-  return fractions.empty() ? std::nullopt : std::optional(median(fractions));
+  return fractions.empty() ? std::nullopt : std::optional(ratio_median(fractions));
 }
 
 std::string ceiling_cell(const Series& series, Legend& legend) {

@@ -213,17 +213,17 @@ json records_of(const RecordSource& source, const std::vector<Series>& all,
 
 }  // namespace
 
-json table_document(const std::vector<NamedResult>& given, const std::vector<Baseline>& baselines,
+json table_document(std::vector<NamedResult> given, const std::vector<Baseline>& baselines,
                     const TableOptions& options) {
-  const std::vector<NamedResult> results = prepared(given, options.by);
+  const std::vector<NamedResult> results = prepared(std::move(given), options.by);
   return {
       {"schema", "assay-table/1"},
       {"rows", records_of(RecordSource(results), selected(results, options), baselines, options)}};
 }
 
-std::string render_csv(const std::vector<NamedResult>& given,
-                       const std::vector<Baseline>& baselines, const TableOptions& options) {
-  const std::vector<NamedResult> results = prepared(given, options.by);
+std::string render_csv(std::vector<NamedResult> given, const std::vector<Baseline>& baselines,
+                       const TableOptions& options) {
+  const std::vector<NamedResult> results = prepared(std::move(given), options.by);
   const std::vector<Series> all = selected(results, options);
   std::set<std::string> parameters;
   for (const Series& series : all)

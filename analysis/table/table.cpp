@@ -92,9 +92,9 @@ std::vector<Series> selected(const std::vector<NamedResult>& results, const Tabl
   return all;
 }
 
-std::string render_table(const std::vector<NamedResult>& given,
-                         const std::vector<Baseline>& baselines, const TableOptions& options) {
-  const std::vector<NamedResult> results = prepared(given, options.by);
+std::string render_table(std::vector<NamedResult> given, const std::vector<Baseline>& baselines,
+                         const TableOptions& options) {
+  const std::vector<NamedResult> results = prepared(std::move(given), options.by);
   const std::vector<Series> all = selected(results, options);
   std::string first = nothing_common(all, baselines);
   if (options.by == "system") first += nothing_common_by_system(results, all);

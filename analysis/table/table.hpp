@@ -29,15 +29,15 @@ inline const std::vector<std::string> all_columns{"all"};
 /// `by` and `baselines`: the baselines' values of that parameter as columns (crossed.hpp). `by` may
 /// be "system": a column for each result. By "precision" a line for each precision of a problem
 /// (precision_table.hpp). InputError for a `by` that no row has.
-std::string render_table(const std::vector<NamedResult>& results,
-                         const std::vector<Baseline>& baselines, const TableOptions& options);
+std::string render_table(std::vector<NamedResult> results, const std::vector<Baseline>& baselines,
+                         const TableOptions& options);
 
 /// The same numbers for other programs: a record for each series and each number beside it, all
 /// digits, SI units without prefixes. CSV, or JSON by table.schema.json. Of the options `by`,
 /// `filter` and `sort` count.
-std::string render_csv(const std::vector<NamedResult>& results,
-                       const std::vector<Baseline>& baselines, const TableOptions& options);
-nlohmann::json table_document(const std::vector<NamedResult>& results,
+std::string render_csv(std::vector<NamedResult> results, const std::vector<Baseline>& baselines,
+                       const TableOptions& options);
+nlohmann::json table_document(std::vector<NamedResult> results,
                               const std::vector<Baseline>& baselines, const TableOptions& options);
 
 /// The systems to show beside the rows: `baselines`, else those that the rows contain.

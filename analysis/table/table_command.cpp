@@ -28,12 +28,11 @@ TableOptions options_of(const Given& given, const std::string& format) {
   return options;
 }
 
-std::string rendered(const std::vector<NamedResult>& results,
-                     const std::vector<Baseline>& baselines, const TableOptions& options,
-                     const std::string& format) {
-  if (format == "csv") return render_csv(results, baselines, options);
-  if (format != "json") return render_table(results, baselines, options);
-  const nlohmann::json document = table_document(results, baselines, options);
+std::string rendered(std::vector<NamedResult> results, const std::vector<Baseline>& baselines,
+                     const TableOptions& options, const std::string& format) {
+  if (format == "csv") return render_csv(std::move(results), baselines, options);
+  if (format != "json") return render_table(std::move(results), baselines, options);
+  const nlohmann::json document = table_document(std::move(results), baselines, options);
   check_own(document, "table");
   return document.dump(1) + "\n";
 }
@@ -100,8 +99,7 @@ int table(const Given& given) {
   std::vector<std::string> inputs = files;
   for (const std::string& name : values_of(given, "baseline")) inputs.push_back(name);
   if (const auto out = value_of(given, "out")) check_output("--out", *out, inputs);
-  const std::vector<NamedResult> results = load_results(files);
-  emit(given, rendered(results, baselines, options, format));
+  emit(given, rendered(load_results(files), baselines, options, format));
   return static_cast<int>(ExitCode::ok);
 }
 

@@ -52,5 +52,14 @@ TEST_F(Load, AFolderOfRunsHasTheResultsOfThoseThatEnded) {
   EXPECT_EQ(found, (std::vector<std::string>{alone.string(), ended.string()}));
 }
 
+TEST(LoadResults, LeavesTheSamplesInTheFile) {
+  const std::vector<NamedResult> results = load_results({"tests/golden/results/statistics_1.json"});
+  ASSERT_FALSE(results.at(0).result["rows"].empty());
+  for (const nlohmann::json& row : results[0].result["rows"]) {
+    EXPECT_FALSE(row.contains("samples_s"));
+    EXPECT_TRUE(row.contains("time_s"));
+  }
+}
+
 }  // namespace
 }  // namespace assay

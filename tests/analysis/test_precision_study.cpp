@@ -65,6 +65,15 @@ TEST(PrecisionStudy, Tf32IsToldFromFp32ByItsErrors) {
   EXPECT_EQ(called({made("tf32", 1, 0, "tf32", 3e-7), made("tf32", 1, 1, "tf32", 3e-4)}), "tf32");
 }
 
+TEST(PrecisionStudy, SpeedupsOfAnEvenNumberOfPairsAreGeometricMeans) {
+  // Two launches, one ten times slower on either side: neither precision is faster.
+  const std::vector<json> rows{made("fp32", 1e-3, 0, "fp32", 1e-7), made("bf16", 10e-3, 0, "bf16"),
+                               made("fp32", 10e-3, 1, "fp32", 1e-7), made("bf16", 1e-3, 1, "bf16")};
+  const PrecisionRow row = Study(rows).groups.at(0).at(1);
+  ASSERT_TRUE(row.speedup);
+  EXPECT_NEAR(row.speedup->value, 1, 1e-3);
+}
+
 TEST(PrecisionStudy, SpeedupsAreOfPairsOfLaunches) {
   std::vector<json> rows;
   // The machine is 2 times slower in every other launch: each pair says 4, the medians do not.

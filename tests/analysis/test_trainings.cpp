@@ -86,7 +86,7 @@ TEST(Trainings, ThatMissTheirTargetAreCountedAlone) {
   second["trial"] = "1";
   third["trial"] = "2";
   EXPECT_EQ(text_of_first({row_of(), trained(0.975, 3, true), trained(0.99, 4, true, second),
-                           row_of(third, "incorrect")}),
+                           row_of(third, "target missed")}),
             "accuracy 0.99 in 4 epochs of learnable:n9v9 (2 of 3 trainings)");
   // What ended early says nothing of learning.
   EXPECT_EQ(text_of_first({row_of(), trained(0.975, 3, true), row_of(third, "failed")}),

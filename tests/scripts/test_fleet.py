@@ -2,7 +2,9 @@
 """A fleet that is simulated from one real result: `assay gather`, `assay accept` and `assay report` find the nodes that are slow, wrong
 and missing, from a folder of results and from one gathered file alike. scripts/self-benchmark --filter fleet has 1,000 nodes."""
 import json
+import os
 import re
+import subprocess
 import sys
 
 from run_helper import ASSAY, SOURCE, RunTest, group, main
@@ -115,6 +117,28 @@ class Fleet(RunTest):
         self.assertEqual(len(self.report(*few)), 5 * len(self.ids))
         self.assertNotIn("fleet", self.page)
 
+    def peak(self, *words):
+        process = subprocess.Popen([ASSAY, *map(str, words)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                   env=self.environment())
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        self.assertIn(process.returncode, (0, 5), words)
+        return usage.ru_maxrss * 1024
+
+    def test_samples_do_not_fill_the_memory(self):
+        suite = self.suite([{"benchmark": "stream", "problem": [f"{kernel}_n65536" for kernel in ("copy", "scale", "add", "triad")],
+                             "precision": ["fp64"], "threads": [1]}], name="long", timing={"max_time": 1, "precision_target": 1e-9})
+        self.command(ASSAY, "run", suite, "--out", self.folder / "long", code=0)
+        self.measured = json.loads((self.folder / "long" / "result.json").read_text())
+        self.make()
+        self.gather()
+        size, least = self.file.stat().st_size, self.peak("--version")
+        model = ("--formula", "log(time) ~ problem")
+        for words in (("validate", self.file), ("table", self.file), ("table", self.nodes), ("model", self.file, *model),
+                      ("model", self.nodes, *model), ("report", self.file, "--out", self.folder / "page.html")):
+            with self.subTest(words=words):
+                self.assertLess(self.peak(*words) - least, 20e6 + size / 2)
+
     def test_what_cannot_be_gathered(self):
         files = self.make()
         document = json.loads(files[3].read_text())
@@ -124,7 +148,10 @@ class Fleet(RunTest):
         self.assertIn("are both results of run", both.stderr)
         self.assertIn("gathered already", self.command(ASSAY, "gather", self.file, "--out", self.folder / "x.json", code=2).stderr)
         self.assertIn("--out", self.command(ASSAY, "gather", self.nodes, code=2).stderr)
-        self.assertIn("names no node", self.gather("--node-file", "/dev/null", code=2).stderr)
+        empty = self.folder / "nobody"
+        empty.touch()
+        self.assertIn("names no node", self.gather("--node-file", empty, code=2).stderr)
+        self.assertIn("it is a device", self.gather("--node-file", "/dev/null", code=2).stderr)
         before = self.file.read_bytes()
         older = {"run": {name: value for name, value in document["run"].items() if name != "row_form"},
                  "rows": [{name: value for name, value in row.items() if name != "id_form"} for row in document["rows"]]}

@@ -28,7 +28,7 @@ nlohmann::json resnet50(int pairs) {
       logs[i][1] += std::log(b);
       ratios.push_back(a / b);
     }
-    note += std::string(problem) + " " + std::to_string(assay::median(ratios)) + " (" +
+    note += std::string(problem) + " " + std::to_string(assay::ratio_median(ratios)) + " (" +
             pair.names() + "), ";
   }
   nlohmann::json all = nlohmann::json::array();

@@ -75,7 +75,7 @@ def fleet(template, folder, nodes=1000, slow=None, statuses=None, absent=(), dis
     absent: hosts without a result; disturbed: hosts whose first row was timed beside other work."""
     slow, statuses = slow or {}, statuses or {}
     template = {**template, "environments": [quiet(dict(e)) for e in template["environments"]], "rows": [
-        row if row["time_s"] is None else {**row, "time_s": {**row["time_s"], "waiting": 0.0, "stolen": 0.0, "foreign": 0.0}}
+        row if row["time_s"] is None else {**row, "time_s": {**row["time_s"], "waiting": 0.0, "stolen": 0.0, "foreign": 0.0, "own": 1.0}}
         for row in template["rows"]]}
     written = []
     for number in range(nodes):

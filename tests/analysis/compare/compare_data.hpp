@@ -14,7 +14,7 @@ namespace assay::test {
 using nlohmann::json;
 
 inline constexpr int ok = 0, incorrect = 3, slower = 4, inconclusive = 5, incomparable = 6,
-                     failed = 7;
+                     failed = 7, target_missed = 9;
 
 /// Launches of one row, a little apart: 1, 1 ± spread, 1 ± 2 spread …
 inline std::vector<json> launches(const std::string& problem, double seconds, int count,

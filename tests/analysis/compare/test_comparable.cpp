@@ -24,6 +24,7 @@ TEST(Compare, RowsThatAreMissingOrWrongAreToldAndDecideTheExit) {
   for (const auto& [status, code] : {std::pair<const char*, int>{"incorrect", incorrect},
                                      {"failed", failed},
                                      {"timeout", failed},
+                                     {"target missed", target_missed},
                                      {"unsupported", incomparable}}) {
     json spoilt = base;
     spoilt["rows"][2] = row(status, 1, 2, {{"problem", "a"}});
@@ -51,7 +52,8 @@ TEST(Compare, WhatDiffersAndWasNotMeantToIsNamedAndRefused) {
                "software/libraries/libc",
                {"software", "hardware"}},
         Change{"/run/suite_hash", "run/suite_hash", {}}, Change{"/run/seed", "run/seed", {}},
-        Change{"/run/max_time", "run/max_time", {}}, Change{"/run/launcher", "run/launcher", {}}}) {
+        Change{"/run/max_time", "run/max_time", {}}, Change{"/run/launcher", "run/launcher", {}},
+        Change{"/run/statistics", "run/statistics", {}}}) {
     json updated = base;
     updated[json::json_pointer(change.pointer)] = 7;
     for (const std::string vary : {"nothing", "software", "hardware"}) {
@@ -83,6 +85,27 @@ TEST(Compare, WhatDiffersAndWasNotMeantToIsNamedAndRefused) {
   // Volatile state never decides.
   updated = base;
   updated["environments"][0]["volatile"]["load"] = 9;
+  EXPECT_EQ(compared(base, updated)["refused"], false);
+}
+
+TEST(Compare, TwoBuildsOfALibraryWithOneVersionAreNamedAndRefused) {
+  json base = joined({launches("a", 1, 5)}), updated = base;
+  const auto binaries = [](json& side, const char* identity) {
+    side["environments"][0]["software"]["binaries"] = {{"libc.so.6", "build-id c0ffee"},
+                                                       {"libdnnl.so.3", identity}};
+  };
+  binaries(base, "build-id 1a");
+  EXPECT_EQ(compared(base, updated)["refused"], false) << "an older version does not tell them";
+  EXPECT_EQ(compared(updated, base)["refused"], false);
+  binaries(updated, "build-id 2b");
+  const json document = compared(base, updated);
+  EXPECT_EQ(document["refused"], true);
+  ASSERT_EQ(document["mismatches"].size(), 1u);
+  EXPECT_EQ(document["mismatches"][0]["field"], "software/binaries/libdnnl.so.3");
+  EXPECT_EQ(document["exit_code"], incomparable);
+  for (const char* vary : {"software", "hardware"})
+    EXPECT_EQ(compared(base, updated, {vary})["refused"], false) << vary;
+  binaries(updated, "build-id 1a");
   EXPECT_EQ(compared(base, updated)["refused"], false);
 }
 

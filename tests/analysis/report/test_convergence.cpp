@@ -30,15 +30,15 @@ json curves_of(const std::vector<json>& rows) {
 }
 
 TEST(ConvergencePart, ATrainingThatFailedIsNoneThatMissedItsTarget) {
-  const json curves =
-      curves_of({training("0", "ok", true), training("1", "failed", false),
-                 training("2", "timeout", false), training("3", "incorrect", false)});
+  const json curves = curves_of({training("0", "ok", true), training("1", "failed", false),
+                                 training("2", "timeout", false), training("3", "incorrect", false),
+                                 training("4", "target missed", false)});
   ASSERT_EQ(curves.size(), 1U) << curves;
   const json& point = curves[0].at("points").at(0);
-  EXPECT_EQ(point.at("trials"), 2) << point;
+  EXPECT_EQ(point.at("trials"), 3) << point;
   EXPECT_EQ(point.at("reached"), 1) << point;
   EXPECT_EQ(point.at("epochs").at("low"), 2) << point;
-  EXPECT_TRUE(point.at("epochs").at("high").is_null()) << point;  // of the incorrect one
+  EXPECT_TRUE(point.at("epochs").at("high").is_null()) << point;  // of the last two
 }
 
 TEST(ConvergencePart, WithoutATrainingThatEndedThereIsNoPicture) {

@@ -90,6 +90,10 @@ TEST(ReportVerdict, OfRowsIsTheExitCodeOfTheRun) {
   EXPECT_EQ(verdict({good, bad("failed"), bad("timeout")}).first, "FAILED");
   EXPECT_EQ(verdict({good, bad("failed"), row("incorrect", 1, 0, {{"problem", "mb4"}})}).first,
             "INCORRECT");
+  EXPECT_EQ(verdict({good, bad("target missed")}),
+            (std::pair{std::string("TARGET MISSED"), json(9)}));
+  EXPECT_EQ(document_of({good, bad("target missed")}).at("verdict").at("text"),
+            "1 row missed the target, 1 of 2 rows verified");
   EXPECT_EQ(verdict({bad("unsupported")}).first, "MISSING") << "nothing was measured";
   EXPECT_EQ(verdict({with(good, "published", true)}).first, "PUBLISHED");
   const json text = document_of({good, other, bad("failed")}).at("verdict").at("text");

@@ -2,12 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <regex>
 
 #include "analysis/table/table.hpp"
 #include "analysis/text_table.hpp"
 #include "core/base/text.hpp"
 #include "rows.hpp"
+#include "tests/patterns.hpp"
 
 namespace {
 
@@ -60,14 +60,12 @@ TEST(Pivot, ATableForEachBenchmarkWhereOneIsTooWide) {
   EXPECT_LE(width(text), table_width) << text;
   // What all rows share is said once, and what those of a benchmark share above its table.
   EXPECT_TRUE(has(text, "\nall rows: ")) << text;
-  EXPECT_TRUE(std::regex_search(text, std::regex("\ngemm: direction forward\nproblem +"))) << text;
+  EXPECT_TRUE(RE2::PartialMatch(text, "\ngemm: direction forward\nproblem +")) << text;
   EXPECT_TRUE(has(text, "\nrnn: direction forward, input skip\n")) << text;
-  EXPECT_TRUE(std::regex_search(text, std::regex("\nproblem +blas +onednn +onednn over blas\n")))
-      << text;
-  EXPECT_TRUE(std::regex_search(text, std::regex("\nproblem +native\n-.*\nlstm +3\\.00 µs\n")))
-      << text;
+  EXPECT_TRUE(RE2::PartialMatch(text, "\nproblem +blas +onednn +onednn over blas\n")) << text;
+  EXPECT_TRUE(RE2::PartialMatch(text, "\nproblem +native\n-.*\nlstm +3\\.00 µs\n")) << text;
   // Ratios, their explanation, and the folded rows are those of the whole table.
-  EXPECT_TRUE(std::regex_search(text, std::regex("\nm9 +1\\.00 µs +1\\.00 µs +1\n"))) << text;
+  EXPECT_TRUE(RE2::PartialMatch(text, "\nm9 +1\\.00 µs +1\\.00 µs +1\n")) << text;
   EXPECT_TRUE(has(text, "speedup: x over y, above 1 x is faster.")) << text;
   EXPECT_TRUE(has(text, "\n1 unsupported row not shown [1]\n")) << text;
   EXPECT_TRUE(has(text, "\n11 ok, 1 unsupported\n")) << text;
@@ -75,8 +73,7 @@ TEST(Pivot, ATableForEachBenchmarkWhereOneIsTooWide) {
   for (const TableOptions& whole : {TableOptions{.markdown = true, .by = "backend"},
                                     TableOptions{.by = "backend", .columns = {"direction"}},
                                     TableOptions{.by = "backend", .sort = "time"}})
-    EXPECT_TRUE(std::regex_search(table(of_three_benchmarks(), whole),
-                                  std::regex("(^|\n)(\\| )?benchmark")))
+    EXPECT_TRUE(RE2::PartialMatch(table(of_three_benchmarks(), whole), "(^|\n)(\\| )?benchmark"))
         << table(of_three_benchmarks(), whole);
   // Nor is what fits torn apart.
   EXPECT_TRUE(
@@ -91,7 +88,7 @@ TEST(Pivot, RunsOfOneSystemAreCalledByWhatDiffersInTheirNames) {
     const std::string text = render_table(runs, {}, {.by = "system"});
     EXPECT_TRUE(has(text, "\n" + names.back() + ": system ")) << text;  // where it is
     for (const std::string& line : split(text, '\n'))
-      if (line.starts_with("problem ")) return std::regex_replace(line, std::regex(" +"), " ");
+      if (line.starts_with("problem ")) return replaced(line, " +", " ");
     return text;
   };
   EXPECT_EQ(heads({"weekly/11-12/result.json", "weekly/11-19/result.json"}),
@@ -121,11 +118,10 @@ std::string by_threads(const std::string& first, const std::string& second) {
 
 TEST(Pivot, WhatTheLauncherWasAskedForDoesNotPartNumbersOfThreads) {
   const std::string text = by_threads("ppr:1:node:PE=1", "ppr:1:node:PE=2");
-  EXPECT_TRUE(std::regex_search(text, std::regex("\nlist/first +4\\.00 ms +2\\.00 ms +2\n")))
-      << text;
+  EXPECT_TRUE(RE2::PartialMatch(text, "\nlist/first +4\\.00 ms +2\\.00 ms +2\n")) << text;
   // Another place is more than another number.
   const std::string apart = by_threads("ppr:1:node:PE=1", "ppr:1:socket:PE=2");
-  EXPECT_TRUE(std::regex_search(apart, std::regex("\nlist/first +4\\.00 ms +- +-\n"))) << apart;
+  EXPECT_TRUE(RE2::PartialMatch(apart, "\nlist/first +4\\.00 ms +- +-\n")) << apart;
 }
 
 TEST(Pivot, ATableThatIsTooWideHasShortTitlesAndProblemsAboveTheirRows) {
@@ -134,8 +130,7 @@ TEST(Pivot, ATableThatIsTooWideHasShortTitlesAndProblemsAboveTheirRows) {
   const std::string narrow = table(rows, {.by = "backend"});
   EXPECT_LE(width(narrow), table_width) << narrow;
   EXPECT_FALSE(has(narrow, "onednn over native")) << narrow;
-  EXPECT_TRUE(std::regex_search(narrow, std::regex("onednn +over native +reference +over native")))
-      << narrow;
+  EXPECT_TRUE(RE2::PartialMatch(narrow, "onednn +over native +reference +over native")) << narrow;
   // A further parameter leaves no room for the column of the problems.
   std::vector<json> many;
   for (const json& made : rows)
@@ -148,8 +143,7 @@ TEST(Pivot, ATableThatIsTooWideHasShortTitlesAndProblemsAboveTheirRows) {
   const std::string headed = table(many, {.by = "backend"});
   EXPECT_LE(width(headed), table_width) << headed;
   EXPECT_TRUE(has(headed, "\n" + long_name + "\n")) << headed;
-  EXPECT_TRUE(std::regex_search(headed, std::regex("\ndirection +a_longer_name +cache +native")))
-      << headed;
+  EXPECT_TRUE(RE2::PartialMatch(headed, "\ndirection +a_longer_name +cache +native")) << headed;
 }
 
 }  // namespace

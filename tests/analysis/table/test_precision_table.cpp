@@ -1,7 +1,6 @@
 // `assay table --by precision`: one line for each precision as it was executed.
 #include <gtest/gtest.h>
-
-#include <regex>
+#include <re2/re2.h>
 
 #include "analysis/table/table.hpp"
 #include "core/base/text.hpp"
@@ -108,7 +107,7 @@ TEST(PrecisionTable, APageHasWhatWasExecuted) {
 TEST(PrecisionTable, ArithmeticThatIsNotThePrecisionsHasAColumnOfItsOwn) {
   const std::string text = table(joined({launches(fp32, 6), launches(fp16, 6)}));
   EXPECT_TRUE(has(line_with(text, "fp16"), "fp16 storage, fp32 arithmetic")) << text;
-  EXPECT_FALSE(std::regex_search(text, std::regex(R"(\nfp16  )"))) << text;
+  EXPECT_FALSE(RE2::PartialMatch(text, R"(\nfp16  )")) << text;
   EXPECT_TRUE(has(text, "X storage, Y arithmetic")) << text;
 }
 
@@ -134,8 +133,7 @@ TEST(PrecisionTable, AWrongRowHasNoNumberAndIsNoReference) {
   rows.push_back(row("incorrect", 2e-3, 5, {{"precision", "bf16"}}));
   const std::string text = table(rows);
   EXPECT_TRUE(has(line_with(text, "bf16 "), "incorrect: in 1 of 6 launches")) << text;
-  EXPECT_FALSE(std::regex_search(line_with(text, "bf16 "), std::regex(R"(\d (ms|%)|\de-\d)")))
-      << text;
+  EXPECT_FALSE(RE2::PartialMatch(line_with(text, "bf16 "), R"(\d (ms|%)|\de-\d)")) << text;
   std::vector<json> wrong = joined({launches(fp32, 5), launches(bf16, 6)});
   wrong.push_back(row("incorrect", 2e-3, 5));
   const std::string without = table(wrong);
@@ -159,14 +157,14 @@ TEST(PrecisionTable, IntervalsOfTimeAndOfSpeedupHaveTitlesOfTheirOwn) {
         table(joined({launches(fp32, count), launches(bf16, count)}),
               {.columns = {"time", "interval", "speedup", "speedup_interval"}});
     const std::string title = count < 6 ? "range" : "95 % interval";
-    EXPECT_TRUE(std::regex_search(text, std::regex(title + " of time +speedup +" + title))) << text;
+    EXPECT_TRUE(RE2::PartialMatch(text, title + " of time +speedup +" + title)) << text;
   }
 }
 
 TEST(PrecisionTable, WhatAFilterLeavesOutIsStillSetBeside) {
   const std::string text =
       table(joined({launches(fp32, 6), launches(bf16, 6)}), {.filter = {"precision=bf16"}});
-  EXPECT_TRUE(std::regex_search(line_with(text, "bf16 "), std::regex(R"(2\.05 ms +4 )"))) << text;
+  EXPECT_TRUE(RE2::PartialMatch(line_with(text, "bf16 "), R"(2\.05 ms +4 )")) << text;
   EXPECT_FALSE(has(text, "\nfp32")) << text;
 }
 
@@ -179,7 +177,7 @@ TEST(PrecisionTable, ASpeedupHasTheMarkOfItsWorseSide) {
   std::vector<json> rows = joined({launches(fp32, 6), launches(bf16, 6)});
   EXPECT_FALSE(has(line_with(table(rows), "bf16 "), "!"));
   rows[2]["time_s"]["stolen"] = 0.5;
-  EXPECT_TRUE(std::regex_search(line_with(table(rows), "bf16 "), std::regex(R"(2\.05 ms +4! )")))
+  EXPECT_TRUE(RE2::PartialMatch(line_with(table(rows), "bf16 "), R"(2\.05 ms +4! )"))
       << table(rows);
 }
 

@@ -6,7 +6,6 @@
 
 #include <cmath>
 #include <fstream>
-#include <regex>
 #include <sstream>
 
 #include "analysis/load.hpp"
@@ -15,6 +14,7 @@
 #include "core/base/text.hpp"
 #include "core/result/schema.hpp"
 #include "rows.hpp"
+#include "tests/patterns.hpp"
 
 namespace {
 
@@ -37,7 +37,7 @@ std::string coral2(const std::vector<NamedResult>& results,
 std::string line_of(const std::string& table, const std::string& name) {
   for (const std::string& line : split(table, '\n'))
     if (line.substr(std::min(line.find_first_not_of(' '), line.size())).starts_with(name + " "))
-      return std::regex_replace(line, std::regex(" +"), " ");
+      return replaced(line, " +", " ");
   return "";
 }
 
@@ -93,7 +93,7 @@ TEST(Summary, OwnRowsAndWhatIsMissing) {
   EXPECT_TRUE(has(line_of(text, "K-means"), "K-means - [")) << text;
   // Footnotes are numbered as they are read.
   EXPECT_TRUE(has(line_of(text, "Big Data Analytics Suite"), "Suite - [1] - [2]")) << text;
-  const std::string all = std::regex_replace(text, std::regex("\\s+"), " ");
+  const std::string all = replaced(text, "\\s+", " ");
   EXPECT_TRUE(has(all, "K-means has no speedup, so the mean would not be of the whole")) << text;
   EXPECT_TRUE(has(all, "mine has no row of K-means")) << text;
   EXPECT_TRUE(has(all, "titan has no row of this problem")) << text;
@@ -133,7 +133,7 @@ TEST(Summary, PrintedValuesAreTheDocuments) {
   const auto expect = [&](const json& what) {
     for (const json& one : what.value("printed", json::array())) {
       const std::string text = one.at("text");
-      const std::string number = std::regex_replace(text, std::regex("[^0-9.]"), "");
+      const std::string number = replaced(text, "[^0-9.]", "");
       EXPECT_TRUE(has(takeaways, "~" + number + "x")) << text << " " << takeaways;
       ++printed;
     }

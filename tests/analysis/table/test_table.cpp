@@ -1,8 +1,8 @@
 // A table never shows a number for a row that is not ok, and never a ratio without both values.
 #include <gtest/gtest.h>
+#include <re2/re2.h>
 
 #include <filesystem>
-#include <regex>
 
 #include "analysis/table/table.hpp"
 #include "core/base/error.hpp"
@@ -138,14 +138,14 @@ TEST(Table, LibrariesOfTwoProcessesStandSideBySide) {
 }
 
 TEST(Table, RowsThatAreNotOkShowTheirReasonAndNoNumber) {
-  const std::regex number(R"(\d (ns|µs|ms|s)\b|FLOP/s|\de-\d)");
+  const RE2 number(R"(\d (ns|µs|ms|s)\b|FLOP/s|\de-\d)");
   for (const char* status : {"incorrect", "failed", "timeout", "unsupported"})
     for (const bool markdown : {false, true}) {
       const std::string text =
           table({row(status, 2e-3)}, {.markdown = markdown, .columns = all_columns});
       const std::string line = line_with(text, "list/first");
       EXPECT_TRUE(has(line, std::string(status) + ": why it is " + status)) << text;
-      EXPECT_FALSE(std::regex_search(line, number)) << line;
+      EXPECT_FALSE(RE2::PartialMatch(line, number)) << line;
       EXPECT_TRUE(has(text, std::string("1 ") + status)) << text;
     }
 }
@@ -165,7 +165,7 @@ TEST(Table, LaunchesAreTheUnit) {
   const std::string text = table({row("ok", 1e-3, 0), row("ok", 9e-3, 1), row("ok", 2e-3, 2)});
   const std::string line = line_with(text, "list/first");
   EXPECT_TRUE(has(text, "launches 3")) << text;
-  EXPECT_TRUE(std::regex_search(line, std::regex(R"( 2\.00 ms +1\.00 \.\. 9\.00 ms)"))) << text;
+  EXPECT_TRUE(RE2::PartialMatch(line, R"( 2\.00 ms +1\.00 \.\. 9\.00 ms)")) << text;
 }
 
 TEST(Table, ARangeIsNeverCalledAnInterval) {
@@ -227,16 +227,14 @@ TEST(Table, PivotPutsValuesSideBySide) {
                                          row("incorrect", 0, 0, {{"threads", "8"}})};
   const std::string text = table(rows, {false, "threads"});
   const std::string line = line_with(text, "list/first");
-  EXPECT_TRUE(std::regex_search(line, std::regex(R"(4\.00 ms +1\.00 ms +4 +incorrect \[1\] +-$)")))
-      << text;
+  EXPECT_TRUE(RE2::PartialMatch(line, R"(4\.00 ms +1\.00 ms +4 +incorrect \[1\] +-$)")) << text;
   EXPECT_TRUE(has(text, "4 over 2")) << text;
   EXPECT_TRUE(has(text, "speedup: x over 2, above 1 x is faster")) << text;
   EXPECT_TRUE(has(text, "[1] incorrect: why it is incorrect")) << text;
   // A pivot over what is incorrect has no ratio.
   const std::string bad =
       table({row("incorrect", 0), row("ok", 1e-3, 0, {{"threads", "4"}})}, {false, "threads"});
-  EXPECT_TRUE(std::regex_search(line_with(bad, "list/first"),
-                                std::regex(R"(incorrect \[1\] +1\.00 ms +-$)")))
+  EXPECT_TRUE(RE2::PartialMatch(line_with(bad, "list/first"), R"(incorrect \[1\] +1\.00 ms +-$)"))
       << bad;
   // A single value has no ratio to explain.
   EXPECT_FALSE(has(table({row("ok", 4e-3)}, {false, "threads"}), "speedup"));
@@ -247,8 +245,7 @@ TEST(Table, APivotIsOverWhatThisMachineCanMeasure) {
                                    row("ok", 2e-3, 0, {{"backend", "native"}}), row("ok", 1e-3)};
   const std::string text = table(rows, {.by = "backend"});
   EXPECT_FALSE(has(text, " over cuda")) << text;
-  EXPECT_TRUE(std::regex_search(line_with(text, "list/first"),
-                                std::regex(R"(1\.00 ms +2 |2\.00 ms +0\.5 )")))
+  EXPECT_TRUE(RE2::PartialMatch(line_with(text, "list/first"), R"(1\.00 ms +2 |2\.00 ms +0\.5 )"))
       << text;
 }
 
@@ -268,13 +265,10 @@ TEST(Table, ByPrecisionStandsBesideAnotherSystemToo) {
   nlohmann::json theirs = row("ok", 2e-3);
   const std::string crossed = render_table({{"", result({narrow, row("ok", 4e-3)})}},
                                            {Baseline::of("other", {theirs})}, {false, "precision"});
-  EXPECT_TRUE(
-      std::regex_search(crossed, std::regex(R"(value +error +other precision fp32 over row\n)")))
+  EXPECT_TRUE(RE2::PartialMatch(crossed, R"(value +error +other precision fp32 over row\n)"))
       << crossed;
-  EXPECT_TRUE(std::regex_search(crossed, std::regex(R"(bf16 .* 1\.00 ms +4\.0e-03 +0\.50x\n)")))
-      << crossed;
-  EXPECT_TRUE(std::regex_search(crossed, std::regex(R"(fp32 .* 4\.00 ms +1\.5e-07 +2\.00x\n)")))
-      << crossed;
+  EXPECT_TRUE(RE2::PartialMatch(crossed, R"(bf16 .* 1\.00 ms +4\.0e-03 +0\.50x\n)")) << crossed;
+  EXPECT_TRUE(RE2::PartialMatch(crossed, R"(fp32 .* 4\.00 ms +1\.5e-07 +2\.00x\n)")) << crossed;
   // Of another parameter's values the error says nothing.
   EXPECT_FALSE(
       has(table({row("ok", 1e-3), row("ok", 2e-3, 0, {{"cache", "cold"}})}, {false, "cache"}),
@@ -347,11 +341,10 @@ TEST(Table, PivotOverCountsIsInTheirOrder) {
     rows.push_back(row("ok", 16e-3 / threads, 0, {{"threads", std::to_string(threads)}}));
   }
   const std::string text = table(rows, {false, "threads"});
-  EXPECT_TRUE(std::regex_search(line_with(text, "problem"),
-                                std::regex(R"( 2 +4 +4 over 2 +16 +16 over 2$)")))
+  EXPECT_TRUE(RE2::PartialMatch(line_with(text, "problem"), R"( 2 +4 +4 over 2 +16 +16 over 2$)"))
       << text;
-  EXPECT_TRUE(std::regex_search(line_with(text, "list/first"),
-                                std::regex(R"(8\.00 ms +4\.00 ms +2 +1\.00 ms +8$)")))
+  EXPECT_TRUE(
+      RE2::PartialMatch(line_with(text, "list/first"), R"(8\.00 ms +4\.00 ms +2 +1\.00 ms +8$)"))
       << text;
 }
 

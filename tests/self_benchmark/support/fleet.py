@@ -16,6 +16,7 @@ import make_fleet  # noqa: E402
 PAIRS = int(sys.argv[sys.argv.index("--pairs") + 1]) if "--pairs" in sys.argv else 6
 NODES = int(sys.argv[sys.argv.index("--nodes") + 1]) if "--nodes" in sys.argv else 1000
 IDS, LAUNCHES = (200, 1) if "--rows-of-one-launch" in sys.argv else (40, 5)
+MAX_TIME = 0.01
 ASSAY = os.path.join(os.environ.get("ASSAY_BUILD_DIR", str(SOURCE / "build")), "bin", "assay")
 SLOW, WRONG, ABSENT = "n0017", "n0023", "n0040"
 
@@ -33,13 +34,14 @@ def run(*words, codes=(0,)):
     return seconds, usage.ru_maxrss * 1024
 
 
-def template(folder):
-    """A result of IDS small convolutions, measured here."""
-    problems = [f"mb1ic8ih8oc{4 + i}oh8kh3ph1" for i in range(IDS)]
+def template(folder, cases=None, launches=LAUNCHES):
+    """A result of the cases, by default IDS small convolutions, measured here."""
+    cases = cases or [{"benchmark": "conv", "problem": [f"mb1ic8ih8oc{4 + i}oh8kh3ph1" for i in range(IDS)],
+                       "backend": ["reference"], "algorithm": ["direct"], "threads": [1]}]
     suite = folder / "suite.json"
-    suite.write_text(json.dumps({"schema": "assay-suite/1", "name": "fleet", "timing": {"max_time": 0.01}, "ceilings": False, "cases": [
-        {"benchmark": "conv", "problem": problems, "backend": ["reference"], "algorithm": ["direct"], "threads": [1]}]}))
-    run("run", suite, "--out", folder / "template", "--launches", LAUNCHES)
+    suite.write_text(json.dumps({"schema": "assay-suite/1", "name": "fleet", "timing": {"max_time": MAX_TIME}, "ceilings": False,
+                                 "cases": cases}))
+    run("run", suite, "--out", folder / "template", "--launches", launches)
     return json.loads((folder / "template" / "result.json").read_text())
 
 
@@ -50,7 +52,7 @@ class Nodes:
         self.temporary = tempfile.TemporaryDirectory()
         self.work = pathlib.Path(self.temporary.name)
         self.folder = self.work / "nodes"
-        measured = template(self.work)
+        measured = self.template()
         first = measured["rows"][0]["id"]
         files = make_fleet.fleet(measured, self.folder, NODES, slow={SLOW: 1.1}, statuses={WRONG: {first: "incorrect"}}, absent=(ABSENT,))
         self.note = f"{len(files)} files of {len(measured['rows'])} rows, {sum(f.stat().st_size for f in files) / 1e6:.0f} MB"
@@ -59,6 +61,9 @@ class Nodes:
         self.criteria = self.work / "criteria.json"
         self.criteria.write_text(json.dumps(criteria))
         return self
+
+    def template(self):
+        return template(self.work)
 
     def __exit__(self, *_):
         self.temporary.cleanup()

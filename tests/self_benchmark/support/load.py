@@ -1,0 +1,55 @@
+"""What the claims about the load of results share: 199 simulated nodes with 57 rows each, whose samples are most of their 300 MB, and
+every command that reads them, from the folder or from the gathered file."""
+import json
+import sys
+
+import fleet
+import make_fleet
+
+fleet.NODES, fleet.MAX_TIME = 200, 0.1  # one of them is absent
+CASES = [
+    {"benchmark": "conv", "problem": [f"mb1ic8ih8oc{4 + i}oh8kh3ph1" for i in range(12)], "backend": ["reference"],
+     "algorithm": ["direct"], "direction": ["forward", "bwd_data", "bwd_weights"], "threads": [1]},
+    {"benchmark": "gemm", "problem": ["m8n8k8", "m16n16k16", "m8n16k8"], "precision": ["fp32", "bf16", "fp64"],
+     "backend": ["reference"], "threads": [1]},
+    {"benchmark": "stream", "problem": [f"{kernel}_n{n}" for kernel in ("triad", "copy", "add") for n in (65536, 131072)],
+     "precision": ["fp32", "fp64"], "threads": [1]}]
+
+
+class Load(fleet.Nodes):
+    def template(self):
+        return fleet.template(self.work, CASES, 1)
+
+    def commands(self):
+        """Name -> words."""
+        self.gather()
+        file, model = self.work / "fleet.json", ("--formula", "log(time) ~ benchmark + log(bytes)")
+        weeks = self.work / "weeks"  # the same rows as so many runs of one machine
+        for week, result in enumerate(sorted(self.folder.glob("*/result.json"))):
+            document = json.loads(result.read_text())
+            for environment in document["environments"]:
+                environment["host"] = make_fleet.host_of(0)
+            document["run"].update(id=f"week {week}", started=f"20{week // 52:02}-01-01T00:{week % 52:02}:00.000Z", finished=None)
+            (weeks / f"{week:03}").mkdir(parents=True)
+            (weeks / f"{week:03}" / "result.json").write_text(json.dumps(document))
+        tables = {f"table {' '.join(words)}": ("table", self.folder, *words)
+                  for words in ((), ("--columns", "all"), ("--format", "csv"), ("--format", "json"), ("--by", "system"),
+                                ("--by", "precision"), ("--by", "direction"))}
+        return {"validate": ("validate", file), "table of one file": ("table", file), **tables, "model": ("model", self.folder, *model),
+                "model of one file": ("model", file, *model), "compare": ("compare", self.folder, weeks / "000", "--vary", "nothing"),
+                "history": ("history", weeks), "accept": ("accept", self.folder, "--criteria", self.criteria),
+                "accept of one file": ("accept", file, "--criteria", self.criteria),
+                "report": ("report", self.folder, "--out", self.work / "report.html"),
+                "gather": ("gather", self.folder, "--out", self.work / "again.json")}
+
+
+def claim(limit, unit, part):
+    """`part` 0: seconds, 1: bytes. Each command is a pair."""
+    with Load() as load:
+        costs = {name: fleet.run(*words, codes=(0, 3, 4, 5, 6)) for name, words in load.commands().items()}
+        note = load.note
+    for name, (seconds, peak) in costs.items():
+        print(f"{name}: {seconds:.1f} s, {peak / 1e6:.0f} MB", file=sys.stderr)
+    worst = max(costs, key=lambda name: costs[name][part])
+    fleet.claim([cost[part] for cost in costs.values()], limit, unit,
+                f"{worst} {costs[worst][0]:.1f} s, {costs[worst][1] / 1e6:.0f} MB; {note}")

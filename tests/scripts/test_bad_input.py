@@ -122,6 +122,30 @@ class BadInput(RunTest):
             with self.subTest(words=words):
                 self.refused(*words, names=["/dev/zero"])
 
+    def test_what_is_read_is_a_regular_file(self):
+        """None is waited for: a pipe may never get a writer, a device may never end."""
+        pipe, suite, result = self.folder / "pipe.json", self.suite([group(["direct"], backend="reference")]), self.a_result()
+        os.mkfifo(pipe)
+        runs = self.folder / "runs"
+        runs.mkdir()
+        os.mkfifo(runs / "result.json")
+        journal = self.folder / "journal"
+        journal.mkdir()
+        os.mkfifo(journal / "journal.jsonl")
+        job = (ASSAY, "job", suite, "--out", self.folder / "job", "--time", 5)
+        for words in [*((ASSAY, command, pipe) for command in ("validate", "table", "report", "recover")),
+                      (ASSAY, "validate", runs), (ASSAY, "table", runs), (ASSAY, "history", runs), (ASSAY, "compare", result, pipe),
+                      (ASSAY, "accept", result, "--criteria", pipe), (ASSAY, "model", pipe, "--formula", "log(time) ~ log(flops)"),
+                      (ASSAY, "model", "--scale", pipe), (ASSAY, "gather", result, "--node-file", pipe, "-o", self.folder / "x"),
+                      (ASSAY, "recover", "/dev/zero", "--out", self.folder / "x"), (ASSAY, "run", pipe),
+                      (ASSAY, "run", suite, "--cases", pipe), (ASSAY, "run", suite, "--launcher", pipe),
+                      (ASSAY, "run", suite, "--site", pipe), (ASSAY, "run", suite, "--out", journal, "--resume"),
+                      (*job, "--launcher", "slurm", "--setup", pipe), (*job, "--launcher", pipe), (CONV, "--suite", pipe),
+                      (*SMALL_RUN, "--baseline", pipe), (*SMALL_RUN, "--plan", pipe), (*SMALL_RUN, "--journal", pipe),
+                      ("bash", "-c", f"{ASSAY} validate <(cat {result})"), ("bash", "-c", f"cat {result} | {ASSAY} table /dev/stdin")]:
+            with self.subTest(words=[str(w) for w in words]):
+                self.refused(*words)
+
     def test_limits_of_a_suite(self):
         for more, pointer in [({"launch": {"ranks": 99999999999}}, "/launch/ranks"), ({"timing": {"max_time": 1e300}}, "/timing/max_time"),
                               ({"timing": {"min_samples": 10 ** 9}}, "/timing/min_samples"),

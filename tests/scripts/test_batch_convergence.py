@@ -82,8 +82,8 @@ class BatchConvergence(RunTest):
     def test_a_training_without_result_has_reached_nothing(self):
         suite = quick("1", unreached=["incorrect"])
         suite["cases"] = suite["cases"][1:2]
-        rows, page = self.measured(suite, code=3)
-        self.assertEqual({row["status"] for row in rows}, {"incorrect"})
+        rows, page = self.measured(suite, code=9)
+        self.assertEqual({row["status"] for row in rows}, {"target missed"})
         (curve,) = page["convergence"]
         for point in curve["points"]:
             self.assertEqual((point["trials"], point["reached"], point["epochs"]["low"], point["accuracy"]), (2, 0, None, None))

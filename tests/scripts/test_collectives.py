@@ -172,6 +172,13 @@ class Collectives(RunTest):
             self.assertEqual(one.count(", Gloo's thread under SCHED_BATCH"), 1, one)
 
     @unittest.skipUnless((BUILD / "lib/assay/libassay_gloo.so").exists(), "gloo was not built")
+    def test_an_interface_without_a_name_is_told(self):
+        done = self.command(launcher(), "-n", 2, COLLECTIVES, "--transport", "gloo", "--bytes", 4, "--max-time", 0.01,
+                            env=self.environment(GLOO_SOCKET_IFNAME=""))
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("has an empty GLOO_SOCKET_IFNAME", done.stdout + done.stderr)
+
+    @unittest.skipUnless((BUILD / "lib/assay/libassay_gloo.so").exists(), "gloo was not built")
     def test_a_policy_that_the_user_has_set_stays_gloo_s_thread_s_too(self):
         (caller, others), said = self.over_gloo("chrt", "--idle", "0")
         self.assertEqual({caller, *others}, {os.SCHED_IDLE})

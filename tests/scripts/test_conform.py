@@ -106,6 +106,7 @@ class Scaled(RunTest):
         self.assertTrue(all("/scale=1/40000" in line for line in listed), listed)
         self.run_scaled("--scale", "1/40000", "--filter", "n100d250")
         rows = self.expect_ok(self.rows(), 3)
+        self.assertEqual(json.loads((self.out / "result.json").read_text())["run"]["scale"], "1/40000")  # `compare --confirm` needs it
         for row in rows:
             self.assertEqual((row["parameters"]["scale"], row["problem"]["size"]), ("1/40000", 100 * 250 * 8))
             self.assertEqual(row["names"], ["coral2/8GB"])

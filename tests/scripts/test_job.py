@@ -195,7 +195,7 @@ class Job(RunTest):
                 (["--launcher", "mpirun"], "Choose the launcher of a batch system: lsf, pbs, pjsub, slurm."),
                 (["--launcher", "slurm", "--time", "soon"], "--time soon is not a time"),
                 (["--launcher", "slurm", "--time", "0"], "--time 0 is not a time"),
-                (["--launcher", "slurm", "--setup", "/none"], "--setup /none cannot be read"),
+                (["--launcher", "slurm", "--setup", "/none"], "--setup /none: cannot be read"),
                 (["--launcher", "slurm", "--run", "--launchs 5"], "--run \"--launchs 5\": unknown flag '--launchs'"),
                 (["--launcher", "slurm", "--nodes", "2", "--run", "--nodes 3"], "--nodes was given more than once"),
                 (["--launcher", "slurm", "--ranks-per-node", "2", "--run", "--per-node"], "--ranks-per-node cannot be used with --per-node"),

@@ -55,6 +55,13 @@ class Launchers(RunTest):
         run = json.loads((self.out / "result.json").read_text())["run"]
         self.assertEqual(run["shapes"], [{"nodes": 1, "ranks_per_node": 3}])
 
+    def test_a_launcher_may_print_lines_of_its_own(self):
+        self.start.write_text(OWN.replace("ranks = [", 'print("[1] Loading modules", flush=True)\nprint("[]\\n[]: {done", flush=True)\nranks = [')
+                              .replace("sys.exit(", 'code = ').replace("for rank in ranks))", 'for rank in ranks)\nprint("[job ended]")\nsys.exit(code)'))
+        suite = self.suite([group(["direct"], backend="reference")])
+        self.run_suite(suite, "--launcher", "own", "--nodes", 1, "--ranks-per-node", 2, env=self.own(), code=0)
+        self.expect_ok(self.rows(), 1)
+
     def test_unknown_variables_are_found_before_anything_is_timed(self):
         suite = self.suite([group(["direct"], backend="reference")])
         done = self.run_suite(suite, "--launcher", "own", "--nodes", 1, "--ranks-per-node", 2, env=self.own(variables=None), code=7)

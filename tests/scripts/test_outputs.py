@@ -6,7 +6,7 @@ import pathlib
 import re
 import shutil
 
-from run_helper import ASSAY, CONV, SMALL, RunTest, group, main
+from run_helper import ASSAY, BIN, CONV, SMALL, RunTest, group, main
 
 STANDALONE = [CONV, "--problem", SMALL, "--backend", "reference", "--threads", 1, "--max-time", 0.02]
 
@@ -42,6 +42,85 @@ class Outputs(RunTest):
                       ["history", "runs", "-o", "runs/one/result.json"], ["history", "runs", "-o", "runs/anchors.jsonl"]):
             with self.subTest(words):
                 self.refused(ASSAY, *words)
+
+    def test_the_record_of_a_run(self):
+        self.run_suite(self.suite([group(["direct"], backend="reference")]), code=0)
+        (self.folder / "list").symlink_to(self.out)
+        nodes = self.folder / "nodes"
+        nodes.write_text("node1\n")
+        for file in ("out/journal.jsonl", "list/journal.jsonl", "out/plan-0-0-conv.json", "out/log/0-0-conv.err.txt"):
+            for words in (["table", "out", "-o", file], ["table", "b.json", "-o", file], ["report", "out", "-o", file],
+                          ["compare", "out", "out", "--vary", "nothing", "--flagged", file],
+                          ["accept", "out", "--criteria", "acceptance", "--junit", file], ["history", ".", "--junit", file],
+                          ["model", "out", "--formula", "log(time) ~ log(flops)", "-o", file], ["gather", "out", "-o", file]):
+                with self.subTest(words):
+                    self.refused(ASSAY, *words, says="would overwrite")
+        self.refused(ASSAY, "gather", "out", "--node-file", nodes, "-o", "nodes")
+
+    def test_data_of_a_program(self):
+        data = self.folder / "pictures"
+        (data / "cats").mkdir(parents=True)
+        for file in (self.folder / "x.npy", data / "cats" / "1.jpg", data / "train-00000-of-00001"):
+            file.write_text("data")
+        (self.folder / "link.npy").symlink_to("x.npy")
+        os.link(self.folder / "x.npy", self.folder / "hard.npy")
+        (self.folder / "here").symlink_to(".")
+        for name in ("x.npy", "./x.npy", "link.npy", "hard.npy", "here/x.npy"):
+            # Before the file is opened, as far as another launch of the program may do that.
+            for words in (["pca", "--data", "x.npy", "--launches", 2], ["kmeans", "--data", "./x.npy", "--launches", 2],
+                          ["svm", "--data", name, "--launches", 2], ["gemm", "--backend", "blas", "--blas", self.folder / "x.npy"]):
+                program = BIN / f"assay-{words[0]}"
+                if program.exists():
+                    with self.subTest(words, name=name):
+                        self.refused(program, *words[1:], "--out", name)
+        for program in ("input", "resnet50"):
+            for file, name in (("pictures", "pictures/cats/1.jpg"), ("pictures/train-*", "here/pictures/train-00000-of-00001")):
+                for flag in ("--data", "--validation") if program == "resnet50" else ("--data",):
+                    if (BIN / f"assay-{program}").exists():
+                        with self.subTest(program, file=file, flag=flag):
+                            self.refused(BIN / f"assay-{program}", flag, file, "--launches", 2, "--out", name)
+        if (BIN / "assay-resnet50").exists():
+            self.refused(BIN / "assay-resnet50", "--data", "learnable:n320v100", "--epochs", 1, "--checkpoint", "new.json", "--launches", 2,
+                         "--out", "./new.json")
+
+    def test_nothing_is_written_through_a_link(self):
+        (self.folder / "link.md").symlink_to("b.json")
+        (self.folder / "gone.md").symlink_to("nowhere")
+        other = self.folder / "other.json"
+        shutil.copy(self.result, other)
+        for link in ("link.md", "gone.md"):
+            self.refused(ASSAY, "table", other, "-o", link, says="it is a link")
+            self.refused(*STANDALONE, "--out", link, says="it is a link")
+
+    def test_a_run_and_a_job_beside_their_inputs(self):
+        for name in ("ceilings.json", "log/suite.json", "job.sh", "plan-0-0-conv.json", "result.json"):
+            out = self.folder / "mine"
+            suite = out / name
+            suite.parent.mkdir(parents=True)
+            suite.write_text(self.suite([group(["direct"], backend="reference")]).read_text())
+            with self.subTest(name):
+                self.refused(ASSAY, "run", suite, "--out", out)
+                self.refused(ASSAY, "job", suite, "--out", "mine", "--launcher", "slurm", "--time", 5)
+            shutil.rmtree(out)
+        suite = self.suite([group(["direct"], backend="reference")])
+        setup = out / "job.sh"
+        out.mkdir()
+        setup.write_text("true\n")
+        self.refused(ASSAY, "job", suite, "--out", "mine", "--launcher", "slurm", "--time", 5, "--setup", setup)
+        setup.unlink()
+        for link in ("job.sh", "ceilings.json", "journal.jsonl"):
+            (out / link).symlink_to(suite)
+            self.refused(ASSAY, "run", suite, "--out", out, says="")
+            self.refused(ASSAY, "job", suite, "--out", out, "--launcher", "slurm", "--time", 5, says="")
+            (out / link).unlink()
+        # A log that is a link gives way to a file.
+        (out / "log").mkdir()
+        kept = self.folder / "kept"
+        kept.write_text("kept")
+        (out / "log" / "0-0-conv.out.txt").symlink_to(kept)
+        os.link(kept, out / "log" / "0-0-conv.err.txt")
+        self.command(ASSAY, "run", suite, "--out", out, code=0)
+        self.assertEqual(kept.read_text(), "kept")
 
     def test_a_suite_and_a_plan_of_a_program(self):
         suite = self.suite([group(["direct"], backend="reference")])

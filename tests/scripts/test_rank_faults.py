@@ -141,6 +141,12 @@ class Faults:
         done = self.command(*LAUNCHERS[self.mpi].split()[:1], *LAUNCHERS[self.mpi].split()[3:], "-n", 2, *case, 4000, ":", "-n", 1, *case, 8000,
                             env=self.environment(), code=2)
         self.assertIn("rank 2 was given other cases than rank 0", done.stderr)
+        for flag, values in [("--seed", (1, 2)), ("--max-time", (0.02, 0.03))]:
+            case = [COLLECTIVES, "--transport", TRANSPORTS[self.mpi], "--bytes", 4000, *(["--max-time", "0.02"] if flag == "--seed" else [])]
+            done = self.command(*LAUNCHERS[self.mpi].split()[:1], *LAUNCHERS[self.mpi].split()[3:], "-n", 1, *case, flag, values[0], ":",
+                                "-n", 1, *case, flag, values[1], env=self.environment(), code=2)
+            self.assertIn("rank 1 was given ", done.stderr)
+            self.assertIn(flag, done.stderr)
 
 
 @unittest.skipIf(why_not("openmpi"), f"unsupported: {why_not('openmpi')}")

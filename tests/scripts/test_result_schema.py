@@ -90,6 +90,10 @@ DOCUMENT = {
 }
 
 
+MISSED = {"status": "target missed", "reason": "x", "time_s": None, "samples_s": [],
+          "parameters": dict(MEASURED["parameters"], target="0.9")}
+
+
 def spoilt():
     """(name, document, valid): DOCUMENT changed in one place."""
     yield "as it is", DOCUMENT, True
@@ -110,6 +114,9 @@ def spoilt():
         "interval of one": {"time_s": dict(MEASURED["time_s"], ci95=[0.5])},
         "unknown time": {"time_s": dict(MEASURED["time_s"], mean=1)}, "evidence": {"executed": {"algorithm": None, "evidence": "guess"}},
         "incorrect unverified": {"status": "incorrect", "reason": "x", "time_s": None, "samples_s": [], "verification": None},
+        "target missed unverified": dict(MISSED, verification=None),
+        "target missed and wrong": dict(MISSED, verification=dict(MEASURED["verification"], passed=False)),
+        "target missed with a rate": dict(MISSED, rates={"images_per_s": 1}), "target missed without one": dict(MISSED, parameters=MEASURED["parameters"]),
         "failed without reason": {"status": "failed", "time_s": None, "samples_s": []},
         "failed with empty reason": {"status": "failed", "reason": "", "time_s": None, "samples_s": []},
         "energy of nothing": {"energy_j": 1.0, "energy_reason": None}, "energy and why none": {"energy_j": 1.0, "energy_domains_j": {"gpu 0": 1.0}},
@@ -140,6 +147,7 @@ def spoilt():
         "unsupported": {"status": "unsupported", "reason": "x", "time_s": None, "samples_s": [], "verification": None, "executed": None},
         "incorrect": {"status": "incorrect", "reason": "x", "time_s": None, "samples_s": [],
                       "verification": dict(MEASURED["verification"], passed=False, max_error=None)},
+        "target missed": MISSED,
     }
     for name, change in good.items():
         document = copy.deepcopy(DOCUMENT)

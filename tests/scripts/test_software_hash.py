@@ -5,7 +5,7 @@ import os
 import shutil
 import unittest
 
-from run_helper import ASSAY, BUILD, RunTest, main
+from run_helper import ASSAY, BUILD, RunTest, group, main
 
 MPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
 
@@ -13,7 +13,8 @@ MPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OM
 class SoftwareHash(RunTest):
     def environment(self, **more):
         environment = super().environment(**{**MPI, **more})
-        environment.pop("ASSAY_PLUGIN_PATH")
+        if "ASSAY_PLUGIN_PATH" not in more:
+            environment.pop("ASSAY_PLUGIN_PATH")
         return environment
 
     def measure(self, mpirun, transport, name, launches=3, **more):
@@ -59,6 +60,28 @@ class SoftwareHash(RunTest):
 
     def test_mpich(self):
         self.check("mpich", "mpirun.mpich")
+
+    def test_a_plugin_that_changes_between_runs_is_another_software(self):
+        """Ten bytes at the end change neither version nor build-id."""
+        plugins = self.folder / "plugins"
+        plugins.mkdir()
+        plugin = plugins / "libassay_reference.so"
+        shutil.copy(BUILD / "lib/assay" / plugin.name, plugin)
+        suite = self.suite([group(["direct"], backend="reference")])
+        outs = []
+        for name in ("first", "again", "edited"):
+            if name == "edited":
+                edited = plugin.read_bytes() + b"0123456789"
+                plugin.unlink()  # others may have it mapped
+                plugin.write_bytes(edited)
+            outs.append(self.folder / "runs" / name)
+            self.command(ASSAY, "run", suite, "--seed", "1", "--out", outs[-1], env=self.environment(ASSAY_PLUGIN_PATH=str(plugins)),
+                         code=0)
+        compared = [json.loads(self.command(ASSAY, "compare", outs[0], other, "--vary", "nothing", "--format", "json").stdout)
+                    for other in outs[1:]]
+        self.assertEqual(compared[0]["mismatches"], [])
+        self.assertEqual([mismatch["field"] for mismatch in compared[1]["mismatches"]], ["software/binaries/libassay_reference.so"])
+        self.assertEqual(compared[1]["exit_code"], 6)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ import pathlib
 import signal
 import subprocess
 
-from run_helper import ASSAY, CONV, SMALL, RunTest, event_of, main
+from run_helper import ASSAY, CONV, SMALL, RunTest, event_of, group, main
 
 
 class Ends(RunTest):
@@ -52,6 +52,20 @@ class Ends(RunTest):
                 self.recover(self.finished())
                 self.file.unlink()
 
+    def test_a_reader_that_leaves(self):
+        """`| true`: who leaves wants nothing printed, and the result is in its file."""
+        for words, file in ((self.words("direct"), self.file), (self.words("direct") + ["--launches", 2], self.file),
+                            ([ASSAY, "run", self.suite([group(["direct"])]), "--out", self.out], self.out / "result.json")):
+            with self.subTest(words):
+                process = subprocess.Popen(list(map(str, words)), env=self.environment(), text=True, stdin=subprocess.DEVNULL,
+                                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                process.stdout.close()
+                said = process.stderr.read()
+                process.stderr.close()
+                self.assertEqual(process.wait(), 0, said)
+                self.command(ASSAY, "validate", file, code=0)
+                file.unlink()
+
     def test_crash(self):
         done = self.command(*self.words("direct", "crash"))
         self.assertLess(done.returncode, 0)
@@ -62,8 +76,23 @@ class Ends(RunTest):
         self.command(*self.words("direct"), code=0)
         self.assertEqual([file.name for file in self.folder.iterdir()], ["x.json"])
 
+    def test_of_programs_with_one_result_one_runs(self):
+        for more in ((), ("--launches", 2)):
+            with self.subTest(more):
+                first = subprocess.Popen([str(word) for word in (*self.words("hang"), *more)], env=self.environment(),
+                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                self.wait_until(self.journal_file.exists)  # it may be empty yet
+                for again in ((), ("--launches", 2)):
+                    self.assertIn("still running", self.command(*self.words("direct"), *again, code=2).stderr)
+                first.kill()
+                first.wait()
+                self.assertFalse(self.file.exists())
+                self.journal_file.unlink()
+        self.journal_file.touch()  # of a program that was killed at its start
+        self.command(*self.words("direct"), code=0)
+
     def test_what_cannot_be_recovered(self):
-        self.assertIn("cannot be read. Check the name of the file", self.command(ASSAY, "recover", self.journal_file, code=2).stderr)
+        self.assertIn("cannot be read (No such file", self.command(ASSAY, "recover", self.journal_file, code=2).stderr)
         self.journal_file.write_text("notes\n")
         self.assertIn("line 1", self.command(ASSAY, "recover", self.journal_file, code=2).stderr)
         self.assertEqual(self.journal_file.read_text(), "notes\n")

@@ -25,6 +25,14 @@ class Threads(RunTest):
         row = self.row(OMP_DYNAMIC="true")
         self.assertEqual((row["status"], row["executed"]["threads"]), ("ok", 2))
 
+    def test_teams_of_filling_and_checking_are_limited(self):
+        # 100000 threads do not fit the stack of libgomp (SIGSEGV), 32768 cannot be created (exit code 1).
+        for count in ("100000", "32768", "100000,100000"):
+            row = self.row(OMP_NUM_THREADS=count)
+            self.assertEqual((row["status"], row["executed"]["threads"]), ("ok", 2))
+        row = self.row(OMP_NUM_THREADS="100000", OMP_THREAD_LIMIT="2")
+        self.assertEqual((row["status"], row["executed"]["threads"]), ("ok", 2))
+
 
 if __name__ == "__main__":
     main(verbosity=2)

@@ -32,6 +32,21 @@ class Validate(RunTest):
         told = self.told(SOURCE / "results-schema" / "baselines" / "titan.json")
         self.assertNotIn("statistics", told)
 
+    def test_what_the_reader_refuses(self):
+        said = {"value": 1, "assumed": "the test"}
+        scale = {"schema": "assay-scale/1", "name": "x", "compute": [{"batch": 8, "images_per_s": said, "backward_part": said}],
+                 "gradients": {"elements": said, "tensors": said, "element_bytes": said, "bucket_bytes": said},
+                 "levels": [{"name": "network", "alpha_s": said, "bytes_per_s": said}], "algorithms": ["ring"], "ranks": [1, 2],
+                 "curves": [{"batch": 8}],
+                 "published": [{"algorithm": "ddl", "batch": 8, "ranks": 2, "quantity": "efficiency", "value": 1, "citation": "c"}]}
+        criteria = {"schema": "assay-criteria/1", "name": "x", "nodes": 1, "rows": {"include": ["("]}}
+        events = {"schema": "assay-events/1", "events": [{"time": "yesterday", "text": "x"}]}
+        for document, place in ((criteria, "/rows/include/0"), (scale, "/published/0/algorithm"), (events, "/events/0/time")):
+            with self.subTest(document["schema"]):
+                file = self.folder / "x.json"
+                file.write_text(json.dumps(document))
+                self.assertIn(place, self.command(ASSAY, "validate", file, code=2).stderr)
+
     def test_a_run_names_its_version(self):
         self.run_suite(self.suite([group(["direct"], backend="reference")]), "--launches", "2", code=0)
         self.assertEqual(json.loads((self.out / "result.json").read_text())["run"]["statistics"], 1)

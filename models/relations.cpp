@@ -49,7 +49,7 @@ Verification verification_of(const std::vector<Relation>& relations, std::int64_
 }
 
 void leave_undecided(Verification& verification, double bound, const std::string& why) {
-  if (!verification.passed || bound < 1) return;
+  if (!verification.passed || bound <= largest_decided) return;
   verification.passed = false;
   verification.undecided = true;
   verification.reason = fmt::format(

@@ -26,8 +26,12 @@ double error_of_sums(double terms);
 Verification verification_of(const std::vector<Relation>& relations, std::int64_t checked,
                              const std::string& of);
 
-/// Makes a verification that passed undecided where `bound` is 1 or more: errors as large as the
-/// result would pass. `why` tells the cause, and what helps.
+/// The largest error bound, as a part of a result, that still tells a right one from a wrong one:
+/// beyond it not even two digits of a number that passed are sure.
+inline constexpr double largest_decided = 1e-2;
+
+/// Makes a verification that passed undecided where `bound` is larger. `why` tells the cause, and
+/// what helps.
 void leave_undecided(Verification& verification, double bound, const std::string& why);
 
 }  // namespace assay

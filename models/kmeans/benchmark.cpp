@@ -149,7 +149,8 @@ class KmeansBenchmark final : public AnalyticsBenchmark {
       // Centroids; sums and counts of all and of each thread; labels.
       need.device += element * all + 8 * (sums_of_threads(settings) + 1) * (all + k) + 4 * n;
       need.host += 8 * ((iterations + 1) * all + iterations * (k + 1) + 2 * all);
-      checked += 3 * (all + 3 * k) + (settings.at("start") == "kmeans++" ? 3 * k : 0);
+      checked += 3 * (all + 5 * k + 2 * static_cast<double>(features)) +
+                 (settings.at("start") == "kmeans++" ? 3 * k : 0);
     }
     if (settings.at("start") == "kmeans++") need.host += 8 * n;  // each row's distance
     need.host += bytes_of_pass(rows, features, checked, threads);

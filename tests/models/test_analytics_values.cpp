@@ -28,7 +28,7 @@ std::string refusal(const AnalyticsBenchmark& benchmark, const fixture::Flags& f
 }
 
 TEST(AnalyticsValues, ACentroidIsRoundedAsAPartOfItself) {
-  std::string text;
+  std::string text = "x\n";
   for (int i = 0; i < 100; ++i) text += "0\n";
   const Folder folder;
   const std::string file = folder.write("rows.csv", text + "1\n1\n0.7\n");
@@ -87,6 +87,84 @@ TEST(AnalyticsValues, AConstantColumnChangesNothing) {
           .value;
     };
     EXPECT_NEAR(first(beside) / first(alone), 1, 1e-12) << algorithm;
+  }
+}
+
+TEST(AnalyticsValues, AnInertiaBelowTheRoundingOfItsRowsIsUndecided) {
+  std::mt19937 random(5);
+  std::normal_distribution<double> normal;
+  std::string text;
+  for (int i = 0; i < 2000; ++i)
+    text += fmt::format("{},{},{}\n", 4 * normal(random), 4 * normal(random),
+                        i < 300 ? "0" : "1700000000000000000");
+  const Folder folder;
+  const std::string file = folder.write("rows.csv", text);
+  for (const char* clusters : {"2", "4"})
+    for (const int ranks : {1, 2}) {
+      const Verification found =
+          fixture::run_on_ranks(kmeans_benchmark(), {{"data", file}, {"clusters", clusters}},
+                                ranks)[0]
+              .before;
+      EXPECT_TRUE(found.undecided && !found.passed) << clusters << found.reason;
+    }
+}
+
+TEST(AnalyticsValues, EqualRowsMayStartSeveralClusters) {
+  const Folder folder;
+  std::string text;
+  for (int i = 0; i < 300; ++i)
+    text += fmt::format("{},{}\n", i % 2 == 0 ? 0.1 : 5.3, i % 3 == 0 ? 0.7 : 0.2);
+  const std::string file = folder.write("rows.csv", text);
+  for (const std::string& backend : fixture::host_backends())
+    for (const char* precision : {"fp64", "fp32"})
+      for (const char* clusters : {"2", "5", "9"})
+        for (const char* iterations : {"1", "10"})
+          metrics_on_ranks(kmeans_benchmark(),
+                           {{"data", file},
+                            {"backend", backend},
+                            {"precision", precision},
+                            {"clusters", clusters},
+                            {"iterations", iterations}},
+                           2);
+}
+
+/// Rows of 0 and 1 behind 256 that are far from them.
+class FarHead final : public Table {
+ public:
+  explicit FarHead(std::int64_t rows) : rows_(rows) {}
+  std::int64_t rows() const override { return rows_; }
+  std::int64_t features() const override { return 1; }
+  bool has_labels() const override { return false; }
+  std::string canonical() const override { return "far head"; }
+  static constexpr double head = 0x1p20;
+
+ private:
+  void read_rows(std::int64_t first, std::int64_t count, double* x, double*) const override {
+    for (std::int64_t i = 0; i < count; ++i)
+      x[i] = first + i < 256 ? head : static_cast<double>(i % 2);
+  }
+  std::int64_t rows_;
+};
+
+TEST(AnalyticsValues, ComponentsWithTooWideABoundAreUndecided) {
+  for (const std::int64_t rows : {1 << 16, 1 << 20}) {
+    const auto n = static_cast<double>(rows);
+    const double ones = n / 2 - 128, mean = (256 * FarHead::head + ones) / n;
+    Components components(1);
+    components.mean = {mean};
+    components.directions = {1};
+    components.variances = {(256 * FarHead::head * FarHead::head + ones - n * mean * mean) /
+                            (n - 1)};
+    TableClaims claims;
+    claims.rows = rows;
+    claims.features = 1;
+    const std::unique_ptr<Communicator> alone = serial_communicator();
+    RankCalls calls(*alone);
+    const Verification checked =
+        verify_components(components, claims, FarHead(rows), {0, rows},
+                          resolution_of(DataType::fp32, false, {}), calls, 1, 7);
+    EXPECT_EQ(checked.passed, rows == 1 << 16) << checked.reason;
+    EXPECT_EQ(checked.undecided, rows == 1 << 20) << checked.reason;
   }
 }
 
@@ -236,6 +314,33 @@ TEST(AnalyticsValues, EqualRowsMayBeSummedOneAfterTheOther) {
   EXPECT_TRUE(verify().passed) << verify().reason;
   trajectory.centroids[1][0] += 1e-10;
   EXPECT_FALSE(verify().passed);
+}
+
+TEST(AnalyticsValues, ACentroidWithoutCertainRowsStaysAmongThoseItMayHave) {
+  const EqualRows table(100);
+  KmeansClaims claims;
+  claims.rows = 100;
+  claims.features = 1;
+  claims.clusters = {2};
+  claims.start = "any";
+  claims.iterations = 1;
+  const std::unique_ptr<Communicator> alone = serial_communicator();
+  RankCalls calls(*alone);
+  const auto verify = [&](double members, double after) {
+    Trajectory trajectory;
+    trajectory.centroids = {{0.2, 0.2}, {0.1, after}};
+    trajectory.counts = {{100 - members, members}};
+    trajectory.inertia = {100 * 0.1 * 0.1};
+    trajectory.iterations = 1;
+    trajectory.passes = 1;
+    trajectory.moved = std::max(0.1, std::abs(after - 0.2)) / 0.1;
+    return verify_trajectories({&trajectory}, claims, table, {{0, 100}, DataType::fp64, false, 1},
+                               calls, 1);
+  };
+  EXPECT_TRUE(verify(0, 0.2).passed) << verify(0, 0.2).reason;
+  EXPECT_TRUE(verify(50, 0.1).passed) << verify(50, 0.1).reason;
+  EXPECT_TRUE(verify(0, 0.1).reason.starts_with("centroids")) << verify(0, 0.1).reason;
+  EXPECT_TRUE(verify(50, 1e6).reason.starts_with("centroids")) << verify(50, 1e6).reason;
 }
 
 TEST(AnalyticsValues, NewtonSolvesSeparableRowsThatAreNotStandardised) {

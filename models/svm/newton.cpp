@@ -173,6 +173,7 @@ void SvmNewton::run(SvmObjective& objective, const SvmSettings& settings, SvmSol
   solution.slope = slope_;
   solution.objective = value_.primal;
   solution.gap = value_.gap();
+  solution.last = value_;
 }
 
 /// Keeps w if its gap is the smallest so far; whether it is.

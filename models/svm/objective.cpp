@@ -107,6 +107,7 @@ void SvmObjective::evaluate(std::span<const double> w, double slope, SvmValue& v
     value.gradient[j] = w[j] - along;
   }
   value.primal = norm / 2 + cost_ * hinge_sum;
+  value.slack = s;
   value.smooth = slope > 0 ? norm / 2 + cost_ * (sz - ss / (2 * slope)) : value.primal;
   // D(t C s) = t C sum s - t^2 ||...||^2 / 2 is largest at t = C sum s / ||...||^2.
   const double t = dual_norm > 0 ? std::min(1.0, cost_ * s / dual_norm) : 1;

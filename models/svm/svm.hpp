@@ -37,6 +37,7 @@ struct SvmClaims : TableClaims {
 /// The values of P and D at one w.
 struct SvmValue {
   double primal = 0;
+  double slack = 0;              ///< the sum of s
   double dual = 0;               ///< of a = t C s, with the best t in [0, 1]
   double smooth = 0;             ///< P with the smoothed hinge function
   std::vector<double> gradient;  ///< of `smooth`
@@ -53,6 +54,7 @@ struct SvmSolution {
   double slope = 0;         ///< of the smoothed hinge that gave the dual solution; 0: there is none
   double objective = 0;     ///< P(w)
   double gap = 0;           ///< (P - D) / P; 1 where there is no dual solution
+  SvmValue last;            ///< Newton's: what the kernel made of w and slope
   int evaluations = 0;      ///< passes over the table for P
   std::int64_t passes = 0;  ///< runs of the kernel meanwhile, as its step counted them
   double start = 0;         ///< P where the method began, at w = 0

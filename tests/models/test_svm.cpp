@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 
 #include "analysis_fixture.hpp"
 #include "core/base/error.hpp"
@@ -87,6 +88,54 @@ TEST(Svm, SeparableDataAreSolved) {
   EXPECT_EQ(found.at("accuracy").value, 1);
 }
 
+/// What a test does to the sums of the kernel ("losses", "direction").
+using Spoil = std::function<void(const std::string& name, std::span<double> sums)>;
+
+/// A kernel with sums that a test spoils.
+class Spoiled final : public Operation {
+ public:
+  Spoiled(std::unique_ptr<Operation> inner, Spoil spoil)
+      : inner_(std::move(inner)), spoil_(std::move(spoil)) {}
+  const std::vector<TensorSpec>& arguments() const override { return inner_->arguments(); }
+  void bind(std::span<Tensor* const> tensors) override {
+    tensors_.assign(tensors.begin(), tensors.end());
+    inner_->bind(tensors);
+  }
+  void run(Stream& stream) override {
+    inner_->run(stream);
+    stream.wait();
+    for (Tensor* const tensor : tensors_)
+      if (const TensorSpec& spec = tensor->spec();
+          spec.name == "losses" || spec.name == "direction")
+        spoil_(spec.name,
+               {static_cast<double*>(tensor->data()), static_cast<std::size_t>(spec.elements())});
+  }
+  Executed executed() const override { return inner_->executed(); }
+
+ private:
+  std::unique_ptr<Operation> inner_;
+  Spoil spoil_;
+  std::vector<Tensor*> tensors_;
+};
+
+/// An objective of the backend `reference` in fp64, whose kernel is spoilt.
+std::unique_ptr<SvmObjective> spoilt(const AnalysisCase& from, const Spoil& spoil) {
+  Backend& backend = *std::get<Backend*>(fixture::plugins().open("reference"));
+  Device& device = *std::get<Device*>(backend.device({}));
+  const auto make = [&](const LinalgProblem& problem) {
+    return std::move(
+        std::get<std::unique_ptr<Operation>>(backend.make(problem, Options{}, from.ranks)));
+  };
+  auto hinge = std::make_unique<Step>(
+      std::make_unique<Spoiled>(make(hinge_of(from.rows, from.features, from.precision)), spoil),
+      device, std::map<std::string, Tensor*>{}, 0);
+  auto hessian = std::make_unique<Step>(
+      make(hessian_of(from.rows, from.features, from.precision)), device,
+      std::map<std::string, Tensor*>{{"x", &hinge->tensor("x")}, {"s", &hinge->tensor("s")}}, 0);
+  return std::make_unique<SvmObjective>(from, static_cast<double>(from.rows), 1, std::move(hinge),
+                                        std::move(hessian));
+}
+
 /// A solution by Newton's method, to a gap of 1e-6 unless rounding prevents it.
 struct Solved {
   std::unique_ptr<Table> table;
@@ -96,16 +145,17 @@ struct Solved {
   SvmSolution solution;
   std::unique_ptr<Communicator> ranks = serial_communicator();
 
-  Solved(std::int64_t rows, std::int64_t features, Precision precision, double gap)
+  Solved(std::int64_t rows, std::int64_t features, Precision precision, double gap,
+         const Spoil& spoil = {}, int evaluations = 20000)
       : table(signed_labels(std::make_unique<ClassTable>(SyntheticSize{rows, features, 3}))),
         all{{0, rows}, storage(precision), true, 1} {
     settings.gap = gap;
-    settings.evaluations = 20000;
+    settings.evaluations = evaluations;
     claims.rows = rows;
     claims.features = features;
     claims.type = all.type;
     claims.gap = gap;
-    claims.evaluations = 20000;
+    claims.evaluations = evaluations;
     CaseContext context{fixture::plugins(), *ranks};
     const Case selected =
         fixture::one_case(svm_benchmark(),
@@ -116,7 +166,7 @@ struct Solved {
     StepMaker steps(context, selected.settings);
     const AnalysisCase from{selected.settings, rows,   features, all.range,
                             precision,         *ranks, steps,    1};
-    auto objective = SvmObjective::make(from, 1, true);
+    auto objective = spoil ? spoilt(from, spoil) : SvmObjective::make(from, 1, true);
     SvmObjective& made = *std::get<std::unique_ptr<SvmObjective>>(objective);
     load_rows(*table, all.range, made.device(), made.x(), &made.y(), 1, *ranks);
     solution.w.resize(static_cast<std::size_t>(features) + 1);
@@ -169,6 +219,32 @@ TEST(SvmVerification, FindsWhatIsWrong) {
   EXPECT_FALSE(checked.verification.passed);
   EXPECT_TRUE(checked.verification.reason.starts_with("duality gap"))
       << checked.verification.reason;
+}
+
+/// Such a run may well tell that it has not reached the gap.
+TEST(SvmVerification, OnlyARightKernelMayMissTheGap) {
+  const auto scaled = [](const char* of, std::size_t first, double by) -> Spoil {
+    return [=](const std::string& name, std::span<double> sums) {
+      if (name != of) return;
+      for (double& sum : sums.subspan(first)) sum *= by;
+    };
+  };
+  for (const int evaluations : {4, 40, 2000}) {
+    for (const Spoil& spoil :
+         {scaled("direction", 0, 0), scaled("direction", 0, 0.5), scaled("direction", 5, 0),
+          scaled("losses", 1, 0.5), scaled("losses", 2, 0.5)}) {
+      Solved broken(4000, 5, Precision::fp64, 1e-6, spoil, evaluations);
+      const Verification found = broken.verify(broken.solution).verification;
+      EXPECT_FALSE(found.passed || found.undecided) << found.reason;
+    }
+  }
+  for (const Precision precision : {Precision::fp64, Precision::fp32}) {
+    Solved right(4000, 5, precision, precision == Precision::fp64 ? 1e-15 : 1e-9);
+    const Verification found = right.verify(right.solution).verification;
+    EXPECT_TRUE(found.passed || found.undecided) << found.reason;
+  }
+  Solved early(4000, 5, Precision::fp64, 1e-6, {}, 4);
+  EXPECT_TRUE(early.verify(early.solution).verification.undecided);
 }
 
 TEST(SvmVerification, TakesItsTermsFromTheCase) {

@@ -7,6 +7,7 @@
 
 #include "core/measure/run_case.hpp"
 #include "core/program/suite.hpp"
+#include "models/network/parity.hpp"
 #include "models/resnet50/benchmark.hpp"
 
 namespace assay {
@@ -81,6 +82,25 @@ TEST_F(NetworkCheats, InferenceOfOtherNumbers) {
 }
 
 TEST_F(NetworkCheats, GradientsThatAreScaled) { expect_found("scaled_gradient"); }
+
+/// In a network of one channel rounding changes some gradients by a large part of their norm.
+TEST_F(NetworkCheats, GradientsThatRoundingDoesNotExcuse) {
+  for (const char* cheat : {"shift_times:1", "shift_times:0", "shift_times:0.25"})
+    for (const std::uint64_t seed : {2, 8, 13}) {
+      setenv("ASSAY_CHEAT", cheat, 1);
+      Plugins plugins({TEST_PLUGINS, BUILT_PLUGINS});
+      TrainerSettings settings;
+      settings.shape = {18, 1, 32, 10};
+      settings.precision = Precision::bf16;
+      settings.seed = seed;
+      settings.executor.backends = {"cheating", "native", "blas", "reference"};
+      const Verification found = compare_with_reference(settings, plugins);
+      EXPECT_FALSE(found.passed) << cheat;
+      EXPECT_EQ(found.undecided, std::string(cheat) == "shift_times:1")
+          << cheat << ": " << found.reason;
+    }
+}
+
 TEST_F(NetworkCheats, WeightsThatStay) { expect_found("stale_weight"); }
 TEST_F(NetworkCheats, UpdatesThatAreLost) { expect_found("lost_update"); }
 

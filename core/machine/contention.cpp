@@ -94,8 +94,7 @@ Contention contention(const ContentionFiles& files) {
   now.waiting = waiting_seconds();
   read_processors(files.stat, now);
   now.throttled = throttled_seconds(files.cpu_stat);
-  const std::vector<int> allowed = environment::allowed_processors();
-  now.allowed = {allowed.begin(), allowed.end()};
+  now.allowed = environment::processors_of_threads();
   now.own = own_seconds();
   return now;
 }
@@ -103,13 +102,16 @@ Contention contention(const ContentionFiles& files) {
 bool restrict_to(Contention& averages, const std::set<int>& numbers) {
   const auto& all = averages.processors;
   const auto known = [&](int number) { return all.contains(number); };
-  if (numbers.size() >= all.size() || !std::all_of(numbers.begin(), numbers.end(), known))
+  if (numbers.empty() || numbers.size() >= all.size() ||
+      !std::all_of(numbers.begin(), numbers.end(), known))
     return false;
-  averages.idle = averages.stolen = 0;
+  ProcessorTime sum;
   for (const int number : numbers) {
-    *averages.idle += all.at(number).idle;
-    *averages.stolen += all.at(number).stolen;
+    sum.idle += all.at(number).idle;
+    sum.stolen += all.at(number).stolen;
   }
+  averages.idle = std::max(0.0, sum.idle - averages.idle_step);
+  averages.stolen = sum.stolen;
   return true;
 }
 
@@ -121,16 +123,13 @@ Contention between(const Contention& before, const Contention& after, double sec
   made.idle = average(before.idle, after.idle, seconds);
   made.throttled = average(before.throttled, after.throttled, seconds);
   // Two sums of the kernel's finer clocks, each cut to whole steps.
-  const auto surely = [&](double idle) {
-    return std::max(0.0, idle - 2 / ticks_per_second() / seconds);
-  };
-  if (made.idle) made.idle = surely(*made.idle);
+  made.idle_step = 2 / ticks_per_second() / seconds;
+  if (made.idle) made.idle = std::max(0.0, *made.idle - made.idle_step);
   for (const auto& [number, then] : before.processors)
     if (const auto now = after.processors.find(number); now != after.processors.end() && made.idle)
-      made.processors[number] = {surely(*average(then.idle, now->second.idle, seconds)),
+      made.processors[number] = {*average(then.idle, now->second.idle, seconds),
                                  *average(then.stolen, now->second.stolen, seconds)};
   made.allowed = after.allowed;
-  if (!made.allowed.empty()) restrict_to(made, made.allowed);
   return made;
 }
 

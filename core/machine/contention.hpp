@@ -33,7 +33,8 @@ struct Contention {
   std::optional<double> throttled{};
   /// Each processor of the machine, by its number; empty if unknown.
   std::map<int, ProcessorTime> processors{};
-  std::set<int> allowed{};  ///< numbers of the processors that this process may use
+  std::set<int> allowed{};  ///< numbers of the processors that a thread of this process may use
+  double idle_step = 0;     ///< of averages: what the kernel's steps may add to `idle`
 };
 
 /// The files of the system that are read.
@@ -49,13 +50,12 @@ ContentionFiles contention_files();
 Contention contention(const ContentionFiles& files = contention_files());
 
 /// Averages over the `seconds` between two readings: the number of threads that waited, and of
-/// processors that were stolen, idle, throttled, or used by this process. `stolen` and `idle` are
-/// those of the allowed processors. The kernel counts idle time in steps (of 10 ms on most
-/// systems); `idle` is the smallest value that the readings allow.
+/// processors that were stolen, idle, throttled, or used by this process. The kernel counts idle
+/// time in steps (of 10 ms on most systems); `idle` is the smallest value that the readings allow.
 Contention between(const Contention& before, const Contention& after, double seconds);
 
-/// Replaces `stolen` and `idle` by the sums over these processors; false, and nothing is done, if
-/// they are all processors of the machine, or if one of them is unknown.
+/// Replaces `stolen` and `idle` of averages by the sums over these processors; false, and nothing
+/// is done, if they are all processors of the machine, or if one of them is unknown.
 bool restrict_to(Contention& averages, const std::set<int>& numbers);
 
 /// The average number of `processors` that did other work than the ranks of this job: all of them,

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "core/base/numbers.hpp"
 #include "core/base/text.hpp"
@@ -122,7 +123,8 @@ std::vector<int> processors_of_places() {
   return all;
 }
 
-std::vector<int> affinity_mask() {
+/// 0: the calling thread.
+std::vector<int> affinity_mask(pid_t thread) {
   std::vector<int> allowed;
   for (int most = 1024; most <= (1 << 20);
        most *= 2) {  // the kernel refuses a mask smaller than its own
@@ -130,7 +132,7 @@ std::vector<int> affinity_mask() {
     if (set == nullptr) return allowed;
     const std::size_t bytes = CPU_ALLOC_SIZE(static_cast<std::size_t>(most));
     CPU_ZERO_S(bytes, set);
-    const bool done = ::sched_getaffinity(0, bytes, set) == 0;
+    const bool done = ::sched_getaffinity(thread, bytes, set) == 0;
     for (int i = 0; done && i < most; ++i)
       if (CPU_ISSET_S(static_cast<std::size_t>(i), bytes, set)) allowed.push_back(i);
     CPU_FREE(set);
@@ -142,12 +144,23 @@ std::vector<int> affinity_mask() {
 }  // namespace
 
 std::vector<int> allowed_processors() {
-  std::vector<int> allowed = affinity_mask();
+  std::vector<int> allowed = affinity_mask(0);
   const std::vector<int> places = processors_of_places();
   allowed.insert(allowed.end(), places.begin(), places.end());
   std::sort(allowed.begin(), allowed.end());
   allowed.erase(std::unique(allowed.begin(), allowed.end()), allowed.end());
   return allowed;
+}
+
+std::set<int> processors_of_threads() {
+  std::set<int> all;
+  std::error_code gone;
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task", gone))
+    if (const auto number = parse_number<pid_t>(thread.path().filename().string())) {
+      const std::vector<int> its = affinity_mask(*number);
+      all.insert(its.begin(), its.end());
+    }
+  return all;
 }
 
 void unbind_this_thread() {

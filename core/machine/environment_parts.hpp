@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,8 @@ std::optional<double> cpu_quota();
 /// Numbers of the processors that this process may use: its affinity mask before OpenMP bound its
 /// main thread.
 std::vector<int> allowed_processors();
+/// Numbers of the processors that any thread of this process may use now.
+std::set<int> processors_of_threads();
 /// Undoes OpenMP's binding of the calling thread. Child processes inherit a binding, so a process
 /// that starts others calls it first.
 void unbind_this_thread();

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <set>
 #include <sstream>
 
@@ -123,14 +124,24 @@ std::optional<double> meminfo_bytes(const std::string& key) {
   return std::strtod(text->c_str(), nullptr) * 1024;
 }
 
+std::optional<double> highest_in(const std::string& file) {
+  std::ifstream numbers(file);
+  std::optional<double> highest;
+  for (double number; numbers >> number;) highest = std::max(number, highest.value_or(number));
+  return highest;
+}
+
 }  // namespace
 
 json clock_limit(const std::vector<int>& processors, const std::string& folder) {
   json least = nullptr;
   for (const int number : processors) {
     const std::string files = fmt::format("{}/cpu{}/cpufreq/", folder, number);
-    const auto limit = number_in(files + "scaling_max_freq"),
-               most = number_in(files + "cpuinfo_max_freq");
+    // Where the driver has a table (acpi-cpufreq), cpuinfo_max_freq may be a boost clock, which no
+    // policy names.
+    const auto limit = number_in(files + "scaling_max_freq");
+    auto most = number_in(files + "cpuinfo_max_freq");
+    if (const auto table = highest_in(files + "scaling_available_frequencies")) most = table;
     if (limit && most && *most > 0)
       least = std::min(*limit / *most, least.is_null() ? 1.0 : least.get<double>());
   }

@@ -111,8 +111,9 @@ TEST(Contention, OnlyProcessorsThatTheProcessMayUseCount) {
   before.own = after.own = 0;
   const double seconds = 1000 * tick, step = 2 / 1000.0;
   const auto averages = [&](const std::set<int>& allowed) {
-    after.allowed = allowed;
-    return between(before, after, seconds);
+    Contention made = between(before, after, seconds);
+    restrict_to(made, allowed);
+    return made;
   };
   EXPECT_NEAR(*averages({0}).idle, 1 - step, 1e-9);
   EXPECT_NEAR(*averages({0}).stolen, 0, 1e-9);

@@ -70,6 +70,10 @@ TEST(Environment, ACappedClockIsAPartOfTheHighest) {
   EXPECT_EQ(environment::clock_limit({0}, folder.path()), 1.0);
   EXPECT_EQ(environment::clock_limit({0, 1}, folder.path()), 0.5);
   EXPECT_TRUE(environment::clock_limit({2}, folder.path()).is_null());
+  write(3, "2450000\n", "3529052\n");  // acpi-cpufreq of an EPYC 7763: the boost clock is no limit
+  std::ofstream(folder.path() / "cpu3" / "cpufreq" / "scaling_available_frequencies")
+      << "2450000 2000000 1500000 \n";
+  EXPECT_EQ(environment::clock_limit({3}, folder.path()), 1.0);
 }
 
 TEST(Environment, SwitchesThatChangeArithmeticAreSoftware) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/numbers.hpp"
 #include "datasets/file_formats.hpp"
 #include "datasets/text_rows.hpp"
 
@@ -133,6 +134,20 @@ bool is_header(const std::vector<Field>& fields) {
   return names && (!numbers || std::any_of(fields.begin(), fields.end(), names_labels));
 }
 
+/// Whether a first row that numbers the columns is data. One column of whole numbers often begins
+/// with 0; two columns may well begin with 0 and 1, or be numbered.
+bool begins_data(const DataFile& file, const std::vector<Field>& first,
+                 const std::vector<Field>& second) {
+  if (first.size() > 2 || first[0].quoted || !numbers_columns(first)) return false;
+  for (const Field& field : second)
+    if (!parse_number<std::int64_t>(field.text)) return false;
+  if (first.size() == 1) return true;
+  refuse(
+      file,
+      "its first row may be data or the numbers of the columns. Put a row of names before it (x, "
+      "y), or write the first number of the data as 0.0.");
+}
+
 class CsvTable final : public FileTable {
  public:
   CsvTable(std::unique_ptr<DataFile> data, const TableOptions& options)
@@ -145,7 +160,8 @@ class CsvTable final : public FileTable {
       record = next_record(file(), characters);
     }
     columns_ = std::ssize(record.fields);
-    if (is_header(record.fields)) {
+    if (is_header(record.fields) &&
+        !begins_data(file(), record.fields, next_record(file(), characters).fields)) {
       begin = record.end;
       find_labels(record.fields);
     }

@@ -129,6 +129,20 @@ std::unique_ptr<SampleSet> open_image_folder(const std::string& path) {
   return std::make_unique<FolderSet>(path);
 }
 
+/// "" unless a folder that has TFRecords also has a class of images: either may be what is meant.
+std::string class_beside_records(const std::string& path) {
+  std::error_code failed;
+  for (fs::directory_iterator entry(path, failed), end; !failed && entry != end;
+       entry.increment(failed)) {
+    std::error_code no_folder;
+    fs::directory_iterator file(entry->path(), no_folder);
+    const bool hidden = entry->path().filename().string().starts_with('.');
+    for (; !hidden && !no_folder && file != end; file.increment(no_folder))
+      if (is_image(file->path())) return entry->path().string();
+  }
+  return "";
+}
+
 std::unique_ptr<SampleSet> open_samples(const std::string& path, const SampleSetOptions& options) {
   if (!why_no_images().empty()) throw InputError("unsupported: " + why_no_images());
   std::error_code missing;
@@ -137,7 +151,15 @@ std::unique_ptr<SampleSet> open_samples(const std::string& path, const SampleSet
           fs::path(path).parent_path().empty() ? fs::path(".") : fs::path(path).parent_path(),
           missing))
     throw InputError(fmt::format("no such data set {} (nor its folder). Check the path.", path));
-  if (fs::is_directory(path, missing) && tfrecord_files(path).empty()) {
+  if (fs::is_directory(path, missing)) {
+    const std::vector<std::string> records = tfrecord_files(path);
+    const std::string images = records.empty() ? "" : class_beside_records(path);
+    if (!images.empty())
+      throw InputError(
+          fmt::format("the folder {} has TFRecords ({}) and classes of images ({}). "
+                      "Move one of them, or give the prefix of the TFRecords.",
+                      path, records[0], images));
+    if (!records.empty()) return open_tfrecords(path, options);
     if (!subfolders(path).empty()) return open_image_folder(path);
     throw InputError(
         fmt::format("the folder {} has neither a subfolder (a class of images) nor a file "

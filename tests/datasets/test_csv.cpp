@@ -41,6 +41,11 @@ TEST(Csv, NumbersOfTheColumnsAreAHeader) {
   for (const char* first : {"0,1,3\n", "1,2,3\n", "0.0,1.0,2.0\n", "0,1,02\n"})
     EXPECT_EQ(open_table(folder.write("a.csv", first + std::string("4,5,6\n")))->rows(), 2)
         << first;
+  // Whole numbers of one or two columns may begin so.
+  EXPECT_EQ(open_table(folder.write("a.csv", "0,1\n0.5,3\n"))->rows(), 1);
+  EXPECT_EQ(open_table(folder.write("a.csv", "0\n0.5\n"))->rows(), 1);
+  EXPECT_EQ(open_table(folder.write("a.csv", "0\n1\n0\n"))->rows(), 3);
+  EXPECT_THROW(open_table(folder.write("a.csv", "0,1\n1,1\n")), InputError);
 }
 
 TEST(Csv, AColumnOfLabelsIsNamed) {

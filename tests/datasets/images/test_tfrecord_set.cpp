@@ -213,6 +213,9 @@ TEST(TfRecordSet, AFolderWithTfRecordsMayHaveSubfolders) {
   folder.write("a.tfrecord", test_record(0));
   for (const char* name : {".cache", "logs"}) std::filesystem::create_directory(folder / name);
   EXPECT_EQ(open_samples(folder / "", five)->size(), 1);
+  folder.write("logs/a.png", "");  // either may be the set
+  EXPECT_NE(message_of<InputError>([&] { open_samples(folder / "", five); }).find("has TFRecords"),
+            std::string::npos);
 }
 
 TEST(TfRecordSet, AMissingSetIsRefused) {

@@ -84,7 +84,7 @@ void check_files(const Given& given) {
   if (const auto folder = value_of(given, "confirm"))
     for (const std::string& side : side_names) {
       const std::filesystem::path result = std::filesystem::path(*folder) / side / "result.json";
-      if (std::filesystem::exists(result)) check_output("--confirm", result, inputs);
+      if (std::filesystem::exists(result)) check_no_input("--confirm", result, inputs);
     }
   for (const char* flag : {"base-build", "new-build", "launcher"})
     if (given.contains(flag) && !given.contains("confirm"))

@@ -265,10 +265,9 @@ std::vector<const Point*> Judge::before_last(std::size_t last) const {
     if (const std::size_t at = change["index"]; at + anchor_points <= end)
       first = std::max(first, at);
   if (first >= end) return {};
-  const std::size_t enough = promoted_ ? 1 : anchor_points - 1;
-  std::vector<const Point*> reference = undisturbed(points(first, end), enough, reference_points);
-  if (reference.size() < enough) return {};
-  return reference;
+  if (!promoted_ && end - first < anchor_points - 1) return {};
+  const std::size_t enough = promoted_ ? std::min(latest_points, end - first) : anchor_points - 1;
+  return undisturbed(points(first, end), enough, reference_points);
 }
 
 /// The promoted value is that of a few runs. The runs since then make it more precise, but may

@@ -61,7 +61,7 @@ bool memory_is_limited() {
 }  // namespace
 
 Trial try_in_child(const std::function<std::string()>& body, std::chrono::milliseconds limit) {
-  Trial trial{std::nullopt, "cannot be tried (no process could be started)"};
+  Trial trial{std::nullopt, "cannot be tried (no process could be started)", false};
   int ends[2] = {-1, -1};
   if (pipe2(ends, O_CLOEXEC) != 0) return trial;
   std::cout << std::flush;  // or the child would hold a copy of it
@@ -72,6 +72,7 @@ Trial try_in_child(const std::function<std::string()>& body, std::chrono::millis
       child > 0 ? read_within(ends[0], limit) : std::optional<std::string>("");
   close(ends[0]);
   if (child < 0) return trial;
+  trial.started = true;
   if (!text) kill(child, SIGKILL);
   int end = 0;
   while (waitpid(child, &end, 0) < 0 && errno == EINTR) {
@@ -80,7 +81,7 @@ Trial try_in_child(const std::function<std::string()>& body, std::chrono::millis
     trial.reason =
         fmt::format("did not start within {:g} s", std::chrono::duration<double>(limit).count());
   else if (text->ends_with('\n'))  // whole
-    trial = {text->substr(0, text->size() - 1), ""};
+    trial = {text->substr(0, text->size() - 1), "", true};
   else if (WIFSIGNALED(end))
     trial.reason = fmt::format("ends the process that opens it by signal {} ({})", WTERMSIG(end),
                                strsignal(WTERMSIG(end)));
@@ -92,14 +93,14 @@ Trial try_in_child(const std::function<std::string()>& body, std::chrono::millis
 
 std::string why_not_loadable(const std::string& file) {
   if (!memory_is_limited()) return "";
-  constexpr std::chrono::seconds limit{10};
+  constexpr std::chrono::seconds limit{60};  // large libraries on a slow file system
   const Trial trial = try_in_child(
       [&] {
         dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);  // its error is told by the real call
         return std::string();
       },
       limit);
-  if (trial.answer) return "";
+  if (trial.answer || !trial.started) return "";
   return fmt::format("{} {} under the limit of memory (ulimit -v, -d). Raise the limit", file,
                      trial.reason);
 }

@@ -10,7 +10,8 @@ namespace assay {
 
 struct Trial {
   std::optional<std::string> answer;  ///< of the body
-  std::string reason;  ///< why there is none: "ends the process … by signal 6 (…)"
+  std::string reason;   ///< why there is none: "ends the process … by signal 6 (…)"
+  bool started = true;  ///< false: no process could be started, so nothing is known
 };
 
 /// What `body` returns in a child process, which is killed after `limit`, and whose output is

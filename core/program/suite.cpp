@@ -338,13 +338,9 @@ std::vector<std::string> plugins_of(const Benchmark& benchmark, const Settings& 
   std::vector<std::string> names;
   for (const Dimension& axis : all_dimensions(benchmark)) {
     const auto value = settings.find(axis.name);
-    if (!axis.plugin || value == settings.end()) continue;
-    if (value->second != "auto") {
+    // What `auto` chooses stands in the row.
+    if (axis.plugin && value != settings.end() && value->second != "auto")
       names.push_back(value->second);
-      continue;
-    }
-    for (const std::string& name : axis.values)
-      if (name != "auto") names.push_back(name);
   }
   return names;
 }

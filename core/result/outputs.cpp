@@ -48,6 +48,11 @@ using Takes = std::function<bool(const fs::path&)>;
 /// command takes.
 bool is_below(const fs::path& folder, const fs::path& file, const Takes& takes,
               std::set<std::pair<dev_t, ino_t>>& seen) {
+  // A file without hard links has one name, so most entries of a large folder need no stat().
+  struct stat of_file {};
+  const bool one_name = ::stat(file.c_str(), &of_file) == 0 && of_file.st_nlink == 1;
+  std::error_code unknown;
+  const fs::path name = fs::canonical(file, unknown).filename();
   struct stat state {};
   if (::stat(folder.c_str(), &state) != 0 || !seen.emplace(state.st_dev, state.st_ino).second)
     return false;
@@ -55,6 +60,9 @@ bool is_below(const fs::path& folder, const fs::path& file, const Takes& takes,
   for (fs::directory_iterator entry(folder, unreadable), end; entry != end;
        entry.increment(unreadable)) {
     std::error_code missing;
+    if (one_name && entry->path().filename() != name && !entry->is_symlink(missing) &&
+        !entry->is_directory(missing))
+      continue;
     const bool found = entry->is_directory(missing)
                            ? is_below(entry->path(), file, takes, seen)
                            : entry->is_regular_file(missing) &&
@@ -122,8 +130,8 @@ std::optional<fs::path> run_of(const fs::path& file) {
 
 }  // namespace
 
-void check_output(const std::string& flag, const fs::path& output,
-                  const std::vector<std::string>& inputs) {
+void check_no_input(const std::string& flag, const fs::path& output,
+                    const std::vector<std::string>& inputs) {
   const std::vector<std::string> baselines = baseline_names();
   for (const std::string& name : inputs) {
     std::error_code missing;
@@ -131,6 +139,12 @@ void check_output(const std::string& flag, const fs::path& output,
     const fs::path input = shipped ? baseline_file(name) : fs::path(name);
     if (!name.empty() && is_input(input, output, is_result)) refuse_input(flag, output, name);
   }
+  check_writable(output);
+}
+
+void check_output(const std::string& flag, const fs::path& output,
+                  const std::vector<std::string>& inputs) {
+  check_no_input(flag, output, inputs);
   // The result of a run is made of its journal, also once more.
   const auto remakes = [&](const fs::path& run) {
     return output.filename() == "result.json" &&
@@ -142,7 +156,6 @@ void check_output(const std::string& flag, const fs::path& output,
     throw InputError(
         fmt::format("{} {} would overwrite a part of the run in {}. Name another file.", flag,
                     output.string(), run->string()));
-  check_writable(output);
 }
 
 void check_output_beside_data(const std::string& flag, const fs::path& output,

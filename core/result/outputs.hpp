@@ -15,6 +15,10 @@ namespace assay {
 void check_output(const std::string& flag, const std::filesystem::path& output,
                   const std::vector<std::string>& inputs);
 
+/// The same, but it may be part of the record of a run, which goes on.
+void check_no_input(const std::string& flag, const std::filesystem::path& output,
+                    const std::vector<std::string>& inputs);
+
 /// InputError if `output` is one of the files that the values of flags name: files, folders of data
 /// (whose results are no data) and patterns; other values name nothing that is there.
 void check_output_beside_data(const std::string& flag, const std::filesystem::path& output,

@@ -353,6 +353,9 @@ ExitCode exit_code(const json& rows) {
 std::set<std::string> lost_ids(const json& rows) {
   std::map<std::pair<std::string, int>, std::pair<int, std::string>> latest;
   for (const json& row : rows) {
+    // A row that ran and could not be decided had its backend.
+    if (row.value("status", "") == "unsupported" && !row.value("verification", json()).is_null())
+      continue;
     auto& [attempt, status] = latest[{row.at("id"), row.value("launch", 0)}];
     if (status.empty() || row.value("attempt", 0) >= attempt)
       std::tie(attempt, status) = std::pair(row.value("attempt", 0), row.value("status", ""));

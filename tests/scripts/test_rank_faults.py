@@ -211,7 +211,7 @@ class FaultsOfInput(RunTest):
         good = "a,b\n" + "".join(f"{i % 7},{i % 5}\n" for i in range(40))
         (self.folders[0] / "table.csv").write_text(good)
         said = self.ranks(*table, code=2)
-        self.assertIn(f"assay-kmeans: rank 1 on {socket.gethostname()}: ", said)
+        self.assertIn(f"assay-kmeans: --data: rank 1 on {socket.gethostname()}: ", said)
         self.assertIn("table.csv", said)
         for folder in self.folders:
             (folder / "table.csv").write_text("")

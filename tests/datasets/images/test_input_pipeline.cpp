@@ -164,16 +164,26 @@ TEST_F(Pipeline, BeginsNothingWhileItIsPaused) {
   FakeSet set(100);
   const PipelineSettings settings = small_settings(5, 3);
   const std::vector<Copy> whole = batches_of(set, settings, 3);
-  std::atomic<int> begun = 0, allowed = 5;  // samples; those beyond wait
-  set.on_read = [&](std::int64_t) {
-    const int mine = ++begun;
-    while (mine > allowed) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  std::vector<std::int64_t> order;  // one thread begins samples in their order
+  set.on_read = [&](std::int64_t sample) { order.push_back(sample); };
+  {
+    InputPipeline serial(set, small_settings(5, 1));
+    serial.start({});
+    serial.next();
+  }
+  const std::set<std::int64_t> first(order.begin(), order.begin() + 5);
+  std::atomic<int> begun = 0;
+  std::atomic<bool> held = true;  // samples of later batches wait
+  set.on_read = [&](std::int64_t sample) {
+    ++begun;
+    while (held && !first.contains(sample))
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
   };
   InputPipeline pipeline(set, settings);
   pipeline.start({});
   EXPECT_EQ(copy_of(pipeline.next()), whole[0]);
   pipeline.pause();
-  allowed = 1000;
+  held = false;
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
   EXPECT_LE(begun, 5 + settings.threads);  // else 15, with the two batches in advance
   EXPECT_EQ(copy_of(pipeline.next()), whole[1]);

@@ -8,7 +8,7 @@ using nlohmann::json;
 
 namespace {
 
-/// What came of opening a plugin, as JSON.
+/// Opens a plugin and tells the result as JSON.
 std::string opened(Plugins& plugins, const std::string& name) {
   const PluginStatus status = plugins.status(name);
   json found = {{"file", status.file.string()},

@@ -47,7 +47,7 @@ std::size_t checked_suite(const std::filesystem::path& file) {
   return cases;
 }
 
-/// Leaves of a row that was checked what is told of it.
+/// Reduces a checked row to the fields that the report of `validate` counts.
 bool keep_kind(nlohmann::json& row, std::string_view, const nlohmann::json&) {
   row = {{"status", row.at("status")},
          {"published", row.value("published", false)},
@@ -145,7 +145,7 @@ int validate(const Given& given) {
     } catch (const Interrupted&) {
       return static_cast<int>(ExitCode::failed);
     }
-    // Since the first suite, signals wait for whoever asks.
+    // The check of a suite blocks signals: SIGINT has no effect until it is asked for.
     if (wait_for_signal(std::chrono::milliseconds(0)) != 0)
       return static_cast<int>(ExitCode::failed);
   }

@@ -204,8 +204,8 @@ void raise_exit_code(json& document, const std::vector<Suspect>& suspects) {
 json answer_of(std::span<const double> promoted_build, std::span<const double> new_build,
                double level, double tolerance, double limit) {
   const LaunchComparison launches = compare_launches(promoted_build, new_build, compare_confidence);
-  // A step of just the tolerance is no noise: a slowdown is tolerated only where the launches show
-  // that, with the same error probability as for the slowdown itself.
+  // A slowdown is tolerated only if the launches show that it is within the tolerance. The error
+  // probability is the same as for the slowdown itself.
   const Judgement judgement =
       judge_fresh(compare_launches(promoted_build, new_build, 1 - limit), tolerance, limit);
   const bool tolerated = judgement.verdict == Verdict::same;

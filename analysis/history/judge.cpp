@@ -282,9 +282,9 @@ double Judge::level_of(std::span<const Point* const> reference) const {
 /// Whether the last points are slower than those before: beyond the margin and beyond the fence of
 /// these, and at a level that did not stay.
 ///
-/// A slow value that was seen once or twice is no level of the machine: it may have been the first
-/// run of a slower library. So slow points neither excuse the next one nor widen the fence until
-/// `level_points` undisturbed ones are near each other, as in a second mode of the machine.
+/// One or two slow values are no level of the machine: they may be the first runs of a slower
+/// library. Slow points excuse the next one, and widen the fence, only after `level_points`
+/// undisturbed ones are near each other (a second mode of the machine).
 bool Judge::is_suspect(std::size_t last) const {
   const std::vector<const Point*> reference = before_last(last);
   if (reference.empty()) return false;

@@ -8,7 +8,7 @@ namespace assay {
 
 namespace {
 
-/// Every byte that is no part of a character as \xff.
+/// The text with each byte that is not UTF-8 written as \xff (its value in hexadecimal).
 std::string in_utf8(std::string_view text) {
   std::string valid;
   while (!text.empty()) {

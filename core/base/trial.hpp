@@ -14,13 +14,14 @@ struct Trial {
   bool started = true;  ///< false: no process could be started, so nothing is known
 };
 
-/// What `body` returns in a child process, which is killed after `limit`, and whose output is
-/// discarded. The child has one thread: it must not form a team after this process has.
+/// Runs `body` in a child process and returns its answer. The child's output is discarded, and the
+/// child is killed after `limit`. It has one thread: it must not form a team after this process
+/// has.
 Trial try_in_child(const std::function<std::string()>& body, std::chrono::milliseconds limit);
 
-/// Why a library ends or hangs the process that opens it, or "". Allocators and thread pools of
-/// libraries do so under a limit of memory (ulimit -v, -d): without one nothing is tried, at no
-/// cost.
+/// The reason why a library ends or hangs the process that opens it; "" if it does not. Allocators
+/// and thread pools of libraries do so where memory is limited (ulimit -v, -d). Without such a limit
+/// nothing is tried.
 std::string why_not_loadable(const std::string& file);
 
 }  // namespace assay

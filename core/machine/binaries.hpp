@@ -14,8 +14,8 @@ namespace assay {
 /// damaged after linking. Binaries of one name are listed together.
 nlohmann::json loaded_binaries();
 
-/// A 64-bit hash of a file's content, as 16 hexadecimal digits; "" if it cannot be read. It tells
-/// builds apart, and is no protection from forgery.
+/// A 64-bit hash of a file's content, as 16 hexadecimal digits; "" if it cannot be read. It
+/// distinguishes builds; it does not protect against forgery.
 std::string hash_of_content(const std::filesystem::path& file);
 
 }  // namespace assay

@@ -137,8 +137,8 @@ json clock_limit(const std::vector<int>& processors, const std::string& folder) 
   json least = nullptr;
   for (const int number : processors) {
     const std::string files = fmt::format("{}/cpu{}/cpufreq/", folder, number);
-    // Where the driver has a table (acpi-cpufreq), cpuinfo_max_freq may be a boost clock, which no
-    // policy names.
+    // cpuinfo_max_freq may be a boost clock, which no policy names, if the driver has a table
+    // (acpi-cpufreq).
     const auto limit = number_in(files + "scaling_max_freq");
     auto most = number_in(files + "cpuinfo_max_freq");
     if (const auto table = highest_in(files + "scaling_available_frequencies")) most = table;

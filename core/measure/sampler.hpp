@@ -40,7 +40,7 @@ class Sampler {
   /// Times one iteration. Returns its seconds per run on this rank, or 0 after a failure or the
   /// deadline. Collective: the ranks begin together, after a barrier.
   double once() noexcept;
-  /// Seconds of the last once() before its first mark and after its last one, by raw_seconds().
+  /// The part of the last once() that lies outside its two marks, in seconds by raw_seconds().
   double outside_s() const { return outside_s_; }
   /// Number of runs that were made since the beginning.
   long runs() const { return runs_; }

@@ -338,7 +338,7 @@ std::vector<std::string> plugins_of(const Benchmark& benchmark, const Settings& 
   std::vector<std::string> names;
   for (const Dimension& axis : all_dimensions(benchmark)) {
     const auto value = settings.find(axis.name);
-    // What `auto` chooses stands in the row.
+    // `auto` needs no certain plugin: the row names the one that it chose.
     if (axis.plugin && value != settings.end() && value->second != "auto")
       names.push_back(value->second);
   }

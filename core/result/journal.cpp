@@ -169,8 +169,9 @@ Journal::Journal(const std::filesystem::path& file, Writers writers)
   }
 }
 
-/// Of several processes that begin at once one gets the lock. Without locks it is the one that
-/// created the file. An empty file with no lock is what a process has left that died at its start.
+/// One process gets the lock if several begin at once. On a file system without locks, the process
+/// that created the file goes on. A process that died at its start leaves an empty file without a
+/// lock, which may be used again.
 void Journal::take_alone(bool made) {
   const bool locked = ::flock(descriptor_, LOCK_EX | LOCK_NB) == 0;
   const bool no_locks = !locked && errno != EWOULDBLOCK;

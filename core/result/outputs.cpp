@@ -94,8 +94,7 @@ bool is_input(const fs::path& input, const fs::path& output, const Takes& takes)
                   output.string(), input));
 }
 
-/// What `assay run` and its kin write into the folder of a run: files, and folders with all in
-/// them.
+/// The files that `assay run`, `job` and `collect` write into the folder of a run.
 constexpr const char* files_of_run[] = {
     "result.json", "journal.jsonl", "ceilings.json", "nodes.txt",     "pairs.txt",
     "end.txt",     ".lock",         ".held-by",      ".held-by.next", ".space"};

@@ -84,8 +84,8 @@ std::optional<ShardName> shard_name(const std::string& name) {
   return ShardName{name.substr(0, dash), name.substr(end), digits, *number, *shards};
 }
 
-/// InputError for the first missing shard whose name is `wanted`: whoever names a part of the
-/// shards by a pattern has these alone.
+/// Throws InputError for the first missing shard that is `wanted`. A pattern that names a part of
+/// the shards wants this part alone.
 void expect_all_shards(const std::string& path, const std::vector<std::string>& files,
                        const std::function<bool(const std::string&)>& wanted) {
   std::map<std::tuple<fs::path, std::string, std::string, std::int64_t>,

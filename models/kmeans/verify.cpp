@@ -182,9 +182,10 @@ struct Errors {
 /// error / whole: 0 where the error is none, also of nothing. Keeps NaN.
 double part_of(double error, double whole) { return error <= 0 ? 0 : error / whole; }
 
-/// Of a centroid [d] that may have no certain rows. Without rows it keeps its place, to the bit.
-/// Else it is the mean of `count` of the rows that it may have, and is no farther from its place
-/// than their mean distance: at most `distances`, the sum of all, over their number.
+/// The error of a centroid [d] of which no row is certain, as a part of the norm
+/// that it may have. A centroid without rows keeps its place, to the bit. Otherwise it is the mean
+/// of `count` rows, so its move is at most their mean distance: `distances`, the sum over all rows
+/// that it may have, over `count`.
 double error_of_empty(std::span<const double> before, std::span<const double> after, double count,
                       double distances, double roundoff) {
   if (!(count > 0))
@@ -294,7 +295,8 @@ double differing_centroids(const std::vector<const Trajectory*>& claimed, RankCa
   return differing;
 }
 
-/// Of the last iteration of each trajectory. `error`: of the inertia, as a part of it.
+/// The metrics of the last iteration of each trajectory. `error` is the relative error of an
+/// inertia.
 std::vector<ExpectedMetrics> metrics_of(const std::vector<const Trajectory*>& claimed,
                                         const std::vector<Checked>& iterations,
                                         const KmeansClaims& claims, const std::vector<double>& sums,

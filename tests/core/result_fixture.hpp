@@ -11,11 +11,13 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "core/machine/environment.hpp"
 #include "core/result/result.hpp"
+#include "core/result/schema.hpp"
 
 namespace assay::fixture {
 
@@ -104,6 +106,12 @@ inline int in_child(const std::function<int()>& body) {
   int status = 0;
   ::waitpid(child, &status, 0);
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/// The row in a file, checked against the schema as any reader would.
+inline void expect_valid(const nlohmann::json& row) {
+  const std::vector<std::string> errors = schema_errors(result({row}), "result", "x.json");
+  EXPECT_TRUE(errors.empty()) << errors.front() << "\n" << row.dump(1);
 }
 
 /// A folder of its own for each test, removed at its end.

@@ -16,10 +16,12 @@
 #include "models/pca/pca.hpp"
 #include "models/svm/benchmark.hpp"
 #include "tests/datasets/data_files.hpp"
+#include "tests/models/given_table.hpp"
 
 namespace assay {
 namespace {
 
+using fixture::GivenTable;
 using fixture::metrics_on_ranks;
 
 /// Why a case of this file is unsupported.
@@ -128,40 +130,29 @@ TEST(AnalyticsValues, EqualRowsMayStartSeveralClusters) {
                            2);
 }
 
+constexpr double far_head = 0x1p20;
 /// Rows of 0 and 1 behind 256 that are far from them.
-class FarHead final : public Table {
- public:
-  explicit FarHead(std::int64_t rows) : rows_(rows) {}
-  std::int64_t rows() const override { return rows_; }
-  std::int64_t features() const override { return 1; }
-  bool has_labels() const override { return false; }
-  std::string canonical() const override { return "far head"; }
-  static constexpr double head = 0x1p20;
-
- private:
-  void read_rows(std::int64_t first, std::int64_t count, double* x, double*) const override {
-    for (std::int64_t i = 0; i < count; ++i)
-      x[i] = first + i < 256 ? head : static_cast<double>(i % 2);
-  }
-  std::int64_t rows_;
-};
+GivenTable behind_far_head(std::int64_t rows) {
+  return {rows, 1, [](std::int64_t row, std::int64_t) {
+            return row < 256 ? far_head : static_cast<double>(row % 2);
+          }};
+}
 
 TEST(AnalyticsValues, ComponentsWithTooWideABoundAreUndecided) {
   for (const std::int64_t rows : {1 << 16, 1 << 20}) {
     const auto n = static_cast<double>(rows);
-    const double ones = n / 2 - 128, mean = (256 * FarHead::head + ones) / n;
+    const double ones = n / 2 - 128, mean = (256 * far_head + ones) / n;
     Components components(1);
     components.mean = {mean};
     components.directions = {1};
-    components.variances = {(256 * FarHead::head * FarHead::head + ones - n * mean * mean) /
-                            (n - 1)};
+    components.variances = {(256 * far_head * far_head + ones - n * mean * mean) / (n - 1)};
     TableClaims claims;
     claims.rows = rows;
     claims.features = 1;
     const std::unique_ptr<Communicator> alone = serial_communicator();
     RankCalls calls(*alone);
     const Verification checked =
-        verify_components(components, claims, FarHead(rows), {0, rows},
+        verify_components(components, claims, behind_far_head(rows), {0, rows},
                           resolution_of(DataType::fp32, false, {}), calls, 1, 7);
     EXPECT_EQ(checked.passed, rows == 1 << 16) << checked.reason;
     EXPECT_EQ(checked.undecided, rows == 1 << 20) << checked.reason;
@@ -183,28 +174,21 @@ TEST(AnalyticsValues, PrincipalComponentsFarFromZero) {
 }
 
 /// Two columns of the same values from `shift` on, in another order.
-class FarTable final : public Table {
- public:
-  std::int64_t rows() const override { return 5; }
-  std::int64_t features() const override { return 2; }
-  bool has_labels() const override { return false; }
-  std::string canonical() const override { return "far"; }
-  static constexpr double shift = 0x1p40;
-  static constexpr double all[] = {0, 0, 0.25, 0.5, 0.5, 1, 0.75, 0.25, 1, 0.75};
-
- private:
-  void read_rows(std::int64_t first, std::int64_t count, double* x, double*) const override {
-    for (std::int64_t i = 0; i < 2 * count; ++i) x[i] = shift + 3 * all[2 * first + i] + i % 2;
-  }
-};
+constexpr double shift = 0x1p40;
+GivenTable far_table() {
+  return {5, 2, [](std::int64_t row, std::int64_t column) {
+            constexpr double all[] = {0, 0, 0.25, 0.5, 0.5, 1, 0.75, 0.25, 1, 0.75};
+            return shift + 3 * all[2 * row + column] + static_cast<double>(column);
+          }};
+}
 
 TEST(AnalyticsValues, AMeanThatIsRoundedIsTakenIntoAccount) {
-  const FarTable table;
+  const GivenTable table = far_table();
   // Equal variances and a covariance of half of them. The means are shift + 1.5 and shift + 2.5;
   // here they are off by one unit of their last digit.
   Components components(2);
   const double off = 0x1p-12;
-  components.mean = {FarTable::shift + 1.5 + off, FarTable::shift + 2.5 - off};
+  components.mean = {shift + 1.5 + off, shift + 2.5 - off};
   const double variance = 9 * 0.15625, covariance = variance / 2, half = std::sqrt(0.5);
   components.variances = {variance + covariance, variance - covariance};
   components.directions = {half, half, half, -half};
@@ -268,23 +252,12 @@ TEST(AnalyticsValues, WhatCannotBeSquaredIsUnsupported) {
 }
 
 /// `count` rows of 0.1: a sequential sum of them rounds in one direction for long.
-class EqualRows final : public Table {
- public:
-  explicit EqualRows(std::int64_t count) : count_(count) {}
-  std::int64_t rows() const override { return count_; }
-  std::int64_t features() const override { return 1; }
-  bool has_labels() const override { return false; }
-  std::string canonical() const override { return "equal"; }
-
- private:
-  void read_rows(std::int64_t, std::int64_t count, double* x, double*) const override {
-    std::fill_n(x, count, 0.1);
-  }
-  std::int64_t count_;
-};
+GivenTable equal_rows(std::int64_t count) {
+  return {count, 1, [](std::int64_t, std::int64_t) { return 0.1; }};
+}
 
 TEST(AnalyticsValues, EqualRowsMayBeSummedOneAfterTheOther) {
-  const EqualRows table(1000000);
+  const GivenTable table = equal_rows(1000000);
   double sum = 0, inertia = 0;
   for (std::int64_t i = 0; i < table.rows(); ++i) {
     sum += 0.1;
@@ -317,7 +290,7 @@ TEST(AnalyticsValues, EqualRowsMayBeSummedOneAfterTheOther) {
 }
 
 TEST(AnalyticsValues, ACentroidWithoutCertainRowsStaysAmongThoseItMayHave) {
-  const EqualRows table(100);
+  const GivenTable table = equal_rows(100);
   KmeansClaims claims;
   claims.rows = 100;
   claims.features = 1;
@@ -365,30 +338,6 @@ TEST(AnalyticsValues, AGapThatIsNotReachedIsUndecided) {
         fixture::run_on_ranks(svm_benchmark(), {{"data", file}, {flag, value}}, 1)[0].before;
     EXPECT_TRUE(found.undecided && !found.passed) << flag << found.reason;
     EXPECT_NE(found.reason.find(told), std::string::npos) << found.reason;
-  }
-}
-
-TEST(AnalyticsValues, OneClassIsRefused) {
-  const Folder folder;
-  for (const char* label : {"0", "1", "-1"}) {
-    std::string text = "a,label\n";
-    for (int i = 0; i < 5; ++i) text += fmt::format("{},{}\n", i, label);
-    const std::string file = folder.write(fmt::format("rows{}.csv", label), text);
-    for (const int ranks : {1, 3}) {
-      const Case selected = fixture::one_case(svm_benchmark(), {{"data", file}}, ranks);
-      (void)fixture::plugins().open("native");
-      std::vector<std::string> told(static_cast<std::size_t>(ranks));
-      testing_fakes::on_threads(ranks, [&](Communicator& communicator) {
-        CaseContext context{fixture::plugins(), communicator};
-        try {
-          (void)svm_benchmark().prepare(selected, context);
-        } catch (const InputError& error) {
-          told[static_cast<std::size_t>(communicator.rank())] = error.what();
-        }
-      });
-      for (const std::string& text : told)
-        EXPECT_NE(text.find(fmt::format("all labels are {} ", label)), text.npos) << text;
-    }
   }
 }
 

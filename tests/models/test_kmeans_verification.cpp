@@ -8,9 +8,12 @@
 #include "analysis_fixture.hpp"
 #include "datasets/synthetic.hpp"
 #include "models/kmeans/kmeans.hpp"
+#include "tests/models/given_table.hpp"
 
 namespace assay {
 namespace {
+
+using fixture::GivenTable;
 
 /// A right trajectory, for tampering with it.
 struct Right {
@@ -253,24 +256,14 @@ TEST(KmeansVerification, FindsAStartThatTheSeedDoesNotChoose) {
 
 /// Two rows at `middle`: at 0 as far from the centroid at -1 as from that at 1, so that the counts
 /// are either's. The other rows are at `left`, which may be far from its centroid, and at 1.
-class Between final : public Table {
- public:
-  explicit Between(double left, double middle = 0) : left_(left), middle_(middle) {}
-  std::int64_t rows() const override { return 4; }
-  std::int64_t features() const override { return 1; }
-  bool has_labels() const override { return false; }
-  std::string canonical() const override { return "between"; }
-
- private:
-  void read_rows(std::int64_t first, std::int64_t count, double* x, double*) const override {
-    const double all[] = {left_, 1, middle_, middle_};
-    for (std::int64_t i = 0; i < count; ++i) x[i] = all[first + i];
-  }
-  double left_, middle_;
-};
+GivenTable between(double left, double middle = 0) {
+  return {4, 1, [=](std::int64_t row, std::int64_t) {
+            return row == 0 ? left : row == 1 ? 1 : middle;
+          }};
+}
 
 /// Of one iteration, from any centroids.
-Verification verify_one(Trajectory trajectory, const Between& table, RankCalls& ranks) {
+Verification verify_one(Trajectory trajectory, const Table& table, RankCalls& ranks) {
   const std::vector<double>&from = trajectory.centroids[0], &to = trajectory.centroids[1];
   double farthest = 0;
   for (std::size_t c = 0; c < from.size(); ++c)
@@ -297,7 +290,7 @@ TEST(KmeansVerification, ACentroidWithoutRowsKeepsItsPlace) {
   trajectory.inertia = {0.5};
   for (const double place : {100.0, std::nextafter(100.0, 0), 0.0, static_cast<double>(NAN)}) {
     trajectory.centroids = {{-1, 1, 100}, {-1, 2.0 / 3, place}};
-    const Verification checked = verify_one(trajectory, Between(-1, 0.5), calls);
+    const Verification checked = verify_one(trajectory, between(-1, 0.5), calls);
     EXPECT_EQ(checked.passed, place == 100) << place << checked.reason;
     EXPECT_EQ(checked.reason.starts_with("centroids"), place != 100) << place << checked.reason;
   }
@@ -306,7 +299,7 @@ TEST(KmeansVerification, ACentroidWithoutRowsKeepsItsPlace) {
   trajectory.inertia = {2};
   for (const double place : {1.0, static_cast<double>(NAN)}) {
     trajectory.centroids = {{-1, 1, 1}, {-1.0 / 3, 1, place}};
-    const Verification checked = verify_one(trajectory, Between(-1), calls);
+    const Verification checked = verify_one(trajectory, between(-1), calls);
     EXPECT_EQ(checked.passed, place == 1) << checked.reason;
   }
 }
@@ -321,7 +314,7 @@ TEST(KmeansVerification, RowsBetweenTwoCentroidsMayBeWithEither) {
       trajectory.centroids = {{-1, 1}, {left / (1 + to_first), 1 / (3 - to_first)}};
       trajectory.counts = {{1 + to_first, 3 - to_first}};
       trajectory.inertia = {(left + 1) * (left + 1) + 2};
-      const auto verify = [&] { return verify_one(trajectory, Between(left), calls); };
+      const auto verify = [&] { return verify_one(trajectory, between(left), calls); };
       EXPECT_TRUE(verify().passed) << left << " " << to_first << ": " << verify().reason;
       trajectory.centroids[1][0] = 10 * left;  // beyond all rows
       EXPECT_FALSE(verify().passed) << left << " " << to_first;
@@ -339,7 +332,7 @@ TEST(KmeansVerification, DistancesDecideWhatOurScoresCannot) {
     trajectory.centroids = {{-1, 1}, {-1 / (1 + to_first), 1 / (3 - to_first)}};
     trajectory.counts = {{1 + to_first, 3 - to_first}};
     trajectory.inertia = {2};
-    const Verification checked = verify_one(trajectory, Between(-1, middle), calls);
+    const Verification checked = verify_one(trajectory, between(-1, middle), calls);
     EXPECT_EQ(checked.passed, to_first == 0) << checked.reason;
   }
 }

@@ -330,14 +330,11 @@ TEST(Svm, LabelsAreOfTwoClasses) {
   }
 }
 
-TEST(Svm, BothLabelsOfANegativeClassAreThreeClasses) {
-  const Folder folder;
-  // On three ranks one has 0, another -1.
-  const std::string file =
-      folder.write("rows.csv", "a,label\n1,1\n2,1\n3,1\n4,0\n5,0\n6,-1\n7,1\n");
+/// Expects that each of 1 to 3 ranks is refused this table, for the same reason.
+void expect_refused(const std::string& file, const std::string& reason) {
+  (void)fixture::plugins().open("native");
   for (const int ranks : {1, 2, 3}) {
     const Case selected = fixture::one_case(svm_benchmark(), {{"data", file}}, ranks);
-    (void)fixture::plugins().open("native");
     std::vector<std::string> said(static_cast<std::size_t>(ranks));
     testing_fakes::on_threads(ranks, [&](Communicator& communicator) {
       CaseContext context{fixture::plugins(), communicator};
@@ -347,8 +344,23 @@ TEST(Svm, BothLabelsOfANegativeClassAreThreeClasses) {
         said[static_cast<std::size_t>(communicator.rank())] = error.what();
       }
     });
-    for (const std::string& text : said)
-      EXPECT_NE(text.find("the label of row 4 is 0, and that of row 6 is -1"), text.npos) << text;
+    for (const std::string& text : said) EXPECT_NE(text.find(reason), text.npos) << text;
+  }
+}
+
+TEST(Svm, BothLabelsOfANegativeClassAreThreeClasses) {
+  const Folder folder;
+  // On three ranks one has 0, another -1.
+  expect_refused(folder.write("rows.csv", "a,label\n1,1\n2,1\n3,1\n4,0\n5,0\n6,-1\n7,1\n"),
+                 "the label of row 4 is 0, and that of row 6 is -1");
+}
+
+TEST(Svm, OneClassIsRefused) {
+  const Folder folder;
+  for (const std::string label : {"0", "1", "-1"}) {
+    std::string text = "a,label\n";
+    for (int i = 0; i < 5; ++i) text += std::to_string(i) + "," + label + "\n";
+    expect_refused(folder.write("rows" + label + ".csv", text), "all labels are " + label + " ");
   }
 }
 

@@ -1,20 +1,14 @@
 // The marks of disturbed times: ! and ~.
 #include <gtest/gtest.h>
 
-#include "core/result/schema.hpp"
 #include "result_fixture.hpp"
 
 namespace assay {
 namespace {
 
+using fixture::expect_valid;
 using fixture::good_outcome;
 using nlohmann::json;
-
-/// The row in a file, checked against the schema as any reader would.
-void expect_valid(const json& row) {
-  const std::vector<std::string> errors = schema_errors(fixture::result({row}), "result", "x.json");
-  EXPECT_TRUE(errors.empty()) << errors.front() << "\n" << row.dump(1);
-}
 
 TEST(Mark, SharedProcessorsAreTold) {
   for (const char* reading : {"waiting", "stolen"}) {

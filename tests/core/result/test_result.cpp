@@ -12,14 +12,9 @@
 namespace assay {
 namespace {
 
+using fixture::expect_valid;
 using fixture::good_outcome;
 using nlohmann::json;
-
-/// The row in a file, checked against the schema as any reader would.
-void expect_valid(const json& row) {
-  const std::vector<std::string> errors = schema_errors(fixture::result({row}), "result", "x.json");
-  EXPECT_TRUE(errors.empty()) << errors.front() << "\n" << row.dump(1);
-}
 
 TEST(Row, AnOkRowIsCompleteAndValid) {
   const json row = fixture::row(good_outcome());

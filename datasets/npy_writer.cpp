@@ -40,8 +40,7 @@ NpyWriter::NpyWriter(const fs::path& file, const std::vector<std::int64_t>& shap
     : file_(replaced_by(file)) {
   std::error_code missing;
   if (!fs::exists(file_, missing) || fs::is_regular_file(file_, missing))
-    temporary_.emplace(file_.parent_path() /
-                       fmt::format(".{}.{}.tmp", file_.filename().string(), ::getpid()));
+    temporary_.emplace(temporary_beside(file_));
   out_.reset(std::fopen((temporary_ ? temporary_->path() : file_).c_str(), "wbe"));
   if (!out_) fail(errno);
   for (const std::int64_t extent : shape) left_ *= extent;

@@ -5,12 +5,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <system_error>
 #include <vector>
 
 #include "core/base/error.hpp"
+#include "core/base/file_descriptor.hpp"
 
 namespace assay {
 
@@ -31,19 +31,6 @@ std::string kind_of(mode_t mode) {
   throw InputError(fmt::format("{}: cannot be read ({}). {}", file.string(), why, suggestion));
 }
 
-/// Closed at the end of its scope.
-struct Opened {
-  explicit Opened(const fs::path& file)
-      // Without O_NONBLOCK, opening a pipe waits for its writer.
-      : number(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)) {}
-  ~Opened() {
-    if (number >= 0) ::close(number);
-  }
-  Opened(const Opened&) = delete;
-  Opened& operator=(const Opened&) = delete;
-  int number;
-};
-
 }  // namespace
 
 std::string kind_that_is_not_read(const fs::path& file) {
@@ -52,16 +39,17 @@ std::string kind_that_is_not_read(const fs::path& file) {
 }
 
 std::string read_text_file(const fs::path& file, std::uint64_t most) {
-  const Opened opened(file);
+  // Without O_NONBLOCK, opening a pipe waits for its writer.
+  const FileDescriptor opened(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   const auto words = [](int error) { return std::generic_category().message(error); };
-  if (opened.number < 0) {
+  if (opened.number() < 0) {
     const int error = errno;
     if (const std::string kind = kind_that_is_not_read(file); kind == "a socket")
       refuse(file, "it is a socket", "Name a regular file.");
     refuse(file, words(error), "Check the name and its permissions.");
   }
   struct stat state {};
-  if (::fstat(opened.number, &state) != 0) refuse(file, words(errno), "Check the disk.");
+  if (::fstat(opened.number(), &state) != 0) refuse(file, words(errno), "Check the disk.");
   const std::string kind = kind_of(state.st_mode);
   if (kind == "a folder") refuse(file, "it is a folder", "Name a file in it.");
   if (!kind.empty())
@@ -77,7 +65,7 @@ std::string read_text_file(const fs::path& file, std::uint64_t most) {
   text.reserve(static_cast<std::size_t>(state.st_size));
   std::vector<char> block(1 << 20);
   for (;;) {
-    const ssize_t got = ::read(opened.number, block.data(), block.size());
+    const ssize_t got = ::read(opened.number(), block.data(), block.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) refuse(file, words(errno), "Check the disk.");
     if (got == 0) return text;

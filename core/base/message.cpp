@@ -11,8 +11,8 @@ namespace {
 /// The text with each byte that is not UTF-8 written as \xff (its value in hexadecimal).
 std::string in_utf8(std::string_view text) {
   std::string valid;
-  while (!text.empty()) {
-    const std::size_t length = utf8_length(text);
+  for (char32_t point = 0; !text.empty();) {
+    const std::size_t length = utf8_length(text, point);
     if (length > 0)
       valid += text.substr(0, length);
     else
@@ -51,22 +51,19 @@ std::string shortened(std::string_view text, std::size_t most) {
 
 }  // namespace
 
-std::size_t utf8_length(std::string_view text) {
-  if (text.empty()) return 0;
-  const auto byte = [&](std::size_t i) {
-    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u;
-  };
-  const unsigned first = byte(0);
-  if (first < 0x80) return 1;
-  const std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : first >= 0xC2 ? 2 : 0;
-  if (length == 0 || first > 0xF4) return 0;
-  for (std::size_t i = 1; i < length; ++i)
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  // Overlong forms, surrogates and what lies beyond U+10FFFF.
-  if ((first == 0xE0 && byte(1) < 0xA0) || (first == 0xED && byte(1) >= 0xA0) ||
-      (first == 0xF0 && byte(1) < 0x90) || (first == 0xF4 && byte(1) >= 0x90))
-    return 0;
-  return length;
+std::size_t utf8_length(std::string_view text, char32_t& point) {
+  static constexpr char32_t least[] = {0, 0, 0x80, 0x800, 0x10000};  // less is an overlong form
+  const unsigned first = text.empty() ? 0xFF : static_cast<unsigned char>(text[0]);
+  const std::size_t length = first < 0x80 ? 1 : first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+  if (length > text.size() || first >= 0xF8 || (first & 0xC0) == 0x80) return 0;
+  point = length == 1 ? first : first & (0x7Fu >> length);
+  for (const char c : text.substr(1, length - 1)) {
+    const unsigned next = static_cast<unsigned char>(c);
+    if ((next & 0xC0) != 0x80) return 0;
+    point = (point << 6) | (next & 0x3F);
+  }
+  const bool surrogate = point >= 0xD800 && point <= 0xDFFF;
+  return point < least[length] || point > 0x10FFFF || surrogate ? 0 : length;
 }
 
 std::string message_text(std::string_view message) {

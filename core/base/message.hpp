@@ -12,8 +12,9 @@ inline constexpr std::size_t longest_word = 600;
 /// A longer message loses its middle: it begins with the place of the fault, and ends with advice.
 inline constexpr std::size_t longest_message = 4000;
 
-/// Length of the valid UTF-8 character at the beginning of `text`; 0 if there is none.
-std::size_t utf8_length(std::string_view text);
+/// Length of the valid UTF-8 character at the beginning of `text`, and its code point; 0 if there
+/// is none.
+std::size_t utf8_length(std::string_view text, char32_t& point);
 
 /// `message` in valid UTF-8, with shortened words and as one line: a line break stays only before
 /// a further fault of the same file, else it belongs to a value and becomes \n.

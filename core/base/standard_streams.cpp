@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -41,27 +42,20 @@ class Escaping final : public std::streambuf {
 
 std::string escaped(const std::string& text) {
   std::string safe;
-  const auto byte = [&](std::size_t i) {
-    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u;
-  };
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    const unsigned c = byte(at);
-    if ((c < 0x20 && c != '\n' && c != '\t' && c != end_of_case) || c == 0x7F) {
-      safe += fmt::format("\\x{:02x}", c);
-    } else if (c == 0xC2 && byte(at + 1) >= 0x80 && byte(at + 1) < 0xA0) {  // U+0080 to U+009F
-      safe += fmt::format("\\x{:02x}", byte(++at));
-    } else if (const unsigned point = 0x2000 + ((byte(at + 1) & 0x3F) << 6) + (byte(at + 2) & 0x3F);
-               c == 0xE2 &&
-               ((point >= 0x202A && point <= 0x202E) || (point >= 0x2066 && point <= 0x2069))) {
-      safe += fmt::format("\\u{:04x}", point);
-      at += 2;
-    } else if (const std::size_t length = utf8_length(std::string_view(text).substr(at));
-               length == 0) {
-      safe += fmt::format("\\x{:02x}", c);
-    } else {
-      safe += text.substr(at, length);
-      at += length - 1;
-    }
+  for (std::string_view rest = text; !rest.empty();) {
+    char32_t point = 0;
+    const std::size_t length = utf8_length(rest, point);
+    if (length == 0) point = static_cast<unsigned char>(rest.front());
+    const bool control = (point < 0x20 && point != '\n' && point != '\t' && point != end_of_case) ||
+                         (point >= 0x7F && point < 0xA0);
+    const bool turns = (point >= 0x202A && point <= 0x202E) || (point >= 0x2066 && point <= 0x2069);
+    if (length == 0 || control)
+      safe += fmt::format("\\x{:02x}", static_cast<unsigned>(point));
+    else if (turns)
+      safe += fmt::format("\\u{:04x}", static_cast<unsigned>(point));
+    else
+      safe += rest.substr(0, length);
+    rest.remove_prefix(std::max<std::size_t>(length, 1));
   }
   return safe;
 }

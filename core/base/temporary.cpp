@@ -1,6 +1,7 @@
 #include "core/base/temporary.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -74,6 +75,10 @@ Temporary::~Temporary() {
   std::error_code stays;
   std::filesystem::remove_all(path_, stays);
   keep();
+}
+
+std::filesystem::path temporary_beside(const std::filesystem::path& target) {
+  return target.parent_path() / fmt::format(".{}.{}.tmp", target.filename().string(), getpid());
 }
 
 void remove_temporaries() {

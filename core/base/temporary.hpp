@@ -29,6 +29,9 @@ class Temporary final {
   pid_t owner_;  ///< a process that it forks has a copy of this
 };
 
+/// A name in the folder of `target` for what will become it: hidden, and of this process alone.
+std::filesystem::path temporary_beside(const std::filesystem::path& target);
+
 /// Removes all that the process has. Async-signal-safe.
 void remove_temporaries();
 

@@ -51,10 +51,9 @@ std::optional<std::string> read_within(int descriptor, std::chrono::milliseconds
 }
 
 bool memory_is_limited() {
-  return std::ranges::any_of(std::initializer_list<int>{RLIMIT_AS, RLIMIT_DATA}, [](int which) {
+  return std::ranges::any_of(std::initializer_list{RLIMIT_AS, RLIMIT_DATA}, [](auto which) {
     rlimit limit{};
-    return ::getrlimit(static_cast<decltype(RLIMIT_AS)>(which), &limit) == 0 &&
-           limit.rlim_cur != RLIM_INFINITY;
+    return ::getrlimit(which, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
   });
 }
 

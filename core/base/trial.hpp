@@ -20,8 +20,8 @@ struct Trial {
 Trial try_in_child(const std::function<std::string()>& body, std::chrono::milliseconds limit);
 
 /// The reason why a library ends or hangs the process that opens it; "" if it does not. Allocators
-/// and thread pools of libraries do so where memory is limited (ulimit -v, -d). Without such a limit
-/// nothing is tried.
+/// and thread pools of libraries do so where memory is limited (ulimit -v, -d). Without such a
+/// limit nothing is tried.
 std::string why_not_loadable(const std::string& file);
 
 }  // namespace assay

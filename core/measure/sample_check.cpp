@@ -1,6 +1,7 @@
 #include "core/measure/sample_check.hpp"
 
 #include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 

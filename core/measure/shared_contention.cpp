@@ -17,9 +17,9 @@ namespace assay {
 namespace {
 
 /// The processors that ranks on the host of this rank may use.
-std::set<int> allowed_on_host(const std::set<int>& mine, Communicator& ranks) {
-  const std::vector<std::string> hosts = ranks.allgather(ranks.host()),
-                                 sets = ranks.allgather(fmt::format("{}", fmt::join(mine, " ")));
+std::set<int> allowed_on_host(const std::set<int>& mine, const std::vector<std::string>& hosts,
+                              Communicator& ranks) {
+  const std::vector<std::string> sets = ranks.allgather(fmt::format("{}", fmt::join(mine, " ")));
   std::set<int> all;
   for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
     if (hosts[rank] != ranks.host()) continue;
@@ -39,16 +39,17 @@ std::optional<double> worst(const std::optional<double>& mine, Communicator& ran
 }
 
 void share(Contention& averages, Communicator& ranks, double processors) {
+  const std::vector<std::string> hosts = ranks.allgather(ranks.host());
   // Work on a processor that no rank may use disturbs none.
-  if (const std::set<int> allowed = allowed_on_host(averages.allowed, ranks);
+  if (const std::set<int> allowed = allowed_on_host(averages.allowed, hosts, ranks);
       !allowed.empty() && restrict_to(averages, allowed))
     processors = static_cast<double>(allowed.size());
   if (!(processors > 0)) processors = static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN));
   const auto told = [&](const std::optional<double>& value) {
     return ranks.allgather(value ? fmt::format("{}", *value) : "");
   };
-  const std::vector<std::string> hosts = ranks.allgather(ranks.host()), own = told(averages.own),
-                                 idle = told(averages.idle), stolen = told(averages.stolen);
+  const std::vector<std::string> own = told(averages.own), idle = told(averages.idle),
+                                 stolen = told(averages.stolen);
   const auto number = [](const std::string& text) {
     return text.empty() ? std::optional<double>() : std::optional(std::stod(text));
   };

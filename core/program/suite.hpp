@@ -55,8 +55,7 @@ std::vector<Case> expand(const Benchmark& benchmark,
                          const std::map<std::string, std::vector<std::string>>& chosen,
                          Plugins& plugins, bool required = false, const RankCount& started = {},
                          Unused unused = Unused::left_out);
-/// The plugins that a case may use: those that its settings name, and all that a dimension chooses
-/// from (auto).
+/// The plugins that a case's settings name; `auto` names none.
 std::vector<std::string> plugins_of(const Benchmark& benchmark, const Settings& settings);
 
 /// The output of `--list --json`, from which `assay run` makes its plan.

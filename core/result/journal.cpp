@@ -108,6 +108,13 @@ void sync(int descriptor) {
     throw std::system_error(errno, std::generic_category(), "syncing the journal");
 }
 
+struct stat state_of(int descriptor) {
+  struct stat state {};
+  if (::fstat(descriptor, &state) != 0)
+    throw std::system_error(errno, std::generic_category(), "journal");
+  return state;
+}
+
 /// Whether the file may be appended to: its first line is an event, or what a dead writer left of
 /// one.
 bool is_journal(int descriptor, off_t size) {
@@ -175,9 +182,7 @@ Journal::Journal(const std::filesystem::path& file, Writers writers)
 void Journal::take_alone(bool made) {
   const bool locked = ::flock(descriptor_, LOCK_EX | LOCK_NB) == 0;
   const bool no_locks = !locked && errno != EWOULDBLOCK;
-  struct stat state {};
-  if (::fstat(descriptor_, &state) != 0)
-    throw std::system_error(errno, std::generic_category(), "journal");
+  const struct stat state = state_of(descriptor_);
   const bool removed = state.st_nlink == 0;  // by the process that had the lock, at its end
   if (S_ISREG(state.st_mode) && state.st_size == 0 && !removed && (locked || (no_locks && made)))
     return;
@@ -190,9 +195,7 @@ void Journal::take_alone(bool made) {
 void Journal::end_torn_line() {
   std::optional<Lock> lock;
   if (writers_ == Writers::several) lock.emplace(descriptor_);
-  struct stat state {};
-  if (::fstat(descriptor_, &state) != 0)
-    throw std::system_error(errno, std::generic_category(), "journal");
+  const struct stat state = state_of(descriptor_);
   if (!S_ISREG(state.st_mode))
     throw InputError(
         fmt::format("{} is not a journal (a pipe or a device keeps no rows). Name another file.",

@@ -44,39 +44,33 @@ bool is_result(const fs::path& file) {
 
 using Takes = std::function<bool(const fs::path&)>;
 
-/// Whether `file` is one of the files below `folder`, also below its links to folders, that the
+/// Whether `file` is one of the files below `top`, also below its links to folders, that the
 /// command takes.
-bool is_below(const fs::path& folder, const fs::path& file, const Takes& takes,
-              std::set<std::pair<dev_t, ino_t>>& seen) {
+bool is_below(const fs::path& top, const fs::path& file, const Takes& takes) {
+  struct stat state {};
+  if (::stat(file.c_str(), &state) != 0) return false;
   // A file without hard links has one name, so most entries of a large folder need no stat().
-  struct stat of_file {};
-  const bool one_name = ::stat(file.c_str(), &of_file) == 0 && of_file.st_nlink == 1;
+  const bool one_name = state.st_nlink == 1;
   std::error_code unknown;
   const fs::path name = fs::canonical(file, unknown).filename();
-  struct stat state {};
-  if (::stat(folder.c_str(), &state) != 0 || !seen.emplace(state.st_dev, state.st_ino).second)
-    return false;
-  std::error_code unreadable;
-  for (fs::directory_iterator entry(folder, unreadable), end; entry != end;
-       entry.increment(unreadable)) {
-    std::error_code missing;
-    if (one_name && entry->path().filename() != name && !entry->is_symlink(missing) &&
-        !entry->is_directory(missing))
+  std::set<std::pair<dev_t, ino_t>> seen;
+  for (std::vector<fs::path> folders{top}; !folders.empty();) {
+    const fs::path folder = std::move(folders.back());
+    folders.pop_back();
+    if (::stat(folder.c_str(), &state) != 0 || !seen.emplace(state.st_dev, state.st_ino).second)
       continue;
-    const bool found = entry->is_directory(missing)
-                           ? is_below(entry->path(), file, takes, seen)
-                           : entry->is_regular_file(missing) &&
-                                 fs::equivalent(entry->path(), file, missing) &&
-                                 takes(entry->path());
-    if (found) return true;
+    for (fs::directory_iterator entry(folder, unknown), end; entry != end;
+         entry.increment(unknown)) {
+      std::error_code missing;
+      if (entry->is_directory(missing))
+        folders.push_back(entry->path());
+      else if ((!one_name || entry->path().filename() == name || entry->is_symlink(missing)) &&
+               entry->is_regular_file(missing) && fs::equivalent(entry->path(), file, missing) &&
+               takes(entry->path()))
+        return true;
+    }
   }
   return false;
-}
-
-bool is_below(const fs::path& folder, const fs::path& file, const Takes& takes) {
-  std::error_code missing;
-  std::set<std::pair<dev_t, ino_t>> seen;
-  return fs::exists(file, missing) && is_below(folder, file, takes, seen);
 }
 
 /// Whether the input, a file or a folder, is or has `output`.
@@ -163,15 +157,13 @@ void check_output_beside_data(const std::string& flag, const fs::path& output,
   for (const std::string& value : values) {
     std::error_code missing;
     if (value.empty()) continue;
+    std::vector<std::string> names{value};
     glob_t found{};
-    if (!fs::exists(value, missing) && ::glob(value.c_str(), GLOB_NOSORT, nullptr, &found) == 0) {
-      const std::vector<std::string> names(found.gl_pathv, found.gl_pathv + found.gl_pathc);
-      ::globfree(&found);
-      for (const std::string& name : names)
-        if (is_input(name, output, takes)) refuse_input(flag, output, name);
-    } else if (is_input(value, output, takes)) {
-      refuse_input(flag, output, value);
-    }
+    if (!fs::exists(value, missing) && ::glob(value.c_str(), GLOB_NOSORT, nullptr, &found) == 0)
+      names.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+    ::globfree(&found);
+    for (const std::string& name : names)
+      if (is_input(name, output, takes)) refuse_input(flag, output, name);
   }
 }
 

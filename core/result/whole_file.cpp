@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <csignal>
 #include <system_error>
 
 #include "core/base/error.hpp"
+#include "core/base/file_descriptor.hpp"
 #include "core/base/limits.hpp"
 #include "core/base/temporary.hpp"
 #include "core/result/schema.hpp"
@@ -51,25 +51,6 @@ void refuse_folder(const fs::path& file) {
     throw unwritable(file, "it is a folder", "Name a file in it.");
 }
 
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int number() const { return number_; }
-  int close() {
-    const int result = ::close(number_);
-    number_ = -1;
-    return result;
-  }
-
- private:
-  int number_;
-};
-
 /// A new file in place of whatever has this name, which may be a link: the file that it leads to,
 /// by a hard link, too, is not touched.
 int open_anew(const fs::path& file) {
@@ -93,10 +74,6 @@ int write_with(int descriptor, const std::function<void(const Put&)>& fill) {
     if (error == 0) error = write_all(descriptor, piece);
   });
   return error;
-}
-
-fs::path beside(const fs::path& target) {
-  return folder_of(target) / fmt::format(".{}.{}.tmp", target.filename().string(), ::getpid());
 }
 
 }  // namespace
@@ -126,17 +103,17 @@ void write_pieces(const fs::path& file, const std::function<void(const Put&)>& f
   const std::string suggestion =
       "Free space or choose another folder; what was there before is unchanged.";
   if (is_special(target)) {
-    const Descriptor out(::open(target.c_str(), O_WRONLY | O_CLOEXEC));
+    const FileDescriptor out(::open(target.c_str(), O_WRONLY | O_CLOEXEC));
     const int error = out.number() < 0 ? errno : write_with(out.number(), fill);
     if (error != 0) throw unwritable(file, words_of_error(error), "Choose another file.");
     return;
   }
   // Readers see the old file or the new one, whenever the power fails: data are on disk before the
   // name points to them.
-  fs::path temporary = beside(target);
+  fs::path temporary = temporary_beside(target);
   if (!ending.empty()) temporary = target.string() + ending;
   Temporary unfinished(temporary);
-  Descriptor out(open_anew(temporary));
+  FileDescriptor out(open_anew(temporary));
   if (out.number() < 0) throw unwritable(file, words_of_error(errno), suggestion);
   int error = write_with(out.number(), fill);
   if (error == 0 && ::fsync(out.number()) != 0) error = errno;
@@ -144,7 +121,8 @@ void write_pieces(const fs::path& file, const std::function<void(const Put&)>& f
   if (error == 0 && ::rename(temporary.c_str(), target.c_str()) != 0) error = errno;
   if (error != 0) throw unwritable(file, words_of_error(error), suggestion);
   unfinished.keep();
-  const Descriptor folder(::open(folder_of(target).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const FileDescriptor folder(
+      ::open(folder_of(target).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder.number() >= 0)
     ::fsync(folder.number());  // not every file system can: the file itself is safe already
 }
@@ -174,8 +152,8 @@ void check_writable(const fs::path& file) {
     return;
   }
   // Tried, not asked: permissions do not tell of read-only file systems, quotas or /proc.
-  const Temporary trial(beside(target));
-  const Descriptor out(open_anew(trial.path()));
+  const Temporary trial(temporary_beside(target));
+  const FileDescriptor out(open_anew(trial.path()));
   if (out.number() < 0)
     throw unwritable(file, words_of_error(errno), "Choose a folder that you may write to.");
 }

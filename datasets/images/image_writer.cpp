@@ -1,7 +1,6 @@
 #include "datasets/images/image_writer.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -62,7 +61,7 @@ class NewFolder {
           fmt::format("--out: {} exists (a set is written into a new folder). Remove "
                       "it, or choose another name.",
                       wanted_.string()));
-    temporary_.emplace(wanted_.parent_path() / fmt::format(".{}.{}.tmp", name(), ::getpid()));
+    temporary_.emplace(temporary_beside(wanted_));
     if (!fs::create_directory(path(), error)) cannot_write(wanted_, error.value());
   }
 

@@ -39,45 +39,10 @@ std::shared_ptr<Table> open(const std::string& data, Communicator* ranks) {
   return open_table(data, options);  // tells why not
 }
 
-class ScaledTable final : public Table {
+class ChangedTable final : public Table {
  public:
-  ScaledTable(std::shared_ptr<const Table> table, std::uint64_t seed)
-      : table_(std::move(table)), factors_(static_cast<std::size_t>(table_->features()), 1.0) {
-    if (seed == 0) return;
-    std::mt19937_64 random(seed);
-    for (double& factor : factors_) factor = std::ldexp(1.0, static_cast<int>(random() % 3) - 1);
-  }
-  std::int64_t rows() const override { return table_->rows(); }
-  std::int64_t features() const override { return table_->features(); }
-  bool has_labels() const override { return table_->has_labels(); }
-  std::string canonical() const override { return table_->canonical(); }
-
- private:
-  void read_rows(std::int64_t first, std::int64_t count, double* x, double* labels) const override {
-    const std::size_t values = static_cast<std::size_t>(count) * factors_.size();
-    table_->read(first, {x, values},
-                 {labels, labels == nullptr ? 0 : static_cast<std::size_t>(count)});
-    for (std::size_t i = 0; i < values; ++i) x[i] *= factors_[i % factors_.size()];
-  }
-
-  std::shared_ptr<const Table> table_;
-  std::vector<double> factors_;
-};
-
-class CentredTable final : public Table {
- public:
-  explicit CentredTable(std::unique_ptr<Table> table)
-      : table_(std::move(table)), medians_(static_cast<std::size_t>(table_->features())) {
-    constexpr std::int64_t most_rows = 256;
-    const auto rows = static_cast<std::size_t>(std::min(table_->rows(), most_rows));
-    std::vector<double> head(rows * medians_.size()), column(rows);
-    table_->read(0, head);
-    for (std::size_t j = 0; j < medians_.size(); ++j) {
-      for (std::size_t i = 0; i < rows; ++i) column[i] = head[i * medians_.size() + j];
-      std::ranges::nth_element(column, column.begin() + std::ssize(column) / 2);
-      medians_[j] = column[rows / 2];
-    }
-  }
+  ChangedTable(std::shared_ptr<const Table> table, ChangeRows change)
+      : table_(std::move(table)), change_(std::move(change)) {}
   std::int64_t rows() const override { return table_->rows(); }
   std::int64_t features() const override { return table_->features(); }
   bool has_labels() const override { return table_->has_labels(); }
@@ -86,12 +51,14 @@ class CentredTable final : public Table {
  private:
   void read_rows(std::int64_t first, std::int64_t count, double* x, double* labels) const override {
     const auto rows = static_cast<std::size_t>(count);
-    table_->read(first, {x, rows * medians_.size()}, {labels, labels == nullptr ? 0 : rows});
-    for (std::size_t i = 0; i < rows * medians_.size(); ++i) x[i] -= medians_[i % medians_.size()];
+    const std::span<double> values(x, rows * static_cast<std::size_t>(features())),
+        given(labels, labels == nullptr ? 0 : rows);
+    table_->read(first, values, given);
+    change_(first, values, given);
   }
 
-  std::unique_ptr<Table> table_;
-  std::vector<double> medians_;
+  std::shared_ptr<const Table> table_;
+  ChangeRows change_;
 };
 
 }  // namespace
@@ -111,12 +78,37 @@ const Table& file_table(const std::string& data, bool needs_labels, Communicator
   return *opened().emplace(found->canonical(), found).first->second;
 }
 
+std::unique_ptr<Table> changed_table(std::shared_ptr<const Table> table, ChangeRows change) {
+  return std::make_unique<ChangedTable>(std::move(table), std::move(change));
+}
+
 std::unique_ptr<Table> scaled_file_table(const std::string& canonical, std::uint64_t seed) {
-  return std::make_unique<ScaledTable>(opened().at(canonical), seed);
+  const std::shared_ptr<Table> table = opened().at(canonical);
+  std::vector<double> factors(static_cast<std::size_t>(table->features()), 1.0);
+  std::mt19937_64 random(seed);
+  if (seed != 0)
+    for (double& factor : factors) factor = std::ldexp(1.0, static_cast<int>(random() % 3) - 1);
+  return changed_table(table, [factors](std::int64_t, std::span<double> x, std::span<double>) {
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] *= factors[i % factors.size()];
+  });
 }
 
 std::unique_ptr<Table> centred_table(std::unique_ptr<Table> table) {
-  return std::make_unique<CentredTable>(std::move(table));
+  constexpr std::int64_t most_rows = 256;
+  const auto rows = static_cast<std::size_t>(std::min(table->rows(), most_rows));
+  std::vector<double> medians(static_cast<std::size_t>(table->features()));
+  std::vector<double> head(rows * medians.size()), column(rows);
+  table->read(0, head);
+  for (std::size_t j = 0; j < medians.size(); ++j) {
+    for (std::size_t i = 0; i < rows; ++i) column[i] = head[i * medians.size() + j];
+    std::ranges::nth_element(column, column.begin() + std::ssize(column) / 2);
+    medians[j] = column[rows / 2];
+  }
+  return changed_table(std::move(table),
+                       [medians](std::int64_t, std::span<double> x, std::span<double>) {
+                         for (std::size_t i = 0; i < x.size(); ++i)
+                           x[i] -= medians[i % medians.size()];
+                       });
 }
 
 }  // namespace assay

@@ -3,7 +3,9 @@
 // canonical name, which contains a hash of its contents.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,6 +22,12 @@ bool is_file(const std::string& data, const std::vector<std::string>& tables);
 /// cannot be opened, or has no labels although they are needed. The first call with a path is
 /// collective over `ranks` (TableOptions::ranks).
 const Table& file_table(const std::string& data, bool needs_labels, Communicator* ranks);
+
+/// Changes rows that were read, the first of which is row `first`. `labels` may be empty.
+using ChangeRows =
+    std::function<void(std::int64_t first, std::span<double> x, std::span<double> labels)>;
+/// `table` with its name, whose rows `change` changes as they are read, by several threads at once.
+std::unique_ptr<Table> changed_table(std::shared_ptr<const Table> table, ChangeRows change);
 
 /// The table of a file that file_table() has opened, by its canonical name. With a seed above 0,
 /// each feature is multiplied by 0.5, 1 or 2 at random, which gives other data of the same kind

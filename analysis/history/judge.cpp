@@ -264,8 +264,7 @@ std::vector<const Point*> Judge::before_last(std::size_t last) const {
   for (const json& change : changes_)
     if (const std::size_t at = change["index"]; at + anchor_points <= end)
       first = std::max(first, at);
-  if (first >= end) return {};
-  if (!promoted_ && end - first < anchor_points - 1) return {};
+  if (first >= end || (!promoted_ && end - first < anchor_points - 1)) return {};
   const std::size_t enough = promoted_ ? std::min(latest_points, end - first) : anchor_points - 1;
   return undisturbed(points(first, end), enough, reference_points);
 }

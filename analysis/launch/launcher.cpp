@@ -61,13 +61,10 @@ void check_variables(const json& document, const fs::path& file) {
     const json::json_pointer pointer(place);
     if (!document.contains(pointer)) continue;
     const std::string name = document.at(pointer);
-    const auto valid = [](char letter) {
-      return std::string_view("_0123456789").find(letter) != std::string_view::npos ||
-             (letter >= 'A' && letter <= 'Z') || (letter >= 'a' && letter <= 'z');
-    };
+    constexpr const char* valid = "_0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     constexpr std::size_t longest = 255;
     if (name.size() <= longest && (name[0] < '0' || name[0] > '9') &&
-        std::all_of(name.begin(), name.end(), valid))
+        name.find_first_not_of(valid) == std::string::npos)
       continue;
     throw InputError(fmt::format(
         "{} at {}: found \"{}{}\", expected the name of an environment variable (letters, digits "

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "analysis/report/parts.hpp"
 #include "core/base/error.hpp"
@@ -168,12 +169,10 @@ Judgement of_results(const ReportInput& input, const std::vector<Series>& all) {
   const std::size_t total = all.size() + input.fleet.verified + input.fleet.unsupported;
   const std::size_t measured = total - counts["published"];
   std::vector<std::string> parts;
-  if (counts["incorrect"] > 0)
-    parts.push_back(rows_text(counts["incorrect"]) + " computed wrong results");
-  if (counts["failed"] > 0) parts.push_back(rows_text(counts["failed"]) + " failed");
-  if (counts["timeout"] > 0) parts.push_back(rows_text(counts["timeout"]) + " timed out");
-  if (counts["target missed"] > 0)
-    parts.push_back(rows_text(counts["target missed"]) + " missed the target");
+  for (const auto& [status, did] :
+       {std::pair{"incorrect", " computed wrong results"}, std::pair{"failed", " failed"},
+        std::pair{"timeout", " timed out"}, std::pair{"target missed", " missed the target"}})
+    if (counts[status] > 0) parts.push_back(rows_text(counts[status]) + did);
   if (const auto lacking = std::count_if(all.begin(), all.end(), lacks_required); lacking > 0)
     parts.push_back(rows_text(static_cast<std::size_t>(lacking), "required") + " unsupported");
   parts.push_back(fmt::format("{} of {} verified", counts["ok"],

@@ -13,13 +13,10 @@ namespace assay {
 
 /// A folder for the logs of benchmarks that only list their cases. At most one object per process.
 class Scratch final {
- public:
-  Scratch() { std::filesystem::create_directories(folder); }
-
- private:
   const Temporary made_{temporary_folder() / fmt::format("assay-{}", getpid())};
 
  public:
+  Scratch() { std::filesystem::create_directories(folder); }
   const std::filesystem::path& folder = made_.path();
 };
 

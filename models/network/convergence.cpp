@@ -255,9 +255,9 @@ class Training {
            step_ % steps_between_oracles >= steps_between_oracles - 1 - trainer_.settings().lag;
   }
 
-  /// A step that the oracle judges as a whole, if there is one.
+  /// A step that the oracle judges as a whole, if there is one, even if it is skipped.
   void judged_step(double rate, StepCheck* check, const std::function<void()>& load_next,
-                   bool judged, std::uint64_t seed, Verification& found) {
+                   bool judged, std::uint64_t seed) {
     StepOracle* const oracle = judged ? settings_.step_oracle : nullptr;
     if (settings_.step_oracle != nullptr && !judged) settings_.step_oracle->forget();
     {
@@ -266,7 +266,10 @@ class Training {
     }
     if (oracle == nullptr) return;
     oracle->expect_rate(ClaimedRate(settings_.claims, steps_).at(epoch_ * steps_ + step_));
+    Verification found;
+    found.passed = true;
     oracle->end(trainer_, found);
+    add(found, fmt::format("in epoch {}", epoch_ + 1));
   }
 
   /// The step's loss on this rank.
@@ -288,11 +291,8 @@ class Training {
     if (ranks_.size() > 1) rate = ranks_.broadcast(rate);
     ++made_.steps;
     if (!checked) {
-      Verification found;
-      found.passed = true;
       const bool judged = is_judged();
-      judged_step(rate, nullptr, load_next, judged, seed, found);
-      add(found, fmt::format("in epoch {}", epoch_ + 1));
+      judged_step(rate, nullptr, load_next, judged, seed);
       const double loss = trainer_.loss();
       if (oracle_ != nullptr) oracle_->end_step(trainer_, rate, loss, false, judged);
       if (judged) not_counted_ += elapsed() - before;
@@ -301,10 +301,7 @@ class Training {
     StepCheck check = random_check(trainer_.graph(), nodes_of_check, seed);
     // With a lag, the first step of all has no update.
     const bool updates = trainer_.settings().lag == 0 || epoch_ + step_ > 0;
-    Verification whole;  // holds, too, if the step is skipped
-    whole.passed = true;
-    judged_step(rate, &check, load_next, updates, seed, whole);
-    add(whole, fmt::format("in epoch {}", epoch_ + 1));
+    judged_step(rate, &check, load_next, updates, seed);
     if (oracle_ != nullptr) oracle_->end_step(trainer_, rate, trainer_.loss(), true, true);
     overflowed_ = trainer_.overflowed();
     if (!overflowed_) add(check.found, fmt::format("in epoch {}", epoch_ + 1));

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/base/error.hpp"
+#include "models/data.hpp"
 #include "models/svm/svm.hpp"
 
 namespace assay {
@@ -12,31 +13,6 @@ namespace {
 
 constexpr const char* two_classes =
     "(two classes have 0 and 1, or -1 and +1). Give a table of two classes.";
-
-class SignedLabels final : public Table {
- public:
-  explicit SignedLabels(std::unique_ptr<Table> table) : table_(std::move(table)) {}
-  std::int64_t rows() const override { return table_->rows(); }
-  std::int64_t features() const override { return table_->features(); }
-  bool has_labels() const override { return table_->has_labels(); }
-  std::string canonical() const override { return table_->canonical(); }
-
- private:
-  void read_rows(std::int64_t first, std::int64_t count, double* x, double* labels) const override {
-    const auto rows = static_cast<std::size_t>(count);
-    table_->read(first, {x, rows * static_cast<std::size_t>(features())},
-                 {labels, labels == nullptr ? 0 : rows});
-    for (std::size_t i = 0; labels != nullptr && i < rows; ++i) {
-      if (labels[i] == 0) labels[i] = -1;
-      if (labels[i] != -1 && labels[i] != 1)
-        throw InputError(fmt::format("{}: the label of row {} is {} {}", canonical(),
-                                     first + static_cast<std::int64_t>(i) + 1, labels[i],
-                                     two_classes));
-    }
-  }
-
-  std::unique_ptr<Table> table_;
-};
 
 /// The first row that has a label, as several threads find it.
 class FirstRow {
@@ -60,7 +36,17 @@ class FirstRow {
 }  // namespace
 
 std::unique_ptr<Table> signed_labels(std::unique_ptr<Table> table) {
-  return std::make_unique<SignedLabels>(std::move(table));
+  const std::shared_ptr<const Table> from = std::move(table);
+  return changed_table(
+      from, [from](std::int64_t first, std::span<double>, std::span<double> labels) {
+        for (std::size_t i = 0; i < labels.size(); ++i) {
+          if (labels[i] == 0) labels[i] = -1;
+          if (labels[i] != -1 && labels[i] != 1)
+            throw InputError(fmt::format("{}: the label of row {} is {} {}", from->canonical(),
+                                         first + static_cast<std::int64_t>(i) + 1, labels[i],
+                                         two_classes));
+        }
+      });
 }
 
 void expect_two_classes(const Table& table, const RowPass& mine, Communicator& ranks) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "core/base/message.hpp"
 #include "core/base/numbers.hpp"
 #include "core/base/text.hpp"
 
@@ -31,29 +32,6 @@ std::string padded(const std::string& text, std::size_t width, bool right) {
 std::string trimmed(std::string line) {
   line.erase(line.find_last_not_of(' ') + 1);
   return line;
-}
-
-/// The length of the UTF-8 sequence at `at`; 0 if it is invalid (also for overlong forms and
-/// surrogates).
-std::size_t sequence(const std::string& text, std::size_t at, char32_t& point) {
-  const auto byte = [&](std::size_t i) {
-    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u;
-  };
-  const unsigned first = byte(at);
-  const std::size_t length = first < 0x80             ? 1
-                             : (first & 0xE0) == 0xC0 ? 2
-                             : (first & 0xF0) == 0xE0 ? 3
-                             : (first & 0xF8) == 0xF0 ? 4
-                                                      : 0;
-  if (length == 0) return 0;
-  point = length == 1 ? first : first & (0x7Fu >> length);
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(at + i) & 0xC0) != 0x80) return 0;
-    point = (point << 6) | (byte(at + i) & 0x3Fu);
-  }
-  static constexpr char32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-  const bool surrogate = point >= 0xD800 && point <= 0xDFFF;
-  return point < least[length] || point > 0x10FFFF || surrogate ? 0 : length;
 }
 
 bool hidden(char32_t point) {
@@ -93,7 +71,7 @@ std::string visible(const std::string& text) {
   std::string safe;
   for (std::size_t at = 0; at < text.size();) {
     char32_t point = 0;
-    const std::size_t length = sequence(text, at, point);
+    const std::size_t length = utf8_length(std::string_view(text).substr(at), point);
     if (length == 1 && (point == '\n' || point == '\t' || point == '\r'))
       safe += ' ';
     else if (length == 0 || hidden(point))

@@ -13,6 +13,8 @@ using boost::property_tree::ptree;
 
 namespace {
 
+const auto layout = boost::property_tree::xml_writer_make_settings<std::string>(' ', 1);
+
 /// XML 1.0 cannot represent most control characters, U+FFFE and U+FFFF.
 std::string legal_in_xml(const std::string& text) {
   std::string safe = visible(text);
@@ -38,7 +40,7 @@ void JunitSuite::add(const std::string& test, Outcome outcome, const std::string
     ptree inner;
     set_attribute(inner, "message", reason);
     if (outcome != Outcome::skipped) set_attribute(inner, "type", type);
-    made.add_child(element, inner);
+    made.push_back({element, std::move(inner)});
     ++count;
   };
   if (outcome == Outcome::failure) tell("failure", failures_);
@@ -47,25 +49,40 @@ void JunitSuite::add(const std::string& test, Outcome outcome, const std::string
   tests_.push_back(std::move(made));
 }
 
-void JunitSuite::write(ptree& testsuites) const {
-  if (tests_.empty()) return;
+ptree JunitSuite::tree() const {
   ptree suite;
   set_attribute(suite, "name", name_);
   set_attribute(suite, "tests", std::to_string(tests_.size()));
   set_attribute(suite, "failures", std::to_string(failures_));
   set_attribute(suite, "errors", std::to_string(errors_));
   set_attribute(suite, "skipped", std::to_string(skipped_));
-  for (const ptree& test : tests_) suite.add_child("testcase", test);
-  testsuites.add_child("testsuite", suite);
+  for (const ptree& test : tests_) suite.push_back({"testcase", test});
+  return suite;
+}
+
+void JunitSuite::write(ptree& testsuites) const {
+  if (!tests_.empty()) testsuites.push_back({"testsuite", tree()});
+}
+
+void JunitSuite::write(std::string& testsuites) const {
+  if (tests_.empty()) return;
+  std::ostringstream text;
+  boost::property_tree::xml_parser::write_xml_element(text, std::string("testsuite"), tree(), 1,
+                                                      layout);
+  testsuites += text.str();
 }
 
 std::string junit_text(const ptree& testsuites) {
-  ptree root;
-  root.add_child("testsuites", testsuites);
   std::ostringstream text;
-  boost::property_tree::write_xml(
-      text, root, boost::property_tree::xml_writer_make_settings<std::string>(' ', 1));
-  return text.str();
+  for (const auto& [name, suite] : testsuites)
+    boost::property_tree::xml_parser::write_xml_element(text, name, suite, 1, layout);
+  return junit_text(text.str());
+}
+
+std::string junit_text(const std::string& testsuites) {
+  const std::string head = "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n";
+  return head + (testsuites.empty() ? "<testsuites/>\n"
+                                    : "<testsuites>\n" + testsuites + "</testsuites>\n");
 }
 
 }  // namespace assay

@@ -23,6 +23,16 @@ std::vector<NamedResult> load_results(const std::vector<std::string>& names);
 /// The same, but only what `keep` keeps of each row stays in memory.
 std::vector<NamedResult> load_results(const std::vector<std::string>& names, const KeepRow& keep);
 
+/// Erases the members of an object that are not wanted; leaves other values as they are. For
+/// KeepRow: most of the memory that results take is in members of rows that a command does not
+/// read.
+template <class Wanted>
+void keep_members(nlohmann::json& object, const Wanted& wanted) {
+  if (object.is_object())
+    std::erase_if(object.get_ref<nlohmann::json::object_t&>(),
+                  [&](const auto& member) { return !wanted(member.first); });
+}
+
 /// The paths of these files, unread. InputError for a folder without results, and for a file that
 /// is given twice.
 std::vector<std::filesystem::path> result_files(const std::vector<std::string>& names);

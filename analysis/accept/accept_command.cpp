@@ -6,6 +6,7 @@
 #include "analysis/commands.hpp"
 #include "analysis/gather/node_list.hpp"
 #include "analysis/load.hpp"
+#include "analysis/one_statistics.hpp"
 #include "core/base/error.hpp"
 #include "core/base/text.hpp"
 #include "core/result/outputs.hpp"
@@ -26,8 +27,9 @@ int accept(const Given& given) {
   inputs.push_back(criteria_file);
   check_outputs(given, {"out", "junit"}, inputs);
   const Criteria criteria = read_criteria(criteria_file);
-  const Fleet fleet =
-      fleet_of(load_results(files, keep_for_acceptance(criteria)), criteria, listed_nodes(files));
+  std::vector<NamedResult> results = load_results(files, keep_for_acceptance(criteria));
+  expect_one_statistics(results);
+  const Fleet fleet = fleet_of(std::move(results), criteria, listed_nodes(files));
   const json document = acceptance_document(
       fleet, criteria, fmt::format("assay accept {} --criteria {}", join(files, " "), asked));
   check_own(document, "acceptance");

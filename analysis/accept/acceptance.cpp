@@ -55,7 +55,8 @@ class Acceptance {
                         {"score", nullptr},
                         {"speedup", nullptr},
                         {"rows", json::array()},
-                        {"health", health}});
+                        {"rows_missing", node.rows.empty() ? fleet_.ids.size() : 0},
+                        {"health", std::move(health)}});
     }
     too_few_ = why_too_few();
     for (const std::string& id : fleet_.ids) judge_rows(id);
@@ -81,7 +82,8 @@ class Acceptance {
             {"verdict", verdict},
             {"reason", reason},
             {"not_compared", too_few_.empty() ? json() : json(too_few_)},
-            {"nodes", nodes_},
+            {"judged", std::move(judged_)},
+            {"nodes", std::move(nodes_)},
             {"stragglers", ranked},
             {"unmet", unmet_},
             {"optional_unmatched", optional_unmatched_},
@@ -140,17 +142,20 @@ class Acceptance {
 
   void judge_rows(const std::string& id) {
     std::vector<double> values;
-    std::vector<std::size_t> index(fleet_.nodes.size(), 0);
-    for (std::size_t i = 0; i < fleet_.nodes.size(); ++i) {
-      const NodeRow& row = fleet_.nodes[i].rows.at(id);
-      index[i] = values.size();
+    json names = json::array();
+    for (const Node& node : fleet_.nodes) {
+      if (node.rows.empty()) continue;
+      const NodeRow& row = node.rows.at(id);
       if (row.status == "ok" && row.value > 0) values.push_back(row.value);
+      if (names.empty()) names = row.names;
     }
+    judged_.push_back({{"id", id}, {"names", std::move(names)}});
     const std::vector<Standing> positions = standings(values);
-    for (std::size_t i = 0; i < fleet_.nodes.size(); ++i) {
+    for (std::size_t i = 0, next = 0; i < fleet_.nodes.size(); ++i) {
+      if (fleet_.nodes[i].rows.empty()) continue;
       const NodeRow& row = fleet_.nodes[i].rows.at(id);
       const bool ok = row.status == "ok" && row.value > 0;
-      const Standing position = ok ? positions[index[i]] : Standing{};
+      const Standing position = ok ? positions[next++] : Standing{};
       json limit, checks = json::array({status_check(row)});
       if (row.status == "ok" && !ok)
         checks[0] = check(checks[0]["criterion"], nullptr, nullptr, missing,
@@ -332,10 +337,9 @@ class Acceptance {
       if (!row["ratio"].is_null()) ratios.push_back(row["ratio"]);
     }
     for (const json& finding : node["health"]["findings"]) take(finding, finding["criterion"]);
-    if (std::all_of(node["rows"].begin(), node["rows"].end(),
-                    [](const json& row) { return row["reason"] == no_such_row; })) {
+    if (node["rows"].empty()) {
       verdict = missing;
-      reason = "the node has no result";
+      reason = no_result;
       count = 1;
     }
     if (alone && verdict == pass) {
@@ -374,7 +378,8 @@ class Acceptance {
   const Criteria& criteria_;
   std::vector<std::string> noise_;  ///< by node, "" where it was quiet
   std::string too_few_;             ///< why_too_few()
-  json nodes_ = json::array(), unmet_ = json::array(), optional_unmatched_ = json::array();
+  json judged_ = json::array(), nodes_ = json::array(), unmet_ = json::array(),
+       optional_unmatched_ = json::array();
   ExitCode code_ = ExitCode::ok;
 };
 

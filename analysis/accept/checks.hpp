@@ -14,6 +14,8 @@ namespace assay {
 
 /// Other nodes that a relative criterion needs: of two nodes alone it is unknown which is slow.
 inline constexpr std::size_t least_others = 2;
+/// The reason of a node without any of the judged rows.
+inline constexpr const char* no_result = "the node has no result";
 /// The reason at each row and node of a fleet with too few nodes; the reason of the fleet itself
 /// gives the details.
 inline constexpr const char* too_few_nodes = "too few nodes to compare with each other";

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "core/base/error.hpp"
 #include "core/base/paths.hpp"
@@ -26,7 +27,7 @@ class Reader {
     made.name = document_["name"];
     made.file = file_;
     const json& nodes = document_["nodes"];
-    if (nodes.is_array()) made.node_names = nodes.get<std::vector<std::string>>();
+    if (nodes.is_array()) made.node_names = names(nodes);
     if (nodes.is_number()) made.node_count = nodes.get<std::size_t>();
     const json rows = document_.value("rows", json::object());
     for (const auto& [key, rules] :
@@ -100,6 +101,18 @@ class Reader {
     std::replace_if(
         pointer.begin(), pointer.end(), [](char c) { return c == '/' || c == '_'; }, ' ');
     return pointer;
+  }
+
+  /// Each only once. The schema does not ask for it: its check of n names compares n * n pairs.
+  std::vector<std::string> names(const json& nodes) const {
+    std::map<std::string, std::size_t> places;
+    for (std::size_t i = 0; i < nodes.size(); ++i)
+      if (const auto [place, added] = places.emplace(nodes[i], i); !added)
+        throw InputError(
+            fmt::format("{} at /nodes/{}: found {} again (it is at /nodes/{}), "
+                        "expected each name once.",
+                        file_, i, nodes[i].dump(), place->second));
+    return nodes;
   }
 
   HealthRule health(const json& rule, const std::string& at) const {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "analysis/gather/gather.hpp"
+#include "analysis/load.hpp"
 #include "core/base/error.hpp"
 #include "core/result/result.hpp"
 
@@ -138,6 +139,7 @@ class Builder {
     for (auto& [id, parts] : multi_node_) made.multi_node.emplace(id, merged(parts));
     for (Node& node : made.nodes) {
       for (const auto& [id, why] : not_judged_) node.rows.erase(id);
+      if (node.rows.empty()) continue;
       for (const std::string& id : made.ids)
         if (node.rows.try_emplace(id).second) node.rows[id].reason = no_such_row;
     }
@@ -209,20 +211,16 @@ KeepRow keep_for_acceptance(const Criteria& criteria) {
     static const std::set<std::string> kept{"id",       "names",      "published", "environment",
                                             "launch",   "attempt",    "status",    "reason",
                                             "required", "parameters", "time_s",    "rates"};
-    const auto leave = [](json& object, const auto& wanted) {
-      if (object.is_object())
-        std::erase_if(object.get_ref<json::object_t&>(),
-                      [&](const auto& field) { return !wanted(field.first); });
-    };
-    leave(row, [&](const std::string& field) {
+    keep_members(row, [&](const std::string& field) {
       return kept.contains(field) || (ceilings && field.starts_with("ceiling"));
     });
     const bool marked = !mark_of(row).empty();
-    leave(row["parameters"], [&](const std::string& field) { return marked || field == "nodes"; });
-    leave(row["time_s"], [](const std::string& field) {
+    keep_members(row["parameters"],
+                 [&](const std::string& field) { return marked || field == "nodes"; });
+    keep_members(row["time_s"], [](const std::string& field) {
       return field == "median" || mark_fields().contains(field);
     });
-    leave(row["rates"], [&](const std::string& field) {
+    keep_members(row["rates"], [&](const std::string& field) {
       return rates.contains(field) || row.value("published", false);
     });
     return true;

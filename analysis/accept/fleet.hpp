@@ -44,8 +44,9 @@ struct Fleet {
 /// Keeps of each row what fleet_of() needs. `criteria` must outlive it.
 KeepRow keep_for_acceptance(const Criteria& criteria);
 
-/// Every node has an entry for every id that is judged, with status "missing" where it does not
-/// have the row. Nodes that the criteria name are included even without results; if they name none,
+/// A node with any of the rows that are judged has an entry for each of them, with status "missing"
+/// where it does not have the row. A node without any has no entry: thousands of nodes may be
+/// missing. Nodes that the criteria name are included even without results; if they name none,
 /// so are those of `listed`, and those that a gathered file lists as missing. InputError for a run
 /// that is given twice.
 Fleet fleet_of(std::vector<NamedResult> results, const Criteria& criteria,

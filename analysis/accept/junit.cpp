@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include "analysis/accept/acceptance.hpp"
+#include "analysis/accept/checks.hpp"
+#include "analysis/text_table.hpp"
 
 namespace assay {
 
@@ -24,7 +26,7 @@ void add_check(JunitSuite& suite, const std::string& criterion, const json& chec
 }  // namespace
 
 std::string junit_xml(const json& document) {
-  boost::property_tree::ptree suites;
+  std::string suites;
   JunitSuite fleet("fleet");
   for (const json& unmet : document["unmet"])
     add_check(fleet, unmet["criterion"],
@@ -41,7 +43,10 @@ std::string junit_xml(const json& document) {
     for (const json& finding : node["health"]["findings"])
       add_check(suite, fmt::format("health: {}", finding["criterion"].get<std::string>()), finding);
     if (node["rows"].empty())
-      add_check(suite, "node", {{"verdict", "MISSING"}, {"reason", "the node has no result"}});
+      add_check(suite, "node",
+                {{"verdict", "MISSING"},
+                 {"reason", fmt::format("{}: none of {}", no_result,
+                                        counted(node["rows_missing"], "judged row"))}});
     suite.write(suites);
   }
   return junit_text(suites);

@@ -38,7 +38,7 @@ Line line_of(const json& node) {
   const auto passed = std::count_if(rows.begin(), rows.end(),
                                     [](const json& row) { return row["verdict"] == "PASS"; });
   return {{node["node"], node["verdict"], speedup_text(node["speedup"], rows),
-           fmt::format("{} of {}", passed, rows.size()),
+           fmt::format("{} of {}", passed, rows.size() + node["rows_missing"].get<std::size_t>()),
            node["reason"].is_null() ? "" : node["reason"].get<std::string>()},
           ""};
 }
@@ -142,7 +142,7 @@ class Renderer {
 
   void details() {
     for (const json& node : document_["nodes"]) {
-      if (node["verdict"] == "PASS" || node["reason"] == "the node has no result") continue;
+      if (node["verdict"] == "PASS" || node["reason"] == no_result) continue;
       std::vector<std::string> items;
       std::size_t left = 0;
       const auto take = [&](const json& finding, const std::string& what) {

@@ -38,7 +38,8 @@ std::string command_line(const Given& given) {
 
 /// Reads a side in a thread of its own: reading and checking the files takes most of the time.
 std::future<Side> reading(const std::string& name, const std::string& vary) {
-  return std::async(std::launch::async, [=] { return Side(name, load_results({name}), vary); });
+  return std::async(std::launch::async,
+                    [=] { return Side(name, load_results({name}, keep_for_comparison), vary); });
 }
 
 /// The programs and the launcher that the caller gives for a side.

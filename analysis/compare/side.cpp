@@ -39,6 +39,25 @@ std::vector<std::string> varied_parameters(const std::string& vary) {
   return {};
 }
 
+bool keep_for_comparison(json& row, std::string_view, const json&) {
+  static const std::set<std::string> kept{
+      "id",        "benchmark", "published",    "environment", "launch",  "attempt",
+      "status",    "reason",    "required",     "names",       "problem", "parameters",
+      "tolerance", "executed",  "incomparable", "time_s",      "rates"};
+  const bool published = row.value("published", false);
+  keep_members(row, [](const std::string& name) { return kept.contains(name); });
+  keep_members(row["problem"],
+               [](const std::string& name) { return name == "descriptor" || name == "flops"; });
+  keep_members(row["executed"], [](const std::string& name) {
+    return name == "algorithm" || name == "implementation" || name == "compute";
+  });
+  keep_members(row["time_s"], [](const std::string& name) {
+    return name == "median" || mark_fields().contains(name);
+  });
+  keep_members(row["rates"], [&](const std::string&) { return published; });
+  return true;
+}
+
 Side::Side(std::string name, std::vector<NamedResult> results, const std::string& vary)
     : name_(std::move(name)), results_(std::move(results)) {
   const std::vector<std::string> varied = varied_parameters(vary);

@@ -4,6 +4,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/load.hpp"
@@ -26,6 +27,9 @@ struct SideRow {
 /// The parameters in which the rows of two sides are meant to differ, by the value of --vary. Empty
 /// where rows are paired by their ids.
 std::vector<std::string> varied_parameters(const std::string& vary);
+
+/// Keeps of each row what a comparison reads.
+bool keep_for_comparison(nlohmann::json& row, std::string_view text, const nlohmann::json& head);
 
 /// Rows are found by their key: the id, without the parameters that vary.
 class Side {

@@ -72,6 +72,7 @@ std::optional<json> promotion_of(const RowHistory& series, const Promotion& what
   json line = decision("promote", series, what.owner, what.reason);
   const std::size_t count = std::min(values.size(), latest_points);
   line["value"] = median(std::span(values).last(count));
+  line["statistics"] = series.points.back().statistics;
   line["runs"] = std::vector(runs.end() - static_cast<std::ptrdiff_t>(count), runs.end());
   if (what.run) line["run"] = *what.run;
   add_installation(line, series, what.installation);
@@ -108,6 +109,9 @@ std::optional<json> Anchors::of(const RowHistory& series) const {
            line["event"] != "accept-lost";
   });
   if (last == lines_.rend() || (*last)["event"] == "reset") return std::nullopt;
+  // Its value was made by other estimators than those of the series.
+  if (!series.points.empty() && last->value("statistics", 1) != series.points.back().statistics)
+    return std::nullopt;
   return *last;
 }
 

@@ -18,6 +18,7 @@
 #include "core/machine/environment.hpp"
 #include "core/program/plugins.hpp"
 #include "core/result/result.hpp"
+#include "core/result/result_check.hpp"
 
 namespace assay {
 
@@ -119,6 +120,14 @@ json judged(const Suspect& suspect, const Side& base, const Side& updated, doubl
           fmt::format("the launches of the {} build ran in {} different environments", name,
                       row->environments));
   }
+  const auto version = [](const Side& side) {
+    return statistics_of(side.results().front().result.at("run"));
+  };
+  if (version(base) != version(updated))
+    return unconfirmed(fmt::format(
+        "the times of the promoted build have version {} of the statistics, those of the new build "
+        "version {}",
+        version(base), version(updated)));
   if (const std::string other = software_difference(suspect.promoted["installation"]["software"],
                                                     was->environment->at("software"));
       !other.empty())

@@ -8,9 +8,11 @@
 #include "analysis/history/confirm.hpp"
 #include "analysis/history/history.hpp"
 #include "analysis/history/installation.hpp"
+#include "analysis/history/order.hpp"
 #include "analysis/history/times.hpp"
 #include "analysis/load.hpp"
 #include "analysis/run/run.hpp"
+#include "analysis/text_table.hpp"
 #include "core/base/error.hpp"
 #include "core/base/paths.hpp"
 #include "core/base/text.hpp"
@@ -162,6 +164,8 @@ int history(const Given& given) {
     recall_answers(document, histories, anchors, results);
   }
   check_own(document, "history");
+  for (const std::string& doubt : doubts_of_order(results, histories))
+    std::cerr << "assay history: " << visible(doubt) << ".\n";
   if (const auto file = value_of(given, "junit")) write_text(*file, history_junit(document));
   emit(given, format == "json"  ? document.dump(1) + "\n"
               : format == "csv" ? history_csv(document)

@@ -11,6 +11,7 @@
 #include "analysis/series.hpp"
 #include "core/base/error.hpp"
 #include "core/result/result.hpp"
+#include "core/result/result_check.hpp"
 
 namespace assay {
 
@@ -197,7 +198,8 @@ class Collector {
                 std::any_of(first.rows.begin(), first.rows.end(), was_shared),
                 text_of(result.at("run"), "programs"),
                 run.name,
-                std::move(library)};
+                std::move(library),
+                statistics_of(result.at("run"))};
     if (first.medians.size() > 1) point.spread = median_interval(first.medians);
     series.points.push_back(std::move(point));
   }
@@ -207,6 +209,25 @@ class Collector {
   /// By id and hardware: the last run with the row, and the suite that it ran completely.
   std::map<std::pair<std::string, std::string>, std::pair<std::string, std::string>> seen_;
 };
+
+/// Leaves each series the points that have the statistics of its last one: other estimators give
+/// other numbers for the same samples, which would look like a step.
+void keep_one_statistics(Histories& all) {
+  std::map<std::string, std::string> left;  // by file
+  for (RowHistory& series : all.series)
+    std::erase_if(series.points, [&, last = series.points.empty()
+                                                ? 1
+                                                : series.points.back().statistics](
+                                     const Point& point) {
+      if (point.statistics == last) return false;
+      left[point.file] = fmt::format(
+          "its times have version {} of the statistics, those of the last run version {}, so they "
+          "cannot be compared; a baseline that was promoted from them does not count",
+          point.statistics, last);
+      return true;
+    });
+  all.passed_over.insert(all.passed_over.end(), left.begin(), left.end());
+}
 
 }  // namespace
 
@@ -242,6 +263,7 @@ Histories histories_of(const std::vector<NamedResult>& results, const std::optio
                    [](const auto& a, const auto& b) { return a.first.time < b.first.time; });
   Collector collector(made);
   for (const auto& [run, named] : runs) collector.add(*named, run, rows);
+  keep_one_statistics(made);
   std::sort(made.series.begin(), made.series.end(), [](const RowHistory& a, const RowHistory& b) {
     return std::tie(a.id, a.hardware) < std::tie(b.id, b.hardware);
   });

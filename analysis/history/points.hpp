@@ -25,6 +25,7 @@ struct Point {
   std::string programs;  ///< folder of the executables; "": unknown
   std::string file;      ///< result file
   std::string library;   ///< that `--blas auto` found; "": none, or unknown
+  int statistics = 1;    ///< version of the estimators that made `value`: statistics_of()
 };
 
 /// A run in which the row has no result. Gaps are never filled.
@@ -37,7 +38,7 @@ struct RowHistory {
   std::string id, benchmark, descriptor, hardware, system;
   nlohmann::json names;
   std::optional<double> tolerance;  ///< of the suite of the last run that has one
-  std::vector<Point> points;        ///< by time
+  std::vector<Point> points;        ///< by time; all of one version of the statistics
   std::vector<Gap> gaps;            ///< by time
 };
 

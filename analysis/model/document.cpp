@@ -276,9 +276,10 @@ json fit_document(const FittedModel& model, const std::string& clustered_by) {
 
 }  // namespace
 
-json model_document(const std::vector<NamedResult>& results, const ModelOptions& options) {
+json model_document(std::vector<NamedResult> results, const ModelOptions& options) {
   const Formula formula = parse_formula(options.formula);
   Frame frame(results);
+  for (NamedResult& named : results) named.result.erase("rows");
   const std::vector<std::string> columns = select_columns(frame, formula, options.cluster);
   const Design design(formula, frame, level_names(options.references, frame, columns));
   check_range(formula.response.text(), design.response());

@@ -22,7 +22,7 @@ struct ModelOptions {
 
 /// InputError with the reason if the formula cannot be fitted to these results; NothingToModel
 /// (frame.hpp) if no row can be used.
-nlohmann::json model_document(const std::vector<NamedResult>& results, const ModelOptions& options);
+nlohmann::json model_document(std::vector<NamedResult> results, const ModelOptions& options);
 
 /// The document as tables, for people.
 std::string render_model(const nlohmann::json& document, bool markdown);

@@ -85,16 +85,27 @@ std::vector<bool> determined_by_one_group(const Clustered& data) {
                                           column_lengths(data.x).cwiseInverse().asDiagonal());
   const MatrixXd q = qr.householderQ() * MatrixXd::Identity(data.rows(), k);
   const MatrixXd r = qr.matrixQR().topLeftCorner(k, k).triangularView<Eigen::Upper>();
-  std::vector<MatrixXd> hats(static_cast<std::size_t>(data.groups), MatrixXd::Zero(k, k));
+  std::vector<std::vector<Index>> members(static_cast<std::size_t>(data.groups));
   for (Index i = 0; i < data.rows(); ++i)
-    hats[static_cast<std::size_t>(data.group_of(i))].selfadjointView<Eigen::Lower>().rankUpdate(
-        q.row(i).transpose());
+    members[static_cast<std::size_t>(data.group_of(i))].push_back(i);
+  constexpr double least = 1 - least_independent_part;
   std::vector<bool> determined(static_cast<std::size_t>(k), false);
-  for (const MatrixXd& hat : hats) {
+  for (const std::vector<Index>& rows : members) {
+    // Q'Q and QQ' have the same eigenvalues other than zero: those of the smaller one are found.
+    const MatrixXd part = q(rows, Eigen::all);
+    const bool by_rows = part.rows() < k;
+    const MatrixXd hat =
+        by_rows ? MatrixXd(part * part.transpose()) : MatrixXd(part.transpose() * part);
+    const Index size = hat.rows();
+    // Positive definite: no eigenvalue reaches `least`.
+    if (Eigen::LLT<MatrixXd>(least * MatrixXd::Identity(size, size) - hat).info() == Eigen::Success)
+      continue;
     const Eigen::SelfAdjointEigenSolver<MatrixXd> solver(hat);
-    for (Index e = 0; e < k; ++e) {
-      if (solver.eigenvalues()(e) < 1 - least_independent_part) continue;
-      const VectorXd moved = r.triangularView<Eigen::Upper>().solve(solver.eigenvectors().col(e));
+    for (Index e = 0; e < size; ++e) {
+      if (solver.eigenvalues()(e) < least) continue;
+      const VectorXd vector = solver.eigenvectors().col(e);
+      const VectorXd moved = r.triangularView<Eigen::Upper>().solve(
+          by_rows ? VectorXd(part.transpose() * vector) : vector);
       for (Index j = 0; j < k; ++j)
         if (std::fabs(moved(j)) > least_independent_part * moved.norm())
           determined[static_cast<std::size_t>(j)] = true;

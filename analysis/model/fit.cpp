@@ -15,6 +15,9 @@ namespace {
 /// Residuals below this part of the response are rounding.
 constexpr double rounding = 1e-12;
 
+/// Below it, a division amplifies the rounding of the residuals to more than 1e-11 of the response.
+constexpr double least_condition = 1e-5;
+
 /// Finds the columns that earlier columns determine: Gram-Schmidt in the order of the formula. Each
 /// column is orthogonalised twice, which makes it orthogonal to working precision.
 void find_aliases(const Columns& x, std::size_t n, LeastSquares& fit) {
@@ -65,7 +68,7 @@ LeastSquares least_squares(const Columns& x, const std::vector<double>& y) {
     fit.squares = as_vector(y).squaredNorm();
     return fit;
   }
-  const MatrixXd independent = chosen_columns(x, fit.independent, y.size());
+  MatrixXd independent = chosen_columns(x, fit.independent, y.size());
   const auto k = independent.cols();
   const auto response = as_vector(y);
   // Columns of unit length, so that the units of the columns do not affect the condition number.
@@ -75,8 +78,11 @@ LeastSquares least_squares(const Columns& x, const std::vector<double>& y) {
   MatrixXd right = qr.matrixR().topLeftCorner(k, k).triangularView<Eigen::Upper>().solve(
       MatrixXd::Identity(k, k));
   right = length.cwiseInverse().asDiagonal() * (qr.colsPermutation() * right);
-  const MatrixXd thin = qr.householderQ() * MatrixXd::Identity(independent.rows(), k);
   const VectorXd residuals = response - independent * estimates;
+  independent.resize(0, 0);  // of a fleet each of these matrices is large
+  fit.basis.resize(y.size() * fit.independent.size());
+  Eigen::Map<MatrixXd> thin(fit.basis.data(), response.size(), k);
+  thin = qr.householderQ() * MatrixXd::Identity(response.size(), k);
   fit.estimates = as_list(estimates);
   fit.inverse = as_lists(right * right.transpose());
   fit.fitted = as_list(response - residuals);
@@ -84,7 +90,7 @@ LeastSquares least_squares(const Columns& x, const std::vector<double>& y) {
   fit.leverage = as_list(thin.rowwise().squaredNorm());
   fit.squares = residuals.squaredNorm();
   fit.perfect = residuals.norm() <= rounding * response.norm();
-  const VectorXd ones = VectorXd::Ones(independent.rows());
+  const VectorXd ones = VectorXd::Ones(response.size());
   fit.constant =
       (ones - thin * (thin.transpose() * ones)).norm() <= least_independent_part * ones.norm();
   return fit;
@@ -106,6 +112,33 @@ std::optional<double> LeastSquares::at(const std::vector<double>& row) const {
     if (std::fabs(row[alias.column] - sum) > least_independent_part * size) return std::nullopt;
   }
   return as_vector(independent_part(row)).dot(as_vector(estimates));
+}
+
+std::optional<std::vector<double>> LeastSquares::residuals_without(
+    const std::vector<std::size_t>& rows) const {
+  const auto m = static_cast<Eigen::Index>(rows.size()),
+             k = static_cast<Eigen::Index>(independent.size());
+  const Eigen::Map<const MatrixXd> all(basis.data(), static_cast<Eigen::Index>(n()), k);
+  MatrixXd q(m, k);
+  VectorXd e(m);
+  for (Eigen::Index i = 0; i < m; ++i) {
+    const std::size_t row = rows[static_cast<std::size_t>(i)];
+    e(i) = residuals[row];
+    q.row(i) = all.row(static_cast<Eigen::Index>(row));
+  }
+  // (I - QQ')^-1 = I + Q (I - Q'Q)^-1 Q', and both brackets have the same least eigenvalue: the
+  // smaller one is solved.
+  const bool by_rows = m <= k;
+  const Eigen::Index size = std::min(m, k);
+  MatrixXd others = MatrixXd::Identity(size, size);
+  if (by_rows)
+    others.noalias() -= q * q.transpose();
+  else
+    others.noalias() -= q.transpose() * q;
+  const Eigen::LLT<MatrixXd> solver(others);
+  if (solver.info() != Eigen::Success || solver.rcond() < least_condition) return std::nullopt;
+  if (by_rows) return as_list(solver.solve(e));
+  return as_list(e + q * solver.solve(q.transpose() * e));
 }
 
 Quality quality_of(const LeastSquares& fit, const std::vector<double>& y) {

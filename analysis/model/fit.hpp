@@ -24,6 +24,7 @@ struct LeastSquares {
   std::vector<Alias> aliased;                ///< the other columns
   std::vector<double> estimates;             ///< of the independent columns
   std::vector<std::vector<double>> inverse;  ///< (X'X)^-1 of the independent columns
+  std::vector<double> basis;  ///< orthonormal columns that span the independent ones, in a row
   std::vector<double> fitted, residuals, leverage;
   double squares = 0;     ///< sum of the squared residuals
   bool constant = false;  ///< whether the columns span the constant
@@ -34,6 +35,11 @@ struct LeastSquares {
   /// The fitted value for a row of all columns. Nothing where the observations do not determine it:
   /// the row breaks a dependence between columns that all observations have.
   std::optional<double> at(const std::vector<double>& row) const;
+  /// What the residuals of these rows would be if the fit were to all others: (I - H)^-1 e, where e
+  /// are their residuals and H their part of the hat matrix (R. D. Cook and S. Weisberg, Residuals
+  /// and Influence in Regression, 1982). Nothing where the others determine a coefficient badly or
+  /// not at all.
+  std::optional<std::vector<double>> residuals_without(const std::vector<std::size_t>& rows) const;
   /// The values of the independent columns in a row of all columns.
   std::vector<double> independent_part(const std::vector<double>& row) const;
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "analysis/load.hpp"
 #include "core/base/error.hpp"
 #include "core/base/text.hpp"
 #include "core/result/launches.hpp"
@@ -75,6 +76,19 @@ Observation observation(const NamedResult& named, std::size_t result, const json
 }
 
 }  // namespace
+
+bool keep_for_model(json& row, std::string_view, const json&) {
+  static const std::set<std::string> kept{
+      "id",     "benchmark", "published",    "environment", "launch",       "attempt",
+      "status", "reason",    "names",        "problem",     "parameters",   "executed",
+      "time_s", "rates",     "verification", "citation",    "incomparable", "comparable_within"};
+  keep_members(row, [](const std::string& name) { return kept.contains(name); });
+  keep_members(row["verification"], [](const std::string& name) { return name == "max_error"; });
+  keep_members(row["time_s"], [](const std::string& name) {
+    return name == "median" || mark_fields().contains(name);
+  });
+  return true;
+}
 
 const Cell& Observation::at(const std::string& column) const {
   static const Cell none;

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/series.hpp"
@@ -38,6 +39,9 @@ struct LeftOut {
   std::size_t rows = 0;
   std::string reason;
 };
+
+/// Keeps of each row what a frame reads.
+bool keep_for_model(nlohmann::json& row, std::string_view text, const nlohmann::json& head);
 
 /// The observations of results, in the order of files and rows, and which rows were left out.
 class Frame {

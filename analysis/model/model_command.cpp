@@ -8,6 +8,7 @@
 #include "analysis/load.hpp"
 #include "analysis/model/document.hpp"
 #include "analysis/model/frame.hpp"
+#include "analysis/one_statistics.hpp"
 #include "analysis/scaling/document.hpp"
 #include "core/base/error.hpp"
 #include "core/base/message.hpp"
@@ -117,10 +118,12 @@ int model(const Given& given) {
   options.command = command_line(given);
   if (const auto out = value_of(given, "out"))
     check_output("--out", *out, values_of(given, "FILE"));
-  const std::vector<NamedResult> results = load_results(with_baselines(values_of(given, "FILE")));
+  std::vector<NamedResult> results =
+      load_results(with_baselines(values_of(given, "FILE")), keep_for_model);
+  expect_one_statistics(results);
   nlohmann::json document;
   try {
-    document = model_document(results, options);
+    document = model_document(std::move(results), options);
   } catch (const NothingToModel& nothing) {
     std::cerr << "assay: " << message_text(nothing.what()) << std::endl;
     return static_cast<int>(ExitCode::incomparable);

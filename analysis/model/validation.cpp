@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
-#include <limits>
 #include <numbers>
 
 namespace assay {
@@ -16,67 +14,92 @@ namespace {
 
 bool logarithmic(const std::string& function) { return function == "log" || function == "log2"; }
 
-/// Observations that are fitted, and the indices of those that are left out.
-struct Split {
-  Columns columns;
-  std::vector<double> response;
-  std::vector<std::size_t> left_out;
+using Rows = std::vector<std::size_t>;
+
+constexpr const char* only_they = "only they determine a coefficient that their prediction needs";
+
+/// The errors of the predictions of some observations by a fit to all others, or why there are
+/// none.
+struct Predicted {
+  std::vector<double> errors;
+  std::string reason;
 };
 
-Split split_off(const FittedModel& model,
-                const std::function<bool(const Observation&)>& leave_out) {
-  Split split;
-  split.columns.resize(model.design.columns().size());
-  for (std::size_t i = 0; i < model.frame.size(); ++i) {
-    if (leave_out(model.frame.observations()[i])) {
-      split.left_out.push_back(i);
-      continue;
-    }
-    split.response.push_back(model.design.response()[i]);
-    for (std::size_t j = 0; j < split.columns.size(); ++j)
-      split.columns[j].push_back(model.design.values()[j][i]);
+Predicted refitted(const FittedModel& model, const Rows& rows, const std::vector<bool>& left_out) {
+  Columns columns(model.design.columns().size());
+  std::vector<double> response;
+  for (std::size_t i = 0; i < left_out.size(); ++i) {
+    if (left_out[i]) continue;
+    response.push_back(model.design.response()[i]);
+    for (std::size_t j = 0; j < columns.size(); ++j)
+      columns[j].push_back(model.design.values()[j][i]);
   }
-  return split;
+  const LeastSquares fit = least_squares(columns, response);
+  if (fit.n() <= fit.independent.size())
+    return {{},
+            fmt::format("only {} observations are left for {} coefficients", fit.n(),
+                        fit.independent.size())};
+  Predicted made;
+  for (const std::size_t i : rows) {
+    std::vector<double> row;
+    for (const std::vector<double>& column : model.design.values()) row.push_back(column[i]);
+    const auto value = fit.at(row);
+    if (!value) return {{}, only_they};
+    made.errors.push_back(model.design.response()[i] - *value);
+  }
+  return made;
 }
 
-std::vector<double> design_row(const Design& design, std::size_t observation) {
-  std::vector<double> row;
-  for (const std::vector<double>& column : design.values()) row.push_back(column[observation]);
-  return row;
+/// Whether a column is zero in all other observations, as that of a level of the left-out machine.
+bool have_own_column(const FittedModel& model, const Rows& rows,
+                     const std::vector<bool>& left_out) {
+  const auto none_of_others = [&](const std::vector<double>& column) {
+    for (std::size_t i = 0; i < column.size(); ++i)
+      if (column[i] != 0 && !left_out[i]) return false;
+    return true;
+  };
+  return std::any_of(
+      model.design.values().begin(), model.design.values().end(), [&](const auto& column) {
+        return std::any_of(rows.begin(), rows.end(), [&](auto i) { return column[i] != 0; }) &&
+               none_of_others(column);
+      });
+}
+
+/// A fit for each machine of a fleet would take minutes, so only those are fitted that the fit of
+/// all observations does not tell.
+Predicted predicted(const FittedModel& model, const Rows& rows) {
+  std::vector<bool> left_out(model.frame.size(), false);
+  for (const std::size_t i : rows) left_out[i] = true;
+  if (model.frame.size() - rows.size() > model.fit.independent.size()) {
+    if (have_own_column(model, rows, left_out)) return {{}, only_they};
+    if (auto errors = model.fit.residuals_without(rows)) return {std::move(*errors), ""};
+  }
+  return refitted(model, rows, left_out);
 }
 
 json left_out(const FittedModel& model, const std::string& kind, const std::string& what,
-              const std::function<bool(const Observation&)>& leave_out) {
-  const Split split = split_off(model, leave_out);
-  json entry = {{"kind", kind},         {"left_out", what}, {"n", split.left_out.size()},
+              const Rows& rows) {
+  json entry = {{"kind", kind},         {"left_out", what}, {"n", rows.size()},
                 {"rms_error", nullptr}, {"worst", nullptr}, {"worst_ratio", nullptr},
                 {"reason", nullptr}};
-  const LeastSquares fit = least_squares(split.columns, split.response);
-  if (fit.n() <= fit.independent.size()) {
-    entry["reason"] = fmt::format("only {} observations are left for {} coefficients", fit.n(),
-                                  fit.independent.size());
+  const auto [errors, reason] = predicted(model, rows);
+  if (!reason.empty()) {
+    entry["reason"] = reason;
     return entry;
   }
   const std::string& function = model.formula.response.function;
   const double scale = function == "log2" ? std::numbers::ln2 : 1;
   double squares = 0, worst = -1;
-  for (const std::size_t i : split.left_out) {
-    const auto value = fit.at(design_row(model.design, i));
-    if (!value) {
-      entry["reason"] = "only they determine a coefficient that their prediction needs";
-      entry["worst"] = entry["worst_ratio"] = nullptr;
-      return entry;
-    }
-    const double error = std::fabs(*value - model.design.response()[i]) * scale;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const double error = std::fabs(errors[i]) * scale;
     squares += error * error;
     if (error > worst) {
       worst = error;
-      entry["worst"] = model.frame.observations()[i].label;
+      entry["worst"] = model.frame.observations()[rows[i]].label;
       if (logarithmic(function)) entry["worst_ratio"] = finite_or_null(std::exp(error));
     }
   }
-  entry["rms_error"] =
-      finite_or_null(std::sqrt(squares / static_cast<double>(split.left_out.size())));
+  entry["rms_error"] = finite_or_null(std::sqrt(squares / static_cast<double>(rows.size())));
   return entry;
 }
 
@@ -85,13 +108,14 @@ json impossible(const std::string& kind, const std::string& reason) {
           {"worst", nullptr}, {"worst_ratio", nullptr}, {"reason", reason}};
 }
 
-std::vector<std::string> levels_of(const Frame& frame, const std::string& column) {
-  std::vector<std::string> levels;
-  for (const Observation& observation : frame.observations()) {
-    const Cell& cell = observation.at(column);
-    if (cell.is_null()) return {};
-    if (std::find(levels.begin(), levels.end(), level_name(cell)) == levels.end())
-      levels.push_back(level_name(cell));
+/// The observations of each level of a column; empty where an observation has none.
+std::vector<Rows> levels_of(const Frame& frame, const std::string& column) {
+  std::vector<Rows> levels;
+  const std::vector<std::size_t> group = groups_of(frame, column);
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    if (frame.observations()[i].at(column).is_null()) return {};
+    if (group[i] == levels.size()) levels.emplace_back();
+    levels[group[i]].push_back(i);
   }
   return levels;
 }
@@ -99,13 +123,12 @@ std::vector<std::string> levels_of(const Frame& frame, const std::string& column
 void leave_machines(const FittedModel& model, json& list) {
   const std::string kind = "leave-one-machine-out";
   for (const std::string column : {"system", "architecture", "host"}) {
-    const auto machines = levels_of(model.frame, column);
+    const std::vector<Rows> machines = levels_of(model.frame, column);
     if (machines.size() < 2) continue;
-    for (const std::string& machine : machines)
-      list.push_back(
-          left_out(model, kind, column + "=" + machine, [&](const Observation& observation) {
-            return level_name(observation.at(column)) == machine;
-          }));
+    for (const Rows& rows : machines) {
+      const Cell& name = model.frame.observations()[rows.front()].at(column);
+      list.push_back(left_out(model, kind, column + "=" + level_name(name), rows));
+    }
     return;
   }
   list.push_back(impossible(kind, "all observations come from one machine"));
@@ -119,14 +142,15 @@ void leave_largest(const FittedModel& model, json& list) {
     return std::find(used.begin(), used.end(), size) != used.end();
   });
   for (const std::string& column : sizes) {
-    if (levels_of(model.frame, column).size() < 2 || !model.frame.numeric(column)) continue;
-    double largest = -std::numeric_limits<double>::infinity();
-    for (const Observation& observation : model.frame.observations())
-      largest = std::max(largest, observation.at(column).get<double>());
-    list.push_back(left_out(model, kind, fmt::format("{}={}", column, largest),
-                            [&](const Observation& observation) {
-                              return observation.at(column).get<double>() == largest;
-                            }));
+    const std::vector<Rows> levels = levels_of(model.frame, column);
+    if (levels.size() < 2 || !model.frame.numeric(column)) continue;
+    const auto value = [&](const Rows& rows) {
+      return model.frame.observations()[rows.front()].at(column).get<double>();
+    };
+    const Rows& largest =
+        *std::max_element(levels.begin(), levels.end(),
+                          [&](const Rows& a, const Rows& b) { return value(a) < value(b); });
+    list.push_back(left_out(model, kind, fmt::format("{}={}", column, value(largest)), largest));
     return;
   }
   list.push_back(impossible(kind, "the observations do not have several sizes, flops or bytes"));

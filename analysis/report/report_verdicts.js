@@ -167,7 +167,7 @@ function acceptance_map(acceptance) {
   const map = ids.length && mapped.length > (whole_fleet ? 1 : 0) ?
       node_map(
           () => shown.map((node) => node.node), () => drawn, () => drawn.map((id) => shown.map((node) => cell(node, id))),
-          ids.length, whole_fleet ? null : 'the ' + mapped.length + ' gravest of the nodes that did not pass') :
+          ids.length, whole_fleet ? null : 'the ' + mapped.length + ' gravest of the nodes that have results and did not pass') :
       null;
   const table = data_table('Nodes', node_columns(acceptance), nodes, {
     changed: (list) => {

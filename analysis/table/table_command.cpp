@@ -4,6 +4,7 @@
 
 #include "analysis/commands.hpp"
 #include "analysis/load.hpp"
+#include "analysis/one_statistics.hpp"
 #include "analysis/table/layer_table.hpp"
 #include "analysis/table/summary.hpp"
 #include "analysis/table/table.hpp"
@@ -99,7 +100,9 @@ int table(const Given& given) {
   std::vector<std::string> inputs = files;
   for (const std::string& name : values_of(given, "baseline")) inputs.push_back(name);
   if (const auto out = value_of(given, "out")) check_output("--out", *out, inputs);
-  emit(given, rendered(load_results(files), baselines, options, format));
+  std::vector<NamedResult> results = load_results(files);
+  if (!options.by.empty()) expect_one_statistics(results);
+  emit(given, rendered(std::move(results), baselines, options, format));
   return static_cast<int>(ExitCode::ok);
 }
 

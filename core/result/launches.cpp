@@ -79,11 +79,12 @@ std::string environment_key(const json& result, const json& row) {
 
 void LaunchGroups::add(SharedRow shared, const std::string& environment) {
   const json& row = shared;
+  const auto launch = row.at("launch").get<std::int64_t>();
   if (!row.value("published", false))
     for (Entry& earlier : entries_) {
+      if (earlier.launch != launch) continue;
       const json& other = earlier.row;
-      if (other.at("launch") != row.at("launch") || other.at("attempt") == row.at("attempt"))
-        continue;
+      if (other.at("attempt") == row.at("attempt")) continue;
       const bool newer = other.at("attempt") < row.at("attempt");
       // Rows may stand in any order.
       const json& before = newer ? other : row;
@@ -91,10 +92,10 @@ void LaunchGroups::add(SharedRow shared, const std::string& environment) {
       // is still made good by it; two times of two environments are two series.
       if (earlier.environment != environment && has_status(before, "ok")) continue;
       const bool keep_before = is_final(before.at("status"));
-      if (newer != keep_before) earlier = {std::move(shared), environment};
+      if (newer != keep_before) earlier = {launch, std::move(shared), environment};
       return;
     }
-  entries_.push_back({std::move(shared), environment});
+  entries_.push_back({launch, std::move(shared), environment});
 }
 
 std::vector<Launches> LaunchGroups::summarized() const { return LaunchGroups(*this).take(); }

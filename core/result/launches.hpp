@@ -3,6 +3,7 @@
 // baselines share this rule.
 
 #include <array>
+#include <cstdint>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -80,6 +81,7 @@ class LaunchGroups {
 
  private:
   struct Entry {
+    std::int64_t launch;  ///< of the row: a side of many runs looks for it often
     SharedRow row;
     std::string environment;
   };

@@ -50,6 +50,11 @@ class Accept(RunTest):
         self.assertEqual({node: verdict for node, verdict in verdicts.items() if verdict != "PASS"},
                          {"n17": "PERF-FAIL", "n30": "INCORRECT", "n40": "MISSING"})
         self.assertEqual(document["stragglers"][0]["node"], "n17")
+        # Thousands of nodes may be missing: each is one entry, and the rows that it lacks are named once, for all nodes.
+        nodes = {node["node"]: node for node in document["nodes"]}
+        self.assertEqual((nodes["n40"]["rows"], nodes["n40"].get("rows_missing"), nodes["n40"]["reason"]), ([], 4, "the node has no result"))
+        self.assertEqual([(row["id"], row["names"]) for row in nodes["n17"]["rows"]], [(row["id"], row["names"]) for row in document["judged"]])
+        self.assertEqual(nodes["n17"]["rows_missing"], 0)
 
         suites = {suite.get("name"): suite for suite in xml.etree.ElementTree.parse(junit).getroot()}
         self.assertEqual(len(suites), 64)
@@ -63,10 +68,12 @@ class Accept(RunTest):
             self.assertEqual(int(suite.get("skipped")) > 0, name != "n40", name)  # throttle_events is null
         self.assertEqual({e.get("type") for e in suites["n17"].iter("failure")}, {"PERF-FAIL"})
         self.assertEqual({e.get("type") for e in suites["n30"].iter("failure")}, {"INCORRECT"})
+        self.assertEqual([e.get("message") for e in suites["n40"].iter("error")], ["the node has no result: none of 4 judged rows"])
 
         for form in ("terminal", "markdown"):
             text = self.accept("--format", form, criteria=criteria, code=3).stdout
             self.assertIn("61 PASS, 1 PERF-FAIL, 1 INCORRECT, 1 MISSING", text)
+            self.assertRegex(text, r"n40 .*MISSING.* 0 of 4 .*the node has no result")
             self.assertNotIn("\x1b", text)
         self.assertNotIn("<script>", text.replace("\\<", ""))
 

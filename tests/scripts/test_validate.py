@@ -28,6 +28,18 @@ class Validate(RunTest):
         done = self.command(ASSAY, "validate", file, code=2)
         self.assertIn("/time_s/p95", done.stderr)
 
+    def test_two_versions_are_not_compared(self):
+        document = json.loads(ARCHIVE.read_text())
+        document["run"].update(statistics=7, id="newer")
+        file = self.folder / "newer.json"
+        file.write_text(json.dumps(document))
+        for words, code in ((["table", "--by", "precision"], 2), (["accept", "--criteria", "acceptance"], 2),
+                            (["model", "--formula", "log(time) ~ direction"], 2), (["gather", "--out", self.folder / "gathered"], 2),
+                            (["compare", "--vary", "nothing"], 6)):
+            with self.subTest(words[0]):
+                done = self.command(ASSAY, words[0], ARCHIVE, file, *words[1:], code=code)
+                self.assertIn("statistics", done.stderr + done.stdout)
+
     def test_published_numbers_have_no_statistics(self):
         told = self.told(SOURCE / "results-schema" / "baselines" / "titan.json")
         self.assertNotIn("statistics", told)

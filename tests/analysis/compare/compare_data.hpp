@@ -73,15 +73,27 @@ inline json compared(const Side& base, const Side& updated, const Asked& asked =
   return document;
 }
 
-inline json compared(const json& base, const json& updated, const Asked& asked = {}) {
-  return compared(side(base, asked.vary), side(updated, asked.vary), asked);
+/// A side with what the command keeps of its rows.
+inline Side kept_side(json result, const std::string& vary) {
+  for (json& row : result["rows"]) keep_for_comparison(row, "", result);
+  return side(std::move(result), vary);
 }
 
 /// What a comparison of these results prints.
 inline std::string rendered(const json& base, const json& updated, const Asked& asked = {},
                             bool markdown = false) {
   const Side was = side(base, asked.vary), is = side(updated, asked.vary);
-  return render_comparison(compared(was, is, asked), was, is, markdown);
+  const Side kept_was = kept_side(base, asked.vary), kept_is = kept_side(updated, asked.vary);
+  const json document = compared(was, is, asked);
+  EXPECT_EQ(compared(kept_was, kept_is, asked), document) << "what the command keeps of rows";
+  const std::string text = render_comparison(document, was, is, markdown);
+  EXPECT_EQ(render_comparison(document, kept_was, kept_is, markdown), text);
+  return text;
+}
+
+inline json compared(const json& base, const json& updated, const Asked& asked = {}) {
+  rendered(base, updated, asked);
+  return compared(side(base, asked.vary), side(updated, asked.vary), asked);
 }
 
 inline const json* row_of(const json& document, const std::string& part) {

@@ -71,7 +71,12 @@ inline std::vector<NamedResult> results_of(const nlohmann::json& rows) {
 inline nlohmann::json model_of(const nlohmann::json& rows, const std::string& formula,
                                ModelOptions options = {}) {
   options.formula = formula;
-  return model_document(results_of(rows), options);
+  std::vector<NamedResult> kept = results_of(rows);
+  for (NamedResult& named : kept)
+    for (nlohmann::json& row : named.result["rows"]) keep_for_model(row, "", named.result);
+  const nlohmann::json document = model_document(results_of(rows), options);
+  EXPECT_EQ(model_document(std::move(kept), options), document) << "what the command keeps of rows";
+  return document;
 }
 
 inline const nlohmann::json* coefficient_of(const nlohmann::json& document,

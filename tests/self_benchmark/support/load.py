@@ -1,5 +1,6 @@
 """What the claims about the load of results share: 199 simulated nodes with 57 rows each, whose samples are most of their 300 MB, and
-every command that reads them, from the folder or from the gathered file."""
+every command that reads them, from the folder or from the gathered file; the same nodes again as the other side of a comparison; and
+a list of 20,000 nodes more, which are missing."""
 import json
 import sys
 
@@ -23,22 +24,34 @@ class Load(fleet.Nodes):
     def commands(self):
         """Name -> words."""
         self.gather()
-        file, model = self.work / "fleet.json", ("--formula", "log(time) ~ benchmark + log(bytes)")
+        file, model, by_host = self.work / "fleet.json", *(("--formula", f"log(time) ~ {term} + log(bytes)") for term in ("benchmark", "host"))
         weeks = self.work / "weeks"  # the same rows as so many runs of one machine
-        for week, result in enumerate(sorted(self.folder.glob("*/result.json"))):
+        again = self.work / "again"  # and as a second run of each node
+
+        def write(folder, document, run):
+            document["run"].update(id=f"{folder.parent.name} {run}", started=f"20{run // 52:02}-01-01T00:{run % 52:02}:00.000Z", finished=None)
+            folder.mkdir(parents=True)
+            (folder / "result.json").write_text(json.dumps(document))
+
+        for run, result in enumerate(sorted(self.folder.glob("*/result.json"))):
             document = json.loads(result.read_text())
+            write(again / result.parent.name, document, run)
             for environment in document["environments"]:
                 environment["host"] = make_fleet.host_of(0)
-            document["run"].update(id=f"week {week}", started=f"20{week // 52:02}-01-01T00:{week % 52:02}:00.000Z", finished=None)
-            (weeks / f"{week:03}").mkdir(parents=True)
-            (weeks / f"{week:03}" / "result.json").write_text(json.dumps(document))
+            write(weeks / f"{run:03}", document, run)
+        missing = self.work / "missing.json"
+        criteria = json.loads(self.criteria.read_text())
+        missing.write_text(json.dumps({**criteria, "nodes": [make_fleet.host_of(i) for i in range(fleet.NODES + 20000)]}))
         tables = {f"table {' '.join(words)}": ("table", self.folder, *words)
                   for words in ((), ("--columns", "all"), ("--format", "csv"), ("--format", "json"), ("--by", "system"),
                                 ("--by", "precision"), ("--by", "direction"))}
         return {"validate": ("validate", file), "table of one file": ("table", file), **tables, "model": ("model", self.folder, *model),
-                "model of one file": ("model", file, *model), "compare": ("compare", self.folder, weeks / "000", "--vary", "nothing"),
+                "model of one file": ("model", file, *model), "model by host": ("model", self.folder, *by_host),
+                "compare": ("compare", self.folder, weeks / "000", "--vary", "nothing"),
+                "compare two sides": ("compare", self.folder, again, "--vary", "nothing"),
                 "history": ("history", weeks), "accept": ("accept", self.folder, "--criteria", self.criteria),
                 "accept of one file": ("accept", file, "--criteria", self.criteria),
+                "accept with 20,000 missing": ("accept", self.folder, "--criteria", missing, "--junit", self.work / "missing.xml"),
                 "report": ("report", self.folder, "--out", self.work / "report.html"),
                 "gather": ("gather", self.folder, "--out", self.work / "again.json")}
 

@@ -4,10 +4,14 @@
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "analysis/commands.hpp"
+#include "analysis/run/abandoned_attempt.hpp"
 #include "analysis/run/result_file.hpp"
 #include "core/base/error.hpp"
+#include "core/result/journal.hpp"
 #include "core/result/outputs.hpp"
 
 namespace assay {
@@ -33,9 +37,21 @@ int recover(const Given& given) {
                            ? fs::path(*given_out)
                            : fs::path(journal.substr(0, journal.size() - program_suffix.size()));
   check_output("--out", out, {journal});
-  const nlohmann::json result = write_result(journal, out, {});
-  // The result contains all of it. The journal of a run is kept, because the run may be resumed.
+  if (is_being_written(journal))
+    throw InputError(fmt::format(
+        "{} is written by a program that is still running. Wait for its end.", journal));
+  // What was finished stands in the result. The journal of a run is kept, because the run may be
+  // resumed.
   std::error_code stays;
+  const std::vector<nlohmann::json> events = read_run(journal);
+  if (std::none_of(events.begin(), events.end(),
+                   [](const nlohmann::json& event) { return event.at("event") == "row"; })) {
+    if (own) fs::remove(journal, stays);
+    std::cerr << fmt::format("assay recover: {} has no finished row, so there is no result{}\n",
+                             journal, own ? "; it was removed" : "");
+    return static_cast<int>(ExitCode::incomparable);
+  }
+  const nlohmann::json result = write_result(journal, out, {});
   if (own) fs::remove(journal, stays);
   std::cerr << fmt::format("assay recover: wrote {} rows to {}\n", result.at("rows").size(),
                            out.string());

@@ -31,6 +31,7 @@ Dimension data_dimension(const std::vector<std::string>& tables) {
   made.help =
       fmt::format("a generated table ({}), or a file: NPY, CSV or libsvm", join(tables, ", "));
   made.defaults = {tables.front()};
+  made.file = true;
   return made;
 }
 

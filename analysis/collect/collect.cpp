@@ -189,7 +189,7 @@ void give(const CollectOptions& options, const std::string& host, const Earlier&
           const TakeMessage& sink) {
   const fs::path folder = options.local / host;
   if (options.prepare)
-    prepare_folder(folder, earlier, sink);
+    prepare_folder(folder, earlier, options.resume, sink);
   else
     send_files(folder, earlier, sink);
 }

@@ -16,6 +16,8 @@ struct CollectOptions {
   std::filesystem::path out;    ///< existing folder of rank 0, which gets a folder for each host
   /// Send no files, only check before a run whether its files could be collected.
   bool prepare = false;
+  /// With `prepare`: the run may continue the one that a node's local folder holds.
+  bool resume = false;
 };
 
 struct Collected {

@@ -237,10 +237,16 @@ void send_files(const fs::path& folder, const Earlier& earlier, const TakeMessag
   sink({Kind::fault, fault});
 }
 
-void prepare_folder(const fs::path& folder, const Earlier& earlier, const TakeMessage& sink) {
+void prepare_folder(const fs::path& folder, const Earlier& earlier, bool resume,
+                    const TakeMessage& sink) {
   std::string fault;
   try {
     fault = why_not_continued(folder, earlier);
+    for (const char* name : {journal_name, "result.json"})
+      if (fault.empty() && !resume && fs::exists(folder / name))
+        fault = fmt::format(
+            "{} holds a run. Continue it with --resume, or choose another --local-results",
+            folder.string());
     if (fault.empty()) check_writable(folder / end_name);
     std::error_code absent;
     if (fault.empty()) fs::remove(folder / end_name, absent);

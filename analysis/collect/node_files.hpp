@@ -56,8 +56,9 @@ void send_files(const std::filesystem::path& folder, const Earlier& earlier,
 
 /// Before a run: makes `folder`, removes the end_name of an earlier run in it, and passes to `sink`
 /// the message end, or fault if the run could not be written there or could not replace `earlier`
-/// afterwards.
-void prepare_folder(const std::filesystem::path& folder, const Earlier& earlier,
+/// afterwards, or if the folder holds a run that this one does not continue: it would be collected
+/// in place of this one's.
+void prepare_folder(const std::filesystem::path& folder, const Earlier& earlier, bool resume,
                     const TakeMessage& sink);
 
 }  // namespace assay::collecting

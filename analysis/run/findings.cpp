@@ -8,6 +8,7 @@
 #include "analysis/history/installation.hpp"
 #include "analysis/launch/site.hpp"
 #include "analysis/text_table.hpp"
+#include "core/program/rank_locations.hpp"
 
 namespace assay {
 
@@ -22,6 +23,24 @@ Findings left_out_findings(const json& result) {
     found.text += fmt::format("left out: {} (--walltime; --resume runs it)\n",
                               visible(id.get<std::string>()));
   if (!ids.empty()) found.code = ExitCode::incomparable;
+  return found;
+}
+
+/// Rows of jobs whose hosts loaded several builds of one binary.
+Findings mixed_hosts(const json& result) {
+  std::map<std::string, std::size_t> rows;
+  for (const json& row : result.at("rows"))
+    if (row.at("status") == "ok")
+      ++rows[mixed_binaries(
+          result.at("environments").at(row.at("environment").get<std::size_t>()))];
+  rows.erase("");
+  Findings found;
+  for (const auto& [difference, count] : rows)
+    found.text += fmt::format(
+        "mixed: {} rows ran on hosts that loaded different builds ({}). Such rows are results of "
+        "no build: install the same one on all hosts, and repeat the run.\n",
+        count, visible(difference));
+  if (!rows.empty()) found.code = ExitCode::incomparable;
   return found;
 }
 
@@ -43,7 +62,7 @@ Findings mixed_findings(const json& result) {
   for (const auto& [pair, count] : rows)
     differences[software_difference(environments.at(pair.first).at("software"),
                                     environments.at(pair.second).at("software"))] += count;
-  Findings found;
+  Findings found = mixed_hosts(result);
   for (const auto& [difference, count] : differences)
     found.text += fmt::format(
         "mixed: {} rows ran with other software than the same case in an earlier launch ({}). Such "

@@ -26,7 +26,7 @@ Findings findings_of(const nlohmann::json& result, const std::vector<Baseline>& 
 Findings lost_findings(const std::vector<LostRow>& lost, const std::string& where);
 
 /// The cases whose launches ran with different software (6): a library or a plugin that was
-/// replaced during the run.
+/// replaced during the run; and those whose hosts loaded different builds of one (6).
 Findings mixed_findings(const nlohmann::json& result);
 
 }  // namespace assay

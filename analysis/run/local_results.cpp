@@ -59,9 +59,11 @@ std::vector<std::string> LocalResults::command(const std::set<std::string>& host
   return words;
 }
 
-void LocalResults::prepare(const std::set<std::string>& hosts, std::uint64_t nodes) const {
+void LocalResults::prepare(const std::set<std::string>& hosts, std::uint64_t nodes,
+                           bool resume) const {
   std::vector<std::string> words = command(hosts, nodes);
   words.emplace_back("--prepare");
+  if (resume) words.emplace_back("--resume");
   const auto fail = [&](const std::string& why) {
     throw CaseError(
         fmt::format("pre-flight failed: the nodes' results could not be collected at the end ({}): "

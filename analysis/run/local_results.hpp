@@ -24,7 +24,7 @@ class LocalResults final {
   const std::filesystem::path& folder() const { return local_; }
   /// To be called before anything is timed: CaseError if the results of `hosts` could not be
   /// collected afterwards. Removes the marks of the ends of earlier runs on the nodes.
-  void prepare(const std::set<std::string>& hosts, std::uint64_t nodes) const;
+  void prepare(const std::set<std::string>& hosts, std::uint64_t nodes, bool resume) const;
   /// Collects the results of the nodes that answer now (`answering` finds their names), and reports
   /// missing results on stderr. Returns failed (7) if anything is missing; it then stays on its
   /// node.

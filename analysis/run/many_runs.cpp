@@ -146,7 +146,9 @@ Written written_in(const fs::path& folder) {
 LeftRun left_run(const fs::path& folder, const Written& before) {
   LeftRun run{folder.filename().string(), nullptr, ""};
   try {
-    if (const Written now = written_in(folder); now && now != before) {
+    // A run that did not come to its end has written no result: what is there is another run's.
+    const bool refused = fs::exists(folder / collecting::end_name) && !ended_code(folder);
+    if (const Written now = written_in(folder); now && now != before && !refused) {
       run.result = read_result(folder / "result.json");
       run.code = ended_code(folder).value_or(ExitCode::ok);
       return run;

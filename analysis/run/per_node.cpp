@@ -24,6 +24,7 @@
 #include "core/base/paths.hpp"
 #include "core/base/text.hpp"
 #include "core/machine/launched.hpp"
+#include "core/result/outputs.hpp"
 #include "core/result/schema.hpp"
 
 namespace assay {
@@ -154,6 +155,7 @@ int run_as_node(Given given, const std::function<int(const Given&)>& run) {
   given["out"] = {folder.string()};
   std::string end;
   try {
+    check_run_folder(folder, named_by(given));
     fs::create_directories(folder);
     end = ended_with(run(given));
   } catch (const std::exception& error) {
@@ -178,7 +180,7 @@ int run_on_every_node(const Given& given) {
   std::optional<LocalResults> local;
   if (const auto there = value_of(given, "local-results")) {
     local.emplace(launcher, fs::absolute(*there).lexically_normal(), folder);
-    local->prepare(answered, nodes);
+    local->prepare(answered, nodes, given.contains("resume"));
   }
   std::vector<std::string> command = launcher.one_per_node(nodes);
   for (const std::string& word :

@@ -79,8 +79,8 @@ const json& header_of(const std::vector<json>& events) {
   });
   if (run == events.end())
     throw InputError(
-        "the journal has no event \"run\" (it was not written by `assay run`). Start a run with "
-        "another --out.");
+        "the journal has no event \"run\", which tells of what run its rows are. No result can be "
+        "made of it: start another run.");
   return *run;
 }
 
@@ -162,7 +162,13 @@ json collect(const std::vector<json>& events, const std::vector<Baseline>& basel
 json write_result(const std::filesystem::path& journal, const std::filesystem::path& file,
                   const std::vector<Baseline>& baselines,
                   const std::vector<std::string>& left_out) {
-  json result = collect(read_run(journal), baselines);
+  const std::vector<json> events = read_run(journal);
+  json result;
+  try {
+    result = collect(events, baselines);
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("{}: {}", journal.string(), error.what()));
+  }
   if (!left_out.empty()) result["run"]["left_out"] = left_out;
   // A file that breaks the public schema must not exist under the name of a result.
   if (const auto errors = schema_errors(result, "result", file.string()); !errors.empty())

@@ -1,6 +1,7 @@
 #include "analysis/run/run.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <chrono>
@@ -91,7 +92,15 @@ struct Side {
   std::unique_ptr<Campaign> campaign;
   CeilingPlan ceilings;
   json announcement;
+  std::pair<dev_t, ino_t> journal{};  ///< the file that the run has begun in
 };
+
+/// The identity of the journal, {0, 0} if it is gone.
+std::pair<dev_t, ino_t> journal_of(const Side& side) {
+  struct stat state {};
+  if (::stat((side.plan.campaign.folder / "journal.jsonl").c_str(), &state) != 0) return {};
+  return {state.st_dev, state.st_ino};
+}
 
 void prepare(Side& side) {
   RunPlan& plan = side.plan;
@@ -204,11 +213,19 @@ std::vector<json> run_side_by_side(std::vector<RunPlan> plans) {
       auto& id = sides[i].announcement["id"].get_ref<std::string&>();
       id += fmt::format("-{}", i);  // begun in one second by one process
     }
-    for (const Side& side : sides) {
+    for (Side& side : sides) {
       before_run(side.plan.campaign.folder);
       Journal(side.plan.campaign.folder / "journal.jsonl").append(side.announcement);
+      side.journal = journal_of(side);
     }
     run_rounds(sides);
+    // Its rows would be those of another run: a journal grows, and is never replaced.
+    for (const Side& side : sides)
+      if (journal_of(side) != side.journal)
+        throw CaseError(
+            fmt::format("{}/journal.jsonl was replaced by another file during the run (its rows "
+                        "may be another run's). Repeat the run in another folder.",
+                        side.plan.campaign.folder.string()));
   } catch (const Interrupted& signal) {
     throw unfinished(sides, fmt::format("stopped by {}", strsignal(signal.signal)));
   } catch (const JournalLost& lost) {

@@ -43,6 +43,8 @@ struct Dimension {
   /// Describes the system or how it does the work (backend, threads, transport), not the work: rows
   /// that differ only in such dimensions are compared.
   bool of_system = false;
+  /// Values other than the defaults may name files that the program reads or writes.
+  bool file = false;
 };
 
 /// Values by name of dimension.

@@ -99,19 +99,12 @@ void on_rank_0(Communicator& ranks, const Body& body) {
   if (!problem.empty()) throw InputError(problem);
 }
 
-/// What a rank reports when a signal ends it: under `assay run`, that it was
-/// there to be ended, so that a row can name those that were not; else where the rows are.
-std::optional<SignalNote> last_note(const Benchmark& benchmark, const RunRequest& request,
-                                    const Communicator& ranks) {
-  if (!request.journal.empty()) {
-    if (ranks.size() == 1) return std::nullopt;
-    return std::optional<SignalNote>(std::in_place, fmt::format("rank {} on {}: {}\n", ranks.rank(),
-                                                                ranks.host(), ended_by_signal));
-  }
-  const auto file = own_journal(request);
-  if (!file || ranks.rank() != 0) return std::nullopt;
-  return std::optional<SignalNote>(std::in_place,
-                                   recovery_note("assay-" + benchmark.name(), *file));
+/// What a rank reports when a signal ends it under `assay run`: that it was there to be ended, so
+/// that a row can name those that were not.
+std::optional<SignalNote> last_note(const RunRequest& request, const Communicator& ranks) {
+  if (request.journal.empty() || ranks.size() == 1) return std::nullopt;
+  return std::optional<SignalNote>(std::in_place, fmt::format("rank {} on {}: {}\n", ranks.rank(),
+                                                              ranks.host(), ended_by_signal));
 }
 
 /// What --quiet still reports.
@@ -185,6 +178,13 @@ void expect_consistent(json& row, const Outcome& outcome) {
   } catch (const std::exception& error) {  // also of a field that is missing
     take_back(row, fmt::format("the row contradicts itself: {} Report it.", error.what()));
   }
+}
+
+void tell_mixed(const Benchmark& benchmark, const std::string& mixed) {
+  std::cerr << fmt::format(
+      "assay-{}: mixed: the hosts have loaded different builds ({}). The rows are results of no "
+      "build: install the same one on all hosts, and repeat them.\n",
+      benchmark.name(), mixed);
 }
 
 /// Measures the cases of a process, one after the other, and shows their rows.
@@ -287,7 +287,7 @@ int run_on(Communicator& ranks, const Benchmark& benchmark, RunRequest& request,
   ProcessJournal journal(benchmark.name(), request);
   on_rank_0(ranks, [&] {
     // Whatever would make the numbers unusable is asked before any is measured.
-    if (!request.out.empty()) check_out(request);
+    if (!request.out.empty()) check_out(benchmark, request);
     baselines = baselines_of(benchmark.name(), request);
     journal.open();
   });
@@ -296,7 +296,7 @@ int run_on(Communicator& ranks, const Benchmark& benchmark, RunRequest& request,
   // Of more cases than the planned ones: a process that runs a part of a suite again must load, and
   // tell, what the first one did.
   const json environment = environment_of(benchmark, of_such_a_process(all, cases), plugins, ranks);
-  const std::optional<SignalNote> note_of_end = last_note(benchmark, request, ranks);
+  const std::optional<SignalNote> note_of_end = last_note(request, ranks);
   // Tells which rank a process is.
   const std::vector<std::string> processes = ranks.allgather(std::to_string(getpid()));
   journal.begin(command, started, environment, processes);
@@ -304,7 +304,11 @@ int run_on(Communicator& ranks, const Benchmark& benchmark, RunRequest& request,
   const json after = capture_volatile();  // beside the state before: what the run has done to it
   journal.note("end", {{"benchmark", benchmark.name()}, {"volatile", after}});
 
-  const ExitCode code = exit_code(rows);
+  ExitCode code = exit_code(rows);
+  // `assay run`, which gives a plan, judges all launches.
+  const std::string mixed = request.plan.empty() ? mixed_binaries(environment) : "";
+  if (speaks && !mixed.empty()) tell_mixed(benchmark, mixed);
+  if (ranks.broadcast(mixed.empty() ? 0 : 1) > 0) code = gravest(code, ExitCode::incomparable);
   if (speaks && !request.out.empty()) {
     json result = make_result(benchmark.name() + "-" + started, request.suite, command,
                               request.seed, started);

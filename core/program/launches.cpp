@@ -40,8 +40,9 @@ int status_of_child(const std::string& name, const std::vector<std::string>& arg
   const pid_t parent = getpid();
   const pid_t child = fork();
   if (child == 0) {
-    // A launch must not go on after the process that collects its rows.
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    // A launch must not go on after the process that collects its rows; this signal lets it remove
+    // its temporary files.
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() == parent) execv("/proc/self/exe", words.data());
     _exit(127);
   }
@@ -82,9 +83,9 @@ json result_of(const std::vector<json>& events, const Benchmark& benchmark,
 }
 
 /// InputError for what --out cannot be when several processes write rows for it.
-void check_files(const RunRequest& request) {
+void check_files(const Benchmark& benchmark, const RunRequest& request) {
   if (request.out.empty()) return;
-  check_out(request);
+  check_out(benchmark, request);
   const auto journal = own_journal(request);
   if (!journal)
     throw InputError(
@@ -119,7 +120,7 @@ std::vector<std::string> launch_arguments(const Benchmark& benchmark, int argc,
 
 int run_launches(const Benchmark& benchmark, const RunRequest& request,
                  const std::vector<std::string>& arguments, const std::string& command) {
-  check_files(request);
+  check_files(benchmark, request);
   const std::string program = "assay-" + benchmark.name(), started = utc_now();
   const auto journal = own_journal(request);
   std::optional<SignalNote> note;

@@ -17,12 +17,19 @@ void ProcessJournal::open() {
   const auto own = own_journal(request_);
   if (!request_.journal.empty())
     journal_ = std::make_unique<Journal>(request_.journal);
-  else if (own)
+  else if (own) {
     journal_ = std::make_unique<Journal>(*own, Journal::Writers::one);
+    without_rows_.emplace(*own);
+  }
 }
 
 void ProcessJournal::append(const json& event) {
   if (!journal_) return;
+  if (without_rows_ && event.at("event") == "row") {
+    without_rows_->keep();  // before the row is there: a signal never removes one
+    note_of_rows_.emplace(recovery_note("assay-" + benchmark_, without_rows_->path()));
+    without_rows_.reset();
+  }
   try {
     journal_->append(event);
   } catch (const std::system_error& error) {

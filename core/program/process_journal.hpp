@@ -3,9 +3,12 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "core/base/signal_note.hpp"
+#include "core/base/temporary.hpp"
 #include "core/program/options.hpp"
 #include "core/result/journal.hpp"
 
@@ -18,7 +21,9 @@ class ProcessJournal final {
   /// `request` must outlive the object.
   ProcessJournal(std::string benchmark, const RunRequest& request);
   /// Opens the journal that --journal names, else the program's own one beside --out, if it has one
-  /// (own_journal()). InputError if that has rows of another process, or is another's.
+  /// (own_journal()). InputError if that has rows of another process, or is another's. The own one
+  /// is removed when the process ends, also by a signal, before a row is finished; later a signal
+  /// makes the process say how its rows become a result.
   void open();
   /// Writes what is known when the process begins. `rank_processes`: the process ids of all ranks.
   void begin(const std::string& command, const std::string& started,
@@ -33,6 +38,8 @@ class ProcessJournal final {
   std::string benchmark_;
   const RunRequest& request_;
   std::unique_ptr<Journal> journal_;
+  std::optional<Temporary> without_rows_;
+  std::optional<SignalNote> note_of_rows_;
 };
 
 }  // namespace assay

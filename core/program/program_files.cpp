@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -18,28 +19,34 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// All values of dimensions, some of which name data, libraries and checkpoints.
-std::vector<std::string> given_values(const RunRequest& request) {
+/// The values that may name data, libraries and checkpoints (Dimension::file).
+std::vector<std::string> given_files(const Benchmark& benchmark, const RunRequest& request) {
+  std::vector<nlohmann::json> groups{request.chosen};
+  if (!request.suite.empty()) {
+    const nlohmann::json suite = read_suite(find_suite(request.suite));
+    groups.insert(groups.end(), suite.at("cases").begin(), suite.at("cases").end());
+  }
   std::vector<std::string> all;
-  for (const auto& [name, values] : request.chosen)
-    all.insert(all.end(), values.begin(), values.end());
-  if (!request.suite.empty())
-    for (std::string& text : texts_in(read_suite(find_suite(request.suite)).at("cases")))
-      all.push_back(std::move(text));
+  for (const Dimension& axis : benchmark.dimensions())
+    for (const std::string& name : {axis.name, axis.also, axis.flag})
+      for (const nlohmann::json& group : groups)
+        if (axis.file && group.contains(name))
+          for (std::string& text : texts_in(group[name]))
+            if (std::find(axis.defaults.begin(), axis.defaults.end(), text) == axis.defaults.end())
+              all.push_back(std::move(text));
   return all;
 }
 
 }  // namespace
 
-void check_out(const RunRequest& request) {
+void check_out(const Benchmark& benchmark, const RunRequest& request) {
   std::vector<std::string> inputs = request.baselines;
   if (!request.suite.empty()) inputs.push_back(find_suite(request.suite).string());
   if (!request.plan.empty()) inputs.push_back(request.plan);
   if (!request.journal.empty()) inputs.push_back(request.journal);
-  const std::vector<std::string> values = given_values(request);
-  check_output_beside_data("--out", request.out, values);
-  if (const auto journal = own_journal(request))
-    check_output_beside_data("--out", *journal, values);
+  const std::vector<std::string> files = given_files(benchmark, request);
+  check_output_beside_data("--out", request.out, files);
+  if (const auto journal = own_journal(request)) check_output_beside_data("--out", *journal, files);
   check_output("--out", request.out, inputs);
 }
 

@@ -11,7 +11,7 @@
 namespace assay {
 
 /// InputError if --out cannot be written or is one of the inputs.
-void check_out(const RunRequest& request);
+void check_out(const Benchmark& benchmark, const RunRequest& request);
 
 /// The journal that the program writes beside --out, so that finished rows survive a crash. Nothing
 /// if --journal names one, without --out, and if --out is a pipe or a device.

@@ -1,8 +1,15 @@
 #include "core/program/rank_locations.hpp"
 
-#include <algorithm>
-#include <nlohmann/json.hpp>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <vector>
+
+#include "core/base/hash.hpp"
+#include "core/base/text.hpp"
 #include "core/machine/binding.hpp"
 
 namespace assay {
@@ -12,6 +19,36 @@ using nlohmann::json;
 namespace {
 
 json or_null(const std::vector<int>& numbers) { return numbers.empty() ? json() : json(numbers); }
+
+json binaries_of(const json& environment) {
+  return environment.value("software", json::object()).value("binaries", json::object());
+}
+
+/// The hosts that have loaded another build of a binary than `environment` says, with this build.
+/// A binary that only some hosts have loaded is none of these: nodes may have other network cards.
+std::map<std::string, std::map<std::string, std::string>> other_builds(const json& environment) {
+  const json own = binaries_of(environment);
+  std::map<std::string, std::map<std::string, std::string>> found;
+  const json others = environment.value("other_hosts", json::array());
+  for (const json& other : others) {
+    const json its = binaries_of(other);
+    for (const auto& [name, build] : its.items())
+      if (own.contains(name) && own[name] != build) found[name][other.at("host")] = build;
+  }
+  return found;
+}
+
+void merge_binaries(json& environment) {
+  const auto mixed = other_builds(environment);
+  if (mixed.empty()) return;
+  for (const auto& [name, hosts] : mixed) {
+    json& own = environment["software"]["binaries"][name];
+    std::set<std::string> builds{own.get<std::string>()};
+    for (const auto& [host, build] : hosts) builds.insert(build);
+    own = join(std::vector(builds.begin(), builds.end()), ", ");
+  }
+  environment["hashes"]["software"] = content_hash("software", environment.at("software"));
+}
 
 }  // namespace
 
@@ -48,6 +85,20 @@ void add_ranks(json& environment, Communicator& ranks) {
   environment["rank_hosts"] = hosts;
   environment["rank_places"] = rank_locations(ranks);
   environment["other_hosts"] = std::move(others);
+  merge_binaries(environment);
+}
+
+std::string mixed_binaries(const json& environment) {
+  constexpr std::size_t most = 3;
+  std::vector<std::string> texts;
+  const auto builds = other_builds(environment);
+  for (const auto& [name, hosts] : builds)
+    if (texts.size() < most)
+      texts.push_back(fmt::format("{}: {}, of which {} has {}", name,
+                                  binaries_of(environment)[name].get<std::string>(),
+                                  hosts.begin()->first, hosts.begin()->second));
+  if (builds.size() > most) texts.push_back(fmt::format("{} more", builds.size() - most));
+  return join(texts, "; ");
 }
 
 int ranks_here(Communicator& ranks) {

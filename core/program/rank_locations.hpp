@@ -2,15 +2,22 @@
 // The locations of the ranks of a job: their hosts, and the parts of the host that they may use.
 
 #include <nlohmann/json_fwd.hpp>
+#include <string>
 
 #include "core/api/communicator.hpp"
 
 namespace assay {
 
 /// Adds to this rank's environment the hosts and locations of all ranks, and the environments of
-/// the other hosts; of these, hardware and software only if they differ from rank 0's. Does nothing
-/// for one rank. Collective.
+/// the other hosts; of these, hardware and software only if they differ from rank 0's. A binary
+/// that hosts have loaded in several builds gets the identities of all of them, sorted: the
+/// software hash is then not that of one build, whichever host has rank 0. Does nothing for one
+/// rank. Collective.
 void add_ranks(nlohmann::json& environment, Communicator& ranks);
+
+/// The binaries that hosts of this environment have loaded in several builds, with the hosts: a
+/// time of such a job is that of no build. "" if there are none.
+std::string mixed_binaries(const nlohmann::json& environment);
 
 /// The locations of all ranks, in their order: {"rank", "host", "node", "sockets", "numa_nodes",
 /// "cores"}; unknown values are null. Collective, equal on all ranks.

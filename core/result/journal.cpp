@@ -14,6 +14,7 @@
 #include <system_error>
 
 #include "core/base/error.hpp"
+#include "core/base/file_descriptor.hpp"
 #include "core/base/input_file.hpp"
 #include "core/base/limits.hpp"
 
@@ -246,6 +247,12 @@ void Journal::append(const json& event) {
                             file_.string() + ": a line cannot be appended" + limit_behind(error));
   }
   sync(descriptor_);
+}
+
+bool is_being_written(const std::filesystem::path& file) {
+  const FileDescriptor journal(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  return journal.number() >= 0 && ::flock(journal.number(), LOCK_SH | LOCK_NB) != 0 &&
+         errno == EWOULDBLOCK;
 }
 
 std::vector<json> read_journal(const std::filesystem::path& file) {

@@ -51,6 +51,10 @@ class Journal {
   int descriptor_ = -1;
 };
 
+/// Whether a process that writes the journal alone (Writers::one) is still running. False where the
+/// file system has no locks.
+bool is_being_written(const std::filesystem::path& file);
+
 /// The event of a line, without its checksum; json::value_t::discarded if the line is not an event
 /// or its checksum is wrong. Lines of older versions have no checksum, which is accepted.
 nlohmann::json journal_event(std::string_view line);

@@ -53,6 +53,7 @@ Dimension blas_library() {
   made.group = "Backend";
   made.one_per_process = true;
   made.of_system = true;
+  made.file = true;
   return made;
 }
 

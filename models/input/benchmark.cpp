@@ -90,11 +90,14 @@ class InputBenchmark final : public Benchmark {
     Dimension problem = dimension::problem({"n256mb32s224"});
     problem.help =
         "number of images (of all ranks), batch of each rank, and height and width of the results";
-    return {
+    Dimension data =
         axis("data",
              "a set of images: TFRecord files (a folder, a pattern or a prefix of names), a folder "
              "with a subfolder for each class, or generated[:n256c10w500h375q90files8]",
-             {}, {"generated"}),
+             {}, {"generated"});
+    data.file = true;
+    return {
+        std::move(data),
         axis("view", "random crops and flips of training, or the centre of each image",
              {"train", "evaluate"}, {"train"}),
         std::move(problem),

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <bit>
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <stdexcept>
 #include <string_view>
 
@@ -23,6 +25,7 @@ constexpr std::string_view magic = "ASSAYCKP";
 constexpr std::size_t length_at = 8, check_at = 16, header_at = 20;
 /// Format 2 did not say which training it was of: batch, data and learning rate were missing.
 constexpr int version_of_format = 3;
+constexpr const char* partial_ending = ".partial";
 constexpr const char* byte_order = std::endian::native == std::endian::little ? "little" : "big";
 
 template <class Byte>
@@ -125,7 +128,7 @@ CheckpointCost write_checkpoint(const std::filesystem::path& file, const std::st
   for (const CheckpointBlob& blob : blobs)
     parts.emplace_back(reinterpret_cast<const char*>(blob.bytes.data()), blob.bytes.size());
   try {
-    write_parts(file, parts, ".partial");
+    write_parts(file, parts, partial_ending);
   } catch (const InputError& error) {  // a name was good input when the run began
     throw CaseError(error.what());
   }
@@ -133,6 +136,25 @@ CheckpointCost write_checkpoint(const std::filesystem::path& file, const std::st
   for (const std::string_view part : parts) cost.bytes += std::ssize(part);
   cost.seconds = seconds_since(start);
   return cost;
+}
+
+void expect_no_other_partial(const std::filesystem::path& file) {
+  namespace fs = std::filesystem;
+  const fs::path partial = file.string() + partial_ending;
+  std::error_code unknown;
+  const fs::file_status status = fs::symlink_status(partial, unknown);
+  if (is_special(file) || !fs::exists(status)) return;
+  std::string begin(magic.size(), '\0');
+  if (fs::is_regular_file(status) && fs::hard_link_count(partial, unknown) == 1) {
+    std::ifstream stream(partial, std::ios::binary);
+    stream.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+    begin.resize(static_cast<std::size_t>(stream.gcount()));
+    if (magic.starts_with(begin)) return;  // also of an empty file
+  }
+  throw InputError(
+      fmt::format("{}: it is there already and would be removed, but is not what a checkpoint "
+                  "leaves. Move it, or name another file for the checkpoint.",
+                  partial.string()));
 }
 
 Checkpoint::Checkpoint(const std::filesystem::path& path, const std::string& architecture)

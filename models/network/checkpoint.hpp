@@ -36,6 +36,10 @@ struct CheckpointCost {
 CheckpointCost write_checkpoint(const std::filesystem::path& file, const std::string& architecture,
                                 const nlohmann::json& state, std::span<const CheckpointBlob> blobs);
 
+/// InputError if the temporary file of write_checkpoint() is there and is not what a program that
+/// was killed has left: it would be removed.
+void expect_no_other_partial(const std::filesystem::path& file);
+
 /// A checkpoint in memory.
 class Checkpoint {
  public:

@@ -143,6 +143,7 @@ void TrainingCheckpoint::expect_usable() const {
   throw_on_all(ranks_, [&] {
     if (ranks_.rank() != 0) return;
     if (!settings_.restart) expect_new();
+    expect_no_other_partial(settings_.checkpoint);
     check_writable(settings_.checkpoint);
   });
 }

@@ -51,6 +51,11 @@ Dimension counted(const char* name, const char* prefix) {
 }
 
 /// Does not affect what a step computes: which images there are, how long a training lasts.
+Dimension file(Dimension made) {
+  made.file = true;
+  return made;
+}
+
 Dimension outside_step(Dimension made) {
   made.in_step = false;
   return made;
@@ -126,30 +131,31 @@ std::vector<Dimension> of_network() {
 }
 
 std::vector<Dimension> of_data() {
-  return {outside_step(axis("data",
-                            "synthetic: one batch that stays in memory; learnable[:n60000v1000]: "
-                            "generated images, n for training and v for validation; generated: "
-                            "generated JPEG files; else TFRecord files or a folder of classes",
-                            {}, {"synthetic"}, "", "synthetic")),
-          outside_step(axis("augment",
-                            "part of an image that training uses; crop+flip: 8 to 100 % of it, "
-                            "mirrored or not; crop: never mirrored; shift: all but an eighth of "
-                            "its sides; none: its centre",
-                            augment_names.names(), {"crop+flip"}, "", "crop+flip")),
-          outside_step(axis("page_cache",
-                            "cached: files may be in the page cache; cold: they are evicted from "
-                            "it before each timed step, and before training",
-                            {"cached", "cold"}, {"cached"}, "", "cached")),
-          outside_step(axis(
-              "validation",
-              "files that validate a training (--epochs) on files; none: those of --data, whose "
-              "accuracy says nothing of other images",
-              {}, {"none"}, "", "none")),
-          outside_step(
-              axis("label_base", "label of the first class in TFRecord files", {}, {"0"}, "", "0")),
-          outside_step(axis("max_bad_samples",
-                            "largest number of bad samples that are skipped, of all ranks", {},
-                            {"0"}, "", "0"))};
+  return {
+      file(outside_step(axis("data",
+                             "synthetic: one batch that stays in memory; learnable[:n60000v1000]: "
+                             "generated images, n for training and v for validation; generated: "
+                             "generated JPEG files; else TFRecord files or a folder of classes",
+                             {}, {"synthetic"}, "", "synthetic"))),
+      outside_step(axis("augment",
+                        "part of an image that training uses; crop+flip: 8 to 100 % of it, "
+                        "mirrored or not; crop: never mirrored; shift: all but an eighth of "
+                        "its sides; none: its centre",
+                        augment_names.names(), {"crop+flip"}, "", "crop+flip")),
+      outside_step(axis("page_cache",
+                        "cached: files may be in the page cache; cold: they are evicted from "
+                        "it before each timed step, and before training",
+                        {"cached", "cold"}, {"cached"}, "", "cached")),
+      file(outside_step(
+          axis("validation",
+               "files that validate a training (--epochs) on files; none: those of --data, whose "
+               "accuracy says nothing of other images",
+               {}, {"none"}, "", "none"))),
+      outside_step(
+          axis("label_base", "label of the first class in TFRecord files", {}, {"0"}, "", "0")),
+      outside_step(axis("max_bad_samples",
+                        "largest number of bad samples that are skipped, of all ranks", {}, {"0"},
+                        "", "0"))};
 }
 
 std::vector<Dimension> of_length() {
@@ -189,9 +195,9 @@ std::vector<Dimension> of_learning() {
       axis("schedule",
            "decay of the learning rate: constant, cosine, step:0.1:30+60+80, poly:2[:END]", {},
            {"cosine"}, "", "cosine"),
-      of_system(unnamed(
+      file(of_system(unnamed(
           "checkpoint",
-          "file to write after every epoch (--epochs), of one training; none: no file", "none")),
+          "file to write after every epoch (--epochs), of one training; none: no file", "none"))),
       outside_step(axis("restart", "continue the training from --checkpoint", {"no", "yes"}, {"no"},
                         "", "no")),
       axis("optimizer", "update rule", update_rule_names(), {"sgd"}, "", "sgd"),

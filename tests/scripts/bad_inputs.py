@@ -26,13 +26,14 @@ RAW = re.compile(r"json\.exception|std::|basic_string|terminate called|what\(\)|
 QUICK = {"assay-collectives": "8", "assay-conv": SMALL, "assay-gemm": "m8n8k8", "assay-input": "n8mb4s32", "assay-kmeans": "n600d4",
          "assay-linalg": "syrk:n64d8", "assay-norm": "mb2ic4ih4", "assay-pca": "n600d4", "assay-pool": "mb1ic2ih8kh3sh2ph1",
          "assay-resnet50": "d18w8s32c10", "assay-rnn": "lstm:8-4-2", "assay-stream": "copy_n1024", "assay-svm": "n600d4"}
-# Arguments that a subcommand of `assay` needs, with names of the files below.
-NEEDS = {"run": ["suite.json", "--out", "out"], "table": ["result.json"], "report": ["result.json"], "validate": ["suite.json"],
+# Arguments that another program or a subcommand of `assay` needs, with names of the files below.
+NEEDS = {"assay-dataset": ["classes:n20d4", "--out", "x.npy"], "collect": ["folder", "--out", "results"],
+         "run": ["suite.json", "--out", "out"], "table": ["result.json"], "report": ["result.json"], "validate": ["suite.json"],
          "compare": ["result.json", "other.json", "--vary", "nothing"], "accept": ["result.json"], "history": ["results"],
          "gather": ["results", "--out", "gathered"], "model": ["result.json"], "job": ["suite.json", "--time", "10"],
          "mllog": ["result.json", "--org", "org"], "recover": ["journal.jsonl"]}
-# Commands that start programs on other nodes, or that no user calls.
-LEFT_OUT = {("collect", None), ("run", "--as-node"), ("run", "--per-node"), ("run", "--pairs")}
+# Flags that make another command of it.
+MODES = {"run": ["--as-node", "--per-node", "--pairs"]}
 OUTPUTS = {"--out", "--journal", "--checkpoint", "--junit", "--flagged", "--markdown", "--json", "--csv"}
 
 LONG = "x" * 5000
@@ -84,29 +85,30 @@ def flags_of(text):
 
 
 def programs():
-    """(words that start it, what it needs, what it is called in LEFT_OUT)."""
+    """(words that start it, what it needs, every how-many-th value it is given)."""
     for file in sorted(BIN.glob("assay-*")):
-        if os.access(file, os.X_OK) and file.name in QUICK:
-            yield [str(file)], ["--problem", QUICK[file.name], "--max-time", "0.01"], file.name
+        if os.access(file, os.X_OK):
+            needs = ["--problem", QUICK[file.name], "--max-time", "0.01"] if file.name in QUICK else NEEDS[file.name]
+            yield [str(file)], needs, 1
     for command in re.findall(r"^  ([a-z]+)  ", help_of([ASSAY]), re.MULTILINE):
-        if (command, None) not in LEFT_OUT and command != "help":
-            yield [ASSAY, command], NEEDS.get(command, []), command
+        if command != "help":
+            yield [ASSAY, command], NEEDS.get(command, []), 1
+        for mode in MODES.get(command, []):
+            yield [ASSAY, command, mode], NEEDS[command], 3
 
 
 def flag_commands():
     """(words, the flag that has a bad value, that value)."""
-    for words, needs, name in programs():
+    for words, needs, step in programs():
         for flag, has_value in flags_of(help_of(words)):
-            if (name, flag) in LEFT_OUT:
-                continue
             rest = without(needs, flag)
             if not has_value:
                 yield [*words, *rest, flag + "=perhaps"], flag, "perhaps"
                 continue
-            for value in TEXTS + ([] if flag in OUTPUTS else FILES):
+            for value in (TEXTS + ([] if flag in OUTPUTS else FILES))[::step]:
                 yield [*words, *rest, flag, value], flag, value
-        if not name.startswith("assay-"):
-            for value in TEXTS + FILES:
+        if words[0] == ASSAY or needs[0][0] != "-":
+            for value in (TEXTS + FILES)[::step]:
                 yield [*words, value], None, value
 
 
@@ -250,12 +252,16 @@ def judge(command, inputs):
 
 
 def judge_all(count=None):
-    """How many commands were run, and their faults."""
+    """How many commands were run, and their faults; each is printed as it is found."""
     with tempfile.TemporaryDirectory(prefix="assay-bad-inputs-") as name:
         inputs = pathlib.Path(name)
         make_inputs(inputs)
         measured_inputs(inputs)
         all_commands = commands(inputs, count)
+        found = []
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            found = list(pool.map(lambda command: judge(command, inputs), all_commands))
-    return len(all_commands), [fault for each in found for fault in each]
+            for faults_of_one in pool.map(lambda command: judge(command, inputs), all_commands):
+                for fault in faults_of_one:
+                    print(fault, flush=True)
+                    found.append(fault)
+    return len(all_commands), found

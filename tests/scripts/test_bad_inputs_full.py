@@ -10,8 +10,8 @@ from run_helper import main
 class BadInputs(unittest.TestCase):
     def test_all(self):
         count, faults = bad_inputs.judge_all()
-        self.assertGreater(count, 5000)
-        self.assertEqual(faults, [], f"{len(faults)} of {count}:\n" + "\n".join(faults))
+        self.assertGreater(count, 30000)
+        self.assertEqual(faults, [], f"{len(faults)} of {count}")
 
 
 if __name__ == "__main__":

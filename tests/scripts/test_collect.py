@@ -218,6 +218,23 @@ class Collect(RunTest):
         self.assertRegex(done.stderr, "(?s)pre-flight failed: .*not collected: node1 .*Nothing was timed")
         self.assertEqual(len(json.loads((self.out / "node0" / "result.json").read_text())["rows"]), 2)
 
+    def test_a_local_folder_that_holds_another_run(self):
+        """Its result is not this run's, and it stays."""
+        self.per_node(code=0)
+        first, self.out = self.out, self.folder / "second"
+        before = {file: file.read_bytes() for file in self.disks.rglob("*") if file.is_file() and file.name[0] != "."}
+        done = self.per_node(code=7)
+        self.assertRegex(done.stderr, "(?s)pre-flight failed: .*node1.* holds a run.*--resume.*Nothing was timed")
+        self.assertEqual({file: file.read_bytes() for file in before}, before)
+        # Another suite, which cannot resume it: what is there is the other suite's.
+        self.suite([group(["direct"], [SMALL], backend="reference")], scale="1/2")
+        other = self.suite([group(["direct"], [SMALL.replace("ph1", "ph0")], backend="reference")], name="other")
+        done = self.run_suite(other, "--per-node", "--local-results", self.local, "--launcher", self.launcher(), "--nodes", 3, "--resume",
+                              env=self.variables(), code=7)
+        for node in NODES:
+            self.assertRegex(done.stdout, f"MISSING: {node} .*cannot resume")
+        self.assertTrue((first / "node1" / "result.json").exists())
+
     def test_a_node_whose_run_does_not_begin(self):
         fails = self.folder / "fails"  # on node1 the process of the run dies at once
         fails.write_text('#!/bin/sh\ncase "$(hostname) $*" in "node1 "*--as-node*) exit 0 ;; esac\nexec "$@"\n')

@@ -83,6 +83,46 @@ class Outputs(RunTest):
             self.refused(BIN / "assay-resnet50", "--data", "learnable:n320v100", "--epochs", 1, "--checkpoint", "new.json", "--launches", 2,
                          "--out", "./new.json")
 
+    def test_a_folder_that_is_called_like_a_value(self):
+        """Only what a program reads is an input: not the folders that bear the names of backends and numbers."""
+        suite = self.suite([group(["direct"], backend="reference")])
+        for name in ("reference", "1", "direct", "forward"):
+            notes = self.folder / name / "notes.txt"
+            notes.parent.mkdir()
+            notes.write_text("of last week")
+            for words in (STANDALONE, [CONV, "--suite", suite]):
+                with self.subTest(name, words=words):
+                    self.command(*words, "--out", f"{name}/notes.txt", cwd=self.folder, code=0)
+                    notes.write_text("of last week")
+        if (BIN / "assay-gemm").exists():  # a file that is read, given by a suite
+            (self.folder / "x.so").write_text("no library")
+            suite = self.suite([{"benchmark": "gemm", "problem": ["m8n8k8"], "backend": ["blas"], "blas": ["./x.so"]}])
+            self.refused(BIN / "assay-gemm", "--suite", suite, "--out", "x.so")
+
+    def test_the_new_checkpoint_beside_the_old_one(self):
+        """A checkpoint is written as c.partial, then renamed: that name is no input's either, and no link."""
+        if not (BIN / "assay-resnet50").exists():
+            self.skipTest("assay-resnet50 was not built")
+        words = [BIN / "assay-resnet50", "--problem", "d18w8s32c10", "--batch", 4, "--backend", "native", "--threads", 1, "--steps", 1,
+                 "--data", "learnable:n16v8", "--epochs", 1, "--checkpoint", "c"]
+        partial = self.folder / "c.partial"
+        kept = self.folder / "kept"
+        kept.write_text("kept")
+        for make in (lambda: partial.symlink_to("kept"), lambda: os.link(kept, partial)):
+            make()
+            self.command(*words, cwd=self.folder)
+            self.assertEqual(kept.read_text(), "kept")
+            partial.unlink(missing_ok=True)
+            (self.folder / "c").unlink(missing_ok=True)
+        partial.mkdir()
+        for name in ("train-00000-of-00001", "1.tfrecord"):
+            (partial / name).write_text("data")
+        self.refused(*words, says="c.partial")
+        shutil.rmtree(partial)
+        partial.write_text("data of somebody")
+        self.refused(*words[:-4], "--epochs", 1, "--checkpoint", "c", "--validation", "c.partial", "--data", "c.partial", says="c.partial")
+        self.refused(*words, "--launches", 2, "--out", "c.partial", says="c.partial")
+
     def test_nothing_is_written_through_a_link(self):
         (self.folder / "link.md").symlink_to("b.json")
         (self.folder / "gone.md").symlink_to("nowhere")

@@ -73,6 +73,36 @@ class SeveralHosts(RunTest):
         self.assertEqual(result["environments"][0]["rank_hosts"], [hosts[0]] * 2 + [hosts[1]] * 2)
         self.assertEqual([place["node"] for place in result["environments"][0]["rank_places"]], [0, 0, 1, 1])
 
+    def test_a_host_with_another_build_of_a_library(self):
+        """Ten bytes at the end of a plugin change neither version nor build-id."""
+        self.need("gloo")
+        plugins = BUILD / "lib" / "assay"
+        edited = self.folder / "edited"
+        edited.mkdir()
+        for file in plugins.iterdir():
+            (edited / file.name).symlink_to(file)
+        plugin = edited / "libassay_gloo.so"
+        plugin.unlink()
+        plugin.write_bytes((plugins / plugin.name).read_bytes() + b"0123456789")
+        there = self.folder / "there"
+        there.write_text(f'#!/bin/sh\n[ "$(hostname)" = {list(HOSTS)[1]} ] && export ASSAY_PLUGIN_PATH={edited}\nexec "$@"\n')
+        there.chmod(0o755)
+        said = rf"mixed: .*libassay_gloo\.so: .*of which {list(HOSTS)[1]} has content "
+        suite = self.suite([{"benchmark": "collectives", "collective": ["allreduce"], "problem": ["4000"], "transport": ["gloo"]}])
+        for words, code in (([], 0), ([there], 6)):
+            launcher = [str(word) for word in (*self.hosts.mpirun(4), "-x", "ASSAY_PLUGIN_PATH", *words)]
+            self.out = self.folder / f"out{code}"
+            done = self.command(*self.hosts.on_first(ASSAY, "run", suite, "--out", self.out, "--launcher", " ".join(launcher)),
+                                env=self.variables, code=code)
+            self.expect_ok(self.rows(), 1)
+            (self.assertRegex if words else self.assertNotRegex)(done.stdout, said)
+            done = self.command(*self.hosts.on_first(*launcher, BIN / "assay-collectives", "--transport", "gloo", "--bytes", 4000,
+                                                     "--max-time", 0.02), env=self.variables, code=code)
+            (self.assertRegex if words else self.assertNotRegex)(done.stderr, said)
+        # Readers see another software than that of one build.
+        done = self.command(ASSAY, "compare", self.folder / "out0", self.folder / "out6", "--vary", "nothing", "--format", "json", code=6)
+        self.assertIn("software/binaries/libassay_gloo.so", [mismatch["field"] for mismatch in json.loads(done.stdout)["mismatches"]])
+
     def struck(self, transport, strike):
         """The rows of a suite of six over two hosts that something strikes after its first row."""
         self.need(transport)

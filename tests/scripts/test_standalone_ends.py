@@ -82,6 +82,8 @@ class Ends(RunTest):
                 first = subprocess.Popen([str(word) for word in (*self.words("hang"), *more)], env=self.environment(),
                                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
                 self.wait_until(self.journal_file.exists)  # it may be empty yet
+                if not more:
+                    self.assertIn("still running", self.command(ASSAY, "recover", self.journal_file, code=2).stderr)
                 for again in ((), ("--launches", 2)):
                     self.assertIn("still running", self.command(*self.words("direct"), *again, code=2).stderr)
                 first.kill()
@@ -97,7 +99,20 @@ class Ends(RunTest):
         self.assertIn("line 1", self.command(ASSAY, "recover", self.journal_file, code=2).stderr)
         self.assertEqual(self.journal_file.read_text(), "notes\n")
         self.journal_file.write_text("")
-        self.assertIn("has no event \"run\"", self.command(ASSAY, "recover", self.journal_file, code=2).stderr)
+        self.assertIn("no finished row, so there is no result; it was removed", self.command(ASSAY, "recover", self.journal_file, code=6).stderr)
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_before_the_first_row(self):
+        """Nothing is lost then, so nothing stays that a second start would stumble over."""
+        for number, after in ((signal.SIGINT, []), (signal.SIGTERM, []), (signal.SIGKILL, [self.journal_file.name])):
+            with self.subTest(number.name):
+                process = subprocess.Popen(list(map(str, self.words("hang"))), env=self.environment(), text=True, stdout=subprocess.DEVNULL,
+                                           stderr=subprocess.PIPE)
+                self.wait_until(lambda: self.journal_file.exists() and "begin" in self.journal_file.read_text())
+                process.send_signal(number)
+                _, said = process.communicate()
+                self.assertEqual((process.returncode, said), (-number, ""))
+                self.assertEqual([file.name for file in self.folder.iterdir()], after)
 
 
 if __name__ == "__main__":

@@ -299,6 +299,16 @@ TEST(Accept, BadCriteria) {
         json{{"nodes", "all"}}, json{{"health", {{{"quantity", "/a~3"}, {"at_most", 1}}}}},
         json{{"limits", 1}}})
     EXPECT_THROW(criteria_of(wrong), InputError) << wrong;
+  try {
+    criteria_of({{"nodes", {"a", "b", "a"}}});
+    ADD_FAILURE() << "a node twice";
+  } catch (const InputError& error) {
+    EXPECT_NE(
+        std::string(error.what())
+            .find(" at /nodes/2: found \"a\" again (it is at /nodes/0), expected each name once."),
+        std::string::npos)
+        << error.what();
+  }
 }
 
 }  // namespace

@@ -154,6 +154,13 @@ TEST(AcceptVerdict, AListedNodeWithoutAResultIsMissing) {
   const json made = acceptance_document(fleet_of(healthy(4), rules, listed), rules, "assay accept");
   EXPECT_EQ(made["verdict"], "MISSING");
   EXPECT_EQ(made["reason"], "gone: the node has no result");
+  const json &gone = made["nodes"][0], &other = made["nodes"][1];
+  EXPECT_EQ(gone["node"], "gone");
+  EXPECT_EQ(gone["rows"], json::array()) << "one entry, however many rows it lacks";
+  EXPECT_EQ(gone["rows_missing"], made["judged"].size());
+  ASSERT_EQ(made["judged"].size(), other["rows"].size());
+  for (std::size_t i = 0; i < made["judged"].size(); ++i)
+    EXPECT_EQ(made["judged"][i]["id"], other["rows"][i]["id"]);
   EXPECT_EQ(made["summary"]["nodes"], 5);
   EXPECT_EQ(made["exit_code"], 6);
   // Criteria that name the nodes have the last word.

@@ -45,7 +45,8 @@ class CollectTest : public testing::Test {
     on_threads(
         ranks,
         [&](Communicator& rank) {
-          made[static_cast<std::size_t>(rank.rank())] = collect(rank, {local_, out_, prepare});
+          made[static_cast<std::size_t>(rank.rank())] =
+              collect(rank, {local_, out_, prepare, prepare});
         },
         ranks_per_node);
     return made;

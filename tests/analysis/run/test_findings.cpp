@@ -32,5 +32,21 @@ TEST(Findings, APluginThatChangedBetweenLaunchesIsToldAndDecidesTheExit) {
   EXPECT_EQ(mixed_findings(made).text, "");
 }
 
+TEST(Findings, AHostWithAnotherBuildIsToldAndDecidesTheExit) {
+  json made = test::result({test::row("ok", 1, 0), test::row("failed", 1, 1)});
+  json& environment = made["environments"][0];
+  environment["software"]["binaries"] = {{"libx.so", "build-id 1, build-id 2"}};
+  environment["hashes"] = {{"hardware", "hw"}, {"software", "sw"}};
+  environment["other_hosts"] = {
+      {{"host", "node7"}, {"software", {{"binaries", {{"libx.so", "build-id 2"}}}}}}};
+  const Findings found = mixed_findings(made);
+  EXPECT_EQ(found.code, ExitCode::incomparable);
+  EXPECT_TRUE(test::has(found.text, "mixed: 1 rows")) << found.text;
+  EXPECT_TRUE(test::has(found.text, "libx.so: build-id 1, build-id 2, of which node7 has"))
+      << found.text;
+  environment["other_hosts"][0].erase("software");
+  EXPECT_EQ(mixed_findings(made).code, ExitCode::ok);
+}
+
 }  // namespace
 }  // namespace assay

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "tests/core/thread_communicator.hpp"
 
@@ -46,6 +48,37 @@ TEST(Places, EveryRankKnowsWhereAllAre) {
         }
       },
       2);
+}
+
+TEST(Places, ABuildThatOneHostHasAloneChangesTheSoftware) {
+  using nlohmann::json;
+  const auto told = [](const std::vector<std::string>& builds) {
+    json environment;
+    testing_fakes::on_threads(
+        4,
+        [&](Communicator& ranks) {
+          const std::string& build = builds[static_cast<std::size_t>(ranks.node())];
+          json own = {{"host", ranks.host()},
+                      {"hardware", json::object()},
+                      {"software", {{"binaries", {{"libx.so", build}}}}},
+                      {"hashes", {{"hardware", "h"}, {"software", build}}}};
+          // A module that one host has alone is not another build.
+          own["software"]["binaries"]["of " + ranks.host()] = "build-id 9";
+          add_ranks(own, ranks);
+          if (ranks.rank() == 0) environment = std::move(own);
+        },
+        2);
+    return environment;
+  };
+  const json same = told({"build-id 1", "build-id 1"}), mixed = told({"build-id 1", "build-id 2"}),
+             other = told({"build-id 2", "build-id 1"});
+  EXPECT_EQ(mixed_binaries(same), "");
+  EXPECT_EQ(same["hashes"]["software"], "build-id 1");
+  EXPECT_EQ(mixed["software"]["binaries"]["libx.so"], "build-id 1, build-id 2");
+  EXPECT_EQ(other["software"]["binaries"]["libx.so"], "build-id 1, build-id 2");
+  EXPECT_NE(mixed["hashes"]["software"], "build-id 1");
+  EXPECT_EQ(mixed_binaries(mixed),
+            "libx.so: build-id 1, build-id 2, of which threads1 has build-id 2");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "analysis/collect/collect.hpp"
 #include "analysis/commands.hpp"
+#include "core/base/message.hpp"
 #include "core/program/launched_ranks.hpp"
 
 namespace assay {
@@ -27,7 +28,7 @@ int collect_runs(const Given& given) {
   }
   const Collected made = collect(*ranks, options);
   for (const std::string& line : made.lines)
-    std::cerr << "assay collect: " + line + "\n" << std::flush;  // a single write
+    std::cerr << "assay collect: " + message_text(line) + "\n" << std::flush;  // a single write
   return static_cast<int>(made.code);
 }
 

@@ -107,6 +107,7 @@ void check_guard(const fs::path& history) {
                     "runs below it). "
                     "Give this folder, or the name of a new folder.",
                     history.string()));
+  if (holds_results(history)) result_files({history.string()});  // all of it can be listed
   Anchors anchors(history);
   events_of(history);
 }

@@ -144,7 +144,7 @@ std::string line_of(const PlacedProcess& process) {
               {"fault", process.threads_fault},
               {"device_fault", process.device_fault},
               {"binding_fault", process.binding_fault}}
-             .dump() +
+             .dump(-1, ' ', false, json::error_handler_t::replace) +
          "\n";
 }
 

@@ -186,8 +186,10 @@ Child::Child(const std::vector<std::string>& command, const fs::path& out, const
   if (pid_ < 0) throw std::system_error(fork_error, std::generic_category(), "fork");
   if (got == static_cast<ssize_t>(sizeof error)) {
     waitpid(pid_, nullptr, 0);
-    throw InputError(fmt::format("cannot start {} ({}). Is it built, installed and in PATH?",
-                                 command.front(), std::strerror(error)));
+    throw InputError(
+        fmt::format("cannot start {} ({}). Install it and put it into PATH, or, if it is the "
+                    "launcher's, correct --launcher.",
+                    command.front(), std::strerror(error)));
   }
   watched_children().insert(pid_);
   setpgid(pid_, pid_);  // both sides do it: whoever comes first

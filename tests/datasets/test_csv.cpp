@@ -148,10 +148,20 @@ TEST(Csv, LongLinesCrossManyEntriesOfTheIndex) {
   EXPECT_EQ(rows.x.back(), 5000);
 }
 
+TEST(Csv, AFirstLineOfOtherBytesIsNoHeader) {
+  const Folder folder;
+  using namespace std::string_literals;
+  for (const std::string& text : {"\0\1\2\n1,2\n"s,
+                                  "\xFF\xFE"
+                                  "a\0,\0b\0\n\0"s,
+                                  "a,\x1b[31m\n1,2\n"s})
+    EXPECT_THROW(open_table(folder.write("a.csv", text)), InputError);
+  EXPECT_EQ(open_table(folder.write("a.csv", "a\tb,\xC3\xA9\r\n1,2\n"))->rows(), 1);
+}
+
 TEST(Csv, AFileThatIsOneLongLineIsRefused) {
   const Folder folder;
-  const std::string path = folder.write("a.csv", "1");
-  std::filesystem::resize_file(path, std::int64_t{200} << 20);  // zeros, without a newline
+  const std::string path = folder.write("a.csv", std::string((1 << 26) + 2, '1'));
   expect_error(path, "longer than");
   std::ofstream(path, std::ios::binary) << "1,2\n3";
   std::filesystem::resize_file(path, std::int64_t{200} << 20);

@@ -30,11 +30,11 @@ QUICK = {"assay-collectives": "8", "assay-conv": SMALL, "assay-gemm": "m8n8k8", 
 NEEDS = {"assay-dataset": ["classes:n20d4", "--out", "x.npy"], "collect": ["folder", "--out", "results"],
          "run": ["suite.json", "--out", "out"], "table": ["result.json"], "report": ["result.json"], "validate": ["suite.json"],
          "compare": ["result.json", "other.json", "--vary", "nothing"], "accept": ["result.json"], "history": ["results"],
-         "gather": ["results", "--out", "gathered"], "model": ["result.json"], "job": ["suite.json", "--time", "10"],
+         "gather": ["results", "--out", "gathered"], "model": ["result.json"], "job": ["suite.json", "--time", "10", "--launcher", "slurm"],
          "mllog": ["result.json", "--org", "org"], "recover": ["journal.jsonl"]}
-# Flags that make another command of it.
-MODES = {"run": ["--as-node", "--per-node", "--pairs"]}
-OUTPUTS = {"--out", "--journal", "--checkpoint", "--junit", "--flagged", "--markdown", "--json", "--csv"}
+# Flags that make another command of it, with what they need.
+MODES = {"run": [["--as-node"], ["--per-node", "--launcher", "mpirun"], ["--pairs", "--launcher", "mpirun", "--hosts", "a,b"]]}
+OUTPUTS = {("assay-dataset", "--labels"), "--out", "--journal", "--checkpoint", "--junit", "--flagged", "--markdown", "--json", "--csv"}
 
 LONG = "x" * 5000
 TEXTS = ["", LONG, "a\nb", b"\xff\xfe\x80", "\x1b[2J", "turn\u202ed", "-1", "0", "1e999", "nan", "99999999999999999999", "1,,2", ",", "%n%s%n",
@@ -94,7 +94,7 @@ def programs():
         if command != "help":
             yield [ASSAY, command], NEEDS.get(command, []), 1
         for mode in MODES.get(command, []):
-            yield [ASSAY, command, mode], NEEDS[command], 3
+            yield [ASSAY, command, mode[0]], NEEDS[command] + mode[1:], 3
 
 
 def flag_commands():
@@ -105,7 +105,7 @@ def flag_commands():
             if not has_value:
                 yield [*words, *rest, flag + "=perhaps"], flag, "perhaps"
                 continue
-            for value in (TEXTS + ([] if flag in OUTPUTS else FILES))[::step]:
+            for value in (TEXTS + ([] if OUTPUTS & {flag, (pathlib.Path(words[0]).name, flag)} else FILES))[::step]:
                 yield [*words, *rest, flag, value], flag, value
         if words[0] == ASSAY or needs[0][0] != "-":
             for value in (TEXTS + FILES)[::step]:
@@ -176,10 +176,11 @@ def state_of(folder):
 
 
 def quoted(value, text):
-    """Whether a message has a value, be it escaped."""
-    value = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
-    start = re.split(r"[^\w./-]", value, maxsplit=1)[0][:40]
-    return bool(start) and start in text
+    """Whether a message has a value, be it escaped as messages do or shortened."""
+    if isinstance(value, bytes):
+        value = "".join(chr(byte) if 32 <= byte < 127 else f"\\x{byte:02x}" for byte in value)
+    shown = value.replace("\n", "\\n").replace("\x1b", "\\x1b").replace("\u202e", "\\u202e")
+    return any(bool(form) and form[:40] in text for form in (value, shown))
 
 
 def faults(words, blamed, value, done, hangs):
@@ -209,7 +210,7 @@ def faults(words, blamed, value, done, hangs):
     if len(done.stderr) > LONGEST:
         yield f"prints {len(done.stderr)} bytes"
     # A further flag that the flag needs may be told first.
-    if blamed is not None and " is missing (" not in text and blamed.lstrip("-") not in text and not quoted(value, text):
+    if blamed is not None and " is missing (" not in text and blamed.lstrip("-").removesuffix(".json") not in text and not quoted(value, text):
         yield "names neither flag nor value"
 
 

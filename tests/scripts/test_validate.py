@@ -52,8 +52,10 @@ class Validate(RunTest):
                  "curves": [{"batch": 8}],
                  "published": [{"algorithm": "ddl", "batch": 8, "ranks": 2, "quantity": "efficiency", "value": 1, "citation": "c"}]}
         criteria = {"schema": "assay-criteria/1", "name": "x", "nodes": 1, "rows": {"include": ["("]}}
-        events = {"schema": "assay-events/1", "events": [{"time": "yesterday", "text": "x"}]}
-        for document, place in ((criteria, "/rows/include/0"), (scale, "/published/0/algorithm"), (events, "/events/0/time")):
+        events = {"schema": "assay-events/1", "events": [{"time": "the day before", "text": "x"}]}
+        launcher = {"schema": "assay-launcher/1", "name": "x", "description": "x", "command": ["start", "{rank}"]}
+        for document, place in ((criteria, "/rows/include/0"), (scale, "/published/0/algorithm"), (events, "/events/0/time"),
+                                (launcher, "unknown placeholder 'rank'")):
             with self.subTest(document["schema"]):
                 file = self.folder / "x.json"
                 file.write_text(json.dumps(document))

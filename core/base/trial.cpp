@@ -50,13 +50,6 @@ std::optional<std::string> read_within(int descriptor, std::chrono::milliseconds
   }
 }
 
-bool memory_is_limited() {
-  return std::ranges::any_of(std::initializer_list{RLIMIT_AS, RLIMIT_DATA}, [](auto which) {
-    rlimit limit{};
-    return ::getrlimit(which, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
-  });
-}
-
 }  // namespace
 
 Trial try_in_child(const std::function<std::string()>& body, std::chrono::milliseconds limit) {
@@ -88,6 +81,13 @@ Trial try_in_child(const std::function<std::string()>& body, std::chrono::millis
     trial.reason =
         fmt::format("ends the process that opens it with exit code {}", WEXITSTATUS(end));
   return trial;
+}
+
+bool memory_is_limited() {
+  return std::ranges::any_of(std::initializer_list{RLIMIT_AS, RLIMIT_DATA}, [](auto which) {
+    rlimit limit{};
+    return ::getrlimit(which, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  });
 }
 
 std::string why_not_loadable(const std::string& file) {

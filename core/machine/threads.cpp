@@ -2,16 +2,80 @@
 
 #include <fmt/format.h>
 #include <omp.h>
+#include <pthread.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
+#include <mutex>
+#include <string_view>
+#include <vector>
 
+#include "core/base/trial.hpp"
 #include "core/machine/environment.hpp"
 #include "core/machine/environment_parts.hpp"
 
 namespace assay {
+
+namespace {
+
+/// The size of the stacks of OpenMP's threads: OMP_STACKSIZE is a number of KiB, or of the unit
+/// that follows it. 0: the system's.
+std::size_t stack_bytes() {
+  const char* text = std::getenv("OMP_STACKSIZE");
+  if (text == nullptr) text = std::getenv("GOMP_STACKSIZE");
+  if (text == nullptr) return 0;
+  char* unit = nullptr;
+  const std::size_t size = std::strtoull(text, &unit, 10);
+  while (*unit == ' ') ++unit;
+  constexpr std::string_view units = "bkmg";
+  const std::size_t power = units.find(static_cast<char>(std::tolower(*unit)));
+  return size << 10 * (power < units.size() ? power : 1);
+}
+
+struct Started {
+  int threads = 0;
+  std::string limit;  ///< why there are not more; "" if all started
+};
+
+/// Starts up to `count` threads, all at once as in a team, and ends them. A runtime of OpenMP ends
+/// the process where it cannot start one; pthread_create() tells it, whatever the limit is.
+Started start_threads(int count) {
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, stack_bytes());  // of no effect if it is too small
+  std::size_t stack = 0;
+  pthread_attr_getstacksize(&attributes, &stack);
+  const auto wait = [](void* gate) -> void* {
+    const std::lock_guard opened(*static_cast<std::mutex*>(gate));
+    return nullptr;
+  };
+  Started all;
+  std::vector<pthread_t> started;
+  std::mutex gate;
+  gate.lock();
+  for (pthread_t next{}; all.threads < count; ++all.threads) {
+    if (pthread_create(&next, &attributes, wait, &gate) != 0) break;
+    started.push_back(next);
+  }
+  if (all.threads < count) {  // EAGAIN, whether memory or processes are at their limit
+    void* const more = ::mmap(nullptr, stack, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (more != MAP_FAILED) ::munmap(more, stack);
+    all.limit = more != MAP_FAILED
+                    ? "its user or its cgroup has no more processes (ulimit -u, pids.max)"
+                    : fmt::format("their stacks of {} MiB do not fit (ulimit -v, -d)", stack >> 20);
+  }
+  gate.unlock();
+  for (const pthread_t thread : started) pthread_join(thread, nullptr);
+  pthread_attr_destroy(&attributes);
+  return all;
+}
+
+}  // namespace
 
 ThreadLimit thread_limit() {
   // More than these have never been of use in a measurement, however large the machine.
@@ -40,11 +104,18 @@ ThreadLimit thread_limit() {
 }
 
 void limit_teams() {
-  const auto most = std::min<std::int64_t>(processors(), thread_limit().most);
+  auto most = std::min<std::int64_t>(processors(), thread_limit().most);
+  if (memory_is_limited()) most = 1 + start_threads(static_cast<int>(most) - 1).threads;
   if (omp_get_max_threads() > most) omp_set_num_threads(static_cast<int>(most));
 }
 
 std::optional<std::string> why_not_threads(int threads) {
+  thread_local int largest = 1;  // team of this thread so far, whose threads wait for the next one
+  if (const Started found = start_threads(threads - largest); !found.limit.empty())
+    return fmt::format(
+        "{} threads were asked for, the system starts {} ({}). Raise the limit or ask for fewer.",
+        threads, largest + found.threads, found.limit);
+  largest = std::max(largest, threads);
   omp_set_dynamic(0);
   int team = 0;
 #pragma omp parallel num_threads(threads)

@@ -29,14 +29,14 @@ std::string& refused() {
 }
 
 /// Opens the library of this process, if none is open; why `name` cannot be used, or nothing.
-std::string open_library(const std::string& name) {
+std::string open_library(const std::string& name, int threads) {
   std::unique_ptr<Library>& library = opened();
   if (!library) {
-    Result<std::unique_ptr<Library>> made = Library::open(name);
+    Result<std::unique_ptr<Library>> made = Library::open(name, threads);
     if (const auto* refusal = std::get_if<Unsupported>(&made)) return refused() = refusal->reason;
     library = std::move(std::get<std::unique_ptr<Library>>(made));
   }
-  if (library->is(name)) return "";
+  if (library->is(name)) return library->why_not_threads(threads);
   return fmt::format(
       "this process uses {} (one CBLAS library a process: their threads would disturb each other). "
       "Start another one with --blas {}, or name both in a suite: `assay run` starts a process for "
@@ -50,7 +50,7 @@ class BlasBackend final : public MakerBackend {
   std::string name() const override { return "blas"; }
 
   nlohmann::json software() const override {
-    if (!opened() && refused().empty()) open_library("auto");
+    if (!opened() && refused().empty()) open_library("auto", 1);
     if (!opened()) return {{"library", nullptr}, {"reason", refused()}};
     return opened()->software();
   }
@@ -60,7 +60,7 @@ class BlasBackend final : public MakerBackend {
     if (wanted != "cpu")
       return Unsupported{
           fmt::format("blas has no device '{}' (it computes on the processor). Use cpu.", wanted)};
-    if (std::string why = open_library(options.get("blas", "auto")); !why.empty())
+    if (std::string why = open_library(options.get("blas", "auto"), options.threads); !why.empty())
       return Unsupported{std::move(why)};
     return &device_;
   }

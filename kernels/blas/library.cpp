@@ -9,6 +9,8 @@
 #include <chrono>
 #include <cstdint>
 #include <ctime>
+#include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <thread>
 #include <vector>
@@ -62,13 +64,39 @@ void square(void* sgemm, int n, const std::vector<float>& a, std::vector<float>&
                                                     a.data(), extent, 0.0F, c.data(), extent);
 }
 
+/// Why `compute` ends or hangs a process where memory is limited; "" if it does not. What has hung
+/// once is not tried again, nor with more threads.
+std::string why_not_computing(const std::string& file, int threads,
+                              const std::function<void()>& compute) {
+  constexpr std::chrono::seconds limit{20};  // a product takes milliseconds
+  static std::map<std::string, std::pair<int, std::string>> refused;
+  if (const auto found = refused.find(file);
+      found != refused.end() && found->second.first <= threads)
+    return found->second.second;
+  const Trial trial = try_in_child(
+      [&] {
+        // A thread that has formed no team: the threads of this process's teams are not in a child.
+        std::jthread{compute}.join();
+        return std::string();
+      },
+      limit);
+  if (trial.answer || !trial.started) return "";
+  std::string why = fmt::format(
+      "blas: unavailable: {} cannot multiply with {} thread{} under the limit of memory (ulimit "
+      "-v, "
+      "-d): it hangs, or ends the process. Raise the limit{}",
+      file, threads, threads > 1 ? "s" : "", threads > 1 ? ", or use fewer threads." : ".");
+  refused[file] = {threads, why};
+  return why;
+}
+
 }  // namespace
 
-Result<std::unique_ptr<Library>> Library::open(const std::string& name) {
-  if (name != "auto") return open_file(name, name);
+Result<std::unique_ptr<Library>> Library::open(const std::string& name, int threads) {
+  if (name != "auto") return open_file(name, name, threads);
   std::vector<std::string> reasons;
   for (const char* candidate : known) {
-    Result<std::unique_ptr<Library>> made = open_file(name, candidate);
+    Result<std::unique_ptr<Library>> made = open_file(name, candidate, threads);
     if (!std::holds_alternative<Unsupported>(made)) return made;
     reasons.push_back(std::get<Unsupported>(made).reason);
   }
@@ -79,9 +107,21 @@ Result<std::unique_ptr<Library>> Library::open(const std::string& name) {
 }
 
 Result<std::unique_ptr<Library>> Library::open_file(const std::string& asked,
-                                                    const std::string& name) {
+                                                    const std::string& name, int threads) {
   if (const std::string why = why_not_loadable(name); !why.empty())
     return Unsupported{fmt::format("blas: unavailable: {}", why)};
+  if (memory_is_limited()) {  // before it is opened: threads that wait for memory would stay
+    std::string why = why_not_computing(name, threads, [&] {
+      const Result<std::unique_ptr<Library>> tried = load(asked, name);
+      if (const auto* const library = std::get_if<std::unique_ptr<Library>>(&tried))
+        (*library)->multiply_with(threads);
+    });
+    if (!why.empty()) return Unsupported{std::move(why)};
+  }
+  return load(asked, name);
+}
+
+Result<std::unique_ptr<Library>> Library::load(const std::string& asked, const std::string& name) {
   void* const handle = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) return Unsupported{fmt::format("blas: unavailable: {}", loader_words())};
   auto library = std::unique_ptr<Library>(new Library(asked, handle));
@@ -99,6 +139,15 @@ Result<std::unique_ptr<Library>> Library::open_file(const std::string& asked,
   std::string why = library->why_not("cblas_sgemm");
   dlclose(handle);
   return Unsupported{std::move(why)};
+}
+
+std::string Library::why_not_threads(int threads) const {
+  if (threads <= tried_ || !memory_is_limited()) return "";
+  std::string why = why_not_computing(file_, threads, [&] { multiply_with(threads); });
+  if (!why.empty()) return why;
+  multiply_with(threads);
+  tried_ = threads;
+  return "";
 }
 
 bool Library::is(const std::string& name) const {
@@ -198,17 +247,6 @@ bool Library::is_threaded() const {
 /// By the processor time of the other threads. Where those wait actively for work
 /// (OMP_WAIT_POLICY), nothing can be told, and the answer is yes.
 bool Library::follows_openmp() const {
-  constexpr int n = 512;  // each thread has enough to do in any library
-  constexpr std::size_t elements = std::size_t{n} * n;
-  const std::vector<float> a(elements, 1.0F);
-  std::vector<float> c(elements);
-  const auto multiply = [&] {
-    void* const sgemm = function("cblas_sgemm");
-    if (wide_)
-      square<std::int64_t>(sgemm, n, a, c);
-    else
-      square<std::int32_t>(sgemm, n, a, c);
-  };
   multiply();  // starts threads
   // They stop looking for work (LLVM's after 200 ms).
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
@@ -218,6 +256,28 @@ bool Library::follows_openmp() const {
   const double own = processor_s(CLOCK_THREAD_CPUTIME_ID) - mine,
                others = processor_s(CLOCK_PROCESS_CPUTIME_ID) - process - own;
   return others > own / 4;
+}
+
+void Library::multiply() const {
+  constexpr int n = 512;  // each thread has enough to do in any library
+  constexpr std::size_t elements = std::size_t{n} * n;
+  const std::vector<float> a(elements, 1.0F);
+  std::vector<float> c(elements);
+  void* const sgemm = function("cblas_sgemm");
+  if (wide_)
+    square<std::int64_t>(sgemm, n, a, c);
+  else
+    square<std::int32_t>(sgemm, n, a, c);
+}
+
+void Library::multiply_with(int threads) const {
+  // OpenBLAS for POSIX threads (1) starts them when it is opened; each waits for its memory.
+  for (const char* suffix : suffixes)
+    if (void* const get = symbol(std::string("openblas_get_parallel") + suffix);
+        get != nullptr && threads_ == 0 && reinterpret_cast<int (*)()>(get)() == 1)
+      multiply();
+  use_threads(threads);
+  multiply();
 }
 
 bool Library::set_threads(int threads) const {

@@ -13,9 +13,14 @@ namespace assay::blas {
 
 class Library {
  public:
-  /// Opens a library by file name or path; "auto" tries the known libraries in turn. Unsupported
-  /// has the loader's message. The library is never closed, because its threads may still run.
-  static Result<std::unique_ptr<Library>> open(const std::string& name);
+  /// Opens a library by file name or path, to compute with `threads` threads; "auto" tries the
+  /// known libraries in turn. Unsupported has the loader's message, or that of why_not_threads().
+  /// The library is never closed, because its threads may still run.
+  static Result<std::unique_ptr<Library>> open(const std::string& name, int threads);
+  /// Why the library cannot compute with so many threads where memory is limited (ulimit -v, -d),
+  /// by a trial in a child process: OpenBLAS waits for ever for memory of its threads. Afterwards
+  /// they have that memory, before tensors take it. "" without a limit: nothing is tried.
+  std::string why_not_threads(int threads) const;
 
   /// Whether `name` denotes this library. "auto" only does if it was opened as "auto".
   bool is(const std::string& name) const;
@@ -45,18 +50,24 @@ class Library {
  private:
   Library(std::string asked, void* handle) : asked_(std::move(asked)), handle_(handle) {}
   static Result<std::unique_ptr<Library>> open_file(const std::string& asked,
-                                                    const std::string& name);
+                                                    const std::string& name, int threads);
+  static Result<std::unique_ptr<Library>> load(const std::string& asked, const std::string& name);
   void* symbol(const std::string& name) const;
   Result<bool> probe_width() const;
   std::string read_version() const;
   /// False if no function is known that sets it.
   bool set_threads(int threads) const;
   bool follows_openmp() const;
+  /// Multiplies two matrices that are large enough for several threads.
+  void multiply() const;
+  /// multiply() with `threads` threads, and with those that the library has started itself.
+  void multiply_with(int threads) const;
 
   std::string asked_, file_, suffix_, version_;
   void* handle_;
   bool wide_ = false;
   mutable std::atomic<int> threads_ = 0;  ///< that the library was told last; 0: none
+  mutable int tried_ = 0;                 ///< threads that have computed under a limit of memory
   mutable std::optional<bool> is_threaded_;
 };
 

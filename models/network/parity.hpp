@@ -2,6 +2,7 @@
 // Compares a network with the same network in fp64, computed by the backend `reference`.
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "core/measure/workload.hpp"
@@ -19,6 +20,14 @@ Verification compare_with_reference(TrainerSettings settings, Plugins& plugins);
 
 /// ||is - should||_2 / ||should||_2, or ||is||_2 if `should` is 0. NaN if an element of either is.
 double relative_difference(std::span<const double> is, std::span<const double> should);
+
+/// Whether rounding may explain that a gradient differs by `relative` from its reference (`zero`:
+/// it is 0), where `change` is the largest that so many random roundings of its inputs have made of
+/// it. A change is random: that of one element, or of a few equal terms, may be 0 by chance. So one
+/// small one rejects nothing, and the first ones only what exceeds them by far: nothing is returned
+/// where a further draw must tell.
+std::optional<bool> is_rounding(double relative, bool zero, double change, int draws,
+                                DataType stored);
 
 /// Initial scale of the last normalization of each block in a network that is compared with fp64.
 /// With 1, every block would amplify the rounding errors of those before it.

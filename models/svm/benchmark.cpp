@@ -121,7 +121,8 @@ class SvmBenchmark final : public AnalyticsBenchmark {
     const double matrix = 8 * width * width;
     const int matrices = newton ? 2 * (1 + sums_of_threads(settings)) : 0;
     return {element * n * (newton ? 2.0625 : 2) + matrices * matrix,
-            (newton ? 4 : 2) * matrix + bytes_of_pass(rows, features, width + 4, threads)};
+            (newton ? 5 : 2) * matrix +
+                bytes_of_pass(rows, features, (newton ? 4 : 1) * width + 10, threads)};
   }
 
   Result<std::unique_ptr<Analysis>> make(const AnalysisCase& from) const override {

@@ -112,6 +112,8 @@ SvmNewton::Outcome SvmNewton::step(SvmObjective& objective, const SvmSettings& s
     return Outcome::solved;
   const std::vector<double>& curvature = objective.curvature();
   ++solution.steps;
+  solution.hessian.w = solution.w;
+  solution.hessian.slope = slope_;
   solution.curved_rows += curvature.back();  // the product of the columns of ones
   double promised = 0;                       // by the undamped step
   for (const double damping : dampings) {

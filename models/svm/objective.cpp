@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <random>
 
 #include "core/api/operation.hpp"
 #include "kernels/linalg/problem.hpp"
@@ -127,6 +128,20 @@ const std::vector<double>& SvmObjective::curvature() {
     for (std::size_t j = 0; j <= i; ++j)
       curvature_[i * width + j] = curvature_[j * width + i] = packed_[at++];
   return curvature_;
+}
+
+SvmHessian SvmObjective::last_hessian(const SvmSolution& solution, std::uint64_t seed) const {
+  if (solution.steps == 0) return {};
+  SvmHessian last = solution.hessian;
+  last.h = curvature_;
+  std::mt19937_64 random(seed);
+  // Features of any scale count alike: the norm of each scaled column of (x, 1) is 1.
+  for (std::size_t j = 0; j < dimensions(); ++j) {
+    const double diagonal = last.h[j * dimensions() + j];
+    const double scale = diagonal > 0 && std::isfinite(diagonal) ? 1 / std::sqrt(diagonal) : 1;
+    last.probe.push_back(random() % 2 == 0 ? scale : -scale);
+  }
+  return last;
 }
 
 Executed SvmObjective::executed() const {

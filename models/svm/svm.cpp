@@ -69,6 +69,7 @@ class Svm final : public Analysis {
     double flops[] = {solution_.flops, solution_.curvature_flops};
     objective_->ranks().sum(flops);
     of_all.flops = flops[0], of_all.curvature_flops = flops[1];
+    of_all.hessian = objective_->last_hessian(solution_, random_());
     of_all.operations = executed().algorithmic_flops;
     check_ = verify_svm(of_all, claims, table, pass, objective_->ranks());
     return check_.verification;

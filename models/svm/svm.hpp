@@ -48,6 +48,14 @@ struct SvmValue {
 /// no smaller gap; or no step lowered the smoothed P.
 enum class SvmEnd { reached, evaluations, rounding, stuck };
 
+/// The last Hessian matrix that Newton's method has used.
+struct SvmHessian {
+  std::vector<double> w;  ///< [d + 1], where it was computed; empty: none was
+  double slope = 0;
+  std::vector<double> h;      ///< [d + 1, d + 1], as SvmObjective::curvature() gives it
+  std::vector<double> probe;  ///< [d + 1]: the verification compares its product with h
+};
+
 /// The result of a run, the same on every rank.
 struct SvmSolution {
   std::vector<double> w;    ///< [d + 1]
@@ -62,6 +70,7 @@ struct SvmSolution {
   double flops = 0, curvature_flops = 0;  ///< of both kernels on all ranks, as their steps count
   std::vector<double> vertex;             ///< Nelder-Mead: any of the last simplex [d + 1]
   int steps = 0;                          ///< Newton's: passes for the Hessian matrix
+  SvmHessian hessian;                     ///< h and probe: for the verification alone
   SvmEnd end = SvmEnd::reached;           ///< Newton's
   /// Rows for which P, and for which the curvature was computed: sums over all ranks and all
   /// passes, including passes over a part of the table.
@@ -103,6 +112,8 @@ class SvmObjective {
   /// The part of the Hessian matrix of the sum that rows with 0 < s < 1 make at the last evaluated
   /// w: [d + 1, d + 1], to be multiplied by C slope.
   const std::vector<double>& curvature();
+  /// The Hessian matrix of `solution` for its verification, with random signs in the probe.
+  SvmHessian last_hessian(const SvmSolution& solution, std::uint64_t seed) const;
   Executed executed() const;
   /// Runs of the kernel of P, and all work of both kernels, since the objective was made.
   std::int64_t passes() const { return hinge_->runs(); }

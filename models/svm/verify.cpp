@@ -2,6 +2,7 @@
 #include <cmath>
 #include <string>
 
+#include "models/svm/hessian_check.hpp"
 #include "models/svm/svm.hpp"
 
 namespace assay {
@@ -143,12 +144,15 @@ SvmCheck verify_svm(const SvmSolution& solution, const SvmClaims& claims, const 
   // so that 8 deviations bound them. Equal rows have equal ones, which add up.
   const double roundoff = 8 * std::sqrt(static_cast<double>(d) / 6 + 2) *
                           (unit_roundoff(mine.type) + unit_roundoff(DataType::fp64));
+  const HessianCheck hessian(solution.hessian, mine.type, roundoff);
+  const std::size_t own = direction + width;  // of add_row()
   const std::vector<double> sums = sums_over_ranks(
-      table, mine, direction + width + 1,
+      table, mine, own + hessian.sums() + 1,
       [&](std::int64_t, std::span<const double> x, std::span<const double> labels,
           std::span<double> all) {
         for (std::size_t i = 0; i < labels.size(); ++i) {
           add_row(&x[i * d], labels[i], solution.w, slope, roundoff, all.data());
+          hessian.add_row(&x[i * d], labels[i], all.subspan(own));
           if (stopped) all.back() += hinge_at(&x[i * d], labels[i], solution.vertex);
         }
       },
@@ -171,6 +175,7 @@ SvmCheck verify_svm(const SvmSolution& solution, const SvmClaims& claims, const 
       solution.end != SvmEnd::reached && solution.gap > claims.gap &&
       (solution.end != SvmEnd::evaluations || solution.evaluations >= claims.evaluations);
   if (unreached) add_sums(solution, claims, sums, error_of_sums(n) + rounding, relations);
+  if (hessian.sums() > 0) relations.push_back(hessian.relation(std::span(sums).subspan(own), n));
   const double rise = primal / (c * n) - 1;  // at w = 0 all rows have z = 1
   if (claims.nelder_mead)
     relations.push_back({"descent", "(P - P(0)) / P(0), without a duality gap to reach",

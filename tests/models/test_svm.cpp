@@ -88,7 +88,7 @@ TEST(Svm, SeparableDataAreSolved) {
   EXPECT_EQ(found.at("accuracy").value, 1);
 }
 
-/// What a test does to the sums of the kernel ("losses", "direction").
+/// What a test does to the sums of the kernels ("losses", "direction", "h").
 using Spoil = std::function<void(const std::string& name, std::span<double> sums)>;
 
 /// A kernel with sums that a test spoils.
@@ -106,7 +106,7 @@ class Spoiled final : public Operation {
     stream.wait();
     for (Tensor* const tensor : tensors_)
       if (const TensorSpec& spec = tensor->spec();
-          spec.name == "losses" || spec.name == "direction")
+          spec.name == "losses" || spec.name == "direction" || spec.name == "h")
         spoil_(spec.name,
                {static_cast<double*>(tensor->data()), static_cast<std::size_t>(spec.elements())});
   }
@@ -130,7 +130,8 @@ std::unique_ptr<SvmObjective> spoilt(const AnalysisCase& from, const Spoil& spoi
       std::make_unique<Spoiled>(make(hinge_of(from.rows, from.features, from.precision)), spoil),
       device, std::map<std::string, Tensor*>{}, 0);
   auto hessian = std::make_unique<Step>(
-      make(hessian_of(from.rows, from.features, from.precision)), device,
+      std::make_unique<Spoiled>(make(hessian_of(from.rows, from.features, from.precision)), spoil),
+      device,
       std::map<std::string, Tensor*>{{"x", &hinge->tensor("x")}, {"s", &hinge->tensor("s")}}, 0);
   return std::make_unique<SvmObjective>(from, static_cast<double>(from.rows), 1, std::move(hinge),
                                         std::move(hessian));
@@ -174,6 +175,7 @@ struct Solved {
     newton.start(solution);
     newton.run(made, settings, solution);
     solution.passes = made.passes();
+    solution.hessian = made.last_hessian(solution, 1);
   }
 
   SvmCheck verify(const SvmSolution& claimed) {
@@ -245,6 +247,43 @@ TEST(SvmVerification, OnlyARightKernelMayMissTheGap) {
   }
   Solved early(4000, 5, Precision::fp64, 1e-6, {}, 4);
   EXPECT_TRUE(early.verify(early.solution).verification.undecided);
+}
+
+TEST(SvmVerification, AWrongHessianMatrixIsIncorrect) {
+  constexpr std::size_t width = 6;
+  using Matrix = std::span<double>;
+  const std::vector<std::function<void(Matrix)>> faults{
+      [](Matrix h) { std::fill(h.begin(), h.end(), 0); },
+      [](Matrix h) {
+        for (double& element : h) element *= 0.999;
+      },
+      [](Matrix h) { h[0] *= 1 + 1e-4; },
+      [](Matrix h) { h[4 * width + 1] = -h[4 * width + 1]; },
+      [](Matrix h) { h[5 * width + 5] += 1; },  // a row too many
+      [](Matrix h) { h[2 * width] = NAN; },
+      [](Matrix h) {  // of no columns but its own
+        for (std::size_t i = 0; i < h.size(); ++i) h[i] *= i % (width + 1) == 0 ? 1 : 0;
+      }};
+  for (const auto& fault : faults)
+    for (const int evaluations : {6, 40, 20000}) {
+      Solved broken(
+          4000, 5, Precision::fp64, 1e-9,
+          [&](const std::string& name, std::span<double> sums) {
+            if (name == "h") fault(sums);
+          },
+          evaluations);
+      const Verification found = broken.verify(broken.solution).verification;
+      EXPECT_FALSE(found.passed || found.undecided) << &fault - faults.data() << found.reason;
+      EXPECT_TRUE(found.reason.starts_with("Hessian matrix"))
+          << &fault - faults.data() << ": " << found.reason;
+    }
+  for (const Precision precision : {Precision::fp64, Precision::fp32})
+    for (const std::int64_t features : {1, 5, 40})
+      for (const double gap : {1e-2, 1e-5, 1e-15}) {
+        Solved right(3000, features, precision, gap);
+        const Verification found = right.verify(right.solution).verification;
+        EXPECT_TRUE(found.passed || found.undecided) << found.reason;
+      }
 }
 
 TEST(SvmVerification, TakesItsTermsFromTheCase) {

@@ -250,6 +250,15 @@ TEST(Compare, LaunchesOfTwoEnvironmentsAreNoOneNumber) {
   const json document = compared(base, mixed);
   EXPECT_EQ(document["rows"].size(), 1u);
   EXPECT_EQ(document["exit_code"], incomparable);
+  // An error in either of them is the row's.
+  for (const auto& [status, code] : {std::pair<const char*, int>{"incorrect", incorrect},
+                                     {"timeout", failed},
+                                     {"target missed", target_missed}}) {
+    json spoilt = mixed;
+    spoilt["rows"][1] = row(status, 1, 1, {{"problem", "a"}});
+    spoilt["rows"][1]["environment"] = 1;
+    EXPECT_EQ(compared(base, spoilt)["exit_code"], code) << status;
+  }
 }
 
 TEST(Compare, SeveralFilesOfASideAreMoreLaunches) {

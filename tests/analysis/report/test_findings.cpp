@@ -146,6 +146,11 @@ TEST(ReportVerdict, IsTheGravestOfAllInputsAndNamesTheOthers) {
   EXPECT_EQ(verdict["text"], "comparison of new with old: 1 incorrect, 1 slower, 2 same");
   verdict = document_with({row("incorrect", 1e-3)}, {against}).at("verdict");
   EXPECT_EQ(verdict["text"], "1 row computed wrong results, 0 of 1 row verified");
+  wrong = comparison(json::array({compared("same", 1)}), 9);
+  wrong["not_compared"] = json::array({{{"id", "x"}, {"new_status", "target missed"}}});
+  verdict = document_with({}, {{"comparison", "c.json", wrong}}).at("verdict");
+  EXPECT_EQ(verdict["word"], "TARGET MISSED");
+  EXPECT_EQ(verdict["text"], "comparison of new with old: 1 target missed, 1 slower, 2 same");
   verdict = document_with({}, {{"model", "m.json", {{"formula", "y ~ x"}}}}).at("verdict");
   EXPECT_EQ(verdict["word"], "NO VERDICT");
   EXPECT_TRUE(verdict["code"].is_null());

@@ -58,9 +58,15 @@ TEST(PrintRow, WrongElementsAreCounted) {
   outcome.verification->passed = false;
   outcome.verification->reason = "an output is beyond its bound";
   outcome.verification->wrong_elements = 12;
-  const std::string text =
-      row_text(make_row("conv", fixture::one_case(), nullptr, outcome, 0, 0, 0, 1, 1));
-  EXPECT_TRUE(has(text, "an output is beyond its bound\n    12 wrong elements\n")) << text;
+  const auto text = [&] {
+    return row_text(make_row("conv", fixture::one_case(), nullptr, outcome, 0, 0, 0, 1, 1));
+  };
+  EXPECT_TRUE(has(text(), "an output is beyond its bound\n    12 wrong elements\n")) << text();
+  // What was computed is right: to count what is wrong would say the opposite.
+  outcome.status = "target missed";
+  outcome.verification->passed = true;
+  outcome.verification->wrong_elements = 0;
+  EXPECT_FALSE(has(text(), "wrong")) << text();
 }
 
 TEST(PrintRow, AThroughputWithoutAnAccuracyThatWasReachedSaysSo) {

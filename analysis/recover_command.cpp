@@ -42,17 +42,16 @@ int recover(const Given& given) {
         "{} is written by a program that is still running. Wait for its end.", journal));
   // What was finished stands in the result. The journal of a run is kept, because the run may be
   // resumed.
-  std::error_code stays;
   const std::vector<nlohmann::json> events = read_run(journal);
   if (std::none_of(events.begin(), events.end(),
                    [](const nlohmann::json& event) { return event.at("event") == "row"; })) {
-    if (own) fs::remove(journal, stays);
+    if (own) remove_journal(journal);
     std::cerr << fmt::format("assay recover: {} has no finished row, so there is no result{}\n",
                              journal, own ? "; it was removed" : "");
     return static_cast<int>(ExitCode::incomparable);
   }
   const nlohmann::json result = write_result(journal, out, {});
-  if (own) fs::remove(journal, stays);
+  if (own) remove_journal(journal);
   std::cerr << fmt::format("assay recover: wrote {} rows to {}\n", result.at("rows").size(),
                            out.string());
   return static_cast<int>(ExitCode::ok);

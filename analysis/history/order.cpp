@@ -60,7 +60,13 @@ std::vector<std::string> doubts_of_order(const std::vector<NamedResult>& results
             "then: only if their clocks agree is this the order",
             last->file, last->began, last->host, span.file, span.host));
   }
-  return {doubts.begin(), doubts.end()};
+  constexpr std::size_t most = 3;  // the nodes of a fleet run at once, each with a clock of its own
+  std::vector<std::string> told(doubts.begin(), doubts.end());
+  if (told.size() > most) {
+    told.resize(most);
+    told.push_back(fmt::format("... and {} more such runs", doubts.size() - most));
+  }
+  return told;
 }
 
 }  // namespace assay

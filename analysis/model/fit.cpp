@@ -136,7 +136,10 @@ std::optional<std::vector<double>> LeastSquares::residuals_without(
   else
     others.noalias() -= q.transpose() * q;
   const Eigen::LLT<MatrixXd> solver(others);
-  if (solver.info() != Eigen::Success || solver.rcond() < least_condition) return std::nullopt;
+  if (solver.info() != Eigen::Success) return std::nullopt;
+  // 1 / ||others^-1||_1: the eigenvalues are compared with 1, those of I, not with each other.
+  const double least = solver.rcond() * others.cwiseAbs().colwise().sum().maxCoeff();
+  if (!(least >= least_condition)) return std::nullopt;
   if (by_rows) return as_list(solver.solve(e));
   return as_list(e + q * solver.solve(q.transpose() * e));
 }

@@ -1,7 +1,6 @@
 #include "analysis/run/run.hpp"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <chrono>
@@ -92,14 +91,22 @@ struct Side {
   std::unique_ptr<Campaign> campaign;
   CeilingPlan ceilings;
   json announcement;
-  std::pair<dev_t, ino_t> journal{};  ///< the file that the run has begun in
 };
 
-/// The identity of the journal, {0, 0} if it is gone.
-std::pair<dev_t, ino_t> journal_of(const Side& side) {
-  struct stat state {};
-  if (::stat((side.plan.campaign.folder / "journal.jsonl").c_str(), &state) != 0) return {};
-  return {state.st_dev, state.st_ino};
+/// CaseError if the journal is not the one that this run has begun in: its rows would be those of
+/// another run.
+void expect_own_journal(const Side& side) {
+  const fs::path file = side.plan.campaign.folder / "journal.jsonl";
+  const std::vector<json> events = fs::exists(file) ? read_run(file) : std::vector<json>();
+  const auto own = std::find_if(events.begin(), events.end(), [&](const json& event) {
+    return event.at("event") == side.announcement.at("event") &&
+           event.at("id") == side.announcement.at("id");
+  });
+  if (own == events.end())
+    throw CaseError(
+        fmt::format("{} was replaced by another file during the run (its rows may be another "
+                    "run's). Repeat the run in another folder.",
+                    file.string()));
 }
 
 void prepare(Side& side) {
@@ -216,16 +223,9 @@ std::vector<json> run_side_by_side(std::vector<RunPlan> plans) {
     for (Side& side : sides) {
       before_run(side.plan.campaign.folder);
       Journal(side.plan.campaign.folder / "journal.jsonl").append(side.announcement);
-      side.journal = journal_of(side);
     }
     run_rounds(sides);
-    // Its rows would be those of another run: a journal grows, and is never replaced.
-    for (const Side& side : sides)
-      if (journal_of(side) != side.journal)
-        throw CaseError(
-            fmt::format("{}/journal.jsonl was replaced by another file during the run (its rows "
-                        "may be another run's). Repeat the run in another folder.",
-                        side.plan.campaign.folder.string()));
+    for (const Side& side : sides) expect_own_journal(side);
   } catch (const Interrupted& signal) {
     throw unfinished(sides, fmt::format("stopped by {}", strsignal(signal.signal)));
   } catch (const JournalLost& lost) {

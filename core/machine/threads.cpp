@@ -55,6 +55,7 @@ Started start_threads(int count) {
   };
   Started all;
   std::vector<pthread_t> started;
+  started.reserve(static_cast<std::size_t>(std::max(count, 0)));  // nothing may fail later
   std::mutex gate;
   gate.lock();
   for (pthread_t next{}; all.threads < count; ++all.threads) {
@@ -110,12 +111,13 @@ void limit_teams() {
 }
 
 std::optional<std::string> why_not_threads(int threads) {
-  thread_local int largest = 1;  // team of this thread so far, whose threads wait for the next one
-  if (const Started found = start_threads(threads - largest); !found.limit.empty())
-    return fmt::format(
-        "{} threads were asked for, the system starts {} ({}). Raise the limit or ask for fewer.",
-        threads, largest + found.threads, found.limit);
-  largest = std::max(largest, threads);
+  // The threads of earlier teams wait for the next one: they end first, or they would be counted
+  // beside those of the trial.
+  if (omp_pause_resource_all(omp_pause_soft) == 0)
+    if (const Started found = start_threads(threads - 1); !found.limit.empty())
+      return fmt::format(
+          "{} threads were asked for, the system starts {} ({}). Raise the limit or ask for fewer.",
+          threads, 1 + found.threads, found.limit);
   omp_set_dynamic(0);
   int team = 0;
 #pragma omp parallel num_threads(threads)

@@ -41,7 +41,8 @@ int status_of_child(const std::string& name, const std::vector<std::string>& arg
   const pid_t child = fork();
   if (child == 0) {
     // A launch must not go on after the process that collects its rows; this signal lets it remove
-    // its temporary files.
+    // its temporary files. It may be ignored by inheritance.
+    signal(SIGTERM, SIG_DFL);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() == parent) execv("/proc/self/exe", words.data());
     _exit(127);
@@ -124,7 +125,9 @@ int run_launches(const Benchmark& benchmark, const RunRequest& request,
   const std::string program = "assay-" + benchmark.name(), started = utc_now();
   const auto journal = own_journal(request);
   std::optional<SignalNote> note;
+  std::optional<JournalHold> hold;
   if (journal) {
+    hold.emplace(*journal);
     // Alone up to its first line, which then says to others that it is taken.
     Journal(*journal, Journal::Writers::one)
         .append({{"event", "run"},

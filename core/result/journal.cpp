@@ -135,6 +135,10 @@ bool is_journal(int descriptor, off_t size) {
   return line.starts_with("{") && (line.size() < 2 || line[1] == '"') && !json::accept(line);
 }
 
+std::filesystem::path hold_of(const std::filesystem::path& journal) {
+  return journal.string() + ".lock";
+}
+
 }  // namespace
 
 json journal_event(std::string_view line) {
@@ -249,10 +253,32 @@ void Journal::append(const json& event) {
   sync(descriptor_);
 }
 
+JournalHold::JournalHold(const std::filesystem::path& journal)
+    : file_(hold_of(journal)),
+      lock_(::open(file_.path().c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666)) {
+  if (lock_.number() >= 0 && ::flock(lock_.number(), LOCK_EX | LOCK_NB) != 0 &&
+      errno == EWOULDBLOCK) {
+    file_.keep();  // the other's
+    throw InputError(
+        fmt::format("{} is written by a program that is still running. Wait for its end, or name "
+                    "another --out.",
+                    journal.string()));
+  }
+}
+
 bool is_being_written(const std::filesystem::path& file) {
-  const FileDescriptor journal(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
-  return journal.number() >= 0 && ::flock(journal.number(), LOCK_SH | LOCK_NB) != 0 &&
-         errno == EWOULDBLOCK;
+  const auto is_locked = [](const std::filesystem::path& path) {
+    const FileDescriptor opened(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+    return opened.number() >= 0 && ::flock(opened.number(), LOCK_SH | LOCK_NB) != 0 &&
+           errno == EWOULDBLOCK;
+  };
+  return is_locked(file) || is_locked(hold_of(file));
+}
+
+void remove_journal(const std::filesystem::path& file) {
+  std::error_code stays;
+  std::filesystem::remove(file, stays);
+  std::filesystem::remove(hold_of(file), stays);
 }
 
 std::vector<json> read_journal(const std::filesystem::path& file) {

@@ -20,6 +20,9 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/file_descriptor.hpp"
+#include "core/base/temporary.hpp"
+
 namespace assay {
 
 /// The end of the line "rank 1 on HOST: …" about a rank that a signal of its launcher has ended.
@@ -51,9 +54,24 @@ class Journal {
   int descriptor_ = -1;
 };
 
-/// Whether a process that writes the journal alone (Writers::one) is still running. False where the
-/// file system has no locks.
+/// Says of a journal that several processes write, one after the other, that more will come: by a
+/// lock of a file beside it. (The journal's own lock is for each line.) InputError if another
+/// process says so.
+class JournalHold {
+ public:
+  explicit JournalHold(const std::filesystem::path& journal);
+
+ private:
+  Temporary file_;
+  FileDescriptor lock_;
+};
+
+/// Whether a process that writes the journal alone (Writers::one), or holds it, is still running.
+/// False where the file system has no locks.
 bool is_being_written(const std::filesystem::path& file);
+
+/// Removes a journal whose rows stand elsewhere, and what a JournalHold that was killed has left.
+void remove_journal(const std::filesystem::path& file);
 
 /// The event of a line, without its checksum; json::value_t::discarded if the line is not an event
 /// or its checksum is wrong. Lines of older versions have no checksum, which is accepted.

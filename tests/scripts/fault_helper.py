@@ -25,6 +25,7 @@ class Place:
         self.suite.write_text(json.dumps(suite))
         self.journal = self.out / "journal.jsonl"
         self.found = []
+        self.injected = True  # False if the process ended before the fault
 
     def expect(self, condition, what):
         if not condition:
@@ -89,6 +90,7 @@ class Place:
             if condition():
                 return True
             time.sleep(0.0005)
+        self.injected = False
         return False
 
 

@@ -86,6 +86,7 @@ def signal_rank(place, number, lines):
         kept = rows_of(place.journal)
         ranks = [entry.parent.name for entry in pathlib.Path("/proc").glob("[0-9]*/cmdline")
                  if read(entry).startswith(str(BIN / "assay-collectives").encode()) and str(place.out).encode() in read(entry)]
+        place.injected = bool(ranks)
         for rank in ranks[-1:]:
             os.kill(int(rank), number)
         code, said = place.end(process)
@@ -101,11 +102,12 @@ def endure(place, seed):
     chance, kept = random.Random(seed), []
     for _ in range(8):
         process = place.start([ASSAY, "run", "suite.json", "--out", "out", "-q", *(["--resume"] if lines_of(place.journal) else [])])
+        earlier = {key(row) for row in rows_of(place.journal)}  # some of them came too late to count
         more = len(lines_of(place.journal)) + chance.randrange(1, 9)
         if not place.wait_for(process, lambda: len(lines_of(place.journal)) >= more):
             place.end(process)
             break
-        kept = rows_of(place.journal)
+        kept += [row for row in rows_of(place.journal) if key(row) not in earlier]
         process.send_signal(chance.choice([signal.SIGINT, signal.SIGTERM, signal.SIGKILL]))
         place.end(process)
     check_resumed(place, kept, by_surprise=True)
@@ -383,11 +385,11 @@ def judge(fault):
             place.found.append(f"{type(error).__name__}: {error}")
         for process in place.at_work():
             os.kill(process, signal.SIGKILL)
-        return [f"{name}: {what}" for what in place.found]
+        return place.injected, [f"{name}: {what}" for what in place.found]
 
 
 def judge_all(count=None):
-    """How many faults there were, and what fell, printed as it is found; with `count` a sample, the same each time."""
+    """How many faults were injected (a process may end before), and what fell, printed as it is found; with `count` a sample, the same each time."""
     with tempfile.TemporaryDirectory(prefix="assay-faults-") as name:
         made = pathlib.Path(name)
         make(made)
@@ -396,8 +398,10 @@ def judge_all(count=None):
             chosen = random.Random(40).sample(chosen, count)
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             found = []
-            for fallen in pool.map(judge, chosen):
+            injected = 0
+            for came, fallen in pool.map(judge, chosen):
+                injected += came
                 for fault in fallen:
                     print(fault, flush=True)
                     found.append(fault)
-    return len(chosen), found
+    return injected, found

@@ -9,9 +9,9 @@ from run_helper import main
 
 class Interruptions(unittest.TestCase):
     def test_all(self):
-        count, faults = interruptions.judge_all()
-        self.assertGreaterEqual(count, 660)
-        self.assertEqual(faults, [], f"{len(faults)} of {count}")
+        injected, faults = interruptions.judge_all()
+        self.assertGreater(injected, 600)
+        self.assertEqual(faults, [], f"{len(faults)} of {injected}")
 
 
 if __name__ == "__main__":

@@ -69,19 +69,19 @@ void cblas_sgemm(int order, int ta, int tb, int m, int n, int k, float alpha, co
         self.assertRegex(eight["reason"], r"^8 threads were asked for, the system starts [2-4] "
                                           r"\(their stacks of 256 MiB do not fit \(ulimit -v, -d\)\)")
 
+    def become_nobody(self, processes):
+        resource.setrlimit(resource.RLIMIT_NPROC, (processes, processes))
+        os.setgid(65534)
+        os.setuid(65534)
+
     def test_processes_that_are_too_many(self):
         if os.geteuid() != 0:
             self.skipTest("only root can become a user of whom all processes are known")
         os.chmod(self.folder, 0o777)
 
-        def become_nobody():
-            resource.setrlimit(resource.RLIMIT_NPROC, (9, 9))
-            os.setgid(65534)
-            os.setuid(65534)
-
-        others = [subprocess.Popen(["sleep", "600"], preexec_fn=become_nobody) for _ in range(4)]
+        others = [subprocess.Popen(["sleep", "600"], preexec_fn=lambda: self.become_nobody(9)) for _ in range(4)]
         try:
-            one, eight = self.rows("--backend", "reference", "--threads", "1,8", code=0, start=become_nobody)
+            one, eight = self.rows("--backend", "reference", "--threads", "1,8", code=0, start=lambda: self.become_nobody(9))
         finally:
             for other in others:
                 other.kill()
@@ -89,6 +89,15 @@ void cblas_sgemm(int order, int ta, int tb, int m, int n, int k, float alpha, co
         self.assertEqual((one["status"], eight["status"]), ("ok", "unsupported"), one["reason"])
         self.assertRegex(eight["reason"], r"^8 threads were asked for, the system starts [1-7] "
                                           r"\(its user or its cgroup has no more processes \(ulimit -u, pids.max\)\)")
+
+    def test_threads_of_earlier_teams_are_not_counted_twice(self):
+        # Teams that fill and check have a thread for each processor, and wait for the next team.
+        if os.geteuid() != 0:
+            self.skipTest("only root can become a user of whom all processes are known")
+        os.chmod(self.folder, 0o777)
+        processors = len(os.sched_getaffinity(0))
+        for row in self.rows("--backend", "reference", "--threads", f"1,{processors}", code=0, start=lambda: self.become_nobody(processors)):
+            self.assertEqual(row["status"], "ok", row["reason"])
 
     def test_a_library_that_ends_the_process(self):
         # As OpenBLAS and libgomp do: only under the limit.

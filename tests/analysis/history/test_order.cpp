@@ -35,6 +35,16 @@ TEST(OrderOfRuns, RunsOfTwoHostsThatOverlapAreNamed) {
   EXPECT_TRUE(test::has(found[0], "file of a on a had not ended")) << found[0];
 }
 
+TEST(OrderOfRuns, OfManyTheirNumberIsNamed) {
+  std::vector<NamedResult> fleet;
+  for (const char* begun : {"08:00:00", "08:00:01", "08:00:02", "08:00:03", "08:00:04", "08:00:05"})
+    fleet.push_back(run(begun, begun, "09:00:00"));
+  fleet.push_back(run("g", "08:30:00", "08:40:00"));
+  const auto found = doubts(fleet);
+  ASSERT_EQ(found.size(), 4u);
+  EXPECT_TRUE(test::has(found[3], "and 3 more")) << found[3];
+}
+
 TEST(OrderOfRuns, OneClockOrOneAfterTheOtherIsNoDoubt) {
   EXPECT_TRUE(doubts({run("a", "08:00:00", "09:00:00"), run("a", "08:30:00", "08:40:00")}).empty());
   EXPECT_TRUE(doubts({run("a", "08:00:00", "08:30:00"), run("b", "08:30:00", "08:40:00")}).empty());

@@ -65,6 +65,27 @@ TEST(Validation, AMachineThatDeterminesACoefficientNearlyAloneIsPredictedByTheOt
   for (int m = 0; m < 7; ++m) expect_as_fitted(rows, "time ~ x", {"x"}, m);
 }
 
+TEST(Validation, TheOnlyRowsOfASizeAreNotPredicted) {
+  // All that the others have is one size, so nothing but rounding is left of the bracket.
+  for (int alone = 1; alone < 4; ++alone)
+    for (int seed = 1; seed < 12; ++seed) {
+      json rows = json::array();
+      for (int i = 0; i < 3 + seed % 7; ++i)
+        rows.push_back({{"system", "a" + std::to_string(i)},
+                        {"size", 0.1 * (seed + 2)},
+                        {"time", 1 + 0.37 * ((5 * i + seed) % 7)}});
+      for (int i = 0; i < alone; ++i)
+        rows.push_back({{"system", "last"}, {"size", 0.7 * (seed + 3)}, {"time", 2.0 + i}});
+      const json all = model_of(rows, "log(time) ~ log(size)")["validation"];
+      for (const json& left_out : all)
+        if (left_out["left_out"] == "system=last") {
+          EXPECT_EQ(left_out["reason"],
+                    "only they determine a coefficient that their prediction needs")
+              << left_out;
+        }
+    }
+}
+
 TEST(Validation, AMachineWithAColumnOfItsOwnIsNotPredicted) {
   const json all = model_of(machines(), "log(time) ~ system + log(size)")["validation"];
   for (std::size_t m = 0; m < 7; ++m)

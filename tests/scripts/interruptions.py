@@ -110,6 +110,7 @@ def endure(place, seed):
         kept += [row for row in rows_of(place.journal) if key(row) not in earlier]
         process.send_signal(chance.choice([signal.SIGINT, signal.SIGTERM, signal.SIGKILL]))
         place.end(process)
+    place.injected = bool(kept)
     check_resumed(place, kept, by_surprise=True)
 
 

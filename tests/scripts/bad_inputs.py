@@ -16,7 +16,7 @@ import tempfile
 
 from run_helper import ASSAY, BIN, SMALL, SOURCE
 
-PATIENCE = 60  # seconds until a command counts as hanging
+PATIENCE = 120  # seconds until a command counts as hanging; `assay run` waits 60 for a launcher
 LONGEST = 4500  # bytes of a message, with the names of the program and of a few files
 CODES = {0, 2, 3, 4, 5, 6, 7, 8, 9}
 RAW = re.compile(r"json\.exception|std::|basic_string|terminate called|what\(\)|stoi|stod|bad_alloc|Assertion|vector::_M|"

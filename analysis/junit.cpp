@@ -13,8 +13,6 @@ using boost::property_tree::ptree;
 
 namespace {
 
-const auto layout = boost::property_tree::xml_writer_make_settings<std::string>(' ', 1);
-
 /// XML 1.0 cannot represent most control characters, U+FFFE and U+FFFF.
 std::string legal_in_xml(const std::string& text) {
   std::string safe = visible(text);
@@ -49,7 +47,8 @@ void JunitSuite::add(const std::string& test, Outcome outcome, const std::string
   tests_.push_back(std::move(made));
 }
 
-ptree JunitSuite::tree() const {
+void JunitSuite::write(std::string& testsuites) const {
+  if (tests_.empty()) return;
   ptree suite;
   set_attribute(suite, "name", name_);
   set_attribute(suite, "tests", std::to_string(tests_.size()));
@@ -57,26 +56,11 @@ ptree JunitSuite::tree() const {
   set_attribute(suite, "errors", std::to_string(errors_));
   set_attribute(suite, "skipped", std::to_string(skipped_));
   for (const ptree& test : tests_) suite.push_back({"testcase", test});
-  return suite;
-}
-
-void JunitSuite::write(ptree& testsuites) const {
-  if (!tests_.empty()) testsuites.push_back({"testsuite", tree()});
-}
-
-void JunitSuite::write(std::string& testsuites) const {
-  if (tests_.empty()) return;
   std::ostringstream text;
-  boost::property_tree::xml_parser::write_xml_element(text, std::string("testsuite"), tree(), 1,
-                                                      layout);
+  boost::property_tree::xml_parser::write_xml_element(
+      text, std::string("testsuite"), suite, 1,
+      boost::property_tree::xml_writer_make_settings<std::string>(' ', 1));
   testsuites += text.str();
-}
-
-std::string junit_text(const ptree& testsuites) {
-  std::ostringstream text;
-  for (const auto& [name, suite] : testsuites)
-    boost::property_tree::xml_parser::write_xml_element(text, name, suite, 1, layout);
-  return junit_text(text.str());
 }
 
 std::string junit_text(const std::string& testsuites) {

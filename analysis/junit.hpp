@@ -17,21 +17,16 @@ class JunitSuite final {
   /// `type` and `reason` are for failures and errors; `reason` alone for what is skipped.
   void add(const std::string& test, Outcome outcome, const std::string& type,
            const std::string& reason);
-  /// Appends the testsuite, unless it has no tests.
-  void write(boost::property_tree::ptree& testsuites) const;
-  /// The same as text, which takes a tenth of the memory.
+  /// Appends the text of the testsuite, unless it has no tests.
   void write(std::string& testsuites) const;
 
  private:
-  boost::property_tree::ptree tree() const;
-
   std::string name_;
   std::vector<boost::property_tree::ptree> tests_;
   std::size_t failures_ = 0, errors_ = 0, skipped_ = 0;
 };
 
 /// The document of these testsuites. What XML 1.0 cannot represent in a text is replaced.
-std::string junit_text(const boost::property_tree::ptree& testsuites);
 std::string junit_text(const std::string& testsuites);
 
 }  // namespace assay

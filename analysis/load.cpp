@@ -102,6 +102,12 @@ void next_entry(fs::recursive_directory_iterator& entry) {
   if (error) throw fs::filesystem_error("cannot be read", last, error);
 }
 
+void keep_median_and_marks(nlohmann::json& row) {
+  keep_members(row["time_s"], [](const std::string& name) {
+    return name == "median" || mark_fields().contains(name);
+  });
+}
+
 std::vector<fs::path> result_files(const std::vector<std::string>& names) {
   std::vector<fs::path> files;
   for (NamedFile& named : named_files(names)) files.push_back(std::move(named.file));

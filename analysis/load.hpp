@@ -33,6 +33,9 @@ void keep_members(nlohmann::json& object, const Wanted& wanted) {
                   [&](const auto& member) { return !wanted(member.first); });
 }
 
+/// Keeps of a row's times the median and what marks it (mark_fields()).
+void keep_median_and_marks(nlohmann::json& row);
+
 /// The paths of these files, unread. InputError for a folder without results, and for a file that
 /// is given twice.
 std::vector<std::filesystem::path> result_files(const std::vector<std::string>& names);

@@ -40,17 +40,17 @@ int recover(const Given& given) {
   if (is_being_written(journal))
     throw InputError(fmt::format(
         "{} is written by a program that is still running. Wait for its end.", journal));
-  // What was finished stands in the result. The journal of a run is kept, because the run may be
-  // resumed.
+  // The result has all rows of a program's own journal, which is then removed. A run may be
+  // resumed, so its journal stays.
   const std::vector<nlohmann::json> events = read_run(journal);
   if (std::none_of(events.begin(), events.end(),
                    [](const nlohmann::json& event) { return event.at("event") == "row"; })) {
     if (own) remove_journal(journal);
-    std::cerr << fmt::format("assay recover: {} has no finished row, so there is no result{}\n",
-                             journal, own ? "; it was removed" : "");
+    std::cerr << fmt::format("assay recover: {} has no finished row: no result was written{}\n",
+                             journal, own ? ", and the journal was removed" : "");
     return static_cast<int>(ExitCode::incomparable);
   }
-  const nlohmann::json result = write_result(journal, out, {});
+  const nlohmann::json result = write_result(events, journal, out, {});
   if (own) remove_journal(journal);
   std::cerr << fmt::format("assay recover: wrote {} rows to {}\n", result.at("rows").size(),
                            out.string());

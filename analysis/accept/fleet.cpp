@@ -217,9 +217,7 @@ KeepRow keep_for_acceptance(const Criteria& criteria) {
     const bool marked = !mark_of(row).empty();
     keep_members(row["parameters"],
                  [&](const std::string& field) { return marked || field == "nodes"; });
-    keep_members(row["time_s"], [](const std::string& field) {
-      return field == "median" || mark_fields().contains(field);
-    });
+    keep_median_and_marks(row);
     keep_members(row["rates"], [&](const std::string& field) {
       return rates.contains(field) || row.value("published", false);
     });

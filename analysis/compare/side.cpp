@@ -51,9 +51,7 @@ bool keep_for_comparison(json& row, std::string_view, const json&) {
   keep_members(row["executed"], [](const std::string& name) {
     return name == "algorithm" || name == "implementation" || name == "compute";
   });
-  keep_members(row["time_s"], [](const std::string& name) {
-    return name == "median" || mark_fields().contains(name);
-  });
+  keep_median_and_marks(row);
   keep_members(row["rates"], [&](const std::string&) { return published; });
   return true;
 }

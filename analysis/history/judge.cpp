@@ -282,8 +282,8 @@ double Judge::level_of(std::span<const Point* const> reference) const {
 /// these, and at a level that did not stay.
 ///
 /// One or two slow values are no level of the machine: they may be the first runs of a slower
-/// library. Slow points excuse the next one, and widen the fence, only after `level_points`
-/// undisturbed ones are near each other (a second mode of the machine).
+/// library. `level_points` undisturbed ones near each other are a level (a second mode of the
+/// machine): only then they excuse a further slow point, and widen the fence.
 bool Judge::is_suspect(std::size_t last) const {
   const std::vector<const Point*> reference = before_last(last);
   if (reference.empty()) return false;

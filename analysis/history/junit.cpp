@@ -53,7 +53,7 @@ std::string history_junit(const json& document) {
     const std::string name = series["benchmark"];
     add_series(suites.try_emplace(name, name).first->second, series);
   }
-  boost::property_tree::ptree all;
+  std::string all;
   for (const auto& [name, suite] : suites) suite.write(all);
   return junit_text(all);
 }

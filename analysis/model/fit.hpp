@@ -35,10 +35,10 @@ struct LeastSquares {
   /// The fitted value for a row of all columns. Nothing where the observations do not determine it:
   /// the row breaks a dependence between columns that all observations have.
   std::optional<double> at(const std::vector<double>& row) const;
-  /// What the residuals of these rows would be if the fit were to all others: (I - H)^-1 e, where e
-  /// are their residuals and H their part of the hat matrix (R. D. Cook and S. Weisberg, Residuals
-  /// and Influence in Regression, 1982). Nothing where the others determine a coefficient badly or
-  /// not at all.
+  /// The errors with which a fit to all other rows predicts these rows: (I - H)^-1 e, with their
+  /// residuals e and their part H of the hat matrix (R. D. Cook and S. Weisberg, Residuals and
+  /// Influence in Regression, 1982). Nothing if the others determine a coefficient badly or not at
+  /// all.
   std::optional<std::vector<double>> residuals_without(const std::vector<std::size_t>& rows) const;
   /// The values of the independent columns in a row of all columns.
   std::vector<double> independent_part(const std::vector<double>& row) const;

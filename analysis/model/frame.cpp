@@ -84,9 +84,7 @@ bool keep_for_model(json& row, std::string_view, const json&) {
       "time_s", "rates",     "verification", "citation",    "incomparable", "comparable_within"};
   keep_members(row, [](const std::string& name) { return kept.contains(name); });
   keep_members(row["verification"], [](const std::string& name) { return name == "max_error"; });
-  keep_members(row["time_s"], [](const std::string& name) {
-    return name == "median" || mark_fields().contains(name);
-  });
+  keep_median_and_marks(row);
   return true;
 }
 

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <utility>
+#include <vector>
 
 #include "analysis/history/installation.hpp"
 #include "analysis/launch/site.hpp"
@@ -28,11 +29,12 @@ Findings left_out_findings(const json& result) {
 
 /// Rows of jobs whose hosts loaded several builds of one binary.
 Findings mixed_hosts(const json& result) {
+  std::vector<std::string> mixed;  // by environment
+  for (const json& environment : result.at("environments"))
+    mixed.push_back(mixed_binaries(environment));
   std::map<std::string, std::size_t> rows;
   for (const json& row : result.at("rows"))
-    if (row.at("status") == "ok")
-      ++rows[mixed_binaries(
-          result.at("environments").at(row.at("environment").get<std::size_t>()))];
+    if (row.at("status") == "ok") ++rows[mixed.at(row.at("environment").get<std::size_t>())];
   rows.erase("");
   Findings found;
   for (const auto& [difference, count] : rows)

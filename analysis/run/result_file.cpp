@@ -159,10 +159,9 @@ json collect(const std::vector<json>& events, const std::vector<Baseline>& basel
   return result;
 }
 
-json write_result(const std::filesystem::path& journal, const std::filesystem::path& file,
-                  const std::vector<Baseline>& baselines,
+json write_result(const std::vector<json>& events, const std::filesystem::path& journal,
+                  const std::filesystem::path& file, const std::vector<Baseline>& baselines,
                   const std::vector<std::string>& left_out) {
-  const std::vector<json> events = read_run(journal);
   json result;
   try {
     result = collect(events, baselines);

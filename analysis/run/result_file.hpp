@@ -21,10 +21,11 @@ nlohmann::json collect(const std::vector<nlohmann::json>& events,
 /// incorrect row is a finding, and is not repeated.
 bool may_be_repeated(const nlohmann::json& row);
 
-/// Writes collect() of a journal to `file` and returns it. The document passes the checks of
-/// read_result before it replaces `file`. `left_out`: ids of the cases that did not run before the
-/// time limit; the result lists them.
-nlohmann::json write_result(const std::filesystem::path& journal, const std::filesystem::path& file,
+/// Writes collect() of the events of `journal` (read_run()) to `file` and returns it. The document
+/// passes the checks of read_result before it replaces `file`. `left_out`: ids of the cases that
+/// did not run before the time limit; the result lists them.
+nlohmann::json write_result(const std::vector<nlohmann::json>& events,
+                            const std::filesystem::path& journal, const std::filesystem::path& file,
                             const std::vector<Baseline>& baselines,
                             const std::vector<std::string>& left_out = {});
 

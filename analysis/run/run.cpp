@@ -93,11 +93,11 @@ struct Side {
   json announcement;
 };
 
-/// CaseError if the journal is not the one that this run has begun in: its rows would be those of
-/// another run.
-void expect_own_journal(const Side& side) {
+/// The events of the journal. CaseError if it is not the one in which this run has begun: its rows
+/// would be those of another run.
+std::vector<json> own_events(const Side& side) {
   const fs::path file = side.plan.campaign.folder / "journal.jsonl";
-  const std::vector<json> events = fs::exists(file) ? read_run(file) : std::vector<json>();
+  std::vector<json> events = fs::exists(file) ? read_run(file) : std::vector<json>();
   const auto own = std::find_if(events.begin(), events.end(), [&](const json& event) {
     return event.at("event") == side.announcement.at("event") &&
            event.at("id") == side.announcement.at("id");
@@ -107,6 +107,7 @@ void expect_own_journal(const Side& side) {
         fmt::format("{} was replaced by another file during the run (its rows may be another "
                     "run's). Repeat the run in another folder.",
                     file.string()));
+  return events;
 }
 
 void prepare(Side& side) {
@@ -207,6 +208,7 @@ std::vector<json> run_side_by_side(std::vector<RunPlan> plans) {
     make_folder(sides.back().plan.campaign.folder, sides.back().plan.resume);
   }
   prepare_parent();
+  std::vector<std::vector<json>> events;  // by side
   try {
     try {
       for (Side& side : sides) prepare(side);
@@ -225,7 +227,7 @@ std::vector<json> run_side_by_side(std::vector<RunPlan> plans) {
       Journal(side.plan.campaign.folder / "journal.jsonl").append(side.announcement);
     }
     run_rounds(sides);
-    for (const Side& side : sides) expect_own_journal(side);
+    for (const Side& side : sides) events.push_back(own_events(side));
   } catch (const Interrupted& signal) {
     throw unfinished(sides, fmt::format("stopped by {}", strsignal(signal.signal)));
   } catch (const JournalLost& lost) {
@@ -234,10 +236,11 @@ std::vector<json> run_side_by_side(std::vector<RunPlan> plans) {
     throw unfinished(sides, fmt::format("cannot go on ({})", error.what()));
   }
   std::vector<json> results;
-  for (const Side& side : sides)
-    results.push_back(write_result(side.plan.campaign.folder / "journal.jsonl",
-                                   side.plan.campaign.folder / "result.json", side.baselines,
-                                   side.campaign->left_out()));
+  for (std::size_t i = 0; i < sides.size(); ++i) {
+    const fs::path& folder = sides[i].plan.campaign.folder;
+    results.push_back(write_result(events[i], folder / "journal.jsonl", folder / "result.json",
+                                   sides[i].baselines, sides[i].campaign->left_out()));
+  }
   return results;
 }
 

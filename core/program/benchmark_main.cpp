@@ -99,8 +99,8 @@ void on_rank_0(Communicator& ranks, const Body& body) {
   if (!problem.empty()) throw InputError(problem);
 }
 
-/// What a rank reports when a signal ends it under `assay run`: that it was there to be ended, so
-/// that a row can name those that were not.
+/// A rank under `assay run` reports the signal that ends it. The row can then name the ranks that
+/// have reported none.
 std::optional<SignalNote> last_note(const RunRequest& request, const Communicator& ranks) {
   if (request.journal.empty() || ranks.size() == 1) return std::nullopt;
   return std::optional<SignalNote>(std::in_place, fmt::format("rank {} on {}: {}\n", ranks.rank(),

@@ -156,15 +156,12 @@ int run_launches(const Benchmark& benchmark, const RunRequest& request,
       return static_cast<int>(its_code);
     }
     if (signalled || (journal && !ended(read_journal(*journal), launch)))
-      throw CaseError(fmt::format(
-          "{} {} before its last case.{}", name,
-          signalled ? fmt::format("was killed by signal {} ({})", WTERMSIG(status),
-                                  strsignal(WTERMSIG(status)))
-                    : fmt::format("ended with exit code {}", WEXITSTATUS(status)),
-          journal ? fmt::format(" Finished rows are kept in {0}. Make a result of them with `assay "
-                                "recover {0}`.",
-                                journal->string())
-                  : ""));
+      throw CaseError(fmt::format("{} {} before its last case.{}", name,
+                                  signalled
+                                      ? fmt::format("was killed by signal {} ({})",
+                                                    WTERMSIG(status), strsignal(WTERMSIG(status)))
+                                      : fmt::format("ended with exit code {}", WEXITSTATUS(status)),
+                                  journal ? where_rows_are(*journal) : ""));
     code = gravest(code, its_code);
   }
   if (!journal) return static_cast<int>(code);

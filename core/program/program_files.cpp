@@ -56,11 +56,14 @@ std::optional<fs::path> own_journal(const RunRequest& request) {
   return request.out.string() + ".journal.jsonl";
 }
 
-std::string recovery_note(const std::string& program, const fs::path& journal) {
+std::string where_rows_are(const fs::path& journal) {
   return fmt::format(
-      "{0}: ended by a signal. Finished rows are kept in {1}. Make a result of them with `assay "
-      "recover {1}`.\n",
-      program, journal.string());
+      " Finished rows are kept in {0}. Make a result of them with `assay recover {0}`.",
+      journal.string());
+}
+
+std::string recovery_note(const std::string& program, const fs::path& journal) {
+  return fmt::format("{}: ended by a signal.{}\n", program, where_rows_are(journal));
 }
 
 void write_result(nlohmann::json result, const RunRequest& request) {

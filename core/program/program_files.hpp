@@ -17,7 +17,10 @@ void check_out(const Benchmark& benchmark, const RunRequest& request);
 /// if --journal names one, without --out, and if --out is a pipe or a device.
 std::optional<std::filesystem::path> own_journal(const RunRequest& request);
 
-/// The message on stderr if a signal ends the program: where the finished rows are.
+/// The words on where the finished rows of a program are, with a space before them.
+std::string where_rows_are(const std::filesystem::path& journal);
+
+/// The message on stderr if a signal ends the program: where_rows_are().
 std::string recovery_note(const std::string& program, const std::filesystem::path& journal);
 
 /// Completes the result and writes it to --out. If it cannot be written, prints it to stdout and

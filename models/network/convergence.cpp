@@ -255,7 +255,8 @@ class Training {
            step_ % steps_between_oracles >= steps_between_oracles - 1 - trainer_.settings().lag;
   }
 
-  /// A step that the oracle judges as a whole, if there is one, even if it is skipped.
+  /// Makes a step that the step oracle (if the case has one) judges, also if the loss scale skips
+  /// it.
   void judged_step(double rate, StepCheck* check, const std::function<void()>& load_next,
                    bool judged, std::uint64_t seed) {
     StepOracle* const oracle = judged ? settings_.step_oracle : nullptr;

@@ -60,7 +60,7 @@ Relation HessianCheck::relation(std::span<const double> sums, double rows) const
     const double error = std::abs(own - sums[i]),
                  bound = sums[2 * width + i] + rounding * sums[width + i],
                  part = error == 0 ? 0 : error / bound;
-    if (part <= most) continue;  // false for what is no number
+    if (part <= most) continue;  // false if `part` is NaN
     worst.error = error;
     worst.bound = bound;
     most = part;

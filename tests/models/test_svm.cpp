@@ -88,7 +88,7 @@ TEST(Svm, SeparableDataAreSolved) {
   EXPECT_EQ(found.at("accuracy").value, 1);
 }
 
-/// What a test does to the sums of the kernels ("losses", "direction", "h").
+/// Changes the sums that a kernel has computed ("losses", "direction", "h").
 using Spoil = std::function<void(const std::string& name, std::span<double> sums)>;
 
 /// A kernel with sums that a test spoils.

@@ -252,6 +252,15 @@ def judge(command, inputs):
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def told(judge_one, everything):
+    """What judge_one() found in each; every fault is printed as it is found."""
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for found in pool.map(judge_one, everything):
+            for fault in found:
+                print(fault, flush=True)
+            yield found
+
+
 def judge_all(count=None):
     """How many commands were run, and their faults; each is printed as it is found."""
     with tempfile.TemporaryDirectory(prefix="assay-bad-inputs-") as name:
@@ -259,10 +268,4 @@ def judge_all(count=None):
         make_inputs(inputs)
         measured_inputs(inputs)
         all_commands = commands(inputs, count)
-        found = []
-        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            for faults_of_one in pool.map(lambda command: judge(command, inputs), all_commands):
-                for fault in faults_of_one:
-                    print(fault, flush=True)
-                    found.append(fault)
-    return len(all_commands), found
+        return len(all_commands), [fault for found in told(lambda command: judge(command, inputs), all_commands) for fault in found]

@@ -7,10 +7,8 @@ import signal
 import subprocess
 import time
 
-from bad_inputs import RAW
+from bad_inputs import PATIENCE, RAW
 from run_helper import event_of
-
-PATIENCE = 120  # seconds until a command counts as hanging
 
 
 class Place:

@@ -3,7 +3,6 @@ that was damaged becomes a result, and nothing is left behind.
 
 faults() lists all of them in a fixed order; test_interruptions.py runs a sample, test_interruptions_full.py all.
 """
-import concurrent.futures
 import functools
 import json
 import os
@@ -14,7 +13,7 @@ import signal
 import tempfile
 import time
 
-from bad_inputs import CODES
+from bad_inputs import CODES, told
 from fault_helper import Place, key, lines_of, read, rows_of, rows_of_text
 from run_helper import ASSAY, BIN, event_of
 
@@ -397,12 +396,12 @@ def judge_all(count=None):
         chosen = list(faults(made))
         if count is not None:
             chosen = random.Random(40).sample(chosen, count)
-        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            found = []
-            injected = 0
-            for came, fallen in pool.map(judge, chosen):
-                injected += came
-                for fault in fallen:
-                    print(fault, flush=True)
-                    found.append(fault)
-    return injected, found
+        injected = []
+
+        def judged(fault):
+            came, found = judge(fault)
+            injected.append(came)
+            return found
+
+        found = [fault for each in told(judged, chosen) for fault in each]
+    return sum(injected), found

@@ -57,16 +57,16 @@ void cblas_sgemm(int order, int ta, int tb, int m, int n, int k, float alpha, co
 }
 """)
         words = ("--backend", "blas", "--blas", library, "--threads", "1,2")
-        one, two = self.rows(*words, limit=1 << 36, code=0)
-        self.assertEqual((one["status"], two["status"]), ("ok", "unsupported"), one["reason"])
-        self.assertIn(f"{library} cannot multiply with 2 threads under the limit of memory (ulimit -v, -d)", two["reason"])
+        alone, team = self.rows(*words, limit=1 << 36, code=0)
+        self.assertEqual((alone["status"], team["status"]), ("ok", "unsupported"), alone["reason"])
+        self.assertIn(f"{library} cannot multiply with 2 threads under the limit of memory (ulimit -v, -d)", team["reason"])
         for row in self.rows(*words, limit=resource.RLIM_INFINITY, code=0):
             self.assertEqual(row["status"], "ok", row["reason"])
 
     def test_stacks_that_do_not_fit(self):
-        one, eight = self.rows("--backend", "reference", "--threads", "1,8", limit=1 << 30, code=0, OMP_STACKSIZE="256 M")
-        self.assertEqual((one["status"], eight["status"]), ("ok", "unsupported"), one["reason"])
-        self.assertRegex(eight["reason"], r"^8 threads were asked for, the system starts [2-4] "
+        alone, team = self.rows("--backend", "reference", "--threads", "1,8", limit=1 << 30, code=0, OMP_STACKSIZE="256 M")
+        self.assertEqual((alone["status"], team["status"]), ("ok", "unsupported"), alone["reason"])
+        self.assertRegex(team["reason"], r"^8 threads were asked for, the system starts [2-4] "
                                           r"\(their stacks of 256 MiB do not fit \(ulimit -v, -d\)\)")
 
     def become_nobody(self, processes):
@@ -81,13 +81,13 @@ void cblas_sgemm(int order, int ta, int tb, int m, int n, int k, float alpha, co
 
         others = [subprocess.Popen(["sleep", "600"], preexec_fn=lambda: self.become_nobody(9)) for _ in range(4)]
         try:
-            one, eight = self.rows("--backend", "reference", "--threads", "1,8", code=0, start=lambda: self.become_nobody(9))
+            alone, team = self.rows("--backend", "reference", "--threads", "1,8", code=0, start=lambda: self.become_nobody(9))
         finally:
             for other in others:
                 other.kill()
                 other.wait()
-        self.assertEqual((one["status"], eight["status"]), ("ok", "unsupported"), one["reason"])
-        self.assertRegex(eight["reason"], r"^8 threads were asked for, the system starts [1-7] "
+        self.assertEqual((alone["status"], team["status"]), ("ok", "unsupported"), alone["reason"])
+        self.assertRegex(team["reason"], r"^8 threads were asked for, the system starts [1-7] "
                                           r"\(its user or its cgroup has no more processes \(ulimit -u, pids.max\)\)")
 
     def test_threads_of_earlier_teams_are_not_counted_twice(self):

@@ -100,7 +100,7 @@ class Outputs(RunTest):
             self.refused(BIN / "assay-gemm", "--suite", suite, "--out", "x.so")
 
     def test_the_new_checkpoint_beside_the_old_one(self):
-        """A checkpoint is written as c.partial, then renamed: that name is no input's either, and no link."""
+        """A checkpoint is written as c.partial and then renamed. An input or a link of this name is refused."""
         if not (BIN / "assay-resnet50").exists():
             self.skipTest("assay-resnet50 was not built")
         words = [BIN / "assay-resnet50", "--problem", "d18w8s32c10", "--batch", 4, "--backend", "native", "--threads", 1, "--steps", 1,

@@ -98,7 +98,7 @@ class Ends(RunTest):
         self.assertIn("line 1", self.command(ASSAY, "recover", self.journal_file, code=2).stderr)
         self.assertEqual(self.journal_file.read_text(), "notes\n")
         self.journal_file.write_text("")
-        self.assertIn("no finished row, so there is no result; it was removed", self.command(ASSAY, "recover", self.journal_file, code=6).stderr)
+        self.assertIn("no finished row: no result was written, and the journal was removed", self.command(ASSAY, "recover", self.journal_file, code=6).stderr)
         self.assertEqual(list(self.folder.iterdir()), [])
 
     def test_before_the_first_row(self):

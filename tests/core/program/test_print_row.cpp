@@ -62,7 +62,7 @@ TEST(PrintRow, WrongElementsAreCounted) {
     return row_text(make_row("conv", fixture::one_case(), nullptr, outcome, 0, 0, 0, 1, 1));
   };
   EXPECT_TRUE(has(text(), "an output is beyond its bound\n    12 wrong elements\n")) << text();
-  // What was computed is right: to count what is wrong would say the opposite.
+  // The training computed right results: a count of wrong elements would say the opposite.
   outcome.status = "target missed";
   outcome.verification->passed = true;
   outcome.verification->wrong_elements = 0;

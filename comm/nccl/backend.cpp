@@ -84,9 +84,9 @@ Backend* create(std::string& reason) {
   if (!reason.empty()) return nullptr;
   int version = 0;
   check(ncclGetVersion(&version), "ncclGetVersion");
-  if (version < NCCL_VERSION_CODE) {
-    reason = fmt::format("NCCL {} is loaded, but the plugin was built for {} or newer",
-                         version_text(version), version_text(NCCL_VERSION_CODE));
+  if (version < oldest) {
+    reason = fmt::format("NCCL {} is loaded, but the plugin's calls need {} or newer",
+                         version_text(version), version_text(oldest));
     return nullptr;
   }
   return new NcclBackend;

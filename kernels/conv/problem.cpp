@@ -36,6 +36,10 @@ const std::string& name(ConvDirection direction) { return directions()[direction
 ConvDirection conv_direction(const std::string& name) { return directions().at("direction", name); }
 
 std::optional<std::string> why_not_precision(const ConvProblem& problem) {
+  if (is_fp8(problem.precision()))
+    return fmt::format(
+        "convolution has no {} (matrix multiplication alone has it). Use bf16 or fp16.",
+        name(problem.precision()));
   if (is_mixed(problem.precision()) && problem.direction() != ConvDirection::bwd_weights)
     return fmt::format(
         "convolution has {} in direction bwd_weights alone (activations and their gradients have "
@@ -112,12 +116,12 @@ double ConvProblem::bytes() const {
 
 std::vector<TensorSpec> ConvProblem::tensors() const {
   const ConvShape& s = shape_;
-  const bool deep = has_depth(s), integer = precision_ == Precision::int8;
+  const bool deep = has_depth(s);
   const auto src = with_depth(deep, {s.mb, s.ic, s.ih, s.iw}, 2, s.id);
   const auto weights = with_depth(deep, {s.g, s.oc / s.g, s.ic / s.g, s.kh, s.kw}, 3, s.kd);
   const auto dst = with_depth(deep, {s.mb, s.oc, s.oh, s.ow}, 2, s.od);
   const DataType type = storage(precision_);
-  const DataType weight_type = integer ? DataType::s8 : type, out_type = format(precision_).output;
+  const DataType weight_type = assay::weight_type(precision_), out_type = format(precision_).output;
   switch (direction_) {
     case ConvDirection::forward:
       return {plain_tensor("src", Role::input, type, src),

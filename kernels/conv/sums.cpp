@@ -69,6 +69,7 @@ double norm_of_rounding(double count) {
 }
 
 bool drops_digits(Precision precision, const Executed& executed) {
+  if (is_fp8(precision) && executed.accumulate == truncating_fp22) return true;
   const bool lends = precision == Precision::tf32 || size_of(storage(precision)) == 2;
   return lends && executed.accumulate == truncating_fp32;
 }
@@ -83,6 +84,10 @@ int significand_bits(DataType type) {
       return 8;
     case DataType::fp16:
       return 11;
+    case DataType::fp8_e4m3:
+      return 4;
+    case DataType::fp8_e5m2:
+      return 3;
     case DataType::s32:
       return 31;
     default:
@@ -152,6 +157,7 @@ double ErrorModel::accumulator_roundoff(Precision precision, const Executed& exe
   // The precision of a row is a promise: an accumulator coarser than the storage is held to the
   // storage's roundoff.
   const DataType usual = format(precision).accumulator;
+  if (is_fp8(precision) && executed.accumulate == truncating_fp22) return u_fp22;
   const double u = unit_roundoff(type_or(executed.accumulate, usual));
   return std::min(u == 0 ? unit_roundoff(usual) : u, unit_roundoff(format(precision).output));
 }
@@ -181,7 +187,14 @@ ErrorModel::ErrorModel(Precision precision, const Executed& executed, std::size_
       tiny_(smallest_steps(format(precision).output)),
       deviations_(deviations(samples)),
       rounds_operands_(precision == Precision::tf32),
-      truncates_(drops_digits(precision, executed)) {
+      truncates_(drops_digits(precision, executed)),
+      at_once_(is_fp8(precision) ? fp8_products_at_once : products_at_once) {
+  if (const auto split = executed.numbers.find(partial_sums);
+      split != executed.numbers.end() && size_of(storage(precision)) == 2) {
+    parts_ = split->second;
+    u_ = unit_roundoff(DataType::fp32);
+    truncates_ = true;
+  }
   const double count_of = static_cast<double>(std::max<std::size_t>(samples, 1)),
                root = std::sqrt(count_of);
   gaussian_ = std::sqrt(2 * (std::log(2 * count_of) - std::log(false_alarm)));
@@ -210,10 +223,17 @@ Expected ErrorModel::expected(const Terms& terms) const {
   if (truncates_) {
     // At most k + k/4 errors of 2u each, all towards zero; the walk's mean sets the probable one.
     const double norm = std::sqrt(terms.squares),
-                 drift = u_ * std::ceil(k / products_at_once) / std::sqrt(3.0) * norm;
+                 drift = u_ * std::ceil(k / at_once_) / std::sqrt(3.0) * norm;
     const double never_more = 3 * k * u_ * terms.absolute;
     most = std::min(never_more, 2 * deviations_ * deviation + gaussian_ * drift);
     typical = std::min(never_more, 2 * norm_deviations_ * deviation + norm_gaussian_ * drift);
+  }
+  if (parts_ > 0) {
+    // Each part is rounded, then each sum of parts, of which half the squares are there in the
+    // mean.
+    const double of_parts = u_out_ * std::sqrt((parts_ / 2 + 1) / 3 * terms.squares);
+    most += deviations_ * of_parts;
+    typical += norm_deviations_ * of_parts;
   }
   if (rounds_operands_) {
     const double norm = std::sqrt(terms.squares), never_more = 2.001 * u_tf32 * terms.absolute;

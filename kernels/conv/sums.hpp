@@ -13,6 +13,15 @@ namespace assay::sums {
 /// tensor cores do. _rz is CUDA's suffix for rounding towards zero.
 inline constexpr const char* truncating_fp32 = "fp32_rz";
 
+/// Name of the accumulator of products of 8-bit floating types: 14 significant bits and the
+/// exponent of fp32, truncating (docs/method-gemm.md).
+inline constexpr const char* truncating_fp22 = "fp22_rz";
+inline constexpr double u_fp22 = 0x1p-14;
+
+/// The number of Executed that says into how many parts sums are split, about, which are stored and
+/// added in 16 bits (Executed::accumulate); the sum of a part is that of a tensor core.
+inline constexpr const char* partial_sums = "partial_sums";
+
 /// Approximate relative 2-norm error of sums of products whose two operands were rounded to tf32
 /// (each by at most u = 2^-11; for uniform significands the root mean square is 0.43 u). An fp32
 /// result with a larger bound of the norm could not be told from tf32 arithmetic.
@@ -86,8 +95,9 @@ int full_magnitude(DataType type);
 inline constexpr double u_tf32 = 0x1p-10;
 /// Standard deviation of the relative error of a product of two such operands (method-conv.md).
 inline constexpr double tf32_deviation = 0.76 * u_tf32;
-/// The smallest number of products that a tensor core adds at once.
-inline constexpr double products_at_once = 4;
+/// The smallest number of products that a tensor core adds at once: of 16-bit operands, and of
+/// 8-bit ones.
+inline constexpr double products_at_once = 4, fp8_products_at_once = 16;
 
 /// Variance of the error of a sum of `terms` products, over u^2 times their squared norm:
 /// sequential, the worst of all orders; `truncates`: by an accumulator that drops digits.
@@ -95,8 +105,8 @@ double variance_of_sum(double terms, bool truncates);
 /// The part of the unit roundoff that the root mean square of `count` relative roundings does not
 /// exceed.
 double norm_of_rounding(double count);
-/// Whether the accumulator truncates (truncating_fp32). False for fp32 and fp64, which do not allow
-/// it, whatever the backend reports.
+/// Whether the accumulator truncates (truncating_fp32, truncating_fp22). False for fp32 and fp64,
+/// which do not allow it, whatever the backend reports.
 bool drops_digits(Precision precision, const Executed& executed);
 
 /// Error bounds of direct sums in any order.
@@ -124,6 +134,8 @@ class ErrorModel {
       norm_gaussian_;     ///< the same of sums of independent errors, whose tail is light
   bool rounds_operands_;  ///< to tf32, before they are multiplied
   bool truncates_;        ///< the accumulator drops digits instead of rounding
+  double at_once_;        ///< products that a truncating accumulator adds at once
+  double parts_ = 0;      ///< partial_sums; 0: sums are not split
 };
 
 }  // namespace assay::sums

@@ -40,6 +40,14 @@ bool uses_tensor_cores(const std::string& text) {
   return !has_any(text, fp64_words) && has_any(text, tensor_words);
 }
 
+/// Of cuDNN's kernels that split sums these add the parts in the type of the result: on an H100
+/// gradients of fp16 by them were wrong in integers that fp32 holds. CUTLASS' ReduceSplitK and
+/// cuBLASLt's splitKreduce_kernel add in fp32, and were exact.
+bool adds_parts(const std::string& text) {
+  return text.find("split_k_kernel") != std::string::npos ||
+         text.find("wgrad_image_first_layer") != std::string::npos;
+}
+
 /// Without the parameters: the first parenthesis that is not one of "(anonymous namespace)" or of a
 /// template's cast, as in "kernel<(int)4>(float*)".
 std::string without_parameters(const std::string& name) {
@@ -76,6 +84,7 @@ Seen read_kernels(const std::vector<std::string>& kernels) {
     const std::string text = lower(kernel);
     if (seen.family == Family::direct) seen.family = family_of(kernel);
     seen.tensor_cores |= uses_tensor_cores(text);
+    seen.adds_parts |= adds_parts(text);
     std::string name = without_parameters(kernel);
     if (name.size() > longest_name) name = name.substr(0, longest_name) + "…";
     seen.names += (seen.names.empty() ? "" : " + ") + name;

@@ -15,7 +15,9 @@ enum class Family { direct, winograd, fft };
 struct Seen {
   Family family = Family::direct;
   bool tensor_cores = false;  ///< some kernel used them, other than in fp64
+  bool adds_parts = false;    ///< sums were split, and their parts added in the type of the result
   std::string names;          ///< the kernels, without parameter lists: "a + b"
+  double seconds = 0;         ///< of all kernels of a run together, by CUPTI; 0: unknown
 };
 Seen read_kernels(const std::vector<std::string>& kernels);
 

@@ -107,7 +107,8 @@ class RnnOracle final : public Oracle {
     remember(inputs);
     const Products products{problem_.precision() == Precision::tf32,
                             sums::drops_digits(problem_.precision(), executed),
-                            executed.operand_roundings != 0, !executed.operand_roundings};
+                            executed.operand_roundings != 0, !executed.operand_roundings,
+                            executed.numbers.contains(rounds_gate_sums)};
     if (is_weights(output)) {
       if (!known_->weights)
         known_->weights = weight_gradients(problem_, *known_->parameters, inputs, products,

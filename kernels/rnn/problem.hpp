@@ -132,6 +132,10 @@ class RnnProblem final : public ProblemOf<RnnProblem> {
   Precision precision_;
 };
 
+/// The number of Executed that says how many sums of a gate (over inputs, over states) are rounded
+/// to 16 bits before its function; none without it.
+inline constexpr const char* rounds_gate_sums = "gate_sum_roundings";
+
 /// Expected values in fp64 of whole rows of the batch (of weight gradients: of all rows), and error
 /// bounds by propagation of rounding errors (docs/method-rnn.md).
 std::unique_ptr<Oracle> rnn_oracle(const RnnProblem& problem);

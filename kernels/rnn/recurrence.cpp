@@ -1,6 +1,7 @@
 #include "kernels/rnn/recurrence.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/base/place.hpp"
 #include "kernels/rnn/gemm.hpp"
@@ -75,6 +76,7 @@ Recurrence::Recurrence(const RnnProblem& problem, const Parameters& parameters,
       shape_(problem.shape()),
       u_operands_(stored_roundoff(problem.precision(), products.stores_operands)),
       u_others_(stored_roundoff(problem.precision(), products.stores_others)),
+      u_sums_(stored_roundoff(problem.precision(), products.stores_sums)),
       walks_(place(shape_.layers * shape_.directions)),
       between_(place(shape_.layers + 1)) {
   select(std::move(rows));
@@ -213,11 +215,36 @@ void Recurrence::sum_products(Walk& walk, std::int64_t at, std::int64_t k) {
   if (cell == RnnCell::gru_lbr) {
     product_.clear(R * H);
     add_recurrent(walk.h, from, at, 2, 1, product_, H);
+  }
+  if (u_sums_ > 0) store_sums(walk, at, k);
+  if (cell == RnnCell::gru_lbr) {
 #pragma omp parallel for collapse(2) if (R * H > worth_threads / 4)
     for (std::int64_t r = 0; r < R; ++r)
       for (std::int64_t j = 0; j < H; ++j)
         walk.aside.set(from + r * H + j, product_[r * H + j] + exact(bias[place(3 * H + j)]));
   }
+}
+
+void Recurrence::store_sums(const Walk& walk, std::int64_t at, std::int64_t k) {
+  const std::int64_t H = shape_.hidden, G = shape_.gates(), R = count_,
+                     layer = at / shape_.directions;
+  // A skipped input is exact in 16 bits. The product with the state may be added to the first one
+  // before it is stored: the larger of the two is rounded.
+  const bool multiplied = problem_.place_of(layer) >= 0;
+#pragma omp parallel for if (R * H > worth_threads / 4)
+  for (std::int64_t r = 0; r < R; ++r)
+    for (std::int64_t i = r * G * H; i < (r + 1) * G * H; ++i) {
+      const double sum = sums_.value[place(i)],
+                   of_input = walk.gates.value[place(k * R * G * H + i)];
+      sums_.variance[place(i)] +=
+          (multiplied ? variance_of_storing(u_sums_, of_input) : 0) +
+          (sum == of_input
+               ? 0
+               : variance_of_storing(u_sums_, std::max(std::abs(sum), std::abs(sum - of_input))));
+    }
+  if (shape_.cell == RnnCell::gru_lbr)
+    for (std::int64_t i = 0; i < R * H; ++i)
+      product_.variance[place(i)] += variance_of_storing(u_sums_, product_.value[place(i)]);
 }
 
 void Recurrence::forward_step(Walk& walk, std::int64_t at, std::int64_t k) {

@@ -94,6 +94,8 @@ class Recurrence {
   void forward_step(Walk& walk, std::int64_t at, std::int64_t k);
   /// Makes sums_, the sums of products of a step's gates, and gru_lbr's `aside`.
   void sum_products(Walk& walk, std::int64_t at, std::int64_t k);
+  /// Adds to sums_ (and product_) that each product was rounded to 16 bits before they were added.
+  void store_sums(const Walk& walk, std::int64_t at, std::int64_t k);
   void finish_gru(Walk& walk, std::int64_t at, std::int64_t k);
   void backward(std::int64_t layer, std::int64_t direction, const Field& above);
   void backward_step(Walk& walk, std::int64_t k);
@@ -121,6 +123,7 @@ class Recurrence {
   std::int64_t count_;  ///< of rows
   double u_operands_;   ///< of 16-bit states and gradients of gates, which products multiply
   double u_others_;     ///< of 16-bit gates, cell states and gradients of states; 0: fp32
+  double u_sums_;       ///< of the products of a gate in 16 bits; 0: they are not stored
   std::vector<Walk> walks_;
   std::vector<Field> between_;
   Field diff_between_;  ///< gradient of what a layer gives, at last of src_layer

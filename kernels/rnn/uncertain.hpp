@@ -24,6 +24,8 @@ struct Products {
   /// Whether values may be rounded to the 16 bits of the tensors between two operations: those that
   /// products multiply, and all others (docs/method-rnn.md).
   bool stores_operands = true, stores_others = true;
+  /// Whether the sums over inputs and over states are each rounded to them, before they are added.
+  bool stores_sums = false;
   /// Variance of the error of a sum of products, over its squared norm (docs/method-conv.md).
   double variance(double terms) const {
     const double operands = loses_operands ? sums::tf32_deviation : 0;
@@ -55,6 +57,12 @@ inline Uncertain operator-(double a, const Uncertain& b) {
 /// The number rounded to a type with the unit roundoff `u` (0: not rounded).
 inline Uncertain stored(const Uncertain& a, double u) {
   return {a.value, a.variance + variance_of(u, a.value)};
+}
+
+/// Variance of the error of rounding `value` to a type with the unit roundoff `u`: at most half a
+/// unit in the last place, which all numbers between two powers of two share.
+inline double variance_of_storing(double u, double value) {
+  return value == 0 ? 0 : variance_of(u, std::ldexp(1.0, std::ilogb(value)));
 }
 
 inline Uncertain logistic(const Uncertain& z) {

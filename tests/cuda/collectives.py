@@ -74,6 +74,20 @@ class Collectives(RunTest):
                 if row not in ran:
                     self.assertIn("needs four ranks on each node", row["reason"])
 
+    def test_the_library_is_judged_by_its_calls_and_not_by_the_build_s(self):
+        rows = self.expect_ok(self.rows(2, "--transport", "nccl", "--bytes", "n60", FAKE_NCCL_VERSION="22803"), 1)
+        self.assertEqual(rows[0]["executed"]["implementation"], "NCCL 2.28.3 allreduce")
+        row = self.rows(2, "--transport", "nccl", "--bytes", "n60", code=6, FAKE_NCCL_VERSION="21212")[0]
+        self.assertIn("NCCL 2.12.12 is loaded, but the plugin's calls need 2.13.0 or newer", row["reason"])
+
+    def test_a_library_without_alltoall_sends_and_receives(self):
+        older = self.folder / os.environ["NCCL_SONAME"]
+        older.write_bytes((FAKES / older.name).read_bytes().replace(b"\0ncclAlltoAll\0", b"\0ncclAlltoNil\0"))
+        fakes = PRELOAD.replace(str(FAKES / older.name), str(older))
+        rows = self.rows(3, "--transport", "nccl", "--collective", "alltoall,allreduce", "--bytes", "n60", fakes=fakes, FAKE_NCCL_VERSION="22205")
+        words = {row["parameters"]["collective"]: row["executed"]["implementation"] for row in self.expect_ok(rows, 2)}
+        self.assertEqual(words, {"alltoall": "NCCL 2.22.5 alltoall of sends and receives", "allreduce": "NCCL 2.22.5 allreduce"})
+
     def test_a_wrong_element_of_nccl_is_caught(self):
         for words in (("--transport", "nccl"), ("--transport", "mpi", "--intra-node", "nccl", "--algorithm", "horovod_hybrid")):
             row = self.rows(2, *words, "--bytes", "n1000", code=3, FAKE_NCCL_FLIPS="123")[0]

@@ -48,9 +48,15 @@ class Rnn(RunTest):
 
     def test_persistent_algorithms(self):
         for algorithm in ("persist_static", "persist_dynamic"):
-            for row in self.every(["7-3-5"], "linear", "--algorithm", algorithm):
+            problems = ",".join(f"{cell}:7-3-5" for cell in CELLS)
+            rows = self.rows("--problem", problems, "--direction", ",".join(DIRECTIONS), "--algorithm", algorithm, code=0)
+            refused = [row for row in rows if "gru" in row["id"]] if algorithm == "persist_static" else []
+            for row in refused:
+                self.assertIn("persist_static of a GRU errs more in fp32 than fp32 arithmetic explains", row["reason"])
+            for row in self.expect_ok([row for row in rows if row not in refused], (3 if refused else 4) * len(DIRECTIONS)):
                 self.assertEqual(row["executed"]["algorithm"], algorithm)
                 self.assertIn("CUDNN_RNN_DOUBLE_BIAS", row["executed"]["layout"])
+        self.expect_ok(self.rows("--problem", "gru_lbr:7-3-5", "--algorithm", "persist_static", "--precision", "tf32,fp16", code=0), 2)
 
     def test_16_bits_and_tf32(self):
         for precision, input in (("fp16", "skip"), ("bf16", "linear"), ("tf32", "linear")):
@@ -62,6 +68,28 @@ class Rnn(RunTest):
                 self.assertEqual((executed["storage"], executed["compute"], executed["accumulate"], executed["evidence"]),
                                  ("fp32" if precision == "tf32" else precision, precision, "fp32_rz", "requested"))
                 self.assertIn("DEFAULT_MATH" if precision == "tf32" else "TENSOR_OP_MATH", executed["implementation"])
+
+    def test_sums_of_gates_that_are_stored_in_16_bits_are_right(self):
+        # Of 512 units some sum is near zero in the first step, where nothing else is rounded. An H100 had such errors.
+        problems = [f"{cell}:512-2-5" for cell in CELLS]
+        for input in ("linear", "skip"):
+            rows = self.rows("--problem", ",".join(problems), "--direction", "forward_inference,forward_training", "--precision",
+                             "fp16,bf16", "--input", input, code=0)
+            for row in self.expect_ok(rows, len(CELLS) * 4):
+                self.assertEqual(row["executed"]["gate_sum_roundings"], 2)
+        for row in self.expect_ok(self.rows("--problem", ",".join(problems[1:]), "--direction", "bwd_data,bwd_weights", "--precision",
+                                            "fp16,bf16", code=0), (len(CELLS) - 1) * 4):
+            self.assertLess(row["verification"]["norm_error"], row["verification"]["norm_bound"] / 3)
+        for row in self.expect_ok(self.rows("--problem", "lstm:16-3-5", "--precision", "fp32,tf32", code=0), 2):
+            self.assertNotIn("gate_sum_roundings", row["executed"])
+
+    def test_faults_of_16_bits_are_found(self):
+        problems = ",".join(f"{cell}:512-2-5" for cell in CELLS)
+        for fault, precisions in (("bf16", "fp16"), ("gate", "fp16,bf16"), ("step", "fp16,bf16")):
+            for row in self.rows("--problem", problems, "--direction", "forward_training,bwd_data,bwd_weights", "--precision", precisions,
+                                 code=3, FAKE_CUDNN_RNN=fault):
+                wide = "vanilla_relu" in row["id"] and "bf16" in row["id"] and "bwd" in row["id"]
+                self.assertIn(row["status"], ("incorrect", "unsupported") if wide else ("incorrect",), (fault, row["id"]))
 
     @unittest.skipUnless((FAKES / os.environ["CUPTI_SONAME"]).exists(), "built without CUPTI")
     def test_the_names_of_kernels_prove_the_arithmetic(self):

@@ -26,7 +26,11 @@ TEST(KernelNames, TensorCoresAreToldFromMultiplyAdds) {
         "align4>(cutlass_tensorop_s1688fprop_optimized_tf32_64x64_16x10_nhwc_align4::Params)",
         "turing_int8_i8816cudnn_int8_256x128_ldg16_relu_singleBuffer_medium_nt_v1",
         "nvjet_hsh_256x128_64x4_1x2_h_bz_coopA_NNT", "nvjet_tst_192x192_64x4_2x1_v_bz_coopB_TNT",
-        "nvjet_sss_tf32_128x256_TNT"})
+        "nvjet_sss_tf32_128x256_TNT", "nvjet_qqtst_128x256_128x6_2x1_v_bz_coopA_TNT",
+        "sm89_xmma_gemm_e4m3bf16_e4m3f32_f32_tn_n_tilesize128x128x64_stage3_warpsize2x2x1_"
+        "tensor16x8x32_fused",
+        "sm90_xmma_gemm_e4m3bf16_e4m3f32_f32_tn_n_tilesize128x128x128_warpgroupsize1x1x1_execute_"
+        "segment_k_off_kernel__5x_cublas"})
     EXPECT_TRUE(read_kernels({name}).tensor_cores) << name;
   for (const char* name :
        {"ampere_scudnn_128x64_relu_medium_nn_v1", "maxwell_scudnn_128x128_relu_interior_nn_v1",
@@ -47,6 +51,19 @@ TEST(KernelNames, TensorCoresAreToldFromMultiplyAdds) {
         "void scalePackedTensor_kernel<float, float>(long, float*, float)",
         "void cudnn::ops::nchwToNhwcKernel<float, float, float, false, true>(float const*)"})
     EXPECT_FALSE(read_kernels({name}).tensor_cores) << name;
+}
+
+TEST(KernelNames, PartsOfSumsThatAreAddedIn16BitsAreTold) {
+  for (const char* name :
+       {"sm90_xmma_wgrad_image_first_layer_f16f16_f32_f32_nhwckrsc_nhwc_hmma_k64c4r7s7_stride2x2_"
+        "tile16x64x64_tensor1688_execute_kernel_kernel__5x_cudnn",
+        "sm80_xmma_wgrad_implicit_gemm_f16f16_f16f32_f32_nhwckrsc_nhwc_execute_split_k_kernel"})
+    EXPECT_TRUE(read_kernels({"nhwcAddPaddingKernel", name}).adds_parts) << name;
+  for (const char* name :
+       {"sm90_xmma_fprop_image_first_layer_f16f16_f32_f16_nhwckrsc_nhwc_hmma_k64c4r7s7_stride2x2",
+        "void cutlass__5x_cudnn::Kernel<cutlass__5x_cudnn::reduction::kernel::ReduceSplitK<int> >",
+        "void cublasLt::splitKreduce_kernel<32, 16, int, float, __half, float, __half, false>"})
+    EXPECT_FALSE(read_kernels({name}).adds_parts) << name;
 }
 
 TEST(KernelNames, AlgorithmsAreToldFromOneAnother) {

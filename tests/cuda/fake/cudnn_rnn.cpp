@@ -2,6 +2,7 @@
 // whose order is no one's expectation. A backward pass overwrites what its forward pass reserved,
 // as the real one does.
 #include "cudnn_rnn.hpp"
+#include "tests/cuda/fake/worked.hpp"
 
 #include <array>
 
@@ -54,9 +55,11 @@ void backward_row(const Call& c, int p, int n, const std::vector<double>& above,
           c, p, k, n, j,
           dh[at] + above[static_cast<std::size_t>((t * c.N + n) * c.D * c.H + p % c.D * c.H + j)],
           dc[at], hx, cx, each, &aside, next[at]);
-      for (int g = 0; g < c.G; ++g) dz[static_cast<std::size_t>(g * c.H + j)] = each[g];
-      dz[static_cast<std::size_t>(c.G * c.H + j)] = aside;
+      dc[at] = c.rounded(dc[at]);
+      for (int g = 0; g < c.G; ++g) dz[static_cast<std::size_t>(g * c.H + j)] = c.rounded(each[g]);
+      dz[static_cast<std::size_t>(c.G * c.H + j)] = c.rounded(aside);
     }
+    std::vector<double> through(dh.size());  // the products, which a kernel adds to the rest
     for (int g = 0; g < c.G; ++g)
       for (int j = 0; j < c.H; ++j) {
         const double of_input = dz[static_cast<std::size_t>(g * c.H + j)],
@@ -64,14 +67,15 @@ void backward_row(const Call& c, int p, int n, const std::vector<double>& above,
                                     ? dz[static_cast<std::size_t>(c.G * c.H + j)]
                                     : of_input;
         for (int i = 0; i < c.H; ++i)
-          next[static_cast<std::size_t>(i)] +=
+          through[static_cast<std::size_t>(i)] +=
               c.product(c.weights.matrix(p, g + c.G, j, i), of_state);
         double* const to = below.data() + (t * c.N + n) * inputs;
         if (skips) to[j] += of_input;
         for (int i = 0; i < inputs && !skips; ++i)
           to[i] += c.product(c.weights.matrix(p, g, j, i), of_input);
       }
-    dh = next;
+    for (std::size_t i = 0; i < dh.size() && !(c.drops_step && k == c.T / 2); ++i)
+      dh[i] = c.rounded(next[i] + c.rounded(through[i]));
     records[static_cast<std::size_t>(k)] = std::move(dz);
   }
   for (int k = 0; k < c.T; ++k) {  // where the gates were are their gradients now
@@ -188,6 +192,7 @@ cudnnStatus_t cudnnRNNForward(cudnnHandle_t, cudnnRNNDescriptor_t net, cudnnForw
                               cudnnTensorDescriptor_t, const void* cx, void* cy,
                               std::size_t weight_bytes, const void* space, std::size_t work_bytes,
                               void* work, std::size_t reserve_bytes, void* reserve) {
+  const fake::Worked meanwhile;
   if (const auto status = started(*net, *x_desc, lengths, weight_bytes, work, work_bytes);
       status != CUDNN_STATUS_SUCCESS)
     return status;
@@ -226,6 +231,7 @@ cudnnStatus_t cudnnRNNBackwardData_v8(
     void* dx, cudnnTensorDescriptor_t, const void* hx, const void* dhy, void* dhx,
     cudnnTensorDescriptor_t, const void* cx, const void* dcy, void* dcx, std::size_t weight_bytes,
     const void* space, std::size_t work_bytes, void* work, std::size_t, void* reserve) {
+  const fake::Worked meanwhile;
   if (const auto status = started(*net, *x_desc, lengths, weight_bytes, work, work_bytes);
       status != CUDNN_STATUS_SUCCESS)
     return status;
@@ -252,6 +258,7 @@ cudnnStatus_t cudnnRNNBackwardWeights_v8(
     cudnnRNNDataDescriptor_t x_desc, const void* x, cudnnTensorDescriptor_t, const void* hx,
     cudnnRNNDataDescriptor_t, const void*, std::size_t weight_bytes, void* gradients,
     std::size_t work_bytes, void* work, std::size_t, void* reserve) {
+  const fake::Worked meanwhile;
   if (mode != CUDNN_WGRAD_MODE_ADD) return refuse("fake: adds alone", CUDNN_STATUS_NOT_SUPPORTED);
   if (const auto status = started(*net, *x_desc, lengths, weight_bytes, work, work_bytes);
       status != CUDNN_STATUS_SUCCESS)

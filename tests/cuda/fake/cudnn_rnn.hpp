@@ -58,11 +58,13 @@ inline std::size_t lay_out(const cudnnRNNStruct& net, int pseudo_layer, int id, 
   return end;
 }
 
-/// Reads weights, and adds to their gradients.
+/// Reads weights (once: tests have networks of a thousand units), and adds to their gradients.
 class Weights {
  public:
   Weights(const cudnnRNNStruct& net, const void* space, void* gradients)
-      : net_(net), space_(space), gradients_(gradients) {
+      : net_(net), gradients_(gradients) {
+    if (space != nullptr) values_.resize(lay_out(net, 0, 0, nullptr));
+    for (std::size_t i = 0; i < values_.size(); ++i) values_[i] = load(net.type, space, i);
     for (int p = 0; p < net.layers * net.directions; ++p)
       for (int id = 0; id < 2 * gates_of(net); ++id) {
         Place place;
@@ -75,11 +77,11 @@ class Weights {
   }
   double matrix(int p, int id, int row, int column) const {
     const Place& at = place(p, id);
-    return load(net_.type, space_, at.matrix + static_cast<std::size_t>(row * at.columns + column));
+    return values_[at.matrix + static_cast<std::size_t>(row * at.columns + column)];
   }
   double bias(int p, int id, int row) const {
     const Place& at = place(p, id);
-    return at.biased ? load(net_.type, space_, at.bias + static_cast<std::size_t>(row)) : 0;
+    return at.biased ? values_[at.bias + static_cast<std::size_t>(row)] : 0;
   }
   void add(std::size_t at, double value) const {
     store(net_.type, gradients_, at, load(net_.type, gradients_, at) + value);
@@ -87,7 +89,7 @@ class Weights {
 
  private:
   const cudnnRNNStruct& net_;
-  const void* space_;
+  std::vector<double> values_;
   void* gradients_;
   std::vector<Place> places_;
 };
@@ -131,6 +133,11 @@ struct Call {
   int H = net.hidden, N = x_desc.batch, T = x_desc.steps, D = net.directions, G = gates_of(net);
   bool cuts = net.type == CUDNN_DATA_FLOAT && net.math != CUDNN_FMA_MATH && !promotes_tf32();
 
+  /// In which values lie between two kernels: sums of gates before their functions, states, what is
+  /// saved, gradients.
+  cudnnDataType_t between = is("FAKE_CUDNN_RNN", "bf16") ? CUDNN_DATA_BFLOAT16 : net.type;
+  bool wrong_gate = is("FAKE_CUDNN_RNN", "gate"), drops_step = is("FAKE_CUDNN_RNN", "step");
+
   double product(double a, double b) const { return cuts ? tf32(a) * tf32(b) : a * b; }
   int time(int p, int k) const { return p % D == 0 ? k : T - 1 - k; }
   std::size_t state(int p, int n, int j) const {
@@ -138,8 +145,8 @@ struct Call {
   }
   double rounded(double value) const {
     double memory;
-    store(net.type, &memory, 0, value);
-    return load(net.type, &memory, 0);
+    store(between, &memory, 0, value);
+    return load(between, &memory, 0);
   }
   /// What a layer reads at a time: the input, or both directions of the layer below.
   double input(int layer, int t, int n, int i, const void* x) const {
@@ -159,18 +166,24 @@ inline void forward_step(const Call& c, int p, int k, int n, const void* x, cons
   const int layer = p / c.D, t = c.time(p, k), inputs = inputs_of(c.net, layer);
   const bool skips = layer == 0 && c.net.skips;
   double* const record = c.reserve.at(p, k, n);
+  std::vector<double> read(static_cast<std::size_t>(inputs)), states(static_cast<std::size_t>(c.H));
+  for (int i = 0; i < inputs; ++i) read[static_cast<std::size_t>(i)] = c.input(layer, t, n, i, x);
+  for (int i = 0; i < c.H; ++i)
+    states[static_cast<std::size_t>(i)] = c.before(p, k, n, i, hx, false);
   for (int j = 0; j < c.H; ++j) {
     double z[4] = {};
     for (int g = 0; g < c.G; ++g) {
-      double in = skips ? c.input(layer, t, n, j, x) : 0, recurrent = 0;
+      double in = skips ? read[static_cast<std::size_t>(j)] : 0, recurrent = 0;
       for (int i = 0; i < inputs && !skips; ++i)
-        in += c.product(c.weights.matrix(p, g, j, i), c.input(layer, t, n, i, x));
+        in += c.product(c.weights.matrix(p, g, j, i), read[static_cast<std::size_t>(i)]);
       for (int i = 0; i < c.H; ++i)
-        recurrent += c.product(c.weights.matrix(p, g + c.G, j, i), c.before(p, k, n, i, hx, false));
-      in += c.weights.bias(p, g, j);
-      recurrent += c.weights.bias(p, g + c.G, j);
+        recurrent +=
+            c.product(c.weights.matrix(p, g + c.G, g == 0 && c.wrong_gate ? (j + 1) % c.H : j, i),
+                      states[static_cast<std::size_t>(i)]);
+      in = c.rounded(in) + c.weights.bias(p, g, j);
+      recurrent = c.rounded(recurrent) + c.weights.bias(p, g + c.G, j);
       if (c.net.cell == CUDNN_GRU && g == 2) {
-        c.reserve.aside(record)[j] = recurrent;
+        c.reserve.aside(record)[j] = c.rounded(recurrent);
         recurrent *= z[0];
       }
       z[g] = in + recurrent;
@@ -180,16 +193,17 @@ inline void forward_step(const Call& c, int p, int k, int n, const void* x, cons
         z[g] = std::tanh(z[g]);
       else
         z[g] = logistic(z[g]);
-      record[g * c.H + j] = z[g];
+      record[g * c.H + j] = c.rounded(z[g]);
     }
     double h = z[0];
     if (c.net.cell == CUDNN_LSTM) {
       const double cell = z[1] * c.before(p, k, n, j, cx, true) + z[0] * z[2];
-      c.reserve.c(record)[j] = cell;
+      c.reserve.c(record)[j] = c.rounded(cell);
       h = z[3] * std::tanh(cell);
     } else if (c.net.cell == CUDNN_GRU) {
       h = (1 - z[1]) * z[2] + z[1] * c.before(p, k, n, j, hx, false);
     }
+    if (c.drops_step && k == c.T / 2) h = states[static_cast<std::size_t>(j)];
     c.reserve.h(record)[j] = c.rounded(h);
   }
 }

@@ -9,10 +9,15 @@
 
 #include "core/base/error.hpp"
 #include "core/base/statistics.hpp"
+#include "core/measure/hold.hpp"
 #include "core/measure/rank_failure.hpp"
 
 namespace assay {
 namespace {
+
+// After so many iterations in a row whose device began early, holding it is given up: where a
+// library waits for the device, each would wait for the end of the longest hold.
+constexpr int most_early = 2;
 
 std::string text_of(const std::exception_ptr& failure) {
   if (!failure) return "";
@@ -33,22 +38,43 @@ double raw_seconds() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
+Sampler::Sampler(Workload& workload, Communicator& ranks)
+    : workload_(workload),
+      ranks_(ranks),
+      stream_(workload.stream()),
+      apart_(Hold(stream_).holds()) {}
+
 bool Sampler::others_agree(bool late) noexcept {
+  const bool in_vain = early_ >= most_early;
   if (ranks_.size() == 1) {
     over_ |= late;
+    in_vain_ |= in_vain;
     return !failure_;
   }
   if (stopped_ || lost_) return false;
   try {
-    double states[] = {failure_ ? 1.0 : 0.0, late ? 1.0 : 0.0};
+    double states[] = {failure_ ? 1.0 : 0.0, late ? 1.0 : 0.0, in_vain ? 1.0 : 0.0};
     ranks_.allreduce_max(states);
     stopped_ = states[0] > 0;
     over_ |= states[1] > 0;
+    in_vain_ |= states[2] > 0;
   } catch (...) {
     if (!failure_) failure_ = std::current_exception();
     lost_ = true;
   }
   return !stopped_ && !lost_;
+}
+
+void Sampler::begin_together() {
+  if (ranks_.size() > 1) ranks_.barrier();
+  if (energy_ != nullptr) energy_->begin();
+}
+
+/// Once holding was given up, the last reason stands for all that follow.
+void Sampler::note_begin(const std::string& why) {
+  if (!holds()) return;
+  early_ = why.empty() ? 0 : early_ + 1;
+  host_included_ = why;
 }
 
 double Sampler::once() noexcept {
@@ -65,12 +91,14 @@ double Sampler::once() noexcept {
   const bool late = deadline_ && std::chrono::steady_clock::now() > *deadline_;
   if (!others_agree(late) || over_) return 0;
   try {
-    if (ranks_.size() > 1) ranks_.barrier();
-    if (energy_ != nullptr) energy_->begin();
+    begin_together();
     const double first = raw_seconds();
+    Hold hold(stream_, holds());
     stream_.mark(0);
     for (int i = 0; i < batch_; ++i, ++runs_) workload_.run(stream_);
     stream_.mark(1);
+    if (hold.holds()) begin_together();  // what counts is when the devices begin
+    note_begin(hold.release());
     stream_.wait();
     const double last = raw_seconds();
     const double seconds = stream_.seconds(0, 1);
@@ -117,8 +145,11 @@ double Sampler::clock() noexcept {
   try {
     std::vector<double> costs;
     while (costs.size() < pairs) {
-      stream_.mark(0);
-      stream_.mark(1);
+      {
+        const Hold hold(stream_, holds());
+        stream_.mark(0);
+        stream_.mark(1);
+      }
       stream_.wait();
       costs.push_back(stream_.seconds(0, 1));
     }

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <exception>
 #include <optional>
+#include <string>
 
 #include "core/api/communicator.hpp"
 #include "core/measure/energy.hpp"
@@ -21,13 +22,16 @@ double raw_seconds();
 /// the other ranks waiting in it; `assay run` ends such a job when its time is over.)
 class Sampler {
  public:
-  Sampler(Workload& workload, Communicator& ranks)
-      : workload_(workload), ranks_(ranks), stream_(workload.stream()) {}
+  Sampler(Workload& workload, Communicator& ranks);
   /// Number of runs in one iteration of once().
   void set_batch(int batch) { batch_ = batch; }
   /// Measures the energy of each following iteration separately, without the untimed parts before
   /// and after it. nullptr: stops doing so.
   void count_energy(EnergyCount* energy) { energy_ = energy; }
+  /// Whether the device is held back while the runs of an iteration are submitted, if it can be. It
+  /// then idles between iterations.
+  void hold(bool held) { wanted_ = held; }
+  bool holds() const { return apart_ && wanted_ && !in_vain_; }
   /// once() takes no samples after this time, by the clock of the rank that reaches it first.
   /// Without one it always does.
   void set_deadline(std::optional<std::chrono::steady_clock::time_point> deadline) {
@@ -40,6 +44,9 @@ class Sampler {
   /// Times one iteration. Returns its seconds per run on this rank, or 0 after a failure or the
   /// deadline. Collective: the ranks begin together, after a barrier.
   double once() noexcept;
+  /// Why the time of the last once() may contain that of a host that submits; "" if it is the
+  /// device's alone, or if the device is the host.
+  const std::string& host_included() const { return host_included_; }
   /// The part of the last once() that lies outside its two marks, in seconds by raw_seconds().
   double outside_s() const { return outside_s_; }
   /// Number of runs that were made since the beginning.
@@ -57,12 +64,21 @@ class Sampler {
   void settle();
 
  private:
-  /// Whether no rank has failed. If `late` is true on any rank, over() is true from then on.
+  /// Whether no rank has failed. If `late` is true on any rank, over() is true from then on; if
+  /// held devices have begun early on any, holds() is false.
   bool others_agree(bool late) noexcept;
+  /// Behind a barrier, with the energy from here on.
+  void begin_together();
+  void note_begin(const std::string& why);
 
   Workload& workload_;
   Communicator& ranks_;
   Stream& stream_;
+  const bool apart_;      ///< the device can be held
+  bool wanted_ = true;    ///< hold()
+  bool in_vain_ = false;  ///< it began early again and again
+  int early_ = 0;         ///< iterations in a row in which it began early
+  std::string host_included_;
   int batch_ = 1;
   long runs_ = 0;
   double outside_s_ = 0;

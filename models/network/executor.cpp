@@ -3,14 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <limits>
 #include <stdexcept>
 
 #include "core/api/layout.hpp"
-#include "core/base/clock.hpp"
 #include "core/base/error.hpp"
+#include "core/measure/hold.hpp"
 #include "core/measure/rank_failure.hpp"
 #include "models/network/memory_plan.hpp"
 
@@ -310,10 +309,37 @@ void Executor::run(Phase phase) {
 }
 
 double Executor::seconds_of(Candidate& candidate) const {
-  const auto start = std::chrono::steady_clock::now();
+  Stream& stream = candidate.device->stream();
+  Hold hold(stream);
+  stream.mark(0);
   run(candidate);
-  candidate.device->stream().wait();
-  return seconds_since(start);
+  stream.mark(1);
+  hold.release();
+  stream.wait();
+  return stream.seconds(0, 1);
+}
+
+void Executor::run_timed(Phase phase, std::span<double> seconds) {
+  constexpr std::size_t most = 15;  // a stream has a mark more
+  const std::vector<std::size_t>& nodes = phases_[phase];
+  for (std::size_t first = 0, last = 0; first < nodes.size(); first = last) {
+    Device* const device = candidates_[nodes[first]].front().device;
+    Stream& stream = device->stream();
+    Hold hold(stream);
+    stream.mark(0);
+    for (; last < nodes.size() && last - first < most; ++last) {
+      Candidate& candidate = candidates_[nodes[last]].front();
+      if (candidate.device != device) break;
+      run(candidate);
+      stream.mark(static_cast<int>(last - first) + 1);
+    }
+    hold.release();
+    stream.wait();
+    for (std::size_t i = first; i < last; ++i) {
+      const auto mark = static_cast<int>(i - first);
+      seconds[nodes[i]] += stream.seconds(mark, mark + 1);
+    }
+  }
 }
 
 std::shared_ptr<void> Executor::memory(ValueIndex value) const { return places_[value]; }

@@ -79,11 +79,15 @@ class Executor {
   void run_node(std::size_t node);
   /// Tells `observer` of each node, which then runs by itself; nullptr: nobody any more.
   void observe(NodeObserver* observer) { observer_ = observer; }
-  /// How often a node has run since the executor was made, without run_timed(). Counted when it
+  /// How often a node has run since the executor was made, without timed runs. Counted when it
   /// runs.
   std::int64_t runs(std::size_t node) const { return runs_[node]; }
   /// Runs a node, waits for it, and returns its seconds.
   double run_timed(std::size_t node) { return seconds_of(candidates_[node].front()); }
+  /// Runs the nodes of a phase in order and adds the seconds of each to `seconds`, by node. Nodes
+  /// of one device follow each other as they do in a step, with marks between them, and it is held
+  /// while they are submitted.
+  void run_timed(Phase phase, std::span<double> seconds);
 
   /// A value as a tensor of device().
   Tensor& tensor(ValueIndex value) const { return *tensors_[value]; }

@@ -26,9 +26,9 @@ bool switched_off() {
 
 #ifdef ASSAY_HAVE_CUPTI
 
-std::mutex names_mutex;  // CUPTI hands records over on a thread of its own
-std::vector<std::string>& names() {
-  static std::vector<std::string> all;
+std::mutex traced_mutex;  // CUPTI hands records over on a thread of its own
+Traced& traced() {
+  static Traced all;
   return all;
 }
 
@@ -57,10 +57,13 @@ void CUPTIAPI take_buffer(CUcontext, std::uint32_t, std::uint8_t* buffer, std::s
         record->kind != CUPTI_ACTIVITY_KIND_KERNEL)
       continue;
     // Later versions of the record only add fields behind the name.
-    const char* const name = reinterpret_cast<const CUpti_ActivityKernel9*>(record)->name;
-    if (name == nullptr) continue;
-    const std::lock_guard lock(names_mutex);
-    names().push_back(readable(name));
+    const auto* const kernel = reinterpret_cast<const CUpti_ActivityKernel9*>(record);
+    if (kernel->name == nullptr) continue;
+    const std::lock_guard lock(traced_mutex);
+    traced().seconds += 1e-9 * static_cast<double>(kernel->end - kernel->start);
+    std::vector<std::string>& names = traced().names;
+    if (std::string name = readable(kernel->name); std::ranges::find(names, name) == names.end())
+      names.push_back(std::move(name));
   }
   std::free(buffer);
 }
@@ -125,7 +128,7 @@ std::string tracer() {
                                  : cupti().problem;
 }
 
-std::optional<std::vector<std::string>> traced_kernels(const std::function<void()>& body) {
+std::optional<Traced> traced_kernels(const std::function<void()>& body) {
   const bool on = !switched_off() && cupti().problem.empty() &&
                   cupti().enable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) == CUPTI_SUCCESS;
   if (!on) {
@@ -135,8 +138,8 @@ std::optional<std::vector<std::string>> traced_kernels(const std::function<void(
   const auto stop = [] {
     cupti().flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
     cupti().disable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
-    const std::lock_guard lock(names_mutex);
-    return std::exchange(names(), {});
+    const std::lock_guard lock(traced_mutex);
+    return std::exchange(traced(), {});
   };
   try {
     body();
@@ -144,18 +147,15 @@ std::optional<std::vector<std::string>> traced_kernels(const std::function<void(
     stop();
     throw;
   }
-  std::vector<std::string> found;
-  for (std::string& name : stop())
-    if (std::find(found.begin(), found.end(), name) == found.end())
-      found.push_back(std::move(name));
-  return found.empty() ? std::nullopt : std::optional(std::move(found));
+  Traced found = stop();
+  return found.names.empty() ? std::nullopt : std::optional(std::move(found));
 }
 
 #else
 
 std::string tracer() { return "built without CUPTI"; }
 
-std::optional<std::vector<std::string>> traced_kernels(const std::function<void()>& body) {
+std::optional<Traced> traced_kernels(const std::function<void()>& body) {
   body();
   return std::nullopt;
 }

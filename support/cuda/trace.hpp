@@ -1,5 +1,5 @@
 #pragma once
-// The names of the kernels that ran, from CUPTI's activity records.
+// The kernels that ran, from CUPTI's activity records.
 
 #include <functional>
 #include <optional>
@@ -8,12 +8,16 @@
 
 namespace assay::cuda {
 
-/// Runs `body` once and returns the demangled names of the kernels that ran on the GPU meanwhile,
-/// each once, in the order of their first run. `body` must wait for the work that it submits.
-/// Returns nothing if CUPTI is missing or cannot record (because another profiler is attached);
-/// `body` has then run, too. Recording makes launches slower, so timed runs are never recorded.
-/// ASSAY_CUDA_TRACE=0 turns it off.
-std::optional<std::vector<std::string>> traced_kernels(const std::function<void()>& body);
+struct Traced {
+  std::vector<std::string> names;  ///< demangled, each once, in the order of their first run
+  double seconds = 0;              ///< of all kernels together, by the GPU's time stamps
+};
+
+/// Runs `body` once and returns the kernels that ran on the GPU meanwhile. `body` must wait for the
+/// work that it submits. Returns nothing if CUPTI is missing or cannot record (because another
+/// profiler is attached); `body` has then run, too. Recording makes launches slower, so timed runs
+/// are never recorded. ASSAY_CUDA_TRACE=0 turns it off.
+std::optional<Traced> traced_kernels(const std::function<void()>& body);
 
 /// The library "libcupti.so.13", or the reason why there is none, for the environment.
 std::string tracer();

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "tests/cuda/fake/worked.hpp"
+
 namespace {
 
 /// Element (i, j) of op(a), which is stored by columns.
@@ -23,6 +25,7 @@ template <class Real>
 cublasStatus_t syrk(cublasFillMode_t triangle, cublasOperation_t op, std::int64_t n, std::int64_t k,
                     Real alpha, const Real* a, std::int64_t lda, Real beta, Real* c,
                     std::int64_t ldc) {
+  const fake::Worked meanwhile;
   if (lda < (op == CUBLAS_OP_T ? k : n) || ldc < n) return CUBLAS_STATUS_INVALID_VALUE;
   for (std::int64_t j = 0; j < n; ++j)
     for (std::int64_t i = 0; i < n; ++i) {
@@ -40,6 +43,7 @@ template <class Real>
 cublasStatus_t geam(cublasOperation_t op_a, cublasOperation_t op_b, std::int64_t m, std::int64_t n,
                     Real alpha, const Real* a, std::int64_t lda, Real beta, const Real* b,
                     std::int64_t ldb, Real* c, std::int64_t ldc) {
+  const fake::Worked meanwhile;
   if (lda < (op_a == CUBLAS_OP_T ? n : m) || ldb < (op_b == CUBLAS_OP_T ? n : m) || ldc < m ||
       (c == a && op_a == CUBLAS_OP_T) || (c == b && op_b == CUBLAS_OP_T))
     return CUBLAS_STATUS_INVALID_VALUE;
@@ -54,6 +58,7 @@ template <class Real>
 cublasStatus_t gemm(cublasOperation_t op_a, cublasOperation_t op_b, std::int64_t m, std::int64_t n,
                     std::int64_t k, Real alpha, const Real* a, std::int64_t lda, const Real* b,
                     std::int64_t ldb, Real beta, Real* c, std::int64_t ldc) {
+  const fake::Worked meanwhile;
   if (lda < (op_a == CUBLAS_OP_T ? k : m) || ldb < (op_b == CUBLAS_OP_T ? n : k) || ldc < m)
     return CUBLAS_STATUS_INVALID_VALUE;
   for (std::int64_t j = 0; j < n; ++j)
@@ -70,6 +75,7 @@ template <class Real>
 cublasStatus_t gemv(cublasOperation_t op, std::int64_t m, std::int64_t n, Real alpha, const Real* a,
                     std::int64_t lda, const Real* x, std::int64_t x_step, Real beta, Real* y,
                     std::int64_t y_step) {
+  const fake::Worked meanwhile;
   if (lda < m || x_step == 0 || y_step == 0) return CUBLAS_STATUS_INVALID_VALUE;
   const std::int64_t rows = op == CUBLAS_OP_T ? n : m, columns = op == CUBLAS_OP_T ? m : n;
   for (std::int64_t i = 0; i < rows; ++i) {
@@ -83,6 +89,7 @@ cublasStatus_t gemv(cublasOperation_t op, std::int64_t m, std::int64_t n, Real a
 template <class Real>
 cublasStatus_t dgmm(cublasSideMode_t side, std::int64_t m, std::int64_t n, const Real* a,
                     std::int64_t lda, const Real* x, std::int64_t step, Real* c, std::int64_t ldc) {
+  const fake::Worked meanwhile;
   for (std::int64_t j = 0; j < n; ++j)
     for (std::int64_t i = 0; i < m; ++i)
       c[j * ldc + i] = a[j * lda + i] * x[(side == CUBLAS_SIDE_LEFT ? i : j) * step];

@@ -9,13 +9,17 @@
 //   FAKE_GPU_BYTES=N            the memory that it has (default 256 MiB)
 //   FAKE_GPU_CAPABILITY=MAJOR   its compute capability (default 9)
 //   FAKE_GPU_LAUNCHES=0         no kernel of ours can be launched
+//   FAKE_GPU_HOLDS=0            the driver has no call by which a stream waits for a word of memory
+//   FAKE_GPU_LOSES=N            of each launch of a kernel of ours the first N threads do not run
+//   FAKE_GPU_CROSSES=N          copies between it and the host fail after N bytes in total
 //   FAKE_GPU_BREAKS=FILE        from the synchronisation on that finds FILE, every call fails, as
 //                               after an illegal address
+#include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -28,10 +32,9 @@
 #include "tests/cuda/fake/items.hpp"
 #include "tests/cuda/fake/order.hpp"
 #include "tests/cuda/fake/submitted.hpp"
+#include "tests/cuda/fake/timeline.hpp"
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 struct Allocated {
   std::size_t bytes = 0;
@@ -39,7 +42,8 @@ struct Allocated {
   int gpu = 0;
 };
 std::map<char*, Allocated>& allocated() {
-  static std::map<char*, Allocated> all;
+  static auto& all =
+      *new std::map<char*, Allocated>;  // memory is freed at the end of a process, too
   return all;
 }
 const std::pair<char* const, Allocated>* allocation_of(const void* address) {
@@ -49,7 +53,7 @@ const std::pair<char* const, Allocated>* allocation_of(const void* address) {
   const auto& found = *std::prev(above);
   return at < found.first + found.second.bytes ? &found : nullptr;
 }
-std::size_t in_use = 0;
+std::size_t in_use = 0, crossed = 0;
 int current = 0;
 cudaError_t last = cudaSuccess;
 bool broken = false;
@@ -89,7 +93,6 @@ cudaError_t synchronized() {
 
 struct CUstream_st {};
 struct CUevent_st {
-  Clock::time_point at;
   bool asked = false;  ///< since it was recorded
 };
 
@@ -158,6 +161,9 @@ void* fake_gpu_memory(const void* address) {
   return found->second.real + (static_cast<const char*>(address) - found->first);
 }
 
+/// Bytes that were copied between GPUs and the host.
+std::size_t fake_gpu_crossed() { return crossed; }
+
 /// For kernels, ours and those of fake libraries: guarded memory of this GPU can be touched, or
 /// not.
 void fake_gpu_open(int open) {
@@ -220,6 +226,9 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
   fake::submitted_to(stream);
   void* const into = fake_gpu_memory(to) == nullptr ? to : fake_gpu_memory(to);
   const void* const of = fake_gpu_memory(from) == nullptr ? from : fake_gpu_memory(from);
+  if ((fake_gpu_memory(to) == nullptr) != (fake_gpu_memory(from) == nullptr)) crossed += bytes;
+  if (crossed > number("FAKE_GPU_CROSSES", SIZE_MAX)) return done(cudaErrorInvalidValue);
+  const fake::Worked meanwhile(stream);
   fake::submit([into, of, bytes] { std::memcpy(into, of, bytes); });
   return done();
 }
@@ -228,9 +237,11 @@ cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpy
   if (fake::refused_in_capture()) return done(cudaErrorStreamCaptureUnsupported);
   const cudaError_t error = cudaMemcpyAsync(to, from, bytes, kind, nullptr);
   fake::awaited_stream(nullptr);
+  fake::finish(nullptr);
   return error;
 }
-cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t) {
+cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t stream) {
+  const fake::Worked meanwhile(stream);
   void* const at = fake_gpu_memory(to);
   if (at == nullptr) return done(cudaErrorInvalidValue);  // not this GPU's
   if (!broken) fake::submit([at, value, bytes] { std::memset(at, value, bytes); });
@@ -247,9 +258,13 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   fake::awaited_stream(stream);
+  fake::finish(stream);
   return synchronized();
 }
-cudaError_t cudaDeviceSynchronize() { return synchronized(); }
+cudaError_t cudaDeviceSynchronize() {
+  fake::finish_all();
+  return synchronized();
+}
 
 cudaError_t cudaEventCreate(cudaEvent_t* event) {
   *event = new CUevent_st;
@@ -260,7 +275,7 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
 }
 cudaError_t cudaEventQuery(cudaEvent_t event) {
   // As if the work still ran when the host asks first. It is the last error then, too.
-  if (!std::exchange(event->asked, true)) return done(cudaErrorNotReady);
+  if (!std::exchange(event->asked, true) || !fake::passed(event)) return done(cudaErrorNotReady);
   fake::awaited_event(event);
   return done();
 }
@@ -269,18 +284,40 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
   return done();
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
-  event->at = Clock::now();
   event->asked = false;
   fake::recorded(event, stream);
+  if (fake_gpu_captures() == 0) fake::record_time(event, stream);
   return done();
 }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
   fake::ordered_after(stream, event);
+  if (fake_gpu_captures() == 0) fake::order_time(stream, event);
   return done();
 }
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEvent_t to) {
-  *milliseconds = std::chrono::duration<float, std::milli>(to->at - from->at).count();
+  if (!fake::passed(from) || !fake::passed(to)) return done(cudaErrorNotReady);
+  *milliseconds = static_cast<float>(1e3 * (fake::time_of(to) - fake::time_of(from)));
   return done();
+}
+
+/// The driver's call of this name, as the runtime finds it.
+static CUresult wait_value(CUstream stream, CUdeviceptr at, cuuint32_t value, unsigned flags) {
+  if (flags != CU_STREAM_WAIT_VALUE_GEQ) return CUDA_ERROR_INVALID_VALUE;
+  fake::wait_for_gate(stream, reinterpret_cast<const std::uint32_t*>(at), value);
+  return CUDA_SUCCESS;
+}
+cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void** function, unsigned,
+                                             unsigned long long,
+                                             cudaDriverEntryPointQueryResult* known) {
+  const bool found =
+      std::strcmp(name, "cuStreamWaitValue32") == 0 && number("FAKE_GPU_HOLDS", 1) != 0;
+  *function = found ? reinterpret_cast<void*>(&wait_value) : nullptr;
+  *known = found ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
+  return done();
+}
+cudaError_t cudaGetDriverEntryPoint(const char* name, void** function, unsigned long long flags,
+                                    cudaDriverEntryPointQueryResult* known) {
+  return cudaGetDriverEntryPointByVersion(name, function, 0, flags, known);
 }
 
 // What nvcc puts into a library that has kernels. Those that the host can run, too, do; others
@@ -310,6 +347,7 @@ cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void**
   if (broken) return done();
   const std::function<void()> work = fake::work_of_item(found->second, arguments);
   if (!work) return done(cudaErrorInvalidDeviceFunction);
+  const fake::Worked meanwhile(stream);
   fake::submit(work);
   return done();
 }

@@ -1,5 +1,6 @@
 // A fake CUPTI: whatever ran, it tells that the kernels of FAKE_CUPTI_KERNELS did ("one;two"). For
-// LD_PRELOAD.
+// LD_PRELOAD. Each takes FAKE_CUPTI_US (default 5). FAKE_CUPTI_KERNELS_NAME and FAKE_CUPTI_US_NAME
+// are those of cuDNN's algorithm NAME.
 #include <cupti.h>
 
 #include <algorithm>
@@ -7,7 +8,17 @@
 #include <string>
 #include <vector>
 
+extern "C" __attribute__((weak)) const char* fake_cudnn_ran();
+
 namespace {
+
+/// The variable, for the algorithm that ran if there is one of it.
+const char* told_by(const std::string& variable, const char* otherwise) {
+  const char* found = nullptr;
+  if (fake_cudnn_ran != nullptr) found = std::getenv((variable + "_" + fake_cudnn_ran()).c_str());
+  if (found == nullptr) found = std::getenv(variable.c_str());
+  return found == nullptr ? otherwise : found;
+}
 
 CUpti_BuffersCallbackRequestFunc give = nullptr;
 CUpti_BuffersCallbackCompleteFunc take = nullptr;
@@ -28,8 +39,7 @@ CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc requ
 CUptiResult cuptiActivityEnable(CUpti_ActivityKind) { return CUPTI_SUCCESS; }
 CUptiResult cuptiActivityDisable(CUpti_ActivityKind) { return CUPTI_SUCCESS; }
 CUptiResult cuptiActivityFlushAll(std::uint32_t) {
-  const char* const given = std::getenv("FAKE_CUPTI_KERNELS");
-  std::string rest = given == nullptr ? "" : given;
+  std::string rest = told_by("FAKE_CUPTI_KERNELS", "");
   names.clear();
   while (!rest.empty()) {
     const std::size_t end = std::min(rest.find(';'), rest.size());
@@ -40,6 +50,8 @@ CUptiResult cuptiActivityFlushAll(std::uint32_t) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     records[i].kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
     records[i].name = names[i].c_str();
+    records[i].start = 1000;
+    records[i].end = 1000 + 1000 * std::strtoull(told_by("FAKE_CUPTI_US", "5"), nullptr, 10);
   }
   told = 0;
   std::uint8_t* buffer = nullptr;

@@ -14,6 +14,7 @@
 #include "tests/cuda/fake/graphs.hpp"
 #include "tests/cuda/fake/opened.hpp"
 #include "tests/cuda/fake/order.hpp"
+#include "tests/cuda/fake/timeline.hpp"
 
 struct CUgraph_st {
   std::vector<std::function<void()>> work;
@@ -67,8 +68,12 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t* ready, cudaGraph_t graph, unsi
 }
 cudaError_t cudaGraphLaunch(cudaGraphExec_t ready, cudaStream_t stream) {
   fake::submitted_to(stream);
-  const fake::Opened while_it_runs;
-  for (const auto& work : ready->work) work();
+  fake::begin_work(stream);
+  {
+    const fake::Opened while_it_runs;
+    for (const auto& work : ready->work) work();
+  }
+  fake::end_work(ready->work.size());
   return cudaSuccess;
 }
 cudaError_t cudaGraphDestroy(cudaGraph_t graph) {

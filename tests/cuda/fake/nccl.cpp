@@ -5,6 +5,7 @@
 //
 //   FAKE_NCCL_FLIPS=N   the lowest bit of element N of what the last rank gets is flipped
 //   FAKE_NCCL_ADDS=0    an allreduce gives each rank what it has sent
+//   FAKE_NCCL_VERSION=N the version, as ncclGetVersion encodes it
 #include <mpi.h>
 #include <nccl.h>
 
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "core/api/precision.hpp"
+#include "tests/cuda/fake/worked.hpp"
 
 extern "C" void* fake_gpu_memory(const void* address);
 extern "C" int fake_gpu_submits_in_order(const void* stream);
@@ -114,7 +116,8 @@ ncclResult_t reduction(ncclComm_t comm, const void* send, std::size_t count, ncc
 extern "C" {
 
 ncclResult_t ncclGetVersion(int* version) {
-  *version = NCCL_VERSION_CODE;
+  const char* const given = std::getenv("FAKE_NCCL_VERSION");
+  *version = given == nullptr ? NCCL_VERSION_CODE : std::atoi(given);
   return ncclSuccess;
 }
 const char* ncclGetErrorString(ncclResult_t) { return "fake: no success"; }
@@ -162,6 +165,7 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm) {
 
 ncclResult_t ncclAllReduce(const void* send, void* receive, std::size_t count, ncclDataType_t type,
                            ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream) {
+  const fake::Worked meanwhile;
   if (fake_gpu_submits_in_order(stream) == 0) return refuse("the work before may not be done");
   const char* const adds = std::getenv("FAKE_NCCL_ADDS");
   if (adds != nullptr && std::string(adds) == "0" && send == receive) return ncclSuccess;
@@ -169,16 +173,19 @@ ncclResult_t ncclAllReduce(const void* send, void* receive, std::size_t count, n
 }
 ncclResult_t ncclReduce(const void* send, void* receive, std::size_t count, ncclDataType_t type,
                         ncclRedOp_t op, int root, ncclComm_t comm, cudaStream_t) {
+  const fake::Worked meanwhile;
   return reduction(comm, send, count, type, op, 0, count, root == comm->rank ? receive : nullptr);
 }
 ncclResult_t ncclReduceScatter(const void* send, void* receive, std::size_t count,
                                ncclDataType_t type, ncclRedOp_t op, ncclComm_t comm, cudaStream_t) {
+  const fake::Worked meanwhile;
   const auto size = static_cast<std::size_t>(comm->size),
              rank = static_cast<std::size_t>(comm->rank);
   return reduction(comm, send, count * size, type, op, rank * count, count, receive);
 }
 ncclResult_t ncclAllGather(const void* send, void* receive, std::size_t count, ncclDataType_t type,
                            ncclComm_t comm, cudaStream_t) {
+  const fake::Worked meanwhile;
   const auto size = static_cast<std::size_t>(comm->size);
   const char* const mine = gpu(send, count);
   char* const into = gpu(receive, count * size);
@@ -191,6 +198,7 @@ ncclResult_t ncclAllGather(const void* send, void* receive, std::size_t count, n
 }
 ncclResult_t ncclBroadcast(const void* send, void* receive, std::size_t count, ncclDataType_t type,
                            int root, ncclComm_t comm, cudaStream_t) {
+  const fake::Worked meanwhile;
   const char* const mine = gpu(send, count);
   char* const into = gpu(receive, count);
   if (mine == nullptr || into == nullptr) return ncclInvalidArgument;
@@ -200,9 +208,9 @@ ncclResult_t ncclBroadcast(const void* send, void* receive, std::size_t count, n
   if (comm->rank != root) flip(comm, into, count, type);
   return ncclSuccess;
 }
-#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 28, 0)
 ncclResult_t ncclAlltoAll(const void* send, void* receive, std::size_t count, ncclDataType_t type,
                           ncclComm_t comm, cudaStream_t) {
+  const fake::Worked meanwhile;
   const auto size = static_cast<std::size_t>(comm->size);
   const char* const mine = gpu(send, count * size);
   char* const into = gpu(receive, count * size);
@@ -212,13 +220,13 @@ ncclResult_t ncclAlltoAll(const void* send, void* receive, std::size_t count, nc
   flip(comm, into, count * size, type);
   return ncclSuccess;
 }
-#endif
 
 ncclResult_t ncclGroupStart() {
   grouping = true;
   return ncclSuccess;
 }
 ncclResult_t ncclGroupEnd() {
+  const fake::Worked meanwhile;
   grouping = false;
   std::vector<MPI_Request> requests;
   for (const auto& message : group) message(requests);

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "tests/cuda/fake/opened.hpp"
+#include "tests/cuda/fake/worked.hpp"
 
 extern "C" {
 __attribute__((weak)) int fake_gpu_captures();
@@ -20,6 +21,7 @@ void submit(const Work& work) {
     const std::function<void()> kept = work;
     fake_gpu_keep(&kept);
   } else {
+    const Worked meanwhile;
     const Opened while_it_runs;
     work();
   }

@@ -1,0 +1,120 @@
+#include "support/cuda/hold.hpp"
+
+#include <cuda.h>
+#include <fmt/format.h>
+
+#include <atomic>
+#include <chrono>
+
+#include "core/base/error.hpp"
+#include "support/cuda/error.hpp"
+
+namespace assay::cuda {
+namespace {
+
+// A hold that the thread sees twice has lasted for this long at least, and twice as long at most.
+constexpr auto period = std::chrono::milliseconds(100);
+
+using Wait = CUresult (*)(CUstream, CUdeviceptr, cuuint32_t, unsigned);
+
+/// The driver's function, of the version whose flags are used here; null if it has none.
+Wait wait_of_driver() {
+  constexpr const char* name = "cuStreamWaitValue32";
+  void* found = nullptr;
+  cudaDriverEntryPointQueryResult known{};
+#if CUDART_VERSION >= 12050
+  constexpr unsigned version = 12000;
+  const cudaError_t error =
+      cudaGetDriverEntryPointByVersion(name, &found, version, cudaEnableDefault, &known);
+#else
+  const cudaError_t error = cudaGetDriverEntryPoint(name, &found, cudaEnableDefault, &known);
+#endif
+  if (error != cudaSuccess) cudaGetLastError();
+  return error == cudaSuccess && known == cudaDriverEntryPointSuccess
+             ? reinterpret_cast<Wait>(found)
+             : nullptr;
+}
+
+Wait driver_wait() {
+  static const Wait function = wait_of_driver();
+  return function;
+}
+
+}  // namespace
+
+StreamHold::~StreamHold() {
+  if (watch_.joinable()) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (closed_) open();
+      over_ = true;
+    }
+    ended_.notify_one();
+    watch_.join();
+  }
+  cudaFreeHost(gate_);
+}
+
+void StreamHold::prepare() {
+  prepared_ = true;
+  if (driver_wait() == nullptr) {
+    unusable_ = "the driver cannot hold the GPU back (it has no cuStreamWaitValue32)";
+    return;
+  }
+  void* memory = nullptr;
+  check(cudaHostAlloc(&memory, sizeof *gate_, cudaHostAllocMapped), "page-locking a word");
+  gate_ = static_cast<std::uint32_t*>(memory);
+  *gate_ = 0;
+  watch_ = std::thread([this] { watch(); });
+}
+
+void StreamHold::begin(cudaStream_t stream) {
+  const std::lock_guard lock(mutex_);
+  if (!prepared_) prepare();
+  why_ = unusable_;
+  if (!unusable_.empty()) return;
+  // Until the number is reached, in the order of numbers that overflow: no hold needs the gate
+  // closed again, so that none can see that of another.
+  const CUresult error = driver_wait()(stream, reinterpret_cast<CUdeviceptr>(gate_), ++number_,
+                                       CU_STREAM_WAIT_VALUE_GEQ);
+  closed_ = error == CUDA_SUCCESS;
+  if (closed_) return;
+  std::atomic_ref(*gate_).store(number_);
+  why_ = unusable_ = fmt::format("the driver cannot hold the GPU back (CUDA driver: error {})",
+                                 static_cast<int>(error));
+}
+
+void StreamHold::open() {
+  std::atomic_ref(*gate_).store(number_);
+  closed_ = false;
+}
+
+void StreamHold::let_go(const char* why) {
+  const std::lock_guard lock(mutex_);
+  if (!closed_) return;
+  open();
+  why_ = why;
+}
+
+std::string StreamHold::end() {
+  const std::lock_guard lock(mutex_);
+  if (closed_) open();
+  return why_;
+}
+
+void StreamHold::watch() {
+  std::unique_lock lock(mutex_);
+  std::uint32_t seen = 0;  // the hold of the last look; 0: none
+  while (!over_) {
+    if (closed_ && seen == number_) {
+      open();
+      why_ =
+          "a library waits for the GPU within a run, or a run has more launches than the GPU's "
+          "queue takes";
+    }
+    seen = closed_ ? number_ : 0;
+    ended_.wait_for(lock, period);
+  }
+}
+
+}  // namespace assay::cuda

@@ -1,0 +1,16 @@
+#!/usr/bin/env python3
+# ratio: what a row costs by itself: a GPU's copy of 16 bytes, the smallest verified kernel, over its fp16 convolution
+# target: <= 0.05
+# pairs: 5
+# group: gpu
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
+import gpu  # noqa: E402
+
+pairs = []
+for _ in range(gpu.pairs_asked(5)):
+    null = gpu.row("assay-stream", "--problem", "copy_n2", "--backend", "cuda")
+    pairs.append([gpu.median(null), gpu.median(gpu.row("assay-conv", *gpu.CONVOLUTION))])
+gpu.tell(pairs=pairs, unit="s", note=f"two marks without work {1e6 * null['time_s']['clock_s']:.2f} us, a copy of 16 bytes {1e6 * pairs[-1][0]:.2f} us")

@@ -25,6 +25,8 @@ Line line_of(Precision precision) {
     for (const char* cell : {"8", "-", "-", "255, 127", "-"}) cells.emplace_back(cell);
     return {cells, ""};
   }
+  if (weight_type(precision) != format.input)
+    cells[1] = text(weight_type(precision)) + ", " + text(format.input);
   const FloatFormat values = float_format(precision);
   cells.push_back(std::to_string(values.significand_bits));
   cells.push_back(std::to_string(values.exponent_bits));
@@ -42,8 +44,10 @@ FloatFormat float_format(Precision precision) {
   const int exponent = static_cast<int>(size_of(type)) * 8 - stored_significand;
   const int significand = precision == Precision::tf32 ? tf32_significand : stored_significand;
   const int bias = (1 << (exponent - 1)) - 1;
-  return {significand, exponent, std::ldexp(1.0, 1 - bias),
-          std::ldexp(2.0 - std::ldexp(1.0, 1 - significand), bias), std::ldexp(1.0, -significand)};
+  const double largest = type == DataType::fp8_e4m3  // which has numbers where others have infinity
+                             ? round_to(type, std::numeric_limits<double>::max())
+                             : std::ldexp(2.0 - std::ldexp(1.0, 1 - significand), bias);
+  return {significand, exponent, std::ldexp(1.0, 1 - bias), largest, std::ldexp(1.0, -significand)};
 }
 
 std::string precision_table() {

@@ -86,19 +86,7 @@ bool any_shared(const Series& series) {
   return std::any_of(series.rows.begin(), series.rows.end(), was_shared);
 }
 
-bool any_oversubscribed(const Series& series) {
-  return !any_shared(series) &&
-         std::any_of(series.rows.begin(), series.rows.end(), was_oversubscribed);
-}
-
-std::string mark_of(const Series& series) {
-  return any_shared(series) ? "!" : any_oversubscribed(series) ? "~" : "";
-}
-
-std::string mark_of(const Series& a, const Series& b) {
-  const std::string first = mark_of(a), second = mark_of(b);
-  return first == "!" || second.empty() ? first : second;
-}
+std::string mark_of(const Series& a, const Series& b) { return worse_mark(mark_of(a), mark_of(b)); }
 
 bool ids_repeat(const std::vector<Series>& all) {
   std::set<std::pair<std::size_t, std::string>> seen;

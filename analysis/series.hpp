@@ -73,11 +73,7 @@ bool is_collective(const Series& series);
 
 /// Whether any launch was timed while other work used the processors.
 bool any_shared(const Series& series);
-/// Whether any launch had more threads or ranks than processors, and any_shared is false.
-bool any_oversubscribed(const Series& series);
-/// The mark behind every number that comes from the series' times: "!", "~", or "".
-std::string mark_of(const Series& series);
-/// The mark of the series with the more severe one ("!" before "~").
+/// The mark of a number that comes from the times of both: the more severe one.
 std::string mark_of(const Series& a, const Series& b);
 
 /// Whether a result has an id more than once, because its launches ran in different environments.

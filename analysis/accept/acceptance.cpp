@@ -21,12 +21,20 @@ using namespace verdict;
 
 json or_null(const std::optional<double>& value) { return value ? json(*value) : json(); }
 
-bool disturbed(const NodeRow& row) {
-  return std::any_of(row.launches.begin(), row.launches.end(), was_shared);
+bool any(const NodeRow& row, bool (*holds)(const json&)) {
+  return std::any_of(row.launches.begin(), row.launches.end(), holds);
 }
 
-constexpr const char* disturbed_text =
-    "disturbed: other work used the processors while it was timed (!)";
+/// Why a slow time of the row proves nothing; "" if it does.
+std::string why_disturbed(const NodeRow& row) {
+  if (any(row, was_shared))
+    return "disturbed: other work used the processors while it was timed (!)";
+  if (any(row, was_throttled))
+    return fmt::format(
+        "throttled: power or heat held the clock of the device down while it was timed ({})",
+        throttled_mark);
+  return "";
+}
 
 /// Of two checks, which tells less of a row. That a fleet is too small is known of all rows alike,
 /// so whatever is found of this one tells more.
@@ -169,9 +177,9 @@ class Acceptance {
         }
       for (const AbsoluteRule& rule : criteria_.absolute)
         if (ok && rule.rows.applies_to(id)) checks.push_back(absolute_check(row, rule));
-      const bool noisy = disturbed(row);
-      if (!noise_[i].empty() || noisy)
-        for (json& check : checks) allow_for_noise(check, noisy ? disturbed_text : noise_[i]);
+      const std::string own = why_disturbed(row), &noise = own.empty() ? noise_[i] : own;
+      if (!noise.empty())
+        for (json& check : checks) allow_for_noise(check, noise);
       const json& worst = *std::max_element(checks.begin(), checks.end(), less_severe);
       nodes_[i]["rows"].push_back(
           {{"id", id},
@@ -184,7 +192,8 @@ class Acceptance {
            {"fleet_median", or_null(position.others)},
            {"ratio", position.others ? json(row.value / *position.others) : json()},
            {"speedup", position.others ? json(speedup(row.value, *position.others)) : json()},
-           {"disturbed", noisy},
+           {"disturbed", any(row, was_shared)},
+           {"throttled", any(row, was_throttled)},
            {"deviation", or_null(position.deviation)},
            {"limit", limit},
            {"verdict", worst["verdict"]},
@@ -219,7 +228,8 @@ class Acceptance {
         checks.push_back(absolute_check(row, rule));
     const bool demanded = row.required || row.status != "unsupported";
     for (json& check : checks) {
-      if (disturbed(row)) allow_for_noise(check, disturbed_text);
+      if (const std::string noise = why_disturbed(row); !noise.empty())
+        allow_for_noise(check, noise);
       if (check["verdict"] != pass && demanded)
         unmet(id, "row of several nodes: " + check["reason"].get<std::string>(), check["verdict"]);
     }

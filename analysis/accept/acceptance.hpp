@@ -15,9 +15,10 @@ namespace assay {
 /// counts in favour of the node, not the spread of the fleet, which a bad fleet would widen. The
 /// reference is the median of the other nodes, so that a node is not part of its own reference.
 /// What cannot be judged is MISSING, never PASS. A slow row is NOT-QUIET instead of PERF-FAIL if
-/// the machine was not quiet, by its state or by the mark of the row: the node must be measured
-/// again. exit_code: 3 INCORRECT; 7 a row failed or timed out, or a required row is unsupported; 6
-/// MISSING, or a criterion of the fleet is not met; 4 PERF-FAIL; 5 NOT-QUIET.
+/// the machine was not quiet, by its state or by the mark of the row, or if power or heat throttled
+/// its device: the node must be measured again. exit_code: 3 INCORRECT; 7 a row failed or timed
+/// out, or a required row is unsupported; 6 MISSING, or a criterion of the fleet is not met; 4
+/// PERF-FAIL; 5 NOT-QUIET.
 nlohmann::json acceptance_document(const Fleet& fleet, const Criteria& criteria,
                                    const std::string& command);
 

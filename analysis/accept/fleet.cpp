@@ -211,10 +211,11 @@ KeepRow keep_for_acceptance(const Criteria& criteria) {
     static const std::set<std::string> kept{"id",       "names",      "published", "environment",
                                             "launch",   "attempt",    "status",    "reason",
                                             "required", "parameters", "time_s",    "rates"};
-    keep_members(row, [&](const std::string& field) {
-      return kept.contains(field) || (ceilings && field.starts_with("ceiling"));
-    });
     const bool marked = !mark_of(row).empty();
+    keep_members(row, [&](const std::string& field) {
+      return kept.contains(field) || (marked && field == "device_state") ||
+             (ceilings && field.starts_with("ceiling"));
+    });
     keep_members(row["parameters"],
                  [&](const std::string& field) { return marked || field == "nodes"; });
     keep_median_and_marks(row);

@@ -6,6 +6,7 @@
 #include "analysis/accept/checks.hpp"
 #include "analysis/ratio.hpp"
 #include "analysis/text_table.hpp"
+#include "core/result/marks.hpp"
 
 namespace assay {
 
@@ -20,12 +21,17 @@ std::string number(const json& value, const char* form) {
   return value.is_null() ? "-" : fmt::format(fmt::runtime(form), value.get<double>());
 }
 
-/// The mark of a number that was made of disturbed rows.
-const char* mark_of_rows(const json& rows) {
-  return std::any_of(rows.begin(), rows.end(),
-                     [](const json& row) { return row["disturbed"] == true; })
-             ? "!"
-             : "";
+/// The mark of a row: as of accept's document, where "shared" is called "disturbed".
+std::string mark_of_row(const json& row) {
+  if (row["disturbed"] == true) return shared_mark;
+  return row.value("throttled", false) ? throttled_mark : "";
+}
+
+/// The mark of a number that was made of marked rows.
+std::string mark_of_rows(const json& rows) {
+  std::string mark;
+  for (const json& row : rows) mark = worse_mark(mark, mark_of_row(row));
+  return mark;
 }
 
 /// A node's speedup over the others.
@@ -52,7 +58,8 @@ class Renderer {
     nodes();
     stragglers();
     details();
-    disturbed();
+    marked(shared_mark, "other work used the processors");
+    marked(throttled_mark, "power or heat held the clock of the device down");
     unknown();
     fleet();
     const std::string marks = fmt::format(
@@ -164,19 +171,21 @@ class Renderer {
   }
 
   /// Rows whose times are upper limits, even where they passed.
-  void disturbed() {
+  void marked(const char* mark, const std::string& why) {
     std::vector<std::string> items;
     for (const json& node : document_["nodes"]) {
       std::size_t count = 0;
       std::string first;
       for (const json& row : node["rows"])
-        if (row["disturbed"] == true && ++count == 1) first = row["id"];
+        if (mark_of_row(row) == mark && ++count == 1) first = row["id"];
       if (count > 0)
         items.push_back(fmt::format("{}: {}{}", node["node"].get<std::string>(), first,
                                     count > 1 ? fmt::format(" and {} more", count - 1) : ""));
     }
     if (items.empty()) return;
-    title("Disturbed rows (!): other work used the processors while they were timed");
+    title(fmt::format("{} ({}): {} while they were timed",
+                      std::string_view(mark) == shared_mark ? "Disturbed rows" : "Throttled rows",
+                      mark, why));
     for (const std::string& text : items) item(text);
   }
 

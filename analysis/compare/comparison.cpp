@@ -32,7 +32,8 @@ json launches_json(const Launches& launches) {
       {"median", launches.median},
       {"launches", launches.published ? 0 : launches.medians.size()},
       {"variation", number(launches.published ? std::nullopt : launch_variation(launches.medians))},
-      {"shared", std::any_of(launches.rows.begin(), launches.rows.end(), was_shared)}};
+      {"shared", std::any_of(launches.rows.begin(), launches.rows.end(), was_shared)},
+      {"throttled", std::any_of(launches.rows.begin(), launches.rows.end(), was_throttled)}};
 }
 
 LaunchComparison compared(const SideRow& base, const SideRow& updated) {

@@ -42,23 +42,14 @@ std::string interval(const json& pair) {
              : fmt::format("{:.4f} to {:.4f}", pair[0].get<double>(), pair[1].get<double>());
 }
 
-/// "!" where a launch of one of the sides was timed while other processes used the processors.
-std::string mark_of_sides(std::initializer_list<const json*> sides) {
-  return std::any_of(sides.begin(), sides.end(),
-                     [](const json* side) { return side->value("shared", false); })
-             ? "!"
-             : "";
-}
-
 /// The mark of a row's ratio, and of the mean over all rows.
 std::string mark_of_ratio(const json& row) {
-  return mark_of_sides({&row.at("base"), &row.at("new")});
+  return worse_mark(mark_told(row.at("base")), mark_told(row.at("new")));
 }
 std::string mark_of_mean(const json& rows) {
-  return std::any_of(rows.begin(), rows.end(),
-                     [](const json& row) { return mark_of_ratio(row) != ""; })
-             ? "!"
-             : "";
+  std::string mark;
+  for (const json& row : rows) mark = worse_mark(mark, mark_of_ratio(row));
+  return mark;
 }
 
 constexpr const char* ratio_note =
@@ -66,9 +57,9 @@ constexpr const char* ratio_note =
     "not the ratio of the two medians, which slow launches shift more.";
 
 std::string time_cell(const json& side, Legend& legend) {
-  const std::string mark = mark_of_sides({&side});
+  const std::string mark = mark_told(side);
   legend.add("base, new: median of the launches; launches: their number in base / new.");
-  if (!mark.empty()) legend.add(shared_note);
+  legend.add(note_of(mark));
   return human_seconds(side.at("median")) + mark;
 }
 

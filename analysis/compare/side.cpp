@@ -43,7 +43,7 @@ bool keep_for_comparison(json& row, std::string_view, const json&) {
   static const std::set<std::string> kept{
       "id",        "benchmark", "published",    "environment", "launch",  "attempt",
       "status",    "reason",    "required",     "names",       "problem", "parameters",
-      "tolerance", "executed",  "incomparable", "time_s",      "rates"};
+      "tolerance", "executed",  "incomparable", "time_s",      "rates",   "device_state"};
   const bool published = row.value("published", false);
   keep_members(row, [](const std::string& name) { return kept.contains(name); });
   keep_members(row["problem"],

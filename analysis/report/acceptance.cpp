@@ -15,7 +15,8 @@ constexpr std::size_t most_whole_nodes = 100;  ///< that did not pass, with all 
 constexpr std::size_t most_rows = 20;          ///< of each other node that did not pass
 
 bool needs_a_look(const json& row) {
-  return row.at("verdict") != verdict::pass || row.value("disturbed", false);
+  return row.at("verdict") != verdict::pass || row.value("disturbed", false) ||
+         row.value("throttled", false);
 }
 
 }  // namespace

@@ -35,8 +35,7 @@ json by_size(const std::vector<NamedResult>& results, const std::vector<Series>&
     firsts.push_back(&all[measured.series.front()]);
     // The fit, and the best bandwidth, are made of all its sizes.
     std::string mark;
-    for (const std::size_t i : measured.series)
-      if (const std::string its = mark_of(all[i]); its == "!" || mark.empty()) mark = its;
+    for (const std::size_t i : measured.series) mark = worse_mark(mark, mark_of(all[i]));
     json curve = {{"group", group_of(*firsts.back())},
                   {"rows", measured.series},
                   {"bytes", measured.bytes},

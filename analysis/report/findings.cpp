@@ -77,12 +77,13 @@ void add_rows(Findings& found, const ReportInput& input, const std::vector<Serie
     const std::string name = join(words, " ");
     if (series.status == "ok") {
       const double width = series.interval.high - series.interval.low;
-      if (any_shared(series))
-        found.noisy.add("!", "rows that were timed while other work wanted the processors", "rows",
-                        name, human_seconds(series.median));
-      if (any_oversubscribed(series))
-        found.noisy.add("~", "rows with more threads or ranks than processors", "rows", name,
-                        human_seconds(series.median));
+      if (const std::string mark = mark_of(series); !mark.empty())
+        found.noisy.add(
+            mark,
+            mark == shared_mark      ? "rows that were timed while other work wanted the processors"
+            : mark == throttled_mark ? "rows whose device was throttled by power or heat"
+                                     : "rows with more threads or ranks than processors",
+            "rows", name, human_seconds(series.median));
       if (series.has_interval && width > wide_interval * series.median)
         found.noisy.add(
             "wide", "rows whose interval is wider than 10 % of the median", "rows", name,

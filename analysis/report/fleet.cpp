@@ -217,13 +217,16 @@ bool pack_row(json& row, std::string_view, const json&) {
   row.erase("samples_s");
   row.erase("setup_s");
   std::vector<std::uint8_t> rest = json::to_cbor(row);
-  static const std::set<std::string> fields{"id",          "names",   "benchmark",  "problem",
-                                            "environment", "launch",  "attempt",    "published",
-                                            "status",      "reason",  "rates",      "required",
-                                            "time_s",      "ceiling", "parameters", "verification"};
+  static const std::set<std::string> fields{
+      "id",      "names",     "benchmark",  "problem",      "environment", "launch",
+      "attempt", "published", "status",     "reason",       "rates",       "required",
+      "time_s",  "ceiling",   "parameters", "verification", "device_state"};
   leave_only(row, fields);
   leave_only(row["problem"], std::set<std::string>{"descriptor"});
-  if (mark_of(row).empty()) leave_only(row["parameters"], std::set<std::string>{"nodes"});
+  if (mark_of(row).empty()) {
+    leave_only(row["parameters"], std::set<std::string>{"nodes"});
+    row.erase("device_state");
+  }
   if (row.contains("ceiling")) leave_only(row["ceiling"], std::set<std::string>{"fraction"});
   if (row.contains("verification"))
     leave_only(row["verification"], std::set<std::string>{"max_error", "error_over_bound"});

@@ -39,7 +39,8 @@ void flatten(const json& value, const std::string& path, std::map<std::string, s
 /// One row id on one node.
 struct Host {
   std::vector<double> medians;
-  bool good = true, shared = false;
+  bool good = true;
+  std::string mark;  ///< of what disturbed its rows from outside
 };
 
 /// By id and fleet, then by node. A fleet is what has the same processors under one name (where
@@ -61,7 +62,8 @@ Cases cases_of(const std::vector<NamedResult>& results, const std::vector<Series
         node.medians.push_back(row.at("time_s").at("median"));
       else
         node.good = false;  // one wrong launch makes the others' times worthless
-      node.shared = node.shared || was_shared(row);
+      node.mark = worse_mark(
+          node.mark, mark_told({{"shared", was_shared(row)}, {"throttled", was_throttled(row)}}));
     }
   }
   return cases;
@@ -71,8 +73,8 @@ Cases cases_of(const std::vector<NamedResult>& results, const std::vector<Series
 struct Line {
   std::string id;
   double fleet = 0, spread = 0;
-  std::map<std::string, double> speedups;  ///< of a node over the median of the other nodes
-  std::set<std::string> shared;            ///< nodes where other work wanted the processors
+  std::map<std::string, double> speedups;    ///< of a node over the median of the other nodes
+  std::map<std::string, std::string> marks;  ///< of nodes: "!" or the mark of throttling
 };
 
 /// Nothing where too few nodes have a number, by the rule of `assay accept`.
@@ -85,7 +87,7 @@ std::optional<Line> line_of(const std::string& id, const std::map<std::string, H
     if (!node.good || node.medians.empty()) continue;
     timed.push_back(host);
     medians.push_back(median(node.medians));
-    if (node.shared) line.shared.insert(host);
+    line.marks[host] = node.mark;
   }
   for (std::size_t i = 0; i < timed.size(); ++i)
     if (const auto others = standing(medians, i).others) {
@@ -149,7 +151,7 @@ json nodes_part(const std::vector<NamedResult>& results, const std::vector<Serie
     for (const std::string& host : hosts) {
       const auto found = line.speedups.find(host);
       speedups.push_back(found == line.speedups.end() ? json() : json(found->second));
-      marks.push_back(line.shared.contains(host) ? "!" : "");
+      marks.push_back(found == line.speedups.end() ? "" : line.marks.at(host));
     }
     rows.push_back(
         {{"id", line.id}, {"fleet_median", line.fleet}, {"speedups", speedups}, {"marks", marks}});

@@ -98,6 +98,7 @@ const moods = {
   unconfirmed: 'mid',
   wide: 'mid',
   '!': 'mid',
+  '\u00b0': 'mid',
   '~': 'mid',
   unsupported: 'mid',
   inconclusive: 'mid',
@@ -110,8 +111,21 @@ const marks = {
   bad: '\u2717 ',
   mid: '\u25cb '
 };
+// The marks of times that something disturbed, the most severe first.
+const mark_texts = {
+  '!': '(other work wanted the processors)',
+  '\u00b0': '(power or heat held the clock of the device down)',
+  '~': '(more threads or ranks than processors)'
+};
+function worst_mark(list) {
+  return Object.keys(mark_texts).find((mark) => list.includes(mark)) || '';
+}
+// Of one side of a comparison, or of a row of an acceptance.
+function mark_told(side) {
+  return side.shared || side.disturbed ? '!' : side.throttled ? '\u00b0' : '';
+}
 function badge(word) {
-  const mood = moods[word], mark = word === '!' || word === '~' ? '' : marks[mood] || '';
+  const mood = moods[word], mark = mark_texts[word] ? '' : marks[mood] || '';
   return element('span', {class: 'badge ' + (mood || '')}, mark + word);
 }
 function tile(number, text, mood) {

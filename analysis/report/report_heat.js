@@ -74,13 +74,14 @@ function heat_plot(hosts, cases, cells, width) {
 // What stands around a map: who over whom, and what its cells are. `hosts` and `cells` are functions: a filter changes
 // what they give. `which` says which nodes the map has, where it has not all. {parts, redraw}
 function node_map(hosts, cases, cells, of, which) {
-  const all = cases(), common = told_apart(all).common, noisy = cells().some((line) => line.some(({mark}) => mark));
+  const all = cases(), common = told_apart(all).common, told = cells().flatMap((line) => line.map(({mark}) => mark));
   const text = element(
       'p', {},
       speedup_header('node', 'the median of the other nodes') + '; for ' +
           (all.length < of ? 'the ' + all.length + ' rows of ' + of + ' that differ most' : plural(of, 'row')) +
           (common ? ' ' + common : '') + (which ? ', and ' + which : '') + '. An empty cell has no number.' +
-          (noisy ? ' ! marks a node on which other work wanted the processors.' : ''));
+          (told.includes('!') ? ' ! marks a node on which other work wanted the processors.' : '') +
+          (told.includes('\u00b0') ? ' \u00b0 marks a node with a throttled device.' : ''));
   const place = plot(
       'Heat map of nodes',
       (width) => hosts().length && cases().length ? heat_plot(hosts(), cases(), cells(), width) : null, 'free');

@@ -36,10 +36,6 @@ function time_column() {
                                        row.median + ' s' + (row.published ? ' (published: no interval)' : row.mark && ' ' + mark_texts[row.mark])
   };
 }
-const mark_texts = {
-  '!': '(other work wanted the processors)',
-  '~': '(more threads or ranks than processors)'
-};
 
 // The file of a row, without the folder that all share, where neither system nor host tells it: runs of several weeks.
 function file_column(list) {
@@ -203,6 +199,7 @@ function fleet_note() {
 function mark_sentences() {
   const has = (mark) => rows.some((row) => row.mark === mark);
   return (has('!') ? ' ! marks a time, and what is made of it, while other work wanted the processors: an upper limit.' : '') +
+      (has('\u00b0') ? ' \u00b0 marks a time while power or heat held the clock of the device down.' : '') +
       (has('~') ? ' ~ marks more threads or ranks than processors.' : '') +
       (rows.some((row) => row.published) ? ' * marks numbers that others published; nothing here has verified them.' : '');
 }

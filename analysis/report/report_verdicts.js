@@ -16,13 +16,12 @@ function each(list) {
 
 function comparison_columns() {
   const star = (row) => row.published ? '*' : '';
-  const noise = (side) => side.shared ? '!' : '';
   // Documents of before hold the ratio of times alone.
   const faster = (row) => row.speedup ?? speedup_of(row.ratio);
   const interval = (row) =>
       row.speedup_interval ?? (row.interval && [speedup_of(row.interval[1]), speedup_of(row.interval[0])]);
   const low = (row) => interval(row) ? interval(row)[0] : null;
-  const both = (row) => noise(row.base) || noise(row.new);
+  const both = (row) => worst_mark([mark_told(row.base), mark_told(row.new)]);
   return [
     field('Verdict', verdict_of, {show: (row) => badge(verdict_of(row)), tip: (row) => row.reason, choose: true, keep: true}),
     field('Row', (row) => row.id, {wide: true, find: (row) => each(row.names).join(' '), keep: true}),
@@ -32,8 +31,8 @@ function comparison_columns() {
       show: (row) => range(low(row), (interval(row) || [])[1], times),
       tip: (row) => (interval(row) || []).join(' \u2026 ') || null
     },
-    {...measure('Base', (row) => row.base.median, seconds), show: (row) => seconds(row.base.median) + star(row) + noise(row.base)},
-    {...measure('New', (row) => row.new.median, seconds), show: (row) => seconds(row.new.median) + star(row) + noise(row.new)},
+    {...measure('Base', (row) => row.base.median, seconds), show: (row) => seconds(row.base.median) + star(row) + mark_told(row.base)},
+    {...measure('New', (row) => row.new.median, seconds), show: (row) => seconds(row.new.median) + star(row) + mark_told(row.new)},
     measure('p', (row) => row.p, plain),
     measure('Detectable', (row) => row.minimum_detectable, percent),
     {
@@ -50,7 +49,7 @@ function verdict_of(row) {
 
 function comparison_tiles(comparison) {
   const sum = comparison.summary || {}, mean = comparison.geometric_mean;
-  const noisy = each(comparison.rows).some((row) => row.base.shared || row.new.shared) ? '!' : '';
+  const noisy = worst_mark(each(comparison.rows).flatMap((row) => [mark_told(row.base), mark_told(row.new)]));
   return tiles(
       tile(sum.slower, 'slower', sum.slower > 0 ? 'bad' : ''), tile(sum.faster, 'faster', sum.faster > 0 ? 'good' : ''),
       tile(sum.same, 'same', ''), tile(sum.inconclusive, 'inconclusive', sum.inconclusive > 0 ? 'mid' : ''),
@@ -115,8 +114,9 @@ function comparisons() {
                   (key) => field(
                       key, (row) => typeof row[key] === 'string' ? row[key] : JSON.stringify(row[key]), {wide: true})),
               comparison.mismatches));
-    const noisy = each(comparison.rows).some((row) => row.base.shared || row.new.shared);
-    if (noisy) append(made, element('p', {class: 'soft'}, '! Other work wanted the processors while this side was timed.'));
+    const told = each(comparison.rows).flatMap((row) => [mark_told(row.base), mark_told(row.new)]);
+    for (const [mark, text] of Object.entries(mark_texts))
+      if (told.includes(mark)) append(made, element('p', {class: 'soft'}, mark + ' The side was disturbed while it was timed ' + text + '.'));
     if (each(comparison.rows).some((row) => row.published))
       append(made, element('p', {class: 'soft'}, '* published, not measured: no interval and no verdict.'));
   });
@@ -127,7 +127,7 @@ function findings_of(node) {
   const found = [
     ...each(node.rows)
         .filter((row) => row.verdict && row.verdict !== 'PASS' && row.verdict !== 'ok')
-        .map((row) => (row.disturbed ? '! ' : '') + row.id + ': ' + (row.reason || row.verdict)),
+        .map((row) => [mark_told(row), row.id].filter(Boolean).join(' ') + ': ' + (row.reason || row.verdict)),
     ...each(node.health && node.health.findings)
         .filter((judgement) => judgement.verdict !== 'PASS')
         .map((judgement) => judgement.criterion + ': ' + (judgement.reason || judgement.verdict))
@@ -137,7 +137,7 @@ function findings_of(node) {
 }
 function node_columns(acceptance) {
   const rank = new Map(each(acceptance.stragglers).map((node) => [node.node, node.rank]));
-  const noisy = (node) => each(node.rows).some((row) => row.disturbed) ? '!' : '';
+  const noisy = (node) => worst_mark(each(node.rows).map(mark_told));
   return [
     field('Verdict', (node) => node.verdict, {show: (node) => badge(node.verdict), choose: true, keep: true}),
     field('Node', (node) => node.node, {show: (node) => whole(node.node), keep: true}),
@@ -161,7 +161,7 @@ function acceptance_map(acceptance) {
   const of = new Map(nodes.map((node) => [node, new Map(each(node.rows).map((row) => [row.id, row]))]));
   const cell = (node, id) => {
     const row = of.get(node).get(id);
-    return {speedup: row ? row.speedup ?? speedup_of(row.ratio) : null, mark: row && row.disturbed ? '!' : ''};
+    return {speedup: row ? row.speedup ?? speedup_of(row.ratio) : null, mark: row ? mark_told(row) : ''};
   };
   const drawn = ids.slice(0, most);
   const map = ids.length && mapped.length > (whole_fleet ? 1 : 0) ?

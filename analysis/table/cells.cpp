@@ -167,9 +167,7 @@ json beside(const Series& series, const Baseline* baseline, const std::string& s
 
 std::string ratio_mark(const Series& series, const json& match) {
   const bool unknown = match.is_object() && match.contains("not_given");
-  if (any_shared(series) || (match.is_object() && match.value("shared", false)))
-    return unknown ? "!?" : "!";
-  return mark_of(series) + (unknown ? "?" : "");
+  return worse_mark(mark_of(series), mark_told(match)) + (unknown ? "?" : "");
 }
 
 std::string published_mark(const json& row_or_match) {

@@ -163,8 +163,7 @@ class CrossedTable {
     }
     made.cells.push_back(marked_quantity(series));
     if (errors_) made.cells.push_back(error_cell(series));
-    if (any_shared(series)) legend_.add(shared_note);
-    if (any_oversubscribed(series)) legend_.add(oversubscribed_note);
+    legend_.add(note_of(mark_of(series)));
     if (series.published) legend_.cite(system, text_of(series.first(), "citation"));
     for (std::size_t i = 0; i < line.matches.size(); ++i)
       made.cells.push_back(speedup_of(crossed_.columns[i].system, line.matches[i], series));

@@ -39,8 +39,7 @@ std::vector<std::string> fit_cells(const Curve& curve, const std::string& mark) 
 
 std::string mark_of_all(const Curve& curve, const std::vector<Series>& all) {
   std::string mark;
-  for (const std::size_t place : curve.series)
-    if (const std::string own = mark_of(all[place]); mark != "!" && !own.empty()) mark = own;
+  for (const std::size_t place : curve.series) mark = worse_mark(mark, mark_of(all[place]));
   return mark;
 }
 

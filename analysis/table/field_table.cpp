@@ -163,8 +163,7 @@ void explain_marks(const std::vector<Filled>& columns, const std::vector<Series>
   if (std::none_of(columns.begin(), columns.end(),
                    [](const Filled& column) { return column.field.measured; }))
     return;
-  if (std::any_of(rows.begin(), rows.end(), any_shared)) legend.add(shared_note);
-  if (std::any_of(rows.begin(), rows.end(), any_oversubscribed)) legend.add(oversubscribed_note);
+  for (const Series& series : rows) legend.add(note_of(mark_of(series)));
 }
 
 /// `intervals`: whether the intervals of the times are shown.

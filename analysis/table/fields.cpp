@@ -198,8 +198,7 @@ std::string system_cell(System& system, const Series& series, Legend& legend) {
   explain_match(system, series, legend);
   const json& match = system.match(series).first;
   if (!match.is_object()) return "-";
-  return human_quantity(quantity_of(match)) + published_mark(match) +
-         (match.value("shared", false) ? "!" : "");
+  return human_quantity(quantity_of(match)) + published_mark(match) + mark_told(match);
 }
 
 std::string speedup_cell(System& system, const Series& series, bool absolutes, Legend& legend) {

@@ -158,8 +158,9 @@ std::string notes(const json& row, double sum, bool markdown) {
   const std::string mark = mark_of(row);
   std::vector<std::string> lines{
       fmt::format("The layers take {}{} together, {} of the median run of {}{}. They were timed "
-                  "one by one in separate runs after the timed ones; the rest of a run is input, "
-                  "and communication that is not hidden.",
+                  "in separate runs after the timed ones (a GPU's by its own clock, without the "
+                  "host's time); the rest of a run is input, communication that is not hidden, and "
+                  "what a GPU waits for its host.",
                   human_seconds(sum), mark, percent(sum / median), human_seconds(median), mark)};
   if (row.at("ceiling").is_object())
     lines.emplace_back(
@@ -167,8 +168,7 @@ std::string notes(const json& row, double sum, bool markdown) {
         "previous layer left its data in a cache.");
   else
     lines.push_back("No ceilings: " + row.at("ceiling_reason").get<std::string>() + ".");
-  if (was_shared(row)) lines.emplace_back(shared_note);
-  if (was_oversubscribed(row)) lines.emplace_back(oversubscribed_note);
+  if (!mark.empty()) lines.emplace_back(note_of(mark));
   std::string text;
   for (const std::string& line : lines)
     text += (markdown ? markdown_text(line) + "\n" : wrapped(visible(line), table_width)) + "\n";

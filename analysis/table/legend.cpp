@@ -27,7 +27,7 @@ std::string common(const std::set<std::string>& cited) {
 }  // namespace
 
 void Legend::add(const std::string& line) {
-  if (seen_.insert(line).second) lines_.push_back(line);
+  if (!line.empty() && seen_.insert(line).second) lines_.push_back(line);
 }
 
 void Legend::cite(const std::string& system, const std::string& citation) {

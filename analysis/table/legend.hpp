@@ -13,6 +13,7 @@ namespace assay {
 /// The notes below a table: each line once, and the citations of a system in one line.
 class Legend {
  public:
+  /// Nothing for "".
   void add(const std::string& line);
   void cite(const std::string& system, const std::string& citation);
   /// Adds the part of a baseline's note that the columns and marks of the table do not already

@@ -296,8 +296,7 @@ void explain(const std::vector<Series>& all, const std::vector<Series>& shown,
   if (bases.size() > 1) legend.add(speedup_header("x", "y") + ". " + no_verdict);
   if (any([](const Series& series) { return series.published && status_of(series) == "ok"; }))
     legend.add(published_note);
-  if (any(any_shared)) legend.add(shared_note);
-  if (any(any_oversubscribed)) legend.add(oversubscribed_note);
+  for (const Series& series : shown) legend.add(note_of(mark_of(series)));
   if (ids_repeat(all)) legend.add(environments_note);
 }
 

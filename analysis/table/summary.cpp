@@ -219,8 +219,7 @@ class SummaryTable {
     explain_not_given(system, match, legend_);
     if (match.contains("projection")) legend_.note(system, text_of(match, "note"), true);
     if (match.contains("ratio_printed")) legend_.add(printed_note(series, match));
-    if (any_shared(series)) legend_.add(shared_note);
-    if (any_oversubscribed(series)) legend_.add(oversubscribed_note);
+    legend_.add(note_of(mark_of(series)));
   }
 
   std::string cell(const Mean& mean) {

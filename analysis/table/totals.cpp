@@ -32,7 +32,7 @@ void add(Sum& sum, const Series& series, const Part& part) {
   sum.have += part.repeat;
   sum.total.seconds += part.repeat * series.median;
   sum.total.flops += part.repeat * (flops.is_number() ? flops.get<double>() : 0);
-  if (sum.total.mark != "!" && mark_of(series) != "") sum.total.mark = mark_of(series);
+  sum.total.mark = worse_mark(sum.total.mark, mark_of(series));
 }
 
 std::string why_not(const Sum& sum) {

@@ -9,12 +9,13 @@
 #include <span>
 #include <utility>
 
-#include "core/api/host_device.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "core/base/statistics.hpp"
 #include "core/measure/audits.hpp"
+#include "core/measure/barrier_skew.hpp"
 #include "core/measure/benchmark_loop.hpp"
+#include "core/measure/device_watch.hpp"
 #include "core/measure/sample_check.hpp"
 #include "core/measure/sampler.hpp"
 #include "core/measure/shared_contention.hpp"
@@ -36,7 +37,11 @@ constexpr double skews_of_a_sample = 50, longest_for_skew = 1e-3;
 constexpr double window_seconds = 0.01;  // of a warm-up window: several scheduler ticks
 constexpr double steady =
     0.98;  // a window's median that falls by less than 2 % has stopped falling
+// Between two readings of a device's clock: it rises in steps.
+constexpr double clock_window = 0.02;
 constexpr int largest_batch = 100000;
+// Seconds of a batch whose energy is counted: the wait after it is less than 1 % of it.
+constexpr double batch_for_energy = 5e-3;
 // A chunk is never cut before: agreement between ranks on a busy machine takes its time, too.
 constexpr double shortest_wait = 1;
 
@@ -54,27 +59,28 @@ Clock::time_point later(Clock::time_point time, double seconds) {
   return time + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
 }
 
+/// Makes runs until the sampler's deadline; the seconds of each, of the slowest rank.
+std::vector<double> warm_up_runs(Sampler& sampler, Communicator& ranks, int runs, Timing& timing) {
+  std::vector<double> window;
+  for (int i = 0; i < runs; ++i) {
+    const double seconds = sampler.once();
+    if (sampler.over()) break;  // on every rank at once
+    window.push_back(seconds);
+  }
+  sampler.settle();
+  ranks.allreduce_max(window);
+  timing.warmup_runs += static_cast<int>(window.size());
+  for (const double seconds : window) timing.warmup_s += seconds;
+  return window;
+}
+
 /// Runs until times stop falling (caches, page tables, clocks, lazily made code); returns seconds
 /// of one run. Untimed refilling may take longer than the runs themselves: after the first run the
 /// wall clock has a budget, too.
 double warm_up(Sampler& sampler, Communicator& ranks, double budget, Timing& timing) {
   const auto end = later(Clock::now(), 2 * budget);
-  std::vector<double> window;
-  const auto run = [&](int runs) {
-    window.clear();
-    for (int i = 0; i < runs; ++i) {
-      const double seconds = sampler.once();
-      if (sampler.over()) break;  // on every rank at once
-      window.push_back(seconds);
-    }
-    sampler.settle();
-    ranks.allreduce_max(window);
-    timing.warmup_runs += static_cast<int>(window.size());
-    for (const double seconds : window) timing.warmup_s += seconds;
-  };
-  run(1);
+  double now = warm_up_runs(sampler, ranks, 1, timing).front(), before = 0;
   sampler.set_deadline(end);
-  double now = window.front(), before = 0;
   while (!sampler.over()) {
     const double left = budget - timing.warmup_s;
     double runs = std::clamp(std::ceil(window_seconds / std::max(now, 1e-9)), 3.0, 1000.0);
@@ -83,11 +89,30 @@ double warm_up(Sampler& sampler, Communicator& ranks, double budget, Timing& tim
     const int agreed = static_cast<int>(ranks.broadcast(runs));
     if (agreed < 1) break;
     before = timing.warmup_runs == 1 ? 0 : now;  // the first run alone is no window
-    run(agreed);
+    const std::vector<double> window = warm_up_runs(sampler, ranks, agreed, timing);
     if (!window.empty()) now = median(window);
   }
   sampler.set_deadline(std::nullopt);
   return now;
+}
+
+/// Runs until the clocks of the ranks' devices are steady, for so many seconds at most; returns
+/// seconds of one run.
+double await_steady_clock(DeviceWatch& watch, Sampler& sampler, Communicator& ranks, double seconds,
+                          double longest, Timing& timing) {
+  const auto until = later(Clock::now(), longest);
+  watch.await_steady([&] {
+    if (ranks.broadcast(later(Clock::now(), seconds) <= until ? 1 : 0) == 0) return false;
+    std::vector<double> times = warm_up_runs(sampler, ranks, 1, timing);
+    if (times.front() < clock_window) {
+      sampler.set_deadline(later(Clock::now(), clock_window));
+      for (const double time : warm_up_runs(sampler, ranks, 1000, timing)) times.push_back(time);
+      sampler.set_deadline(std::nullopt);
+    }
+    seconds = median(times);
+    return true;
+  });
+  return seconds;
 }
 
 /// How many runs one sample takes together, so that the clock's cost does not show, nor that of
@@ -111,53 +136,6 @@ int choose_batch(Sampler& sampler, Communicator& ranks, double seconds, double s
   return static_cast<int>(batch);
 }
 
-double seconds_now() {
-  return std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
-}
-
-/// The clock of this rank's host less that of rank 0's (Cristian, Distributed Computing 3, 1989):
-/// the first rank of each other host asks rank 0 for its time.
-double clock_offset(Communicator& ranks) {
-  constexpr int trips = 20, tag = 19;
-  HostStream stream;
-  const std::vector<std::string> hosts = ranks.allgather(ranks.host());
-  double offset = 0;
-  for (int asker = 1; asker < ranks.size(); ++asker) {
-    const auto end = hosts.begin() + asker;
-    if (std::find(hosts.begin(), end, *end) != end) continue;  // no first rank
-    double shortest = -1;
-    for (int trip = 0; trip < trips; ++trip) {
-      double theirs = 0;
-      const Buffer message{&theirs, 1, DataType::fp64};
-      const auto say = [&](int to) {
-        Request request = ranks.send(message, to, tag, stream);
-        ranks.wait(request);
-      };
-      const auto hear = [&](int from) {
-        Request request = ranks.receive(message, from, tag, stream);
-        ranks.wait(request);
-      };
-      if (ranks.rank() == asker) {
-        const double asked = seconds_now();
-        say(0);
-        hear(0);
-        const double answered = seconds_now();
-        if (shortest < 0 || answered - asked < shortest) {
-          shortest = answered - asked;
-          offset = (asked + answered) / 2 - theirs;
-        }
-      } else if (ranks.rank() == 0) {
-        hear(asker);
-        theirs = seconds_now();
-        say(asker);
-      }
-    }
-  }
-  const std::vector<std::string> offsets = ranks.allgather(fmt::format("{}", offset));
-  const auto mine = std::find(hosts.begin(), hosts.end(), ranks.host()) - hosts.begin();
-  return std::stod(offsets.at(static_cast<std::size_t>(mine)));
-}
-
 /// What is told of ranks beside their common samples.
 void add_ranks(Timing& timing, Communicator& ranks, const std::vector<double>& own) {
   timing.contention.waiting = worst(timing.contention.waiting, ranks);
@@ -167,27 +145,6 @@ void add_ranks(Timing& timing, Communicator& ranks, const std::vector<double>& o
   timing.slowest_host =
       ranks.allgather(ranks.host()).at(static_cast<std::size_t>(timing.slowest_rank));
 }
-
-}  // namespace
-
-double barrier_skew(Communicator& ranks) {
-  constexpr std::size_t rounds = 31;
-  if (ranks.size() == 1) return 0;
-  const double offset = clock_offset(ranks);
-  std::vector<double> last;
-  for (std::size_t i = 0; i < rounds; ++i) {
-    ranks.barrier();
-    last.push_back(seconds_now() - offset);
-  }
-  std::vector<double> first;  // as its negative: what ranks find together is a maximum
-  for (const double time : last) first.push_back(-time);
-  ranks.allreduce_max(last);
-  ranks.allreduce_max(first);
-  for (std::size_t i = 0; i < rounds; ++i) last[i] += first[i];
-  return std::max(0.0, median(last));
-}
-
-namespace {
 
 class Measurement {
  public:
@@ -202,10 +159,12 @@ class Measurement {
         check_(workload, sampler_, ranks, amounts),
         audits_(sampler_, ranks),
         energy_(workload, ranks),
+        watch_(workload, ranks),
         wins_(static_cast<std::size_t>(ranks.size())) {}
 
   Timing run() {
     prepare();
+    watch_.begin();
     const Contention before = contention();
     start_ = Clock::now();
     const double expected = 2 * least_ * sample_seconds_;
@@ -217,9 +176,11 @@ class Measurement {
       if (right) decision = static_cast<int>(ranks_.broadcast(decide()));
     }
     timing_.contention = between(before, contention(), seconds_since(start_));
+    watch_.end(elapsed());
     if (right) run_for_energy();
     check_.expect_samples(timing_.samples);
     timing_.energy = energy_.found();
+    timing_.device_state = watch_.found();
     timing_.stopped_by = text(decision);
     for (const Audit kind : Audits::last(slow())) right = right && audits_.run(kind, false);
     if (right) audits_.compare_with(median(timing_.samples));
@@ -229,14 +190,23 @@ class Measurement {
     timing_.slowest_rank =
         static_cast<int>(std::max_element(wins_.begin(), wins_.end()) - wins_.begin());
     if (!own_.empty()) add_ranks(timing_, ranks_, own_);
+    for (const std::string& text : ranks_.allgather(host_text()))
+      if (timing_.host_included.empty()) timing_.host_included = text;
+    timing_.held = sampler_.holds() && timing_.host_included.empty();
     return std::move(timing_);
   }
 
  private:
+  std::string host_text() const {
+    if (host_samples_ == 0) return "";
+    return fmt::format("{} of {} samples: {}", host_samples_, own_.size(), why_host_);
+  }
+
   /// Warms up, reads what the clock costs, and chooses the batch.
   void prepare() {
-    const double seconds =
-        ranks_.broadcast(warm_up(sampler_, ranks_, options_.max_time / 5, timing_));
+    double seconds = ranks_.broadcast(warm_up(sampler_, ranks_, options_.max_time / 5, timing_));
+    seconds =
+        await_steady_clock(watch_, sampler_, ranks_, seconds, options_.longest_clock_wait, timing_);
     timing_.timer_overhead_s = sampler_.clock();
     sampler_.settle();
     ranks_.allreduce_max(std::span(&timing_.timer_overhead_s, 1));
@@ -277,21 +247,27 @@ class Measurement {
     std::vector<double> own;
     own.reserve(static_cast<std::size_t>(count));
     const bool each = ranks_.size() == 1 && energy_.resolves(sample_seconds_);
+    // Between held samples the device idles: run_for_energy() lets them follow each other.
+    const bool together = !each && !sampler_.holds();
     if (each) sampler_.count_energy(&energy_);
     bool first = true;
     check_.begin();
     loop_.run(count, [&] {
       // Google Benchmark has prepared its loop by then.
-      if (std::exchange(first, false) && !each) energy_.begin();
+      if (std::exchange(first, false) && together) energy_.begin();
       const double seconds = check_.once(timing_.batch);
       if (!sampler_.over()) own.push_back(seconds);
+      if (!sampler_.over() && !sampler_.host_included().empty()) {
+        ++host_samples_;
+        why_host_ = sampler_.host_included();
+      }
       return seconds * timing_.batch;
     });
     sampler_.count_energy(nullptr);
     sampler_.settle();  // every rank has ended its runs
     check_.end(timing_.batch);
     const double timed = add(own);
-    if (!each) energy_.end(static_cast<double>(own.size()) * timing_.batch, timed);
+    if (together) energy_.end(static_cast<double>(own.size()) * timing_.batch, timed);
   }
 
   /// Runs that are no samples, where these have followed each other for too short a time to be
@@ -305,17 +281,34 @@ class Measurement {
     const int count = static_cast<int>(ranks_.broadcast(
         std::clamp(std::ceil(seconds / std::max(sample_seconds_, 1e-9)), 1.0, 1e6)));
     cut_after(options_.max_time);
+    const int batch = follow_each_other();
+    const double wanted = static_cast<double>(count) * timing_.batch;
     double timed = 0, runs = 0;
     energy_.begin();
-    for (int i = 0; i < count; ++i) {
+    while (runs < wanted) {
       const double each = sampler_.once();
       if (sampler_.over()) break;  // on every rank at once
-      timed += each * timing_.batch;
-      runs += timing_.batch;
+      timed += each * batch;
+      runs += batch;
     }
     sampler_.settle();
+    sampler_.hold(true);
+    sampler_.set_batch(timing_.batch);
     ranks_.allreduce_max(std::span(&timed, 1));
     energy_.end(runs, timed);
+  }
+
+  /// Lets the sampler make runs between which a device waits for nobody; returns how many a batch
+  /// then has.
+  int follow_each_other() {
+    double batch = timing_.batch;
+    if (sampler_.holds() && workload_.batchable())
+      batch = std::clamp(std::ceil(batch * batch_for_energy / std::max(sample_seconds_, 1e-9)),
+                         batch, static_cast<double>(largest_batch));
+    sampler_.hold(false);
+    batch = ranks_.broadcast(batch);
+    sampler_.set_batch(static_cast<int>(batch));
+    return static_cast<int>(batch);
   }
 
   /// Takes a chunk of samples, with the checks that fall among them; false when one found results
@@ -381,11 +374,14 @@ class Measurement {
   SampleCheck check_;
   Audits audits_;
   EnergyCount energy_;
+  DeviceWatch watch_;
   BenchmarkLoop loop_;
   Timing timing_;
   std::vector<double> own_;   ///< this rank's samples
   std::vector<double> wins_;  ///< samples in which each rank was the slowest
   Clock::time_point start_;
+  int host_samples_ = 0;  ///< those whose time may contain the host's
+  std::string why_host_;
   double timed_ = 0, sample_seconds_ = 0;
   bool beyond_ = false;  ///< the budget was over before the first sample
 };

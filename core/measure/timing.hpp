@@ -3,6 +3,7 @@
 // kept, and a stop rule is applied between chunks. docs/method.md describes it.
 
 #include <map>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ struct TimingOptions {
   double precision_target = 0.01;
   int min_samples = 10;
   int max_samples = 10000;
+  double longest_clock_wait = 2;  ///< seconds of warm-up at most until a device's clock is steady
 };
 
 struct Timing {
@@ -36,26 +38,28 @@ struct Timing {
   /// Seconds between two marks without work between them, on the slowest rank. Every iteration of
   /// `batch` runs includes this overhead once.
   double timer_overhead_s = 0;
+  /// In how many samples of a device the time may contain that of the host that submits, and why;
+  /// "" if in none.
+  std::string host_included;
+  bool held = false;  ///< all samples are the time of a device alone
   /// Result of the audits (Workload::begin_audit), and the number of audited runs. Timing ends at
   /// the first audit that fails. The times of audited runs are no samples.
   Verification audits;
   int audited_runs = 0;
-  Energy energy;          ///< of the timed runs of all ranks
+  Energy energy;  ///< of the timed runs of all ranks
+  /// row.device_state of the result's schema: what the device that was throttled most tells of the
+  /// timed phase; null where devices tell nothing.
+  nlohmann::json device_state;
   Contention contention;  ///< averages over the timed phase (between()), of the worst rank
 };
 
-/// Seconds between the first and the last rank that leave a barrier, and so begin a sample: the
-/// median of 31 barriers; 0 for one rank. Ranks of one host read the same clock. The clocks of
-/// other hosts are compared with that of rank 0 by the shortest of 20 round trips (Cristian,
-/// Distributed Computing 3, 1989), with an error of at most half of it. Collective.
-double barrier_skew(Communicator& ranks);
-
 /// Times a workload. Collective. Warms up until the times stop falling (at least one run, at most a
-/// fifth of max_time), chooses the batch, then takes samples. Each rank reads its own clock, and a
-/// sample is the time of the slowest rank. Rank 0 decides when to stop. Throws if a rank fails
-/// (Sampler::settle), or if timed runs did not do the work of audited ones (Audits::compare_with).
-/// WrongResult if the work that the timed runs have counted (Workload::take_done) is not `amounts`
-/// in each run; CaseError if the samples contradict another clock (SampleCheck).
+/// fifth of max_time) and the clocks of devices are steady, chooses the batch, then takes samples.
+/// Each rank reads its own clock, and a sample is the time of the slowest rank. Rank 0 decides when
+/// to stop. Throws if a rank fails (Sampler::settle), or if timed runs did not do the work of
+/// audited ones (Audits::compare_with). WrongResult if the work that the timed runs have counted
+/// (Workload::take_done) is not `amounts` in each run; CaseError if the samples contradict another
+/// clock (SampleCheck).
 Timing measure(Workload& workload, Communicator& ranks, const TimingOptions& options,
                const std::map<std::string, double>& amounts = {});
 

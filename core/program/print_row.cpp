@@ -72,6 +72,8 @@ std::string metrics_text(const json& row) {
 std::string note_text(const json& row) {
   std::string text;
   if (row.contains("note")) text += "\n    note: " + row["note"].get<std::string>();
+  if (const json host = row.at("time_s").value("host_included", json()); host.is_string())
+    text += "\n    includes the host's time in " + host.get<std::string>();
   if (const json reason = row.value("baseline_reason", json()); reason.is_string())
     text += "\n    no ratio: " + reason.get<std::string>();
   return text;
@@ -131,10 +133,12 @@ void print_row(const json& row) {
 }
 
 std::string marks_text(const json& rows) {
-  const bool shared = std::any_of(rows.begin(), rows.end(), was_shared);
-  const bool oversubscribed = std::any_of(rows.begin(), rows.end(), was_oversubscribed);
-  return (shared ? std::string(shared_note) + "\n" : "") +
-         (oversubscribed ? std::string(oversubscribed_note) + "\n" : "");
+  std::string text;
+  for (const char* mark : {shared_mark, throttled_mark, oversubscribed_mark})
+    if (std::any_of(rows.begin(), rows.end(),
+                    [&](const json& row) { return mark_of(row) == mark; }))
+      text += note_of(mark) + std::string("\n");
+  return text;
 }
 
 }  // namespace assay

@@ -303,8 +303,9 @@ json Baseline::match(const json& row, std::string* why, Preference preference) c
   if (base.contains("projection")) match["projection"] = true;
   if (const std::vector<std::string> left = left_to_the_name(row, base); !left.empty())
     match["not_given"] = left;
-  if (std::any_of(best->launches.rows.begin(), best->launches.rows.end(), was_shared))
-    match["shared"] = true;
+  const std::string mark = mark_of(best->launches);
+  if (mark == shared_mark || mark == throttled_mark)
+    match[mark == shared_mark ? "shared" : "throttled"] = true;
   if (const json remark = base.value("printed", json::object()).value("reason", json());
       remark.is_string())
     match["remark"] = remark;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/base/statistics.hpp"
+#include "core/result/marks.hpp"
 
 namespace assay {
 
@@ -59,6 +60,12 @@ void merge_launches(Launches& series) {
 }
 
 }  // namespace
+
+std::string mark_of(const Launches& launches) {
+  std::string mark;
+  for (const json& row : launches.rows) mark = worse_mark(mark, mark_of(row));
+  return mark;
+}
 
 int row_gravity(const std::string& status) {
   const auto found = std::find(row_statuses.begin(), row_statuses.end(), status);

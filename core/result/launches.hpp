@@ -65,6 +65,9 @@ struct Launches {
   const nlohmann::json& first() const { return rows.front(); }
 };
 
+/// The most severe mark of any launch (marks.hpp).
+std::string mark_of(const Launches& launches);
+
 /// Groups the rows of one id by their environments.
 class LaunchGroups {
  public:

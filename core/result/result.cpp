@@ -135,6 +135,8 @@ json time_json(const Timing& timing, const Summary& summary) {
               {"own", optional_json(timing.contention.own)},
               {"slowest_rank", timing.slowest_rank}};
   all.update(ranks_json(timing));
+  if (!timing.host_included.empty()) all["host_included"] = timing.host_included;
+  if (timing.held) all["held"] = true;
   return all;
 }
 
@@ -275,6 +277,7 @@ json make_row(const std::string& benchmark, const Case& benchmark_case, const Pr
   if (!outcome.epochs.empty()) row["epochs"] = epochs_json(outcome.epochs);
   if (!outcome.layers.empty()) row["layers"] = layers_json(outcome.layers);
   add_energy(row, outcome.timing->energy);
+  if (!outcome.timing->device_state.is_null()) row["device_state"] = outcome.timing->device_state;
   return row;
 }
 
@@ -366,50 +369,6 @@ std::set<std::string> lost_ids(const json& rows) {
   for (const auto& [launch, row] : latest)
     if (row.second == "unsupported" && measured.contains(launch.first)) lost.insert(launch.first);
   return lost;
-}
-
-namespace {
-
-/// A reading of time_s; `otherwise` where it is unknown, or the file is older than the reading.
-double reading(const json& row, const char* name, double otherwise) {
-  const auto time = row.find("time_s");
-  if (time == row.end() || !time->is_object()) return otherwise;
-  const auto part = time->find(name);
-  return part != time->end() && part->is_number() ? part->get<double>() : otherwise;
-}
-
-/// Whether something kept the only thread of a row from running. A team also waits rightfully, for
-/// untimed serial work between samples; ranks wait for each other, a process for its accelerator,
-/// and readers of files for their disk.
-bool was_kept_from_running(const json& row) {
-  if (reading(row, "own", 1) >= 1 - shared_above) return false;
-  const json parameters = row.value("parameters", json::object());
-  return parameters.contains("backend") && parameters.value("threads", json()) == 1 &&
-         parameters.value("ranks", json(1)) == 1 &&
-         parameters.value("device", json("cpu")) == "cpu" && !parameters.contains("page_cache") &&
-         !parameters.contains("epochs");
-}
-
-}  // namespace
-
-bool was_shared(const json& row) {
-  if (reading(row, "stolen", 0) > shared_above || reading(row, "throttled", 0) > shared_above ||
-      was_kept_from_running(row))
-    return true;
-  return reading(row, "waiting", 0) > shared_above && reading(row, "foreign", 1) > shared_above;
-}
-
-bool was_oversubscribed(const json& row) {
-  return reading(row, "waiting", 0) > shared_above && !was_shared(row);
-}
-
-const std::set<std::string>& mark_fields() {
-  static const std::set<std::string> fields{"waiting", "stolen", "foreign", "throttled", "own"};
-  return fields;
-}
-
-std::string mark_of(const json& row) {
-  return was_shared(row) ? "!" : was_oversubscribed(row) ? "~" : "";
 }
 
 }  // namespace assay

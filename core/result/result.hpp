@@ -12,6 +12,7 @@
 #include "core/base/statistics.hpp"
 #include "core/measure/case.hpp"
 #include "core/measure/outcome.hpp"
+#include "core/result/marks.hpp"
 
 namespace assay {
 
@@ -45,28 +46,5 @@ std::set<std::string> lost_ids(const nlohmann::json& rows);
 /// A value of a row's "metrics" with six significant digits and its unit ("0.97", "1.2e+07 J");
 /// seconds and bytes as everywhere, with a prefix: "133 µs", "9.80 MB".
 std::string human_metric(const nlohmann::json& metric);
-
-/// A row's time is doubtful if more than this part of one processor was missing while it was timed.
-inline constexpr double shared_above = 0.05;
-/// Whether other work used the processors while the row was timed: a hypervisor took time
-/// (time_s.stolen), the quota of a cgroup was used up (.throttled), threads waited for a processor
-/// (.waiting) while there was foreign work (.foreign; if unknown, it is assumed), or the only
-/// thread of a row that has nothing to wait for did not run (.own).
-bool was_shared(const nlohmann::json& row);
-/// Whether threads waited for other threads or ranks of the same job, because the job has more of
-/// them than processors. Without foreign work a repetition gives the same time.
-bool was_oversubscribed(const nlohmann::json& row);
-/// The mark of every number that comes from the row's time: "!" if it was shared, "~" if it was
-/// oversubscribed, else "".
-std::string mark_of(const nlohmann::json& row);
-/// The fields of time_s that mark_of() reads. It reads "parameters", too, of a row with a mark.
-const std::set<std::string>& mark_fields();
-inline constexpr const char* shared_note =
-    "! Timed while other processes or a quota took processors away: the time is an upper limit "
-    "(time_s.stolen, time_s.throttled, or time_s.waiting and time_s.foreign, above 5 % of a "
-    "processor, or time_s.own of one thread below 95 %). Repeat on a quiet machine.";
-inline constexpr const char* oversubscribed_note =
-    "~ Oversubscribed: threads waited for other threads or ranks of the same job (time_s.waiting "
-    "above 5 % of a processor, time_s.foreign below). A repetition does not change it.";
 
 }  // namespace assay

@@ -76,6 +76,7 @@ class BareLoopWorkload final : public Workload {
 
   Stream& stream() override { return device_.stream(); }
   Result<EnergyMeter*> energy_meter() override { return device_.energy_meter(); }
+  std::optional<DeviceState> device_state() override { return device_.state(); }
   bool batchable() const override { return false; }
   void reset() override {}
 

@@ -97,7 +97,15 @@ void CudaStream::mark(int which) {
         "recording an event");
 }
 
-void CudaStream::wait() { check(cudaStreamSynchronize(stream_), "work submitted to the GPU"); }
+void CudaStream::wait() {
+  hold_.let_go("a run waits for the GPU");
+  check(cudaStreamSynchronize(stream_), "work submitted to the GPU");
+}
+
+bool CudaStream::hold() {
+  hold_.begin(stream_);
+  return true;
+}
 
 double CudaStream::seconds(int from, int to) const {
   float milliseconds = 0;

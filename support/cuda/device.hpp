@@ -10,6 +10,7 @@
 
 #include "core/api/device.hpp"
 #include "core/machine/energy.hpp"
+#include "support/cuda/hold.hpp"
 
 namespace assay::cuda {
 
@@ -40,6 +41,8 @@ class CudaStream final : public Stream {
   void mark(int which) override;
   void wait() override;
   double seconds(int from, int to) const override;
+  bool hold() override;
+  std::string release() override { return hold_.end(); }
   std::unique_ptr<Recording> record(const std::function<void()>& work) override;
   NativeHandle native() override { return {"cudaStream_t", stream_}; }
   cudaStream_t get() const { return stream_; }
@@ -47,6 +50,7 @@ class CudaStream final : public Stream {
  private:
   cudaStream_t stream_ = nullptr;
   std::array<cudaEvent_t, 16> events_{};
+  StreamHold hold_;
 };
 
 class CudaTensor final : public Tensor {
@@ -93,6 +97,8 @@ class CudaDevice : public Device {
   double reorder_seconds() const override { return reorder_seconds_; }
   /// NVML's counter of this GPU.
   Result<EnergyMeter*> energy_meter() override;
+  /// By NVML (state.cpp).
+  std::optional<DeviceState> state() override;
   const Facts& facts() const { return facts_; }
 
  private:

@@ -1,6 +1,5 @@
 #pragma once
-// The energy of a GPU, by NVML. The library comes with the driver: it is opened at run time, and
-// declared here, since a toolkit may lack its header.
+// The energy of a GPU, by NVML.
 
 #include <memory>
 #include <string>

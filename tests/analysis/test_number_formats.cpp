@@ -47,6 +47,20 @@ TEST(NumberFormats, Tf32HasTheRangeOfFp32AndTheSignificandOfFp16) {
   EXPECT_EQ(tf32.smallest, std::numeric_limits<float>::min());
 }
 
+/// OCP 8-bit Floating Point Specification, revision 1.0, table 1.
+TEST(NumberFormats, Fp8HasTheRangesOfItsSpecification) {
+  const FloatFormat e4m3 = float_format(Precision::fp8_e4m3),
+                    e5m2 = float_format(Precision::fp8_e5m2);
+  EXPECT_EQ(e4m3.significand_bits, 4);
+  EXPECT_EQ(e4m3.exponent_bits, 4);
+  EXPECT_EQ(e4m3.smallest, 0x1p-6);
+  EXPECT_EQ(e4m3.largest, 448);
+  EXPECT_EQ(e5m2.significand_bits, 3);
+  EXPECT_EQ(e5m2.exponent_bits, 5);
+  EXPECT_EQ(e5m2.smallest, 0x1p-14);
+  EXPECT_EQ(e5m2.largest, 57344);
+}
+
 TEST(NumberFormats, IntegersHaveNoFloatFormat) {
   EXPECT_THROW(float_format(Precision::int8), std::logic_error);
   const std::string table = precision_table();

@@ -24,6 +24,29 @@ std::vector<NamedResult> with_a_slow_one(bool disturbed, const json& before = js
   return results;
 }
 
+TEST(AcceptVerdict, ASlowRowOfAThrottledDeviceIsNotQuiet) {
+  auto results = with_a_slow_one(false);
+  EXPECT_EQ(of(judged(results, five_percent), 3)["verdict"], "PERF-FAIL");
+  const json heat{{"seconds", 1}, {"throttled_s", {{"heat", 0.2}}}};
+  results[3].result["rows"][0]["device_state"] = heat;
+  const Criteria rules = criteria_of(five_percent);  // what accept keeps of a file's rows suffices
+  for (json& row : results[3].result["rows"]) keep_for_acceptance(rules)(row, "", json());
+  const json made = judged(results, five_percent);
+  EXPECT_EQ(of(made, 3)["verdict"], "NOT-QUIET");
+  const std::string reason = of(made, 3)["rows"][0]["reason"];
+  EXPECT_NE(reason.find("throttled: power or heat"), std::string::npos) << reason;
+  const std::string text = render_acceptance(made, false);
+  EXPECT_NE(text.find("Throttled rows (\u00b0)"), std::string::npos) << text;
+  EXPECT_NE(text.find("\u00b0"), std::string::npos) << text;
+  EXPECT_EQ(text.find("Disturbed rows"), std::string::npos) << text;
+  // One that is fast enough passes, and is named.
+  results = healthy(4);
+  results[0].result["rows"][0]["device_state"] = heat;
+  const json fast = judged(results, five_percent);
+  EXPECT_EQ(fast["verdict"], "PASS");
+  EXPECT_NE(render_acceptance(fast, false).find("Throttled rows (\u00b0)"), std::string::npos);
+}
+
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 TEST(AcceptVerdict, TheFirstLineIsTheFleetsVerdict) {

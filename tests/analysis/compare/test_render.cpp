@@ -33,6 +33,16 @@ TEST(RenderComparison, RatiosAndTheirMeanInheritTheMark) {
   }
 }
 
+TEST(RenderComparison, AThrottledSideIsMarked) {
+  json quiet = joined({launches("a", 1, 6)});
+  json hot = quiet;
+  hot["rows"][0]["device_state"] = {{"seconds", 1}, {"throttled_s", {{"heat", 0.5}}}};
+  EXPECT_EQ((*row_of(compared(quiet, hot), "/a"))["new"]["throttled"], true);
+  const std::string text = rendered(quiet, hot);
+  EXPECT_NE(line_of(text, "a ").find(" 1.0000\u00b0 "), std::string::npos) << text;
+  EXPECT_NE(text.find(wrapped(throttled_note, table_width)), std::string::npos) << text;
+}
+
 TEST(RenderComparison, ARatioThatIsNotThatOfTheMediansSaysSo) {
   const auto times = [](std::vector<double> seconds) {
     std::vector<json> rows;

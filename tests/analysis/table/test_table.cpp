@@ -71,6 +71,16 @@ TEST(Table, OversubscriptionHasAMarkOfItsOwn) {
   }
 }
 
+TEST(Table, AThrottledDeviceHasAMarkOfItsOwn) {
+  nlohmann::json object = row("ok", 2e-3);
+  object["device_state"] = {{"seconds", 1}, {"throttled_s", {{"power", 0.5}}}};
+  for (const std::string& text : {table({object}), table({object}, {false, "precision"})}) {
+    EXPECT_TRUE(has(text, "2.00 ms\u00b0")) << text;
+    EXPECT_TRUE(has(text, "\u00b0 Throttled")) << text;
+    EXPECT_FALSE(has(text, "!")) << text;
+  }
+}
+
 TEST(Table, PivotMarksABusyMachineToo) {
   nlohmann::json entry = row("ok", 2e-3);
   EXPECT_FALSE(has(table({entry}, {false, "precision"}), "!"));

@@ -155,6 +155,10 @@ TEST(PrintRow, MarksStandAtEachNumberAndAreExplainedOnce) {
   EXPECT_TRUE(has(row_text(oversubscribed), "1.00 ms~")) << row_text(oversubscribed);
   EXPECT_EQ(marks_text({oversubscribed, shared}),
             std::string(shared_note) + "\n" + oversubscribed_note + "\n");
+  json throttled = quiet;
+  throttled["device_state"] = {{"seconds", 1}, {"throttled_s", {{"heat", 0.5}}}};
+  EXPECT_TRUE(has(row_text(throttled), "1.00 GFLOP/s\u00b0")) << row_text(throttled);
+  EXPECT_EQ(marks_text({throttled, quiet}), std::string(throttled_note) + "\n");
   shared["baseline"] = {{"system", "x"},     {"value", 5e-4},   {"unit", "s"},     {"speedup", 0.5},
                         {"published", true}, {"citation", "c"}, {"algorithm", "a"}};
   EXPECT_TRUE(has(row_text(shared), "\n    x: 500 \u00b5s (published), speedup 0.5!\n"))

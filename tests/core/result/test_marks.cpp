@@ -1,4 +1,4 @@
-// The marks of disturbed times: ! and ~.
+// The marks of disturbed times.
 #include <gtest/gtest.h>
 
 #include "result_fixture.hpp"
@@ -49,6 +49,16 @@ TEST(Mark, WaitingForItsOwnJobIsNoForeignWork) {
   EXPECT_TRUE(was_shared(row));
 }
 
+TEST(Mark, AHeldDeviceWaitsForNoProcessor) {
+  json row{{"time_s", {{"waiting", 2.0}, {"foreign", 2.0}, {"stolen", 0.5}, {"throttled", 0.5}}}};
+  EXPECT_EQ(mark_of(row), shared_mark);
+  row["time_s"]["held"] = true;
+  EXPECT_FALSE(was_shared(row));
+  EXPECT_EQ(mark_of(row), "");
+  row["device_state"] = {{"seconds", 1.0}, {"throttled_s", {{"heat", 0.5}}}};
+  EXPECT_EQ(mark_of(row), throttled_mark) << "which is the device's own";
+}
+
 TEST(Mark, AQuotaThatWasUsedUpIsTold) {
   Outcome outcome = good_outcome();
   outcome.timing->contention.waiting = 0.5;  // for the next period of the quota
@@ -60,6 +70,42 @@ TEST(Mark, AQuotaThatWasUsedUpIsTold) {
   row["time_s"]["throttled"] = 0.06;
   EXPECT_EQ(mark_of(row), "!");
   EXPECT_FALSE(was_oversubscribed(row));
+}
+
+json throttled_row(double part, const char* reason = "power") {
+  Outcome outcome = good_outcome();
+  outcome.timing->device_state = {{"before", {{"clock_hz", 1.98e9}, {"temperature_celsius", 60}}},
+                                  {"after", {{"clock_hz", 1.4e9}, {"power_limit_w", 700}}},
+                                  {"seconds", 2},
+                                  {"throttled_s", {{reason, 2 * part}}},
+                                  {"steady", true}};
+  return fixture::row(outcome);
+}
+
+TEST(Mark, AThrottledDeviceIsTold) {
+  json row = throttled_row(0.051);
+  expect_valid(row);
+  EXPECT_EQ(row["device_state"]["after"]["clock_hz"], 1.4e9);
+  EXPECT_EQ(mark_of(row), "\u00b0");
+  EXPECT_EQ(mark_of(throttled_row(0.05)), "");
+  EXPECT_EQ(mark_of(throttled_row(0.5, "hardware heat")), "\u00b0");
+  EXPECT_EQ(mark_of(throttled_row(0.5, "reliability")), "") << "neither power nor heat";
+  row["time_s"]["waiting"] = 0.5;
+  row["time_s"]["foreign"] = 0;
+  EXPECT_EQ(mark_of(row), "\u00b0") << "before ~";
+  row["time_s"]["foreign"] = 1;
+  EXPECT_EQ(mark_of(row), "!");
+  EXPECT_FALSE(fixture::row(good_outcome()).contains("device_state"));
+}
+
+TEST(Mark, OfTwoTheMoreSevereCounts) {
+  EXPECT_EQ(worse_mark("", ""), "");
+  EXPECT_EQ(worse_mark("~", ""), "~");
+  EXPECT_EQ(worse_mark("~", throttled_mark), throttled_mark);
+  EXPECT_EQ(worse_mark("!", throttled_mark), "!");
+  EXPECT_EQ(mark_told({{"shared", false}, {"throttled", true}}), throttled_mark);
+  EXPECT_EQ(mark_told({{"shared", true}, {"throttled", true}}), "!");
+  EXPECT_EQ(mark_told(nullptr), "");
 }
 
 TEST(Mark, TheOnlyThreadMustHaveRunWhileTimed) {

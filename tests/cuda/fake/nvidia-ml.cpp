@@ -5,16 +5,47 @@
 //   FAKE_NVML_UPDATE_MS=N    its steps (default 1)
 //   FAKE_NVML_STATUS=N       what the counter returns instead (3: not supported)
 //   FAKE_NVML_FROM=N         number of the GPU 0 of CUDA (default 0): others are hidden from it
+//   FAKE_NVML_RAMP=N         its clock rises to 1980 MHz with the first N readings (default 0)
+//   FAKE_NVML_UNSTEADY=1     its clock is another one at each reading
+//   FAKE_NVML_THROTTLED=R=X,... parts of all time for which limits hold the clock down (power=0.2);
+//   other
+//                            reasons have 0
+//   FAKE_NVML_THROTTLE_UNIT=N nanoseconds of a count (default 1, as documented)
+//   FAKE_NVML_STATE=N        what all functions of its state return instead (3: not supported)
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 
 namespace {
 
 double number(const char* name, double otherwise) {
   const char* const text = std::getenv(name);
   return text == nullptr ? otherwise : std::strtod(text, nullptr);
+}
+
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+int state_status() { return static_cast<int>(number("FAKE_NVML_STATE", 0)); }
+
+/// Nanoseconds for which a limit has held the clock down.
+unsigned long long throttled_ns(const std::string& reason) {
+  const char* const text = std::getenv("FAKE_NVML_THROTTLED");
+  const std::string parts = "," + std::string(text == nullptr ? "" : text);
+  const std::size_t at = parts.find("," + reason + "=");
+  if (at == std::string::npos) return 0;
+  const double part = std::strtod(parts.c_str() + at + reason.size() + 2, nullptr);
+  return static_cast<unsigned long long>(1e9 * part * seconds_now() /
+                                         number("FAKE_NVML_THROTTLE_UNIT", 1));
+}
+
+int told(unsigned* value, double tells) {
+  if (state_status() != 0) return state_status();
+  *value = static_cast<unsigned>(tells);
+  return 0;
 }
 
 }  // namespace
@@ -45,10 +76,55 @@ int nvmlDeviceGetTotalEnergyConsumption(nvmlDevice_st*, unsigned long long* mill
   const int status = static_cast<int>(number("FAKE_NVML_STATUS", 0));
   if (status != 0) return status;
   const double step = 1e-3 * number("FAKE_NVML_UPDATE_MS", 1);
-  const double now =
-      std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  const double now = seconds_now();
   *millijoules = static_cast<unsigned long long>(1e3 * number("FAKE_NVML_WATTS", 100) * step *
                                                  std::floor(now / step));
+  return 0;
+}
+
+int nvmlDeviceGetClockInfo(nvmlDevice_st*, int clock, unsigned* megahertz) {
+  if (clock != 1) return told(megahertz, clock == 2 ? 2619 : 0);
+  static double readings = 0;
+  readings += 1;
+  const double ramp = number("FAKE_NVML_RAMP", 0);
+  const bool swings = number("FAKE_NVML_UNSTEADY", 0) > 0 && std::fmod(readings, 2) == 0;
+  return told(megahertz, swings            ? 1400
+                         : readings < ramp ? 345 + (1980 - 345) * readings / ramp
+                                           : 1980);
+}
+int nvmlDeviceGetTemperature(nvmlDevice_st*, int, unsigned* celsius) { return told(celsius, 41); }
+int nvmlDeviceGetPowerUsage(nvmlDevice_st*, unsigned* milliwatts) {
+  return told(milliwatts, 1e3 * number("FAKE_NVML_WATTS", 100));
+}
+int nvmlDeviceGetEnforcedPowerLimit(nvmlDevice_st*, unsigned* milliwatts) {
+  return told(milliwatts, 700e3);
+}
+
+struct nvmlViolationTime_t {
+  unsigned long long referenceTime, violationTime;
+};
+int nvmlDeviceGetViolationStatus(nvmlDevice_st*, int policy, nvmlViolationTime_t* time) {
+  static const char* const reasons[] = {"power",       "heat", "sync",
+                                        "board limit", "idle", "reliability"};
+  if (state_status() != 0) return state_status();
+  if (policy < 0 || policy > 5) return 2;  // an invalid argument
+  *time = {static_cast<unsigned long long>(1e6 * seconds_now()), throttled_ns(reasons[policy])};
+  return 0;
+}
+
+struct nvmlFieldValue_t {
+  unsigned fieldId, scopeId;
+  long long timestamp, latencyUsec;
+  int valueType, nvmlReturn;
+  unsigned long long value;
+};
+int nvmlDeviceGetFieldValues(nvmlDevice_st*, int count, nvmlFieldValue_t* values) {
+  if (state_status() != 0) return state_status();
+  for (int i = 0; i < count; ++i) {
+    values[i].valueType = 3;  // unsigned long long
+    values[i].nvmlReturn = values[i].fieldId == 252 || values[i].fieldId == 253 ? 0 : 3;
+    values[i].value = throttled_ns(values[i].fieldId == 252 ? "hardware heat" : "power brake");
+  }
   return 0;
 }
 

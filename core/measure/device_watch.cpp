@@ -1,0 +1,128 @@
+#include "core/measure/device_watch.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <tuple>
+
+namespace assay {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using nlohmann::json;
+
+// While a clock rises, two readings may fall between two of its steps.
+constexpr std::size_t readings = 3;
+constexpr double agreement = 0.01;
+// A counter of throttled time is late by up to an update. One that has counted more than the time
+// that passed is in another unit than its documentation says, and is not reported.
+constexpr double longest_update = 0.1, longest_count = 1.05;
+// Limits of the board's power and cooling, by their names in DeviceState::throttled_s.
+constexpr const char* limits[] = {"power", "heat", "hardware heat", "power brake"};
+
+json state_json(const DeviceState& state) {
+  json all = json::object();
+  const auto put = [&](const char* name, const std::optional<double>& value) {
+    if (value && std::isfinite(*value)) all[name] = *value;
+  };
+  put("clock_hz", state.clock_hz);
+  put("memory_clock_hz", state.memory_clock_hz);
+  put("temperature_celsius", state.temperature_celsius);
+  put("power_w", state.power_w);
+  put("power_limit_w", state.power_limit_w);
+  return all;
+}
+
+/// Seconds by reason, of counters that were read twice.
+json throttled_between(const DeviceState& before, const DeviceState& after, double passed) {
+  json all = json::object();
+  for (const auto& [reason, end] : after.throttled_s) {
+    const auto begin = before.throttled_s.find(reason);
+    if (begin == before.throttled_s.end()) continue;
+    const double seconds = end - begin->second;
+    if (seconds >= 0 && seconds <= longest_count * passed + longest_update) all[reason] = seconds;
+  }
+  return all;
+}
+
+double clock_after(const json& state) { return state.at("after").value("clock_hz", HUGE_VAL); }
+
+}  // namespace
+
+std::optional<DeviceState> DeviceWatch::read() const noexcept {
+  try {
+    return workload_.device_state();
+  } catch (...) {
+    return std::nullopt;
+  }
+}
+
+std::optional<bool> DeviceWatch::steady() const {
+  if (clocks_.size() < readings) return std::nullopt;
+  const auto [low, high] = std::minmax_element(clocks_.end() - readings, clocks_.end());
+  return *high <= (1 + agreement) * *low;
+}
+
+void DeviceWatch::await_steady(const std::function<bool()>& window) {
+  clocks_.clear();
+  for (bool more = true; more;) {
+    const std::optional<DeviceState> state = read();
+    const bool tells = state && state->clock_hz;
+    if (tells) clocks_.push_back(*state->clock_hz);
+    double wait = tells && !steady().value_or(false) ? 1 : 0;
+    ranks_.allreduce_max(std::span(&wait, 1));
+    more = wait > 0 && window();
+  }
+}
+
+void DeviceWatch::begin() noexcept {
+  before_ = read();
+  begun_ = Clock::now();
+}
+
+void DeviceWatch::end(double seconds) noexcept {
+  passed_ = std::chrono::duration<double>(Clock::now() - begun_).count();
+  after_ = read();
+  seconds_ = seconds;
+}
+
+json DeviceWatch::found() const {
+  json mine;
+  if (before_ && after_) {
+    mine = {{"before", state_json(*before_)},
+            {"after", state_json(*after_)},
+            {"seconds", seconds_},
+            {"throttled_s", throttled_between(*before_, *after_, passed_)}};
+    if (const std::optional<bool> is_steady = steady()) mine["steady"] = *is_steady;
+  }
+  if (ranks_.size() == 1) return mine;
+  json worst;
+  bool unsteady = false;
+  for (const std::string& text : ranks_.allgather(mine.dump())) {
+    const json state = json::parse(text);
+    if (state.is_null()) continue;
+    unsteady = unsteady || !state.value("steady", true);
+    const auto rank = [](const json& of) {
+      return std::tuple(throttled_part(of), -clock_after(of));
+    };
+    if (worst.is_null() || rank(state) > rank(worst)) worst = state;
+  }
+  if (unsteady) worst["steady"] = false;
+  return worst;
+}
+
+double throttled_part(const json& device_state) {
+  if (!device_state.is_object()) return 0;
+  const json seconds = device_state.value("seconds", json()),
+             throttled = device_state.value("throttled_s", json());
+  if (!seconds.is_number() || !(seconds > 0) || !throttled.is_object()) return 0;
+  double most = 0;
+  for (const char* limit : limits)
+    if (const json its = throttled.value(limit, json()); its.is_number())
+      most = std::max(most, its.get<double>() / seconds.get<double>());
+  return most;
+}
+
+}  // namespace assay

@@ -1,0 +1,52 @@
+#pragma once
+// The marks of times that something disturbed, and what they mean.
+
+#include <nlohmann/json_fwd.hpp>
+#include <set>
+#include <string>
+
+namespace assay {
+
+/// A row's time is doubtful if more than this part of one processor was missing while it was timed,
+/// or if the clock of its device was held down for more than this part of the time.
+inline constexpr double shared_above = 0.05;
+/// Whether other work used the processors while the row was timed: a hypervisor took time
+/// (time_s.stolen), the quota of a cgroup was used up (.throttled), threads waited for a processor
+/// (.waiting) while there was foreign work (.foreign; if unknown, it is assumed), or the only
+/// thread of a row that has nothing to wait for did not run (.own). Never of a row that is a held
+/// device's time alone (.held).
+bool was_shared(const nlohmann::json& row);
+/// Whether power or heat held the clock of the row's device down while it was timed
+/// (device_state.throttled_s).
+bool was_throttled(const nlohmann::json& row);
+/// Whether threads waited for other threads or ranks of the same job, because the job has more of
+/// them than processors. Without foreign work a repetition gives the same time.
+bool was_oversubscribed(const nlohmann::json& row);
+
+/// In the order of their severity.
+inline constexpr const char *shared_mark = "!", *throttled_mark = "\u00b0",
+                            *oversubscribed_mark = "~";
+/// The mark of every number that comes from the row's time; "" if it has none.
+std::string mark_of(const nlohmann::json& row);
+/// The more severe mark.
+std::string worse_mark(const std::string& a, const std::string& b);
+/// The mark of a number that a document tells of ("shared", "throttled").
+std::string mark_told(const nlohmann::json& side);
+/// The fields of time_s that mark_of() reads. It reads "device_state", too, and "parameters" of a
+/// row with a mark.
+const std::set<std::string>& mark_fields();
+
+inline constexpr const char* shared_note =
+    "! Timed while other processes or a quota took processors away: the time is an upper limit "
+    "(time_s.stolen, time_s.throttled, or time_s.waiting and time_s.foreign, above 5 % of a "
+    "processor, or time_s.own of one thread below 95 %). Repeat on a quiet machine.";
+inline constexpr const char* throttled_note =
+    "\u00b0 Throttled: power or heat held the clock of the device down for more than 5 % of the "
+    "time (device_state.throttled_s). With more power or better cooling it is faster.";
+inline constexpr const char* oversubscribed_note =
+    "~ Oversubscribed: threads waited for other threads or ranks of the same job (time_s.waiting "
+    "above 5 % of a processor, time_s.foreign below). A repetition does not change it.";
+/// The note of a mark; "" of none.
+const char* note_of(const std::string& mark);
+
+}  // namespace assay

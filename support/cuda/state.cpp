@@ -1,0 +1,82 @@
+// What a GPU tells of itself, by NVML.
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "support/cuda/device.hpp"
+#include "support/cuda/nvml.hpp"
+
+namespace assay::cuda {
+namespace {
+
+constexpr int clock_sm = 1, clock_memory = 2;  // nvmlClockType_t
+constexpr int sensor_gpu = 0;                  // nvmlTemperatureSensors_t
+
+/// `unit` times what a function of NVML tells; nothing where it is absent or refuses.
+template <class Function, class... Arguments>
+std::optional<double> told(double unit, Function function, Arguments... arguments) {
+  unsigned value = 0;
+  if (function == nullptr || function(arguments..., &value) != 0) return std::nullopt;
+  return unit * value;
+}
+
+/// nvmlPerfPolicyType_t: for how long such a limit held the clock below that which was asked for.
+/// The others are no fault of the board or its cooling: synchronous boost, an idle GPU, and sums.
+struct Policy {
+  int type;
+  const char* reason;
+};
+constexpr std::array policies{Policy{0, "power"}, Policy{1, "heat"}, Policy{3, "board limit"},
+                              Policy{5, "reliability"}};
+
+/// NVML_FI_DEV_CLOCKS_EVENT_REASON_*: nanoseconds, in later drivers alone. NVML's reference has
+/// long said of the policies that thermal capping is not counted, so heat is asked for here, too.
+struct Field {
+  unsigned id;
+  const char* reason;
+};
+constexpr std::array counters{Field{251, "heat"}, Field{252, "hardware heat"},
+                              Field{253, "power brake"}};
+
+std::map<std::string, double> throttled(NvmlDevice gpu) {
+  std::map<std::string, double> seconds;
+  if (nvml().violation != nullptr)
+    for (const Policy& policy : policies)
+      if (NvmlViolationTime time; nvml().violation(gpu, policy.type, &time) == 0)
+        seconds[policy.reason] = 1e-9 * static_cast<double>(time.violated_ns);
+  if (nvml().fields == nullptr) return seconds;
+  std::array<NvmlFieldValue, counters.size()> values{};
+  for (std::size_t i = 0; i < counters.size(); ++i) values[i].field = counters[i].id;
+  if (nvml().fields(gpu, static_cast<int>(values.size()), values.data()) != 0) return seconds;
+  for (std::size_t i = 0; i < counters.size(); ++i) {
+    if (values[i].status != 0 || values[i].type != NvmlFieldValue::unsigned_64) continue;
+    // Two counters of one reason: of both the larger difference is at least that of their maxima.
+    double& sum = seconds[counters[i].reason];
+    sum = std::max(sum, 1e-9 * static_cast<double>(values[i].value));
+  }
+  return seconds;
+}
+
+}  // namespace
+
+std::optional<DeviceState> CudaDevice::state() {
+  const Result<NvmlDevice> found = nvml_device(facts_.pci_address);
+  if (std::holds_alternative<Unsupported>(found)) return std::nullopt;
+  const NvmlDevice gpu = std::get<NvmlDevice>(found);
+  DeviceState state;
+  state.clock_hz = told(1e6, nvml().clock_mhz, gpu, clock_sm);
+  state.memory_clock_hz = told(1e6, nvml().clock_mhz, gpu, clock_memory);
+  state.temperature_celsius = told(1, nvml().temperature_celsius, gpu, sensor_gpu);
+  state.power_w = told(1e-3, nvml().power_mw, gpu);
+  state.power_limit_w = told(1e-3, nvml().power_limit_mw, gpu);
+  state.throttled_s = throttled(gpu);
+  const bool any = state.clock_hz || state.memory_clock_hz || state.temperature_celsius ||
+                   state.power_w || state.power_limit_w || !state.throttled_s.empty();
+  return any ? std::optional(state) : std::nullopt;
+}
+
+}  // namespace assay::cuda

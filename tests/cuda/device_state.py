@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""What a row tells of its GPU, by a fake NVML (fake/nvidia-ml.cpp): clocks, temperature, power and throttling around the
+timed phase. Nothing here says anything of NVIDIA's own library."""
+import json
+import os
+import pathlib
+
+from run_helper import BIN, RunTest, main
+
+FAKES = pathlib.Path(os.environ["FAKE_CUDA"])
+PRELOAD = ":".join(str(FAKES / os.environ[name]) for name in ("CUDART_SONAME", "CUDNN_SONAME"))
+NVML = FAKES / "libnvidia-ml.so.1"
+READING = {"clock_hz": 1980e6, "memory_clock_hz": 2619e6, "temperature_celsius": 41, "power_w": 250, "power_limit_w": 700}
+PROBLEM = "mb2ic8ih7oc4oh7kh3ph1"
+REASONS = {"power", "heat", "board limit", "reliability", "hardware heat", "power brake"}
+
+
+class DeviceStates(RunTest):
+    def row(self, nvml=NVML, **variables):
+        """A row with the state of its GPU in it, and what was printed."""
+        out = self.folder / "row.json"
+        out.unlink(missing_ok=True)
+        preload = f"{PRELOAD}:{nvml}" if nvml else PRELOAD
+        environment = self.environment(LD_PRELOAD=preload, ASSAY_CUDA_TRACE="0", FAKE_NVML_WATTS="250", **variables)
+        said = self.command(BIN / "assay-conv", "--backend", "cuda", "--device", "gpu", "--problem", PROBLEM, "--max-time",
+                            "0.02", "--min-samples", "3", "--out", out, env=environment, code=0)
+        row = json.loads(out.read_text())["rows"][0]
+        self.assertEqual(row["status"], "ok", row["reason"])
+        return row, said.stdout
+
+    def test_a_row_has_the_state_before_and_after(self):
+        row, said = self.row()
+        state = row["device_state"]
+        self.assertEqual(state["before"], READING)
+        self.assertEqual(state["after"], READING)
+        self.assertEqual(state["throttled_s"], dict.fromkeys(REASONS, 0))
+        self.assertTrue(state["steady"])
+        self.assertGreater(state["seconds"], 0)
+        self.assertNotIn("\u00b0", said)
+
+    def test_samples_begin_when_the_clock_has_risen(self):
+        state = self.row(FAKE_NVML_RAMP="8")[0]["device_state"]
+        self.assertEqual(state["before"]["clock_hz"], 1980e6)
+        self.assertTrue(state["steady"])
+
+    def test_a_clock_that_never_settles_is_told(self):
+        state = self.row(FAKE_NVML_UNSTEADY="1")[0]["device_state"]
+        self.assertFalse(state["steady"])
+
+    def test_throttling_by_power_or_heat_marks_the_row(self):
+        for throttled in ("power=0.5", "heat=0.5", "hardware heat=0.5", "power brake=0.5", "power=0.01,heat=0.5"):
+            row, said = self.row(FAKE_NVML_THROTTLED=throttled)
+            self.assertRegex(said, "\u00b0 Throttled: power or heat|! Timed while other")  # which a busy machine adds
+            reason = throttled.split(",")[-1].removesuffix("=0.5")
+            self.assertGreater(row["device_state"]["throttled_s"][reason], 0.05 * row["device_state"]["seconds"])
+        for throttled in ("power=0.001", "board limit=0.5", "reliability=0.5"):
+            self.assertNotIn("\u00b0", self.row(FAKE_NVML_THROTTLED=throttled)[1])
+
+    def test_a_count_in_another_unit_is_not_reported(self):
+        state = self.row(FAKE_NVML_THROTTLED="power=0.5", FAKE_NVML_THROTTLE_UNIT="0.001")[0]["device_state"]
+        self.assertEqual(set(state["throttled_s"]), REASONS - {"power"})
+
+    def test_what_nvml_does_not_tell_is_absent(self):
+        self.assertNotIn("device_state", self.row(nvml=None)[0])
+        self.assertNotIn("device_state", self.row(FAKE_NVML_STATE="3")[0])
+        # A library without one of the functions: its name is another one there.
+        content = NVML.read_bytes()
+        older = self.folder / NVML.name
+        for function, gone in (("nvmlDeviceGetClockInfo", {"clock_hz", "memory_clock_hz"}),
+                               ("nvmlDeviceGetEnforcedPowerLimit", {"power_limit_w"})):
+            older.write_bytes(content.replace(function.encode() + b"\0", function[:-1].encode() + b"_\0"))
+            state = self.row(nvml=older)[0]["device_state"]
+            self.assertEqual(set(state["before"]), set(READING) - gone)
+            self.assertEqual("steady" in state, "clock_hz" in state["before"])
+        for function, left in (("nvmlDeviceGetViolationStatus", {"hardware heat", "power brake"}),
+                               ("nvmlDeviceGetFieldValues", {"power", "heat", "board limit", "reliability"})):
+            older.write_bytes(content.replace(function.encode() + b"\0", function[:-1].encode() + b"_\0"))
+            self.assertEqual(set(self.row(nvml=older)[0]["device_state"]["throttled_s"]), left)
+
+
+if __name__ == "__main__":
+    main()

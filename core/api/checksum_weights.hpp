@@ -33,10 +33,11 @@ class ChecksumWeights {
   /// v, the checksum's error has the variance n * v * mean_square().
   double mean_square() const;
 
- private:
   /// A long dimension repeats one block of factors, with a random sign for each block, so that
   /// arrays of billions of elements need little memory.
   static constexpr std::int64_t block = 4096;
+
+ private:
   struct Factors {
     std::vector<double> within, of_block;
   };

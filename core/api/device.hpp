@@ -4,10 +4,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "core/api/checksum_weights.hpp"
+#include "core/api/random.hpp"
 #include "core/api/tensor.hpp"
 #include "core/base/unsupported.hpp"
 
@@ -42,6 +48,12 @@ class Stream {
   virtual void wait() = 0;
   /// Seconds between two marks; call wait() first.
   virtual double seconds(int from, int to) const = 0;
+  /// Holds the device back: what is submitted from now on, marks too, begins at release(), so that
+  /// it follows each other without waiting for the host. False where the work is the host's own.
+  virtual bool hold() { return false; }
+  /// Lets the device begin. Returns why it had begun before, so that times between marks since
+  /// hold() may contain the host's; "" if it had not.
+  virtual std::string release() { return ""; }
   /// Records what `work` submits to this stream, without running it (on a GPU as a CUDA graph). The
   /// memory that it uses must stay where it is as long as the recording exists. Null if the device
   /// cannot record, as a host. Throws CaseError if `work` waits, allocates or fails; the stream
@@ -51,6 +63,28 @@ class Stream {
   }
   /// The library's own stream; empty on a host. Use native_handle() to cast it.
   virtual NativeHandle native() { return {}; }
+};
+
+/// What a device tells of itself; what it does not tell is absent.
+struct DeviceState {
+  std::optional<double> clock_hz{}, memory_clock_hz{};  ///< of its processors, of its memory
+  std::optional<double> temperature_celsius{};
+  std::optional<double> power_w{}, power_limit_w{};
+  /// Seconds for which it has run below the clock that was asked for, since some time in the past,
+  /// by reason: "power", "heat". Only differences mean something.
+  std::map<std::string, double> throttled_s{};
+};
+
+/// What one pass over all elements of a tensor finds.
+struct Scanned {
+  std::vector<double> elements;  ///< those that were asked for
+  /// Elements that are no result (NaN, infinite, the smallest s32), and the first of them.
+  std::int64_t bad = 0, first_bad = 0;
+  double bad_value = 0;
+  double sum = 0;  ///< with the weights that were given, to a few units in the last place of fp64
+  /// By how much the rounding of stored elements may have moved `sum`: 0 while all of them are
+  /// integers that their type holds.
+  double rounding = 0;
 };
 
 /// The native handle of `stream`, for a cast to the C type that `type` names. Throws CaseError if
@@ -70,6 +104,15 @@ class Device {
   virtual void put(Tensor& tensor, const Source& source) = 0;
   /// Passes all logical elements to `sink`.
   virtual void get(Tensor& tensor, const Sink& sink) = 0;
+  /// Writes the elements `values` to a tensor, and zeros to the padding of its layout: the bits of
+  /// put(), where possible made on the device. The default is put().
+  virtual void fill(Tensor& tensor, const Values& values);
+  /// The same with one value for all elements.
+  virtual void fill(Tensor& tensor, double value);
+  /// Reads all elements, where possible on the device. `indices`: sorted row-major indices of the
+  /// elements that are wanted. `weights`: of the sum; null: no sum. The default is get().
+  virtual Scanned scan(Tensor& tensor, std::span<const std::int64_t> indices,
+                       const ChecksumWeights* weights);
   /// Copies bytes between this device's memory and the host's, in either direction, in order on
   /// stream(): call wait() before reading them on the host. The default is a memcpy, for devices
   /// whose memory is the host's.
@@ -87,6 +130,8 @@ class Device {
   /// device. The default is that of the host's processor packages for the device "cpu", and none
   /// for any other device.
   virtual Result<EnergyMeter*> energy_meter();
+  /// What the device tells of itself now; nothing of a host.
+  virtual std::optional<DeviceState> state() { return std::nullopt; }
 };
 
 }  // namespace assay

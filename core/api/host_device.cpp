@@ -2,19 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
-#include <cstring>
 #include <exception>
-#include <new>
 #include <stdexcept>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "core/api/layout.hpp"
 #include "core/base/clock.hpp"
-#include "core/base/error.hpp"
-#include "core/machine/energy.hpp"
 #include "core/machine/environment.hpp"
 
 namespace assay {
@@ -23,21 +16,6 @@ namespace {
 // 8192 fp64 values are 64 KiB: a block stays in the second-level cache between source, conversion
 // and tensor.
 constexpr std::int64_t block = 8192;
-
-/// `bytes` is a multiple of the alignment; null where the system refuses.
-std::shared_ptr<void> ordinary_memory(std::size_t bytes) {
-  return {std::aligned_alloc(64, bytes), &std::free};
-}
-
-std::size_t in_whole_lines(std::size_t bytes) {
-  return std::max<std::size_t>((bytes + 63) / 64 * 64, 64);
-}
-
-CaseError refused(std::size_t bytes, const std::string& what) {
-  return CaseError(
-      fmt::format("cannot allocate {} bytes for '{}' (the system refused). Use a smaller problem.",
-                  bytes, what));
-}
 
 std::size_t packed_bytes(const TensorSpec& spec) {
   return static_cast<std::size_t>(spec.elements()) * size_of(spec.type);
@@ -52,9 +30,7 @@ class HostTensor final : public Tensor {
  public:
   explicit HostTensor(const TensorSpec& spec) : spec_(spec) {
     if (spec.role != Role::workspace) spec_.bytes = std::max(spec.bytes, placed_bytes(spec));
-    const std::size_t bytes = in_whole_lines(spec_.bytes);
-    data_ = spec.memory ? spec.memory(bytes) : ordinary_memory(bytes);
-    if (data_ == nullptr) throw refused(bytes, spec.name);
+    data_ = memory_of_host(spec_.bytes, spec.name, spec.memory);
   }
   const TensorSpec& spec() const override { return spec_; }
   void* data() override { return data_.get(); }
@@ -65,32 +41,6 @@ class HostTensor final : public Tensor {
 };
 
 }  // namespace
-
-void* native_handle(Stream& stream, std::string_view type) {
-  const NativeHandle native = stream.native();
-  if (native.type != type)
-    throw CaseError(fmt::format(
-        "the stream is {}, not a {} (it belongs to another device). Use a device of this backend.",
-        native.type.empty() ? "of the host" : fmt::format("a {}", native.type), type));
-  return native.handle;
-}
-
-void Device::copy(void* to, const void* from, std::size_t bytes) {
-  if (bytes > 0) std::memcpy(to, from, bytes);
-}
-
-Result<EnergyMeter*> Device::energy_meter() {
-  if (name() != "cpu") return Unsupported{"nothing counts the energy of a " + name()};
-  static const Result<std::unique_ptr<EnergyMeter>> packages = package_energy();
-  if (const auto* const refusal = std::get_if<Unsupported>(&packages)) return *refusal;
-  return std::get<std::unique_ptr<EnergyMeter>>(packages).get();
-}
-
-std::shared_ptr<void> Device::host_memory(std::size_t bytes) {
-  std::shared_ptr<void> memory = ordinary_memory(in_whole_lines(bytes));
-  if (memory == nullptr) throw refused(bytes, "host memory");
-  return memory;
-}
 
 void HostStream::mark(int which) {
   // Seconds since the first reading, not since boot: a double then resolves nanoseconds after a

@@ -34,6 +34,12 @@ class HostDevice final : public Device {
   double reorder_seconds_ = 0;
 };
 
+/// Host memory of whole cache lines, `from` or aligned to 64 bytes. CaseError, with `what` it was
+/// for, where the system refuses.
+std::shared_ptr<void> memory_of_host(
+    std::size_t bytes, const std::string& what,
+    const std::function<std::shared_ptr<void>(std::size_t bytes)>& from = {});
+
 /// Writes `elements` consecutive elements of `type` to `data`: block by block, several threads at a
 /// time. For the put() of host devices.
 void fill_packed(DataType type, std::int64_t elements, void* data, const Source& source);

@@ -88,6 +88,8 @@ class Oracle {
 
   /// The range of `output` in which every element is checked, block by block as it is read, if
   /// expect() is cheap enough; sample() and checksum() are then not called. Nothing: a sample.
+  /// Several threads call expect() for blocks of a range, after its first call with the same inputs
+  /// has returned: what that computes of all inputs can be kept.
   virtual std::optional<ElementRange> whole(const TensorSpec&) const { return std::nullopt; }
 
   /// Indices of the output elements to check, sorted and distinct: all if their reference costs at

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <limits>
 
+#include "core/api/fp8.hpp"
 #include "core/base/error.hpp"
 #include "core/base/name_table.hpp"
 
@@ -20,17 +21,19 @@ struct TypeFacts {
   std::size_t size;
   double roundoff;  // 0: integer
 };
-constexpr std::array<TypeFacts, 7> type_facts{{{DataType::fp64, "fp64", 8, 0x1p-53},
+constexpr std::array<TypeFacts, 9> type_facts{{{DataType::fp64, "fp64", 8, 0x1p-53},
                                                {DataType::fp32, "fp32", 4, 0x1p-24},
                                                {DataType::bf16, "bf16", 2, 0x1p-8},
                                                {DataType::fp16, "fp16", 2, 0x1p-11},
                                                {DataType::s32, "s32", 4, 0},
                                                {DataType::s8, "s8", 1, 0},
-                                               {DataType::u8, "u8", 1, 0}}};
+                                               {DataType::u8, "u8", 1, 0},
+                                               {DataType::fp8_e4m3, "fp8_e4m3", 1, 0x1p-4},
+                                               {DataType::fp8_e5m2, "fp8_e5m2", 1, 0x1p-3}}};
 
 using enum Precision;
 /// In the enumeration's order.
-constexpr std::array<PrecisionFormat, 8> precisions{
+constexpr std::array<PrecisionFormat, 10> precisions{
     {{fp64, "fp64", DataType::fp64, DataType::fp64, DataType::fp64, fp64},
      {fp32, "fp32", DataType::fp32, DataType::fp32, DataType::fp32, fp32},
      {tf32, "tf32", DataType::fp32, DataType::fp32, DataType::fp32, tf32},
@@ -38,7 +41,9 @@ constexpr std::array<PrecisionFormat, 8> precisions{
      {fp16, "fp16", DataType::fp16, DataType::fp16, DataType::fp32, fp16},
      {int8, "int8", DataType::u8, DataType::s32, DataType::s32, int8},
      {bf16_fp32, "bf16_fp32", DataType::bf16, DataType::fp32, DataType::fp32, bf16},
-     {fp16_fp32, "fp16_fp32", DataType::fp16, DataType::fp32, DataType::fp32, fp16}}};
+     {fp16_fp32, "fp16_fp32", DataType::fp16, DataType::fp32, DataType::fp32, fp16},
+     {fp8_e4m3, "fp8_e4m3", DataType::fp8_e4m3, DataType::bf16, DataType::fp32, fp8_e4m3},
+     {fp8_e5m2, "fp8_e5m2", DataType::fp8_e5m2, DataType::bf16, DataType::fp32, fp8_e5m2}}};
 
 constexpr std::array<std::string_view, precisions.size()> names_of_precisions = [] {
   std::array<std::string_view, precisions.size()> names;
@@ -86,8 +91,28 @@ inline Integer saturate(double value) {
 }
 
 template <class T>
+constexpr bool is_fp8_type = std::is_same_v<T, Fp8E4m3> || std::is_same_v<T, Fp8E5m2>;
+
+/// Values of all codes.
+template <class Fp8>
+const std::array<double, 256>& fp8_values() {
+  static const std::array<double, 256> values = [] {
+    std::array<double, 256> all;
+    for (std::size_t code = 0; code < all.size(); ++code) {
+      Fp8 stored;
+      stored.code = static_cast<std::uint8_t>(code);
+      all[code] = static_cast<double>(fp8_value(stored));
+    }
+    return all;
+  }();
+  return values;
+}
+
+template <class T>
 inline T stored(double value) {
-  if constexpr (std::is_same_v<T, Eigen::half> || std::is_same_v<T, Eigen::bfloat16>) {
+  if constexpr (is_fp8_type<T>) {
+    return fp8_stored<T>(value);
+  } else if constexpr (std::is_same_v<T, Eigen::half> || std::is_same_v<T, Eigen::bfloat16>) {
     return T(odd_float(value));
   } else if constexpr (std::is_integral_v<T>) {
     return saturate<T>(value);
@@ -98,7 +123,9 @@ inline T stored(double value) {
 
 template <class T>
 inline double loaded(T value) {
-  if constexpr (std::is_same_v<T, Eigen::half> || std::is_same_v<T, Eigen::bfloat16>) {
+  if constexpr (is_fp8_type<T>) {
+    return fp8_values<T>()[value.code];
+  } else if constexpr (std::is_same_v<T, Eigen::half> || std::is_same_v<T, Eigen::bfloat16>) {
     return static_cast<double>(static_cast<float>(value));
   } else {
     return static_cast<double>(value);
@@ -123,6 +150,10 @@ auto dispatch(DataType type, Body body) {
       return body(std::int8_t{});
     case DataType::u8:
       return body(std::uint8_t{});
+    case DataType::fp8_e4m3:
+      return body(Fp8E4m3{});
+    case DataType::fp8_e5m2:
+      return body(Fp8E5m2{});
   }
   throw std::logic_error("no such DataType");
 }
@@ -184,6 +215,13 @@ Precision precision(std::string_view name) {
   return precisions[index_of("precision", name, names_of_precisions)].precision;
 }
 DataType storage(Precision precision) { return format(precision).input; }
+DataType weight_type(Precision precision) {
+  if (precision == Precision::int8) return DataType::s8;
+  return is_fp8(precision) ? DataType::fp8_e4m3 : storage(precision);
+}
+bool is_fp8(Precision precision) {
+  return precision == Precision::fp8_e4m3 || precision == Precision::fp8_e5m2;
+}
 bool is_mixed(Precision precision) {
   const PrecisionFormat& its = format(precision);
   return its.input != its.output && !is_integer(its.input);

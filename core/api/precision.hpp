@@ -11,7 +11,8 @@
 namespace assay {
 
 /// The type of a stored element. Files and ids use the names of the enumerators.
-enum class DataType { fp64, fp32, bf16, fp16, s32, s8, u8 };
+/// fp8_e4m3 and fp8_e5m2: core/api/fp8.hpp.
+enum class DataType { fp64, fp32, bf16, fp16, s32, s8, u8, fp8_e4m3, fp8_e5m2 };
 
 std::string_view name(DataType type);
 /// The type of this name. Throws InputError with the nearest valid name.
@@ -20,9 +21,9 @@ DataType data_type(std::string_view name);
 std::size_t size_of(DataType type);
 bool is_integer(DataType type);
 /// Unit roundoff u = 2^-p for a p-bit significand and round to nearest (fp64 2^-53, fp32 2^-24,
-/// fp16 2^-11, bf16 2^-8); 0 for integers.
+/// fp16 2^-11, bf16 2^-8, fp8_e4m3 2^-4, fp8_e5m2 2^-3); 0 for integers.
 double unit_roundoff(DataType type);
-/// `value` rounded to `type`: to nearest, ties to even. Integers saturate.
+/// `value` rounded to `type`: to nearest, ties to even. Integers and 8-bit floats saturate.
 double round_to(DataType type, double value);
 
 /// Rounds `values` to `type` (round_to) and writes them to `out`, consecutively: values.size() *
@@ -38,7 +39,21 @@ void decode(DataType type, const void* in, std::span<double> values);
 ///                            bits, as tensor cores do. Never allowed for fp32.
 ///   int8                     u8 activations, s8 weights, s32 results
 ///   bf16_fp32, fp16_fp32     mixed: 16-bit inputs, fp32 results
-enum class Precision { fp64, fp32, tf32, bf16, fp16, int8, bf16_fp32, fp16_fp32 };
+///   fp8_e4m3                 fp8_e4m3 inputs, bf16 results
+///   fp8_e5m2                 weights of fp8_e4m3, the other inputs (gradients, in training) of
+///                            fp8_e5m2, bf16 results: no hardware multiplies two fp8_e5m2 matrices
+enum class Precision {
+  fp64,
+  fp32,
+  tf32,
+  bf16,
+  fp16,
+  int8,
+  bf16_fp32,
+  fp16_fp32,
+  fp8_e4m3,
+  fp8_e5m2
+};
 
 /// Norm error below which products were not formed in tf32. Rounding full significands to 11 bits
 /// costs a product some 2e-4 to 7e-4, and the norm of a sum of products as much (docs/method.md);
@@ -49,7 +64,7 @@ inline constexpr double least_error_of_tf32 = 1e-5;
 struct PrecisionFormat {
   Precision precision;
   std::string_view name;
-  DataType input;        ///< element type of the inputs (int8: of the activations)
+  DataType input;        ///< element type of the inputs (but weights: weight_type())
   DataType output;       ///< element type of the results
   DataType accumulator;  ///< coarsest type in which sums of products may be accumulated
   Precision arithmetic;  ///< precision whose peak rate bounds it (of a mixed one: its inputs')
@@ -59,8 +74,13 @@ const PrecisionFormat& format(Precision precision);
 std::string_view name(Precision precision);
 /// The precision of this name. Throws InputError with the nearest valid name.
 Precision precision(std::string_view name);
-/// Element type of the inputs of a precision (int8: of the activations).
+/// Element type of the inputs of a precision, but for its weights.
 DataType storage(Precision precision);
+/// Element type of the weights, the left matrix of a product: that of storage(), but s8 of int8 and
+/// fp8_e4m3 of fp8_e5m2.
+DataType weight_type(Precision precision);
+/// Whether inputs are fp8_e4m3 or fp8_e5m2.
+bool is_fp8(Precision precision);
 /// Whether inputs and results have floating types of different width.
 bool is_mixed(Precision precision);
 std::vector<std::string> precision_names();

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/api/precision.hpp"
+#include "core/api/value_recipe.hpp"
 
 namespace assay {
 
@@ -19,7 +20,8 @@ class Values {
  public:
   enum class Kind {
     mantissa,  ///< floating types: uniform in (-1, 1) with full significands, |v| >= 2^-10 (never
-               ///< subnormal); integers: uniform in the range that `magnitude` gives
+               ///< subnormal), of 8 bits |v| >= 2^-6; integers: uniform in the range that
+               ///< `magnitude` gives
     integer,   ///< integers in [-magnitude, magnitude], for u8 in [0, magnitude]; exact in every
                ///< type
     fixed,     ///< floating types: multiples of 2^-magnitude in (-1, 1). Sums of up to
@@ -47,7 +49,8 @@ class Values {
   Values in_groups(int groups) const;
 
   /// The same, multiplied by 2^exponent. Exact, except that fp16's subnormal results are rounded.
-  /// Throws std::invalid_argument unless the kind is Kind::mantissa and the type floating.
+  /// Throws std::invalid_argument unless the kind is Kind::mantissa and the type floating, of more
+  /// than 8 bits.
   Values scaled(int exponent) const;
 
   /// The absolute values.
@@ -56,7 +59,7 @@ class Values {
   /// The same, but zero except in the rows `kept`. Element i belongs to row (i / width) % rows.
   Values in_rows(std::int64_t width, std::int64_t rows, std::span<const std::int64_t> kept) const;
   /// Whether in_rows() has kept this row.
-  bool keeps(std::int64_t row) const { return !kept_ || (*kept_)[static_cast<std::size_t>(row)]; }
+  bool keeps(std::int64_t row) const { return recipe_.kept == nullptr || recipe_.kept[row] != 0; }
 
   /// The value of element `index`, rounded to the tensor's type.
   double operator()(std::int64_t index) const;
@@ -64,21 +67,18 @@ class Values {
   /// call gives four elements (of fp64, two calls).
   void fill(std::int64_t first, std::span<double> out) const;
 
+  /// The type to which they are rounded.
+  DataType type() const { return type_; }
+  /// How random values are made; its `kept` is memory of the host, which belongs to these values.
+  const ValueRecipe& recipe() const { return recipe_; }
+
  private:
-  void block(std::uint64_t counter, double (&out)[4]) const;
   void clear_others(std::uint64_t first, std::span<double> out) const;
   void clear_rows(std::uint64_t first, std::span<double> out) const;
-  void scale(std::span<double> out) const;
   Kind kind_;
   DataType type_;
-  int magnitude_;
-  std::uint32_t key_[2];
-  std::uint32_t rank_ = 0;
-  int groups_ = 1;
-  int exponent_ = 0;  ///< of scaled()
-  bool magnitudes_ = false;
-  std::uint64_t width_ = 1;                        ///< of in_rows()
-  std::shared_ptr<const std::vector<bool>> kept_;  ///< of in_rows(), by row; null: all rows
+  ValueRecipe recipe_;
+  std::shared_ptr<const std::vector<unsigned char>> kept_;  ///< what recipe_.kept points to
   std::shared_ptr<const std::vector<double>> stored_;
   std::shared_ptr<const std::vector<float>> stored_fp32_;
 };

@@ -96,10 +96,7 @@ BufferSets::BufferSets(Device& device, std::vector<TensorSpec> specs, bool cold,
 void BufferSets::poison(std::size_t set) const {
   for (std::size_t i = 0; i < specs_.size(); ++i) {
     if (specs_[i].role != Role::output) continue;
-    const double value = assay::poison(specs_[i].type);
-    device_.put(*sets_[set][i], [value](std::int64_t, std::span<double> out) {
-      std::fill(out.begin(), out.end(), value);
-    });
+    device_.fill(*sets_[set][i], assay::poison(specs_[i].type));
   }
 }
 

@@ -21,6 +21,7 @@ class VerifiedWorkload : public Workload {
  public:
   Stream& stream() final { return device_.stream(); }
   Result<EnergyMeter*> energy_meter() final { return device_.energy_meter(); }
+  std::optional<DeviceState> device_state() final { return device_.state(); }
   void reset() final;
   void run(Stream& stream) final;
   bool batchable() const final { return buffers_.count() == 1 && !has_inout_ && !consumes_; }

@@ -42,6 +42,10 @@ std::string why_not_precision(Precision precision, const Facts& gpu) {
   if ((precision == Precision::tf32 || precision == Precision::bf16) && gpu.major < 8)
     return fmt::format("{} has no {} (compute capability {}.{}, it came with 8.0)", gpu.name,
                        name(precision), gpu.major, gpu.minor);
+  // cuBLAS documentation, "cublasLtMatmul": 8-bit floating types since 8.9.
+  if (is_fp8(precision) && (gpu.major < 8 || (gpu.major == 8 && gpu.minor < 9)))
+    return fmt::format("{} has no {} (compute capability {}.{}, it came with 8.9)", gpu.name,
+                       name(precision), gpu.major, gpu.minor);
   std::string why = why_not_override(precision, std::getenv("NVIDIA_TF32_OVERRIDE"));
   if (why.empty())
     why = why_not_emulation(precision, std::getenv("CUBLAS_EMULATE_SINGLE_PRECISION"),

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "core/api/backend_entry.hpp"
-#include "kernels/cuda/cudnn.hpp"
+#include "kernels/cuda/kernel_device.hpp"
 #include "support/cuda/error.hpp"
 #include "support/cuda/trace.hpp"
 
@@ -62,12 +62,12 @@ class CudaBackend final : public MakerBackend {
 
  private:
   /// Result at the first use: a context takes time and memory, and `assay list` needs none.
-  CudnnDevice& place() const {
+  KernelDevice& place() const {
     if (!device_) device_.emplace();
     return *device_;
   }
 
-  mutable std::optional<CudnnDevice>
+  mutable std::optional<KernelDevice>
       device_;  // stays where it is: tensors and operations point to it
 };
 

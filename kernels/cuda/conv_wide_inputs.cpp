@@ -67,9 +67,10 @@ class WideInputs final : public Operation {
 
   template <class Stored>
   void widen_all(std::size_t i, Stream& stream) const {
+    const std::int64_t n = wide_[i].elements();
     check(for_each(ToFp32<Stored>{static_cast<const Stored*>(narrow_[i]),
-                                  static_cast<float*>(inside_[i]->data())},
-                   wide_[i].elements(), cuda_stream(stream)),
+                                  static_cast<float*>(inside_[i]->data()), n},
+                   ToFp32<Stored>::items(n), cuda_stream(stream)),
           what_);
   }
 

@@ -39,6 +39,8 @@ cudnnDataType_t cudnn_type(DataType type) {
       return CUDNN_DATA_INT8;
     case DataType::s32:
     case DataType::u8:
+    case DataType::fp8_e4m3:
+    case DataType::fp8_e5m2:
       break;
   }
   throw std::logic_error("no tensor of cuDNN's has this type");

@@ -64,7 +64,7 @@ using FilterDescriptor =
 using ConvolutionDescriptor = Owned<cudnnConvolutionDescriptor_t, &cudnnCreateConvolutionDescriptor,
                                     &cudnnDestroyConvolutionDescriptor>;
 
-class CudnnDevice final : public CudaDevice {
+class CudnnDevice : public CudaDevice {
  public:
   CudnnDevice();
   ~CudnnDevice() override;

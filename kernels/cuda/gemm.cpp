@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "core/base/error.hpp"
+#include "kernels/conv/sums.hpp"
 #include "kernels/cuda/arithmetic.hpp"
 #include "kernels/cuda/backend.hpp"
 #include "kernels/cuda/trial_run.hpp"
@@ -22,6 +23,11 @@ constexpr std::size_t most_workspace = std::size_t{32} << 20;
 /// What the memory of every matrix is aligned to. cuBLASLt takes it to be 256, which parts of a
 /// network's parameters are not: they begin at cache lines.
 constexpr std::uint32_t least_alignment = 64;
+
+/// What matrices of 8-bit floating types are multiplied by, as those of a network are by the scales
+/// of their data; alpha takes it back. Powers of two, so nothing is rounded; their product is not
+/// 1, so a result without them is wrong.
+constexpr float scale_of_a = 0.5F, scale_of_b = 0.25F;
 
 void check_lt(cublasStatus_t status, const std::string& what) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
@@ -83,6 +89,10 @@ cudaDataType_t cuda_type(DataType type) {
       return CUDA_R_32I;
     case DataType::s8:
       return CUDA_R_8I;
+    case DataType::fp8_e4m3:
+      return CUDA_R_8F_E4M3;
+    case DataType::fp8_e5m2:
+      return CUDA_R_8F_E5M2;
     case DataType::u8:
       break;
   }
@@ -107,7 +117,8 @@ class LtGemm final : public Operation {
   explicit LtGemm(const GemmProblem& problem)
       : problem_(problem),
         types_(types_of(problem.precision())),
-        alpha_(problem.alpha()),
+        alpha_(problem.alpha() /
+               (is_fp8(problem.precision()) ? double{scale_of_a} * double{scale_of_b} : 1)),
         beta_(problem.beta()),
         arguments_(problem.tensors()) {
     const GemmShape& s = problem.shape();
@@ -121,6 +132,7 @@ class LtGemm final : public Operation {
     layout(0, s.a_rows(), s.a_columns(), s.lda);
     layout(1, s.b_rows(), s.b_columns(), s.ldb);
     layout(2, s.m, s.n, s.ldc);
+    if (is_fp8(problem.precision())) scale();
     executed_.algorithm = "direct";
     executed_.implementation = fmt::format("cuBLASLt {}", cublasLtGetVersion());
     executed_.storage = std::string(
@@ -130,8 +142,9 @@ class LtGemm final : public Operation {
     const bool vectors = problem.precision() == Precision::fp64 ||
                          problem.precision() == Precision::fp32 ||
                          problem.precision() == Precision::int8;
-    executed_.accumulate =
-        vectors ? std::string(name(format(problem.precision()).accumulator)) : "fp32_rz";
+    executed_.accumulate = vectors ? std::string(name(format(problem.precision()).accumulator))
+                           : is_fp8(problem.precision()) ? sums::truncating_fp22
+                                                         : sums::truncating_fp32;
     executed_.evidence = vectors ? "numerical" : "requested";
   }
 
@@ -147,8 +160,12 @@ class LtGemm final : public Operation {
         layouts_[2].get(), preference.get(), 1, &found, &count);
     if (status == CUBLAS_STATUS_SUCCESS)
       status = count == 0 ? CUBLAS_STATUS_NOT_SUPPORTED : found.state;
-    if (status == CUBLAS_STATUS_NOT_SUPPORTED)
-      return fmt::format("cuBLASLt has no algorithm for it ({})", cublasLtGetStatusString(status));
+    const bool fp8 = is_fp8(problem_.precision());
+    if (status == CUBLAS_STATUS_NOT_SUPPORTED || (fp8 && status == CUBLAS_STATUS_INVALID_VALUE))
+      return fmt::format("cuBLASLt has no algorithm for it ({}{})", cublasLtGetStatusString(status),
+                         fp8 ? "; GPUs multiply fp8 where both matrices lie along the sum (ta), in "
+                               "extents that are multiples of 16"
+                             : "");
     check_lt(status, "asking cuBLASLt for an algorithm");
     algorithm_ = found.algo;
     executed_.workspace_bytes = found.workspaceSize;
@@ -209,6 +226,24 @@ class LtGemm final : public Operation {
              "describing a transpose");
   }
 
+  /// Scales lie in the memory of the GPU. Sums are promoted to fp32 while they are made, as far as
+  /// the GPU does that: no fast accumulation.
+  void scale() {
+    const float scales[] = {scale_of_a, scale_of_b};
+    scales_ = gpu_memory(sizeof scales, "scales");
+    copy_to_gpu(scales_.get(), scales, sizeof scales, "copying the scales to the GPU");
+    const float* const of_a = static_cast<const float*>(scales_.get());
+    const float* const of_b = of_a + 1;
+    constexpr std::int8_t fast = 0;
+    for (const auto& [attribute, value, size] :
+         {std::tuple<cublasLtMatmulDescAttributes_t, const void*, std::size_t>{
+              CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, &of_a, sizeof of_a},
+          {CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, &of_b, sizeof of_b},
+          {CUBLASLT_MATMUL_DESC_FAST_ACCUM, &fast, sizeof fast}})
+      check_lt(cublasLtMatmulDescSetAttribute(description_.get(), attribute, value, size),
+               "describing the scales of fp8");
+  }
+
   void layout(std::size_t i, std::int64_t rows, std::int64_t columns, std::int64_t ld) {
     const std::string what = fmt::format("describing matrix {}", arguments_[i].name);
     check_lt(cublasLtMatrixLayoutCreate(layouts_[i].out(), cuda_type(arguments_[i].type),
@@ -233,6 +268,7 @@ class LtGemm final : public Operation {
   std::array<Matrix, 3> layouts_;
   cublasLtMatmulAlgo_t algorithm_{};
   std::array<void*, 3> data_{};
+  std::shared_ptr<void> scales_;
   void* workspace_ = nullptr;
   Executed executed_;
 };

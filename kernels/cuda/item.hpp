@@ -2,7 +2,8 @@
 // Our kernels consist of items. A thread runs one item, which writes results that no other item
 // writes, and threads share no memory. So results do not depend on the order of threads, sums are
 // computed in stages, in a fixed order, and tests run the same code on the host
-// (tests/cuda/fake/items.cpp). nvcc compiles this header, so it includes no other headers of Assay.
+// (tests/cuda/fake/items.cpp). nvcc compiles this header, so it includes no other headers of Assay
+// but those of core/api that include item_code.hpp alone.
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -10,11 +11,8 @@
 #include <cstdint>
 #include <type_traits>
 
-#if defined(__CUDACC__)
-#define ASSAY_ITEM __host__ __device__ inline
-#else
-#define ASSAY_ITEM inline
-#endif
+#include "core/api/fp8.hpp"
+#include "core/api/item_code.hpp"
 
 namespace assay::cuda {
 
@@ -26,6 +24,8 @@ ASSAY_ITEM double widen(double stored) { return stored; }
 ASSAY_ITEM float widen(float stored) { return stored; }
 ASSAY_ITEM float widen(__half stored) { return __half2float(stored); }
 ASSAY_ITEM float widen(__nv_bfloat16 stored) { return __bfloat162float(stored); }
+ASSAY_ITEM float widen(Fp8E4m3 stored) { return fp8_value(stored); }
+ASSAY_ITEM float widen(Fp8E5m2 stored) { return fp8_value(stored); }
 
 /// Rounded to nearest even.
 template <class Stored>
@@ -34,6 +34,8 @@ ASSAY_ITEM Stored narrow(ValueOf<Stored> value) {
     return __float2half_rn(value);
   else if constexpr (std::is_same_v<Stored, __nv_bfloat16>)
     return __float2bfloat16_rn(value);
+  else if constexpr (std::is_same_v<Stored, Fp8E4m3> || std::is_same_v<Stored, Fp8E5m2>)
+    return fp8_stored<Stored>(static_cast<double>(value));
   else
     return value;
 }

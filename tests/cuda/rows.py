@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import statistics
+import unittest
 
 from run_helper import BIN, RunTest, main
 
@@ -77,6 +78,26 @@ class Rows(RunTest):
         for direction, algorithm in (("forward", "implicit_gemm"), ("bwd_data", "algo_1"), ("bwd_weights", "algo_1")):
             self.all_ok("--problem", ",".join(SHAPES), "--direction", direction, "--precision", "bf16", "--algorithm", algorithm,
                         "--layout", "nchw,nhwc", count=len(SHAPES) * 2)
+
+    @unittest.skipUnless((FAKES / os.environ["CUPTI_SONAME"]).exists(), "built without CUPTI")
+    def test_parts_of_sums_that_are_added_in_16_bits(self):
+        split = "sm90_xmma_wgrad_image_first_layer_f16f16_f32_f32_nhwckrsc_nhwc_hmma_k64c4r7s7_tile16x64x64_tensor1688_execute_kernel"
+        whole = "sm80_xmma_wgrad_implicit_gemm_f16f16_f16f32_f32_nhwckrsc_nhwc_tilesize64x64x64_tensor16x8x16_execute_kernel"
+        traced = {"LD_PRELOAD": f"{PRELOAD}:{FAKES / os.environ['CUPTI_SONAME']}", "ASSAY_CUDA_TRACE": "1",
+                  "FAKE_CUDNN_PARTS": "algo_1:20", "FAKE_CUPTI_KERNELS": whole, "FAKE_CUPTI_KERNELS_algo_1": split}
+        refused = {f"FAKE_CUPTI_KERNELS_{name}": split for name in BWD_WEIGHTS if "algo" not in name}  # they would be no transforms
+        words = ("--problem", "mb4ic3ih46oc8oh46kh3ph1", "--direction", "bwd_weights", "--precision", "fp16")
+        row = self.all_ok(*words, "--algorithm", "algo_1", count=1, **traced)[0]
+        self.assertEqual((row["executed"]["accumulate"], row["executed"]["partial_sums"]), ("fp16", 32))
+        # Without the name, or with another one, it is wrong: of sums in fp32.
+        row = self.rows(*words, "--algorithm", "algo_1", code=3, **{**traced, "FAKE_CUPTI_KERNELS_algo_1": whole})[0]
+        self.assertEqual((row["status"], row["executed"]["accumulate"]), ("incorrect", "fp32_rz"))
+        self.all_ok(*words[:-1], "bf16", "--algorithm", "algo_1", count=1, **traced)
+        # auto takes what adds in fp32 where it is as fast, else the fastest and says what it is. Offered: algo_3, algo_1, algo_0.
+        offers = {**traced, **refused, "FAKE_CUPTI_KERNELS_algo_3": split, "FAKE_CUDNN_PARTS": "algo_3:20"}
+        for us, algorithm, accumulate in (("5", "algo_0", "fp32_rz"), ("9", "algo_3", "fp16")):
+            row = self.all_ok(*words, count=1, FAKE_CUPTI_US_algo_0=us, **offers)[0]
+            self.assertEqual((row["executed"]["algorithm"], row["executed"]["accumulate"]), (algorithm, accumulate))
 
     def test_a_process_takes_the_gpu_of_its_local_rank(self):
         for local_rank, gpu in (("0", "fake GPU of the tests"), ("1", "fake GPU 1 of the tests"), ("3", "fake GPU 1 of the tests")):
@@ -168,6 +189,24 @@ class Rows(RunTest):
         rows = self.rows("--problem", SHAPES[0], code=6, FAKE_GPU_BYTES="2000000", FAKE_CUDNN_WORKSPACE="1073741824")
         self.assertEqual(rows[0]["status"], "unsupported")
         self.assertIn("fits into the memory that is free", rows[0]["reason"])
+
+    def test_no_tensor_crosses_to_or_from_the_gpu_as_a_whole(self):
+        # 200,704 bytes of fp32 each, but for the weights. What crosses are some elements of outputs, and small tables.
+        limit = {"FAKE_GPU_CROSSES": "150000"}
+        words = ("--problem", "mb4ic16ih28oc16oh28kh3ph1", "--reference-budget", "1e4", "--algorithm", "implicit_gemm,algo_1")
+        for direction in ("forward", "bwd_data", "bwd_weights"):
+            for layout in ("nchw", "nhwc"):
+                rows = self.rows(*words, "--direction", direction, "--layout", layout, code=0, **limit)
+                self.assertIn("ok", [row["status"] for row in rows], rows)
+                self.assertNotIn("failed", [row["status"] for row in rows], rows)
+        # Where our kernels cannot run the host makes and reads tensors.
+        row = self.rows(*words[:-2], "--algorithm", "gemm", code=7, FAKE_GPU_LAUNCHES="0", **limit)[0]
+        self.assertRegex(row["reason"], "copying '.*' (to|from) the GPU")
+        self.all_ok(*words[:-2], "--algorithm", "gemm", count=1, FAKE_GPU_LAUNCHES="0")
+
+    def test_a_gpu_that_makes_other_inputs_than_the_host_is_found(self):
+        row = self.rows("--problem", SHAPES[0], "--algorithm", "gemm", code=7, FAKE_GPU_LOSES="1")[0]
+        self.assertIn("the GPU and the host make different values of fp32", row["reason"])
 
     def test_cold_rotates_through_more_than_twice_the_l2_cache(self):
         row = self.all_ok("--problem", SHAPES[0], "--cache", "cold", count=1)[0]

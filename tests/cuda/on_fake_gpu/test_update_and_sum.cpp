@@ -1,9 +1,10 @@
-// The update of parameters and the sum of tensors by our own kernels, on a fake GPU that runs their
-// threads on the host.
+// The update of parameters, the sum and the conversion of tensors by our own kernels, on a fake GPU
+// that runs their threads on the host.
 
 #include <cmath>
 #include <limits>
 
+#include "kernels/convert/problem.hpp"
 #include "kernels/sum/problem.hpp"
 #include "kernels/update/problem.hpp"
 #include "trial.hpp"
@@ -22,6 +23,15 @@ TEST(SumOnGpu, IsExact) {
         EXPECT_TRUE(kernel_test::verify(problem, sum_oracle(problem), "cuda", 1))
             << problem.canonical();
       }
+}
+
+TEST(ConvertOnGpu, IsExact) {
+  for (const Precision precision : {Precision::bf16_fp32, Precision::fp16_fp32})
+    for (const std::int64_t n : {1, 7, 8, 1024, 40013}) {
+      const ConvertProblem problem(n, precision);
+      EXPECT_TRUE(kernel_test::verify(problem, convert_oracle(problem), "cuda", 1))
+          << problem.canonical();
+    }
 }
 
 /// Tensors of a part of a block, of one, of several, and so many that sums have several stages.

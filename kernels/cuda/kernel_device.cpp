@@ -1,0 +1,373 @@
+#include "kernels/cuda/kernel_device.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/api/layout.hpp"
+#include "kernels/cuda/data_items.hpp"
+#include "kernels/cuda/for_each.hpp"
+#include "support/cuda/error.hpp"
+
+namespace assay::cuda {
+namespace {
+
+// Enough threads for every GPU, and few enough that their results need 12 MB.
+constexpr std::int64_t most_lanes = std::int64_t{1} << 18;
+
+/// The GPU has no code of ours that it can run.
+struct NotLaunched {};
+
+/// Calls body() with an element of the type.
+template <class Body>
+void with_type(DataType type, const Body& body) {
+  switch (type) {
+    case DataType::fp64:
+      return body(double());
+    case DataType::fp32:
+      return body(float());
+    case DataType::bf16:
+      return body(__nv_bfloat16());
+    case DataType::fp16:
+      return body(__half());
+    case DataType::s32:
+      return body(std::int32_t());
+    case DataType::s8:
+      return body(std::int8_t());
+    case DataType::u8:
+      return body(std::uint8_t());
+    case DataType::fp8_e4m3:
+      return body(Fp8E4m3());
+    case DataType::fp8_e5m2:
+      return body(Fp8E5m2());
+  }
+}
+
+/// Calls body() with an unsigned integer of `size` bytes.
+template <class Body>
+void with_bits(std::size_t size, const Body& body) {
+  if (size == 1) return body(std::uint8_t());
+  if (size == 2) return body(std::uint16_t());
+  if (size == 4) return body(std::uint32_t());
+  body(std::uint64_t());
+}
+
+/// Small arrays of the host that kernels read, in one piece of memory.
+class Tables {
+ public:
+  /// Returns where in the memory they begin.
+  template <class T>
+  std::size_t add(std::span<const T> values) {
+    const std::size_t at = size();
+    bytes_.resize(at + values.size_bytes());
+    if (!values.empty()) std::memcpy(bytes_.data() + at, values.data(), values.size_bytes());
+    return at;
+  }
+  std::size_t size() const { return (bytes_.size() + 15) / 16 * 16; }
+  const std::vector<std::byte>& bytes() const { return bytes_; }
+
+ private:
+  std::vector<std::byte> bytes_;
+};
+
+template <class T>
+T* address(std::byte* memory, std::size_t at) {
+  return reinterpret_cast<T*>(memory + at);
+}
+
+bool in_pieces(const TensorSpec& spec) { return spec.layout && !spec.layout->pieces.empty(); }
+
+std::int64_t piece_of(const Layout& layout) {
+  return layout.elements / static_cast<std::int64_t>(layout.pieces.size());
+}
+
+/// Without the pieces' beginnings.
+Places places_of(const TensorSpec& spec) {
+  Places places;
+  if (!spec.layout) return places;
+  places.dims = static_cast<int>(spec.dims.size());
+  for (std::size_t d = 0; d < spec.dims.size(); ++d) {
+    const Split& split = spec.layout->splits[d];
+    places.extent[d] = spec.dims[d];
+    places.block[d] = split.block;
+    places.outer[d] = split.outer;
+    places.inner[d] = split.inner;
+  }
+  return places;
+}
+
+/// The places of a tensor, whose tables lie at `memory` (the second step, `at` being the first's).
+std::size_t add_pieces(const TensorSpec& spec, Tables& tables) {
+  return in_pieces(spec) ? tables.add(std::span<const std::int64_t>(spec.layout->pieces)) : 0;
+}
+void set_pieces(const TensorSpec& spec, std::byte* memory, std::size_t at, Places& places) {
+  if (!in_pieces(spec)) return;
+  places.pieces = address<const std::int64_t>(memory, at);
+  places.piece = piece_of(*spec.layout);
+}
+
+/// Tables of the weights' factors, by dimension.
+struct WeightTables {
+  std::size_t within[most_dims], sign[most_dims];
+};
+WeightTables add_weights(const TensorSpec& spec, const ChecksumWeights& weights, Tables& tables) {
+  WeightTables at{};
+  constexpr std::int64_t block = ChecksumWeights::block;
+  for (std::size_t d = 0; d < spec.dims.size(); ++d) {
+    std::vector<signed char> within, sign;
+    for (std::int64_t i = 0; i < std::min(spec.dims[d], block); ++i)
+      within.push_back(static_cast<signed char>(weights.factor(d, i)));
+    // Relative to the first block, whose sign `within` contains.
+    for (std::int64_t i = 0; i < spec.dims[d]; i += block)
+      sign.push_back(weights.factor(d, i) == weights.factor(d, 0) ? 1 : -1);
+    at.within[d] = tables.add(std::span<const signed char>(within));
+    at.sign[d] = tables.add(std::span<const signed char>(sign));
+  }
+  return at;
+}
+Weights weights_at(const TensorSpec& spec, std::byte* memory, const WeightTables& at) {
+  Weights weights;
+  weights.dims = static_cast<int>(spec.dims.size());
+  weights.block = ChecksumWeights::block;
+  for (std::size_t d = 0; d < spec.dims.size(); ++d) {
+    weights.extent[d] = spec.dims[d];
+    weights.within[d] = address<const signed char>(memory, at.within[d]);
+    weights.sign[d] = address<const signed char>(memory, at.sign[d]);
+  }
+  return weights;
+}
+
+}  // namespace
+
+template <class Work>
+bool KernelDevice::by_kernels(DataType type, const Work& work) {
+  if (!launches_) return false;
+  try {
+    prove(type);
+    work();
+  } catch (const NotLaunched&) {
+    stream().wait();  // for what was copied before
+    launches_ = false;
+  }
+  return launches_;
+}
+
+void KernelDevice::fill(Tensor& tensor, const Values& values) {
+  const TensorSpec& spec = tensor.spec();
+  const bool here = knows(spec) && values.random() && values.type() == spec.type;
+  if (!here || !by_kernels(spec.type, [&] { make(tensor, values); })) Device::fill(tensor, values);
+}
+
+void KernelDevice::fill(Tensor& tensor, double value) {
+  const TensorSpec& spec = tensor.spec();
+  if (!knows(spec) || !by_kernels(spec.type, [&] { set_all(tensor, value); }))
+    Device::fill(tensor, value);
+}
+
+Scanned KernelDevice::scan(Tensor& tensor, std::span<const std::int64_t> indices,
+                           const ChecksumWeights* weights) {
+  const TensorSpec& spec = tensor.spec();
+  Scanned scanned;
+  if (knows(spec, weights) &&
+      by_kernels(spec.type, [&] { scanned = read(tensor, indices, weights); }))
+    return scanned;
+  return Device::scan(tensor, indices, weights);
+}
+
+bool KernelDevice::knows(const TensorSpec& spec, const ChecksumWeights* weights) const {
+  return !spec.opaque && spec.elements() > 0 && spec.dims.size() <= most_dims &&
+         (weights == nullptr || weights->dims() == spec.dims.size());
+}
+
+void KernelDevice::prove(DataType type) {
+  if (proved_.contains(type)) return;
+  // Several lanes and stages' remainders, a block that is not whole, and a layout with padding.
+  TensorSpec spec = plain_tensor("trial", Role::output, type, {5, 19, 11});
+  spec.layout = std::make_shared<const Layout>(channel_blocks(spec.dims, 8));
+  const std::int64_t n = spec.elements();
+  const auto tensor = allocate(spec);
+  const auto differ = [&](const std::string& what) {
+    throw CaseError(fmt::format(
+        "the GPU and the host {} of {}. Nothing that this GPU computes can be checked: update its "
+        "driver, or test it (nvidia-smi, compute-sanitizer).",
+        what, assay::name(type)));
+  };
+  const Values full(Values::Kind::mantissa, 1, "trial", type, 100),
+      small(Values::Kind::integer, 2, "trial", type, 8);
+  for (const Values& values : {full, small}) {
+    make(*tensor, values);
+    get(*tensor, [&](std::int64_t first, std::span<const double> found) {
+      for (std::size_t i = 0; i < found.size(); ++i)
+        if (found[i] != values(first + static_cast<std::int64_t>(i)))
+          differ("make different values");
+    });
+  }
+  const ChecksumWeights weights(spec.dims, 3);
+  const std::vector<std::int64_t> some{0, 1, n / 2, n - 1};
+  const auto compare = [&] {
+    const Scanned found = read(*tensor, some, &weights),
+                  wanted = Device::scan(*tensor, some, &weights);
+    if (found.bad != wanted.bad || found.first_bad != wanted.first_bad ||
+        (found.bad == 0 && (found.elements != wanted.elements || found.sum != wanted.sum)))
+      differ("find different results");
+  };
+  compare();
+  if (is_integer(type) && type != DataType::s32) return void(proved_.insert(type));
+  const double none =
+      type == DataType::s32 ? -2147483648.0 : std::numeric_limits<double>::quiet_NaN();
+  for (const std::int64_t bad : {std::int64_t{0}, n - 1}) {
+    put(*tensor, [&](std::int64_t first, std::span<double> out) {
+      small.fill(first, out);
+      for (std::size_t i = 0; i < out.size(); ++i)
+        if (first + static_cast<std::int64_t>(i) == bad) out[i] = none;
+    });
+    compare();
+  }
+  set_all(*tensor, none);
+  compare();
+  proved_.insert(type);
+}
+
+void KernelDevice::make(Tensor& tensor, const Values& values) {
+  const TensorSpec& spec = tensor.spec();
+  ValueRecipe recipe = values.recipe();
+  Places places = places_of(spec);
+  Tables tables;
+  const std::size_t pieces = add_pieces(spec, tables);
+  const std::size_t kept =
+      recipe.kept == nullptr
+          ? 0
+          : tables.add(std::span(recipe.kept, static_cast<std::size_t>(recipe.rows)));
+  std::byte* const memory = scratch(tables.size());
+  upload(memory, tables.bytes());
+  set_pieces(spec, memory, pieces, places);
+  if (recipe.kept != nullptr) recipe.kept = address<const unsigned char>(memory, kept);
+  clear_padding(tensor);
+  const std::int64_t n = spec.elements();
+  with_type(spec.type, [&](auto stored) {
+    using Stored = decltype(stored);
+    start(MakeValues<Stored>{recipe, places, static_cast<Stored*>(tensor.data()), n}, (n + 3) / 4,
+          spec);
+  });
+  stream().wait();
+}
+
+void KernelDevice::set_all(Tensor& tensor, double value) {
+  const TensorSpec& spec = tensor.spec();
+  Places places;
+  Tables tables;
+  // Without padding every place gets the value, in whatever order.
+  if (in_pieces(spec) || (spec.layout && spec.layout->elements > spec.elements()))
+    places = places_of(spec);
+  const std::size_t pieces = add_pieces(spec, tables);
+  std::byte* const memory = scratch(tables.size());
+  upload(memory, tables.bytes());
+  set_pieces(spec, memory, pieces, places);
+  clear_padding(tensor);
+  with_bits(size_of(spec.type), [&](auto bits) {
+    encode(spec.type, std::span(&value, 1), &bits);
+    using Bits = decltype(bits);
+    start(SetElement<Bits>{bits, places, static_cast<Bits*>(tensor.data())}, spec.elements(), spec);
+  });
+  stream().wait();
+}
+
+Scanned KernelDevice::read(Tensor& tensor, std::span<const std::int64_t> indices,
+                           const ChecksumWeights* weights) {
+  const TensorSpec& spec = tensor.spec();
+  const std::int64_t n = spec.elements(), lanes = std::min((n + 63) / 64, most_lanes);
+  Tables tables;
+  const std::size_t pieces = add_pieces(spec, tables), wanted = tables.add(indices);
+  const WeightTables factors =
+      weights == nullptr ? WeightTables{} : add_weights(spec, *weights, tables);
+  // After the tables: the parts of the lanes, of each stage, and what goes to the host: the last
+  // part and the elements.
+  std::int64_t parts = lanes;
+  for (std::int64_t left = lanes; left > 1; parts += left)
+    left = (left + rows_of_stage - 1) / rows_of_stage;
+  const std::size_t count = indices.size(),
+                    found = tables.size() + static_cast<std::size_t>(parts - 1) * sizeof(ScanPart),
+                    found_bytes = sizeof(ScanPart) + count * sizeof(double);
+  std::byte* const memory = scratch(found + found_bytes);
+  upload(memory, tables.bytes());
+  Places places = places_of(spec);
+  set_pieces(spec, memory, pieces, places);
+  const double unit = unit_roundoff(spec.type), infinity = std::numeric_limits<double>::infinity(),
+               largest =
+                   spec.type == DataType::s32 ? 2147483647.0 : std::numeric_limits<double>::max();
+  auto* part = address<ScanPart>(memory, tables.size());
+  with_type(spec.type, [&](auto stored) {
+    using Stored = decltype(stored);
+    const auto* const from = static_cast<const Stored*>(tensor.data());
+    start(ScanLane<Stored>{from, places,
+                           weights == nullptr ? Weights{} : weights_at(spec, memory, factors),
+                           largest, unit > 0 ? 1 / unit : infinity, unit, n, lanes, part},
+          lanes, spec);
+    if (count > 0)
+      start(Gather<Stored>{from, places, address<const std::int64_t>(memory, wanted),
+                           address<double>(memory, found + sizeof(ScanPart))},
+            static_cast<std::int64_t>(count), spec);
+  });
+  for (std::int64_t left = lanes; left > 1;) {
+    const std::int64_t next = (left + rows_of_stage - 1) / rows_of_stage;
+    start(ScanStage{part, part + left, left}, next, spec);
+    part += left;
+    left = next;
+  }
+  std::vector<std::byte> told(found_bytes);
+  copy(told.data(), memory + found, found_bytes);
+  stream().wait();
+  ScanPart all;
+  std::memcpy(&all, told.data(), sizeof all);
+  Scanned scanned;
+  scanned.elements.resize(count);
+  if (count > 0)
+    std::memcpy(scanned.elements.data(), told.data() + sizeof all, count * sizeof(double));
+  scanned.bad = all.bad;
+  scanned.first_bad = all.first_bad;
+  scanned.bad_value = all.bad_value;
+  scanned.sum = all.sum + all.carry;
+  scanned.rounding = all.rounding / (1 - unit);
+  return scanned;
+}
+
+void KernelDevice::clear_padding(Tensor& tensor) {
+  const TensorSpec& spec = tensor.spec();
+  if (!spec.layout || spec.layout->elements <= spec.elements()) return;
+  const std::vector<std::int64_t> whole{0};
+  const bool cut = in_pieces(spec);
+  const std::size_t size = size_of(spec.type);
+  const std::int64_t length = cut ? piece_of(*spec.layout) : spec.layout->elements;
+  for (const std::int64_t first : cut ? spec.layout->pieces : whole)
+    check(cudaMemsetAsync(
+              static_cast<std::byte*>(tensor.data()) + static_cast<std::size_t>(first) * size, 0,
+              static_cast<std::size_t>(length) * size, stream().get()),
+          fmt::format("clearing the padding of '{}'", spec.name));
+}
+
+template <class Item>
+void KernelDevice::start(const Item& item, std::int64_t count, const TensorSpec& spec) {
+  const cudaError_t error = for_each(item, count, stream().get());
+  if (error == cudaErrorInvalidDeviceFunction || error == cudaErrorNoKernelImageForDevice)
+    throw NotLaunched{};
+  check(error, fmt::format("making or reading '{}' on the GPU", spec.name));
+}
+
+std::byte* KernelDevice::scratch(std::size_t bytes) {
+  if (bytes > scratch_bytes_) {
+    scratch_.reset();
+    scratch_bytes_ = 0;
+    scratch_ = gpu_memory(bytes, "what is made of inputs and outputs");
+    scratch_bytes_ = bytes;
+  }
+  return static_cast<std::byte*>(scratch_.get());
+}
+
+void KernelDevice::upload(std::byte* to, const std::vector<std::byte>& from) {
+  if (!from.empty()) copy(to, from.data(), from.size());
+}
+
+}  // namespace assay::cuda

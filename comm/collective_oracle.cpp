@@ -173,9 +173,11 @@ class CollectiveOracle final : public Oracle {
   CollectiveProblem problem_;
   const CollectiveShape& shape_;
   int rank_;
-  // Of one block: the oracle is asked from one thread.
-  mutable std::vector<double> values_, sizes_;
+  // Of the block of a thread.
+  static thread_local std::vector<double> values_, sizes_;
 };
+
+thread_local std::vector<double> CollectiveOracle::values_, CollectiveOracle::sizes_;
 
 }  // namespace
 

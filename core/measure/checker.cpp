@@ -2,8 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <exception>
 #include <limits>
+#include <numeric>
+#include <utility>
+
+#include "core/api/scan.hpp"
 
 namespace assay {
 namespace {
@@ -24,6 +30,7 @@ class Judge {
     largest_ = std::max(largest_, std::abs(want.value));
     error_squares_ += error * error;
     if (!(error <= want.max_bound)) ++wrong_;  // NaN is wrong, too
+    if (no_result(type_, found)) ++bad_;
     const double ratio = error == 0             ? 0
                          : std::isfinite(error) ? error / want.max_bound
                                                 : std::numeric_limits<double>::infinity();
@@ -32,6 +39,25 @@ class Judge {
       worst_ = {index, found, target, want.max_bound};
     }
     if (std::isfinite(error)) max_error_ = std::max(max_error_, error);
+  }
+
+  /// What another one has found in later elements.
+  void add(const Judge& later) {
+    if (later.count_ == 0) return;
+    least_bound_ = count_ == 0 ? later.least_bound_ : std::min(least_bound_, later.least_bound_);
+    largest_ = std::max(largest_, later.largest_);
+    max_error_ = std::max(max_error_, later.max_error_);
+    if (later.worst_ratio_ > worst_ratio_) {
+      worst_ratio_ = later.worst_ratio_;
+      worst_ = later.worst_;
+    }
+    count_ += later.count_;
+    wrong_ += later.wrong_;
+    bad_ += later.bad_;
+    reference_squares_ += later.reference_squares_;
+    bound_squares_ += later.bound_squares_;
+    most_squares_ += later.most_squares_;
+    error_squares_ += later.error_squares_;
   }
 
   void tell(OutputCheck& check) const {
@@ -47,6 +73,8 @@ class Judge {
   }
 
   std::int64_t wrong() const { return wrong_; }
+  /// Elements that no_result() tells, which a scan counts, too.
+  std::int64_t bad() const { return bad_; }
   /// Of a few elements some may happen to be small: there all bounds are wider than any result.
   bool undecided() const {
     return count_ < 16 ? count_ > 0 && least_bound_ > largest_ : most_squares_ > reference_squares_;
@@ -78,88 +106,84 @@ class Judge {
   };
   DataType type_;
   Worst worst_;
-  std::int64_t count_ = 0, wrong_ = 0;
+  std::int64_t count_ = 0, wrong_ = 0, bad_ = 0;
   double error_squares_ = 0, bound_squares_ = 0, most_squares_ = 0, reference_squares_ = 0,
          max_error_ = 0, worst_ratio_ = -1, least_bound_ = 0, largest_ = 0;
 };
 
-/// One pass over all elements: the weighted sum, the first element that is no result, and the
-/// elements of the sample.
-class Scan {
+/// Compares the elements of a range as they are read, many blocks at a time in several threads.
+/// What blocks find is added up in their order, so no number depends on the threads.
+class RangeCheck {
  public:
-  /// `weights`: of the sum; null: no sum is wanted.
-  Scan(DataType type, std::span<const std::int64_t> indices, const ChecksumWeights* weights)
-      : indices_(indices), found_(indices.size()), weights_(weights) {
-    limit_ = type == DataType::s32 ? 2147483647.0 : std::numeric_limits<double>::max();
-    const double u = unit_roundoff(type);
-    exact_below_ = u > 0 ? 1 / u : std::numeric_limits<double>::infinity();
-    unit_ = u;
-  }
+  RangeCheck(DataType type, const Expectation& expectation)
+      : type_(type), expectation_(expectation), judge_(type) {}
 
   void operator()(std::int64_t first, std::span<const double> values) {
-    double largest = 0;
-    std::size_t bad = 0;
-    for (const double value : values) {
-      const double size = std::abs(value);
-      bad += !(size <= limit_);
-      largest = size > largest ? size : largest;
-    }
-    if (bad > 0) note_bad(first, values, bad);
-    if (weights_ != nullptr) add_weighted(first, values, largest > exact_below_);
-    const std::int64_t end = first + static_cast<std::int64_t>(values.size());
-    for (; next_ < indices_.size() && indices_[next_] < end; ++next_) {
-      found_[next_] = values[static_cast<std::size_t>(indices_[next_] - first)];
-    }
+    const ElementRange& whole = *expectation_.whole;
+    const std::int64_t from = std::max(first, whole.first);
+    const std::int64_t end =
+        std::min(first + static_cast<std::int64_t>(values.size()), whole.first + whole.count);
+    if (from >= end) return;
+    if (read_.empty()) first_ = from;
+    read_.insert(read_.end(), values.begin() + (from - first), values.begin() + (end - first));
+    if (read_.size() >= at_once * block) compare();
   }
-
-  bool is_bad(double value) const { return !(std::abs(value) <= limit_); }
-  std::int64_t bad() const { return bad_; }
-  std::int64_t first_bad() const { return first_bad_; }
-  double bad_value() const { return bad_value_; }
-  double sum() const { return sum_ + carry_; }
-  /// By how much storing rounded sums may move the checksum: 0 while all elements are integers that
-  /// the type holds.
-  double rounding() const { return rounding_ / (1 - unit_); }
-  const std::vector<double>& found() const { return found_; }
+  const Judge& take() {
+    compare();
+    return judge_;
+  }
 
  private:
-  void note_bad(std::int64_t first, std::span<const double> values, std::size_t count) {
-    for (std::size_t i = 0; bad_ == 0 && i < values.size(); ++i) {
-      if (std::abs(values[i]) <= limit_) continue;
-      first_bad_ = first + static_cast<std::int64_t>(i);
-      bad_value_ = values[i];
-      break;
+  static constexpr std::size_t block = 8192, at_once = 64;
+
+  void compare() {
+    const auto blocks = static_cast<std::ptrdiff_t>((read_.size() + block - 1) / block);
+    std::vector<Judge> found(static_cast<std::size_t>(blocks), Judge(type_));
+    std::ptrdiff_t alone = 0;
+    if (blocks > 0 && !std::exchange(begun_, true)) compare(alone++, found.front());
+    std::exception_ptr failure;  // an exception must not leave a parallel region
+#pragma omp parallel for schedule(dynamic) if (blocks - alone > 1)
+    for (std::ptrdiff_t i = alone; i < blocks; ++i) {
+      try {
+        compare(i, found[static_cast<std::size_t>(i)]);
+      } catch (...) {
+#pragma omp critical(assay_check_failure)
+        failure = std::current_exception();
+      }
     }
-    bad_ += static_cast<std::int64_t>(count);
-  }
-  void add_weighted(std::int64_t first, std::span<const double> values, bool rounded) {
-    factors_.resize(values.size());
-    weights_->fill(first, factors_);
-    double sums[4] = {};
-    for (std::size_t i = 0; i < values.size(); ++i) sums[i % 4] += factors_[i] * values[i];
-    add((sums[0] + sums[1]) + (sums[2] + sums[3]));
-    if (!rounded) return;
-    for (std::size_t i = 0; i < values.size(); ++i)
-      if (std::abs(values[i]) > exact_below_)
-        rounding_ += std::abs(factors_[i] * values[i]) * unit_;
-  }
-  /// Neumaier's sum: a block's integers are exact in fp64, the whole tensor's need not be.
-  void add(double part) {
-    const double total = sum_ + part;
-    carry_ += std::abs(sum_) >= std::abs(part) ? (sum_ - total) + part : (part - total) + sum_;
-    sum_ = total;
+    if (failure) std::rethrow_exception(failure);
+    for (const Judge& of_block : found) judge_.add(of_block);
+    read_.clear();
   }
 
-  std::span<const std::int64_t> indices_;
-  std::vector<double> found_, factors_;
-  const ChecksumWeights* weights_;
-  std::size_t next_ = 0;
-  double limit_ = 0, exact_below_ = 0, unit_ = 0, rounding_ = 0, sum_ = 0, carry_ = 0,
-         bad_value_ = 0;
-  std::int64_t bad_ = 0, first_bad_ = 0;
+  void compare(std::ptrdiff_t which, Judge& found) const {
+    const std::size_t from = static_cast<std::size_t>(which) * block,
+                      count = std::min(block, read_.size() - from);
+    const std::int64_t first = first_ + static_cast<std::int64_t>(from);
+    std::vector<Expected> expected(count);
+    expectation_.block(first, expected);
+    for (std::size_t i = 0; i < count; ++i)
+      found.add(first + static_cast<std::int64_t>(i), read_[from + i], expected[i]);
+  }
+
+  DataType type_;
+  const Expectation& expectation_;
+  Judge judge_;
+  std::vector<double> read_;  ///< not compared yet, from element first_ on
+  std::int64_t first_ = 0;
+  bool begun_ = false;
 };
 
 }  // namespace
+
+void expect_block(const Oracle& oracle, const TensorSpec& spec, const Inputs& inputs,
+                  const Executed& executed, bool exact, std::int64_t first,
+                  std::span<Expected> expected) {
+  static thread_local std::vector<std::int64_t> indices;
+  indices.resize(expected.size());
+  std::iota(indices.begin(), indices.end(), first);
+  oracle.expect(spec, inputs, executed, exact, indices, expected);
+}
 
 double poison(DataType type) {
   switch (type) {
@@ -185,41 +209,34 @@ std::string element_name(const TensorSpec& spec, std::int64_t index) {
 OutputCheck check_output(Device& device, Tensor& tensor, const Expectation& expectation,
                          std::vector<double>* all) {
   const TensorSpec& spec = tensor.spec();
-  Scan scan(spec.type, expectation.indices,
-            expectation.checksum ? &expectation.checksum->weights : nullptr);
+  const ChecksumWeights* const weights =
+      expectation.checksum ? &expectation.checksum->weights : nullptr;
   Judge judge(spec.type);
-  std::vector<Expected> expected;
-  std::int64_t judged_bad = 0;  // counted by the scan and by the judge
-  const auto compare = [&](std::int64_t index, double found, const Expected& want) {
-    judge.add(index, found, want);
-    if (scan.is_bad(found)) ++judged_bad;
+  const auto on_host = [&] {
+    Scan scan(spec.type, expectation.indices, weights);
+    RangeCheck range(spec.type, expectation);
+    device.get(tensor, [&](std::int64_t first, std::span<const double> values) {
+      scan(first, values);
+      if (all != nullptr) all->insert(all->end(), values.begin(), values.end());
+      if (expectation.whole) range(first, values);
+    });
+    judge.add(range.take());
+    return scan.take();
   };
-  device.get(tensor, [&](std::int64_t first, std::span<const double> values) {
-    scan(first, values);
-    if (all != nullptr) all->insert(all->end(), values.begin(), values.end());
-    if (!expectation.whole) return;
-    const ElementRange& whole = *expectation.whole;
-    const std::int64_t from = std::max(first, whole.first);
-    const std::int64_t end =
-        std::min(first + static_cast<std::int64_t>(values.size()), whole.first + whole.count);
-    if (from >= end) return;
-    expected.resize(static_cast<std::size_t>(end - from));
-    expectation.block(from, expected);
-    for (std::int64_t i = from; i < end; ++i)
-      compare(i, values[static_cast<std::size_t>(i - first)],
-              expected[static_cast<std::size_t>(i - from)]);
-  });
+  const Scanned scanned = all != nullptr || expectation.whole
+                              ? on_host()
+                              : device.scan(tensor, expectation.indices, weights);
   for (std::size_t i = 0; i < expectation.indices.size(); ++i)
-    compare(expectation.indices[i], scan.found()[i], expectation.expected[i]);
+    judge.add(expectation.indices[i], scanned.elements[i], expectation.expected[i]);
 
   OutputCheck check;
   judge.tell(check);
-  check.wrong_elements = judge.wrong() + scan.bad() - judged_bad;
-  if (scan.bad() > 0) {
+  check.wrong_elements = judge.wrong() + scanned.bad - judge.bad();
+  if (scanned.bad > 0) {
     const bool integer = spec.type == DataType::s32;
     check.failure = fmt::format(
-        "{} is {} ({} of {} elements {})", element_name(spec, scan.first_bad()), scan.bad_value(),
-        scan.bad(), spec.elements(),
+        "{} is {} ({} of {} elements {})", element_name(spec, scanned.first_bad), scanned.bad_value,
+        scanned.bad, spec.elements(),
         integer ? "overflowed or were not written" : "are not finite or were not written");
   } else if (judge.wrong() > 0) {
     check.failure = judge.wrong_text(spec);
@@ -230,11 +247,11 @@ OutputCheck check_output(Device& device, Tensor& tensor, const Expectation& expe
   }
   if (check.failure.empty() && expectation.checksum) {
     const Checksum& checksum = *expectation.checksum;
-    const double allowed = scan.rounding() + checksum.tolerance;
+    const double allowed = scanned.rounding + checksum.tolerance;
     check.checksum_exact = allowed == 0;
-    if (!(std::abs(scan.sum() - checksum.sum) <= allowed)) {
+    if (!(std::abs(scanned.sum - checksum.sum) <= allowed)) {
       check.failure = fmt::format("{}: the weighted sum of all {} elements is {} (expected {}{})",
-                                  spec.name, spec.elements(), scan.sum(), checksum.sum,
+                                  spec.name, spec.elements(), scanned.sum, checksum.sum,
                                   allowed == 0 ? "" : fmt::format(" within {:.3g}", allowed));
     }
   }

@@ -26,13 +26,19 @@ struct Expectation {
   std::vector<Expected> expected;     ///< of the sample, in the order of `indices`
   std::optional<Checksum> checksum;
   std::optional<ElementRange> whole;  ///< if set, the sample is empty and `block` gives the values
-  /// Computes the expected values of elements [first, first + size of the span).
+  /// Computes the expected values of elements [first, first + size of the span). Several threads
+  /// call it, after its first call has returned (Oracle::whole).
   std::function<void(std::int64_t first, std::span<Expected>)> block;
   /// Number of elements that are compared.
   std::int64_t checked() const {
     return whole ? whole->count : static_cast<std::int64_t>(indices.size());
   }
 };
+
+/// Oracle::expect() of elements [first, first + expected.size()), for Expectation::block.
+void expect_block(const Oracle& oracle, const TensorSpec& spec, const Inputs& inputs,
+                  const Executed& executed, bool exact, std::int64_t first,
+                  std::span<Expected> expected);
 
 /// A value that no result has, written to outputs before they are computed: NaN, or the smallest
 /// s32. The 8-bit types have no such value; for them the checksum shows elements that were not

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <numeric>
 #include <stdexcept>
 #include <utility>
 
@@ -126,10 +125,7 @@ void Verifier::write(std::size_t set, const std::function<bool(const TensorSpec&
   for (std::size_t i = 0; i < buffers_.specs().size(); ++i) {
     const TensorSpec& spec = buffers_.specs()[i];
     if (!chosen(spec)) continue;
-    const Values data = values(set, spec, states_[set].draw);
-    buffers_.device().put(
-        buffers_.tensor(set, i),
-        [&data](std::int64_t first, std::span<double> out) { data.fill(first, out); });
+    buffers_.device().fill(buffers_.tensor(set, i), values(set, spec, states_[set].draw));
   }
 }
 
@@ -185,9 +181,7 @@ Expectation Verifier::expect(std::size_t set, std::size_t output, const Inputs& 
   if (expectation.whole) {
     expectation.block = [this, &spec, inputs, ran = executed_(), exact = draw.exact](
                             std::int64_t first, std::span<Expected> expected) {
-      block_.resize(expected.size());
-      std::iota(block_.begin(), block_.end(), first);
-      oracle_.expect(spec, inputs, ran, exact, block_, expected);
+      expect_block(oracle_, spec, inputs, ran, exact, first, expected);
     };
     return expectation;
   }

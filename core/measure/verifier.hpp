@@ -103,9 +103,8 @@ class Verifier {
   std::vector<SetState> states_;
   std::vector<std::optional<SetState>> timed_;  ///< by set: its state before the audit's fill
   std::map<std::size_t, std::vector<std::int64_t>> samples_;  ///< of this pass, by output
-  std::vector<std::int64_t> block_;  ///< indices of a block of a range that is checked whole
-  std::string exact_text_;           ///< for Verification::reference: result of the exact pass
-  std::string relations_text_;       ///< for Verification::reference: names of the relations
+  std::string exact_text_;      ///< for Verification::reference: result of the exact pass
+  std::string relations_text_;  ///< for Verification::reference: names of the relations
   double fill_seconds_ = 0, reorder_seconds_ = 0;
 };
 

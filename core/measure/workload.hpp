@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -66,6 +67,8 @@ class Workload {
   virtual Result<EnergyMeter*> energy_meter() {
     return Unsupported{"the workload has no device with energy counters"};
   }
+  /// What its device tells of itself now.
+  virtual std::optional<DeviceState> device_state() { return std::nullopt; }
   /// Untimed, before each timed iteration: refills in-place buffers, binds the next cold set.
   virtual void reset() = 0;
   /// Timed. Asynchronous on stream(); allocates no memory. May throw WrongResult.

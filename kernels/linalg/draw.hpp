@@ -3,7 +3,9 @@
 // which several outputs and checks share one pass, and precise sums.
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "core/api/oracle.hpp"
@@ -12,7 +14,8 @@ namespace assay::linalg {
 
 /// Evenly spaced elements of all inputs (of small inputs all elements), by which different draws of
 /// random values are told apart. 64 elements with at least 3 possible values each are equal in two
-/// draws with a probability of at most 3^-64 = 10^-30.
+/// draws with a probability of at most 3^-64 = 10^-30. NaN, which gradients may be, is told as a
+/// number, so that equal data have equal fingerprints.
 inline std::vector<double> fingerprint(const std::vector<TensorSpec>& arguments,
                                        const Inputs& inputs) {
   constexpr std::int64_t most = 64;
@@ -21,8 +24,11 @@ inline std::vector<double> fingerprint(const std::vector<TensorSpec>& arguments,
     if (spec.role != Role::input && spec.role != Role::inout) continue;
     const Values& of = inputs.find(spec.name)->second;
     const std::int64_t count = std::min(spec.elements(), most);
-    for (std::int64_t i = 0; i < count; ++i)
-      values.push_back(of(i * (spec.elements() / count) + i * (spec.elements() % count) / count));
+    for (std::int64_t i = 0; i < count; ++i) {
+      const double value =
+          of(i * (spec.elements() / count) + i * (spec.elements() % count) / count);
+      values.push_back(std::isnan(value) ? 3 * std::numeric_limits<double>::denorm_min() : value);
+    }
   }
   return values;
 }

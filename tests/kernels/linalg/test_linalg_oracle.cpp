@@ -2,10 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <memory>
 #include <random>
 #include <vector>
 
 #include "core/base/error.hpp"
+#include "kernels/linalg/draw.hpp"
 #include "tests/kernels/linalg/linalg_helpers.hpp"
 
 namespace assay {
@@ -169,6 +172,19 @@ TEST(LinalgOracle, Fp32OverMoreObservationsIsNotJudged) {
   ASSERT_TRUE(reason("syrk:n262145d5", Precision::fp32));
   EXPECT_NE(reason("syrk:n262145d5", Precision::fp32)->find("up to 262144"), std::string::npos);
   EXPECT_FALSE(reason("syrk:n262145d5", Precision::fp64));
+}
+
+/// Threads share what was made of equal data, also of gradients that are not finite.
+TEST(LinalgOracle, EqualDataHaveEqualFingerprints) {
+  const std::vector<TensorSpec> tensors{plain_tensor("g", Role::input, DataType::fp32, {3})};
+  const auto of = [&](const std::vector<double>& values) {
+    Inputs inputs;
+    inputs.emplace("g", Values(std::make_shared<const std::vector<double>>(values)));
+    return linalg::fingerprint(tensors, inputs);
+  };
+  EXPECT_EQ(of({1, NAN, INFINITY}), of({1, NAN, INFINITY}));
+  EXPECT_NE(of({1, NAN, INFINITY}), of({1, INFINITY, INFINITY}));
+  EXPECT_NE(of({1, NAN, 2}), of({1, 0, 2}));
 }
 
 TEST(LinalgOracle, ChecksumFindsOneElementAndAPermutation) {

@@ -25,7 +25,7 @@ constexpr std::size_t most = streamed_line / sizeof(Value);
 template <class Value>
 using Lanes = HWY_CAPPED(Value, most<Value>);
 
-/// Calls body(format) with the element's format; s8 and u8 have none.
+/// Calls body(format) with the element's format; types of 8 bits have none.
 template <class Body>
 void with_format(DataType type, Body body) {
   switch (type) {
@@ -238,7 +238,7 @@ HWY_EXPORT(scale_here);
 HWY_EXPORT(convert_here);
 
 std::string why_not_reduce(DataType type, ReduceOp op) {
-  if (type == DataType::s8 || type == DataType::u8)
+  if (size_of(type) == 1)
     return "no " + std::string(name(op)) + " of " + std::string(name(type)) +
            " (8-bit sums overflow; fp64, fp32, fp16, bf16 and s32 are combined)";
   if (is_integer(type) && op == ReduceOp::average)

@@ -33,6 +33,8 @@ auto with_type(DataType type, const Use& use) {
     case DataType::s8:
       return use(static_cast<std::int8_t*>(nullptr));
     case DataType::u8:
+    case DataType::fp8_e4m3:  // moved, never reduced (why_not_reduce)
+    case DataType::fp8_e5m2:
       return use(static_cast<std::uint8_t*>(nullptr));
     default:
       return use(static_cast<float*>(nullptr));

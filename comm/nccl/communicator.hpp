@@ -10,7 +10,17 @@
 #include "comm/known_ranks.hpp"
 #include "comm/slots.hpp"
 
+// What the library that is loaded may lack, whatever the plugin was built with: null there.
+extern "C" {
+[[gnu::weak]] const char* ncclGetLastError(ncclComm_t);  // since 2.13
+[[gnu::weak]] ncclResult_t ncclAlltoAll(const void*, void*, std::size_t, ncclDataType_t, ncclComm_t,
+                                        cudaStream_t);  // since 2.28
+}
+
 namespace assay::nccl {
+
+/// The first version with every call that has no substitute here, and with ncclAvg (2.10).
+constexpr int oldest = NCCL_VERSION(2, 13, 0);
 
 /// Throws CaseError where `result` is an error: "<what> failed (NCCL: …)", with the library's last
 /// error message.

@@ -31,6 +31,8 @@ ccl::datatype type_of(DataType type) {
     case DataType::s8:
       return ccl::datatype::int8;
     case DataType::u8:
+    case DataType::fp8_e4m3:  // moved, never reduced (why_not_reduce)
+    case DataType::fp8_e5m2:
       return ccl::datatype::uint8;
     default:
       return ccl::datatype::float32;

@@ -32,6 +32,8 @@ std::vector<std::string> names_of(Precision precision) {
     case Precision::bf16:
     case Precision::fp16:
     case Precision::int8:
+    case Precision::fp8_e4m3:
+    case Precision::fp8_e5m2:
       break;
   }
   return {};

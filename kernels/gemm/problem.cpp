@@ -59,11 +59,10 @@ double GemmProblem::bytes() const {
 std::vector<TensorSpec> GemmProblem::tensors() const {
   const GemmShape& s = shape_;
   const PrecisionFormat& types = format(precision_);
-  // Of integers the matrix on the left has signs (weights), the other one has none (activations).
-  const DataType left = precision_ == Precision::int8 ? DataType::s8 : types.input;
   const bool kept = s.beta != 0 || s.ldc != s.m;
   return {
-      plain_tensor("a", Role::input, left, {s.batch, s.a_columns(), s.lda}),
+      // The matrix on the left is that of the weights.
+      plain_tensor("a", Role::input, weight_type(precision_), {s.batch, s.a_columns(), s.lda}),
       plain_tensor("b", Role::input, types.input, {s.batch, s.b_columns(), s.ldb}),
       plain_tensor("c", kept ? Role::inout : Role::output, types.output, {s.batch, s.n, s.ldc})};
 }

@@ -34,6 +34,9 @@ memory::data_type data_type_of(DataType type) {
       return memory::data_type::s8;
     case DataType::u8:
       return memory::data_type::u8;
+    case DataType::fp8_e4m3:
+    case DataType::fp8_e5m2:
+      break;  // since oneDNN 3.4 alone
   }
   return memory::data_type::undef;
 }

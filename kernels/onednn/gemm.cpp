@@ -106,7 +106,8 @@ Result<std::unique_ptr<Operation>> make_gemm(Device& device, const Problem& prob
   if (algorithm != "auto" && algorithm != "direct")
     return Unsupported{fmt::format("onednn has no algorithm {} for gemm. Use auto.", algorithm)};
   const std::string request = fmt::format("{} {}", name(gemm.precision()), gemm.canonical());
-  if (gemm.precision() == Precision::fp64 || gemm.precision() == Precision::tf32)
+  if (gemm.precision() == Precision::fp64 || gemm.precision() == Precision::tf32 ||
+      is_fp8(gemm.precision()))
     return Unsupported{
         fmt::format("onednn has no {} matmul ({})", name(gemm.precision()), request)};
   if (const auto why = why_not_precision(gemm)) return Unsupported{*why};

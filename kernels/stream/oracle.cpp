@@ -191,6 +191,8 @@ class StreamOracle final : public Oracle {
       case Precision::tf32:  // of which, and of the mixed ones, no backend has an fma
       case Precision::bf16_fp32:
       case Precision::fp16_fp32:
+      case Precision::fp8_e4m3:
+      case Precision::fp8_e5m2:
       case Precision::fp32:
         return fma_start(DataType::fp32, input) + pairs * 0x1p-23;
       case Precision::fp64:

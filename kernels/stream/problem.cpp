@@ -101,7 +101,10 @@ StreamProblem::StreamProblem(const StreamShape& shape, Precision precision, int 
 std::optional<std::string> why_not_precision(const StreamProblem& problem) {
   const Precision precision = problem.precision();
   const StreamKernel kernel = problem.shape().kernel;
-  if (is_mixed(precision))
+  if (is_fp8(precision) && kernel != StreamKernel::matmul)
+    return fmt::format("{} is multiplied in matrices alone. Use --problem matmul.",
+                       name(precision));
+  if (is_mixed(precision) && !is_fp8(precision))
     return fmt::format("{} has no peak of its own (its inputs are {}). Use {}.", name(precision),
                        name(storage(precision)), name(format(precision).arithmetic));
   if (kernel >= StreamKernel::fma || precision == Precision::fp64) return std::nullopt;

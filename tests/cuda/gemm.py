@@ -16,7 +16,7 @@ class Gemm(RunTest):
     def rows(self, *words, program="assay-gemm", code=None, **variables):
         out = self.folder / "rows.json"
         out.unlink(missing_ok=True)
-        environment = self.environment(LD_PRELOAD=PRELOAD, ASSAY_CUDA_TRACE="0", **variables)
+        environment = self.environment(**{"LD_PRELOAD": PRELOAD, "ASSAY_CUDA_TRACE": "0", **variables})
         environment.pop("NVIDIA_TF32_OVERRIDE", None)
         self.command(BIN / program, "--backend", "cuda", "--device", "gpu", "--max-time", "0.001", "--min-samples", "2",
                      "--out", out, *words, env=environment, code=code)
@@ -47,10 +47,42 @@ class Gemm(RunTest):
         self.assertEqual([row["status"] for row in rows], ["ok", "ok", "unsupported"])
         self.assertIn("cuBLASLt has no algorithm", rows[2]["reason"])
 
+    def fp8(self, *problems, code=0, **variables):
+        return self.rows("--problem", ",".join(problems), "--precision", "fp8_e4m3,fp8_e5m2", code=code, **variables)
+
+    def test_fp8_is_right_where_both_matrices_lie_along_the_sum(self):
+        problems = ("m32n16k48ta", "m32n48k512talda528ldb544ldc40b2beta1", "m16n16k80taalpha0.1beta0.5", "m16n32k2048ta")
+        for fault in ("none", "fast"):  # sums that are promoted nowhere are within the bounds, too
+            rows = self.fp8(*problems, FAKE_CUBLASLT_FP8=fault)
+            self.expect_ok(rows, 8)
+        for row in rows:
+            executed, precision = row["executed"], row["parameters"]["precision"]
+            self.assertEqual((executed["storage"], executed["compute"], executed["accumulate"]), (precision, precision, "fp22_rz"))
+        # By the names of its kernels.
+        for kernel, compute in (("nvjet_qqtst_128x256_128x6_2x1_v_bz_coopA_TNT", "fp8_e4m3"), ("void naive<float>()", None)):
+            (row,) = self.rows("--problem", problems[0], "--precision", "fp8_e4m3", code=0, ASSAY_CUDA_TRACE="1",
+                               LD_PRELOAD=f"{PRELOAD}:{FAKES / os.environ['CUPTI_SONAME']}", FAKE_CUPTI_KERNELS=kernel)
+            self.assertEqual((row["executed"]["compute"], row["executed"]["evidence"]), (compute, "trace"))
+
+    def test_fp8_that_is_wrong_is_found(self):
+        for fault in ("unscaled", "scaled_once", "transposed", "7_bits"):
+            for row in self.fp8("m32n16k512ta", code=3, FAKE_CUBLASLT_FP8=fault):
+                self.assertEqual(row["status"], "incorrect", (fault, row["reason"]))
+        # Of two matrices of one format there is nothing to swap.
+        self.assertEqual([row["status"] for row in self.fp8("m32n16k512ta", code=3, FAKE_CUBLASLT_FP8="swapped")], ["ok", "incorrect"])
+
+    def test_fp8_that_cannot_be_is_unsupported(self):
+        for problem in ("m32n16k48", "m32n16k48tatb", "m32n16k40ta", "m24n16k48ta", "m32n16k48talda49"):
+            for row in self.fp8(problem, code=6):
+                self.assertIn("cuBLASLt has no algorithm", row["reason"])
+                self.assertIn("multiples of 16", row["reason"])
+        for row in self.fp8("m32n16k48ta", code=6, FAKE_GPU_CAPABILITY="8"):
+            self.assertIn("(compute capability 8.0, it came with 8.9)", row["reason"])
+
     def test_streams_matmul_is_a_product(self):
-        rows = self.rows("--problem", "matmul_n48", "--precision", "fp64,fp32,tf32,fp16,bf16,int8,bf16_fp32",
+        rows = self.rows("--problem", "matmul_n48", "--precision", "fp64,fp32,tf32,fp16,bf16,int8,fp8_e4m3,fp8_e5m2,bf16_fp32",
                          program="assay-stream")
-        self.expect_ok(rows[:-1], 6)
+        self.expect_ok(rows[:-1], 8)
         self.assertIn("no peak of its own", rows[-1]["reason"])
         self.assertIn("cuBLASLt", rows[0]["executed"]["implementation"])
 

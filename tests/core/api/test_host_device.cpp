@@ -24,8 +24,9 @@ TensorSpec spec_of(DataType type, std::vector<std::int64_t> dims) {
 
 TEST(HostDevice, WhatIsPutIsGotInOrder) {
   HostDevice device;
-  for (const DataType type : {DataType::fp64, DataType::fp32, DataType::bf16, DataType::fp16,
-                              DataType::s32, DataType::s8, DataType::u8}) {
+  for (const DataType type :
+       {DataType::fp64, DataType::fp32, DataType::bf16, DataType::fp16, DataType::s32, DataType::s8,
+        DataType::u8, DataType::fp8_e4m3, DataType::fp8_e5m2}) {
     for (const std::vector<std::int64_t>& dims : std::vector<std::vector<std::int64_t>>{
              {1}, {7}, {3, 5}, {8192}, {8193}, {5, 8192}, {2, 3, 4, 5}, {100, 1000}}) {
       const Values values(Values::Kind::mantissa, 5, "t", type, 100);

@@ -15,8 +15,11 @@ namespace assay {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-const DataType all_types[] = {DataType::fp64, DataType::fp32, DataType::bf16, DataType::fp16,
-                              DataType::s32,  DataType::s8,   DataType::u8};
+const DataType all_types[] = {DataType::fp64, DataType::fp32,     DataType::bf16,
+                              DataType::fp16, DataType::s32,      DataType::s8,
+                              DataType::u8,   DataType::fp8_e4m3, DataType::fp8_e5m2};
+
+bool is_fp8(DataType type) { return size_of(type) == 1 && !is_integer(type); }
 
 /// Value of a 16-bit pattern from the definition of the format.
 double value_of(DataType type, unsigned pattern) {
@@ -84,6 +87,74 @@ TEST_P(SixteenBits, Overflows) {
 INSTANTIATE_TEST_SUITE_P(Types, SixteenBits, testing::Values(DataType::fp16, DataType::bf16),
                          [](const auto& info) { return std::string(name(info.param)); });
 
+/// Value of an 8-bit pattern from the definition of the format (OFP8, revision 1.0).
+double fp8_of(DataType type, unsigned pattern) {
+  const bool e4m3 = type == DataType::fp8_e4m3;
+  const int mantissa_bits = e4m3 ? 3 : 2, bias = e4m3 ? 7 : 15, exponent_mask = e4m3 ? 15 : 31;
+  const double sign = (pattern & 0x80u) != 0 ? -1 : 1;
+  const int exponent = static_cast<int>(pattern >> mantissa_bits) & exponent_mask,
+            fraction = static_cast<int>(pattern & ((1u << mantissa_bits) - 1));
+  if (exponent == exponent_mask && (!e4m3 || fraction == 7))
+    return !e4m3 && fraction == 0 ? sign * infinity : std::nan("");
+  if (exponent == 0) return sign * std::ldexp(fraction, 1 - bias - mantissa_bits);
+  return sign * std::ldexp(fraction + (1 << mantissa_bits), exponent - bias - mantissa_bits);
+}
+
+class EightBits : public testing::TestWithParam<DataType> {};
+
+TEST_P(EightBits, EveryValueSurvives) {
+  for (unsigned pattern = 0; pattern < 0x100; ++pattern) {
+    const double value = fp8_of(GetParam(), pattern);
+    const auto stored = static_cast<std::uint8_t>(pattern);
+    double loaded = 0;
+    decode(GetParam(), &stored, {&loaded, 1});
+    std::uint8_t again = 0;
+    encode(GetParam(), {&value, 1}, &again);
+    if (std::isnan(value)) {
+      EXPECT_TRUE(std::isnan(loaded)) << pattern;
+      EXPECT_TRUE(std::isnan(fp8_of(GetParam(), again))) << pattern;
+    } else {
+      EXPECT_EQ(loaded, value) << pattern;
+      EXPECT_EQ(std::signbit(loaded), std::signbit(value)) << pattern;
+      if (std::isfinite(value)) {
+        EXPECT_EQ(again, pattern);
+      }
+    }
+  }
+}
+
+TEST_P(EightBits, RoundsOnceToNearestEven) {
+  const unsigned last = GetParam() == DataType::fp8_e4m3 ? 0x7e : 0x7b;
+  for (unsigned pattern = 0; pattern < last; ++pattern) {
+    const double low = fp8_of(GetParam(), pattern), high = fp8_of(GetParam(), pattern + 1),
+                 middle = (low + high) / 2;
+    const double even = (pattern & 1u) == 0 ? low : high;
+    for (const double sign : {1.0, -1.0}) {
+      EXPECT_EQ(round_to(GetParam(), sign * middle), sign * even) << pattern;
+      EXPECT_EQ(round_to(GetParam(), sign * std::nextafter(middle, infinity)), sign * high)
+          << pattern;
+      EXPECT_EQ(round_to(GetParam(), sign * std::nextafter(middle, 0)), sign * low) << pattern;
+      EXPECT_EQ(round_to(GetParam(), sign * std::nextafter(high, 0)), sign * high) << pattern;
+    }
+  }
+}
+
+/// As cuda_fp8.h's conversions with __NV_SATFINITE do.
+TEST_P(EightBits, Saturates) {
+  const double largest = GetParam() == DataType::fp8_e4m3 ? 448 : 57344;
+  for (const double value :
+       {largest, std::nextafter(largest, infinity), 1.2 * largest, 1e300, infinity}) {
+    EXPECT_EQ(round_to(GetParam(), value), largest);
+    EXPECT_EQ(round_to(GetParam(), -value), -largest);
+  }
+  EXPECT_TRUE(std::isnan(round_to(GetParam(), std::nan(""))));
+  EXPECT_TRUE(std::signbit(round_to(GetParam(), -0.0)));
+  EXPECT_TRUE(std::signbit(round_to(GetParam(), -1e-300)));
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, EightBits, testing::Values(DataType::fp8_e4m3, DataType::fp8_e5m2),
+                         [](const auto& info) { return std::string(name(info.param)); });
+
 TEST(Precision, RoundedValuesAreFixedPointsWithinTheUnitRoundoff) {
   std::mt19937_64 random(1);
   for (int i = 0; i < 200000; ++i) {
@@ -92,9 +163,15 @@ TEST(Precision, RoundedValuesAreFixedPointsWithinTheUnitRoundoff) {
     for (const DataType type : all_types) {
       const double rounded = round_to(type, value);
       ASSERT_EQ(round_to(type, rounded), rounded) << name(type) << " " << value;
-      if (!is_integer(type) && std::isfinite(rounded)) {
+      const double largest = type == DataType::fp8_e4m3   ? 448
+                             : type == DataType::fp8_e5m2 ? 57344
+                                                          : infinity;
+      if (!is_integer(type) && std::isfinite(rounded) && std::fabs(value) <= largest) {
         // Below the smallest normal number the error is absolute.
-        const double smallest = type == DataType::fp16 ? 0x1p-25 : 0;
+        const double smallest = type == DataType::fp16       ? 0x1p-25
+                                : type == DataType::fp8_e4m3 ? 0x1p-10
+                                : type == DataType::fp8_e5m2 ? 0x1p-17
+                                                             : 0;
         ASSERT_LE(std::fabs(rounded - value),
                   std::max(unit_roundoff(type) * std::fabs(value), smallest))
             << name(type) << " " << value;
@@ -124,7 +201,7 @@ TEST(Precision, IntegersSaturateAndRoundToEven) {
 
 TEST(Precision, NanAndInfinitySurviveInFloatingTypes) {
   for (const DataType type : all_types) {
-    if (is_integer(type)) continue;
+    if (is_integer(type) || is_fp8(type)) continue;
     EXPECT_TRUE(std::isnan(round_to(type, std::nan("")))) << name(type);
     EXPECT_TRUE(std::isnan(round_to(type, -std::nan("")))) << name(type);
     EXPECT_EQ(round_to(type, infinity), infinity);
@@ -155,8 +232,9 @@ TEST(Precision, Names) {
   EXPECT_EQ(storage(Precision::tf32), DataType::fp32);
   EXPECT_EQ(storage(Precision::int8), DataType::u8);
   EXPECT_EQ(storage(Precision::bf16), DataType::bf16);
-  EXPECT_EQ(precision_names(), (std::vector<std::string>{"fp64", "fp32", "tf32", "bf16", "fp16",
-                                                         "int8", "bf16_fp32", "fp16_fp32"}));
+  EXPECT_EQ(precision_names(),
+            (std::vector<std::string>{"fp64", "fp32", "tf32", "bf16", "fp16", "int8", "bf16_fp32",
+                                      "fp16_fp32", "fp8_e4m3", "fp8_e5m2"}));
   try {
     precision("bf61");
     FAIL();
@@ -184,6 +262,17 @@ TEST(Precision, SaysWhatIsReadWrittenAndSummed) {
     EXPECT_EQ(arithmetic_name(std::string(name(mixed))), name(input));
   }
   EXPECT_EQ(arithmetic_name("int32"), "int32");  // of collectives
+  for (const Precision one : {Precision::fp8_e4m3, Precision::fp8_e5m2}) {
+    EXPECT_TRUE(assay::is_fp8(one));
+    EXPECT_TRUE(is_mixed(one));
+    EXPECT_EQ(name(storage(one)), name(one));
+    EXPECT_EQ(weight_type(one), DataType::fp8_e4m3);
+    EXPECT_EQ(format(one).output, DataType::bf16);
+    EXPECT_EQ(arithmetic_name(std::string(name(one))), name(one));
+  }
+  EXPECT_FALSE(assay::is_fp8(Precision::int8));
+  EXPECT_EQ(weight_type(Precision::int8), DataType::s8);
+  EXPECT_EQ(weight_type(Precision::bf16_fp32), DataType::bf16);
 }
 
 }  // namespace

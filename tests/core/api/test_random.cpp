@@ -8,6 +8,7 @@
 #include <bit>
 #include <boost/math/distributions/chi_squared.hpp>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <set>
 #include <vector>
@@ -77,7 +78,8 @@ TEST(Values, FollowTheDocumentedScheme) {
 class EveryType : public testing::TestWithParam<DataType> {};
 INSTANTIATE_TEST_SUITE_P(Values, EveryType,
                          testing::Values(DataType::fp64, DataType::fp32, DataType::bf16,
-                                         DataType::fp16, DataType::s32, DataType::s8, DataType::u8),
+                                         DataType::fp16, DataType::s32, DataType::s8, DataType::u8,
+                                         DataType::fp8_e4m3, DataType::fp8_e5m2),
                          [](const auto& info) { return std::string(name(info.param)); });
 
 TEST_P(EveryType, FillEqualsOneByOneAtEveryOffset) {
@@ -108,7 +110,7 @@ TEST_P(EveryType, ValuesAreOfTheStorageTypeAndWithinBounds) {
     most = std::max(most, v);
     if (is_integer(type)) continue;
     ASSERT_LT(std::abs(v), 1);
-    ASSERT_GE(std::abs(v), 0x1p-10);
+    ASSERT_GE(std::abs(v), size_of(type) == 1 ? 0x1p-6 : 0x1p-10);
   }
   if (type == DataType::u8) {
     EXPECT_EQ(least, 0);
@@ -117,8 +119,9 @@ TEST_P(EveryType, ValuesAreOfTheStorageTypeAndWithinBounds) {
     EXPECT_EQ(least, -100);
     EXPECT_EQ(most, 100);
   } else {
-    EXPECT_LT(least, -0.99);
-    EXPECT_GT(most, 0.99);
+    const double last = size_of(type) == 1 ? 0.87 : 0.99;
+    EXPECT_LT(least, -last);
+    EXPECT_GT(most, last);
   }
 }
 
@@ -167,6 +170,24 @@ TEST(Values, EverySignificandBitIsRandom) {
     // The highest bits follow the uniform law (in a binade they are fair, too); five sigma.
     for (const std::size_t count : set)
       EXPECT_NEAR(static_cast<double>(count) / n, 0.5, 5 * 0.5 / std::sqrt(n)) << name(type);
+  }
+}
+
+/// All normal numbers from 2^-6 to below 15/16 occur, as often as the interval that is rounded to
+/// each is wide.
+TEST(Values, OfEightBitsAreAllNumbersBelowOne) {
+  for (const DataType type : {DataType::fp8_e4m3, DataType::fp8_e5m2}) {
+    const int n = 400000;
+    std::map<double, int> seen;
+    for (const double v : draw(Values(Kind::mantissa, 21, "fp8", type, 0), 0, n))
+      ++seen[std::abs(v)];
+    const int in_binade = type == DataType::fp8_e4m3 ? 8 : 4;
+    EXPECT_EQ(seen.size(), static_cast<std::size_t>(6 * in_binade)) << name(type);
+    for (auto at = std::next(seen.begin()); std::next(at) != seen.end(); ++at) {
+      const double width = (std::next(at)->first - std::prev(at)->first) / 2,
+                   want = n * width / (15.0 / 16 - 0x1p-6);
+      EXPECT_NEAR(at->second, want, 6 * std::sqrt(want)) << name(type) << " " << at->first;
+    }
   }
 }
 

@@ -1,13 +1,19 @@
 // A fake cuBLASLt, which multiplies on the host what the descriptors say, in fp64; in the compute
 // mode of tf32, operands of 11 digits. For LD_PRELOAD, over the fake CUDA runtime. Where the parts
 // of a sum may be stored in the type of the result, its algorithm does that; it wants the alignment
-// that it was promised.
+// that it was promised. Products of 8-bit floating types are added as on a Hopper
+// (docs/method-gemm.md).
 //
 //   FAKE_CUBLASLT_NO_ALGORITHM=1   the heuristic finds nothing
+//   FAKE_CUBLASLT_FP8=FAULT        swapped (each matrix read in the other one's format), unscaled,
+//                                  scaled_once (by A's alone), transposed (A is not), 7_bits (of a
+//                                  sum), fast (sums are promoted nowhere: no fault)
 //   FAKE_PROMOTES_TF32=1           fp32 is computed where tf32 was asked for
 #include <cublasLt.h>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -28,6 +34,8 @@ struct Description {
   cublasComputeType_t compute;
   cudaDataType_t scale;
   cublasOperation_t a = CUBLAS_OP_N, b = CUBLAS_OP_N;
+  const float *scale_a = nullptr, *scale_b = nullptr;  ///< in the memory of the GPU
+  std::int8_t fast_sums = 1;  ///< not the library's default: it is to be set
 };
 struct Layout {
   DataType type;
@@ -51,8 +59,10 @@ static_assert(sizeof(Algorithm) <= sizeof(cublasLtMatmulAlgo_t));
 
 DataType type_of(cudaDataType_t type) {
   static const std::map<cudaDataType_t, DataType> types{
-      {CUDA_R_64F, DataType::fp64},  {CUDA_R_32F, DataType::fp32}, {CUDA_R_16F, DataType::fp16},
-      {CUDA_R_16BF, DataType::bf16}, {CUDA_R_32I, DataType::s32},  {CUDA_R_8I, DataType::s8}};
+      {CUDA_R_64F, DataType::fp64},         {CUDA_R_32F, DataType::fp32},
+      {CUDA_R_16F, DataType::fp16},         {CUDA_R_16BF, DataType::bf16},
+      {CUDA_R_32I, DataType::s32},          {CUDA_R_8I, DataType::s8},
+      {CUDA_R_8F_E4M3, DataType::fp8_e4m3}, {CUDA_R_8F_E5M2, DataType::fp8_e5m2}};
   return types.at(type);
 }
 
@@ -67,6 +77,63 @@ double factor(cudaDataType_t type, const void* at) {
   return type == CUDA_R_32I ? *static_cast<const std::int32_t*>(at)
                             : static_cast<double>(*static_cast<const float*>(at));
 }
+
+bool is_fp8(const Layout& layout) {
+  return layout.type == DataType::fp8_e4m3 || layout.type == DataType::fp8_e5m2;
+}
+
+/// cuBLAS documentation, "cublasLtMatmul": fp8 on GPUs of compute capability 8.9 and 9.0. Both
+/// operands lie along the sum, in pieces of 16 bytes; no product of two of fp8_e5m2.
+bool supports_fp8(const Description& own, const Layout& a, const Layout& b, const Layout& d) {
+  const auto whole = [](const Layout& of) {
+    const auto size = static_cast<std::int64_t>(assay::size_of(of.type));
+    return of.rows % 16 == 0 && of.columns % 16 == 0 && of.ld * size % 16 == 0;
+  };
+  return is_fp8(a) && is_fp8(b) && (a.type == DataType::fp8_e4m3 || b.type == DataType::fp8_e4m3) &&
+         (d.type == DataType::bf16 || d.type == DataType::fp16 || d.type == DataType::fp32) &&
+         own.compute == CUBLAS_COMPUTE_32F && own.scale == CUDA_R_32F && own.a == CUBLAS_OP_T &&
+         own.b == CUBLAS_OP_N && whole(a) && whole(b) && whole(d);
+}
+
+bool fp8_fault(const char* name) {
+  const char* const fault = std::getenv("FAKE_CUBLASLT_FP8");
+  return fault != nullptr && std::strcmp(fault, name) == 0;
+}
+
+/// Sums of fp8 products on a Hopper: with 32 at once, the accumulator and they lose what lies below
+/// 13 places behind the first digit of the largest. Each 128 products it goes to fp32.
+class Fp8Sum {
+ public:
+  explicit Fp8Sum(bool fast) : fast_(fast), places_(fp8_fault("7_bits") ? 6 : 13) {}
+  void add(double product) {
+    terms_[count_++] = product;
+    if (count_ == terms_.size()) step();
+  }
+  double value() {
+    step();
+    return static_cast<double>(promoted_) + terms_[0];
+  }
+
+ private:
+  void step() {
+    double largest = 0;
+    for (std::size_t i = 0; i < count_; ++i) largest = std::max(largest, std::fabs(terms_[i]));
+    const double unit = largest > 0 ? std::ldexp(1, std::ilogb(largest) - places_) : 1;
+    double sum = 0;
+    for (std::size_t i = 0; i < count_; ++i) sum += std::trunc(terms_[i] / unit) * unit;
+    const double last = sum != 0 ? std::ldexp(1, std::ilogb(sum) - places_) : 1;
+    terms_[0] = std::trunc(sum / last) * last;
+    count_ = 1;
+    if (fast_ || ++steps_ % 4 != 0) return;
+    promoted_ += static_cast<float>(terms_[0]);
+    terms_[0] = 0;
+  }
+  bool fast_;
+  int places_, steps_ = 0;
+  std::array<double, 33> terms_{};  ///< the accumulator, then the products
+  std::size_t count_ = 1;
+  float promoted_ = 0;
+};
 
 /// One matrix of a batch, without what pads its columns.
 std::vector<double> read(const Layout& layout, const void* data, std::int32_t batch) {
@@ -112,10 +179,26 @@ cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t description) {
 cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t description,
                                               cublasLtMatmulDescAttributes_t attribute,
                                               const void* value, std::size_t size) {
-  if (size != sizeof(cublasOperation_t)) return CUBLAS_STATUS_INVALID_VALUE;
   auto* const own = reinterpret_cast<Description*>(description);
-  std::memcpy(attribute == CUBLASLT_MATMUL_DESC_TRANSA ? &own->a : &own->b, value, size);
-  return CUBLAS_STATUS_SUCCESS;
+  const auto set = [&](auto& to) {
+    if (size != sizeof to) return CUBLAS_STATUS_INVALID_VALUE;
+    std::memcpy(&to, value, size);
+    return CUBLAS_STATUS_SUCCESS;
+  };
+  switch (attribute) {
+    case CUBLASLT_MATMUL_DESC_TRANSA:
+      return set(own->a);
+    case CUBLASLT_MATMUL_DESC_TRANSB:
+      return set(own->b);
+    case CUBLASLT_MATMUL_DESC_A_SCALE_POINTER:
+      return set(own->scale_a);
+    case CUBLASLT_MATMUL_DESC_B_SCALE_POINTER:
+      return set(own->scale_b);
+    case CUBLASLT_MATMUL_DESC_FAST_ACCUM:
+      return set(own->fast_sums);
+    default:
+      return CUBLAS_STATUS_INVALID_VALUE;
+  }
 }
 cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t* layout, cudaDataType_t type,
                                           std::uint64_t rows, std::uint64_t columns,
@@ -163,8 +246,8 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t p
   return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t description,
-                                              cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
-                                              cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
+                                              cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
+                                              cublasLtMatrixLayout_t, cublasLtMatrixLayout_t d,
                                               cublasLtMatmulPreference_t preference, int,
                                               cublasLtMatmulHeuristicResult_t results[],
                                               int* found) {
@@ -174,6 +257,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
   const bool integers = own.compute == CUBLAS_COMPUTE_32I;
   if (std::getenv("FAKE_CUBLASLT_NO_ALGORITHM") != nullptr ||
       (integers && (own.a != CUBLAS_OP_T || own.b != CUBLAS_OP_N)) ||
+      ((is_fp8(of(a)) || is_fp8(of(b))) && !supports_fp8(own, of(a), of(b), of(d))) ||
       reinterpret_cast<Preference*>(preference)->most < workspace)
     return CUBLAS_STATUS_NOT_SUPPORTED;
   results[0] = {};
@@ -201,14 +285,21 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t description
     if (reinterpret_cast<std::uintptr_t>(data[i]) % algorithm.alignments[i] != 0)
       return CUBLAS_STATUS_INVALID_VALUE;
   const Description own = of(description);
-  const Layout a = of(a_layout), b = of(b_layout), d = of(d_layout), c = of(c_layout);
-  const bool ta = own.a == CUBLAS_OP_T, tb = own.b == CUBLAS_OP_T;
+  Layout a = of(a_layout), b = of(b_layout);
+  const Layout d = of(d_layout), c = of(c_layout);
+  if (fp8_fault("swapped")) std::swap(a.type, b.type);
+  const bool fp8 = is_fp8(a), ta = own.a == CUBLAS_OP_T, tb = own.b == CUBLAS_OP_T;
   const std::size_t sum_over = ta ? a.rows : a.columns;
   if ((tb ? b.columns : b.rows) != sum_over || (ta ? a.columns : a.rows) != d.rows ||
       (tb ? b.rows : b.columns) != d.columns || a.batch != d.batch || b.batch != d.batch)
     return CUBLAS_STATUS_INVALID_VALUE;
   const double of_sum = factor(own.scale, alpha), of_c = factor(own.scale, beta);
   fake::submit([=] {
+    double scale =
+        fp8 && own.scale_a != nullptr && !fp8_fault("unscaled") ? double{*own.scale_a} : 1;
+    if (fp8 && own.scale_b != nullptr && !fp8_fault("unscaled") && !fp8_fault("scaled_once"))
+      scale *= double{*own.scale_b};
+    const bool left_as_stored = ta && !(fp8 && fp8_fault("transposed"));
     for (std::int32_t batch = 0; batch < d.batch; ++batch) {
       std::vector<double> left = read(a, a_data, batch), right = read(b, b_data, batch);
       if (own.compute == CUBLAS_COMPUTE_32F_FAST_TF32 && !fake::promotes_tf32())
@@ -220,12 +311,19 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t description
       for (std::size_t j = 0; j < d.columns; ++j) {
         for (std::size_t i = 0; i < d.rows; ++i) {
           double sum = 0;
+          Fp8Sum short_sum(own.fast_sums != 0 || fp8_fault("fast"));
           for (std::size_t p = 0; p < sum_over; ++p) {
             if (algorithm.stores_parts && p == sum_over / 2) sum = assay::round_to(d.type, sum);
-            sum += left[ta ? i * a.rows + p : p * a.rows + i] *
-                   right[tb ? p * b.rows + j : j * b.rows + p];
+            const std::size_t at = left_as_stored ? i * a.rows + p : p * a.rows + i;
+            const double product =
+                left[at % left.size()] * right[tb ? p * b.rows + j : j * b.rows + p];
+            if (fp8)
+              short_sum.add(product);
+            else
+              sum += product;
           }
-          column[i] = of_sum * sum + (of_c != 0 ? of_c * before[j * d.rows + i] : 0);
+          if (fp8) sum = short_sum.value();
+          column[i] = of_sum * scale * sum + (of_c != 0 ? of_c * before[j * d.rows + i] : 0);
         }
         assay::encode(d.type, column,
                       static_cast<char*>(d_data) + (static_cast<std::size_t>(batch * d.offset) +

@@ -8,6 +8,12 @@
 //   FAKE_CUDNN_WORKSPACE=N    bytes that every algorithm asks for (default 4096)
 //   FAKE_CUDNN_WRONG=NAME     the last element of this tensor of a recurrent network is wrong (y hy
 //                             cy dx dhx dcx dw)
+//   FAKE_CUDNN_RNN=FAULT      of recurrent networks: bf16 (what lies between two kernels is bf16,
+//                             else it has the type of the tensors), gate (the first one has the
+//                             weights of the next unit), step (one is left out)
+//   FAKE_CUDNN_PARTS=NAME:N   the convolution NAME splits sums into N parts, which it stores and
+//   adds
+//                             in the type of the result
 //   FAKE_PROMOTES_TF32=1      fp32 is computed where tf32 was asked for
 //
 // On fp32 tensors only FMA_MATH computes in fp32; every other mode multiplies in tf32.
@@ -27,6 +33,7 @@ struct cudnnConvolutionStruct {
   cudnnDataType_t sums;
   cudnnMathType_t math = CUDNN_DEFAULT_MATH;
   int groups = 1;
+  long parts = 1;
 };
 
 namespace {
@@ -96,7 +103,9 @@ template <class Products>
 void sum(const cudnnConvolutionStruct& convolution, cudnnDataType_t a_type, const void* a,
          cudnnDataType_t b_type, const void* b, cudnnDataType_t out_type, void* out,
          std::size_t count, const Products& each) {
-  std::vector<double> sums(count);
+  std::vector<double> sums(count), parts(count);
+  std::vector<long> terms(count), done(count);
+  if (convolution.parts > 1) each([&](std::size_t, std::size_t, std::size_t to) { ++terms[to]; });
   const bool cut =
       a_type == CUDNN_DATA_FLOAT && convolution.math != CUDNN_FMA_MATH && !promotes_tf32();
   each([&](std::size_t from_a, std::size_t from_b, std::size_t to) {
@@ -104,8 +113,27 @@ void sum(const cudnnConvolutionStruct& convolution, cudnnDataType_t a_type, cons
     if (cut) left = tf32(left), right = tf32(right);
     sums[to] += left * right;
     if (convolution.sums == CUDNN_DATA_FLOAT) sums[to] = static_cast<float>(sums[to]);
+    if (convolution.parts == 1) return;
+    const long of = std::max(1L, terms[to] / convolution.parts);
+    if (++done[to] % of != 0 && done[to] != terms[to]) return;
+    double part = 0;
+    store(out_type, &part, 0, sums[to]);
+    store(out_type, &part, 0, parts[to] + load(out_type, &part, 0));
+    parts[to] = load(out_type, &part, 0);
+    sums[to] = 0;
   });
+  if (convolution.parts > 1) sums = parts;
   for (std::size_t i = 0; i < count; ++i) store(out_type, out, i, sums[i]);
+}
+
+/// With what FAKE_CUDNN_PARTS says of the algorithm that was started.
+cudnnConvolutionStruct split(cudnnConvolutionStruct convolution) {
+  const char* const given = std::getenv("FAKE_CUDNN_PARTS");
+  const std::string text = given == nullptr ? "" : given;
+  if (const std::size_t end = text.find(':');
+      end != std::string::npos && text.substr(0, end) == ran)
+    convolution.parts = std::stol(text.substr(end + 1));
+  return convolution;
 }
 
 const char* const forward_names[] = {
@@ -142,6 +170,8 @@ cudnnStatus_t offers(const char* const (&names)[N], const cudnnConvolutionStruct
 }  // namespace
 
 extern "C" {
+
+const char* fake_cudnn_ran() { return ran.c_str(); }
 
 std::size_t cudnnGetVersion() { return CUDNN_VERSION; }
 std::size_t cudnnGetCudartVersion() { return CUDART_VERSION; }
@@ -293,7 +323,7 @@ cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t, const void*, cudnnTensorDes
   const cudnnStatus_t status = starting(forward_names[algorithm]);
   if (status != CUDNN_STATUS_SUCCESS || is("FAKE_CUDNN_IDLE", forward_names[algorithm]))
     return status;
-  fake::submit([how = *convolution, x = *x, y = *y, w = *w, at_x, at_y, at_w] {
+  fake::submit([how = split(*convolution), x = *x, y = *y, w = *w, at_x, at_y, at_w] {
     sum(how, x.type, at_x, w.type, at_w, y.type, at_y, elements(y.dims), [&](auto add) {
       products(x, w, how, y,
                [&](std::size_t px, std::size_t pw, std::size_t py) { add(px, pw, py); });
@@ -310,7 +340,7 @@ cudnnStatus_t cudnnConvolutionBackwardData(cudnnHandle_t, const void*, cudnnFilt
                                            void* at_x) {
   const cudnnStatus_t status = starting(data_names[algorithm]);
   if (status != CUDNN_STATUS_SUCCESS || is("FAKE_CUDNN_IDLE", data_names[algorithm])) return status;
-  fake::submit([how = *convolution, x = *x, y = *y, w = *w, at_x, at_y, at_w] {
+  fake::submit([how = split(*convolution), x = *x, y = *y, w = *w, at_x, at_y, at_w] {
     sum(how, y.type, at_y, w.type, at_w, x.type, at_x, elements(x.dims), [&](auto add) {
       products(x, w, how, y,
                [&](std::size_t px, std::size_t pw, std::size_t py) { add(py, pw, px); });
@@ -328,7 +358,7 @@ cudnnStatus_t cudnnConvolutionBackwardFilter(cudnnHandle_t, const void*, cudnnTe
   const cudnnStatus_t status = starting(filter_names[algorithm]);
   if (status != CUDNN_STATUS_SUCCESS || is("FAKE_CUDNN_IDLE", filter_names[algorithm]))
     return status;
-  fake::submit([how = *convolution, x = *x, y = *y, w = *w, at_x, at_y, at_w] {
+  fake::submit([how = split(*convolution), x = *x, y = *y, w = *w, at_x, at_y, at_w] {
     sum(how, x.type, at_x, y.type, at_y, w.type, at_w, elements(w.dims), [&](auto add) {
       products(x, w, how, y,
                [&](std::size_t px, std::size_t pw, std::size_t py) { add(px, py, pw); });

@@ -32,7 +32,11 @@ inline cudnnStatus_t refuse(const std::string& text, cudnnStatus_t status) {
   return status;
 }
 
+/// The algorithm that was started last.
+inline std::string ran;
+
 inline cudnnStatus_t starting(const std::string& name) {
+  ran = name;
   if (is("FAKE_CUDNN_REFUSES_LATE", name))
     return refuse("fake: no " + name + " after all", CUDNN_STATUS_NOT_SUPPORTED);
   if (is("FAKE_CUDNN_FAILS", name))

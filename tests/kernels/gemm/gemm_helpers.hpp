@@ -11,8 +11,9 @@
 namespace assay::gemm_test {
 
 inline const std::vector<Precision> all_precisions{
-    Precision::fp64, Precision::fp32, Precision::bf16,      Precision::fp16,
-    Precision::int8, Precision::tf32, Precision::bf16_fp32, Precision::fp16_fp32};
+    Precision::fp64,     Precision::fp32,    Precision::bf16,      Precision::fp16,
+    Precision::int8,     Precision::tf32,    Precision::bf16_fp32, Precision::fp16_fp32,
+    Precision::fp8_e4m3, Precision::fp8_e5m2};
 
 inline GemmShape random_shape(std::mt19937& random, bool whole_factors) {
   const auto up_to = [&](int most) { return 1 + static_cast<std::int64_t>(random() % most); };

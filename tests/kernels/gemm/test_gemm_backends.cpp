@@ -98,6 +98,19 @@ TEST(GemmBackends, OneDnnHasItsPrecisions) {
     EXPECT_TRUE(verify("onednn", text, Precision::fp32, 2)) << text;
 }
 
+TEST(GemmBackends, NativeHasFp8Alone) {
+  constexpr int shapes = 24;
+  for (const auto& [precision, count] : verify_random("native", shapes))
+    EXPECT_EQ(count, is_fp8(precision) ? shapes : 0) << name(precision);
+  for (const Precision precision : {Precision::fp8_e4m3, Precision::fp8_e5m2})
+    for (const char* text :
+         {"m300n200k257", "m176n16k1760beta1", "m35n70k2048beta1ta", "m16n97k1100b3tb"})
+      EXPECT_TRUE(verify("native", text, precision, 2)) << text;
+  EXPECT_NE(refusal("native", "m8n8k8", Precision::fp32).find("fp8 alone"), std::string::npos);
+  EXPECT_NE(refusal("onednn", "m8n8k8", Precision::fp8_e4m3), "");
+  EXPECT_NE(refusal("blas", "m8n8k8", Precision::fp8_e5m2), "");
+}
+
 TEST(GemmBackends, BlasHasWhatTheLibraryHas) {
   if (const std::string why = refusal("blas", "m8n8k8", Precision::fp32, 2); !why.empty())
     GTEST_SKIP() << why;
@@ -142,7 +155,7 @@ Verification verify_broken(Backend& backend, const GemmProblem& problem,
 TEST(GemmVerification, FindsOneWrongElementNaNAndInfinity) {
   Plugins plugins({std::filesystem::path(ASSAY_BUILD_DIR) / "lib" / "assay"});
   std::map<std::string, int> had;
-  for (const char* name : {"reference", "onednn", "blas"}) {
+  for (const char* name : {"reference", "native", "onednn", "blas"}) {
     Result<Backend*> opened = plugins.open(name);
     if (std::holds_alternative<Unsupported>(opened)) continue;
     for (const char* text : {"m5n7k9", "m300n200k257beta1", "m96n80k64b3tb"})
@@ -161,7 +174,8 @@ TEST(GemmVerification, FindsOneWrongElementNaNAndInfinity) {
           EXPECT_TRUE(found.reason.starts_with("c")) << found.reason;
         }
   }
-  EXPECT_GE(had["reference"], 3 * 3 * 5);
+  EXPECT_GE(had["reference"], 3 * 3 * 7);
+  EXPECT_EQ(had["native"], 3 * 3 * 2);
 }
 
 TEST(GemmBackends, RefuseWithAReason) {

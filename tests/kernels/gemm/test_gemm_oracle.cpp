@@ -95,8 +95,9 @@ TEST(GemmOracle, BoundsPassCorrectArithmetic) {
   Arithmetic fp32;
   fp32.step = [](double v) { return rounded(v, DataType::fp32); };
   for (int i = 0; i < 60; ++i)
-    for (const Precision precision : {Precision::fp32, Precision::bf16, Precision::fp16,
-                                      Precision::bf16_fp32, Precision::fp16_fp32}) {
+    for (const Precision precision :
+         {Precision::fp32, Precision::bf16, Precision::fp16, Precision::bf16_fp32,
+          Precision::fp16_fp32, Precision::fp8_e4m3, Precision::fp8_e5m2}) {
       const GemmProblem problem(random_shape(random, false), precision);
       const Inputs inputs = make_inputs(problem, Values::Kind::mantissa, 63, 11);
       const std::vector<Expected> want = expect(problem, inputs, false);
@@ -150,6 +151,83 @@ TEST(GemmOracle, BoundsFindAForgottenFactor) {
     const GemmProblem other(parse_gemm(forgot), Precision::bf16);
     EXPECT_FALSE(judge(product(other, inputs), want, DataType::bf16).passed()) << forgot;
   }
+}
+
+/// Sums as tensor cores add fp8 products: so many at once with the accumulator, of which each term
+/// loses what lies `bits` or more places below the first digit of the largest.
+std::vector<double> short_sums(const GemmProblem& problem, const Inputs& inputs, int bits,
+                               std::size_t at_once, double (*of_b)(double)) {
+  const GemmShape& s = problem.shape();
+  const auto a = all_of(inputs.find("a")->second, s.k * s.m),
+             b = all_of(inputs.find("b")->second, s.k * s.n);
+  const auto k = static_cast<std::size_t>(s.k);
+  std::vector<double> all;
+  for (std::size_t j = 0; j < static_cast<std::size_t>(s.n); ++j)
+    for (std::size_t i = 0; i < static_cast<std::size_t>(s.m); ++i) {
+      double sum = 0;
+      for (std::size_t first = 0; first < k; first += at_once) {
+        std::vector<double> terms{sum};
+        for (std::size_t p = first; p < std::min(k, first + at_once); ++p)
+          terms.push_back(a[i * k + p] * of_b(b[j * k + p]));
+        double largest = 0, total = 0;
+        for (const double term : terms) largest = std::max(largest, std::abs(term));
+        const double unit = std::ldexp(1, std::ilogb(largest) - bits + 1);
+        for (const double term : terms) total += std::trunc(term / unit);
+        const double kept = std::ldexp(1, std::ilogb(total * unit) - bits + 1);
+        sum = total == 0 ? 0 : std::trunc(total * unit / kept) * kept;
+      }
+      all.push_back(sum);
+    }
+  return all;
+}
+
+TEST(GemmOracle, BoundsPassSumsOf14BitsOfFp8AndFindCoarserOnes) {
+  const auto same = [](double v) { return v; };
+  for (const Precision precision : {Precision::fp8_e4m3, Precision::fp8_e5m2})
+    for (const char* text : {"m24n24k16ta", "m24n24k512ta", "m16n16k8192ta"}) {
+      const GemmProblem problem(parse_gemm(text), precision);
+      const Inputs inputs = make_inputs(problem, Values::Kind::mantissa, 63, 19);
+      const TensorSpec c = problem.tensors()[2];
+      const std::vector<std::int64_t> indices = every_index(c);
+      std::vector<Expected> want(indices.size());
+      Executed hopper;
+      hopper.accumulate = sums::truncating_fp22;
+      gemm_oracle(problem)->expect(c, inputs, hopper, false, indices, want);
+      const auto judged = [&](int bits, std::size_t at_once, double (*of_b)(double)) {
+        return judge(short_sums(problem, inputs, bits, at_once, of_b), want, c.type);
+      };
+      for (const std::size_t at_once : {16u, 32u}) {
+        const Judged right = judged(14, at_once, same);
+        EXPECT_TRUE(right.passed()) << text << " " << right.largest << " " << right.norm;
+        EXPECT_GT(right.norm, 0.03) << text;
+      }
+      EXPECT_FALSE(judged(7, 32, same).passed()) << text;
+      // Inputs of a digit less, where the bound is not yet that of long sums.
+      if (problem.shape().k < 1000 && precision == Precision::fp8_e4m3) {
+        const auto shorter = [](double v) { return round_to(DataType::fp8_e5m2, v); };
+        EXPECT_FALSE(judged(14, 32, shorter).passed()) << text;
+      }
+      // Under the name of fp32, 14 bits are too few for a long sum.
+      if (problem.shape().k > 1000) {
+        const std::vector<Expected> of_fp32 = expect(problem, inputs, false);
+        EXPECT_FALSE(judge(short_sums(problem, inputs, 14, 16, same), of_fp32, c.type).passed());
+      }
+    }
+}
+
+TEST(GemmOracle, IntegersOfFp8AreHeldByBothFormatsAndTheirSums) {
+  for (const Precision precision : {Precision::fp8_e4m3, Precision::fp8_e5m2})
+    for (const double k : {16.0, 1024.0, 8192.0, 65536.0}) {
+      const GemmProblem problem(parse_gemm("m16n16ta_k" + std::to_string(static_cast<int>(k))),
+                                precision);
+      Executed hopper;
+      hopper.accumulate = sums::truncating_fp22;
+      const int magnitude = gemm_oracle(problem)->exact_magnitude(hopper);
+      EXPECT_GE(magnitude, 1) << k;
+      EXPECT_LE(magnitude, 4) << k;
+      for (const DataType type : {DataType::fp8_e4m3, DataType::fp8_e5m2})
+        EXPECT_EQ(round_to(type, magnitude), magnitude);
+    }
 }
 
 TEST(GemmOracle, SampleHasCornersEdgesAndPadding) {

@@ -180,6 +180,7 @@ void verify(const Settings& given) {
     const std::string& precision = given.at("precision");
     const char* lacks = precision == "tf32"            ? "no tf32"
                         : precision.ends_with("_fp32") ? "no peak of its own"
+                        : precision.starts_with("fp8") ? "in matrices alone"
                                                        : "this processor";
     ASSERT_NE(no->reason.find(lacks), std::string::npos) << what << no->reason;
     return;

@@ -88,11 +88,11 @@ std::string Executor::make_candidates(Plugins& plugins, Communicator& ranks) {
       if (!settings_.measured || graph_.nodes[i].phase == Phase::update) break;
     }
     if (all.empty())
-      return fmt::format("no backend computes {} ({}){}", graph_.nodes[i].text(),
-                         join(reasons, "; "),
-                         row_major_ || settings_.device != "cpu"
-                             ? ""
-                             : ". Use --backend reference, which computes a whole network.");
+      return fmt::format(
+          "no backend computes {} ({}){}", graph_.nodes[i].text(), join(reasons, "; "),
+          row_major_ || settings_.device != "cpu" || graph_.precision == Precision::tf32
+              ? ""
+              : ". Use --backend reference, which computes a whole network.");
     if (device_ == nullptr) device_ = all.front().device;
   }
   leave_out_large();
@@ -178,7 +178,7 @@ std::string Executor::why_not(std::size_t index, Communicator& ranks) {
     left_out_.push_back(found.passed ? which + ": it is wrong on another rank" : found.reason);
     return left_out_.back();
   }
-  const NetworkTolerance tolerance = network_tolerance(graph_.value(graph_.images).type);
+  const NetworkTolerance tolerance = network_tolerance(operand_type(graph_.precision));
   const double most =
       share_of_tolerance * (node.phase == Phase::forward ? tolerance.forward : tolerance.gradients);
   if (by.algorithm.empty() || answers[1] <= most) return "";

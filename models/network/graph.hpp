@@ -71,6 +71,7 @@ struct Statistics {
 };
 
 struct Graph {
+  Precision precision = Precision::fp32;  ///< of convolutions and products of matrices
   std::vector<GraphValue> values;
   std::vector<GraphNode> nodes;        ///< in the order in which they run
   std::vector<Parameter> parameters;   ///< in the order of the layers

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "kernels/conv/problem.hpp"
+#include "kernels/convert/problem.hpp"
 #include "kernels/gemm/problem.hpp"
 #include "kernels/loss/problem.hpp"
 #include "kernels/sum/problem.hpp"
@@ -27,12 +28,16 @@ Precision of_weight_gradients(Precision precision) {
 
 }  // namespace
 
-GraphBuilder::GraphBuilder(std::int64_t batch, Precision precision, bool training)
+GraphBuilder::GraphBuilder(std::int64_t batch, Precision precision, bool training,
+                           bool narrow_gradients)
     : batch_(batch),
-      precision_(precision),
+      products_(precision),
+      precision_(precision == Precision::tf32 ? Precision::fp32 : precision),
       type_(storage(precision)),
       wide_(type_ == DataType::fp64 ? DataType::fp64 : DataType::fp32),
-      training_(training) {
+      training_(training),
+      narrow_gradients_(narrow_gradients && type_ != wide_) {
+  graph_.precision = precision;
   graph_.weights = add_value("weights", wide_, {0}, Storage::persistent);
   if (type_ != wide_) graph_.stored = add_value("stored weights", type_, {0}, Storage::persistent);
   graph_.batch_statistics = add_value("statistics", wide_, {0}, Storage::persistent);
@@ -115,7 +120,7 @@ ValueIndex GraphBuilder::conv(const std::string& layer, ValueIndex from, std::in
       add_parameter(layer + ".weight", {channels, s.ic, taps, taps},
                     std::sqrt(6 / static_cast<double>(channels * taps * taps)), 0);
   const ValueIndex dst = add_value(layer, type_, {batch_, channels, s.oh, s.ow});
-  add_node(layer, "forward", Phase::forward, ConvProblem(s, ConvDirection::forward, precision_),
+  add_node(layer, "forward", Phase::forward, ConvProblem(s, ConvDirection::forward, products_),
            &conv_oracle, {{"src", from}, {"weights", parameter(weights).value}, {"dst", dst}});
   tape_.emplace_back([=, this] {
     const ValueIndex diff = gradient_of(dst);
@@ -123,14 +128,22 @@ ValueIndex GraphBuilder::conv(const std::string& layer, ValueIndex from, std::in
     if (from != graph_.images) {
       const ValueIndex diff_src = like("grad " + graph_.values[from].name, from);
       add_node(layer, "bwd_data", Phase::backward,
-               ConvProblem(s, ConvDirection::bwd_data, precision_), &conv_oracle,
+               ConvProblem(s, ConvDirection::bwd_data, products_), &conv_oracle,
                {{"diff_dst", diff}, {"weights", parameter(weights).value}, {"diff_src", diff_src}});
       add_gradient(from, diff_src);
     }
+    const ValueIndex wide = parameter(weights).gradient;
+    const std::int64_t elements = parameter(weights).elements();
+    const ValueIndex made =
+        narrow_gradients_ ? add_value("narrow grad " + layer + ".weight", type_, {elements}) : wide;
     add_node(layer, "bwd_weights", Phase::backward,
-             ConvProblem(s, ConvDirection::bwd_weights, of_weight_gradients(precision_)),
-             &conv_oracle,
-             {{"src", from}, {"diff_dst", diff}, {"diff_weights", parameter(weights).gradient}});
+             ConvProblem(s, ConvDirection::bwd_weights,
+                         narrow_gradients_ ? products_ : of_weight_gradients(products_)),
+             &conv_oracle, {{"src", from}, {"diff_dst", diff}, {"diff_weights", made}});
+    if (narrow_gradients_)
+      add_node(layer, "convert", Phase::backward,
+               ConvertProblem(elements, of_weight_gradients(products_)), &convert_oracle,
+               {{"src", made}, {"dst", wide}});
   });
   return dst;
 }
@@ -226,7 +239,7 @@ void GraphBuilder::classify(const std::string& layer, ValueIndex from, std::int6
     return shape;
   };
   add_node(layer, "forward", Phase::forward,
-           GemmProblem(product(classes, batch_, features, true, false), precision_), &gemm_oracle,
+           GemmProblem(product(classes, batch_, features, true, false), products_), &gemm_oracle,
            {{"a", parameter(weights).value}, {"b", from}, {"c", graph_.logits}});
   std::map<std::string, ValueIndex> tensors{{"logits", graph_.logits},
                                             {"bias", parameter(bias).value},
@@ -248,12 +261,12 @@ void GraphBuilder::classify(const std::string& layer, ValueIndex from, std::int6
   tape_.emplace_back([=, this] {
     const ValueIndex diff_src = like("grad " + graph_.values[from].name, from);
     add_node(layer, "bwd_data", Phase::backward,
-             GemmProblem(product(features, batch_, classes, false, false), precision_),
-             &gemm_oracle, {{"a", parameter(weights).value}, {"b", diff}, {"c", diff_src}});
+             GemmProblem(product(features, batch_, classes, false, false), products_), &gemm_oracle,
+             {{"a", parameter(weights).value}, {"b", diff}, {"c", diff_src}});
     add_gradient(from, diff_src);
     add_node(layer, "bwd_weights", Phase::backward,
              GemmProblem(product(features, classes, batch_, false, true),
-                         of_weight_gradients(precision_)),
+                         of_weight_gradients(products_)),
              &gemm_oracle, {{"a", from}, {"b", diff}, {"c", parameter(weights).gradient}});
   });
 }

@@ -16,8 +16,11 @@ namespace assay {
 
 class GraphBuilder {
  public:
-  /// `training`: the graph has a backward pass and uses batch statistics.
-  GraphBuilder(std::int64_t batch, Precision precision, bool training);
+  /// `precision`: of convolutions and products of matrices; all else of a tf32 network is fp32.
+  /// `training`: the graph has a backward pass and uses batch statistics. `narrow_gradients`: those
+  /// of filters of 16-bit networks are made in 16 bits, and then converted.
+  GraphBuilder(std::int64_t batch, Precision precision, bool training,
+               bool narrow_gradients = false);
 
   /// Images [batch, colours, side, side].
   ValueIndex images(std::int64_t colours, std::int64_t side);
@@ -66,9 +69,9 @@ class GraphBuilder {
   const Parameter& parameter(std::size_t index) const { return graph_.parameters[index]; }
 
   std::int64_t batch_;
-  Precision precision_;
+  Precision products_, precision_;  ///< of products, and of all other operations
   DataType type_, wide_;
-  bool training_;
+  bool training_, narrow_gradients_;
   Graph graph_;
   std::map<ValueIndex, std::vector<ValueIndex>> gradients_;
   std::vector<std::function<void()>> tape_;

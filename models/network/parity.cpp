@@ -10,6 +10,7 @@
 
 #include "core/base/error.hpp"
 #include "core/measure/buffer_sets.hpp"
+#include "kernels/convert/problem.hpp"
 #include "models/network/node_check.hpp"
 #include "models/network/parameters.hpp"
 #include "models/network/tolerance.hpp"
@@ -90,26 +91,37 @@ Result<std::unique_ptr<Trainer>> made(const TrainerSettings& settings, Plugins& 
   return trainer;
 }
 
+/// The nodes that graphs of all precisions have, in order: one may convert gradients besides.
+std::vector<std::size_t> common_nodes(const Graph& graph) {
+  std::vector<std::size_t> all;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i)
+    if (graph.nodes[i].problem->kind() != ConvertProblem::kind_name) all.push_back(i);
+  return all;
+}
+
 /// Gives `to`, after its forward pass, what the backward pass of `from` reads of its own: images,
 /// parameters, activations and statistics. Graphs of other precisions number their values
-/// otherwise, but have the same nodes. Each element is changed by `change` of it, up or down.
+/// otherwise, but have the same common_nodes(). Each element is changed by `change` of it, up or
+/// down.
 void give(const Executor& from, Executor& to, double change = 0, std::uint64_t seed = 1) {
   std::mt19937_64 random(seed);
-  const std::vector<GraphNode>&ours = from.graph().nodes, &theirs = to.graph().nodes;
+  const std::vector<std::size_t> ours = common_nodes(from.graph()),
+                                 theirs = common_nodes(to.graph());
   std::set<ValueIndex> known;  // given, or gradients, which `to` makes itself
   for (std::size_t i = 0; i < ours.size(); ++i) {
-    const bool backward = ours[i].phase == Phase::backward;
-    if (!backward && ours[i].problem->kind() != "loss") continue;
-    for (const Tensor* const tensor : from.arguments(i)) {
+    const GraphNode &source = from.graph().nodes[ours[i]], &target = to.graph().nodes[theirs[i]];
+    const bool backward = source.phase == Phase::backward;
+    if (!backward && source.problem->kind() != "loss") continue;
+    for (const Tensor* const tensor : from.arguments(ours[i])) {
       const TensorSpec& spec = tensor->spec();
       if (!is_input(spec) && !is_output(spec)) continue;
-      const ValueIndex value = ours[i].tensors.at(spec.name);
+      const ValueIndex value = source.tensors.at(spec.name);
       if (is_output(spec)) {
         known.insert(value);
       } else if (backward && known.insert(value).second) {
         std::vector<double> values = read_values(from, value);
         for (double& element : values) element *= random() % 2 == 0 ? 1 - change : 1 + change;
-        to.device().put(to.tensor(theirs[i].tensors.at(spec.name)),
+        to.device().put(to.tensor(target.tensors.at(spec.name)),
                         [&](std::int64_t first, std::span<double> out) {
                           std::copy_n(values.begin() + first, out.size(), out.begin());
                         });
@@ -236,7 +248,8 @@ Verification compare_with_reference(TrainerSettings settings, Plugins& plugins) 
           &b = *std::get<std::unique_ptr<Trainer>>(reference);
   Executor &is = a.executor(), &should = b.executor();
   Comparison all;
-  const NetworkTolerance tolerance = network_tolerance(storage(settings.precision));
+  const DataType operands = operand_type(settings.precision);
+  const NetworkTolerance tolerance = network_tolerance(operands);
   all.found.passed = true;
   all.found.reference =
       fmt::format("the network in fp64 on {} images: loss, logits, statistics and {} gradients",
@@ -263,8 +276,7 @@ Verification compare_with_reference(TrainerSettings settings, Plugins& plugins) 
                 tolerance.gradients);
   const bool each = all.found.passed;
   all.compare("the gradient", 0, gradients.size(), gradients, expected, tolerance.all_gradients);
-  if (forward && !each)
-    leave_undecided(all, is, should, expected, theirs.gradients, storage(settings.precision));
+  if (forward && !each) leave_undecided(all, is, should, expected, theirs.gradients, operands);
   if (!are_finite(gradients)) all.found.reason += overflow_advice(settings.loss_scale);
   all.found.outputs = all.found.checked;
   return all.found;

@@ -89,7 +89,7 @@ std::string to_descriptor(const ResnetShape& shape) {
 
 Graph training_graph(const ResnetShape& shape, std::int64_t batch, Precision precision,
                      const Learning& learning, bool accumulates, bool lags) {
-  GraphBuilder builder(batch, precision, true);
+  GraphBuilder builder(batch, precision, true, learning.narrow_gradients);
   build(builder, shape, learning);
   builder.backward();
   if (accumulates) builder.accumulate();

@@ -30,8 +30,9 @@ std::string to_descriptor(const ResnetShape& shape);
 struct Learning {
   UpdateRule rule = UpdateRule::sgd;
   double momentum = 0.9, weight_decay = 1e-4, coefficient = 1e-3;
-  double smoothing = 0;  ///< label smoothing
-  double last_norm = 1;  ///< initial scale of the last normalization of each block
+  double smoothing = 0;           ///< label smoothing
+  double last_norm = 1;           ///< initial scale of the last normalization of each block
+  bool narrow_gradients = false;  ///< of filters of 16-bit networks: made in 16 bits
 };
 
 /// A training step of `batch` images: forward, backward, update. `accumulates`: the gradients of

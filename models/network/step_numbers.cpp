@@ -13,6 +13,8 @@
 #include "core/base/error.hpp"
 #include "core/base/statistics.hpp"
 #include "core/base/text.hpp"
+#include "kernels/convert/problem.hpp"
+#include "models/network/tolerance.hpp"
 
 namespace assay {
 
@@ -140,7 +142,7 @@ std::map<std::string, Metric> operation_metrics(const std::vector<LayerTime>& la
   for (const LayerTime& of : layers) {
     if (of.operation == "update") continue;
     // What has one direction is named by its kind alone.
-    Metric& sum = all[of.operation == "loss" || of.operation == "sum"
+    Metric& sum = all[of.operation == "loss" || of.operation == "sum" || of.operation == "convert"
                           ? of.operation + "_s"
                           : fmt::format("{}_{}_s", of.operation, of.direction)];
     sum = {sum.value + of.runs * of.seconds, "s", "lower"};
@@ -154,8 +156,12 @@ Executed executed_of(const Executor& executor, const TrainerSettings& settings) 
   for (const Choice& choice : executor.chosen()) ++nodes[choice.backend];
   // Of what they form products in: of 16-bit operands, not all have such arithmetic.
   std::map<std::string, int> products;
-  for (std::size_t i = 0; i < executor.graph().nodes.size(); ++i)
-    if (executor.graph().nodes[i].problem->flops() > 0) ++products[executor.executed(i).compute];
+  int converted = 0;
+  for (std::size_t i = 0; i < executor.graph().nodes.size(); ++i) {
+    const Problem& problem = *executor.graph().nodes[i].problem;
+    if (problem.flops() > 0) ++products[executor.executed(i).compute];
+    if (problem.kind() == ConvertProblem::kind_name) ++converted;
+  }
   std::vector<std::string> parts;
   for (const auto& [backend, count] : nodes)
     parts.push_back(
@@ -169,10 +175,13 @@ Executed executed_of(const Executor& executor, const TrainerSettings& settings) 
   ran.storage = std::string(name(storage(precision)));
   ran.accumulate = std::string(name(format(precision).accumulator));
   if (products.size() == 1) ran.compute = products.begin()->first;
-  if (precision == Precision::bf16 || precision == Precision::fp16)
+  if (operand_type(precision) == DataType::bf16 || operand_type(precision) == DataType::fp16)
     for (const auto& [compute, count] : products)
       ran.implementation += fmt::format(", {} products of matrices in {}", count,
                                         compute.empty() ? "an unknown type" : compute);
+  if (converted > 0)
+    ran.implementation += fmt::format(", {} gradients of filters made in {} and converted",
+                                      converted, name(storage(precision)));
   if (const std::string recorded = recorded_phases(executor); !recorded.empty())
     ran.implementation += fmt::format(", {} one CUDA graph", recorded);
   if (const std::string& why = executor.recordings().refusal(); !why.empty())

@@ -1,9 +1,20 @@
 #include "models/network/tolerance.hpp"
 
+#include <algorithm>
+
 namespace assay {
 
-NetworkTolerance network_tolerance(DataType stored) {
-  switch (stored) {
+DataType operand_type(Precision precision) {
+  return precision == Precision::tf32 ? DataType::fp16 : storage(precision);
+}
+
+double repeated_tolerance(Precision precision, bool narrow_sums) {
+  const double u = unit_roundoff(operand_type(precision));
+  return narrow_sums ? 8 * u : std::min(1e-4, 64 * u);
+}
+
+NetworkTolerance network_tolerance(DataType operands) {
+  switch (operands) {
     case DataType::fp64:
       return {1e-10, 1e-9, 1e-9};
     // Measured: native and onednn, 8 seeds each of d18w8s32c10, d18w4s32c5 and d50w4s40c7, 2 of

@@ -5,13 +5,23 @@
 
 namespace assay {
 
+/// The type whose significand the operands of products have: that of storage, but of tf32, whose
+/// tensors are fp32, that of fp16, which has as many bits.
+DataType operand_type(Precision precision);
+
 /// How far a network may be from fp64, as a part of the 2-norm of each tensor.
 struct NetworkTolerance {
   double forward;        ///< of losses, logits and statistics
   double gradients;      ///< of each tensor
   double all_gradients;  ///< of all of them as one vector
 };
-/// Where activations are stored in this type.
-NetworkTolerance network_tolerance(DataType stored);
+/// Where the operands of products have this type (operand_type).
+NetworkTolerance network_tolerance(DataType operands);
+
+/// Between equal runs on equal data: their sums may be made in another order. With 16 bits that is
+/// so of the sum over the ranks alone, which is fp32: a rounding to 16 bits that went another way
+/// would show in all layers (0.1 and more), and no backend here adds in a random order.
+/// `narrow_sums`: but parts of gradients that no layer reads may be added in 16 bits, in any order.
+double repeated_tolerance(Precision precision, bool narrow_sums = false);
 
 }  // namespace assay

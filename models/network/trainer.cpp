@@ -168,10 +168,13 @@ void Trainer::run_phase(Phase phase, bool last, StepCheck* check) {
   const bool adds_within = last && phase == Phase::backward && !graph().accumulates();
   const bool whole = check == nullptr && node_seconds_.empty() &&
                      (ranks_.size() == 1 || (!graph().lags() && !adds_within));
+  // Alone, a rank has nothing to do between nodes.
+  const bool timed = !whole && check == nullptr && ranks_.size() == 1;
   if (whole) executor_->run(phase);
+  if (timed) executor_->run_timed(phase, node_seconds_);
   for (std::size_t i = 0; i < graph().nodes.size(); ++i) {
     if (graph().nodes[i].phase != phase) continue;
-    if (!whole) run_node(i, check);
+    if (!whole && !timed) run_node(i, check);
     if (last) exchange_->start_ready(i);
     exchange_->make_progress();
   }

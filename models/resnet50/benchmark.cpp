@@ -52,6 +52,7 @@ TrainerSettings network_of(const Settings& settings, std::uint64_t seed) {
   of.precision = resnet50::stored(settings);
   of.learning.rule = update_rule(settings.at("optimizer"));
   of.learning.smoothing = std::stod(settings.at("smoothing"));
+  of.learning.narrow_gradients = settings.at("weight_gradients") == "16bit";
   of.loss_scale = parse_loss_scale("--loss-scale", settings.at("loss_scale"));
   of.executor.wide_products = settings.at("emulate") != "none";
   of.executor.backends = backends_of(settings.at("backend"), settings.at("device"));

@@ -94,6 +94,7 @@ class InferenceWorkload final : public Workload {
 
   Stream& stream() override { return executor_->device().stream(); }
   Result<EnergyMeter*> energy_meter() override { return executor_->device().energy_meter(); }
+  std::optional<DeviceState> device_state() override { return executor_->device().state(); }
   bool batchable() const override { return run_.steps == 0; }
   int samples() const override { return run_.steps; }
   void reset() override {}
@@ -218,9 +219,8 @@ class InferenceWorkload final : public Workload {
   void time_layers() {
     std::vector<std::vector<double>> runs;
     for (int run = 0; run < timed_runs; ++run) {
-      std::vector<double>& seconds = runs.emplace_back();
-      for (std::size_t i = 0; i < executor_->graph().nodes.size(); ++i)
-        seconds.push_back(executor_->run_timed(i));
+      std::vector<double>& seconds = runs.emplace_back(executor_->graph().nodes.size());
+      executor_->run_timed(Phase::forward, seconds);
     }
     layers_ = layer_times(*executor_, runs, 1, ranks_);
   }
@@ -235,13 +235,12 @@ class InferenceWorkload final : public Workload {
       Results some = last;
       for (auto& [name, values] : some)
         values = of_images(values, static_cast<std::size_t>(run_.network.batch), images_);
-      compare(some, expected_, network_tolerance(storage(run_.network.precision)).forward,
+      compare(some, expected_, network_tolerance(operand_type(run_.network.precision)).forward,
               "the network's in fp64", found);
     }
     checked_run(found);
     // Sums may be made in another order.
-    compare(last, results_of(*executor_),
-            std::min(1e-4, 64 * unit_roundoff(storage(run_.network.precision))),
+    compare(last, results_of(*executor_), repeated_tolerance(run_.network.precision),
             "those of the same run with checks", found);
     if (!found.passed) found.reason += ", " + when;
     found.outputs = found.checked;

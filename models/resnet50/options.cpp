@@ -26,7 +26,7 @@ constexpr const char* of_training[] = {
     "data",      "augment",   "page_cache", "validation", "label_base",     "max_bad_samples",
     "epochs",    "target",    "warmup",     "schedule",   "checkpoint",     "restart",
     "optimizer", "rate",      "smoothing",  "loss_scale", "validate_every", "accumulate",
-    "scaling",   "unreached", "trial",      "lag",        "self_check"};
+    "scaling",   "unreached", "trial",      "lag",        "self_check",     "weight_gradients"};
 /// Those that only a training to an accuracy has; --epochs asks for one.
 constexpr const char* of_epochs[] = {"validation",     "target",     "unreached",
                                      "validate_every", "checkpoint", "restart"};
@@ -109,11 +109,16 @@ std::vector<Dimension> of_network() {
   return {
       axis("direction", "training: forward pass, backward pass and update; inference: forward pass",
            {"training", inference}, {"training"}),
-      dimension::precision({"fp64", "fp32", "bf16", "fp16"}, {"fp32"}),
+      dimension::precision({"fp64", "fp32", "tf32", "bf16", "fp16"}, {"fp32"}),
       axis("emulate",
            "store in bf16 or fp16 but compute in fp32, on any processor: shows how training "
            "converges, not how fast it would be",
            {"none", "bf16", "fp16"}, {"none"}, "", "none"),
+      axis("weight_gradients",
+           "gradients of filters with bf16 and fp16; 16bit: made in 16 bits from sums in fp32, and "
+           "converted; wide: made in fp32; auto: 16bit on a GPU, whose libraries have no fast "
+           "others, else wide",
+           {}, {measured}, "", "wide"),
       backend_dimension(),
       std::move(problem),
       dimension::field("depth", "d", "number of layers of the network", "50", {"18", "50"}),
@@ -289,6 +294,20 @@ void complete_without_epochs(Settings& settings) {
       settings[dimension.name] = dimension.defaults.front();
 }
 
+void complete_weight_gradients(Settings& settings) {
+  std::string& made = settings["weight_gradients"];
+  const bool narrow = size_of(storage(stored(settings))) == 2;
+  if (made != "16bit" && made != "wide" && made != measured)
+    throw InputError(
+        fmt::format("--weight-gradients {} is unknown. Use 16bit, wide or auto.", made));
+  if (made == "16bit" && !narrow)
+    throw InputError(
+        fmt::format("--weight-gradients 16bit: {} has no 16-bit tensors. Leave it out.",
+                    name(stored(settings))));
+  if (made == measured)
+    made = narrow && !is_inference(settings) && settings.at("device") != "cpu" ? "16bit" : "wide";
+}
+
 void complete_loss_scale(Settings& settings) {
   std::string& scale = settings["loss_scale"];
   if (scale == measured)
@@ -313,6 +332,7 @@ void complete(Settings& settings, const RankCount& started) {
     throw InputError(fmt::format("--emulate {} computes in fp32, not in {}. Leave --precision out.",
                                  settings.at("emulate"), settings.at("precision")));
   complete_loss_scale(settings);
+  complete_weight_gradients(settings);
   if (started.ranks == 1 || is_inference(settings)) {  // nothing is added
     settings["allreduce_transport"] = launched_transport;
     settings["allreduce"] = "library";

@@ -55,6 +55,7 @@ void expect_network(const TrainerSettings& network, const Settings& claims) {
   Comparison::expect("weight decay", fmt::format("{}", network.learning.weight_decay), "0.0001");
   Comparison::expect("trust coefficient", fmt::format("{}", network.learning.coefficient), "0.001");
   with.same("smoothing", network.learning.smoothing);
+  with.same("weight_gradients", "16bit", network.learning.narrow_gradients);
   with.same("loss_scale", to_text(network.loss_scale));
   with.same("backend", "auto", network.executor.measured);
   if (!network.executor.measured) with.same("backend", network.executor.backends.at(0));

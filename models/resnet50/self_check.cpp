@@ -11,6 +11,7 @@
 #include "core/base/error.hpp"
 #include "core/base/place.hpp"
 #include "models/network/parameters.hpp"
+#include "models/network/tolerance.hpp"
 
 namespace assay {
 namespace {
@@ -195,12 +196,12 @@ TrainingDifference difference(const Trainer& trainer, const std::vector<double>&
 
 }  // namespace
 
-TrainingTolerance training_tolerance(DataType stored, bool sent_in_16_bits) {
+TrainingTolerance training_tolerance(DataType operands, bool sent_in_16_bits) {
   // Measured: native and onednn, depth 18 and 50, 5 to 7 seeds of each optimizer, with and without
   // lag, accumulation, smoothing and emulation (docs/method-training.md).
-  if (stored == DataType::bf16 || sent_in_16_bits) return {1.2, 0.8, 0.3, 0.01, 0.05};
-  if (stored == DataType::fp16) return {0.5, 0.35, 0.08, 0.003, 0.02};
-  if (stored == DataType::fp32) return {0.1, 0.1, 0.01, 0.003, 0.01};
+  if (operands == DataType::bf16 || sent_in_16_bits) return {1.2, 0.8, 0.3, 0.01, 0.05};
+  if (operands == DataType::fp16) return {0.5, 0.35, 0.08, 0.003, 0.02};
+  if (operands == DataType::fp32) return {0.1, 0.1, 0.01, 0.003, 0.01};
   return {1e-7, 1e-7, 1e-7, 1e-7, 1e-7};
 }
 
@@ -238,7 +239,7 @@ void self_check(Trainer& trainer, double rate, const Settings& claims, Plugins& 
   const TrainingDifference is =
       training_difference(settings, rate, ReferenceClaims(claims), plugins, ranks, gradients);
   const TrainingTolerance allowed = training_tolerance(
-      storage(settings.precision), ranks.size() > 1 && claims.at("wire") != "none");
+      operand_type(settings.precision), ranks.size() > 1 && claims.at("wire") != "none");
   const auto expect = [&](double difference, double most, const std::string& what) {
     ++found.checked;
     if (difference <= most) return;  // false for what is no number

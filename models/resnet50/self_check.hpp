@@ -31,8 +31,9 @@ struct TrainingDifference {
 struct TrainingTolerance {
   double largest, normalizations, length, last_length, decay;
 };
-/// For activations that are stored in this type, and gradients that are sent in 16 bits or not.
-TrainingTolerance training_tolerance(DataType stored, bool sent_in_16_bits);
+/// Where operands of products have this type (operand_type), and gradients are sent in 16 bits or
+/// not.
+TrainingTolerance training_tolerance(DataType operands, bool sent_in_16_bits);
 
 /// Trains 5 steps of a small form of the network: as `trainer` and `rate` say with the product's
 /// trainer, and as `claims` say with a ReferenceTrainer. Both get the same images, which differ

@@ -54,16 +54,49 @@ class Resnet(RunTest):
     def test_mixed_precision_is_right(self):
         # In bf16 no check can tell a wrong result of cuDNN's larger Winograd transforms, which the fake one would choose.
         for precision, backend in (("fp16", "cuda"), ("fp16", "auto"), ("bf16", "auto")):
-            row = self.row("--steps", "2", "--precision", precision, backend=backend)
-            self.assertEqual(row["status"], "ok", row["reason"])
-            # Those of gradients of weights, whose inputs are wider than the network's.
-            wide = re.findall(r", (\d+) products of matrices in (?:tf32|fp32)", row["executed"]["implementation"])
-            self.assertEqual(sum(map(int, wide)), 20, row["executed"]["implementation"])
-            # Measured choices may be transforms, in fp32, where the fake ones happen to be fast.
-            self.assertIn("in tf32, each phase one CUDA graph" if backend == "cuda" else ", each phase one CUDA graph", row["executed"]["implementation"])
-            self.assertEqual(row["parameters"]["loss_scale"], "dynamic" if precision == "fp16" else "none")
+            for made in ("16bit", "wide"):
+                row = self.row("--steps", "2", "--precision", precision, *(("--weight-gradients", "wide") if made == "wide" else ()), backend=backend)
+                self.assertEqual(row["status"], "ok", row["reason"])
+                self.assertEqual((row["parameters"]["weight_gradients"], "/weight_gradients=16bit/" in row["id"]), (made, made == "16bit"))
+                ran = row["executed"]["implementation"]
+                # Gradients of filters that are wide have inputs that are wider than the network's.
+                wide = sum(map(int, re.findall(r", (\d+) products of matrices in (?:tf32|fp32)", ran)))
+                self.assertEqual(wide, 20 if made == "wide" else 0, ran)
+                self.assertEqual(f", 20 gradients of filters made in {precision} and converted" in ran, made == "16bit", ran)
+                # Measured choices may be transforms, in fp32, where the fake ones happen to be fast.
+                self.assertIn("in tf32, each phase one CUDA graph" if (backend, made) == ("cuda", "wide") else ", each phase one CUDA graph", ran)
+                self.assertEqual(row["parameters"]["loss_scale"], "dynamic" if precision == "fp16" else "none")
         self.assertEqual(self.row("--steps", "2", "--precision", "fp16", FAKE_GPU_CAPABILITY="7")["status"], "ok")
         self.assertIn("has no bf16", self.row("--precision", "bf16", code=6, FAKE_GPU_CAPABILITY="7")["reason"])
+
+    def test_wrong_gradients_in_16_bits_are_found(self):
+        for precision in ("fp16", "bf16"):  # the algorithm that the fake cuDNN names first
+            row = self.row("--steps", "2", "--precision", precision, code=3, FAKE_CUDNN_IDLE="fft_tiling")
+            self.assertIn("of conv1.weight of the network differs", row["reason"])
+
+    def test_gradients_in_16_bits_go_with_all_else(self):
+        for words in (("--accumulate", "2"), ("--lag", "1"), ("--optimizer", "lars"), ("--self-check", "yes"),
+                      ("--data", "learnable:n16v8", "--batch", "8", "--epochs", "1", "--unreached", "kept")):
+            row = self.row("--steps", "2", "--precision", "fp16", "--weight-gradients", "auto", *words)
+            self.assertEqual((row["status"], row["parameters"]["weight_gradients"]), ("ok", "16bit"), row["reason"])
+
+    def test_tf32_is_right(self):
+        row = self.row("--steps", "2", "--precision", "tf32")
+        self.assertEqual(row["status"], "ok", row["reason"])
+        self.assertEqual([row["executed"][key] for key in ("storage", "compute", "accumulate")], ["fp32", "tf32", "fp32"])
+        self.assertIn(", 62 products of matrices in tf32", row["executed"]["implementation"])
+        # Less exact than fp32, and not held to its bounds.
+        self.assertGreater(row["verification"]["norm_error"], 10 * self.row("--steps", "2")["verification"]["norm_error"])
+        for words in (("--direction", "inference"), ("--self-check", "yes"), ("--data", "learnable:n16v8", "--batch", "8", "--epochs", "1", "--unreached", "kept")):
+            row = self.row("--steps", "2", "--precision", "tf32", *words)
+            self.assertEqual(row["status"], "ok", row["reason"])
+
+    def test_tf32_that_was_computed_in_fp32_is_unsupported(self):
+        for words in ((), ("--direction", "inference")):
+            row = self.row("--steps", "2", "--precision", "tf32", *words, code=6, FAKE_PROMOTES_TF32="1")
+            self.assertEqual(row["status"], "unsupported")
+            self.assertRegex(row["reason"], "(forward|bwd_data|bwd_weights) by cuda.*silently promoted")
+        self.assertIn("has no tf32", self.row("--precision", "tf32", code=6, FAKE_GPU_CAPABILITY="7")["reason"])
 
     def test_without_graphs_operations_are_submitted_one_by_one(self):
         row = self.row("--steps", "2", FAKE_GPU_GRAPHS="0")

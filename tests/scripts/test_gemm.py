@@ -6,7 +6,7 @@ import re
 from run_helper import ASSAY, BIN, BUILD, RunTest, main
 
 GEMM = BIN / "assay-gemm"
-PRECISIONS = "fp64,fp32,bf16,fp16,int8,bf16_fp32,fp16_fp32"
+PRECISIONS = "fp64,fp32,bf16,fp16,int8,bf16_fp32,fp16_fp32,fp8_e4m3,fp8_e5m2"
 LIBRARIES = BUILD / "tests" / "cblas"
 
 
@@ -46,7 +46,7 @@ class Faults(GemmTest):
 
     def test_without_a_fault_all_is_right(self):
         rows = self.faulty("m20n30k40,m20n30k40ldc23beta1ta", PRECISIONS, "auto")
-        self.expect_ok(rows, 14)
+        self.expect_ok(rows, 18)
 
 
 class BadInput(GemmTest):

@@ -102,22 +102,6 @@ class Resnet(RunTest):
             with self.subTest(words):
                 self.assertEqual(self.row(*words)["status"], "ok")
 
-    def test_emulated_precision(self):
-        for precision in "bf16", "fp16":
-            row = self.row("--emulate", precision)
-            self.assertEqual((row["status"], row["parameters"]["precision"]), ("ok", "fp32"), row["reason"])
-            self.assertIn(f"/emulate={precision}", row["id"])
-            self.assertIn(f"emulated {precision}", row["executed"]["implementation"])
-            self.assertEqual(row["executed"]["storage"], precision)
-            self.assertNotIn(f"matrices in {precision}", row["executed"]["implementation"])
-            self.assertEqual(row["parameters"]["loss_scale"], "dynamic" if precision == "fp16" else "none")
-            for name in ("gradients_zero_percent", "gradients_not_finite", "weights_stale_percent", "steps_skipped", "loss_scale"):
-                self.assertIn(name, row["metrics"])
-        self.assertNotIn("emulate", self.row()["id"])
-        self.assertIn("computes in fp32", self.refused("--emulate", "bf16", "--precision", "bf16"))
-        row = self.row("--emulate", "bf16", "--batch", 32, "--data", "learnable:n640v200", "--epochs", 3, "--rate", 0.8, "--target", 0.5)
-        self.assertEqual(row["status"], "ok", row["reason"])
-
     def test_accumulated_gradients(self):
         for more in ([], ["--data", "learnable:n40v10"], ["--data", "learnable:n40v10", "--epochs", 1, "--target", 0]):
             with self.subTest(more):

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The suites of the quickstart show what Assay is for: native beside oneDNN, the machine's limits, an allreduce on two ranks."""
 import json
+import re
 
 from run_helper import BIN, SOURCE, RunTest, main
 
@@ -27,6 +28,15 @@ class SmokeSuites(RunTest):
         self.assertEqual({case["backend"] for case in self.cases("rnn", "smoke")}, {"onednn", "native"})
         self.assertEqual([(case["algorithm"], case["backend"], case["problem"]) for case in self.cases("pca", "smoke")],
                          [("gram", "native", "n16384d64")])
+
+    def test_a_first_look_at_a_gpu(self):
+        listed = self.command(BIN / "assay", "run", SOURCE / "suites" / "smoke-gpu.json", "--list", code=0).stdout.split("\n")
+        for case in ("stream/fp64/.*matmul", "stream/int8/.*matmul", "stream/fp8_e4m3/.*matmul", "stream/fp64/.*triad", "conv/forward/fp32",
+                     "conv/forward/tf32", "conv/forward/fp16", "conv/forward/bf16", "rnn/.*/lstm", "resnet50/training", "resnet50/inference",
+                     "pca/"):
+            self.assertTrue(any(re.match(case, line) for line in listed), case)
+        timing = json.loads((SOURCE / "suites" / "smoke-gpu.json").read_text())["timing"]
+        self.assertLess(timing["max_time"] * len(listed), 10, "the rest of three minutes is for set-up and proof")
 
     def test_allreduce_on_two_ranks(self):
         self.assertEqual(json.loads((SOURCE / "suites" / "smoke-allreduce.json").read_text())["launch"], {"ranks": 2})

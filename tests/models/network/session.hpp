@@ -25,7 +25,7 @@ struct Session {
   explicit Session(std::uint64_t seed, std::int64_t width = 8, std::int64_t images = 320,
                    Precision precision = Precision::fp32, const char* scale = "none",
                    std::int64_t accumulate = 1, bool emulated = false, std::int64_t lag = 0,
-                   std::int64_t batch = 32) {
+                   std::int64_t batch = 32, bool narrow_gradients = false) {
     TrainerSettings of = network_test::small_settings("native");
     of.shape.width = width;
     of.batch = batch;
@@ -35,6 +35,7 @@ struct Session {
     of.loss_scale = parse_loss_scale("--loss-scale", scale);
     of.executor.threads = 1;
     of.executor.wide_products = emulated;
+    of.learning.narrow_gradients = narrow_gradients;
     of.seed = seed;
     trainer = made(of, *ranks);
     auto found = Evaluator::make(*trainer, plugins(), *ranks);

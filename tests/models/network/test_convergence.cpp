@@ -8,6 +8,7 @@
 #include <chrono>
 #include <filesystem>
 #include <iostream>
+#include <tuple>
 
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
@@ -59,16 +60,19 @@ TEST(Convergence, ASmallNetworkLearnsItsClassesEmulated) {
   }
 }
 
-/// Five seeds in each precision, the narrow ones as the processor has them and emulated; fp16 with
-/// a dynamic loss scale. The band of losses is what these seeds gave, and as much again.
+/// Five seeds in each precision, the narrow ones as the processor has them and emulated, and with
+/// gradients of filters in 16 bits; fp16 with a dynamic loss scale. The band of losses is what
+/// these seeds gave, and as much again.
 TEST(ConvergenceFull, EveryPrecisionLearnsItsClasses) {
-  for (const auto& [precision, emulated] :
-       {std::pair{Precision::fp32, false}, std::pair{Precision::bf16, false},
-        std::pair{Precision::fp16, false}, std::pair{Precision::bf16, true},
-        std::pair{Precision::fp16, true}})
+  using Trained = std::tuple<Precision, bool, bool>;
+  for (const auto& [precision, emulated, narrow] :
+       {Trained{Precision::fp32, false, false}, Trained{Precision::bf16, false, false},
+        Trained{Precision::fp16, false, false}, Trained{Precision::bf16, true, false},
+        Trained{Precision::fp16, true, false}, Trained{Precision::bf16, false, true},
+        Trained{Precision::fp16, false, true}})
     for (std::uint64_t seed = 1; seed <= 5; ++seed) {
       Session run(seed, 16, 2000, precision, precision == Precision::fp16 ? "dynamic" : "none", 1,
-                  emulated);
+                  emulated, 0, 32, narrow);
       run.settings.epochs = 6;
       run.settings.target = 0.97;
       const Convergence made = run.train();
@@ -78,9 +82,9 @@ TEST(ConvergenceFull, EveryPrecisionLearnsItsClasses) {
                                 << last.evaluation->accuracy;
       EXPECT_TRUE(made.found.passed) << made.found.reason;
       EXPECT_LT(last.evaluation->loss, 0.15) << name(precision) << " " << seed;
-      std::cerr << (emulated ? "emulated " : "") << name(precision) << " seed " << seed << ": "
-                << last.epoch << " epochs, accuracy " << last.evaluation->accuracy << ", loss "
-                << last.evaluation->loss << '\n';
+      std::cerr << (emulated ? "emulated " : "") << (narrow ? "16-bit gradients " : "")
+                << name(precision) << " seed " << seed << ": " << last.epoch << " epochs, accuracy "
+                << last.evaluation->accuracy << ", loss " << last.evaluation->loss << '\n';
     }
 }
 

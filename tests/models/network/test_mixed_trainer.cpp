@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "models/network/concerns.hpp"
@@ -33,15 +34,36 @@ TEST(MixedTrainer, EqualsTheNetworkInFp64) {
   for (const char* backend : backends) {
     if (!has(backend)) continue;
     for (const Precision precision : narrow)
-      for (const ResnetShape& shape : {ResnetShape{18, 8, 32, 10}, ResnetShape{50, 4, 40, 7}}) {
-        TrainerSettings settings = mixed_settings(backend, precision, "dynamic");
-        settings.shape = shape;
-        const Verification found = compare_with_reference(settings, plugins());
-        EXPECT_TRUE(found.passed) << backend << " " << name(precision) << ": " << found.reason;
-        // Not the same numbers: 16 bits were stored.
-        EXPECT_GT(found.norm_error, 1e-3);
-      }
+      for (const ResnetShape& shape : {ResnetShape{18, 8, 32, 10}, ResnetShape{50, 4, 40, 7}})
+        for (const bool gradients : {false, true}) {
+          TrainerSettings settings = mixed_settings(backend, precision, "dynamic");
+          settings.shape = shape;
+          settings.learning.narrow_gradients = gradients;
+          const Verification found = compare_with_reference(settings, plugins());
+          EXPECT_TRUE(found.passed) << backend << " " << name(precision) << ": " << found.reason;
+          // Not the same numbers: 16 bits were stored.
+          EXPECT_GT(found.norm_error, 1e-3);
+        }
   }
+}
+
+/// Gradients of filters that were made in 16 bits have but these, and all others more.
+TEST(MixedTrainer, GradientsOfFiltersAreMadeIn16Bits) {
+  const auto alone = serial_communicator();
+  for (const Precision precision : narrow)
+    for (const bool gradients : {false, true}) {
+      TrainerSettings settings = mixed_settings("native", precision, "fixed:256");
+      settings.learning.narrow_gradients = gradients;
+      const auto trainer = made(settings, *alone);
+      load_random(*trainer, 5);
+      trainer->step(0.01);
+      for (const Parameter& of : trainer->graph().parameters) {
+        const std::vector<double> all = read_values(trainer->executor(), of.gradient);
+        const bool rounded = std::ranges::all_of(
+            all, [&](double value) { return value == round_to(storage(precision), value); });
+        EXPECT_EQ(rounded, gradients && of.dims.size() == 4) << of.name;
+      }
+    }
 }
 
 TEST(MixedTrainer, EmulatedArithmeticIsWide) {
@@ -71,7 +93,9 @@ TEST(MixedTrainer, EveryNodePassesItsOracle) {
   for (const char* backend : backends) {
     if (!has(backend)) continue;
     for (const Precision precision : narrow) {
-      const auto trainer = made(mixed_settings(backend, precision, "fixed:256"), *alone);
+      TrainerSettings settings = mixed_settings(backend, precision, "fixed:256");
+      settings.learning.narrow_gradients = true;
+      const auto trainer = made(settings, *alone);
       load_random(*trainer, 5);
       StepCheck check;
       check.found.passed = true;
@@ -107,14 +131,17 @@ TEST(MixedTrainer, LearnsAsFp32Does) {
   EXPECT_LT(should.back(), 0.93 * should.front());
   for (const char* backend : backends) {
     if (!has(backend)) continue;
-    for (const Precision precision : narrow) {
-      const std::vector<double> is = losses(mixed_settings(backend, precision, "fixed:256"));
-      // Seen: 0.003 and 0.0006.
-      const double tolerance = precision == Precision::bf16 ? 0.01 : 0.002;
-      for (std::size_t step = 0; step < is.size(); ++step)
-        EXPECT_NEAR(is[step], should[step], tolerance * should[step])
-            << backend << " " << name(precision) << " step " << step;
-    }
+    for (const Precision precision : narrow)
+      for (const bool gradients : {false, true}) {
+        TrainerSettings settings = mixed_settings(backend, precision, "fixed:256");
+        settings.learning.narrow_gradients = gradients;
+        const std::vector<double> is = losses(settings);
+        // Seen: 0.003 and 0.0006.
+        const double tolerance = precision == Precision::bf16 ? 0.01 : 0.002;
+        for (std::size_t step = 0; step < is.size(); ++step)
+          EXPECT_NEAR(is[step], should[step], tolerance * should[step])
+              << backend << " " << name(precision) << " step " << step;
+      }
   }
 }
 

@@ -48,6 +48,7 @@ TEST(PreparedAsClaimed, EverythingElseIsFound) {
       {"weight decay", [](TrainingRun& run) { run.trainer.learning.weight_decay = 0; }},
       {"trust", [](TrainingRun& run) { run.trainer.learning.coefficient = 1; }},
       {"smoothing", [](TrainingRun& run) { run.trainer.learning.smoothing = 0.1; }},
+      {"weight_gradients", [](TrainingRun& run) { run.trainer.learning.narrow_gradients = true; }},
       {"loss_scale",
        [](TrainingRun& run) { run.trainer.loss_scale.kind = LossScaleSettings::Kind::dynamic; }},
       {"backend", [](TrainingRun& run) { run.trainer.executor.backends = {"onednn"}; }},

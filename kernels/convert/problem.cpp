@@ -1,0 +1,65 @@
+#include "kernels/convert/problem.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/base/error.hpp"
+
+namespace assay {
+namespace {
+
+class ConvertOracle final : public Oracle {
+ public:
+  int exact_magnitude(const Executed&) const override { return 0; }  // nothing more would show
+  int full_magnitude(const TensorSpec&) const override { return 0; }
+  std::optional<ElementRange> whole(const TensorSpec& output) const override {
+    if (output.role != Role::output) return std::nullopt;
+    return ElementRange{0, output.elements()};
+  }
+  std::vector<std::int64_t> sample(const TensorSpec&, double, std::uint64_t) const override {
+    return {};
+  }
+  std::optional<double> checksum(const TensorSpec&, const Inputs&,
+                                 const ChecksumWeights&) const override {
+    return std::nullopt;
+  }
+  void expect(const TensorSpec&, const Inputs& inputs, const Executed&, bool,
+              std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
+    const Values& src = inputs.find("src")->second;
+    for (std::size_t i = 0; i < indices.size(); ++i) expected[i] = {src(indices[i]), 0, 0};
+  }
+};
+
+}  // namespace
+
+ConvertProblem::ConvertProblem(std::int64_t n, Precision precision) : n_(n), precision_(precision) {
+  if (n < 1) throw InputError(fmt::format("{} elements cannot be converted. Use 1 or more.", n));
+}
+
+std::string ConvertProblem::canonical() const { return fmt::format("n{}", n_); }
+nlohmann::json ConvertProblem::json() const { return {{"n", n_}}; }
+
+double ConvertProblem::bytes() const {
+  const PrecisionFormat& types = format(precision_);
+  return static_cast<double>(n_) *
+         static_cast<double>(size_of(types.input) + size_of(types.output));
+}
+
+std::vector<TensorSpec> ConvertProblem::tensors() const {
+  const PrecisionFormat& types = format(precision_);
+  return {plain_tensor("src", Role::input, types.input, {n_}),
+          plain_tensor("dst", Role::output, types.output, {n_})};
+}
+
+std::optional<std::string> why_not_precision(const ConvertProblem& problem) {
+  if (is_mixed(problem.precision()) && !is_fp8(problem.precision())) return std::nullopt;
+  return fmt::format("nothing is converted in {} (but in bf16_fp32 and fp16_fp32).",
+                     name(problem.precision()));
+}
+
+std::unique_ptr<Oracle> convert_oracle(const ConvertProblem&) {
+  return std::make_unique<ConvertOracle>();
+}
+
+}  // namespace assay

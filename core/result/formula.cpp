@@ -130,8 +130,10 @@ double value(const Fields& fields, const std::string& name, double otherwise) {
 
 ElementBytes element_bytes(const std::string& precision) {
   static const std::map<std::string, ElementBytes> all{
-      {"fp64", {8, 8, 8}}, {"fp32", {4, 4, 4}}, {"tf32", {4, 4, 4}},      {"bf16", {2, 2, 4}},
-      {"fp16", {2, 2, 4}}, {"int8", {1, 4, 4}}, {"bf16_fp32", {2, 4, 4}}, {"fp16_fp32", {2, 4, 4}}};
+      {"fp64", {8, 8, 8}},      {"fp32", {4, 4, 4}},      {"tf32", {4, 4, 4}},
+      {"bf16", {2, 2, 4}},      {"fp16", {2, 2, 4}},      {"int8", {1, 4, 4}},
+      {"bf16_fp32", {2, 4, 4}}, {"fp16_fp32", {2, 4, 4}}, {"fp8_e4m3", {1, 2, 4}},
+      {"fp8_e5m2", {1, 2, 4}}};
   const auto found = all.find(precision);
   return found == all.end() ? ElementBytes{} : found->second;
 }

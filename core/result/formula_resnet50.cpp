@@ -94,7 +94,7 @@ void check_update(const Claims& claims, const std::string& place, const Network&
 /// Adds the time of a layer to the metric that has those of its kind.
 void add_seconds(const nlohmann::json& layer, std::map<std::string, double>& metrics) {
   const std::string kind = layer.at("operation"), direction = layer.at("direction");
-  const bool alone = kind == "loss" || kind == "sum";  // they have one direction
+  const bool alone = kind == "loss" || kind == "sum" || kind == "convert";  // of one direction
   if (kind != "update")
     metrics[kind + (alone ? "" : "_" + direction) + "_s"] +=
         layer.at("runs").get<double>() * layer.at("seconds").get<double>();
@@ -107,8 +107,11 @@ void check_products(const Claims& claims, const std::string& place, const nlohma
   if (kind != "conv" && kind != "gemm") return;
   std::string stored =
       emulated.empty() || emulated == "none" ? claims.parameter("precision") : emulated;
-  // Gradients of weights are wide, whatever activations are.
-  if (direction == "bwd_weights" && (stored == "bf16" || stored == "fp16")) stored += "_fp32";
+  // Gradients of weights are wide, whatever activations are, but for those of filters where the row
+  // says so.
+  const bool narrow = kind == "conv" && claims.parameter("weight_gradients") == "16bit";
+  if (direction == "bwd_weights" && !narrow && (stored == "bf16" || stored == "fp16"))
+    stored += "_fp32";
   for (const auto& [name, amount] :
        amounts_of({kind, layer.at("problem"), {{"direction", direction}, {"precision", stored}}}))
     if (name == "flops" || name == "bytes")

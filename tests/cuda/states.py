@@ -106,6 +106,13 @@ class States(RunTest):
         peaks = {row["parameters"]["precision"] for row in result["run"]["bracket"][0]["rows"] if "matmul" in row["id"]}
         self.assertEqual(peaks, {"fp32", "tf32", "fp16", "bf16", "int8"})
 
+    def test_the_first_look_without_a_gpu(self):
+        self.run_suite(SOURCE / "suites" / "smoke-gpu.json", code=6, env=self.environment(CUDA_VISIBLE_DEVICES=""))
+        self.check_file()
+        rows = json.loads((self.out / "result.json").read_text())["rows"]
+        self.assertEqual({(row["status"], "no GPU can be used" in row["reason"]) for row in rows}, {("unsupported", True)})
+        self.assertEqual({row["benchmark"] for row in rows}, {"stream", "conv", "rnn", "resnet50", "pca"})
+
     def test_the_driver_is_a_stub(self):
         # As on a login node whose LD_LIBRARY_PATH leads to the toolkit's folder of stubs.
         folder = self.folder / "stubs"

@@ -54,7 +54,8 @@ void take_back(json& row, const std::string& reason) {
   row["energy_reason"] = "the row has no time";
   row["ceiling"] = nullptr;
   row["ceiling_reason"] = "the row has no time";
-  if (row.at("executed").is_object()) row["executed"].erase("exposed_s");  // part of the time
+  if (row.at("executed").is_object())
+    for (const char* part : {"exposed_s", "kernels_s"}) row["executed"].erase(part);
 }
 
 }  // namespace assay

@@ -264,7 +264,10 @@ json make_row(const std::string& benchmark, const Case& benchmark_case, const Pr
   if (!benchmark_case.parts.empty()) row["part_of"] = benchmark_case.parts;
   if (!benchmark_case.note.empty()) row["note"] = benchmark_case.note;
   for (const auto& [name, seconds] : outcome.setup) row["setup_s"][name] = finite(seconds);
-  if (outcome.status != "ok") return row;
+  if (outcome.status != "ok") {
+    if (row["executed"].is_object()) row["executed"].erase("kernels_s");  // a time, too
+    return row;
+  }
   const Summary summary = summarize(outcome.timing->samples);
   row["samples_s"] = outcome.timing->samples;
   row["time_s"] = time_json(*outcome.timing, summary);

@@ -21,6 +21,8 @@ inline constexpr double u_fp22 = 0x1p-14;
 /// The number of Executed that says into how many parts sums are split, about, which are stored and
 /// added in 16 bits (Executed::accumulate); the sum of a part is that of a tensor core.
 inline constexpr const char* partial_sums = "partial_sums";
+/// More parts than these widen no bound.
+inline constexpr double most_parts = 32;
 
 /// Approximate relative 2-norm error of sums of products whose two operands were rounded to tf32
 /// (each by at most u = 2^-11; for uniform significands the root mean square is 0.43 u). An fp32

@@ -89,7 +89,7 @@ class Convolution final : public Operation {
     const std::string why = note_kernels(*seen, precision_, executed_);
     if (seen->adds_parts && size_of(storage(precision_)) == 2) {
       executed_.accumulate = executed_.storage;
-      executed_.numbers[sums::partial_sums] = most_parts;
+      executed_.numbers[sums::partial_sums] = sums::most_parts;  // docs/method-conv.md
     }
     if (seen->family != asked)
       return Unsupported{fmt::format("{} ran something else for {} ({})", cudnn_library(),
@@ -99,8 +99,6 @@ class Convolution final : public Operation {
   }
 
   static constexpr double longest_shown = 1e6;
-  /// Into so many parts sums are taken to be split (docs/method-conv.md).
-  static constexpr double most_parts = 32;
 
   const CudnnDevice& device_;
   Precision precision_;
@@ -134,9 +132,16 @@ bool adds_parts(const Operation& operation) {
   return operation.executed().numbers.contains(sums::partial_sums);
 }
 
-/// Whether the kernels of `a` took no longer than those of `b`, but for what a trace may vary.
+/// Whether the kernels of `a` took no longer than those of `b`, but for what a trace may vary;
+/// false if a duration is unknown.
 bool is_as_fast(const Operation& a, const Operation& b) {
-  return a.executed().numbers.at("kernels_s") <= 1.05 * b.executed().numbers.at("kernels_s");
+  const auto seconds = [](const Operation& of) {
+    const Executed executed = of.executed();
+    const auto found = executed.numbers.find("kernels_s");
+    return found == executed.numbers.end() ? 0 : found->second;
+  };
+  const double of_a = seconds(a), of_b = seconds(b);
+  return of_a > 0 && of_b > 0 && of_a <= 1.05 * of_b;
 }
 
 /// The library's best algorithm that keeps to the form's arithmetic; of those that add parts of

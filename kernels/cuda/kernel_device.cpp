@@ -351,8 +351,18 @@ void KernelDevice::clear_padding(Tensor& tensor) {
 template <class Item>
 void KernelDevice::start(const Item& item, std::int64_t count, const TensorSpec& spec) {
   const cudaError_t error = for_each(item, count, stream().get());
-  if (error == cudaErrorInvalidDeviceFunction || error == cudaErrorNoKernelImageForDevice)
-    throw NotLaunched{};
+  // Without code for this GPU, also where its driver is too old to compile that of the toolkit.
+  switch (error) {
+    case cudaErrorInvalidDeviceFunction:
+    case cudaErrorNoKernelImageForDevice:
+    case cudaErrorUnsupportedPtxVersion:
+    case cudaErrorInvalidPtx:
+    case cudaErrorJitCompilerNotFound:
+    case cudaErrorJitCompilationDisabled:
+      throw NotLaunched{};
+    default:
+      break;
+  }
   check(error, fmt::format("making or reading '{}' on the GPU", spec.name));
 }
 

@@ -105,10 +105,9 @@ class RnnOracle final : public Oracle {
               std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
     const Bounds bounds(output.type, indices.size());
     remember(inputs);
-    const Products products{problem_.precision() == Precision::tf32,
-                            sums::drops_digits(problem_.precision(), executed),
-                            executed.operand_roundings != 0, !executed.operand_roundings,
-                            executed.numbers.contains(rounds_gate_sums)};
+    const Products products{
+        problem_.precision() == Precision::tf32, sums::drops_digits(problem_.precision(), executed),
+        executed.operand_roundings != 0, !executed.operand_roundings, rounds_sums(executed)};
     if (is_weights(output)) {
       if (!known_->weights)
         known_->weights = weight_gradients(problem_, *known_->parameters, inputs, products,
@@ -145,6 +144,12 @@ class RnnOracle final : public Oracle {
   }
 
  private:
+  /// Only of 16-bit tensors, and as derived: twice.
+  bool rounds_sums(const Executed& executed) const {
+    const auto found = executed.numbers.find(rounds_gate_sums);
+    return found != executed.numbers.end() && found->second == 2 &&
+           size_of(storage(problem_.precision())) == 2;
+  }
   bool has_weight_gradients() const {
     return problem_.direction() == RnnDirection::bwd_weights ||
            problem_.direction() == RnnDirection::bwd;

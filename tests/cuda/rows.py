@@ -92,6 +92,7 @@ class Rows(RunTest):
         # Without the name, or with another one, it is wrong: of sums in fp32.
         row = self.rows(*words, "--algorithm", "algo_1", code=3, **{**traced, "FAKE_CUPTI_KERNELS_algo_1": whole})[0]
         self.assertEqual((row["status"], row["executed"]["accumulate"]), ("incorrect", "fp32_rz"))
+        self.assertNotIn("kernels_s", row["executed"])  # a time of what is wrong
         self.all_ok(*words[:-1], "bf16", "--algorithm", "algo_1", count=1, **traced)
         # auto takes what adds in fp32 where it is as fast, else the fastest and says what it is. Offered: algo_3, algo_1, algo_0.
         offers = {**traced, **refused, "FAKE_CUPTI_KERNELS_algo_3": split, "FAKE_CUDNN_PARTS": "algo_3:20"}

@@ -102,6 +102,21 @@ TEST(Row, EnergyIsTheSumOfItsDomains) {
   EXPECT_TRUE(row["energy_j"].is_null()) << "nothing was timed";
 }
 
+TEST(Row, TheDurationOfKernelsIsOfVerifiedRunsAlone) {
+  Outcome outcome = good_outcome();
+  outcome.executed->numbers["kernels_s"] = 5e-6;
+  json row = fixture::row(outcome);
+  EXPECT_EQ(row["executed"]["kernels_s"], 5e-6);
+  expect_valid(row);
+  take_back(row, "impossible");
+  expect_valid(row);
+  EXPECT_FALSE(row["executed"].contains("kernels_s"));
+  outcome.status = "failed";
+  row = fixture::row(outcome);
+  expect_valid(row);
+  EXPECT_FALSE(row["executed"].contains("kernels_s"));
+}
+
 TEST(Row, MetricsAreOfVerifiedRunsAlone) {
   Outcome outcome = good_outcome();
   EXPECT_FALSE(fixture::row(outcome).contains("metrics"));

@@ -94,11 +94,18 @@ double Sampler::once() noexcept {
     begin_together();
     const double first = raw_seconds();
     Hold hold(stream_, holds());
-    stream_.mark(0);
-    for (int i = 0; i < batch_; ++i, ++runs_) workload_.run(stream_);
-    stream_.mark(1);
-    if (hold.holds()) begin_together();  // what counts is when the devices begin
+    std::exception_ptr failed;
+    try {
+      stream_.mark(0);
+      for (int i = 0; i < batch_; ++i, ++runs_) workload_.run(stream_);
+      stream_.mark(1);
+    } catch (...) {
+      failed = std::current_exception();
+    }
+    // What counts is when the devices begin. A rank that has failed is at the barrier, too.
+    if (hold.holds()) begin_together();
     note_begin(hold.release());
+    if (failed) std::rethrow_exception(failed);
     stream_.wait();
     const double last = raw_seconds();
     const double seconds = stream_.seconds(0, 1);

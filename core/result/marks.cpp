@@ -30,10 +30,12 @@ bool was_kept_from_running(const json& row) {
          !parameters.contains("epochs");
 }
 
-/// A device that was held while its work was submitted does not wait for the processors.
+/// A device that was held while its work was submitted does not wait for the processors; of several
+/// ranks it may, for those that move data between them.
 bool was_held(const json& row) {
   const auto time = row.find("time_s");
-  return time != row.end() && time->is_object() && time->value("held", false);
+  return row.value("parameters", json::object()).value("ranks", json(1)) == 1 &&
+         time != row.end() && time->is_object() && time->value("held", false);
 }
 
 }  // namespace

@@ -13,8 +13,8 @@ inline constexpr double shared_above = 0.05;
 /// Whether other work used the processors while the row was timed: a hypervisor took time
 /// (time_s.stolen), the quota of a cgroup was used up (.throttled), threads waited for a processor
 /// (.waiting) while there was foreign work (.foreign; if unknown, it is assumed), or the only
-/// thread of a row that has nothing to wait for did not run (.own). Never of a row that is a held
-/// device's time alone (.held).
+/// thread of a row that has nothing to wait for did not run (.own). Never of a row of one
+/// rank that is a held device's time alone (.held).
 bool was_shared(const nlohmann::json& row);
 /// Whether power or heat held the clock of the row's device down while it was timed
 /// (device_state.throttled_s).

@@ -5,8 +5,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <system_error>
 
-#include "core/base/error.hpp"
 #include "support/cuda/error.hpp"
 
 namespace assay::cuda {
@@ -61,11 +61,22 @@ void StreamHold::prepare() {
     unusable_ = "the driver cannot hold the GPU back (it has no cuStreamWaitValue32)";
     return;
   }
+  // It throws nothing: a rank that fails alone here would leave the others waiting.
   void* memory = nullptr;
-  check(cudaHostAlloc(&memory, sizeof *gate_, cudaHostAllocMapped), "page-locking a word");
+  if (const cudaError_t error = cudaHostAlloc(&memory, sizeof *gate_, cudaHostAllocMapped);
+      error != cudaSuccess) {
+    cudaGetLastError();
+    unusable_ =
+        fmt::format("the GPU cannot be held back (no page-locked memory, CUDA: {})", words(error));
+    return;
+  }
   gate_ = static_cast<std::uint32_t*>(memory);
   *gate_ = 0;
-  watch_ = std::thread([this] { watch(); });
+  try {
+    watch_ = std::thread([this] { watch(); });
+  } catch (const std::system_error& error) {
+    unusable_ = fmt::format("the GPU cannot be held back (no thread: {})", error.what());
+  }
 }
 
 void StreamHold::begin(cudaStream_t stream) {

@@ -18,6 +18,8 @@ class ScriptedStream final : public Stream {
   }
   void wait() override { ++waits; }
   double seconds(int from, int to) const override { return marks_[to & 15] - marks_[from & 15]; }
+  bool hold() override { return can_hold; }
+  bool can_hold = false;
   double now = 0, clock_cost = 0;
   int waits = 0;
 

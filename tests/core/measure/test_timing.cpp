@@ -403,35 +403,6 @@ TEST(MeasureRanks, TheSlowestCountsAndAllTakeTheSameIterations) {
   }
 }
 
-TEST(MeasureRanks, ARankThatThrowsMakesAllThrow) {
-  for (const int when : {0, 3, 8, 15}) {
-    std::atomic<int> own = 0, others = 0, fine = 0;
-    on_threads(3, [&](Communicator& ranks) {
-      ScriptedWorkload workload([&](int run) {
-        if (ranks.rank() == 2 && run == when) throw std::runtime_error("bad block");
-        return 0.05 + 0.01 * (run % 5);
-      });
-      try {
-        measure(workload, ranks, {});
-        ++fine;
-      } catch (const CaseError& error) {
-        EXPECT_NE(std::string(error.what()).find("rank 2 failed (bad block)"), std::string::npos)
-            << error.what();
-        ++others;
-      } catch (const std::runtime_error& error) {
-        EXPECT_STREQ(error.what(), "bad block");
-        ++own;
-      }
-      // The ranks are in step afterwards: the next case can run.
-      ScriptedWorkload next([](int) { return 0.05; });
-      EXPECT_EQ(measure(next, ranks, {}).samples.size(), 10u);
-    });
-    EXPECT_EQ(own, 1);
-    EXPECT_EQ(others, 2);
-    EXPECT_EQ(fine, 0);
-  }
-}
-
 TEST(MeasureRanks, BatchesAreChosenOnce) {
   std::mutex mutex;
   std::vector<int> batches;

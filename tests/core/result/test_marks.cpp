@@ -55,6 +55,9 @@ TEST(Mark, AHeldDeviceWaitsForNoProcessor) {
   row["time_s"]["held"] = true;
   EXPECT_FALSE(was_shared(row));
   EXPECT_EQ(mark_of(row), "");
+  row["parameters"]["ranks"] = 2;
+  EXPECT_EQ(mark_of(row), shared_mark) << "processors move the data of collectives";
+  row["parameters"]["ranks"] = 1;
   row["device_state"] = {{"seconds", 1.0}, {"throttled_s", {{"heat", 0.5}}}};
   EXPECT_EQ(mark_of(row), throttled_mark) << "which is the device's own";
 }

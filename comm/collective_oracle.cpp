@@ -25,7 +25,7 @@ int log2_up(int ranks) {
   return bits;
 }
 
-class CollectiveOracle final : public Oracle {
+class CollectiveOracle final : public WholeOracle {
  public:
   CollectiveOracle(const CollectiveProblem& problem, int rank)
       : problem_(problem), shape_(problem_.shape()), rank_(rank) {}
@@ -55,13 +55,6 @@ class CollectiveOracle final : public Oracle {
     if (shape_.pattern == Pattern::reduce_scatter && shape_.in_place)
       return ElementRange{rank_ * problem_.part(), problem_.part()};
     return ElementRange{0, output.elements()};
-  }
-  std::vector<std::int64_t> sample(const TensorSpec&, double, std::uint64_t) const override {
-    return {};
-  }
-  std::optional<double> checksum(const TensorSpec&, const Inputs&,
-                                 const ChecksumWeights&) const override {
-    return std::nullopt;
   }
 
   /// `indices` are consecutive (they come from whole()).
@@ -173,7 +166,7 @@ class CollectiveOracle final : public Oracle {
   CollectiveProblem problem_;
   const CollectiveShape& shape_;
   int rank_;
-  // Of the block of a thread.
+  // Each thread has those of its block.
   static thread_local std::vector<double> values_, sizes_;
 };
 

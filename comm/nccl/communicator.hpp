@@ -10,7 +10,8 @@
 #include "comm/known_ranks.hpp"
 #include "comm/slots.hpp"
 
-// What the library that is loaded may lack, whatever the plugin was built with: null there.
+// The loaded library may lack these functions, whatever the plugin was built with: they are null
+// then.
 extern "C" {
 [[gnu::weak]] const char* ncclGetLastError(ncclComm_t);  // since 2.13
 [[gnu::weak]] ncclResult_t ncclAlltoAll(const void*, void*, std::size_t, ncclDataType_t, ncclComm_t,

@@ -65,7 +65,7 @@ class Stream {
   virtual NativeHandle native() { return {}; }
 };
 
-/// What a device tells of itself; what it does not tell is absent.
+/// The state of a device. Fields that it does not tell are absent.
 struct DeviceState {
   std::optional<double> clock_hz{}, memory_clock_hz{};  ///< of its processors, of its memory
   std::optional<double> temperature_celsius{};
@@ -75,7 +75,7 @@ struct DeviceState {
   std::map<std::string, double> throttled_s{};
 };
 
-/// What one pass over all elements of a tensor finds.
+/// The result of one pass over all elements of a tensor.
 struct Scanned {
   std::vector<double> elements;  ///< those that were asked for
   /// Elements that are no result (NaN, infinite, the smallest s32), and the first of them.
@@ -130,7 +130,7 @@ class Device {
   /// device. The default is that of the host's processor packages for the device "cpu", and none
   /// for any other device.
   virtual Result<EnergyMeter*> energy_meter();
-  /// What the device tells of itself now; nothing of a host.
+  /// The device's state now. A host has none.
   virtual std::optional<DeviceState> state() { return std::nullopt; }
 };
 

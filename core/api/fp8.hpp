@@ -10,7 +10,8 @@
 
 namespace assay {
 
-/// S.EEEE.MMM: no infinity; S.1111.111 alone is no number.
+/// Bits: sign, 4 of the exponent, 3 of the significand. It has no infinity; exponent and
+/// significand of ones are NaN.
 struct Fp8E4m3 {
   static constexpr int digits = 4, bias = 7;  ///< of the significand, its first bit included
   static constexpr int largest_code = 0x7e, nan_code = 0x7f;

@@ -135,4 +135,20 @@ class Oracle {
   virtual double widest_norm_bound() const { return std::numeric_limits<double>::infinity(); }
 };
 
+/// An oracle that checks every element of its results, by expect() alone.
+class WholeOracle : public Oracle {
+ public:
+  std::optional<ElementRange> whole(const TensorSpec& output) const override {
+    if (output.role != Role::output && output.role != Role::inout) return std::nullopt;
+    return ElementRange{0, output.elements()};
+  }
+  std::vector<std::int64_t> sample(const TensorSpec&, double, std::uint64_t) const final {
+    return {};
+  }
+  std::optional<double> checksum(const TensorSpec&, const Inputs&,
+                                 const ChecksumWeights&) const final {
+    return std::nullopt;
+  }
+};
+
 }  // namespace assay

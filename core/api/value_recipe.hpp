@@ -1,6 +1,6 @@
 #pragma once
-// What makes the random values of one tensor (core/api/random.hpp), in the form that a kernel takes
-// by value. nvcc compiles this header, so it includes no others of Assay.
+// The recipe of the random values of one tensor (core/api/random.hpp). Kernels take it by value;
+// nvcc compiles this header, so it includes no other header of Assay.
 
 #include <cstdint>
 

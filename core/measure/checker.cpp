@@ -41,7 +41,7 @@ class Judge {
     if (std::isfinite(error)) max_error_ = std::max(max_error_, error);
   }
 
-  /// What another one has found in later elements.
+  /// Adds the findings of another judge, of later elements.
   void add(const Judge& later) {
     if (later.count_ == 0) return;
     least_bound_ = count_ == 0 ? later.least_bound_ : std::min(least_bound_, later.least_bound_);
@@ -112,7 +112,7 @@ class Judge {
 };
 
 /// Compares the elements of a range as they are read, many blocks at a time in several threads.
-/// What blocks find is added up in their order, so no number depends on the threads.
+/// It adds the findings of blocks in their order, so no number depends on the threads.
 class RangeCheck {
  public:
   RangeCheck(DataType type, const Expectation& expectation)

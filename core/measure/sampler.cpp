@@ -102,7 +102,7 @@ double Sampler::once() noexcept {
     } catch (...) {
       failed = std::current_exception();
     }
-    // What counts is when the devices begin. A rank that has failed is at the barrier, too.
+    // The devices begin together. A rank that has failed comes to the barrier, too.
     if (hold.holds()) begin_together();
     note_begin(hold.release());
     if (failed) std::rethrow_exception(failed);

@@ -67,7 +67,7 @@ class Workload {
   virtual Result<EnergyMeter*> energy_meter() {
     return Unsupported{"the workload has no device with energy counters"};
   }
-  /// What its device tells of itself now.
+  /// The state of its device now.
   virtual std::optional<DeviceState> device_state() { return std::nullopt; }
   /// Untimed, before each timed iteration: refills in-place buffers, binds the next cold set.
   virtual void reset() = 0;

@@ -9,21 +9,10 @@
 namespace assay {
 namespace {
 
-class ConvertOracle final : public Oracle {
+class ConvertOracle final : public WholeOracle {
  public:
   int exact_magnitude(const Executed&) const override { return 0; }  // nothing more would show
   int full_magnitude(const TensorSpec&) const override { return 0; }
-  std::optional<ElementRange> whole(const TensorSpec& output) const override {
-    if (output.role != Role::output) return std::nullopt;
-    return ElementRange{0, output.elements()};
-  }
-  std::vector<std::int64_t> sample(const TensorSpec&, double, std::uint64_t) const override {
-    return {};
-  }
-  std::optional<double> checksum(const TensorSpec&, const Inputs&,
-                                 const ChecksumWeights&) const override {
-    return std::nullopt;
-  }
   void expect(const TensorSpec&, const Inputs& inputs, const Executed&, bool,
               std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
     const Values& src = inputs.find("src")->second;

@@ -14,8 +14,9 @@ inline constexpr int most_dims = 8;
 struct Places {
   int dims = 0;  ///< 0: the place is the index
   std::int64_t extent[most_dims], block[most_dims], outer[most_dims], inner[most_dims];
-  std::int64_t piece = 0;                ///< elements of a piece
-  const std::int64_t* pieces = nullptr;  ///< where pieces begin; null: one, at 0
+  std::int64_t piece = 0;  ///< elements of a piece
+  const std::int64_t* pieces =
+      nullptr;  ///< first elements of the pieces; null: the tensor is one piece
   ASSAY_ITEM std::int64_t operator()(std::int64_t i) const {
     if (dims == 0) return i;
     std::int64_t place = 0;

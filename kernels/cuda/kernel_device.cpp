@@ -84,7 +84,7 @@ std::int64_t piece_of(const Layout& layout) {
   return layout.elements / static_cast<std::int64_t>(layout.pieces.size());
 }
 
-/// Without the pieces' beginnings.
+/// The places of a layout. `pieces` stays null: the caller copies it to the GPU.
 Places places_of(const TensorSpec& spec) {
   Places places;
   if (!spec.layout) return places;
@@ -351,7 +351,7 @@ void KernelDevice::clear_padding(Tensor& tensor) {
 template <class Item>
 void KernelDevice::start(const Item& item, std::int64_t count, const TensorSpec& spec) {
   const cudaError_t error = for_each(item, count, stream().get());
-  // Without code for this GPU, also where its driver is too old to compile that of the toolkit.
+  // The plugin has no code for this GPU, or the driver is too old to compile it.
   switch (error) {
     case cudaErrorInvalidDeviceFunction:
     case cudaErrorNoKernelImageForDevice:

@@ -40,7 +40,7 @@ bool uses_tensor_cores(const std::string& text) {
   return !has_any(text, fp64_words) && has_any(text, tensor_words);
 }
 
-/// Of cuDNN's kernels that split sums these add the parts in the type of the result: on an H100
+/// These kernels of cuDNN split sums and add the parts in the type of the result: on an H100
 /// gradients of fp16 by them were wrong in integers that fp32 holds. CUTLASS' ReduceSplitK and
 /// cuBLASLt's splitKreduce_kernel add in fp32, and were exact.
 bool adds_parts(const std::string& text) {

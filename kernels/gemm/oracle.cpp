@@ -139,7 +139,7 @@ class GemmOracle final : public Oracle {
     constexpr double largest = 1024;
     for (const double factor : {alpha, beta})
       if (factor != std::nearbyint(factor) || std::abs(factor) > largest) return 0;
-    // Both matrices hold what the second one does, whose type is no finer.
+    // The second matrix has the coarser type (or the same): both types hold its values.
     return sums::exact_magnitude(problem_.precision(), executed, tensors_[1].type,
                                  static_cast<double>(problem_.shape().k), alpha, beta);
   }

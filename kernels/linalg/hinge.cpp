@@ -54,7 +54,7 @@ struct Pass {
   Sums losses_of, direction;
 };
 
-class HingeOracle final : public Oracle {
+class HingeOracle final : public WholeOracle {
  public:
   explicit HingeOracle(const LinalgProblem& problem)
       : problem_(problem), n_(problem.shape().n), d_(problem.shape().d) {}
@@ -70,18 +70,6 @@ class HingeOracle final : public Oracle {
   }
 
   int full_magnitude(const TensorSpec&) const override { return 0; }  // there is no integer type
-
-  std::optional<ElementRange> whole(const TensorSpec& output) const override {
-    if (output.role != Role::output) return std::nullopt;
-    return ElementRange{0, output.elements()};
-  }
-  std::vector<std::int64_t> sample(const TensorSpec&, double, std::uint64_t) const override {
-    return {};
-  }
-  std::optional<double> checksum(const TensorSpec&, const Inputs&,
-                                 const ChecksumWeights&) const override {
-    return std::nullopt;
-  }
 
   void expect(const TensorSpec& output, const Inputs& inputs, const Executed& executed, bool exact,
               std::span<const std::int64_t> indices, std::span<Expected> expected) const override {

@@ -71,7 +71,7 @@ struct Centroids {
   std::vector<double> half_norms, largest;
 };
 
-class KmeansAssignOracle final : public Oracle {
+class KmeansAssignOracle final : public WholeOracle {
  public:
   explicit KmeansAssignOracle(const LinalgProblem& problem)
       : problem_(problem), n_(problem.shape().n), d_(problem.shape().d), k_(problem.shape().k) {}
@@ -85,18 +85,6 @@ class KmeansAssignOracle final : public Oracle {
   }
 
   int full_magnitude(const TensorSpec&) const override { return 0; }  // inputs are no integers
-
-  std::optional<ElementRange> whole(const TensorSpec& output) const override {
-    if (output.role != Role::output) return std::nullopt;
-    return ElementRange{0, output.elements()};
-  }
-  std::vector<std::int64_t> sample(const TensorSpec&, double, std::uint64_t) const override {
-    return {};
-  }
-  std::optional<double> checksum(const TensorSpec&, const Inputs&,
-                                 const ChecksumWeights&) const override {
-    return std::nullopt;
-  }
 
   void expect(const TensorSpec& output, const Inputs& inputs, const Executed& executed, bool exact,
               std::span<const std::int64_t> indices, std::span<Expected> expected) const override {

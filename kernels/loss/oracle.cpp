@@ -33,7 +33,7 @@ struct Sample {
   std::vector<Approximate> gradient;  ///< of its logits
 };
 
-class LossOracle final : public Oracle {
+class LossOracle final : public WholeOracle {
  public:
   explicit LossOracle(const LossProblem& problem)
       : problem_(problem), tensors_(problem.tensors()) {}
@@ -44,18 +44,6 @@ class LossOracle final : public Oracle {
     return argument.type == DataType::s32 ? static_cast<int>(problem_.shape().classes - 1) : 0;
   }
   bool nonnegative(const TensorSpec& argument) const override { return argument.name == "labels"; }
-
-  std::optional<ElementRange> whole(const TensorSpec& output) const override {
-    if (output.role != Role::output) return std::nullopt;
-    return ElementRange{0, output.elements()};
-  }
-  std::vector<std::int64_t> sample(const TensorSpec&, double, std::uint64_t) const override {
-    return {};
-  }
-  std::optional<double> checksum(const TensorSpec&, const Inputs&,
-                                 const ChecksumWeights&) const override {
-    return std::nullopt;
-  }
 
   void expect(const TensorSpec& output, const Inputs& inputs, const Executed& executed, bool,
               std::span<const std::int64_t> indices, std::span<Expected> expected) const override {

@@ -129,7 +129,7 @@ class Formula {
   double u_, roundings_;
 };
 
-class NormOracle final : public Oracle {
+class NormOracle final : public WholeOracle {
  public:
   explicit NormOracle(const NormProblem& problem)
       : problem_(problem), tensors_(problem.tensors()) {}
@@ -138,18 +138,6 @@ class NormOracle final : public Oracle {
   int full_magnitude(const TensorSpec&) const override { return 0; }  // there is no integer type
   bool nonnegative(const TensorSpec& argument) const override {
     return argument.name == "variance";
-  }
-
-  std::optional<ElementRange> whole(const TensorSpec& output) const override {
-    if (output.role != Role::output) return std::nullopt;
-    return ElementRange{0, output.elements()};
-  }
-  std::vector<std::int64_t> sample(const TensorSpec&, double, std::uint64_t) const override {
-    return {};
-  }
-  std::optional<double> checksum(const TensorSpec&, const Inputs&,
-                                 const ChecksumWeights&) const override {
-    return std::nullopt;
   }
 
   void expect(const TensorSpec& output, const Inputs& inputs, const Executed& executed, bool,

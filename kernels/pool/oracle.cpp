@@ -14,7 +14,7 @@ namespace {
 /// The largest integers of the exact pass: few are equal in one window.
 constexpr double largest_integer = 1024;
 
-class PoolOracle final : public Oracle {
+class PoolOracle final : public WholeOracle {
  public:
   explicit PoolOracle(const PoolProblem& problem) : problem_(problem) {}
 
@@ -34,18 +34,6 @@ class PoolOracle final : public Oracle {
     return static_cast<int>(std::min(largest_integer, std::floor(held / windows)));
   }
   int full_magnitude(const TensorSpec&) const override { return 0; }  // there is no integer type
-
-  std::optional<ElementRange> whole(const TensorSpec& output) const override {
-    if (output.role != Role::output) return std::nullopt;
-    return ElementRange{0, output.elements()};
-  }
-  std::vector<std::int64_t> sample(const TensorSpec&, double, std::uint64_t) const override {
-    return {};
-  }
-  std::optional<double> checksum(const TensorSpec&, const Inputs&,
-                                 const ChecksumWeights&) const override {
-    return std::nullopt;
-  }
 
   void expect(const TensorSpec& output, const Inputs& inputs, const Executed& executed, bool exact,
               std::span<const std::int64_t> indices, std::span<Expected> expected) const override {

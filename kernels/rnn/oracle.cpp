@@ -144,7 +144,7 @@ class RnnOracle final : public Oracle {
   }
 
  private:
-  /// Only of 16-bit tensors, and as derived: twice.
+  /// The bound is derived for two roundings, in 16-bit tensors.
   bool rounds_sums(const Executed& executed) const {
     const auto found = executed.numbers.find(rounds_gate_sums);
     return found != executed.numbers.end() && found->second == 2 &&

@@ -12,22 +12,11 @@ namespace {
 /// Of two numbers of p bits in fp64, rounded again to p bits: as rounded once, since 53 >= 2p + 2
 /// (S. A. Figueroa, When is double rounding innocuous?, SIGNUM Newsletter 30, 1995). fp64 is
 /// rounded once.
-class SumOracle final : public Oracle {
+class SumOracle final : public WholeOracle {
  public:
   explicit SumOracle(const SumProblem& problem) : problem_(problem) {}
   int exact_magnitude(const Executed&) const override { return 0; }  // nothing more would show
   int full_magnitude(const TensorSpec&) const override { return 0; }
-  std::optional<ElementRange> whole(const TensorSpec& output) const override {
-    if (output.role != Role::output && output.role != Role::inout) return std::nullopt;
-    return ElementRange{0, output.elements()};
-  }
-  std::vector<std::int64_t> sample(const TensorSpec&, double, std::uint64_t) const override {
-    return {};
-  }
-  std::optional<double> checksum(const TensorSpec&, const Inputs&,
-                                 const ChecksumWeights&) const override {
-    return std::nullopt;
-  }
   void expect(const TensorSpec&, const Inputs& inputs, const Executed&, bool,
               std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
     const Values &a = inputs.find("a")->second, &b = inputs.find("b")->second;

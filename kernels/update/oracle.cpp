@@ -40,7 +40,7 @@ struct Pass {
   Approximate stale;
 };
 
-class UpdateOracle final : public Oracle {
+class UpdateOracle final : public WholeOracle {
  public:
   explicit UpdateOracle(const UpdateProblem& problem)
       : problem_(problem), tensors_(problem.tensors()) {}
@@ -50,18 +50,6 @@ class UpdateOracle final : public Oracle {
   bool nonnegative(const TensorSpec& argument) const override {
     return argument.name == "rate" || argument.name == "unscale";
   }
-  std::optional<ElementRange> whole(const TensorSpec& output) const override {
-    if (output.role != Role::output && output.role != Role::inout) return std::nullopt;
-    return ElementRange{0, output.elements()};
-  }
-  std::vector<std::int64_t> sample(const TensorSpec&, double, std::uint64_t) const override {
-    return {};
-  }
-  std::optional<double> checksum(const TensorSpec&, const Inputs&,
-                                 const ChecksumWeights&) const override {
-    return std::nullopt;
-  }
-
   void expect(const TensorSpec& output, const Inputs& inputs, const Executed& executed, bool,
               std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
     const double u = sums::ErrorModel::accumulator_roundoff(problem_.precision(), executed);

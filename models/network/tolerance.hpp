@@ -15,7 +15,7 @@ struct NetworkTolerance {
   double gradients;      ///< of each tensor
   double all_gradients;  ///< of all of them as one vector
 };
-/// Where the operands of products have this type (operand_type).
+/// `operands`: their type in products (operand_type).
 NetworkTolerance network_tolerance(DataType operands);
 
 /// Between equal runs on equal data: their sums may be made in another order. With 16 bits that is

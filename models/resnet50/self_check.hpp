@@ -31,8 +31,7 @@ struct TrainingDifference {
 struct TrainingTolerance {
   double largest, normalizations, length, last_length, decay;
 };
-/// Where operands of products have this type (operand_type), and gradients are sent in 16 bits or
-/// not.
+/// `operands`: their type in products (operand_type).
 TrainingTolerance training_tolerance(DataType operands, bool sent_in_16_bits);
 
 /// Trains 5 steps of a small form of the network: as `trainer` and `rate` say with the product's

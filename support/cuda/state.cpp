@@ -1,4 +1,4 @@
-// What a GPU tells of itself, by NVML.
+// The state of a GPU, by NVML.
 
 #include <algorithm>
 #include <array>

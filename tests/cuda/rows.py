@@ -89,7 +89,7 @@ class Rows(RunTest):
         words = ("--problem", "mb4ic3ih46oc8oh46kh3ph1", "--direction", "bwd_weights", "--precision", "fp16")
         row = self.all_ok(*words, "--algorithm", "algo_1", count=1, **traced)[0]
         self.assertEqual((row["executed"]["accumulate"], row["executed"]["partial_sums"]), ("fp16", 32))
-        # Without the name, or with another one, it is wrong: of sums in fp32.
+        # If no kernel name tells it, the row claims sums in fp32, and its results are wrong.
         row = self.rows(*words, "--algorithm", "algo_1", code=3, **{**traced, "FAKE_CUPTI_KERNELS_algo_1": whole})[0]
         self.assertEqual((row["status"], row["executed"]["accumulate"]), ("incorrect", "fp32_rz"))
         self.assertNotIn("kernels_s", row["executed"])  # a time of what is wrong

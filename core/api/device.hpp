@@ -20,6 +20,7 @@
 namespace assay {
 
 class EnergyMeter;  // core/machine/energy.hpp
+class Prover;       // core/api/prover.hpp
 
 /// A library's handle, with the name of its C type ("cudaStream_t").
 struct NativeHandle {
@@ -113,6 +114,9 @@ class Device {
   /// elements that are wanted. `weights`: of the sum; null: no sum. The default is get().
   virtual Scanned scan(Tensor& tensor, std::span<const std::int64_t> indices,
                        const ChecksumWeights* weights);
+  /// Computes parts of references in this device's memory; null if only the host does. It lives as
+  /// long as the device.
+  virtual Prover* prover() { return nullptr; }
   /// Copies bytes between this device's memory and the host's, in either direction, in order on
   /// stream(): call wait() before reading them on the host. The default is a memcpy, for devices
   /// whose memory is the host's.

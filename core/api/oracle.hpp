@@ -11,23 +11,18 @@
 #include <vector>
 
 #include "core/api/checksum_weights.hpp"
+#include "core/api/expected.hpp"
+#include "core/api/formula.hpp"
 #include "core/api/operation.hpp"
 #include "core/api/random.hpp"
 
 namespace assay {
 
+class Prover;  // core/api/prover.hpp
+
 /// The data of an operation's arguments, by name. The entry of an output has the data that an input
 /// of this name would hold: a collective's output may be an input on another rank.
 using Inputs = std::map<std::string, Values, std::less<>>;
-
-/// The expected value of one output element, and the allowed error.
-struct Expected {
-  double value = 0;      ///< fp64, not rounded to the output's type
-  double max_bound = 0;  ///< |computed - value| must not exceed it; 0: computed must equal the
-                         ///< value rounded to the output's type
-  double rms_bound = 0;  ///< for the test of the norm: over the sample, ||computed - value||_2 must
-                         ///< not exceed ||rms_bound||_2
-};
 
 /// Elements [first, first + count).
 struct ElementRange {
@@ -103,6 +98,16 @@ class Oracle {
   virtual void expect(const TensorSpec& output, const Inputs& inputs, const Executed& executed,
                       bool exact, std::span<const std::int64_t> indices,
                       std::span<Expected> expected) const = 0;
+
+  /// expect() of an output whose whole() range is checked, as code that a device may have. Nothing:
+  /// the host compares.
+  virtual std::optional<ElementFormula> formula(const TensorSpec& /*output*/, const Inputs&,
+                                                const Executed&, bool /*exact*/) const {
+    return std::nullopt;
+  }
+  /// Gives the device of the arguments, which may compute parts of the reference. It outlives the
+  /// oracle.
+  virtual void use(Prover&) const {}
 
   /// Weighted sum of all elements of `output` (before they are rounded to its type), computed from
   /// the inputs in a cheap, independent way; nothing if there is none. With integer inputs it is

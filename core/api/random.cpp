@@ -3,6 +3,7 @@
 #include <Random123/philox.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <numeric>
 #include <stdexcept>
@@ -62,14 +63,26 @@ ValueRecipe::Form form_of(Values::Kind kind, DataType type) {
                                   : fp8;
 }
 
-template <class T>
-void copy(const std::vector<T>& stored, std::int64_t first, std::span<double> out) {
-  if (first < 0 || static_cast<std::size_t>(first) + out.size() > stored.size())
-    throw std::out_of_range("stored values end before these elements");
-  std::copy_n(stored.begin() + first, out.size(), out.begin());
-}
+class VectorValues final : public StoredValues {
+ public:
+  explicit VectorValues(std::vector<double> values) : values_(std::move(values)) {}
+  DataType type() const override { return DataType::fp64; }
+  void fill(std::int64_t first, std::span<double> out) const override {
+    if (first < 0 || static_cast<std::size_t>(first) + out.size() > values_.size())
+      throw std::out_of_range("stored values end before these elements");
+    std::copy_n(values_.begin() + first, out.size(), out.begin());
+  }
+
+ private:
+  std::vector<double> values_;
+};
 
 }  // namespace
+
+StoredValues::StoredValues() {
+  static std::atomic<std::uint64_t> last = 0;
+  serial_ = ++last;
+}
 
 Values::Values(Kind kind, std::uint64_t seed, std::string_view stream, DataType type, int magnitude)
     : kind_(kind), type_(type) {
@@ -103,11 +116,11 @@ Values::Values(Kind kind, std::uint64_t seed, std::string_view stream, DataType 
   recipe_.key[1] = mixed[1];
 }
 
-Values::Values(std::shared_ptr<const std::vector<double>> stored)
-    : kind_(Kind::mantissa), type_(DataType::fp64), stored_(std::move(stored)) {}
+Values::Values(std::shared_ptr<const StoredValues> stored)
+    : kind_(Kind::mantissa), type_(stored->type()), stored_(std::move(stored)) {}
 
-Values::Values(std::shared_ptr<const std::vector<float>> stored)
-    : kind_(Kind::mantissa), type_(DataType::fp32), stored_fp32_(std::move(stored)) {}
+Values::Values(std::vector<double> stored)
+    : Values(std::make_shared<const VectorValues>(std::move(stored))) {}
 
 Values Values::of_rank(int rank) const {
   if (!random()) throw std::invalid_argument("stored values belong to no rank");
@@ -177,16 +190,17 @@ void Values::clear_rows(std::uint64_t first, std::span<double> out) const {
 }
 
 double Values::operator()(std::int64_t index) const {
-  if (stored_) return stored_->at(static_cast<std::size_t>(index));
-  if (stored_fp32_) return stored_fp32_->at(static_cast<std::size_t>(index));
   double out[4];
+  if (stored_) {
+    stored_->fill(index, {out, 1});
+    return out[0];
+  }
   philox::make_block(recipe_, static_cast<std::uint64_t>(index) / 4, out);
   return out[index % 4];
 }
 
 void Values::fill(std::int64_t first, std::span<double> out) const {
-  if (stored_) return copy(*stored_, first, out);
-  if (stored_fp32_) return copy(*stored_fp32_, first, out);
+  if (stored_) return stored_->fill(first, out);
   std::uint32_t words[4 * blocks_at_once], more[4 * blocks_at_once] = {};
   double ends[4];
   std::size_t done = 0;

@@ -15,6 +15,26 @@
 
 namespace assay {
 
+class Tensor;  // core/api/tensor.hpp
+
+/// Elements that are not made of a recipe.
+class StoredValues {
+ public:
+  StoredValues();
+  virtual ~StoredValues() = default;
+  StoredValues(const StoredValues&) = delete;
+  StoredValues& operator=(const StoredValues&) = delete;
+  virtual DataType type() const = 0;  ///< one that holds them
+  virtual void fill(std::int64_t first, std::span<double> out) const = 0;
+  /// The tensor that holds them; null if only the host does.
+  virtual Tensor* tensor() const { return nullptr; }
+  /// Tells them apart from all others of this process.
+  std::uint64_t serial() const { return serial_; }
+
+ private:
+  std::uint64_t serial_;
+};
+
 /// The values of one tensor. Immutable; functions return modified copies.
 class Values {
  public:
@@ -33,13 +53,14 @@ class Values {
   Values(Kind kind, std::uint64_t seed, std::string_view stream, DataType type, int magnitude);
   /// Values that are stored: the inputs of a layer inside a network. The functions below that
   /// return modified copies throw std::invalid_argument for them.
-  explicit Values(std::shared_ptr<const std::vector<double>> stored);
-  /// The same of a type whose values fp32 holds exactly, in half the memory.
-  explicit Values(std::shared_ptr<const std::vector<float>> stored);
+  explicit Values(std::shared_ptr<const StoredValues> stored);
+  explicit Values(std::vector<double> stored);
 
   /// Whether elements are random: independent of each other and symmetric about zero, which error
   /// bounds may assume. True for all but stored values.
-  bool random() const { return stored_ == nullptr && stored_fp32_ == nullptr; }
+  bool random() const { return stored_ == nullptr; }
+  /// Those that are stored; null if they are random.
+  const StoredValues* stored() const { return stored_.get(); }
 
   /// The values that `rank` has in this tensor (the constructor's are those of rank 0), for the
   /// reference of a collective.
@@ -79,8 +100,7 @@ class Values {
   DataType type_;
   ValueRecipe recipe_;
   std::shared_ptr<const std::vector<unsigned char>> kept_;  ///< what recipe_.kept points to
-  std::shared_ptr<const std::vector<double>> stored_;
-  std::shared_ptr<const std::vector<float>> stored_fp32_;
+  std::shared_ptr<const StoredValues> stored_;
 };
 
 /// Writes a random permutation of 0 … n-1 to `indices`. It is a function of `seed` alone, on every

@@ -9,114 +9,62 @@
 #include <numeric>
 #include <utility>
 
+#include "core/api/prover.hpp"
 #include "core/api/scan.hpp"
+#include "core/base/error.hpp"
 
 namespace assay {
 namespace {
 
-/// Compares elements one by one, and keeps the sums and the worst of them.
-class Judge {
- public:
-  explicit Judge(DataType type) : type_(type) {}
+/// The value that an element should have. What a tensor holds is representable: where it equals the
+/// expected value, rounding changes nothing.
+double target_of(DataType type, const Expected& want, double found) {
+  return want.max_bound != 0 || found == want.value ? want.value : round_to(type, want.value);
+}
 
-  void add(std::int64_t index, double found, const Expected& want) {
-    const double target = target_of(want, found);
-    const double error = std::abs(found - target);
-    ++count_;
-    reference_squares_ += want.value * want.value;
-    bound_squares_ += want.rms_bound * want.rms_bound;
-    most_squares_ += want.max_bound * want.max_bound;
-    least_bound_ = count_ == 1 ? want.max_bound : std::min(least_bound_, want.max_bound);
-    largest_ = std::max(largest_, std::abs(want.value));
-    error_squares_ += error * error;
-    if (!(error <= want.max_bound)) ++wrong_;  // NaN is wrong, too
-    if (no_result(type_, found)) ++bad_;
-    const double ratio = error == 0             ? 0
-                         : std::isfinite(error) ? error / want.max_bound
-                                                : std::numeric_limits<double>::infinity();
-    if (ratio > worst_ratio_) {
-      worst_ratio_ = ratio;
-      worst_ = {index, found, target, want.max_bound};
-    }
-    if (std::isfinite(error)) max_error_ = std::max(max_error_, error);
-  }
+void add(ElementComparison& to, DataType type, std::int64_t index, double found,
+         const Expected& want) {
+  to.add(index, found, target_of(type, want, found), no_result(type, found), want);
+}
 
-  /// Adds the findings of another judge, of later elements.
-  void add(const Judge& later) {
-    if (later.count_ == 0) return;
-    least_bound_ = count_ == 0 ? later.least_bound_ : std::min(least_bound_, later.least_bound_);
-    largest_ = std::max(largest_, later.largest_);
-    max_error_ = std::max(max_error_, later.max_error_);
-    if (later.worst_ratio_ > worst_ratio_) {
-      worst_ratio_ = later.worst_ratio_;
-      worst_ = later.worst_;
-    }
-    count_ += later.count_;
-    wrong_ += later.wrong_;
-    bad_ += later.bad_;
-    reference_squares_ += later.reference_squares_;
-    bound_squares_ += later.bound_squares_;
-    most_squares_ += later.most_squares_;
-    error_squares_ += later.error_squares_;
-  }
+void tell(const ElementComparison& of, OutputCheck& check) {
+  check.max_error = of.max_error;
+  check.error_norm = std::sqrt(of.error_squares);
+  check.bound_norm = std::sqrt(of.bound_squares);
+  check.reference_norm = std::sqrt(of.reference_squares);
+  check.reference_rms =
+      std::sqrt(of.reference_squares / static_cast<double>(std::max<std::int64_t>(of.count, 1)));
+  if (of.count == 0) return;
+  check.bound_there = of.bound;
+  check.error_over_bound = std::isfinite(of.worst_ratio) ? of.worst_ratio : 0;
+}
 
-  void tell(OutputCheck& check) const {
-    check.max_error = max_error_;
-    check.error_norm = std::sqrt(error_squares_);
-    check.bound_norm = std::sqrt(bound_squares_);
-    check.reference_norm = std::sqrt(reference_squares_);
-    check.reference_rms =
-        std::sqrt(reference_squares_ / static_cast<double>(std::max<std::int64_t>(count_, 1)));
-    if (count_ == 0) return;
-    check.bound_there = worst_.bound;
-    check.error_over_bound = std::isfinite(worst_ratio_) ? worst_ratio_ : 0;
-  }
+/// Of a few elements some may happen to be small: there all bounds are wider than any result.
+bool undecided(const ElementComparison& of) {
+  return of.count < 16 ? of.count > 0 && of.least_bound > of.largest
+                       : of.most_squares > of.reference_squares;
+}
 
-  std::int64_t wrong() const { return wrong_; }
-  /// Elements that no_result() tells, which a scan counts, too.
-  std::int64_t bad() const { return bad_; }
-  /// Of a few elements some may happen to be small: there all bounds are wider than any result.
-  bool undecided() const {
-    return count_ < 16 ? count_ > 0 && least_bound_ > largest_ : most_squares_ > reference_squares_;
-  }
-  std::string undecided_text(const TensorSpec& spec) const {
-    return fmt::format(
-        "{}: an error bound of {:.2g} times the results' root mean square cannot tell a wrong "
-        "result from a right one. Use an algorithm whose errors are smaller",
-        spec.name, std::sqrt(most_squares_ / reference_squares_));
-  }
-  std::string wrong_text(const TensorSpec& spec) const {
-    return fmt::format("{} is {} (expected {} {}; {} of {} checked elements are wrong)",
-                       element_name(spec, worst_.index), worst_.found, worst_.target,
-                       worst_.bound == 0 ? "exactly" : fmt::format("within {:.3g}", worst_.bound),
-                       wrong_, count_);
-  }
-  std::int64_t count() const { return count_; }
+std::string undecided_text(const TensorSpec& spec, const ElementComparison& of) {
+  return fmt::format(
+      "{}: an error bound of {:.2g} times the results' root mean square cannot tell a wrong "
+      "result from a right one. Use an algorithm whose errors are smaller",
+      spec.name, std::sqrt(of.most_squares / of.reference_squares));
+}
 
- private:
-  double target_of(const Expected& want, double found) const {
-    // What a tensor holds is representable: where it equals the value, rounding changes nothing.
-    if (want.max_bound != 0 || found == want.value) return want.value;
-    return round_to(type_, want.value);
-  }
-
-  struct Worst {
-    std::int64_t index = 0;
-    double found = 0, target = 0, bound = 0;
-  };
-  DataType type_;
-  Worst worst_;
-  std::int64_t count_ = 0, wrong_ = 0, bad_ = 0;
-  double error_squares_ = 0, bound_squares_ = 0, most_squares_ = 0, reference_squares_ = 0,
-         max_error_ = 0, worst_ratio_ = -1, least_bound_ = 0, largest_ = 0;
-};
+std::string wrong_text(const TensorSpec& spec, const ElementComparison& of) {
+  return fmt::format("{} is {} (expected {} {}; {} of {} checked elements are wrong)",
+                     element_name(spec, of.worst), of.found, of.target,
+                     of.bound == 0 ? "exactly" : fmt::format("within {:.3g}", of.bound), of.wrong,
+                     of.count);
+}
 
 /// Compares the elements of a range as they are read, many blocks at a time in several threads.
-/// It adds the findings of blocks in their order, so no number depends on the threads.
+/// It adds what blocks show in their order, so no number depends on the threads.
 class RangeCheck {
  public:
   RangeCheck(DataType type, const Expectation& expectation)
-      : type_(type), expectation_(expectation), judge_(type) {}
+      : type_(type), expectation_(expectation) {}
 
   void operator()(std::int64_t first, std::span<const double> values) {
     const ElementRange& whole = *expectation_.whole;
@@ -128,9 +76,9 @@ class RangeCheck {
     read_.insert(read_.end(), values.begin() + (from - first), values.begin() + (end - first));
     if (read_.size() >= at_once * block) compare();
   }
-  const Judge& take() {
+  const ElementComparison& take() {
     compare();
-    return judge_;
+    return comparison_;
   }
 
  private:
@@ -138,7 +86,7 @@ class RangeCheck {
 
   void compare() {
     const auto blocks = static_cast<std::ptrdiff_t>((read_.size() + block - 1) / block);
-    std::vector<Judge> found(static_cast<std::size_t>(blocks), Judge(type_));
+    std::vector<ElementComparison> found(static_cast<std::size_t>(blocks));
     std::ptrdiff_t alone = 0;
     if (blocks > 0 && !std::exchange(begun_, true)) compare(alone++, found.front());
     std::exception_ptr failure;  // an exception must not leave a parallel region
@@ -152,27 +100,73 @@ class RangeCheck {
       }
     }
     if (failure) std::rethrow_exception(failure);
-    for (const Judge& of_block : found) judge_.add(of_block);
+    for (const ElementComparison& of_block : found) comparison_.add(of_block);
     read_.clear();
   }
 
-  void compare(std::ptrdiff_t which, Judge& found) const {
+  void compare(std::ptrdiff_t which, ElementComparison& found) const {
     const std::size_t from = static_cast<std::size_t>(which) * block,
                       count = std::min(block, read_.size() - from);
     const std::int64_t first = first_ + static_cast<std::int64_t>(from);
     std::vector<Expected> expected(count);
     expectation_.block(first, expected);
     for (std::size_t i = 0; i < count; ++i)
-      found.add(first + static_cast<std::int64_t>(i), read_[from + i], expected[i]);
+      add(found, type_, first + static_cast<std::int64_t>(i), read_[from + i], expected[i]);
   }
 
   DataType type_;
   const Expectation& expectation_;
-  Judge judge_;
+  ElementComparison comparison_;
   std::vector<double> read_;  ///< not compared yet, from element first_ on
   std::int64_t first_ = 0;
   bool begun_ = false;
 };
+
+/// Whether two expectations are equal but for roundings of fp64: their bounds are far wider, or 0.
+/// Data of a network may overflow: what is not finite is equal to the same.
+bool agree(const Expected& a, const Expected& b) {
+  const auto within = [](double x, double y, double tolerance) {
+    return x == y || (!std::isfinite(x) && !std::isfinite(y)) || std::abs(x - y) <= tolerance;
+  };
+  const double size = std::abs(a.value) + std::abs(b.value);
+  const auto near = [&](double x, double y) {
+    return within(x, y, 1e-6 * (std::abs(x) + std::abs(y)) + 0x1p-50 * size);
+  };
+  return within(a.value, b.value, 1e-3 * b.max_bound) && near(a.max_bound, b.max_bound) &&
+         near(a.rms_bound, b.rms_bound);
+}
+
+/// CaseError if the device expects other values than the host of a sample of the range.
+void believe(Prover& prover, const TensorSpec& spec, const Expectation& expectation) {
+  constexpr std::int64_t most = 64;
+  const ElementRange& range = *expectation.whole;
+  std::vector<std::int64_t> indices;
+  for (std::int64_t i = 0, count = std::min(most, range.count); i < count; ++i)
+    indices.push_back(range.first + (range.count - 1) / std::max<std::int64_t>(count - 1, 1) * i);
+  const auto there = prover.expect(*expectation.formula, *expectation.inputs, indices);
+  for (std::size_t i = 0; there && i < indices.size(); ++i) {
+    Expected here;
+    expectation.block(indices[i], std::span(&here, 1));
+    if (!agree((*there)[i], here))
+      throw CaseError(fmt::format(
+          "the GPU expects {} +- {:.3g} of {} where the host expects {} +- {:.3g}. Nothing that "
+          "this GPU computes can be checked: update its driver, or test it (nvidia-smi, "
+          "compute-sanitizer).",
+          (*there)[i].value, (*there)[i].max_bound, element_name(spec, indices[i]), here.value,
+          here.max_bound));
+  }
+}
+
+/// Compares a range where it lies; nothing if only the host can.
+std::optional<ElementComparison> compare_there(Device& device, Tensor& tensor,
+                                               const Expectation& expectation) {
+  Prover* const prover = device.prover();
+  if (prover == nullptr || !expectation.whole || !expectation.formula) return std::nullopt;
+  const std::string what =
+      fmt::format("{} {}", expectation.formula->name, static_cast<int>(tensor.spec().type));
+  if (prover->is_new(what)) believe(*prover, tensor.spec(), expectation);
+  return prover->compare(tensor, *expectation.whole, *expectation.formula, *expectation.inputs);
+}
 
 }  // namespace
 
@@ -211,7 +205,9 @@ OutputCheck check_output(Device& device, Tensor& tensor, const Expectation& expe
   const TensorSpec& spec = tensor.spec();
   const ChecksumWeights* const weights =
       expectation.checksum ? &expectation.checksum->weights : nullptr;
-  Judge judge(spec.type);
+  ElementComparison found;
+  std::optional<ElementComparison> there;
+  if (all == nullptr) there = compare_there(device, tensor, expectation);
   const auto on_host = [&] {
     Scan scan(spec.type, expectation.indices, weights);
     RangeCheck range(spec.type, expectation);
@@ -220,30 +216,31 @@ OutputCheck check_output(Device& device, Tensor& tensor, const Expectation& expe
       if (all != nullptr) all->insert(all->end(), values.begin(), values.end());
       if (expectation.whole) range(first, values);
     });
-    judge.add(range.take());
+    found.add(range.take());
     return scan.take();
   };
-  const Scanned scanned = all != nullptr || expectation.whole
+  const Scanned scanned = all != nullptr || (expectation.whole && !there)
                               ? on_host()
                               : device.scan(tensor, expectation.indices, weights);
   for (std::size_t i = 0; i < expectation.indices.size(); ++i)
-    judge.add(expectation.indices[i], scanned.elements[i], expectation.expected[i]);
+    add(found, spec.type, expectation.indices[i], scanned.elements[i], expectation.expected[i]);
+  if (there) found.add(*there);
 
   OutputCheck check;
-  judge.tell(check);
-  check.wrong_elements = judge.wrong() + scanned.bad - judge.bad();
+  tell(found, check);
+  check.wrong_elements = found.wrong + scanned.bad - found.bad;
   if (scanned.bad > 0) {
     const bool integer = spec.type == DataType::s32;
     check.failure = fmt::format(
         "{} is {} ({} of {} elements {})", element_name(spec, scanned.first_bad), scanned.bad_value,
         scanned.bad, spec.elements(),
         integer ? "overflowed or were not written" : "are not finite or were not written");
-  } else if (judge.wrong() > 0) {
-    check.failure = judge.wrong_text(spec);
+  } else if (found.wrong > 0) {
+    check.failure = wrong_text(spec, found);
   } else if (check.error_norm > check.bound_norm && check.bound_norm > 0) {
     check.failure =
         fmt::format("{}: the error's 2-norm over {} elements is {:.4g} (at most {:.4g} is allowed)",
-                    spec.name, judge.count(), check.error_norm, check.bound_norm);
+                    spec.name, found.count, check.error_norm, check.bound_norm);
   }
   if (check.failure.empty() && expectation.checksum) {
     const Checksum& checksum = *expectation.checksum;
@@ -255,9 +252,9 @@ OutputCheck check_output(Device& device, Tensor& tensor, const Expectation& expe
                                   allowed == 0 ? "" : fmt::format(" within {:.3g}", allowed));
     }
   }
-  if (check.failure.empty() && judge.undecided()) {
+  if (check.failure.empty() && undecided(found)) {
     check.undecided = true;
-    check.failure = judge.undecided_text(spec);
+    check.failure = undecided_text(spec, found);
   }
   return check;
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,6 +30,9 @@ struct Expectation {
   /// Computes the expected values of elements [first, first + size of the span). Several threads
   /// call it, after its first call has returned (Oracle::whole).
   std::function<void(std::int64_t first, std::span<Expected>)> block;
+  /// What `block` computes, as code that a device may have; `inputs` are those that it reads.
+  std::optional<ElementFormula> formula{};
+  std::shared_ptr<const Inputs> inputs{};
   /// Number of elements that are compared.
   std::int64_t checked() const {
     return whole ? whole->count : static_cast<std::int64_t>(indices.size());

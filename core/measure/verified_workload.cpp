@@ -1,4 +1,5 @@
 #include "core/measure/verified_workload.hpp"
+#include "core/api/prover.hpp"
 #include "core/base/clock.hpp"
 
 #include <algorithm>
@@ -38,6 +39,7 @@ VerifiedWorkload::VerifiedWorkload(Device& device, const std::vector<TensorSpec>
                {"reorder", 0},
                {"untimed_runs", 0},
                {"verify", 0}} {
+  if (Prover* const prover = device.prover()) oracle_->use(*prover);
   for (const TensorSpec& spec : specs) {
     has_inout_ |= spec.role == Role::inout;
     consumes_ |= spec.role == Role::consumed;

@@ -179,9 +179,12 @@ Expectation Verifier::expect(std::size_t set, std::size_t output, const Inputs& 
   if (oracle_.judged_by_relations(spec)) return expectation;  // nothing of single elements
   expectation.whole = oracle_.whole(spec);
   if (expectation.whole) {
-    expectation.block = [this, &spec, inputs, ran = executed_(), exact = draw.exact](
+    const auto kept = std::make_shared<const Inputs>(inputs);
+    expectation.formula = oracle_.formula(spec, inputs, executed_(), draw.exact);
+    expectation.inputs = kept;
+    expectation.block = [this, &spec, kept, ran = executed_(), exact = draw.exact](
                             std::int64_t first, std::span<Expected> expected) {
-      expect_block(oracle_, spec, inputs, ran, exact, first, expected);
+      expect_block(oracle_, spec, *kept, ran, exact, first, expected);
     };
     return expectation;
   }

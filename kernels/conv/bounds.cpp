@@ -128,17 +128,17 @@ std::optional<std::string> unjudged(const ConvProblem& problem, const Executed& 
 ErrorModel::ErrorModel(const ConvProblem& problem, const Executed& executed, std::size_t samples,
                        double mean_square_product, std::span<const std::int64_t> indices)
     : sums::ErrorModel(problem.precision(), executed, samples), method_(method(executed)) {
-  if (method_ == Method::direct || exact_) return;
+  if (method_ == Method::direct || exact) return;
 
   const ConvShape& s = problem.shape();
   const bool weights = problem.direction() == ConvDirection::bwd_weights;
   // A transform that stores its results in a 16-bit type, as some do, rounds to it.
   const double u_stored =
-      rounds_operands_ ? u_tf32
-                       : std::min(unit_roundoff(type_or(executed.compute, DataType::fp64)), u_out_);
-  const double stored = std::max(u_, u_stored) / u_;
+      rounds_operands ? u_tf32
+                      : std::min(unit_roundoff(type_or(executed.compute, DataType::fp64)), u_out);
+  const double stored = std::max(u, u_stored) / u;
   // As in expected(), for the transformed operands.
-  const auto sum_of = [this](double terms) { return sums::variance_of_sum(terms, truncates_); };
+  const auto sum_of = [this](double terms) { return sums::variance_of_sum(terms, truncates); };
   double terms =
       static_cast<double>(problem.direction() == ConvDirection::bwd_data ? s.oc / s.g : s.ic / s.g);
   double count = static_cast<double>(reduction(s, problem.direction()));
@@ -173,19 +173,19 @@ ErrorModel::ErrorModel(const ConvProblem& problem, const Executed& executed, std
 }
 
 Expected ErrorModel::expected(const Terms& terms) const {
-  if (method_ == Method::direct || exact_) return sums::ErrorModel::expected(terms);
+  if (method_ == Method::direct || exact) return sums::ErrorModel::expected(terms);
   // A transform spreads the whole tile's error, also to outputs that read padding alone: the
   // tile's norm counts.
   const double norm = std::sqrt(std::max(terms.squares, nominal_squares_)),
-               deviation = u_ * std::sqrt(variance_) * norm,
-               rounding = u_ * std::sqrt(rounding_) * norm;
+               deviation = u * std::sqrt(variance_) * norm,
+               rounding = u * std::sqrt(rounding_) * norm;
   // Among the errors of all outputs, whose typical deviation counts, is one large one at most.
   const auto in_norm = [this](double number, double concentrated) {
     return std::min(number, concentrated * typical_ + number - concentrated);
   };
-  return rounded(terms.value, deviations_ * deviation + 2 * gaussian_ * rounding,
-                 in_norm(norm_deviations_, 1.5) * deviation +
-                     norm_stages_ * in_norm(norm_gaussian_, 1.25) * rounding);
+  return rounded(terms.value, deviations * deviation + 2 * gaussian * rounding,
+                 in_norm(norm_deviations, 1.5) * deviation +
+                     norm_stages_ * in_norm(norm_gaussian, 1.25) * rounding);
 }
 
 }  // namespace assay::convolution

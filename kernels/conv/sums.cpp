@@ -14,7 +14,7 @@ constexpr double false_alarm = 1e-9;
 /// Standard deviations that the largest of `samples` rounding errors exceeds with probability
 /// false_alarm. The error of a running sum is a Gaussian mixture over random walks, with tail
 /// exp(-pi x / (2 sqrt 2)): much heavier than a Gaussian's.
-double deviations(std::size_t samples) {
+double most_deviations(std::size_t samples) {
   const double n = static_cast<double>(std::max<std::size_t>(samples, 1));
   return (std::log(n) - std::log(false_alarm)) * 2 * std::numbers::sqrt2 / std::numbers::pi;
 }
@@ -180,69 +180,31 @@ double smallest_steps(DataType output) {
 
 }  // namespace
 
-ErrorModel::ErrorModel(Precision precision, const Executed& executed, std::size_t samples)
-    : exact_(precision == Precision::int8),
-      u_(accumulator_roundoff(precision, executed)),
-      u_out_(unit_roundoff(format(precision).output)),
-      tiny_(smallest_steps(format(precision).output)),
-      deviations_(deviations(samples)),
-      rounds_operands_(precision == Precision::tf32),
-      truncates_(drops_digits(precision, executed)),
-      at_once_(is_fp8(precision) ? fp8_products_at_once : products_at_once) {
+ErrorModel::ErrorModel(Precision precision, const Executed& executed, std::size_t samples) {
+  exact = precision == Precision::int8;
+  u = accumulator_roundoff(precision, executed);
+  u_out = unit_roundoff(format(precision).output);
+  tiny = smallest_steps(format(precision).output);
+  deviations = most_deviations(samples);
+  rounds_operands = precision == Precision::tf32;
+  truncates = drops_digits(precision, executed);
+  at_once = is_fp8(precision) ? fp8_products_at_once : products_at_once;
   // A claim widens the bound by what was derived at most, and where the kernels' names show it.
   if (const auto split = executed.numbers.find(partial_sums);
       split != executed.numbers.end() && size_of(storage(precision)) == 2 &&
       executed.evidence == "trace" && executed.accumulate == name(storage(precision))) {
-    parts_ = std::clamp(split->second, 0.0, most_parts);
-    u_ = unit_roundoff(DataType::fp32);
-    truncates_ = true;
+    parts = std::clamp(split->second, 0.0, most_parts);
+    u = unit_roundoff(DataType::fp32);
+    truncates = true;
   }
   const double count_of = static_cast<double>(std::max<std::size_t>(samples, 1)),
                root = std::sqrt(count_of);
-  gaussian_ = std::sqrt(2 * (std::log(2 * count_of) - std::log(false_alarm)));
-  norm_gaussian_ = 1.25 + gaussian_ / root;
+  gaussian = std::sqrt(2 * (std::log(2 * count_of) - std::log(false_alarm)));
+  norm_gaussian = 1.25 + gaussian / root;
   // The norm of n errors concentrates about their standard deviation; one large error may still
   // stand out.
-  norm_deviations_ = 1.5 + deviations_ / root;
-  norm_rounding_ = norm_of_rounding(count_of);
-}
-
-Expected ErrorModel::rounded(double value, double most, double typical) const {
-  const double size = std::abs(value), tiny = size + most > 0 ? tiny_ : 0;
-  return {value, most + u_out_ * (size + most) + tiny,
-          typical + norm_rounding_ * u_out_ * (size + typical) + tiny};
-}
-
-Expected ErrorModel::expected(const Terms& terms) const {
-  if (exact_) return {terms.value, 0, 0};
-  const double k = static_cast<double>(terms.count);
-  const double deviation = u_ * std::sqrt((k + 3) / 6 * terms.squares);
-  // Every product passes at most k roundings, whatever the order of summation: gamma_k *
-  // ||ab||_1.
-  const double certain = k * u_ < 0.5 ? k * u_ / (1 - k * u_) * terms.absolute : terms.absolute;
-  double most = std::min(certain, deviations_ * deviation),
-         typical = std::min(certain, norm_deviations_ * deviation);
-  if (truncates_) {
-    // At most k + k/4 errors of 2u each, all towards zero; the walk's mean sets the probable one.
-    const double norm = std::sqrt(terms.squares),
-                 drift = u_ * std::ceil(k / at_once_) / std::sqrt(3.0) * norm;
-    const double never_more = 3 * k * u_ * terms.absolute;
-    most = std::min(never_more, 2 * deviations_ * deviation + gaussian_ * drift);
-    typical = std::min(never_more, 2 * norm_deviations_ * deviation + norm_gaussian_ * drift);
-  }
-  if (parts_ > 0) {
-    // Each part is rounded, then each sum of parts, of which half the squares are there in the
-    // mean.
-    const double of_parts = u_out_ * std::sqrt((parts_ / 2 + 1) / 3 * terms.squares);
-    most += deviations_ * of_parts;
-    typical += norm_deviations_ * of_parts;
-  }
-  if (rounds_operands_) {
-    const double norm = std::sqrt(terms.squares), never_more = 2.001 * u_tf32 * terms.absolute;
-    most += std::min(never_more, gaussian_ * 2 * u_tf32 * norm);
-    typical += std::min(never_more, norm_gaussian_ * tf32_deviation * norm);
-  }
-  return rounded(terms.value, most, typical);
+  norm_deviations = 1.5 + deviations / root;
+  norm_rounding = norm_of_rounding(count_of);
 }
 
 }  // namespace assay::sums

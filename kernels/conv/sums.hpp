@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/api/oracle.hpp"
+#include "kernels/conv/sum_bound.hpp"
 
 namespace assay::sums {
 
@@ -32,14 +33,6 @@ inline constexpr double error_of_tf32 = 3e-4;
 /// Logarithm of a probability that counts as zero: exp(-60) = 1e-26, for any number of outputs and
 /// partial sums.
 inline constexpr double never = -60;
-
-/// What the reference computes for the sum of products of one output element.
-struct Terms {
-  double value = 0;        ///< sum
-  double squares = 0;      ///< sum of squared products, ||ab||_2^2
-  double absolute = 0;     ///< sum of |products|, ||ab||_1
-  std::int64_t count = 0;  ///< number of products
-};
 
 /// The terms of data that are not random (Values::random), such as those of a network. A partial
 /// sum of K products may be as large as all magnitudes together, so the variance of a sum's
@@ -92,11 +85,6 @@ int exact_magnitude(Precision precision, const Executed& executed, DataType in, 
 /// Oracle::full_magnitude of an integer argument.
 int full_magnitude(DataType type);
 
-/// Bound of the relative error of a tensor core's tf32 operands. They keep 11 significant bits;
-/// libraries round or truncate the others, so the error is below 2^-10.
-inline constexpr double u_tf32 = 0x1p-10;
-/// Standard deviation of the relative error of a product of two such operands (method-conv.md).
-inline constexpr double tf32_deviation = 0.76 * u_tf32;
 /// The smallest number of products that a tensor core adds at once: of 16-bit operands, and of
 /// 8-bit ones.
 inline constexpr double products_at_once = 4, fp8_products_at_once = 16;
@@ -112,32 +100,15 @@ double norm_of_rounding(double count);
 bool drops_digits(Precision precision, const Executed& executed);
 
 /// Error bounds of direct sums in any order.
-class ErrorModel {
+class ErrorModel : public SumBound {
  public:
   /// `samples`: number of outputs that are judged together. With more of them, the largest error is
   /// larger, and the norm varies less.
   ErrorModel(Precision precision, const Executed& executed, std::size_t samples);
-  Expected expected(const Terms& terms) const;
 
   /// Unit roundoff of the accumulator that `executed` reports, but at most that which the precision
   /// allows.
   static double accumulator_roundoff(Precision precision, const Executed& executed);
-
- protected:
-  /// The expected value with bounds that include the rounding of the result itself. `most`,
-  /// `typical`: largest and typical error before it is rounded.
-  Expected rounded(double value, double most, double typical) const;
-
-  bool exact_;               ///< integer arithmetic
-  double u_, u_out_, tiny_;  ///< accumulator, output type, and half the distance of the output's
-                             ///< where results are below the normal numbers
-  double deviations_, norm_deviations_, norm_rounding_;
-  double gaussian_,
-      norm_gaussian_;     ///< the same of sums of independent errors, whose tail is light
-  bool rounds_operands_;  ///< to tf32, before they are multiplied
-  bool truncates_;        ///< the accumulator drops digits instead of rounding
-  double at_once_;        ///< products that a truncating accumulator adds at once
-  double parts_ = 0;      ///< partial_sums; 0: sums are not split
 };
 
 }  // namespace assay::sums

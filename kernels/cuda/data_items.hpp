@@ -85,6 +85,24 @@ struct SetElement {
   ASSAY_ITEM void operator()(std::int64_t i) const { to[place(i)] = bits; }
 };
 
+/// Elements first, first + 1, … in row-major order, and back.
+template <class Bits>
+struct PackElement {
+  const Bits* from;
+  Places place;
+  std::int64_t first;
+  Bits* to;
+  ASSAY_ITEM void operator()(std::int64_t i) const { to[i] = from[place(first + i)]; }
+};
+template <class Bits>
+struct PlaceElement {
+  const Bits* from;
+  Places place;
+  std::int64_t first;
+  Bits* to;
+  ASSAY_ITEM void operator()(std::int64_t i) const { to[place(first + i)] = from[i]; }
+};
+
 /// A part of what Scanned tells. The sum is sum + carry.
 struct ScanPart {
   double sum = 0, carry = 0, rounding = 0, bad_value = 0;

@@ -18,7 +18,12 @@ ASSAY_START_TYPES(MakeValues)
 ASSAY_START_TYPES(ScanLane)
 ASSAY_START_TYPES(Gather)
 ASSAY_START(ScanStage)
-ASSAY_START(SetElement<unsigned char>)
-ASSAY_START(SetElement<unsigned short>)
-ASSAY_START(SetElement<unsigned int>)
-ASSAY_START(SetElement<unsigned long>)
+#define ASSAY_START_BITS(Item)      \
+  ASSAY_START(Item<unsigned char>)  \
+  ASSAY_START(Item<unsigned short>) \
+  ASSAY_START(Item<unsigned int>)   \
+  ASSAY_START(Item<unsigned long>)
+
+ASSAY_START_BITS(SetElement)
+ASSAY_START_BITS(PackElement)
+ASSAY_START_BITS(PlaceElement)

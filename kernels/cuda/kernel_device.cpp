@@ -1,25 +1,22 @@
 #include "kernels/cuda/kernel_device.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "core/api/host_device.hpp"
 #include "core/api/layout.hpp"
 #include "kernels/cuda/data_items.hpp"
-#include "kernels/cuda/for_each.hpp"
+#include "kernels/cuda/device_tables.hpp"
+#include "kernels/cuda/kernel_prover.hpp"
 #include "support/cuda/error.hpp"
 
 namespace assay::cuda {
 namespace {
-
-// Enough threads for every GPU, and few enough that their results need 12 MB.
-constexpr std::int64_t most_lanes = std::int64_t{1} << 18;
-
-/// The GPU has no code of ours that it can run.
-struct NotLaunched {};
 
 /// Calls body() with an element of the type.
 template <class Body>
@@ -55,60 +52,6 @@ void with_bits(std::size_t size, const Body& body) {
   body(std::uint64_t());
 }
 
-/// Small arrays of the host that kernels read, in one piece of memory.
-class Tables {
- public:
-  /// Returns where in the memory they begin.
-  template <class T>
-  std::size_t add(std::span<const T> values) {
-    const std::size_t at = size();
-    bytes_.resize(at + values.size_bytes());
-    if (!values.empty()) std::memcpy(bytes_.data() + at, values.data(), values.size_bytes());
-    return at;
-  }
-  std::size_t size() const { return (bytes_.size() + 15) / 16 * 16; }
-  const std::vector<std::byte>& bytes() const { return bytes_; }
-
- private:
-  std::vector<std::byte> bytes_;
-};
-
-template <class T>
-T* address(std::byte* memory, std::size_t at) {
-  return reinterpret_cast<T*>(memory + at);
-}
-
-bool in_pieces(const TensorSpec& spec) { return spec.layout && !spec.layout->pieces.empty(); }
-
-std::int64_t piece_of(const Layout& layout) {
-  return layout.elements / static_cast<std::int64_t>(layout.pieces.size());
-}
-
-/// The places of a layout. `pieces` stays null: the caller copies it to the GPU.
-Places places_of(const TensorSpec& spec) {
-  Places places;
-  if (!spec.layout) return places;
-  places.dims = static_cast<int>(spec.dims.size());
-  for (std::size_t d = 0; d < spec.dims.size(); ++d) {
-    const Split& split = spec.layout->splits[d];
-    places.extent[d] = spec.dims[d];
-    places.block[d] = split.block;
-    places.outer[d] = split.outer;
-    places.inner[d] = split.inner;
-  }
-  return places;
-}
-
-/// The places of a tensor, whose tables lie at `memory` (the second step, `at` being the first's).
-std::size_t add_pieces(const TensorSpec& spec, Tables& tables) {
-  return in_pieces(spec) ? tables.add(std::span<const std::int64_t>(spec.layout->pieces)) : 0;
-}
-void set_pieces(const TensorSpec& spec, std::byte* memory, std::size_t at, Places& places) {
-  if (!in_pieces(spec)) return;
-  places.pieces = address<const std::int64_t>(memory, at);
-  places.piece = piece_of(*spec.layout);
-}
-
 /// Tables of the weights' factors, by dimension.
 struct WeightTables {
   std::size_t within[most_dims], sign[most_dims];
@@ -142,17 +85,18 @@ Weights weights_at(const TensorSpec& spec, std::byte* memory, const WeightTables
 
 }  // namespace
 
-template <class Work>
-bool KernelDevice::by_kernels(DataType type, const Work& work) {
-  if (!launches_) return false;
-  try {
-    prove(type);
-    work();
-  } catch (const NotLaunched&) {
-    stream().wait();  // for what was copied before
-    launches_ = false;
-  }
-  return launches_;
+void KernelDevice::put(Tensor& tensor, const Source& source) {
+  const TensorSpec& spec = tensor.spec();
+  const bool here =
+      !proving_ && knows(spec) && by_kernels(spec.type, [&] { write_all(tensor, source); });
+  if (!here) CudnnDevice::put(tensor, source);
+}
+
+void KernelDevice::get(Tensor& tensor, const Sink& sink) {
+  const TensorSpec& spec = tensor.spec();
+  const bool here =
+      !proving_ && knows(spec) && by_kernels(spec.type, [&] { read_all(tensor, sink); });
+  if (!here) CudnnDevice::get(tensor, sink);
 }
 
 void KernelDevice::fill(Tensor& tensor, const Values& values) {
@@ -166,6 +110,10 @@ void KernelDevice::fill(Tensor& tensor, double value) {
   if (!knows(spec) || !by_kernels(spec.type, [&] { set_all(tensor, value); }))
     Device::fill(tensor, value);
 }
+
+KernelDevice::KernelDevice() : prover_(std::make_unique<KernelProver>(*this)) {}
+KernelDevice::~KernelDevice() = default;
+Prover* KernelDevice::prover() { return prover_.get(); }
 
 Scanned KernelDevice::scan(Tensor& tensor, std::span<const std::int64_t> indices,
                            const ChecksumWeights* weights) {
@@ -184,8 +132,13 @@ bool KernelDevice::knows(const TensorSpec& spec, const ChecksumWeights* weights)
 
 void KernelDevice::prove(DataType type) {
   if (proved_.contains(type)) return;
-  // Several lanes and stages' remainders, a block that is not whole, and a layout with padding.
-  TensorSpec spec = plain_tensor("trial", Role::output, type, {5, 19, 11});
+  proving_ = true;  // put and get are the host's until then
+  struct Proved {
+    bool& proving;
+    ~Proved() { proving = false; }
+  } const until_proved{proving_};
+  // Lanes of two stages and remainders, a block that is not whole, and a layout with padding.
+  TensorSpec spec = plain_tensor("trial", Role::output, type, {5, 19, 50});
   spec.layout = std::make_shared<const Layout>(channel_blocks(spec.dims, 8));
   const std::int64_t n = spec.elements();
   const auto tensor = allocate(spec);
@@ -195,39 +148,54 @@ void KernelDevice::prove(DataType type) {
         "driver, or test it (nvidia-smi, compute-sanitizer).",
         what, assay::name(type)));
   };
-  const Values full(Values::Kind::mantissa, 1, "trial", type, 100),
-      small(Values::Kind::integer, 2, "trial", type, 8);
-  for (const Values& values : {full, small}) {
-    make(*tensor, values);
-    get(*tensor, [&](std::int64_t first, std::span<const double> found) {
-      for (std::size_t i = 0; i < found.size(); ++i)
-        if (found[i] != values(first + static_cast<std::int64_t>(i)))
-          differ("make different values");
-    });
-  }
   const ChecksumWeights weights(spec.dims, 3);
   const std::vector<std::int64_t> some{0, 1, n / 2, n - 1};
-  const auto compare = [&] {
+  const auto scan_alike = [&](bool exact) {
     const Scanned found = read(*tensor, some, &weights),
                   wanted = Device::scan(*tensor, some, &weights);
+    const auto near = [exact](double a, double b) {
+      return exact ? a == b : std::abs(a - b) <= 1e-10 * (std::abs(a) + std::abs(b));
+    };
     if (found.bad != wanted.bad || found.first_bad != wanted.first_bad ||
-        (found.bad == 0 && (found.elements != wanted.elements || found.sum != wanted.sum)))
+        (found.bad == 0 && (found.elements != wanted.elements || !near(found.sum, wanted.sum) ||
+                            !near(found.rounding, wanted.rounding))))
       differ("find different results");
   };
-  compare();
-  if (is_integer(type) && type != DataType::s32) return void(proved_.insert(type));
-  const double none =
-      type == DataType::s32 ? -2147483648.0 : std::numeric_limits<double>::quiet_NaN();
-  for (const std::int64_t bad : {std::int64_t{0}, n - 1}) {
-    put(*tensor, [&](std::int64_t first, std::span<double> out) {
-      small.fill(first, out);
-      for (std::size_t i = 0; i < out.size(); ++i)
-        if (first + static_cast<std::int64_t>(i) == bad) out[i] = none;
-    });
-    compare();
+  const Values full(Values::Kind::mantissa, 1, "trial", type, 100),
+      small(Values::Kind::integer, 2, "trial", type, 8);
+  std::vector<Values> all{full, small};
+  // So large that their rounding may have moved the sum.
+  if (!is_integer(type) && size_of(type) > 1)
+    all.push_back(full.scaled(static_cast<int>(-std::log2(unit_roundoff(type))) + 2));
+  for (const Values& values : all) {
+    const auto compare = [&](const char* what) {
+      return [&values, &differ, what](std::int64_t first, std::span<const double> found) {
+        for (std::size_t i = 0; i < found.size(); ++i)
+          if (found[i] != values(first + static_cast<std::int64_t>(i))) differ(what);
+      };
+    };
+    make(*tensor, values);
+    get(*tensor, compare("make different values"));
+    read_all(*tensor, compare("read different values"));
+    set_all(*tensor, 0);
+    write_all(*tensor, [&](std::int64_t first, std::span<double> out) { values.fill(first, out); });
+    get(*tensor, compare("write different values"));
+    scan_alike(&values == &all[1]);
   }
-  set_all(*tensor, none);
-  compare();
+  if (!is_integer(type) || type == DataType::s32) {
+    const double none =
+        type == DataType::s32 ? -2147483648.0 : std::numeric_limits<double>::quiet_NaN();
+    for (const std::int64_t bad : {std::int64_t{0}, n - 1}) {
+      put(*tensor, [&](std::int64_t first, std::span<double> out) {
+        small.fill(first, out);
+        for (std::size_t i = 0; i < out.size(); ++i)
+          if (first + static_cast<std::int64_t>(i) == bad) out[i] = none;
+      });
+      scan_alike(true);
+    }
+    set_all(*tensor, none);
+    scan_alike(true);
+  }
   proved_.insert(type);
 }
 
@@ -334,6 +302,61 @@ Scanned KernelDevice::read(Tensor& tensor, std::span<const std::int64_t> indices
   return scanned;
 }
 
+void KernelDevice::write_all(Tensor& tensor, const Source& source) {
+  clear_padding(tensor);
+  move(tensor, true, [&](std::int64_t first, std::int64_t count, std::byte* at) {
+    fill_packed(tensor.spec().type, count, at,
+                [&](std::int64_t from, std::span<double> out) { source(first + from, out); });
+  });
+}
+
+void KernelDevice::read_all(Tensor& tensor, const Sink& sink) {
+  move(tensor, false, [&](std::int64_t first, std::int64_t count, std::byte* at) {
+    show_packed(
+        tensor.spec().type, count, at,
+        [&](std::int64_t from, std::span<const double> values) { sink(first + from, values); });
+  });
+}
+
+void KernelDevice::move(Tensor& tensor, bool to_gpu,
+                        const std::function<void(std::int64_t, std::int64_t, std::byte*)>& show) {
+  constexpr std::size_t bytes_at_once = std::size_t{1} << 26;
+  const TensorSpec& spec = tensor.spec();
+  const std::size_t size = size_of(spec.type);
+  const auto at_once = static_cast<std::int64_t>(bytes_at_once / size);
+  Places places = places_of(spec);
+  Tables tables;
+  const std::size_t pieces = add_pieces(spec, tables);
+  const std::int64_t n = spec.elements();
+  const std::size_t most = static_cast<std::size_t>(std::min(n, at_once)) * size;
+  std::byte* const memory = scratch(tables.size() + most);
+  if (!staging_) staging_ = host_memory(bytes_at_once);
+  auto* const staging = static_cast<std::byte*>(staging_.get());
+  upload(memory, tables.bytes());
+  set_pieces(spec, memory, pieces, places);
+  std::byte* const packed = memory + tables.size();
+  for (std::int64_t first = 0; first < n; first += at_once) {
+    const std::int64_t count = std::min(at_once, n - first);
+    const std::size_t bytes = static_cast<std::size_t>(count) * size;
+    if (to_gpu) {
+      show(first, count, staging);
+      copy(packed, staging, bytes);
+    }
+    with_bits(size, [&](auto bits) {
+      using Bits = decltype(bits);
+      auto* const all = static_cast<Bits*>(tensor.data());
+      auto* const part = address<Bits>(packed, 0);
+      if (to_gpu)
+        start(PlaceElement<Bits>{part, places, first, all}, count, spec);
+      else
+        start(PackElement<Bits>{all, places, first, part}, count, spec);
+    });
+    if (!to_gpu) copy(staging, packed, bytes);
+    stream().wait();
+    if (!to_gpu) show(first, count, staging);
+  }
+}
+
 void KernelDevice::clear_padding(Tensor& tensor) {
   const TensorSpec& spec = tensor.spec();
   if (!spec.layout || spec.layout->elements <= spec.elements()) return;
@@ -346,24 +369,6 @@ void KernelDevice::clear_padding(Tensor& tensor) {
               static_cast<std::byte*>(tensor.data()) + static_cast<std::size_t>(first) * size, 0,
               static_cast<std::size_t>(length) * size, stream().get()),
           fmt::format("clearing the padding of '{}'", spec.name));
-}
-
-template <class Item>
-void KernelDevice::start(const Item& item, std::int64_t count, const TensorSpec& spec) {
-  const cudaError_t error = for_each(item, count, stream().get());
-  // The plugin has no code for this GPU, or the driver is too old to compile it.
-  switch (error) {
-    case cudaErrorInvalidDeviceFunction:
-    case cudaErrorNoKernelImageForDevice:
-    case cudaErrorUnsupportedPtxVersion:
-    case cudaErrorInvalidPtx:
-    case cudaErrorJitCompilerNotFound:
-    case cudaErrorJitCompilationDisabled:
-      throw NotLaunched{};
-    default:
-      break;
-  }
-  check(error, fmt::format("making or reading '{}' on the GPU", spec.name));
 }
 
 std::byte* KernelDevice::scratch(std::size_t bytes) {

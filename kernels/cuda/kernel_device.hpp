@@ -5,23 +5,39 @@
 // have made and found what the host does, in every process.
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <set>
 #include <span>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "kernels/cuda/cudnn.hpp"
+#include "kernels/cuda/for_each.hpp"
+#include "support/cuda/error.hpp"
 
 namespace assay::cuda {
 
+class KernelProver;
+
+/// The GPU has no code of ours that it can run.
+struct NotLaunched {};
+
 class KernelDevice final : public CudnnDevice {
  public:
+  KernelDevice();
+  ~KernelDevice() override;
+  void put(Tensor& tensor, const Source& source) override;
+  void get(Tensor& tensor, const Sink& sink) override;
   void fill(Tensor& tensor, const Values& values) override;
   void fill(Tensor& tensor, double value) override;
   Scanned scan(Tensor& tensor, std::span<const std::int64_t> indices,
                const ChecksumWeights* weights) override;
+  Prover* prover() override;
 
  private:
+  friend class KernelProver;  // starts its kernels, in the same scratch memory
   /// Whether kernels know the tensor's layout; `weights` are those of its dimensions, or null.
   bool knows(const TensorSpec& spec, const ChecksumWeights* weights = nullptr) const;
   /// Makes and reads a small tensor of the type, at the first call. CaseError if the host finds
@@ -31,6 +47,13 @@ class KernelDevice final : public CudnnDevice {
   void set_all(Tensor& tensor, double value);
   Scanned read(Tensor& tensor, std::span<const std::int64_t> indices,
                const ChecksumWeights* weights);
+  void write_all(Tensor& tensor, const Source& source);
+  void read_all(Tensor& tensor, const Sink& sink);
+  /// Moves all elements between the tensor and the host, part by part in row-major order:
+  /// show(first element, how many, where) is called after a part has come from the GPU, or before
+  /// it goes there.
+  void move(Tensor& tensor, bool to_gpu,
+            const std::function<void(std::int64_t, std::int64_t, std::byte*)>& show);
   void clear_padding(Tensor& tensor);
   template <class Item>
   void start(const Item& item, std::int64_t count, const TensorSpec& spec);
@@ -43,8 +66,42 @@ class KernelDevice final : public CudnnDevice {
 
   bool launches_ = true;  ///< none has been refused
   std::set<DataType> proved_;
+  bool proving_ = false;
   std::shared_ptr<void> scratch_;
   std::size_t scratch_bytes_ = 0;
+  std::shared_ptr<void> staging_;  ///< of the host, page-locked
+  std::unique_ptr<KernelProver> prover_;
 };
+
+template <class Work>
+bool KernelDevice::by_kernels(DataType type, const Work& work) {
+  if (!launches_) return false;
+  try {
+    prove(type);
+    work();
+  } catch (const NotLaunched&) {
+    stream().wait();  // for what was copied before
+    launches_ = false;
+  }
+  return launches_;
+}
+
+template <class Item>
+void KernelDevice::start(const Item& item, std::int64_t count, const TensorSpec& spec) {
+  const cudaError_t error = for_each(item, count, stream().get());
+  // The plugin has no code for this GPU, or the driver is too old to compile it.
+  switch (error) {
+    case cudaErrorInvalidDeviceFunction:
+    case cudaErrorNoKernelImageForDevice:
+    case cudaErrorUnsupportedPtxVersion:
+    case cudaErrorInvalidPtx:
+    case cudaErrorJitCompilerNotFound:
+    case cudaErrorJitCompilationDisabled:
+      throw NotLaunched{};
+    default:
+      break;
+  }
+  check(error, fmt::format("making or reading '{}' on the GPU", spec.name));
+}
 
 }  // namespace assay::cuda

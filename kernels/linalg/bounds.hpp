@@ -22,15 +22,13 @@ class Bounds : public sums::ErrorModel {
  public:
   Bounds(Precision precision, const Executed& executed, DataType output, std::size_t samples)
       : ErrorModel(precision, executed, samples) {
-    u_out_ = unit_roundoff(output);
+    u_out = unit_roundoff(output);
   }
   /// `variance`: of the errors before the result is rounded to its type.
   Expected expected(double value, double variance) const {
     const double deviation = std::sqrt(variance);
-    return rounded(value, deviations_ * deviation, norm_deviations_ * deviation);
+    return rounded(value, deviations * deviation, norm_deviations * deviation);
   }
-  /// The number of standard deviations that no error of a correct result exceeds.
-  double deviations() const { return deviations_; }
 };
 
 }  // namespace assay::linalg

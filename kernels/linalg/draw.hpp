@@ -3,9 +3,7 @@
 // which several outputs and checks share one pass, and precise sums.
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 #include "core/api/oracle.hpp"
@@ -14,8 +12,7 @@ namespace assay::linalg {
 
 /// Evenly spaced elements of all inputs (of small inputs all elements), by which different draws of
 /// random values are told apart. 64 elements with at least 3 possible values each are equal in two
-/// draws with a probability of at most 3^-64 = 10^-30. NaN, which gradients may be, is told as a
-/// number, so that equal data have equal fingerprints.
+/// draws with a probability of at most 3^-64 = 10^-30. Stored values have numbers of their own.
 inline std::vector<double> fingerprint(const std::vector<TensorSpec>& arguments,
                                        const Inputs& inputs) {
   constexpr std::int64_t most = 64;
@@ -23,12 +20,13 @@ inline std::vector<double> fingerprint(const std::vector<TensorSpec>& arguments,
   for (const TensorSpec& spec : arguments) {
     if (spec.role != Role::input && spec.role != Role::inout) continue;
     const Values& of = inputs.find(spec.name)->second;
-    const std::int64_t count = std::min(spec.elements(), most);
-    for (std::int64_t i = 0; i < count; ++i) {
-      const double value =
-          of(i * (spec.elements() / count) + i * (spec.elements() % count) / count);
-      values.push_back(std::isnan(value) ? 3 * std::numeric_limits<double>::denorm_min() : value);
+    if (const StoredValues* const stored = of.stored()) {
+      values.push_back(static_cast<double>(stored->serial()));
+      continue;
     }
+    const std::int64_t count = std::min(spec.elements(), most);
+    for (std::int64_t i = 0; i < count; ++i)
+      values.push_back(of(i * (spec.elements() / count) + i * (spec.elements() % count) / count));
   }
   return values;
 }

@@ -113,7 +113,7 @@ class HingeOracle final : public WholeOracle {
         x.fill(i * d_, std::span(row).first(place(d_)));
         const double label = y(i);
         const Uncertain z = margin(row, w, label, u(executed));
-        pass_->s[place(i)] = add(row, label, z, slope, u(executed), bounds.deviations(), part);
+        pass_->s[place(i)] = add(row, label, z, slope, u(executed), bounds.deviations, part);
       }
 #pragma omp critical(assay_hinge_reference)
       {

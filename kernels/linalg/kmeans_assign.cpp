@@ -139,7 +139,7 @@ class KmeansAssignOracle final : public WholeOracle {
     const Values& x = inputs.find("x")->second;
     const Centroids centroids(inputs.find("centroids")->second, d_, k_);
     const Bounds bounds(problem_.precision(), executed, DataType::fp64, place(n_ * k_));
-    const double deviations = exact ? 0 : bounds.deviations() * u(executed);
+    const double deviations = exact ? 0 : bounds.deviations * u(executed);
 #pragma omp parallel
     {
       Assignment part(0, d_, k_);

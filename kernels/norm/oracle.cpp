@@ -1,14 +1,19 @@
 // The fp64 reference of all outputs of a batch normalization. Statistics of all channels are
 // computed once for each draw of inputs. Bounds: docs/method-norm.md.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
 
+#include "core/api/prover.hpp"
+#include "core/base/error.hpp"
 #include "core/base/place.hpp"
 #include "kernels/linalg/bounds.hpp"
 #include "kernels/linalg/draw.hpp"
+#include "kernels/norm/formula_items.hpp"
 #include "kernels/norm/problem.hpp"
 
 namespace assay {
@@ -33,100 +38,26 @@ struct Uncertain {
 class Bounds final : public linalg::Bounds {
  public:
   using linalg::Bounds::Bounds;
-  using linalg::Bounds::rounded;
   /// Of a channel's own value. The errors of all channels may be those of equal terms.
   Expected expected(const Uncertain& of) const {
     const double deviation = std::sqrt(of.variance);
-    return rounded(of.value, std::max(deviations_ * deviation, of.of_equal),
-                   std::max(norm_deviations_ * deviation, of.of_equal));
+    return rounded(of.value, std::max(deviations * deviation, of.of_equal),
+                   std::max(norm_deviations * deviation, of.of_equal));
   }
 };
 
-/// What is summed of a channel.
-struct Sums {
-  double sum = 0, absolute = 0, squares = 0;
-  void add(double term) {
-    sum += term;
-    absolute += std::abs(term);
-    squares += square(term);
-  }
-  void add(const Sums& other) {
-    sum += other.sum;
-    absolute += other.absolute;
-    squares += other.squares;
-  }
-};
-
-/// One channel: what the elements of the outputs are made of.
-struct Channel {
-  double scale = 0, shift = 0;
-  Uncertain mean, variance;
-  double inverse = 0;  ///< 1 / sqrt(variance + epsilon)
-  Uncertain diff_scale, diff_shift;
-};
-
-/// A channel's values of every output element, from the input elements.
-class Formula {
+/// The elements of a formula's inputs in a range, as the host makes them.
+class RangeInputs {
  public:
-  /// `random`: the data are; channels then err independently.
-  Formula(const NormProblem& problem, const Bounds& bounds, double u, double roundings, bool random)
-      : m_(static_cast<double>(problem.shape().per_channel())),
-        relu_(problem.fusion() != NormFusion::none),
-        bounds_(bounds),
-        // Half of them: their scales differ.
-        of_channels_(problem.precision(), {}, DataType::fp64,
-                     place(std::max<std::int64_t>(problem.shape().ic / 2, 1))),
-        random_(random),
-        u_(u),
-        roundings_(roundings * unit_roundoff(storage(problem.precision()))) {}
-
-  Expected dst(const Channel& c, double x, double addend) const {
-    const double a = c.scale * c.inverse, centred = x - c.mean.value, y = a * centred + c.shift,
-                 value = y + addend;
-    const double rounding =
-        4 * u_ * (std::abs(a * x) + std::abs(a * c.mean.value) + std::abs(c.shift)) +
-        2 * u_ * std::abs(addend) + roundings_ * std::abs(y);
-    // Half of the variance's relative error, and the roundings of the root and the quotient.
-    const auto error = [&](const auto& of) {
-      const double inverse = of(c.variance) / 2 / (c.variance.value + norm_epsilon) + 3 * u_;
-      return std::abs(a) * (of(c.mean) + std::abs(centred) * inverse) + rounding;
-    };
-    const double most = error([this](const Uncertain& of) { return error_of(of); });
-    if (relu_ && value + most <= 0) return {0, 0, 0};
-    return bounds_.rounded(relu_ ? std::max(value, 0.0) : value, most,
-                           error([this](const Uncertain& of) { return typical_of(of); }));
+  RangeInputs(const std::vector<const Values*>& inputs, std::int64_t first, std::int64_t count)
+      : first_(first), values_(inputs.size(), std::vector<double>(place(count))) {
+    for (std::size_t k = 0; k < inputs.size(); ++k) inputs[k]->fill(first, values_[k]);
   }
-
-  Expected diff_src(const Channel& c, double x, double g) const {
-    const double a = c.scale * c.inverse, of_shift = c.diff_shift.value / m_,
-                 of_scale = c.diff_scale.value / m_, normal = (x - c.mean.value) * c.inverse,
-                 reach = (std::abs(x) + std::abs(c.mean.value)) * c.inverse;
-    const double rounding =
-        6 * u_ * (std::abs(g) + std::abs(of_shift) + 2 * reach * std::abs(of_scale));
-    const auto error = [&](double shift, double scale) {
-      return std::abs(a) * ((shift + std::abs(normal) * scale) / m_ + rounding);
-    };
-    return bounds_.rounded(a * (g - of_shift - normal * of_scale),
-                           error(error_of(c.diff_shift), error_of(c.diff_scale)),
-                           error(typical_of(c.diff_shift), typical_of(c.diff_scale)));
-  }
-
-  /// Of a channel's own value; the same of every element.
-  double error_of(const Uncertain& of) const {
-    return bounds_.deviations() * std::sqrt(of.variance);
-  }
-  /// The same in a norm over all channels.
-  double typical_of(const Uncertain& of) const {
-    return random_ ? of_channels_.expected(Uncertain{0, of.variance, 0}).rms_bound : error_of(of);
-  }
+  double operator()(int k, std::int64_t i) const { return values_[place(k)][place(i - first_)]; }
 
  private:
-  double m_;
-  bool relu_;
-  const Bounds& bounds_;
-  Bounds of_channels_;
-  bool random_;
-  double u_, roundings_;
+  std::int64_t first_;
+  std::vector<std::vector<double>> values_;
 };
 
 class NormOracle final : public WholeOracle {
@@ -140,33 +71,34 @@ class NormOracle final : public WholeOracle {
     return argument.name == "variance";
   }
 
+  void use(Prover& prover) const override { prover_ = &prover; }
+
   void expect(const TensorSpec& output, const Inputs& inputs, const Executed& executed, bool,
               std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
-    const std::vector<Channel>& channels = this->channels(inputs, executed);
+    const Table& table = this->table(inputs, executed);
     const Bounds bounds(problem_.precision(), executed, output.type, place(output.elements()));
     if (output.dims.size() == 1)
-      return expect_of_channels(output.name, channels, bounds, indices, expected);
-    const Formula formula(problem_, bounds, roundoff(executed),
-                          executed.operand_roundings.value_or(0), is_random(inputs));
-    const std::int64_t plane = problem_.shape().ih * problem_.shape().iw, ic = problem_.shape().ic;
-    const auto channel = [&](std::size_t i) -> const Channel& {
-      return channels[place(indices[i] / plane % ic)];
-    };
-    if (output.name == "dst") {
-      const std::vector<double> x = read(inputs, "src", indices),
-                                addend = read(inputs, "addend", indices);
-      for (std::size_t i = 0; i < indices.size(); ++i)
-        expected[i] = formula.dst(channel(i), x[i], addend[i]);
-      return;
-    }
-    const std::vector<double> g = gradients(inputs, indices);
-    if (output.name == "diff_addend") {
-      for (std::size_t i = 0; i < indices.size(); ++i) expected[i] = {g[i], 0, 0};
-      return;
-    }
-    const std::vector<double> x = read(inputs, "src", indices);
-    for (std::size_t i = 0; i < indices.size(); ++i)
-      expected[i] = formula.diff_src(channel(i), x[i], g[i]);
+      return expect_of_channels(output.name, table.own, bounds, indices, expected);
+    with_element(output.name, bounds, executed, inputs, [&](const auto& element) {
+      // Ranges are contiguous but for single elements of tests.
+      for (std::size_t i = 0; i < indices.size();) {
+        std::size_t end = i + 1;
+        while (end < indices.size() && indices[end] == indices[end - 1] + 1) ++end;
+        const RangeInputs in(values_of(inputs), indices[i], static_cast<std::int64_t>(end - i));
+        for (; i < end; ++i) expected[i] = element(in, table.rows.data(), indices[i]);
+      }
+    });
+  }
+
+  std::optional<ElementFormula> formula(const TensorSpec& output, const Inputs& inputs,
+                                        const Executed& executed, bool) const override {
+    if (output.dims.size() == 1) return std::nullopt;
+    const Bounds bounds(problem_.precision(), executed, output.type, place(output.elements()));
+    ElementFormula made;
+    with_element(output.name, bounds, executed, inputs, [&](const auto& element) {
+      made = formula_of(element, names(), table(inputs, executed).rows);
+    });
+    return made;
   }
 
   double widest_norm_bound() const override {
@@ -175,16 +107,58 @@ class NormOracle final : public WholeOracle {
   }
 
  private:
-  static void expect_of_channels(const std::string& name, const std::vector<Channel>& channels,
+  /// What is known of the channels.
+  struct Table {
+    std::vector<double> rows;       ///< norm::Channel
+    std::vector<Uncertain> own[4];  ///< mean, variance, diff_scale, diff_shift
+  };
+
+  static void expect_of_channels(const std::string& name, const std::vector<Uncertain> (&own)[4],
                                  const Bounds& bounds, std::span<const std::int64_t> indices,
                                  std::span<Expected> expected) {
-    const auto Channel::*of = name == "mean"         ? &Channel::mean
-                              : name == "variance"   ? &Channel::variance
-                              : name == "diff_scale" ? &Channel::diff_scale
-                                                     : &Channel::diff_shift;
-    for (std::size_t i = 0; i < indices.size(); ++i) {
-      expected[i] = bounds.expected(channels[place(indices[i])].*of);
-    }
+    const std::vector<Uncertain>& of = own[name == "mean"         ? 0
+                                           : name == "variance"   ? 1
+                                           : name == "diff_scale" ? 2
+                                                                  : 3];
+    for (std::size_t i = 0; i < indices.size(); ++i)
+      expected[i] = bounds.expected(of[place(indices[i])]);
+  }
+
+  bool backward() const { return problem_.direction() == NormDirection::backward; }
+  bool relu() const { return problem_.fusion() != NormFusion::none; }
+  norm::Planes planes() const {
+    return {problem_.shape().ih * problem_.shape().iw, problem_.shape().ic};
+  }
+
+  /// The inputs of the formulas.
+  std::vector<std::string> names() const {
+    if (!backward())
+      return problem_.fusion() == NormFusion::add_relu ? std::vector<std::string>{"src", "addend"}
+                                                       : std::vector<std::string>{"src"};
+    return relu() ? std::vector<std::string>{"src", "diff_dst", "dst"}
+                  : std::vector<std::string>{"src", "diff_dst"};
+  }
+  std::vector<const Values*> values_of(const Inputs& inputs) const {
+    std::vector<const Values*> all;
+    for (const std::string& name : names()) all.push_back(&inputs.find(name)->second);
+    return all;
+  }
+
+  /// Calls body(the code that expects an element of this output).
+  template <class Body>
+  void with_element(const std::string& output, const Bounds& bounds, const Executed& executed,
+                    const Inputs& inputs, const Body& body) const {
+    const norm::Element element{
+        bounds,
+        planes(),
+        static_cast<double>(problem_.shape().per_channel()),
+        norm_epsilon,
+        roundoff(executed),
+        executed.operand_roundings.value_or(0) * unit_roundoff(storage(problem_.precision())),
+        relu()};
+    if (output == "dst") return body(norm::Dst{element, inputs.contains("addend")});
+    if (output == "diff_addend") return body(norm::DiffAddend{element});
+    body(norm::DiffSrc{element});
   }
 
   static bool is_random(const Inputs& inputs) {
@@ -197,87 +171,139 @@ class NormOracle final : public WholeOracle {
     return problem_.precision() == Precision::fp64 ? 2 * u : u;  // the reference is in fp64, too
   }
 
-  /// Elements of an input, zeros where there is no such input.
-  static std::vector<double> read(const Inputs& inputs, const char* name,
-                                  std::span<const std::int64_t> indices) {
-    std::vector<double> values(indices.size());
-    const auto found = inputs.find(name);
-    if (found == inputs.end() || indices.empty()) return values;
-    if (indices.back() - indices.front() + 1 == static_cast<std::int64_t>(indices.size())) {
-      found->second.fill(indices.front(), values);
-      return values;
-    }
-    for (std::size_t i = 0; i < indices.size(); ++i) values[i] = found->second(indices[i]);
-    return values;
-  }
-
-  /// diff_dst, 0 where the rectifier let nothing pass.
-  std::vector<double> gradients(const Inputs& inputs, std::span<const std::int64_t> indices) const {
-    std::vector<double> g = read(inputs, "diff_dst", indices);
-    if (problem_.fusion() == NormFusion::none) return g;
-    const std::vector<double> dst = read(inputs, "dst", indices);
-    for (std::size_t i = 0; i < g.size(); ++i)
-      if (!(dst[i] > 0)) g[i] = 0;
-    return g;
-  }
-
   /// Of the last inputs: one pass over them serves all outputs and checks.
-  const std::vector<Channel>& channels(const Inputs& inputs, const Executed& executed) const {
+  const Table& table(const Inputs& inputs, const Executed& executed) const {
     std::vector<double> key = linalg::fingerprint(tensors_, inputs);
     key.push_back(roundoff(executed));
-    if (key != key_) {
-      channels_.resize(place(problem_.shape().ic));
-      std::exception_ptr failure;
-#pragma omp parallel for schedule(dynamic)
-      for (std::int64_t c = 0; c < problem_.shape().ic; ++c) {
-        try {
-          channels_[place(c)] = channel(inputs, c, roundoff(executed));
-        } catch (...) {
-#pragma omp critical(assay_norm_failure)
-          failure = std::current_exception();
-        }
-      }
-      if (failure) std::rethrow_exception(failure);
-      key_ = std::move(key);
+    if (key == key_) return table_;
+    const double u = roundoff(executed);
+    const auto channels = place(problem_.shape().ic);
+    table_ = {std::vector<double>(channels * norm::numbers_of_channel), {}};
+    for (std::vector<Uncertain>& own : table_.own) own.resize(channels);
+    for (std::size_t c = 0; c < channels; ++c) {
+      const auto of_channel = [&](const char* name) {
+        const auto found = inputs.find(name);
+        return found == inputs.end() ? 0 : found->second(static_cast<std::int64_t>(c));
+      };
+      row(c).scale = of_channel("scale");
+      row(c).shift = of_channel("shift");
+      table_.own[0][c].value = of_channel("mean");
+      table_.own[1][c].value = of_channel("variance");
     }
-    return channels_;
+    write_rows(inputs, executed);
+    if (problem_.direction() == NormDirection::forward_training) statistics(inputs, u);
+    write_rows(inputs, executed);
+    if (backward()) gradient_sums(inputs, u);
+    write_rows(inputs, executed);
+    key_ = std::move(key);
+    return table_;
   }
 
-  Channel channel(const Inputs& inputs, std::int64_t c, double u) const {
-    const auto of_channel = [&](const char* name) {
-      const auto found = inputs.find(name);
-      return found == inputs.end() ? 0 : found->second(c);
+  norm::Channel& row(std::size_t c) const {
+    return reinterpret_cast<norm::Channel*>(table_.rows.data())[c];
+  }
+
+  /// The errors that a channel's own values add to those of its elements. Random data's channels
+  /// err independently.
+  void write_rows(const Inputs& inputs, const Executed& executed) const {
+    const Bounds bounds(problem_.precision(), executed, DataType::fp64,
+                        place(tensors_.front().elements()));
+    // Half of the channels: their scales differ.
+    const Bounds of_channels(problem_.precision(), {}, DataType::fp64,
+                             place(std::max<std::int64_t>(problem_.shape().ic / 2, 1)));
+    const bool random = is_random(inputs);
+    const auto known = [&](const Uncertain& of) {
+      const double most = bounds.deviations * std::sqrt(of.variance);
+      return norm::Known{
+          of.value, most,
+          random ? of_channels.expected(Uncertain{0, of.variance, 0}).rms_bound : most};
     };
-    Channel made;
-    made.scale = of_channel("scale");
-    made.shift = of_channel("shift");
-    made.mean.value = of_channel("mean");
-    made.variance.value = of_channel("variance");
-    if (problem_.direction() == NormDirection::forward_training) statistics(inputs, c, u, made);
-    made.inverse = 1 / std::sqrt(made.variance.value + norm_epsilon);
-    if (problem_.direction() == NormDirection::backward) gradient_sums(inputs, c, u, made);
-    return made;
+    for (std::size_t c = 0; c < table_.own[0].size(); ++c) {
+      norm::Channel& to = row(c);
+      to.mean = known(table_.own[0][c]);
+      to.variance = known(table_.own[1][c]);
+      to.diff_scale = known(table_.own[2][c]);
+      to.diff_shift = known(table_.own[3][c]);
+      to.inverse = 1 / std::sqrt(to.variance.value + norm_epsilon);
+    }
   }
 
-  /// Calls body(indices of one image's plane of the channel) for all images.
-  template <class Body>
-  void planes(std::int64_t c, const Body& body) const {
+  /// The sums of a code's terms over each channel, [channel][term]: of the device where it has the
+  /// code, which must agree with the host on a channel once in each process.
+  template <class Code>
+  std::vector<double> sums(const Code& code, const Inputs& inputs) const {
     const NormShape& s = problem_.shape();
-    std::vector<std::int64_t> indices(place(s.ih * s.iw));
+    if (prover_ != nullptr) {
+      const auto there =
+          prover_->sum(formula_of(code, names(), table_.rows), inputs, {s.mb, s.ic, s.ih * s.iw});
+      if (there) {
+        if (prover_->is_new(Code::name)) believe(code, inputs, *there);
+        return *there;
+      }
+    }
+    std::vector<double> all(place(s.ic * Code::terms));
+    const std::vector<const Values*> values = values_of(inputs);
+    std::exception_ptr failure;
+#pragma omp parallel for schedule(dynamic)
+    for (std::int64_t c = 0; c < s.ic; ++c) {
+      try {
+        sum_channel(code, values, c, all.data() + c * Code::terms);
+      } catch (...) {
+#pragma omp critical(assay_norm_failure)
+        failure = std::current_exception();
+      }
+    }
+    if (failure) std::rethrow_exception(failure);
+    return all;
+  }
+
+  /// Planes are added with their errors, so that fp64's own rounding does not blur the sums.
+  template <class Code>
+  void sum_channel(const Code& code, const std::vector<const Values*>& values, std::int64_t c,
+                   double* to) const {
+    const NormShape& s = problem_.shape();
+    const std::int64_t plane = s.ih * s.iw;
+    linalg::ColumnSums total(Code::terms);
     for (std::int64_t n = 0; n < s.mb; ++n) {
-      for (std::size_t i = 0; i < indices.size(); ++i)
-        indices[i] = (n * s.ic + c) * s.ih * s.iw + static_cast<std::int64_t>(i);
-      body(indices);
+      const std::int64_t first = (n * s.ic + c) * plane;
+      const RangeInputs in(values, first, plane);
+      double of_plane[Code::terms] = {}, terms[Code::terms];
+      for (std::int64_t i = first; i < first + plane; ++i) {
+        code(in, table_.rows.data(), i, terms);
+        for (int t = 0; t < Code::terms; ++t) of_plane[t] += terms[t];
+      }
+      total.add(0, of_plane, Code::terms);
+    }
+    for (int t = 0; t < Code::terms; ++t) to[t] = total[static_cast<std::size_t>(t)];
+  }
+
+  /// A sum of the device may differ from the host's by roundings of fp64, of its terms' magnitudes.
+  template <class Code>
+  void believe(const Code& code, const Inputs& inputs, const std::vector<double>& there) const {
+    const std::vector<const Values*> values = values_of(inputs);
+    for (const std::int64_t c : {std::int64_t{0}, problem_.shape().ic - 1}) {
+      double here[Code::terms], largest = 0;
+      sum_channel(code, values, c, here);
+      for (const double sum : here) largest = std::max(largest, std::abs(sum));
+      for (int t = 0; t < Code::terms; ++t)
+        // Data of a network may overflow: what is not finite is no result in either.
+        if (const double of = there[place(c * Code::terms + t)];
+            (std::isfinite(of) || std::isfinite(here[t])) &&
+            !(std::abs(of - here[t]) <= 1e-10 * largest))
+          throw CaseError(fmt::format(
+              "the GPU finds {} where the host finds {} ({}). Nothing that this GPU computes can "
+              "be checked: update its driver, or test it (nvidia-smi, compute-sanitizer).",
+              of, here[t], Code::name));
     }
   }
 
   /// Variance of the error of a sum over the channel. Random terms drift to the sum alone; of
   /// others any partial sum may be as large as all magnitudes together.
-  double variance_of(const Sums& sums, bool random, double u) const {
+  double variance_of(double sum, double absolute, double squares, bool random, double u) const {
     const double m = static_cast<double>(problem_.shape().per_channel()),
                  chain = std::min(m, longest_chain),
-                 drift = (random ? std::abs(sums.sum) : sums.absolute) * std::sqrt(chain / m);
-    return square(u) * linalg::variance_of_sum(chain, sums.squares, drift);
+                 drift = (random ? std::abs(sum) : absolute) * std::sqrt(chain / m);
+    return square(u) * linalg::variance_of_sum(chain, squares, drift);
   }
 
   /// Most of the error of a sum over the channel of equal terms, or of some equal ones and zeros;
@@ -287,66 +313,54 @@ class NormOracle final : public WholeOracle {
     return random ? 0 : u * std::min(m, longest_equal_chain) / 3 * absolute;
   }
 
-  void statistics(const Inputs& inputs, std::int64_t c, double u, Channel& made) const {
+  void statistics(const Inputs& inputs, double u) const {
     const double m = static_cast<double>(problem_.shape().per_channel());
-    Sums first, second;
-    double low = 0;  // of the sum, which fp64's own rounding must not blur
-    planes(c, [&](std::span<const std::int64_t> indices) {
-      Sums of_plane, squares;
-      for (const double x : read(inputs, "src", indices)) {
-        of_plane.add(x);
-        squares.add(square(x));
-      }
-      const double next = first.sum + of_plane.sum, moved = next - first.sum;
-      low += (first.sum - (next - moved)) + (of_plane.sum - moved);
-      first.add(of_plane);
-      second.add(squares);
-    });
     const bool random = inputs.find("src")->second.random();
-    made.mean = {(first.sum + low) / m, variance_of(first, random, u) / square(m),
-                 error_of_equal(first.absolute, random, u) / m};
-    double centred = 0;
-    planes(c, [&](std::span<const std::int64_t> indices) {
-      double of_plane = 0;
-      for (const double x : read(inputs, "src", indices)) of_plane += square(x - made.mean.value);
-      centred += of_plane;
-    });
-    // As of the formula of one pass, sum x^2 / m - mean^2, whose terms are the larger ones.
-    const double mean_square = second.sum / m;
-    made.variance = {centred / m,
-                     variance_of(second, false, u) / square(m) +
-                         4 * square(made.mean.value) * made.mean.variance +
-                         4 * square(u * mean_square),
-                     error_of_equal(second.absolute, random, u) / m +
-                         2 * std::abs(made.mean.value) * made.mean.of_equal};
+    const std::vector<double> sums = this->sums(norm::SourceSums{}, inputs);
+    const auto of = [&](std::size_t c) { return sums.data() + c * norm::SourceSums::terms; };
+    const std::size_t channels = table_.own[0].size();
+    for (std::size_t c = 0; c < channels; ++c) {
+      const double sum = of(c)[0], absolute = of(c)[1], squares = of(c)[2];
+      table_.own[0][c] = {sum / m, variance_of(sum, absolute, squares, random, u) / square(m),
+                          error_of_equal(absolute, random, u) / m};
+      row(c).mean.value = sum / m;
+    }
+    const std::vector<double> centred = this->sums(norm::CentredSums{planes()}, inputs);
+    for (std::size_t c = 0; c < channels; ++c) {
+      const Uncertain& mean = table_.own[0][c];
+      // As of the formula of one pass, sum x^2 / m - mean^2, whose terms are the larger ones.
+      const double squares = of(c)[2], mean_square = squares / m;
+      table_.own[1][c] = {
+          centred[c] / m,
+          variance_of(squares, squares, of(c)[3], false, u) / square(m) +
+              4 * square(mean.value) * mean.variance + 4 * square(u * mean_square),
+          error_of_equal(squares, random, u) / m + 2 * std::abs(mean.value) * mean.of_equal};
+    }
   }
 
-  void gradient_sums(const Inputs& inputs, std::int64_t c, double u, Channel& made) const {
-    Sums of_shift, of_scale, reach;
-    planes(c, [&](std::span<const std::int64_t> indices) {
-      const std::vector<double> x = read(inputs, "src", indices), g = gradients(inputs, indices);
-      for (std::size_t i = 0; i < x.size(); ++i) {
-        of_shift.add(g[i]);
-        of_scale.add(g[i] * (x[i] - made.mean.value) * made.inverse);
-        reach.add(g[i] * (std::abs(x[i]) + std::abs(made.mean.value)) * made.inverse);
-      }
-    });
+  void gradient_sums(const Inputs& inputs, double u) const {
     const bool random = inputs.find("diff_dst")->second.random();
-    made.diff_shift = {of_shift.sum, variance_of(of_shift, random, u),
-                       error_of_equal(of_shift.absolute, random, u)};
-    // As of sum g x - mean sum g, whose terms are the larger ones.
-    reach.sum =
-        std::max(std::abs(of_scale.sum), std::abs(made.mean.value * made.inverse * of_shift.sum));
-    made.diff_scale = {of_scale.sum,
-                       variance_of(reach, random, u) + 4 * square(u) * reach.squares +
-                           square(4 * u) * square(reach.sum),
-                       error_of_equal(reach.absolute, random, u)};
+    const std::vector<double> sums = this->sums(norm::GradientSums{planes(), relu()}, inputs);
+    for (std::size_t c = 0; c < table_.own[0].size(); ++c) {
+      const double* const of = sums.data() + c * norm::GradientSums::terms;
+      const double shift = of[0], scale = of[3], reach_absolute = of[4], reach_squares = of[5];
+      table_.own[3][c] = {shift, variance_of(shift, of[1], of[2], random, u),
+                          error_of_equal(of[1], random, u)};
+      // As of sum g x - mean sum g, whose terms are the larger ones.
+      const double reach =
+          std::max(std::abs(scale), std::abs(row(c).mean.value * row(c).inverse * shift));
+      table_.own[2][c] = {scale,
+                          variance_of(reach, reach_absolute, reach_squares, random, u) +
+                              4 * square(u) * reach_squares + square(4 * u) * square(reach),
+                          error_of_equal(reach_absolute, random, u)};
+    }
   }
 
   NormProblem problem_;
   std::vector<TensorSpec> tensors_;
   mutable std::vector<double> key_;
-  mutable std::vector<Channel> channels_;
+  mutable Table table_;
+  mutable Prover* prover_ = nullptr;
 };
 
 }  // namespace

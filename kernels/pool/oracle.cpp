@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
+#include <optional>
+#include <utility>
 
 #include "core/base/place.hpp"
 #include "kernels/conv/sums.hpp"
+#include "kernels/pool/formula_items.hpp"
 #include "kernels/pool/problem.hpp"
 
 namespace assay {
@@ -38,76 +40,58 @@ class PoolOracle final : public WholeOracle {
   void expect(const TensorSpec& output, const Inputs& inputs, const Executed& executed, bool exact,
               std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
     const std::int64_t plane = output.dims[2] * output.dims[3];
-    const sums::ErrorModel model(problem_.precision(), executed, place(output.elements()));
-    std::vector<sums::Terms> terms;
-    std::int64_t computed = -1;
+    const pool::Pool all = settings(output, inputs, executed, exact);
+    std::optional<PlaneInputs> in;
+    std::int64_t read = -1;
     for (std::size_t i = 0; i < indices.size(); ++i) {
-      if (indices[i] / plane != computed) {
-        computed = indices[i] / plane;
-        terms = outputs(inputs, computed);
-      }
-      const sums::Terms& of = terms[place(indices[i] % plane)];
-      // One term is a copy.
-      expected[i] = exact || of.count <= 1 ? Expected{of.value, 0, 0} : model.expected(of);
+      if (indices[i] / plane != std::exchange(read, indices[i] / plane))
+        in.emplace(*this, inputs, read);
+      expected[i] = backward() ? pool::DiffSrc{all}(*in, nullptr, indices[i])
+                               : pool::Dst{all}(*in, nullptr, indices[i]);
     }
   }
 
+  std::optional<ElementFormula> formula(const TensorSpec& output, const Inputs& inputs,
+                                        const Executed& executed, bool exact) const override {
+    const pool::Pool all = settings(output, inputs, executed, exact);
+    // Means have no src in the backward pass, whose code does not read it.
+    if (backward()) return formula_of(pool::DiffSrc{all}, {max() ? "src" : "diff_dst", "diff_dst"});
+    return formula_of(pool::Dst{all}, {"src"});
+  }
+
  private:
-  static std::vector<double> read(const Inputs& inputs, const char* name, std::int64_t plane,
-                                  std::int64_t elements) {
-    std::vector<double> values(place(elements));
-    inputs.find(name)->second.fill(plane * elements, values);
-    return values;
-  }
+  /// The planes of the inputs to which an output element belongs.
+  class PlaneInputs {
+   public:
+    PlaneInputs(const PoolOracle& of, const Inputs& inputs, std::int64_t plane) {
+      const PoolShape& s = of.problem_.shape();
+      const auto read = [&](int k, const char* name, std::int64_t elements) {
+        first_[k] = plane * elements;
+        values_[k].resize(place(elements));
+        inputs.find(name)->second.fill(first_[k], values_[k]);
+      };
+      if (!of.backward() || of.max()) read(0, "src", s.ih * s.iw);
+      if (of.backward()) read(1, "diff_dst", s.oh * s.ow);
+    }
+    double operator()(int k, std::int64_t i) const { return values_[k][place(i - first_[k])]; }
 
-  /// Calls body(output, its window's rows and columns) for every output of a plane.
-  template <class Body>
-  void windows(const Body& body) const {
+   private:
+    std::int64_t first_[2] = {};
+    std::vector<double> values_[2];
+  };
+
+  bool backward() const { return problem_.direction() == PoolDirection::backward; }
+  bool max() const { return problem_.mode() == PoolMode::max; }
+
+  pool::Pool settings(const TensorSpec& output, const Inputs& inputs, const Executed& executed,
+                      bool exact) const {
     const PoolShape& s = problem_.shape();
-    for (std::int64_t y = 0; y < s.oh; ++y)
-      for (std::int64_t x = 0; x < s.ow; ++x)
-        body(place(y * s.ow + x), pool_window(y, s.sh, s.ph, s.kh, s.ih),
-             pool_window(x, s.sw, s.pw, s.kw, s.iw));
-  }
-
-  /// Adds a term to the sum of an output, with the error of a division where it is a mean's part.
-  void add(sums::Terms& to, double term, bool random) const {
-    to.value += term;
-    to.absolute += std::abs(term);
-    // Sums of others than random terms are only known to be within all magnitudes.
-    to.squares = random ? to.squares + term * term : 2 * to.absolute * to.absolute;
-    to.count += to.count == 0 && problem_.mode() == PoolMode::average ? 3 : 1;
-  }
-
-  /// All outputs of a plane, as sums of terms; the largest element is one term.
-  std::vector<sums::Terms> outputs(const Inputs& inputs, std::int64_t plane) const {
-    const PoolShape& s = problem_.shape();
-    const bool backward = problem_.direction() == PoolDirection::backward,
-               max = problem_.mode() == PoolMode::max;
-    std::vector<double> src, diff_dst;
-    if (!backward || max) src = read(inputs, "src", plane, s.ih * s.iw);
-    if (backward) diff_dst = read(inputs, "diff_dst", plane, s.oh * s.ow);
-    const bool random = inputs.find(backward ? "diff_dst" : "src")->second.random();
-    std::vector<sums::Terms> terms(place(backward ? s.ih * s.iw : s.oh * s.ow));
-    windows([&](std::size_t output, PoolWindow rows, PoolWindow columns) {
-      if (max) {
-        std::size_t largest = place(rows.first * s.iw + columns.first);
-        for (std::int64_t y = rows.first; y < rows.last; ++y)
-          for (std::int64_t x = columns.first; x < columns.last; ++x)
-            if (src[place(y * s.iw + x)] > src[largest]) largest = place(y * s.iw + x);
-        add(terms[backward ? largest : output], backward ? diff_dst[output] : src[largest], random);
-        return;
-      }
-      const double part =
-          1 / static_cast<double>((rows.last - rows.first) * (columns.last - columns.first));
-      for (std::int64_t y = rows.first; y < rows.last; ++y)
-        for (std::int64_t x = columns.first; x < columns.last; ++x) {
-          const std::size_t at = place(y * s.iw + x);
-          add(terms[backward ? at : output], part * (backward ? diff_dst[output] : src[at]),
-              random);
-        }
-    });
-    return terms;
+    return {sums::ErrorModel(problem_.precision(), executed, place(output.elements())),
+            {s.ih, s.oh, s.kh, s.sh, s.ph},
+            {s.iw, s.ow, s.kw, s.sw, s.pw},
+            max(),
+            exact,
+            inputs.find(backward() ? "diff_dst" : "src")->second.random()};
   }
 
   PoolProblem problem_;

@@ -6,43 +6,31 @@
 #include <utility>
 #include <vector>
 
+#include "core/api/prover.hpp"
+#include "core/api/tensor_values.hpp"
 #include "core/measure/buffer_sets.hpp"
 #include "core/measure/checker.hpp"
 
 namespace assay {
 namespace {
 
-template <class T>
-Values stored_as(Device& device, Tensor& tensor) {
-  auto values =
-      std::make_shared<std::vector<T>>(static_cast<std::size_t>(tensor.spec().elements()));
-  device.get(tensor, [&](std::int64_t first, std::span<const double> part) {
-    std::transform(part.begin(), part.end(), values->begin() + first,
-                   [](double value) { return static_cast<T>(value); });
-  });
-  return Values(std::shared_ptr<const std::vector<T>>(std::move(values)));
-}
-
-/// Activations are most of the memory of a network, so what fp32 holds is not stored in fp64.
-Values stored_values(Device& device, Tensor& tensor) {
-  const DataType type = tensor.spec().type;
-  return is_integer(type) || type == DataType::fp64 ? stored_as<double>(device, tensor)
-                                                    : stored_as<float>(device, tensor);
-}
-
-Expectation expectation_of(const Oracle& oracle, const TensorSpec& spec, const Inputs& inputs,
-                           const Executed& executed, double budget, std::uint64_t seed) {
+Expectation expectation_of(const Oracle& oracle, const TensorSpec& spec,
+                           const std::shared_ptr<const Inputs>& inputs, const Executed& executed,
+                           double budget, std::uint64_t seed) {
   Expectation expected;
   if (const auto whole = oracle.whole(spec)) {
     expected.whole = whole;
-    expected.block = [&](std::int64_t first, std::span<Expected> block) {
-      expect_block(oracle, spec, inputs, executed, false, first, block);
+    expected.formula = oracle.formula(spec, *inputs, executed, false);
+    expected.inputs = inputs;
+    expected.block = [&oracle, &spec, &executed, inputs](std::int64_t first,
+                                                         std::span<Expected> block) {
+      expect_block(oracle, spec, *inputs, executed, false, first, block);
     };
     return expected;
   }
   expected.indices = oracle.sample(spec, budget, seed);
   expected.expected.resize(expected.indices.size());
-  oracle.expect(spec, inputs, executed, false, expected.indices, expected.expected);
+  oracle.expect(spec, *inputs, executed, false, expected.indices, expected.expected);
   return expected;
 }
 
@@ -83,14 +71,14 @@ void run_checked(Executor& executor, std::size_t index, double budget, std::uint
   const GraphNode& node = executor.graph().nodes[index];
   Device& device = executor.device(index);
   device.stream().wait();
-  Inputs inputs;
+  if (Prover* const prover = device.prover()) node.oracle->use(*prover);
+  const auto inputs = std::make_shared<Inputs>();
   for (Tensor* const tensor : executor.arguments(index)) {
     const TensorSpec& spec = tensor->spec();
-    if (is_input(spec)) inputs.emplace(spec.name, stored_values(device, *tensor));
-    if (spec.role == Role::output)
-      device.put(*tensor, [value = poison(spec.type)](std::int64_t, std::span<double> out) {
-        std::fill(out.begin(), out.end(), value);
-      });
+    if (is_input(spec))
+      inputs->emplace(spec.name, Values(std::make_shared<const TensorValues>(device, *tensor,
+                                                                             is_output(spec))));
+    if (spec.role == Role::output) device.fill(*tensor, poison(spec.type));
   }
   // An operation may make its result there first: that of a run before must not pass for it.
   executor.poison_scratch(index);

@@ -39,9 +39,7 @@ void put_initial(Executor& executor, std::uint64_t seed) {
       device.put(executor.tensor(value), [&](std::int64_t first, std::span<double> out) {
         fill_initial(graph, seed, first, out);
       });
-  if (graph.velocity != Graph::none)
-    device.put(executor.tensor(graph.velocity),
-               [](std::int64_t, std::span<double> out) { std::fill(out.begin(), out.end(), 0); });
+  if (graph.velocity != Graph::none) device.fill(executor.tensor(graph.velocity), 0);
 }
 
 std::vector<double> initial_statistics(const Graph& graph) {

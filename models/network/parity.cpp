@@ -212,9 +212,7 @@ void load_random(Executor& executor, std::uint64_t seed) {
   const Graph& graph = executor.graph();
   const Values images(Values::Kind::mantissa, seed, "images", DataType::fp32, 0);
   const std::int64_t classes = graph.value(graph.logits).dims[1];
-  executor.device().put(
-      executor.tensor(graph.images),
-      [&](std::int64_t first, std::span<double> out) { images.fill(first, out); });
+  executor.device().fill(executor.tensor(graph.images), images);
   executor.device().put(
       executor.tensor(graph.labels), [classes](std::int64_t first, std::span<double> out) {
         for (std::size_t i = 0; i < out.size(); ++i)

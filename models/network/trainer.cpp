@@ -105,9 +105,7 @@ void Trainer::judge(bool finite, double scale) {
 }
 
 void Trainer::put_number(ValueIndex value, double number) {
-  device().put(executor_->tensor(value), [number](std::int64_t, std::span<double> out) {
-    std::fill(out.begin(), out.end(), number);
-  });
+  device().fill(executor_->tensor(value), number);
 }
 
 std::vector<double> Trainer::numbers(ValueIndex value) const {

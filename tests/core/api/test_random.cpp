@@ -13,6 +13,9 @@
 #include <set>
 #include <vector>
 
+#include "core/api/host_device.hpp"
+#include "core/api/tensor_values.hpp"
+
 namespace assay {
 namespace {
 
@@ -309,10 +312,7 @@ TEST(Values, AScaleIsAPowerOfTwo) {
   EXPECT_THROW(Values(Kind::mantissa, 1, "x", DataType::s8, 3).scaled(-1), std::invalid_argument);
 }
 
-template <class T>
-void expect_stored_values() {
-  const auto data = std::make_shared<const std::vector<T>>(std::vector<T>{3, 1, 4, 1, 5});
-  const Values stored(data);
+void expect_stored_values(const Values& stored) {
   EXPECT_FALSE(stored.random());
   EXPECT_EQ(stored(2), 4);
   std::vector<double> part(3);
@@ -325,8 +325,17 @@ void expect_stored_values() {
 }
 
 TEST(Values, StoredOnesAreReadBack) {
-  expect_stored_values<double>();
-  expect_stored_values<float>();
+  const std::vector<double> data{3, 1, 4, 1, 5};
+  expect_stored_values(Values(data));
+  HostDevice host;
+  for (const DataType type : {DataType::fp64, DataType::fp32, DataType::bf16, DataType::s32})
+    for (const bool now : {false, true}) {
+      const auto tensor = host.allocate(plain_tensor("t", Role::input, type, {5}));
+      host.put(*tensor, [&](std::int64_t first, std::span<double> out) {
+        std::copy_n(data.begin() + first, out.size(), out.begin());
+      });
+      expect_stored_values(Values(std::make_shared<const TensorValues>(host, *tensor, now)));
+    }
 }
 
 TEST(Values, RowsThatAreNotKeptAreZero) {

@@ -16,6 +16,7 @@
 #include "kernels/cuda/loss_items.hpp"
 #include "kernels/cuda/norm_items.hpp"
 #include "kernels/cuda/pool_items.hpp"
+#include "kernels/cuda/proof_formulas.hpp"
 #include "kernels/cuda/sum_items.hpp"
 #include "kernels/cuda/update_items.hpp"
 
@@ -67,6 +68,12 @@ void add_types(Bodies& all) {
       Items<assay::Fp8E5m2>...>(all);
 }
 
+template <template <class> class... Items>
+void add_bits(Bodies& all) {
+  add<Items<unsigned char>..., Items<unsigned short>..., Items<unsigned int>...,
+      Items<unsigned long>...>(all);
+}
+
 template <template <class, int> class... Items>
 void add_packed(Bodies& all) {
   add<Items<double, 2>..., Items<double, 1>..., Items<float, 4>..., Items<float, 1>...,
@@ -87,9 +94,15 @@ const Bodies& bodies() {
     add_wide<NormFactor, NormMoments, NormSlopes>(made);
     add_packed<NormMomentSums, NormGradientSums, Normalize, NormGradients>(made);
     add_types<MakeValues, ScanLane, Gather>(made);
-    add<ScanStage, SetElement<unsigned char>, SetElement<unsigned short>, SetElement<unsigned int>,
-        SetElement<unsigned long>>(made);
+    add<ScanStage>(made);
+    add_bits<SetElement, PackElement, PlaceElement>(made);
     add_packed<PoolLargest, PoolMean, PoolGather>(made);
+#define ASSAY_ADD(Code) add<CompareLane<Code>, ExpectElement<Code>>(made);
+    ASSAY_EXPECTATIONS(ASSAY_ADD)
+#undef ASSAY_ADD
+#define ASSAY_ADD(Code) add<SumChannelPart<Code>>(made);
+    ASSAY_CHANNEL_SUMS(ASSAY_ADD)
+    add<JoinComparisons>(made);
     return made;
   }();
   return all;

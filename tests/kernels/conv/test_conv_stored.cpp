@@ -12,7 +12,7 @@ namespace {
 Values magnitudes(const TensorSpec& spec, std::vector<double>& data) {
   data.resize(static_cast<std::size_t>(spec.elements()));
   Values(Values::Kind::mantissa, 5, spec.name, spec.type, 0).magnitudes().fill(0, data);
-  return Values(std::make_shared<const std::vector<double>>(data));
+  return Values(data);
 }
 
 TEST(ConvOracle, JudgesStoredDataOfOneSign) {

@@ -121,9 +121,7 @@ TEST(LossOracle, RefusesMistakes) {
 
 TEST(LossOracle, EquallyLargeLogitsBelongToTheFirst) {
   const LossProblem problem({2, 3, 0}, LossPass::validation, Precision::fp32);
-  const auto stored = [](std::vector<double> values) {
-    return Values(std::make_shared<const std::vector<double>>(std::move(values)));
-  };
+  const auto stored = [](std::vector<double> values) { return Values(std::move(values)); };
   const Inputs inputs{{"logits", stored({2, 2, 1, 2, 2, 1})},
                       {"bias", stored({0, 0, 0})},
                       {"labels", stored({0, 1})}};

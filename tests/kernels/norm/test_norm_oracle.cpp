@@ -217,7 +217,7 @@ TEST(NormOracle, AcceptsPlainLoopsOnStoredData) {
           values[i] = to_fp32(1 + static_cast<double>(i) / 1000);
       if (name == "diff_dst")
         for (double& value : values) value = std::abs(value);
-      inputs.insert_or_assign(name, Values(std::make_shared<const std::vector<double>>(values)));
+      inputs.insert_or_assign(name, Values(values));
     }
     compute(problem, tensors, to_fp32, {});
     EXPECT_EQ(complaints(problem, inputs, tensors), 0) << text(problem);

@@ -9,9 +9,7 @@
 namespace assay {
 namespace {
 
-Values stored(std::vector<double> values) {
-  return Values(std::make_shared<const std::vector<double>>(std::move(values)));
-}
+Values stored(std::vector<double> values) { return Values(std::move(values)); }
 
 std::vector<Expected> expect(const PoolProblem& problem, const Inputs& inputs) {
   const TensorSpec output = problem.tensors().back();

@@ -179,9 +179,7 @@ TEST(UpdateOracle, NormsAreThoseOfAnyOrderOfTheirSums) {
   }
 }
 
-Values stored(std::vector<double> values) {
-  return Values(std::make_shared<const std::vector<double>>(std::move(values)));
-}
+Values stored(std::vector<double> values) { return Values(std::move(values)); }
 
 /// A shape of one tensor, whose inputs are given.
 Inputs inputs_of(std::vector<double> gradient, std::vector<double> weights) {

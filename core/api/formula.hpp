@@ -1,0 +1,36 @@
+#pragma once
+// What an oracle expects of an element, or sums over a channel, as code of one thread that the host
+// and a device both have (item_code.hpp).
+//
+// The code of an expectation is a trivially copyable struct with a `name` and
+//   Expected operator()(const In& in, const double* table, std::int64_t i) const,
+// that of a sum has the number of its `terms` and
+//   void operator()(const In& in, const double* table, std::int64_t i, double* terms) const,
+// where in(k, j) is element j of the k-th input.
+
+#include <cstddef>
+#include <cstring>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace assay {
+
+struct ElementFormula {
+  std::string name{};                 ///< of the code
+  std::vector<std::string> inputs{};  ///< names of the arguments that it reads
+  std::vector<double> table{};        ///< numbers that all elements share
+  std::vector<std::byte> code{};      ///< the bytes of the struct
+};
+
+template <class Code>
+ElementFormula formula_of(const Code& code, std::vector<std::string> inputs,
+                          std::vector<double> table = {}) {
+  static_assert(std::is_trivially_copyable_v<Code>);
+  ElementFormula formula{Code::name, std::move(inputs), std::move(table), {}};
+  formula.code.resize(sizeof code);
+  std::memcpy(formula.code.data(), &code, sizeof code);
+  return formula;
+}
+
+}  // namespace assay

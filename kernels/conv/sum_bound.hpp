@@ -1,0 +1,79 @@
+#pragma once
+// The error bound of one sum of products, on the host or on a device (core/api/item_code.hpp).
+// kernels/conv/sums.hpp makes it; docs/method-conv.md derives the formulas.
+
+#include "core/api/expected.hpp"
+
+namespace assay::sums {
+
+/// Bound of the relative error of a tensor core's tf32 operands. They keep 11 significant bits;
+/// libraries round or truncate the others, so the error is below 2^-10.
+inline constexpr double u_tf32 = 0x1p-10;
+/// Standard deviation of the relative error of a product of two such operands (method-conv.md).
+inline constexpr double tf32_deviation = 0.76 * u_tf32;
+
+/// What the reference computes for the sum of products of one output element.
+struct Terms {
+  double value = 0;        ///< sum
+  double squares = 0;      ///< sum of squared products, ||ab||_2^2
+  double absolute = 0;     ///< sum of |products|, ||ab||_1
+  std::int64_t count = 0;  ///< number of products
+};
+
+struct SumBound {
+  bool exact = false;                 ///< integer arithmetic
+  double u = 0, u_out = 0, tiny = 0;  ///< accumulator, output type, and half the distance of the
+                                      ///< output's where results are below the normal numbers
+  double deviations = 0, norm_deviations = 0, norm_rounding = 0;
+  /// The same of sums of independent errors, whose tail is light.
+  double gaussian = 0, norm_gaussian = 0;
+  bool rounds_operands = false;  ///< to tf32, before they are multiplied
+  bool truncates = false;        ///< the accumulator drops digits instead of rounding
+  double at_once = 0;            ///< products that a truncating accumulator adds at once
+  double parts = 0;              ///< partial_sums; 0: sums are not split
+
+  /// The expected value with bounds that include the rounding of the result itself. `most`,
+  /// `typical`: largest and typical error before it is rounded.
+  ASSAY_ITEM Expected rounded(double value, double most, double typical) const {
+    const double size = std::fabs(value), least = size + most > 0 ? tiny : 0;
+    return {value, most + u_out * (size + most) + least,
+            typical + norm_rounding * u_out * (size + typical) + least};
+  }
+
+  ASSAY_ITEM Expected expected(const Terms& terms) const {
+    if (exact) return {terms.value, 0, 0};
+    const double k = static_cast<double>(terms.count);
+    const double deviation = u * std::sqrt((k + 3) / 6 * terms.squares);
+    // Every product passes at most k roundings, whatever the order of summation: gamma_k *
+    // ||ab||_1.
+    const double certain = k * u < 0.5 ? k * u / (1 - k * u) * terms.absolute : terms.absolute;
+    double most = least_of(certain, deviations * deviation),
+           typical = least_of(certain, norm_deviations * deviation);
+    if (truncates) {
+      // At most k + k/4 errors of 2u each, all towards zero; the walk's mean sets the probable one.
+      const double norm = std::sqrt(terms.squares),
+                   drift = u * std::ceil(k / at_once) / std::sqrt(3.0) * norm;
+      const double never_more = 3 * k * u * terms.absolute;
+      most = least_of(never_more, 2 * deviations * deviation + gaussian * drift);
+      typical = least_of(never_more, 2 * norm_deviations * deviation + norm_gaussian * drift);
+    }
+    if (parts > 0) {
+      // Each part is rounded, then each sum of parts, of which half the squares are there in the
+      // mean.
+      const double of_parts = u_out * std::sqrt((parts / 2 + 1) / 3 * terms.squares);
+      most += deviations * of_parts;
+      typical += norm_deviations * of_parts;
+    }
+    if (rounds_operands) {
+      const double norm = std::sqrt(terms.squares), never_more = 2.001 * u_tf32 * terms.absolute;
+      most += least_of(never_more, gaussian * 2 * u_tf32 * norm);
+      typical += least_of(never_more, norm_gaussian * tf32_deviation * norm);
+    }
+    return rounded(terms.value, most, typical);
+  }
+
+ private:
+  ASSAY_ITEM static double least_of(double a, double b) { return b < a ? b : a; }
+};
+
+}  // namespace assay::sums

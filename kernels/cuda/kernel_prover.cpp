@@ -1,0 +1,228 @@
+#include "kernels/cuda/kernel_prover.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "kernels/cuda/device_tables.hpp"
+#include "kernels/cuda/proof_formulas.hpp"
+
+namespace assay::cuda {
+namespace {
+
+static_assert(static_cast<int>(Format::fp8_e5m2) == static_cast<int>(DataType::fp8_e5m2));
+
+/// Calls body(the code of this formula). False if the GPU does not have it.
+template <class Body>
+bool with_expectation(const ElementFormula& formula, const Body& body) {
+  const auto tried = [&]<class Code>(std::type_identity<Code>) {
+    if (formula.name != Code::name) return false;
+    Code code;
+    std::memcpy(&code, formula.code.data(), sizeof code);
+    body(code);
+    return true;
+  };
+#define ASSAY_TRY(Code) tried(std::type_identity<Code>()) ||
+  return ASSAY_EXPECTATIONS(ASSAY_TRY) false;
+}
+template <class Body>
+bool with_sum(const ElementFormula& formula, const Body& body) {
+  const auto tried = [&]<class Code>(std::type_identity<Code>) {
+    if (formula.name != Code::name) return false;
+    Code code;
+    std::memcpy(&code, formula.code.data(), sizeof code);
+    body(code);
+    return true;
+  };
+  return ASSAY_CHANNEL_SUMS(ASSAY_TRY) false;
+#undef ASSAY_TRY
+}
+
+/// A tensor, whose tables are added first and set when they have a place on the GPU.
+struct Operand {
+  AnyTensor tensor{};
+  const TensorSpec* spec = nullptr;
+  std::size_t pieces = 0, kept = 0;
+
+  void add(Tensor& of, Tables& tables) {
+    spec = &of.spec();
+    tensor.data = of.data();
+    tensor.format = static_cast<Format>(spec->type);
+    tensor.place = places_of(*spec);
+    pieces = add_pieces(*spec, tables);
+  }
+  void add(const Values& values, Tables& tables) {
+    tensor.recipe = values.recipe();
+    if (tensor.recipe.kept != nullptr)
+      kept =
+          tables.add(std::span(tensor.recipe.kept, static_cast<std::size_t>(tensor.recipe.rows)));
+  }
+  void set(std::byte* memory) {
+    if (spec != nullptr) set_pieces(*spec, memory, pieces, tensor.place);
+    if (tensor.recipe.kept != nullptr)
+      tensor.recipe.kept = address<const unsigned char>(memory, kept);
+  }
+};
+
+/// The inputs of a formula, and its table.
+class Operands {
+ public:
+  /// False if the GPU cannot read one of them.
+  template <class Knows>
+  bool add(const ElementFormula& formula, const Inputs& inputs, Tables& tables,
+           const Knows& knows) {
+    for (const std::string& name : formula.inputs) {
+      const Values& values = inputs.find(name)->second;
+      Operand& operand = operands_.emplace_back();
+      if (values.random()) {
+        operand.add(values, tables);
+      } else if (Tensor* const tensor = values.stored()->tensor();
+                 tensor != nullptr && knows(tensor->spec())) {
+        operand.add(*tensor, tables);
+      } else {
+        return false;
+      }
+    }
+    table_ = tables.add(std::span<const double>(formula.table));
+    return operands_.size() <= most_inputs;
+  }
+  FormulaInputs at(std::byte* memory) {
+    FormulaInputs in;
+    for (std::size_t k = 0; k < operands_.size(); ++k) {
+      operands_[k].set(memory);
+      in.of[k] = operands_[k].tensor;
+    }
+    in.table = address<const double>(memory, table_);
+    return in;
+  }
+
+ private:
+  std::vector<Operand> operands_;
+  std::size_t table_ = 0;
+};
+
+TensorSpec scratch_spec() { return plain_tensor("a reference", Role::output, DataType::fp64, {1}); }
+
+}  // namespace
+
+std::optional<ElementComparison> KernelProver::compare(Tensor& output, ElementRange range,
+                                                       const ElementFormula& formula,
+                                                       const Inputs& inputs) {
+  const TensorSpec& spec = output.spec();
+  const auto knows = [this](const TensorSpec& of) { return device_.knows(of); };
+  Tables tables;
+  Operands operands;
+  if (range.count < 1 || !knows(spec) || !operands.add(formula, inputs, tables, knows))
+    return std::nullopt;
+  Operand of_output;
+  of_output.add(output, tables);
+  const std::int64_t lanes = std::min((range.count + 15) / 16, most_lanes);
+  std::int64_t parts = lanes;
+  for (std::int64_t left = lanes; left > 1; parts += left)
+    left = (left + rows_of_stage - 1) / rows_of_stage;
+  ElementComparison all;
+  bool has = false;
+  const auto work = [&] {
+    std::byte* const memory = device_.scratch(tables.size() + static_cast<std::size_t>(parts) *
+                                                                  sizeof(ElementComparison));
+    device_.upload(memory, tables.bytes());
+    const FormulaInputs in = operands.at(memory);
+    of_output.set(memory);
+    auto* part = address<ElementComparison>(memory, tables.size());
+    const double largest =
+        spec.type == DataType::s32 ? 2147483647.0 : std::numeric_limits<double>::max();
+    has = with_expectation(formula, [&](const auto& code) {
+      device_.start(
+          CompareLane<std::decay_t<decltype(code)>>{code, in, of_output.tensor, largest,
+                                                    range.first, range.count, lanes, part},
+          lanes, spec);
+    });
+    if (!has) return;
+    for (std::int64_t left = lanes; left > 1;) {
+      const std::int64_t next = (left + rows_of_stage - 1) / rows_of_stage;
+      device_.start(JoinComparisons{part, part + left, left}, next, spec);
+      part += left;
+      left = next;
+    }
+    device_.copy(&all, part, sizeof all);
+    device_.stream().wait();
+  };
+  if (!device_.by_kernels(spec.type, work) || !has) return std::nullopt;
+  if (all.count != range.count)
+    throw CaseError(fmt::format("the GPU compared {} elements of '{}' in place of {}.", all.count,
+                                spec.name, range.count));
+  return all;
+}
+
+std::optional<std::vector<Expected>> KernelProver::expect(const ElementFormula& formula,
+                                                          const Inputs& inputs,
+                                                          std::span<const std::int64_t> indices) {
+  Tables tables;
+  Operands operands;
+  const auto knows = [this](const TensorSpec& of) { return device_.knows(of); };
+  if (indices.empty() || !operands.add(formula, inputs, tables, knows)) return std::nullopt;
+  const std::size_t wanted = tables.add(indices);
+  std::vector<Expected> expected(indices.size());
+  bool has = false;
+  const auto work = [&] {
+    const std::size_t bytes = expected.size() * sizeof(Expected);
+    std::byte* const memory = device_.scratch(tables.size() + bytes);
+    device_.upload(memory, tables.bytes());
+    const FormulaInputs in = operands.at(memory);
+    has = with_expectation(formula, [&](const auto& code) {
+      device_.start(
+          ExpectElement<std::decay_t<decltype(code)>>{code, in,
+                                                      address<const std::int64_t>(memory, wanted),
+                                                      address<Expected>(memory, tables.size())},
+          static_cast<std::int64_t>(indices.size()), scratch_spec());
+    });
+    if (!has) return;
+    device_.copy(expected.data(), memory + tables.size(), bytes);
+    device_.stream().wait();
+  };
+  if (!device_.by_kernels(DataType::fp64, work) || !has) return std::nullopt;
+  return expected;
+}
+
+std::optional<std::vector<double>> KernelProver::sum(const ElementFormula& formula,
+                                                     const Inputs& inputs, const Channels& over) {
+  Tables tables;
+  Operands operands;
+  const auto knows = [this](const TensorSpec& of) { return device_.knows(of); };
+  if (!operands.add(formula, inputs, tables, knows)) return std::nullopt;
+  std::vector<double> sums;
+  bool has = false;
+  const auto work = [&] {
+    has = with_sum(formula, [&](const auto& code) {
+      using Code = std::decay_t<decltype(code)>;
+      const std::int64_t columns = over.channels * Code::terms;
+      const std::int64_t parts =
+          std::clamp(most_lanes / over.channels, std::int64_t{1}, over.images * over.plane);
+      std::int64_t rows = parts;
+      for (std::int64_t left = parts; left > 1; rows += left)
+        left = (left + rows_of_stage - 1) / rows_of_stage;
+      std::byte* const memory = device_.scratch(
+          tables.size() + static_cast<std::size_t>(rows * columns) * sizeof(double));
+      device_.upload(memory, tables.bytes());
+      auto* part = address<double>(memory, tables.size());
+      device_.start(SumChannelPart<Code>{code, operands.at(memory), over.images, over.channels,
+                                         over.plane, parts, part},
+                    parts * over.channels, scratch_spec());
+      for (std::int64_t left = parts; left > 1;) {
+        const std::int64_t next = (left + rows_of_stage - 1) / rows_of_stage;
+        device_.start(AddUp<double>{part, part + left * columns, left, columns}, next * columns,
+                      scratch_spec());
+        part += left * columns;
+        left = next;
+      }
+      sums.resize(static_cast<std::size_t>(columns));
+      device_.copy(sums.data(), part, sums.size() * sizeof(double));
+      device_.stream().wait();
+    });
+  };
+  if (!device_.by_kernels(DataType::fp64, work) || !has) return std::nullopt;
+  return sums;
+}
+
+}  // namespace assay::cuda

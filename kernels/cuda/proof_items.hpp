@@ -1,0 +1,143 @@
+#pragma once
+// The items (item.hpp) that compute parts of references (core/api/prover.hpp) with the code of a
+// formula (core/api/formula.hpp).
+
+#include "core/api/expected.hpp"
+#include "kernels/cuda/data_items.hpp"
+
+namespace assay::cuda {
+
+/// core/api/precision.hpp's DataType.
+enum class Format { fp64, fp32, bf16, fp16, s32, s8, u8, fp8_e4m3, fp8_e5m2 };
+
+/// A tensor of any type, or random values that no memory holds.
+struct AnyTensor {
+  const void* data = nullptr;  ///< null: the values of the recipe
+  Format format = Format::fp64;
+  Places place;
+  ValueRecipe recipe;
+  ASSAY_ITEM double operator()(std::int64_t i) const {
+    if (data == nullptr) {
+      double values[4];
+      philox::make_block(recipe, static_cast<std::uint64_t>(i / 4), values);
+      return values[i % 4];
+    }
+    const std::int64_t at = place(i);
+    switch (format) {
+      case Format::fp64:
+        return value_of(static_cast<const double*>(data)[at]);
+      case Format::fp32:
+        return value_of(static_cast<const float*>(data)[at]);
+      case Format::bf16:
+        return value_of(static_cast<const __nv_bfloat16*>(data)[at]);
+      case Format::fp16:
+        return value_of(static_cast<const __half*>(data)[at]);
+      case Format::s32:
+        return value_of(static_cast<const std::int32_t*>(data)[at]);
+      case Format::s8:
+        return value_of(static_cast<const std::int8_t*>(data)[at]);
+      case Format::u8:
+        return value_of(static_cast<const std::uint8_t*>(data)[at]);
+      case Format::fp8_e4m3:
+        return value_of(static_cast<const Fp8E4m3*>(data)[at]);
+      case Format::fp8_e5m2:
+        return value_of(static_cast<const Fp8E5m2*>(data)[at]);
+    }
+    return 0;
+  }
+};
+
+/// round_to(): rounded once.
+ASSAY_ITEM double rounded_to(Format format, double value) {
+  switch (format) {
+    case Format::fp32:
+      return static_cast<double>(static_cast<float>(value));
+    case Format::bf16:
+      return static_cast<double>(__bfloat162float(__double2bfloat16(value)));
+    case Format::fp16:
+      return static_cast<double>(__half2float(__double2half(value)));
+    case Format::fp8_e4m3:
+      return value_of(fp8_stored<Fp8E4m3>(value));
+    case Format::fp8_e5m2:
+      return value_of(fp8_stored<Fp8E5m2>(value));
+    default:
+      return value;  // integers are sums of integers
+  }
+}
+
+inline constexpr int most_inputs = 3;
+
+/// What the code of a formula reads.
+struct FormulaInputs {
+  AnyTensor of[most_inputs];
+  const double* table = nullptr;
+  ASSAY_ITEM double operator()(int k, std::int64_t i) const { return of[k](i); }
+};
+
+/// Compares elements first + i, first + i + lanes, … of `count` with what the code expects.
+template <class Code>
+struct CompareLane {
+  Code code;
+  FormulaInputs in;
+  AnyTensor output;
+  double largest;  ///< of a result
+  std::int64_t first, count, lanes;
+  ElementComparison* to;
+  ASSAY_ITEM void operator()(std::int64_t lane) const {
+    ElementComparison comparison;
+    for (std::int64_t i = lane; i < count; i += lanes) {
+      const Expected want = code(in, in.table, first + i);
+      const double found = output(first + i);
+      const double target = want.max_bound != 0 || found == want.value
+                                ? want.value
+                                : rounded_to(output.format, want.value);
+      comparison.add(first + i, found, target, !(std::fabs(found) <= largest), want);
+    }
+    to[lane] = comparison;
+  }
+};
+
+/// The next stage of a comparison: one of up to rows_of_stage comparison.
+struct JoinComparisons {
+  const ElementComparison* from;
+  ElementComparison* to;
+  std::int64_t count;
+  ASSAY_ITEM void operator()(std::int64_t i) const {
+    ElementComparison all;
+    const std::int64_t left = count - i * rows_of_stage,
+                       here = left < rows_of_stage ? left : rows_of_stage;
+    for (std::int64_t j = 0; j < here; ++j) all.add(from[i * rows_of_stage + j]);
+    to[i] = all;
+  }
+};
+
+/// What the code expects of one element.
+template <class Code>
+struct ExpectElement {
+  Code code;
+  FormulaInputs in;
+  const std::int64_t* indices;
+  Expected* to;
+  ASSAY_ITEM void operator()(std::int64_t i) const { to[i] = code(in, in.table, indices[i]); }
+};
+
+/// The sums of the code's terms over a part of a channel of tensors [images, channels, plane]:
+/// [part][channel][term], which AddUp adds.
+template <class Code>
+struct SumChannelPart {
+  Code code;
+  FormulaInputs in;
+  std::int64_t images, channels, plane, parts;
+  double* to;
+  ASSAY_ITEM void operator()(std::int64_t i) const {
+    const std::int64_t channel = i % channels;
+    double sums[Code::terms] = {}, terms[Code::terms];
+    for (std::int64_t j = i / channels; j < images * plane; j += parts) {
+      code(in, in.table, (j / plane * channels + channel) * plane + j % plane, terms);
+      for (int t = 0; t < Code::terms; ++t) sums[t] += terms[t];
+    }
+    for (int t = 0; t < Code::terms; ++t) to[i * Code::terms + t] = sums[t];
+  }
+};
+
+}  // namespace assay::cuda

@@ -1,0 +1,232 @@
+// References that the GPU computes beside those of the host, on a fake GPU that runs our kernels'
+// threads on the host.
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <memory>
+#include <random>
+
+#include "assay/test_paths.hpp"
+#include "core/api/layout.hpp"
+#include "core/api/prover.hpp"
+#include "core/api/tensor_values.hpp"
+#include "core/measure/buffer_sets.hpp"
+#include "core/measure/checker.hpp"
+#include "core/program/plugins.hpp"
+#include "kernels/norm/problem.hpp"
+#include "kernels/pool/problem.hpp"
+#include "kernels/sum/problem.hpp"
+
+namespace assay {
+namespace {
+
+Device& gpu() {
+  static Plugins plugins({std::filesystem::path(ASSAY_BUILD_DIR) / "lib" / "assay"});
+  static Device* const device =
+      std::get<Device*>(std::get<Backend*>(plugins.open("cuda"))->device(Options{}));
+  return *device;
+}
+
+/// Bytes that the fake runtime has copied between GPU and host.
+std::size_t crossed() {
+  void* const count = dlsym(RTLD_DEFAULT, "fake_gpu_crossed");  // null on a real GPU
+  return count == nullptr ? 0 : reinterpret_cast<std::size_t (*)()>(count)();
+}
+
+/// An operation's reference with inputs, of which some are stored in tensors of the GPU.
+struct Trial {
+  std::shared_ptr<Oracle> oracle;
+  std::vector<TensorSpec> specs;
+  std::shared_ptr<Inputs> inputs = std::make_shared<Inputs>();
+  std::vector<std::unique_ptr<Tensor>> tensors{};
+
+  Trial(std::unique_ptr<Oracle> of, std::vector<TensorSpec> arguments, bool stored, bool nhwc)
+      : oracle(std::move(of)), specs(std::move(arguments)) {
+    oracle->use(*gpu().prover());
+    for (TensorSpec& spec : specs) {
+      if (nhwc && spec.dims.size() == 4)
+        spec.layout = std::make_shared<const Layout>(channel_blocks(spec.dims, spec.dims[1]));
+      if (!is_input(spec)) continue;
+      Values values(Values::Kind::mantissa, 5, spec.name, spec.type, 0);
+      if (oracle->nonnegative(spec)) values = values.magnitudes();
+      if (stored) {
+        tensors.push_back(gpu().allocate(spec));
+        gpu().fill(*tensors.back(), values);
+        values = Values(std::make_shared<const TensorValues>(gpu(), *tensors.back(), false));
+      }
+      inputs->emplace(spec.name, values);
+    }
+  }
+
+  Expectation expectation(const TensorSpec& output, bool there) const {
+    Expectation made;
+    made.whole = oracle->whole(output);
+    made.inputs = inputs;
+    if (there) made.formula = oracle->formula(output, *inputs, Executed{}, false);
+    made.block = [this, &output](std::int64_t first, std::span<Expected> expected) {
+      expect_block(*oracle, output, *inputs, Executed{}, false, first, expected);
+    };
+    return made;
+  }
+
+  /// An output that holds what is expected but for `fault`, which is added to element `at`.
+  std::unique_ptr<Tensor> output(const TensorSpec& spec, std::int64_t at, double fault) const {
+    auto tensor = gpu().allocate(spec);
+    const Expectation right = expectation(spec, false);
+    gpu().put(*tensor, [&](std::int64_t first, std::span<double> out) {
+      std::vector<Expected> expected(out.size());
+      right.block(first, expected);
+      for (std::size_t i = 0; i < out.size(); ++i) {
+        out[i] = round_to(spec.type, expected[i].value);
+        if (first + static_cast<std::int64_t>(i) == at)
+          out[i] = fault == 0 ? std::numeric_limits<double>::quiet_NaN()
+                              : round_to(spec.type, out[i] + fault);
+      }
+    });
+    return tensor;
+  }
+};
+
+void expect_near(double a, double b) {
+  EXPECT_LE(std::abs(a - b), 1e-9 * (std::abs(a) + std::abs(b))) << a << " " << b;
+}
+
+/// The host and the GPU judge right outputs, a fault in each, and one that is not a number alike.
+void expect_same_verdicts(std::unique_ptr<Oracle> oracle, const std::vector<TensorSpec>& specs,
+                          bool stored, bool nhwc) {
+  const Trial trial(std::move(oracle), specs, stored, nhwc);
+  for (const TensorSpec& spec : trial.specs) {
+    if (!is_output(spec)) continue;
+    const Expectation there = trial.expectation(spec, true), here = trial.expectation(spec, false);
+    ASSERT_EQ(there.formula.has_value(), spec.dims.size() != 1 || specs.size() == 3) << spec.name;
+    const std::int64_t n = spec.elements();
+    for (const auto& [at, fault] : {std::pair{std::int64_t{-1}, 0.0}, std::pair{n / 3, 3.0},
+                                    std::pair{n - 1, -3.0}, std::pair{n - 1, 0.0}}) {
+      const auto tensor = trial.output(spec, at, fault);
+      check_output(gpu(), *tensor, there);  // the first believes
+      const std::size_t before = crossed();
+      const OutputCheck a = check_output(gpu(), *tensor, there);
+      if (there.formula && crossed() > 0) {
+        EXPECT_LT(crossed() - before, 8192u + 8 * there.formula->table.size()) << spec.name;
+      }
+      const OutputCheck b = check_output(gpu(), *tensor, here);
+      EXPECT_EQ(a.failure.empty(), at < 0) << spec.name << a.failure;
+      EXPECT_EQ(a.failure, b.failure);
+      EXPECT_EQ(a.wrong_elements, b.wrong_elements);
+      if (!b.failure.empty() && fault == 0) continue;
+      expect_near(a.error_norm, b.error_norm);
+      expect_near(a.bound_norm, b.bound_norm);
+      expect_near(a.reference_norm, b.reference_norm);
+      expect_near(a.max_error, b.max_error);
+    }
+  }
+}
+
+constexpr Precision precisions[] = {Precision::fp64, Precision::fp32, Precision::bf16,
+                                    Precision::fp16};
+
+TEST(Prover, JudgesNormsAsTheHost) {
+  for (const Precision precision : precisions)
+    for (const std::string& direction : norm_direction_names())
+      for (const std::string& fusion : norm_fusion_names())
+        for (const bool stored : {false, true}) {
+          const NormProblem problem(parse_norm("mb3ic5ih7iw9"), norm_direction(direction),
+                                    norm_fusion(fusion), precision);
+          expect_same_verdicts(norm_oracle(problem), problem.tensors(), stored, stored);
+          ASSERT_FALSE(HasFailure()) << direction << fusion << name(precision) << stored;
+        }
+}
+
+TEST(Prover, JudgesPoolsAsTheHost) {
+  for (const Precision precision : precisions)
+    for (const std::string& direction : pool_direction_names())
+      for (const std::string& mode : pool_mode_names())
+        for (const char* shape :
+             {"mb2ic3ih12kh3sh2ph1", "mb1ic5ih9kh2sh3", "mb1ic2ih9iw6oh5ow3kh3kw4sh2sw1ph1pw0"})
+          for (const bool stored : {false, true}) {
+            const PoolProblem problem(parse_pool(shape), pool_direction(direction), pool_mode(mode),
+                                      precision);
+            expect_same_verdicts(pool_oracle(problem), problem.tensors(), stored, stored);
+            ASSERT_FALSE(HasFailure()) << direction << mode << shape << name(precision) << stored;
+          }
+}
+
+TEST(Prover, JudgesSumsAsTheHost) {
+  for (const Precision precision : precisions)
+    for (const bool stored : {false, true}) {
+      const SumProblem problem(1000003 / 64, precision, false);
+      expect_same_verdicts(sum_oracle(problem), problem.tensors(), stored, false);
+      ASSERT_FALSE(HasFailure()) << name(precision) << stored;
+    }
+}
+
+/// Values that another operation has overwritten since are read when they are made.
+TEST(Prover, DoesNotReadTensorsThatMayHaveChanged) {
+  const TensorSpec spec = plain_tensor("a", Role::inout, DataType::fp32, {100});
+  const auto tensor = gpu().allocate(spec);
+  gpu().fill(*tensor, 3);
+  const TensorValues kept(gpu(), *tensor, true), later(gpu(), *tensor, false);
+  gpu().fill(*tensor, 4);
+  double of_kept = 0, of_later = 0;
+  kept.fill(99, {&of_kept, 1});
+  later.fill(99, {&of_later, 1});
+  EXPECT_EQ(of_kept, 3);
+  EXPECT_EQ(of_later, 4);
+  EXPECT_EQ(kept.tensor(), nullptr);
+  EXPECT_EQ(later.tensor(), tensor.get());
+}
+
+/// A GPU whose arithmetic is wrong is not believed.
+TEST(Prover, IsNotBelievedWhereItDiffersFromTheHost) {
+  const SumProblem problem(5000, Precision::fp32, false);
+  const Trial trial(sum_oracle(problem), problem.tensors(), false, false);
+  const TensorSpec& spec = trial.specs[2];
+  const auto tensor = trial.output(spec, -1, 0);
+  Expectation there = trial.expectation(spec, true);
+  there.formula->inputs = {"a", "a"};  // as if the GPU had added another tensor
+  there.formula->name = "sum dst";
+  class Forgetful final : public Device {
+   public:
+    std::string name() const override { return gpu().name(); }
+    Stream& stream() override { return gpu().stream(); }
+    std::unique_ptr<Tensor> allocate(const TensorSpec& of) override { return gpu().allocate(of); }
+    void put(Tensor& to, const Source& source) override { gpu().put(to, source); }
+    void get(Tensor& from, const Sink& sink) override { gpu().get(from, sink); }
+    std::size_t memory_available() const override { return gpu().memory_available(); }
+    std::size_t cache_bytes() const override { return gpu().cache_bytes(); }
+    Prover* prover() override { return &prover_; }
+
+   private:
+    /// Has not been believed of anything.
+    class New final : public Prover {
+     public:
+      std::optional<ElementComparison> compare(Tensor& output, ElementRange range,
+                                               const ElementFormula& formula,
+                                               const Inputs& inputs) override {
+        return gpu().prover()->compare(output, range, formula, inputs);
+      }
+      std::optional<std::vector<Expected>> expect(const ElementFormula& formula,
+                                                  const Inputs& inputs,
+                                                  std::span<const std::int64_t> indices) override {
+        return gpu().prover()->expect(formula, inputs, indices);
+      }
+      std::optional<std::vector<double>> sum(const ElementFormula& formula, const Inputs& inputs,
+                                             const Channels& over) override {
+        return gpu().prover()->sum(formula, inputs, over);
+      }
+    } prover_;
+  } device;
+  try {
+    check_output(device, *tensor, there);
+    FAIL() << "believed";
+  } catch (const CaseError& error) {
+    EXPECT_NE(std::string(error.what()).find("the GPU expects"), std::string::npos) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace assay

@@ -21,17 +21,18 @@ class ConvBenchmark final : public OperationBenchmark {
     direction.defaults = {"forward"};
     // cuDNN's names, in lower case, are the field's. All are valid where cuDNN is not, too: a suite
     // for GPUs is then unsupported, and no misuse.
-    return {direction,
-            dimension::precision(precision_names(), {"fp32"}),
-            dimension::backend("conv", {"onednn"}),
-            dimension::algorithm({"auto", "direct", "winograd", "winograd_nonfused",
-                                  "implicit_gemm", "implicit_precomp_gemm", "gemm", "fft",
-                                  "fft_tiling", "algo_0", "algo_1", "algo_3"}),
-            dimension::problem({"coral2/winograd"}),
-            dimension::cache(),
-            dimension::threads(),
-            dimension::layout({"any", "nchw", "nhwc", plain_weights_layout}),
-            dimension::device()};
+    return {
+        direction,
+        dimension::precision(precision_names(), {"fp32"}),
+        dimension::backend("conv", {"onednn"}),
+        dimension::algorithm({"auto", "direct", "winograd", "winograd_nonfused", "implicit_gemm",
+                              "implicit_precomp_gemm", "gemm", "fft", "fft_tiling", "algo_0",
+                              "algo_1", "algo_3", "graph", "graph_winograd", "graph_fft"}),
+        dimension::problem({"coral2/winograd"}),
+        dimension::cache(),
+        dimension::threads(),
+        dimension::layout({"any", "nchw", "nhwc", plain_weights_layout}),
+        dimension::device()};
   }
 
   std::string canonical(const std::string& descriptor) const override {

@@ -5,180 +5,41 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <iterator>
-#include <optional>
 
-#include "kernels/conv/sums.hpp"
 #include "kernels/cuda/arithmetic.hpp"
 #include "kernels/cuda/backend.hpp"
 #include "kernels/cuda/conv_algorithms.hpp"
+#include "kernels/cuda/conv_choice.hpp"
 #include "kernels/cuda/conv_plain_weights.hpp"
+#include "kernels/cuda/conv_plans.hpp"
 #include "kernels/cuda/conv_wide_inputs.hpp"
-#include "kernels/cuda/trial_run.hpp"
 
 namespace assay::cuda {
 namespace {
 
-class Convolution final : public Operation {
- public:
-  Convolution(const CudnnDevice& device, const ConvProblem& problem, const ConvForm& form)
-      : device_(device),
-        precision_(problem.precision()),
-        direction_(problem.direction()),
-        products_(problem.flops() / 2 / static_cast<double>(form.specs[2].elements())),
-        call_(device, problem, form),
-        arguments_(form.specs) {
-    executed_.storage = std::string(name(storage(precision_)));
-    if (precision_ == Precision::int8) executed_.storage = std::string(name(precision_));
-    executed_.compute = form.arithmetic.compute;
-    executed_.accumulate = form.arithmetic.accumulate;
-    executed_.layout = form.layout;
-  }
-
-  /// Settles the algorithm. Asks for its workspace, which is where cuDNN says no to most of what it
-  /// cannot do.
-  void choose(int algorithm, cudnnMathType_t math) {
-    algorithm_ = algorithm;
-    call_.set_math(math);
-    executed_.algorithm = conv_algorithm_names(direction_)[static_cast<std::size_t>(algorithm)];
-    executed_.implementation = fmt::format("{} {}", cudnn_library(), math_name(math));
-    executed_.workspace_bytes = call_.workspace(algorithm);
-    if (executed_.workspace_bytes == 0) return;
-    arguments_.push_back(scratch_tensor("workspace", Role::workspace, executed_.workspace_bytes));
-  }
-
-  /// Runs once: why that is not what was asked for, or nothing. Throws what cuDNN says no to only
-  /// now, and what is broken.
-  std::optional<Unsupported> prove(CudnnDevice& device, const std::string& request) {
-    return judge(trial_run(device, *this, request));
-  }
-
-  const std::vector<TensorSpec>& arguments() const override { return arguments_; }
-
-  void bind(std::span<Tensor* const> tensors) override {
-    for (std::size_t i = 0; i < data_.size(); ++i) data_[i] = tensors[i]->data();
-    workspace_ = tensors.size() > data_.size() ? tensors[data_.size()]->data() : nullptr;
-  }
-
-  void run(Stream& stream) override {
-    device_.use(stream);
-    const cudnnStatus_t status =
-        call_.run(algorithm_, data_.data(), workspace_, executed_.workspace_bytes);
-    if (status != CUDNN_STATUS_SUCCESS)
-      throw CudnnError(fmt::format("{} ({})", executed_.algorithm, name(direction_)), status);
-  }
-
-  Executed executed() const override { return executed_; }
-
- private:
-  /// Compares what ran with what was asked for.
-  std::optional<Unsupported> judge(const std::optional<Seen>& seen) {
-    const Family asked = family_of(executed_.algorithm);
-    if (!seen) {
-      // The bounds of fp32 exclude tf32, and integers that come out exactly exclude transforms: an
-      // ok row proves both, while sums are not so long that the bounds are wide and no integers
-      // are small enough. Of 16-bit tensors, and of which transform, errors tell too little.
-      const bool shown = (precision_ == Precision::fp32 || precision_ == Precision::fp64 ||
-                          precision_ == Precision::int8) &&
-                         products_ < longest_shown;
-      executed_.evidence = shown && asked == Family::direct ? "numerical" : "requested";
-      return std::nullopt;
-    }
-    executed_.implementation = seen->names;
-    const std::string why = note_kernels(*seen, precision_, executed_);
-    if (seen->adds_parts && size_of(storage(precision_)) == 2) {
-      executed_.accumulate = executed_.storage;
-      executed_.numbers[sums::partial_sums] = sums::most_parts;  // docs/method-conv.md
-    }
-    if (seen->family != asked)
-      return Unsupported{fmt::format("{} ran something else for {} ({})", cudnn_library(),
-                                     executed_.algorithm, seen->names)};
-    if (!why.empty()) return Unsupported{fmt::format("{}: {}", cudnn_library(), why)};
-    return std::nullopt;
-  }
-
-  static constexpr double longest_shown = 1e6;
-
-  const CudnnDevice& device_;
-  Precision precision_;
-  ConvDirection direction_;
-  double products_;  ///< in one output, in the mean
-  ConvCall call_;
-  std::vector<TensorSpec> arguments_;
-  int algorithm_ = 0;
-  std::array<void*, 3> data_{};
-  void* workspace_ = nullptr;
-  Executed executed_;
-};
-
-/// An operation whose algorithm is settled and has run once; or why there is none.
-Result<std::unique_ptr<Operation>> settled(CudnnDevice& place, const ConvProblem& problem,
-                                           const ConvForm& form, int algorithm,
-                                           const std::string& request) {
-  try {
-    auto operation = std::make_unique<Convolution>(place, problem, form);
-    operation->choose(algorithm, form.arithmetic.math);
-    if (auto refusal = operation->prove(place, request)) return std::move(*refusal);
-    return operation;
-  } catch (const CudnnError& error) {
-    if (!not_supported(error.status)) throw;
-    return Unsupported{fmt::format("{}: {}", cudnn_library(), error.words)};
-  }
-}
-
-/// Whether sums are split into parts that are added in 16 bits.
-bool adds_parts(const Operation& operation) {
-  return operation.executed().numbers.contains(sums::partial_sums);
-}
-
-/// Whether the kernels of `a` took no longer than those of `b`, but for what a trace may vary;
-/// false if a duration is unknown.
-bool is_as_fast(const Operation& a, const Operation& b) {
-  const auto seconds = [](const Operation& of) {
-    const Executed executed = of.executed();
-    const auto found = executed.numbers.find("kernels_s");
-    return found == executed.numbers.end() ? 0 : found->second;
-  };
-  const double of_a = seconds(a), of_b = seconds(b);
-  return of_a > 0 && of_b > 0 && of_a <= 1.05 * of_b;
-}
-
-/// The library's best algorithm that keeps to the form's arithmetic; of those that add parts of
-/// sums in 16 bits only what is faster than all others.
-Result<std::unique_ptr<Operation>> best(CudnnDevice& place, const ConvProblem& problem,
-                                        const ConvForm& form, const std::string& request) {
-  std::string why = fmt::format(
-      "{} offers no algorithm in this arithmetic that fits into the "
-      "memory that is free, {}",
-      cudnn_library(), gib(place.memory_available()));
-  const ConvCall call(place, problem, form);
-  std::unique_ptr<Operation> first;
-  for (const ConvChoice& offer :
-       fitting(call.offers(), form.arithmetic.math, place.memory_available())) {
-    Result<std::unique_ptr<Operation>> made =
-        settled(place, problem, form, offer.algorithm, request);
-    if (auto* refusal = std::get_if<Unsupported>(&made)) {
-      why = std::move(refusal->reason);
-      continue;
-    }
-    std::unique_ptr<Operation>& operation = std::get<std::unique_ptr<Operation>>(made);
-    if (!adds_parts(*operation) && (!first || is_as_fast(*operation, *first))) return made;
-    if (!first) first = std::move(operation);
-  }
-  if (first) return first;
-  return Unsupported{std::move(why)};
+/// The graphs among which `auto` chooses. Transforms round operands of 16 bits, and of tf32, once
+/// more.
+std::vector<std::string> graphs_of_auto(Precision precision) {
+  if (precision == Precision::int8) return {};
+  if (precision == Precision::fp32 || precision == Precision::fp64) return conv_plan_names();
+  return {conv_plan_names().front()};
 }
 
 /// Of one type, as cuDNN has them.
-Result<std::unique_ptr<Operation>> make_uniform(CudnnDevice& place, const ConvProblem& conv,
-                                                const Options& options) {
+Made make_uniform(CudnnDevice& place, const ConvProblem& conv, const Options& options,
+                  Communicator& ranks) {
   const Precision precision = conv.precision();
   const std::string wanted = options.get("algorithm", "auto");
   const std::vector<std::string>& names = conv_algorithm_names(conv.direction());
-  if (wanted != "auto" && std::find(names.begin(), names.end(), wanted) == names.end())
-    return Unsupported{fmt::format("cuDNN has no {} for {} (it has auto, {})", wanted,
-                                   name(conv.direction()), fmt::join(names, ", "))};
+  const bool graph = std::ranges::find(conv_plan_names(), wanted) != conv_plan_names().end();
+  const auto found = std::ranges::find(names, wanted);
+  if (wanted != "auto" && !graph && found == names.end())
+    return Unsupported{fmt::format("cuDNN has no {} for {} (it has auto, {}, {})", wanted,
+                                   name(conv.direction()), fmt::join(names, ", "),
+                                   fmt::join(conv_plan_names(), ", "))};
+  if (graph && precision == Precision::int8)
+    return Unsupported{"cuda has int8 by cuDNN's older interface alone. Use auto."};
   if (std::string why = why_not_precision(precision, place.facts()); !why.empty())
     return Unsupported{std::move(why)};
   const std::string layout = options.get("layout", "any");
@@ -188,37 +49,39 @@ Result<std::unique_ptr<Operation>> make_uniform(CudnnDevice& place, const ConvPr
   Result<ConvForm> made = conv_form(conv, plain_weights ? "nhwc" : layout);
   if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
   const ConvForm& form = std::get<ConvForm>(made);
-  const std::string request = fmt::format("{} {}, {}, {}, {}", wanted, name(conv.direction()),
-                                          name(precision), form.layout, conv.canonical());
-  const auto found = std::find(names.begin(), names.end(), wanted);
-  Result<std::unique_ptr<Operation>> operation =
-      wanted == "auto"
-          ? best(place, conv, form, request)
-          : settled(place, conv, form, static_cast<int>(found - names.begin()), request);
+  const Asked asked{place, conv, form,
+                    fmt::format("{} {}, {}, {}, {}", wanted, name(conv.direction()),
+                                name(precision), form.layout, conv.canonical()),
+                    ranks};
+  Made operation = wanted == "auto" ? best_of(asked, true, graphs_of_auto(precision))
+                   : graph          ? best_of(asked, false, {wanted})
+                                    : by_algorithm(asked, static_cast<int>(found - names.begin()));
   if (const auto* refusal = std::get_if<Unsupported>(&operation))
-    return Unsupported{fmt::format("{} ({})", refusal->reason, request)};
+    return Unsupported{fmt::format("{} ({})", refusal->reason, asked.text)};
   if (!plain_weights) return operation;
   return with_plain_weights(conv, std::move(std::get<std::unique_ptr<Operation>>(operation)));
 }
 
 /// From inputs that are widened. tf32 holds all digits of 16-bit numbers, so their products are
 /// exact in it; what a transform makes of them is not.
-Result<std::unique_ptr<Operation>> make_mixed(CudnnDevice& place, const ConvProblem& conv,
-                                              const Options& options) {
+Made make_mixed(CudnnDevice& place, const ConvProblem& conv, const Options& options,
+                Communicator& ranks) {
   if (std::string why = why_not_precision(format(conv.precision()).arithmetic, place.facts());
       !why.empty())
     return Unsupported{std::move(why)};
   std::vector<std::string> names{options.get("algorithm", "auto")};
-  if (names.front() == "auto")
+  if (names.front() == "auto") {
+    names.push_back(conv_plan_names().front());
     std::ranges::copy_if(conv_algorithm_names(conv.direction()), std::back_inserter(names),
                          [](const std::string& name) { return family_of(name) == Family::direct; });
+  }
   std::string why;
   for (const Precision units : {Precision::tf32, Precision::fp32})
     for (const std::string& algorithm : names) {
       Options of_wide = options;
       of_wide.settings["algorithm"] = algorithm;
       const ConvProblem wide(conv.shape(), conv.direction(), units);
-      Result<std::unique_ptr<Operation>> made = make_uniform(place, wide, of_wide);
+      Made made = make_uniform(place, wide, of_wide, ranks);
       if (auto* refusal = std::get_if<Unsupported>(&made)) {
         why = std::move(refusal->reason);
         continue;
@@ -230,16 +93,22 @@ Result<std::unique_ptr<Operation>> make_mixed(CudnnDevice& place, const ConvProb
   return Unsupported{std::move(why)};
 }
 
-Result<std::unique_ptr<Operation>> make_conv(Device& device, const Problem& problem,
-                                             const Options& options, Communicator&) {
+Made make_conv(Device& device, const Problem& problem, const Options& options,
+               Communicator& ranks) {
   const ConvProblem& conv = problem_cast<ConvProblem>(problem);
   auto& place = static_cast<CudnnDevice&>(device);
   if (const auto why = why_not_precision(conv)) return Unsupported{*why};
-  return is_mixed(conv.precision()) ? make_mixed(place, conv, options)
-                                    : make_uniform(place, conv, options);
+  return is_mixed(conv.precision()) ? make_mixed(place, conv, options, ranks)
+                                    : make_uniform(place, conv, options, ranks);
 }
 
-const Maker add_conv{makers(), kind_of<ConvProblem>(), &make_conv, all_conv_algorithm_names()};
+std::vector<std::string> all_names() {
+  std::vector<std::string> all = all_conv_algorithm_names();
+  std::ranges::copy(conv_plan_names(), std::back_inserter(all));
+  return all;
+}
+
+const Maker add_conv{makers(), kind_of<ConvProblem>(), &make_conv, all_names()};
 
 }  // namespace
 }  // namespace assay::cuda

@@ -126,11 +126,6 @@ std::size_t ConvCall::workspace(int algorithm) const {
   return bytes;
 }
 
-void ConvCall::set_math(cudnnMathType_t math) {
-  check(cudnnSetConvolutionMathType(descriptors_.convolution.get(), math),
-        "telling cuDNN the arithmetic");
-}
-
 cudnnStatus_t ConvCall::run(int algorithm, void* const* tensors, void* workspace,
                             std::size_t bytes) const {
   const auto x = descriptors_.x.get(), y = descriptors_.y.get();

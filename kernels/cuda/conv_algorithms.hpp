@@ -37,7 +37,6 @@ class ConvCall {
   /// Bytes of workspace of an algorithm. Throws a CudnnError, also if the library does not support
   /// the algorithm.
   std::size_t workspace(int algorithm) const;
-  void set_math(cudnnMathType_t math);
   /// Starts it on the device's stream. `tensors`: in the order of the form's specs.
   cudnnStatus_t run(int algorithm, void* const* tensors, void* workspace, std::size_t bytes) const;
 

@@ -125,6 +125,28 @@ Result<ConvForm> conv_form(const ConvProblem& problem, const std::string& layout
   return form;
 }
 
+ConvAxes conv_axes(const ConvShape& shape, bool deep) {
+  ConvAxes axes;
+  for (const AxisOf& a : axes_of(shape, deep)) {
+    axes.pads.push_back(a.pad);
+    axes.strides.push_back(a.stride);
+    axes.dilations.push_back(a.dilation + 1);
+  }
+  return axes;
+}
+
+std::vector<std::int64_t> filter_dims(const TensorSpec& filter) {
+  std::vector<std::int64_t> dims(filter.dims.begin() + 1, filter.dims.end());
+  dims[0] *= filter.dims[0];
+  return dims;
+}
+
+cudnnDataType_t type_of_sums(Precision precision) {
+  if (precision == Precision::int8) return CUDNN_DATA_INT32;
+  // fp16, bf16 and tf32 are summed in fp32, as mixed-precision training does it.
+  return precision == Precision::fp64 ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT;
+}
+
 ConvDescriptors::ConvDescriptors(const ConvProblem& problem, const ConvForm& form) {
   const ConvParts parts = conv_parts(problem.direction());
   const ConvShape& s = problem.shape();
@@ -145,11 +167,8 @@ ConvDescriptors::ConvDescriptors(const ConvProblem& problem, const ConvForm& for
   set(x, parts.x);
   set(y, parts.y);
 
-  // [g, oc/g, ic/g, …] is one filter of [oc, ic/g, …]: the first two are next to each other.
   const TensorSpec& filter = form.specs[parts.w];
-  std::vector<int> dims = ints(filter.dims);
-  dims.erase(dims.begin());
-  dims[0] = static_cast<int>(s.oc);
+  const std::vector<int> dims = ints(filter_dims(filter));
   check(cudnnSetFilterNdDescriptor(w.get(), data_type_of(filter.type, vectors),
                                    form.layout == "nhwc" ? CUDNN_TENSOR_NHWC
                                    : vectors             ? CUDNN_TENSOR_NCHW_VECT_C
@@ -157,19 +176,11 @@ ConvDescriptors::ConvDescriptors(const ConvProblem& problem, const ConvForm& for
                                    static_cast<int>(dims.size()), dims.data()),
         fmt::format("describing '{}' to cuDNN", filter.name));
 
-  std::vector<int> pads, strides, dilations;
-  for (const AxisOf& a : axes_of(s, dims.size() == 5)) {
-    pads.push_back(static_cast<int>(a.pad));
-    strides.push_back(static_cast<int>(a.stride));
-    dilations.push_back(static_cast<int>(a.dilation) + 1);  // cuDNN's 1 is dense
-  }
-  // fp16, bf16 and tf32 are summed in fp32, as mixed-precision training does it.
-  const cudnnDataType_t sums = problem.precision() == Precision::int8   ? CUDNN_DATA_INT32
-                               : problem.precision() == Precision::fp64 ? CUDNN_DATA_DOUBLE
-                                                                        : CUDNN_DATA_FLOAT;
-  check(cudnnSetConvolutionNdDescriptor(convolution.get(), static_cast<int>(pads.size()),
-                                        pads.data(), strides.data(), dilations.data(),
-                                        CUDNN_CROSS_CORRELATION, sums),
+  const ConvAxes axes = conv_axes(s, dims.size() == 5);
+  check(cudnnSetConvolutionNdDescriptor(convolution.get(), static_cast<int>(axes.pads.size()),
+                                        ints(axes.pads).data(), ints(axes.strides).data(),
+                                        ints(axes.dilations).data(), CUDNN_CROSS_CORRELATION,
+                                        type_of_sums(problem.precision())),
         "describing the convolution to cuDNN");
   check(cudnnSetConvolutionGroupCount(convolution.get(), static_cast<int>(s.g)),
         "telling cuDNN the groups");

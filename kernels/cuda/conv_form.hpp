@@ -28,6 +28,18 @@ struct ConvParts {
 };
 ConvParts conv_parts(ConvDirection direction);
 
+/// The spatial axes of a shape, the depth first if it has one. As cuDNN has it, a dilation of 1 is
+/// dense.
+struct ConvAxes {
+  std::vector<std::int64_t> pads, strides, dilations;
+};
+ConvAxes conv_axes(const ConvShape& shape, bool deep);
+
+/// [g, oc/g, ic/g, …] as one filter of [oc, ic/g, …]: the first two are next to each other.
+std::vector<std::int64_t> filter_dims(const TensorSpec& filter);
+/// The type in which cuDNN is asked to add.
+cudnnDataType_t type_of_sums(Precision precision);
+
 /// The descriptors of a form.
 struct ConvDescriptors {
   ConvDescriptors(const ConvProblem& problem, const ConvForm& form);

@@ -68,7 +68,7 @@ std::optional<Seen> trial_run(CudaDevice& device, Operation& operation,
 
 std::string note_kernels(const Seen& seen, Precision precision, Executed& executed) {
   executed.evidence = "trace";
-  executed.numbers["kernels_s"] = seen.seconds;
+  if (seen.seconds > 0) executed.numbers["kernels_s"] = seen.seconds;
   // Tensors of 16 bits, or fp8, without tensor cores: the names tell not in what they were
   // multiplied.
   if ((size_of(storage(precision)) == 2 || is_fp8(precision)) && !seen.tensor_cores)

@@ -50,6 +50,10 @@ class Resnet(RunTest):
             self.assertRegex(row["executed"]["implementation"], f"left out as wrong: .* {direction} by cuda \\({algorithm}\\): ")
             ran = {layer["algorithm"] for layer in row["layers"] if (layer["operation"], layer["direction"]) == ("conv", direction)}
             self.assertNotIn(algorithm, ran)
+        row = self.row("--steps", "2", backend="auto", FAKE_CUDNN_IDLE="engine_70")  # the plan in fp32
+        self.assertEqual(row["status"], "ok", row["reason"])
+        self.assertRegex(row["executed"]["implementation"], "left out as wrong: .* by cuda \\(graph\\): ")
+        self.assertNotIn("graph", {layer["algorithm"] for layer in row["layers"]})
 
     def test_mixed_precision_is_right(self):
         # In bf16 no check can tell a wrong result of cuDNN's larger Winograd transforms, which the fake one would choose.

@@ -202,9 +202,8 @@ std::vector<std::string> Campaign::prepare(Attempt& attempt, const fs::path& jou
   std::set_intersection(attempt.benchmark.plugins.begin(), attempt.benchmark.plugins.end(),
                         options_.opened.begin(), options_.opened.end(), std::back_inserter(opened));
   if (!opened.empty()) command.insert(command.end(), {"--opened", join(opened, ",")});
-  if (!attempt.benchmark.cases_hash.empty())
-    command.insert(command.end(), {"--suite-hash", options_.suite_hash, "--cases-hash",
-                                   attempt.benchmark.cases_hash});
+  command.insert(command.end(), {"--suite-hash", options_.suite_hash, "--cases-hash",
+                                 attempt.benchmark.cases_hash});
   return command;
 }
 

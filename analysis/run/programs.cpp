@@ -150,12 +150,6 @@ Listing listed_cases(const fs::path& executable, const fs::path& suite,
                 ended, said);
   const std::string name = executable.filename().string();
   if (!ended.signalled && ended.code == static_cast<int>(ExitCode::usage) && !said.empty()) {
-    // A build of before the flag, beside which this one runs (--against), watches no suite.
-    if (!suite_hash.empty() && said.find("--suite-hash") != std::string::npos) {
-      Listing old = listed_cases(executable, suite, launcher, scratch, timeout, "", more);
-      old.hash.clear();
-      return old;
-    }
     if (!more.empty() && said.find("unknown flag '" + more.front()) != std::string::npos)
       throw InputError(
           fmt::format("{} cannot be used with the suite {} ({} has no such flag). "

@@ -32,8 +32,8 @@ void check_suite_names(const nlohmann::json& suite, const std::filesystem::path&
 
 struct Listing {
   std::vector<Case> cases;
-  std::string hash;  ///< of the listing (--cases-hash); empty if the program is older than the flag
-  std::set<std::string> plugins{};  ///< that the cases may use; empty in programs before --opened
+  std::string hash;                 ///< of the listing (--cases-hash)
+  std::set<std::string> plugins{};  ///< that the cases may use
 };
 
 /// The cases of a benchmark in a suite, as its executable lists them, since only that knows its

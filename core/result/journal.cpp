@@ -42,8 +42,6 @@ class Lock {
 
 constexpr std::string_view before_sum = "{\"crc32\":\"", after_sum = "\",";
 constexpr std::size_t sum_digits = 8;
-constexpr std::string_view old_keys[] = {"\"attempt\"", "\"baselines\"", "\"benchmark\"",
-                                         "\"event\"", "\"schema\""};
 constexpr std::size_t checked_from = before_sum.size() + sum_digits + after_sum.size();
 
 /// Of an object's text without its first brace.
@@ -62,15 +60,6 @@ std::string line_of(const json& event) {
 bool has_checksum(std::string_view line) {
   return line.size() > checked_from && line.starts_with(before_sum) &&
          line.substr(before_sum.size() + sum_digits, after_sum.size()) == after_sum;
-}
-
-/// Lines of old journals have no checksum. Their keys are sorted, so that each begins with the
-/// first key of its kind of event: what begins otherwise is a new line with a damaged checksum.
-bool begins_as_old(std::string_view line) {
-  return std::any_of(std::begin(old_keys), std::end(old_keys), [&](std::string_view key) {
-    const std::size_t from = line.find_first_not_of(" {\t");
-    return from != std::string_view::npos && line.substr(from).starts_with(key);
-  });
 }
 
 /// Nothing that Assay writes comes near: later stages recurse.
@@ -143,14 +132,13 @@ std::filesystem::path hold_of(const std::filesystem::path& journal) {
 
 json journal_event(std::string_view line) {
   // A proper prefix of an object's text is never an object: a torn line cannot pass.
-  const bool checked = has_checksum(line);
-  if (!checked && !begins_as_old(line)) return json(json::value_t::discarded);
-  if (checked && line.substr(before_sum.size(), sum_digits) != checksum(line.substr(checked_from)))
+  if (!has_checksum(line) ||
+      line.substr(before_sum.size(), sum_digits) != checksum(line.substr(checked_from)))
     return json(json::value_t::discarded);
   json event = parsed(line);
   if (!event.is_object() || !event.contains("event") || !event["event"].is_string())
     return json(json::value_t::discarded);
-  if (checked) event.erase("crc32");
+  event.erase("crc32");
   return event;
 }
 
@@ -284,7 +272,6 @@ void remove_journal(const std::filesystem::path& file) {
 std::vector<json> read_journal(const std::filesystem::path& file) {
   const std::string text = read_text_file(file);
   std::vector<json> events;
-  bool checked = false;  // lines must have a checksum from here on
   for (std::size_t from = 0; from < text.size();) {
     const std::size_t to = text.find('\n', from);
     const bool last = to == std::string::npos;
@@ -292,19 +279,13 @@ std::vector<json> read_journal(const std::filesystem::path& file) {
     json event = journal_event(line);
     // A torn last line is what a dead writer has left of one.
     if (last && event.is_discarded() && !json::accept(line)) break;
-    if (event.is_discarded() || (checked && !has_checksum(line) && event["event"] != "launch"))
+    if (event.is_discarded())
       throw InputError(fmt::format(
           "{}: line {} is damaged ({}). Remove the line, or start the run anew.", file.string(),
           events.size() + 1,
           !has_checksum(line)  ? "it is not an event with a checksum"
           : json::accept(line) ? "its checksum does not fit"
                                : "it is not an event, and its checksum does not match"));
-    // A process of another build, which `assay run --against` has started, may write as old ones
-    // did.
-    if (event["event"] == "launch")
-      checked = has_checksum(line);
-    else
-      checked = checked || has_checksum(line);
     events.push_back(std::move(event));
     if (last) break;
     from = to + 1;

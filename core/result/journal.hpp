@@ -74,7 +74,7 @@ bool is_being_written(const std::filesystem::path& file);
 void remove_journal(const std::filesystem::path& file);
 
 /// The event of a line, without its checksum; json::value_t::discarded if the line is not an event
-/// or its checksum is wrong. Lines of older versions have no checksum, which is accepted.
+/// or its checksum is wrong or missing.
 nlohmann::json journal_event(std::string_view line);
 
 /// The events of a journal, in order: element i is that of line i + 1. An incomplete last line is

@@ -2,34 +2,11 @@
 """`assay run --against`: two builds in turns, launch by launch; --cases; what a row and an environment gain from it."""
 import json
 import signal
-import sys
 
 from run_helper import ASSAY, BIN, SMALL, SOURCE, RunTest, event_of, group, main
 
 HONEST = {"ASSAY_FAULT_OFF": "1"}
 OTHER_SMALL = "mb2ic8ih8oc8oh8kh3ph1"
-
-
-OLD_BUILD = """#!{python}
-import json, subprocess, sys
-words = sys.argv[1:]
-if "--suite-hash" in words or "--cases-hash" in words:
-    print("assay-conv: unknown flag '--suite-hash'. See --help.", file=sys.stderr)
-    sys.exit(2)
-if "--journal" not in words:
-    sys.exit(subprocess.run([{program!r}, *words]).returncode)
-place = words.index("--journal") + 1
-journal, own = words[place], words[place] + ".own"
-words[place] = own
-code = subprocess.run([{program!r}, *words]).returncode
-with open(own) as new, open(journal, "a") as old:
-    for line in new:
-        event = json.loads(line)
-        del event["crc32"]
-        old.write(json.dumps(event) + "\\n")
-subprocess.run(["rm", own])
-sys.exit(code)
-"""
 
 
 class Against(RunTest):
@@ -125,17 +102,6 @@ class Against(RunTest):
             flagged.write_text(text)
             self.assertIn("is not a list of ids", self.run_suite(suite, "--cases", flagged, code=2).stderr)
         self.assertFalse(self.out.exists())
-
-    def test_a_build_of_before_the_hashes_and_checksums(self):
-        """Which refuses the flags, and whose journal has no checksums."""
-        other = self.other_build()
-        program = other / "bin" / "assay-conv"
-        program.write_text(OLD_BUILD.format(python=sys.executable, program=str(BIN / "assay-conv")))
-        program.chmod(0o755)
-        self.run_suite(self.two_cases(), "--launches", 2, "--against", other, code=0)
-        self.assertEqual(len(json.loads((self.out / "against" / "result.json").read_text())["rows"]), 4)
-        lines = (self.out / "against" / "journal.jsonl").read_text().split("\n")[:-1]
-        self.assertEqual({json.loads(line)["event"] for line in lines if '"crc32"' not in line}, {"launch", "begin", "row", "end"})
 
     def test_a_result_never_chooses_what_is_executed(self):
         suite = self.suite([group(["direct"], [SMALL], backend="reference", tolerance=1e-9)])

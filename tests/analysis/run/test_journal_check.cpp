@@ -56,10 +56,10 @@ class JournalCheck : public testing::Test {
   }
   ~JournalCheck() override { fs::remove_all(folder_); }
 
-  /// As an old version has written it: without checksums.
   void put(const std::vector<json>& events) const {
-    std::ofstream file(file_, std::ios::binary);
-    for (const json& event : events) file << event.dump() << "\n";
+    fs::remove(file_);
+    Journal journal(file_);
+    for (const json& event : events) journal.append(event);
   }
   /// What `assay run --resume` does with it.
   void use() const {

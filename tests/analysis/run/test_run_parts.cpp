@@ -20,6 +20,7 @@
 #include "analysis/run/run_plan.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
+#include "core/base/input_file.hpp"
 #include "core/base/standard_streams.hpp"
 #include "core/machine/environment.hpp"
 #include "core/result/journal.hpp"
@@ -151,8 +152,12 @@ TEST_F(RunParts, TailsBeginBehindTheCaseBeforeWhereverTheyAreCut) {
 }
 
 TEST_F(RunParts, FollowerSeesWholeEventsOnceWhereverTheWritesAreCut) {
-  const std::string text =
-      "{\"event\":\"begin\",\"id\":\"a\"}\n{\"event\":\"end\"}\n{\"event\":\"row\"}\n";
+  const fs::path whole = folder_ / "whole";
+  Journal journal(whole);
+  for (const json& event :
+       {json{{"event", "begin"}, {"id", "a"}}, json{{"event", "end"}}, json{{"event", "row"}}})
+    journal.append(event);
+  const std::string text = read_text_file(whole);
   for (std::size_t cut = 0; cut <= text.size(); ++cut) {
     const fs::path file = folder_ / "j";
     std::ofstream(file) << "{\"event\":\"earlier\"}\n";

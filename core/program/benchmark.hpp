@@ -66,6 +66,8 @@ class Benchmark {
   /// (Dimension::in_step), so that its throughput can be shown beside the convergence of the same
   /// steps.
   virtual bool trains(const Settings&) const { return false; }
+  /// The plugins that a case may use beside those that its settings name.
+  virtual std::vector<std::string> candidates(const Settings&) const { return {}; }
   /// Bytes that a rank uses in one run, or in each of the run's operations. They determine which
   /// levels of memory can limit the case. Unknown ones are omitted. By default the problem's bytes.
   virtual std::vector<double> working_sets(const Settings& settings) const;

@@ -62,7 +62,8 @@ void select_library(Backend& backend, const Options& options) {
   }
 }
 
-/// The environment with the versions of every plugin that the cases name, and of all hosts.
+/// The environment with the versions of every plugin that the cases name or may choose, and of all
+/// hosts.
 json environment_of(const Benchmark& benchmark, const std::vector<Case>& cases, Plugins& plugins,
                     Communicator& ranks) {
   std::map<std::string, Options> first;  // of each plugin
@@ -71,6 +72,9 @@ json environment_of(const Benchmark& benchmark, const std::vector<Case>& cases, 
       if (const auto plugin = selected.settings.find(axis.name);
           axis.plugin && plugin != selected.settings.end())
         first.try_emplace(plugin->second, Options{selected.settings});
+  for (const Case& selected : cases)
+    for (const std::string& plugin : benchmark.candidates(selected.settings))
+      first.try_emplace(plugin, Options{selected.settings});
   json environment = capture_environment();
   const LoadedAllocator allocator = loaded_allocator();
   add_software(environment, "allocator", {{"name", allocator.name}, {"file", allocator.file}});

@@ -141,6 +141,9 @@ class Resnet50Benchmark final : public Benchmark {
   }
   bool ranks_share(const Settings&) const override { return true; }
   bool trains(const Settings& settings) const override { return !is_inference(settings); }
+  std::vector<std::string> candidates(const Settings& settings) const override {
+    return backends_of(settings.at("backend"), settings.at("device"));
+  }
   std::unique_ptr<Problem> problem(const Settings& settings) const override {
     return std::make_unique<ResnetProblem>(problem_of(settings));
   }

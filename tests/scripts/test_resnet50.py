@@ -101,6 +101,9 @@ class Resnet(RunTest):
                       ["--precision", "fp64", "--backend", "reference"]):
             with self.subTest(words):
                 self.assertEqual(self.row(*words)["status"], "ok")
+        self.row("--backend", "auto")
+        environment = json.loads((self.folder / "row.json").read_text())["environments"][0]
+        self.assertLessEqual({"native", "reference"}, set(environment["software"]["libraries"]), "what it may have chosen")
 
     def test_accumulated_gradients(self):
         for more in ([], ["--data", "learnable:n40v10"], ["--data", "learnable:n40v10", "--epochs", 1, "--target", 0]):

@@ -1,13 +1,15 @@
-"""The network of scripts/peers/pytorch_resnet50 with its optimizer and batches, and its steps: eager, frozen or as a CUDA graph."""
+"""The network of scripts/peers/pytorch_resnet50 with its optimizer and batches, and its steps: eager, frozen, compiled or a CUDA graph."""
 import contextlib
 import warnings
+
+from torch_clock import Clock
 
 # Of the relative error of the loss and of a gradient's norm, of the error of its product over the norm, and of that of a logit over
 # the RMS: five times what was seen at depths 18 and 50 and images of 32 to 224, in bf16 twice; a missing gradient gives 1. Gradients
 # err much more than losses, for rounding moves inputs of rectifiers past 0 (tests/models/resnet50/golden.py).
 BOUNDS = {"fp32": {"loss": 1e-5, "norm": 5e-3, "product": 3e-2, "logits": 1e-4},
           "bf16": {"loss": 5e-3, "norm": 0.4, "product": 0.8, "logits": 0.1}}
-BOUNDS["fp16"] = BOUNDS["bf16"]  # not measured: its roundoff is an eighth of bf16's
+BOUNDS["fp16"] = BOUNDS["tf32"] = BOUNDS["bf16"]  # not measured: their roundoff is an eighth of bf16's
 # Names of the types in torch.
 NARROW = {"bf16": "bfloat16", "fp16": "float16"}
 # As assay-resnet50's: of 256 images in a step, for other numbers in proportion.
@@ -15,6 +17,10 @@ RATE, LAST_NORM, SEED, WARMUP = 0.1, 0.1, 1, 2
 
 
 class Wrong(Exception):
+    pass
+
+
+class NotCompiled(Exception):
     pass
 
 
@@ -35,6 +41,7 @@ class Trainer:
         self.format = torch.contiguous_format if contiguous(args) else torch.channels_last
         self.module = self.model = model.to(memory_format=self.format).train(args.mode == "train")
         self.dtype, self.scaler, self.graph = dtype, None, None
+        self.clock = Clock(torch, args.device)
         if args.mode == "train":
             self.rate = RATE * args.batch * ranks.size / 256
             self.model, self.optimizer = ranks.wrap(model, resnet.optimizer(model, self.rate))
@@ -46,7 +53,7 @@ class Trainer:
         return images.to(self.device, self.dtype, memory_format=self.format), labels.to(self.device)
 
     def precision(self):
-        if self.args.precision == "fp32" or self.dtype is not None:
+        if self.args.precision not in NARROW or self.dtype is not None:
             return contextlib.nullcontext()
         # A graph may hold no weight that an earlier step has converted.
         cached = not self.args.frozen and not self.args.cuda_graph
@@ -58,13 +65,25 @@ class Trainer:
             warnings.simplefilter("ignore")  # deprecated, and still the faster path on a processor
             self.model = torch.jit.optimize_for_inference(torch.jit.freeze(torch.jit.trace(self.model, images)))
 
-    def forward(self, images):
-        with self.torch.inference_mode(), self.precision():
-            return self.model(images)
+    def compile(self, images, labels):
+        """Later steps run what torch.compile makes for this batch; the first one is compared with eager PyTorch."""
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                self.model = self.torch.compile(self.model, dynamic=False)
+                self.check_step("compiled", images, labels)
+        except Wrong:
+            raise
+        except Exception as error:  # of the compiler, of Triton, of what they call: there are many
+            raise NotCompiled(f"torch.compile: {(str(error).splitlines() or [type(error).__name__])[0]}") from error
 
-    def loss(self, images, labels):
+    def forward(self, images, model=None):
+        with self.torch.inference_mode(), self.precision():
+            return (model or self.model)(images)
+
+    def loss(self, images, labels, model=None):
         with self.precision():
-            return self.torch.nn.functional.cross_entropy(self.model(images), labels)
+            return self.torch.nn.functional.cross_entropy((model or self.model)(images), labels)
 
     def gradients(self, images, labels):
         """Of one batch, times the loss scale, after which update() may follow; the loss."""
@@ -89,8 +108,8 @@ class Trainer:
             self.update()
         return loss
 
-    def step(self, images, labels):
-        """The loss, or the sum of the logits."""
+    def submit(self, images, labels):
+        """A step; the loss, or the sum of the logits, on the device."""
         if self.graph is None:
             value = self.captured_part(images, labels)
         else:
@@ -98,7 +117,18 @@ class Trainer:
             value = self.captured
         if self.scaler is not None:
             self.update()
-        return float(value)
+        return value
+
+    def step(self, images, labels):
+        """The loss, or the sum of the logits."""
+        return float(self.submit(images, labels))
+
+    def timed(self, images, labels):
+        """Seconds and result of a step. GradScaler reads from the device whether a gradient has overflowed, and an eager step may have more
+        kernels than a GPU takes while it is held: a step of training may contain the host's time, as Assay's does, which reads its loss."""
+        values = []
+        seconds = self.clock.seconds(lambda: values.append(self.submit(images, labels)), waits=self.args.mode == "train")
+        return seconds, float(values[-1])
 
     def capture(self, images, labels):
         """Later steps replay the one that is captured here, on these images. The steps before are made on another stream, as
@@ -114,27 +144,27 @@ class Trainer:
         with cuda.graph(graph):
             self.captured = self.captured_part(images, labels)
         self.graph = graph
-        self.check_graph(images, labels)
+        self.check_step("as a CUDA graph", images, labels)
 
-    def check_graph(self, images, labels):
-        """A replay against what eager PyTorch computes from the same weights."""
+    def check_step(self, how, images, labels):
+        """A step against what eager PyTorch computes from the same weights."""
         with self.torch.no_grad():
             if self.args.mode == "inference":
-                logits = self.forward(images).double()
+                logits = self.forward(images, self.module).double()
                 right, size, bound = float(logits.sum()), float(logits.abs().sum()), BOUNDS[self.args.precision]["logits"]
             else:
-                right = size = float(self.loss(images, labels))
+                right = size = float(self.loss(images, labels, self.module))
                 bound = BOUNDS[self.args.precision]["loss"]
         if self.args.mode == "train":
             bias = self.module.fc.bias.detach().clone()
             scale = self.scaler and self.scaler.get_scale()
         error = abs(self.step(images, labels) - right) / size
         if not error <= bound:
-            raise Wrong(f"the step as a CUDA graph errs by {error:.1e}, limit {bound:.0e}")
+            raise Wrong(f"the step {how} errs by {error:.1e}, limit {bound:.0e}")
         if self.args.mode == "inference" or (self.scaler and self.scaler.get_scale() < scale):
             return  # there is no update, or it was skipped
         if self.torch.equal(bias, self.module.fc.bias.detach()):
-            raise Wrong("the step as a CUDA graph updates no weights")
+            raise Wrong(f"the step {how} updates no weights")
 
     def unscale(self):
         """Divides the gradients by the loss scale. If they have overflowed, as the first ones may with GradScaler's first scale, it

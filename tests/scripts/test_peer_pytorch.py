@@ -56,7 +56,8 @@ class PeerPytorch(RunTest):
         return document["rows"][0]
 
     def test_answers_a_line_with_seconds(self):
-        for more in ([], ["--precision", "bf16"], ["--mode", "inference"], ["--mode", "inference", "--frozen"]):
+        for more in ([], ["--precision", "bf16"], ["--mode", "inference"], ["--mode", "inference", "--frozen"],
+                     ["--mode", "inference", "--compile"]):
             with self.subTest(more):
                 head, *seconds = self.peer(*more, lines=3).stdout.splitlines()
                 self.assertRegex(json.loads(head)["peer"], "^PyTorch 2")
@@ -113,7 +114,7 @@ class PeerPytorch(RunTest):
         fault = SCALED.format(what="made.layer3[1].conv1.weight.grad.mul_(0.95)")
         lost = "resnet.optimizer = lambda model, rate: torch.optim.SGD(model.parameters(), lr=rate, weight_decay=0.1)"
         logits = "forward = peer.Trainer.forward\npeer.Trainer.forward = lambda *given: forward(*given) * 1.001"
-        later = "peer.Trainer.step = lambda *given: float('nan')"
+        later = "peer.Trainer.submit = lambda *given: float('nan')"
         for mode, name, lines in (("train", "norm", fault), ("train", "updated weight", lost), ("inference", "logits", logits),
                                   ("inference", "not finite", later)):
             with self.subTest(name):
@@ -173,7 +174,8 @@ torch.autocast = Wide
         self.assertIn("--frozen", self.peer("--frozen", code=2).stderr)
         self.assertIn("--cuda-graph needs a GPU", self.peer("--cuda-graph", code=2).stderr)
         frozen = self.peer("--cuda-graph", "--device", "cuda", "--mode", "inference", "--frozen", code=2)
-        self.assertIn("captures eager steps", frozen.stderr)
+        self.assertIn("are different ways to run a step", frozen.stderr)
+        self.assertIn("tf32 needs a GPU", self.peer("--precision", "tf32", code=2).stderr)
         # As if there were none, also where there is one.
         blind = ["env", "CUDA_VISIBLE_DEVICES="]
         self.assertIn("finds no GPU", self.peer("--cuda-graph", "--device", "cuda", code=2, before=blind).stderr)

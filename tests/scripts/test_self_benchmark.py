@@ -83,9 +83,17 @@ class Alternatives(unittest.TestCase):
                 SELF.check_alternatives([ratio(folder, "wrong", "# or: none\n")])
 
     def test_every_alternative_of_the_measurements_exists(self):
-        ratios = [SELF.Ratio(file) for file in sorted(SELF.FOLDER.iterdir()) if file.suffix in (".cpp", ".py", ".sh")]
+        ratios = SELF.all_ratios()
         SELF.check_alternatives(ratios)
         self.assertIn("rnn_lstm_peak", next(ratio for ratio in ratios if ratio.name == "rnn_lstm_forward").alternatives)
+
+
+class Order(unittest.TestCase):
+    def test_what_tells_most_comes_first(self):
+        names = [ratio.name for ratio in SELF.all_ratios()]
+        unordered = [ratio.name for ratio in SELF.all_ratios() if ratio.order == 0]
+        self.assertEqual(names[:len(unordered)], sorted(unordered))
+        self.assertEqual((names[len(unordered)], names[-1]), ("gpu_launches", "gpu_suite"))
 
 
 if __name__ == "__main__":

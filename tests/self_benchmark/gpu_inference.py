@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # ratio: PyTorch's step of ResNet-50 inference, batch 64, fp16 on a GPU over ours
 # target: >= 1.5
-# pairs: 6
+# pairs: 10
 # group: gpu
+# order: 6
 import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
 import gpu  # noqa: E402
 
-gpu.beside_pytorch("inference", "fp16", 64, 6)
+gpu.networks("inference", "fp16", 64)

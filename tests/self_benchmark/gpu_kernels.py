@@ -3,6 +3,7 @@
 # target: <= 1.03
 # pairs: 10
 # group: gpu
+# order: 2
 import pathlib
 import sys
 

@@ -4,6 +4,7 @@
 # pairs: 20
 # statistic: max
 # group: gpu
+# order: 1
 import pathlib
 import sys
 

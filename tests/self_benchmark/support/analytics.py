@@ -3,6 +3,7 @@ computes, and counts with the median of its samples; the peer's process stays, a
 
 --size n8192d50 takes a smaller table, to try the scripts: the claims are about the default alone."""
 import atexit
+import contextlib
 import json
 import os
 import pathlib
@@ -15,7 +16,7 @@ import tempfile
 
 SOURCE = pathlib.Path(__file__).resolve().parents[3]
 BIN = pathlib.Path(os.environ.get("ASSAY_BUILD_DIR", SOURCE / "build")) / "bin"
-NOT_INSTALLED, UNTIMED = 3, 5  # exits of sklearn_bench
+NOT_INSTALLED, UNTIMED = 3, 5  # exits of scripts/peers
 # Our tables lie in pages of 2 MiB, as NumPy's do. So do triad's arrays here: the limit is that of the same pages.
 LARGE_PAGES = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
 
@@ -43,21 +44,32 @@ def tell(**told):
     sys.exit(0)
 
 
-def row_of(program, *words, launcher=(), problem=SIZE):
-    """The verified row of one case, and the largest memory of a process of it in bytes."""
+def result_of(program, *words, launcher=()):
+    """The result file of a program whose rows are all ok, and the largest memory of a process of it in bytes. Ends the ratio where a row is not:
+    without one where it is unsupported, else as a failure."""
     out = folder() / "row.json"
-    command = [*launcher, BIN / program, "--problem", problem, "--quiet", "--out", out, *words]
+    command = list(map(str, [*launcher, BIN / program, *words, "--quiet", "--out", out]))
     environment = {**os.environ, **(LARGE_PAGES if program == "assay-stream" else {})}
-    process = subprocess.Popen(list(map(str, command)), env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     errors = process.stderr.read()
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
+    document = json.loads(out.read_text()) if out.exists() else {"rows": []}
+    for row in document["rows"]:
+        if row["status"] == "unsupported":
+            tell(skip=f"{row['id']}: {row['reason']}")
+        if row["status"] != "ok":
+            sys.exit(f"{row['id']} is {row['status']}: {row['reason']}")
     if process.returncode != 0:
-        sys.exit(f"{' '.join(map(str, command))} ended with {process.returncode}: {errors.strip()[-500:]}")
-    (row,) = json.loads(out.read_text())["rows"]
-    if row["status"] != "ok":
-        sys.exit(f"{row['id']} is {row['status']}: {row['reason']}")
-    return row, 1024 * usage.ru_maxrss
+        sys.exit(f"{' '.join(command)} ended with {process.returncode}: {errors.strip()[-500:]}")
+    return document, 1024 * usage.ru_maxrss
+
+
+def row_of(program, *words, launcher=(), problem=SIZE):
+    """The verified row of one case, and the largest memory of a process of it in bytes."""
+    document, peak = result_of(program, "--problem", problem, *words, launcher=launcher)
+    (row,) = document["rows"]
+    return row, peak
 
 
 def seconds_of(program, *words, launcher=(), problem=SIZE):
@@ -115,18 +127,18 @@ def two_ranks_beside_triad(program, *words):
 
 
 class Peer:
-    """scripts/peers/sklearn_bench, checked by itself; `name` is None where it is not installed."""
+    """A script of scripts/peers, checked by itself; `name` is None where it ends with one of `absent`: it is not installed."""
 
-    def __init__(self, *words):
+    def __init__(self, *words, script="sklearn_bench", absent=(NOT_INSTALLED,)):
         self.errors = tempfile.TemporaryFile("w+")  # a pipe that nobody reads would stop a peer with many warnings
-        self.process = subprocess.Popen([str(SOURCE / "scripts/peers/sklearn_bench"), *map(str, words)], stdin=subprocess.PIPE,
+        self.process = subprocess.Popen([str(SOURCE / "scripts/peers" / script), *map(str, words)], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, stderr=self.errors, text=True, bufsize=1)
         first = self.process.stdout.readline()
         if not first:
             ended = self.process.wait()
             self.reason = self.last_words()
-            if ended != NOT_INSTALLED:
-                sys.exit(f"sklearn_bench ended with {ended}: {self.reason}")
+            if ended not in absent:
+                sys.exit(f"{script} ended with {ended}: {self.reason}")
         self.told = json.loads(first) if first else {}
         self.name = self.told.get("peer")
 
@@ -138,13 +150,15 @@ class Peer:
         return statistics.median(self.run() for _ in range(runs))
 
     def run(self):
-        self.process.stdin.write("\n")
+        """What it says of one run: its seconds, or those of each of its cases."""
+        with contextlib.suppress(BrokenPipeError):  # it has ended, and has said why
+            self.process.stdin.write("\n")
         answer = self.process.stdout.readline()
         if not answer:
             if self.process.wait() == UNTIMED:
                 tell(skip=self.last_words())
             sys.exit(f"{self.name} has ended: {self.last_words()}")
-        return float(answer)
+        return json.loads(answer)
 
     def end(self):
         if self.process.poll() is None:

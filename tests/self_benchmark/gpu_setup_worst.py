@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-# ratio: PyTorch's step of ResNet-50 training, batch 64, fp16 on a GPU over ours
-# target: >= 1.15
-# pairs: 6
+# ratio: set-up and verification of the worst row of coral2-gpu over 10 s
+# target: <= 1
+# pairs: 1
+# statistic: max
 # group: gpu
+# order: 10
 import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
 import gpu  # noqa: E402
 
-gpu.beside_pytorch("train", "fp16", 64, 6)
+gpu.set_up(10, worst=True)

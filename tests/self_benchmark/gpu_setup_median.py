@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-# ratio: PyTorch's step of ResNet-50 training, batch 64, bf16 on a GPU over ours
-# target: >= 1.15
+# ratio: set-up and verification of the median row of coral2-gpu over 2 s
+# target: <= 1
 # pairs: 6
 # group: gpu
+# order: 9
 import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
 import gpu  # noqa: E402
 
-gpu.beside_pytorch("train", "bf16", 64, 6)
+gpu.set_up(2)

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-# ratio: PyTorch's step of ResNet-50 training, batch 64, fp32 on a GPU over ours
+# ratio: PyTorch's step of ResNet-50 training, batch 256, bf16 on a GPU over ours
 # target: >= 1.15
-# pairs: 6
+# pairs: 10
 # group: gpu
+# order: 24
 import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
 import gpu  # noqa: E402
 
-gpu.beside_pytorch("train", "fp32", 64, 6)
+gpu.networks("training", "bf16", 256)

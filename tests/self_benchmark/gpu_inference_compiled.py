@@ -1,0 +1,13 @@
+#!/usr/bin/env python3
+# ratio: the step of PyTorch's compiled ResNet-50 inference, batch 64, fp16 on a GPU over ours
+# target: >= 1.1
+# pairs: 10
+# group: gpu
+# order: 18
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
+import gpu  # noqa: E402
+
+gpu.networks("inference", "fp16", 64, "--compile")

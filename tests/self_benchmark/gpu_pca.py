@@ -1,0 +1,13 @@
+#!/usr/bin/env python3
+# ratio: PyTorch's time of the principal components of 262144 x 250, fp64 on a GPU over ours
+# target: >= 1.5
+# pairs: 10
+# group: gpu
+# order: 15
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
+import gpu  # noqa: E402
+
+gpu.kernels("pca", gpu.TABLE, lambda: gpu.row("assay-pca", "--backend", "cuda", "--problem", gpu.TABLE))

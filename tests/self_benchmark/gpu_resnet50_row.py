@@ -1,0 +1,18 @@
+#!/usr/bin/env python3
+# ratio: the time until assay-resnet50 has the row of training, batch 256, bf16 on a GPU over 60 s
+# target: <= 1
+# pairs: 1
+# statistic: max
+# group: gpu
+# order: 11
+import pathlib
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
+import gpu  # noqa: E402
+
+gpu.row("assay-conv", *gpu.CONVOLUTION)  # tells the card
+begin = time.monotonic()
+row = gpu.network("training", "bf16", 256)
+gpu.bound(time.monotonic() - begin, 60, f"set-up and verification {sum(row['setup_s'].values()):.1f} s")

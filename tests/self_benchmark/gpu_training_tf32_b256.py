@@ -1,0 +1,13 @@
+#!/usr/bin/env python3
+# ratio: PyTorch's step of ResNet-50 training, batch 256, tf32 on a GPU over ours
+# target: >= 1.15
+# pairs: 10
+# group: gpu
+# order: 25
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
+import gpu  # noqa: E402
+
+gpu.networks("training", "tf32", 256)

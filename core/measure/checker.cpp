@@ -164,7 +164,10 @@ std::optional<ElementComparison> compare_there(Device& device, Tensor& tensor,
   if (prover == nullptr || !expectation.whole || !expectation.formula) return std::nullopt;
   const std::string what =
       fmt::format("{} {}", expectation.formula->name, static_cast<int>(tensor.spec().type));
-  if (prover->is_new(what)) believe(*prover, tensor.spec(), expectation);
+  if (prover->is_new(what)) {
+    believe(*prover, tensor.spec(), expectation);
+    prover->believe(what);
+  }
   return prover->compare(tensor, *expectation.whole, *expectation.formula, *expectation.inputs);
 }
 

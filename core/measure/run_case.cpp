@@ -49,6 +49,8 @@ Finding attempt(const Step& step) {
     throw;  // bad usage that only shows here still ends the program
   } catch (const std::bad_alloc&) {
     return {Severity::failed, out_of_memory};
+  } catch (const UnsupportedCase& refusal) {
+    return {Severity::unsupported, refusal.what()};
   } catch (const WrongResult& wrong) {
     return {Severity::incorrect, wrong.what()};
   } catch (const std::exception& error) {
@@ -139,6 +141,21 @@ std::string promoted(const Executed& executed, const Verification& checked) {
       checked.norm_error, least);
 }
 
+/// Why errors above the bound of fp32 prove no wrong result: the backend says that nothing is
+/// documented of the algorithm's arithmetic (functions that are approximated, say), each element is
+/// within its own bound, and the norm of the errors is below that of tf32. "" where they do.
+std::string unexplained(const std::optional<Executed>& executed, const Verification& checked) {
+  if (!executed || !executed->numbers.contains("undocumented_arithmetic") ||
+      executed->compute != name(Precision::fp32) || !checked.wrong() ||
+      checked.wrong_elements > 0 || !(checked.norm_error < least_error_of_tf32))
+    return "";
+  return fmt::format(
+      "{}. That is more than fp32 explains and less than tf32 makes (at least {:.2g} of the norm), "
+      "and nothing is documented of this algorithm's arithmetic: it cannot be judged. Use another "
+      "algorithm.",
+      checked.reason, least_error_of_tf32);
+}
+
 /// The steps of a case, each on all ranks. The first that fails sets status and reason of the
 /// outcome. Both kinds return whether to go on.
 class Steps {
@@ -157,6 +174,10 @@ class Steps {
     const Finding mine = attempt([&]() -> Finding {
       own = body();
       if (own.passed) return {};
+      if (std::string why = unexplained(outcome_.executed, own); !why.empty()) {
+        own.undecided = true;
+        own.reason = std::move(why);
+      }
       if (own.undecided) return {Severity::unsupported, own.reason};
       if (own.target_missed) {
         own.passed = true;  // what was computed is right

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <stdexcept>
 
 #include "core/api/communicator.hpp"
 #include "core/base/unsupported.hpp"
@@ -13,12 +14,18 @@ namespace assay {
 /// Makes the workload of a case, or gives the reason why it cannot.
 using Prepare = std::function<Result<std::unique_ptr<Workload>>()>;
 
+/// Thrown on all ranks while a workload is made: as if Prepare had returned this reason.
+class UnsupportedCase : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 /// Prepares, verifies, times and verifies again. Collective. After each step the ranks agree on the
 /// most severe status of any rank (ok < unsupported < target missed < incorrect < failed), so that
-/// no rank enters a collective call that another rank will never make. Exceptions become `failed`
-/// outcomes, except InputError, which ends the program. `amounts`: Problem::amounts() of the case;
-/// rates are made of them, and the work that the runs have counted must agree with them. Empty:
-/// Workload::work() is believed.
+/// no rank enters a collective call that another rank will never make. Other exceptions become
+/// `failed` outcomes, except InputError, which ends the program. `amounts`: Problem::amounts() of
+/// the case; rates are made of them, and the work that the runs have counted must agree with them.
+/// Empty: Workload::work() is believed.
 Outcome run_case(const Prepare& prepare, Communicator& ranks, const TimingOptions& timing,
                  const std::map<std::string, double>& amounts = {});
 

@@ -43,26 +43,15 @@ struct SumBound {
   ASSAY_ITEM Expected expected(const Terms& terms) const {
     if (exact) return {terms.value, 0, 0};
     const double k = static_cast<double>(terms.count);
-    const double deviation = u * std::sqrt((k + 3) / 6 * terms.squares);
-    // Every product passes at most k roundings, whatever the order of summation: gamma_k *
-    // ||ab||_1.
-    const double certain = k * u < 0.5 ? k * u / (1 - k * u) * terms.absolute : terms.absolute;
-    double most = least_of(certain, deviations * deviation),
-           typical = least_of(certain, norm_deviations * deviation);
-    if (truncates) {
-      // At most k + k/4 errors of 2u each, all towards zero; the walk's mean sets the probable one.
-      const double norm = std::sqrt(terms.squares),
-                   drift = u * std::ceil(k / at_once) / std::sqrt(3.0) * norm;
-      const double never_more = 3 * k * u * terms.absolute;
-      most = least_of(never_more, 2 * deviations * deviation + gaussian * drift);
-      typical = least_of(never_more, 2 * norm_deviations * deviation + norm_gaussian * drift);
-    }
-    if (parts > 0) {
-      // Each part is rounded, then each sum of parts, of which half the squares are there in the
-      // mean.
-      const double of_parts = u_out * std::sqrt((parts / 2 + 1) / 3 * terms.squares);
-      most += deviations * of_parts;
-      typical += norm_deviations * of_parts;
+    double most = 0, typical = 0;
+    add_sum(terms, k, most, typical);
+    if (parts > 1) {
+      // How many parts there are is not known: the bounds are largest at one, or at the most.
+      double most_of_parts = 0, typical_of_parts = 0;
+      add_sum(terms, std::ceil(k / parts), most_of_parts, typical_of_parts);
+      add_parts(terms, most_of_parts, typical_of_parts);
+      most = largest_of(most, most_of_parts);
+      typical = largest_of(typical, typical_of_parts);
     }
     if (rounds_operands) {
       const double norm = std::sqrt(terms.squares), never_more = 2.001 * u_tf32 * terms.absolute;
@@ -74,6 +63,37 @@ struct SumBound {
 
  private:
   ASSAY_ITEM static double least_of(double a, double b) { return b < a ? b : a; }
+  ASSAY_ITEM static double largest_of(double a, double b) { return b > a ? b : a; }
+
+  /// The errors of sums of k products each, which the terms are together.
+  ASSAY_ITEM void add_sum(const Terms& terms, double k, double& most, double& typical) const {
+    const double deviation = u * std::sqrt((k + 3) / 6 * terms.squares);
+    if (truncates) {
+      // At most k + k/4 errors of 2u each, all towards zero; the walk's mean sets the probable one.
+      const double norm = std::sqrt(terms.squares),
+                   drift = u * std::ceil(k / at_once) / std::sqrt(3.0) * norm;
+      const double never_more = 3 * k * u * terms.absolute;
+      most += least_of(never_more, 2 * deviations * deviation + gaussian * drift);
+      typical += least_of(never_more, 2 * norm_deviations * deviation + norm_gaussian * drift);
+      return;
+    }
+    // Every product passes at most k roundings, whatever the order of summation: gamma_k *
+    // ||ab||_1.
+    const double certain = k * u < 0.5 ? k * u / (1 - k * u) * terms.absolute : terms.absolute;
+    most += least_of(certain, deviations * deviation);
+    typical += least_of(certain, norm_deviations * deviation);
+  }
+
+  /// Each part is rounded, then each sum of parts, of which half the squares are there in the mean.
+  /// These sums walk to the value, which is known: a straight line and a bridge, whose squares have
+  /// a lighter tail than a walk's.
+  ASSAY_ITEM void add_parts(const Terms& terms, double& most, double& typical) const {
+    const double walk = std::sqrt((parts / 2 + 1) / 3 * terms.squares),
+                 line = std::sqrt((parts / 3 + 0.5) / 3) * std::fabs(terms.value),
+                 bridge = std::sqrt((parts + 6) / 3 * terms.squares) / (2 * std::sqrt(2.0));
+    most += u_out * least_of(deviations * walk, gaussian * line + deviations * bridge);
+    typical += u_out * norm_deviations * walk;
+  }
 };
 
 }  // namespace assay::sums

@@ -189,10 +189,12 @@ ErrorModel::ErrorModel(Precision precision, const Executed& executed, std::size_
   rounds_operands = precision == Precision::tf32;
   truncates = drops_digits(precision, executed);
   at_once = is_fp8(precision) ? fp8_products_at_once : products_at_once;
-  // A claim widens the bound by what was derived at most, and where the kernels' names show it.
+  // A claim widens the bound by what was derived at most, and where names of kernels or the library
+  // show it.
   if (const auto split = executed.numbers.find(partial_sums);
       split != executed.numbers.end() && size_of(storage(precision)) == 2 &&
-      executed.evidence == "trace" && executed.accumulate == name(storage(precision))) {
+      (executed.evidence == "trace" || executed.evidence == "library") &&
+      executed.accumulate == name(storage(precision))) {
     parts = std::clamp(split->second, 0.0, most_parts);
     u = unit_roundoff(DataType::fp32);
     truncates = true;

@@ -16,9 +16,18 @@ class KernelProver final : public Prover {
                                               std::span<const std::int64_t> indices) override;
   std::optional<std::vector<double>> sum(const ElementFormula& formula, const Inputs& inputs,
                                          const Channels& over) override;
+  std::unique_ptr<KeptMatrix> keep(std::int64_t rows, std::int64_t columns,
+                                   const float* numbers) override;
+  bool multiply(const KeptMatrix& matrix, const KeptProduct& product) override;
 
  private:
+  /// a[m x k] b[k x n], row by row, in memory that the next call overwrites.
+  const double* multiply(std::int64_t m, std::int64_t n, std::int64_t k, const double* a,
+                         std::int64_t lda, const float* b, std::int64_t ldb);
+
   KernelDevice& device_;
+  std::shared_ptr<void> staging_;  ///< of the host, page-locked
+  std::size_t staging_bytes_ = 0;
 };
 
 }  // namespace assay::cuda

@@ -41,16 +41,13 @@ class RecurrentNetwork final : public Operation {
         "tnc ldnc, weights in cuDNN's weight space, {}",
         form.bias == CUDNN_RNN_DOUBLE_BIAS ? "CUDNN_RNN_DOUBLE_BIAS" : "CUDNN_RNN_SINGLE_INP_BIAS");
     executed_.workspace_bytes = work_bytes_;
-    // Products of 16-bit tensors are stored in their type, and another kernel adds them: the
-    // kernels of one step, seen on a GPU, are nvjet_…_bz_… (a product, to which nothing is added)
-    // and elemWiseRNNcell.
-    if (size_of(storage(problem.precision())) == 2) executed_.numbers[rounds_gate_sums] = 2;
   }
 
   /// Runs once: why that is not what was asked for, or nothing. Throws what cuDNN says no to only
   /// now, and what is broken.
   std::optional<Unsupported> prove(const std::string& request) {
     const std::optional<Seen> seen = trial_run(device_, *this, request);
+    note_sums(seen ? seen->names : "");
     if (!seen) {
       // The norm bounds of fp32 exclude tf32 (Oracle::widest_norm_bound).
       executed_.evidence = problem_.precision() == Precision::fp32 ? "numerical" : "requested";
@@ -127,6 +124,21 @@ class RecurrentNetwork final : public Operation {
   Executed executed() const override { return executed_; }
 
  private:
+  /// What bounds must know of the sums of gates (docs/method-rnn.md). `kernels`: their names, or ""
+  /// if they are unknown.
+  void note_sums(const std::string& kernels) {
+    const bool persistent = kernels.find("RNN_persist_") != std::string::npos ||
+                            kernels.find("ampere_lstm_") != std::string::npos;
+    // Products of 16-bit tensors are stored in their type, and another kernel adds them: the
+    // kernels of one step, seen on a GPU, are nvjet_…_bz_… (a product, to which nothing is added)
+    // and elemWiseRNNcell. A persistent kernel multiplies the states itself, and stores no sum.
+    if (size_of(storage(problem_.precision())) == 2)
+      executed_.numbers[rounds_gate_sums] = persistent && is_forward(problem_.direction()) ? 1 : 2;
+    if (problem_.precision() == Precision::fp32 && problem_.shape().cell == RnnCell::gru_lbr &&
+        executed_.algorithm == "persist_static" && (persistent || kernels.empty()))
+      executed_.numbers["undocumented_arithmetic"] = 1;
+  }
+
   void ask_for_spaces(const RnnForm& form) {
     const WeightPlaces places = weight_places(device_, problem_, form, descriptors_);
     weight_bytes_ = places.bytes;

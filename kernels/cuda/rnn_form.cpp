@@ -61,11 +61,6 @@ Result<RnnForm> rnn_form(const RnnProblem& problem, const std::string& algorithm
     return Unsupported{
         "cuDNN has no GRU that resets before the product (its GRU is gru_lbr, linear before "
         "reset). Use gru_lbr."};
-  if (s.cell == RnnCell::gru_lbr && problem.precision() == Precision::fp32 &&
-      wanted == "persist_static")
-    return Unsupported{
-        "cuDNN's persist_static of a GRU errs more in fp32 than fp32 arithmetic explains (on an "
-        "H100 16 times as much as standard), and nothing says in what it computes. Use standard."};
   RnnForm form;
   form.specs = problem.tensors();
   for (TensorSpec& spec : form.specs) {

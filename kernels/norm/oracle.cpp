@@ -238,6 +238,7 @@ class NormOracle final : public WholeOracle {
           prover_->sum(formula_of(code, names(), table_.rows), inputs, {s.mb, s.ic, s.ih * s.iw});
       if (there) {
         if (prover_->is_new(Code::name)) believe(code, inputs, *there);
+        prover_->believe(Code::name);
         return *there;
       }
     }

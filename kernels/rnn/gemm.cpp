@@ -135,8 +135,9 @@ void tile(std::int64_t m, std::int64_t n, std::int64_t k, const double* a, std::
   }
 }
 
-/// Columns of a result that stay in the first cache while all rows of b are read.
-constexpr std::int64_t narrow_columns = 512;
+/// Columns of a result that stay in the first cache while all rows of b are read, and the fewest
+/// that a thread is for.
+constexpr std::int64_t narrow_columns = 512, fewest_columns = 64;
 
 /// c[rows][width] += a[rows][4] b[4][width]. `kRows`: 1 or 2.
 template <int kRows, class T>
@@ -186,16 +187,18 @@ void product(std::int64_t m, std::int64_t n, std::int64_t k, const double* a, st
   // Some 0.1 ms: threads that wait for processors of a busy machine take longer to wake.
   const bool worthwhile =
       static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) > 1e6;
+  const std::int64_t threads = omp_get_max_threads();
   if (m <= 2) {
+    const std::int64_t columns = std::min(
+        quotient_up(quotient_up(n, threads), fewest_columns) * fewest_columns, narrow_columns);
 #pragma omp parallel for schedule(static) if (worthwhile)
-    for (std::int64_t first = 0; first < n; first += narrow_columns)
-      (m == 1 ? few_rows<1, T> : few_rows<2, T>)(std::min(narrow_columns, n - first), k, a, lda,
-                                                 b + first, ldb, c + first, ldc, add);
+    for (std::int64_t first = 0; first < n; first += columns)
+      (m == 1 ? few_rows<1, T> : few_rows<2, T>)(std::min(columns, n - first), k, a, lda, b + first,
+                                                 ldb, c + first, ldc, add);
     return;
   }
   // As many tiles for each thread as for any other.
-  const std::int64_t down = quotient_up(m, tallest), threads = omp_get_max_threads(),
-                     each = quotient_up(n * down, threads * widest),
+  const std::int64_t down = quotient_up(m, tallest), each = quotient_up(n * down, threads * widest),
                      share = quotient_up(n * down, threads * each),
                      columns = std::min(quotient_up(share, narrowest) * narrowest, widest),
                      across = quotient_up(n, columns);

@@ -7,6 +7,8 @@ namespace assay::recurrent {
 
 /// Number of values from which on several threads are faster than one.
 constexpr std::int64_t worth_threads = 20000;
+/// Number of cells of a step from which on they are: each takes some 0.1 us for its functions.
+constexpr std::int64_t worth_threads_of_cells = 1250;
 
 /// c[m x n] = a[m x k] b[k x n], or c += a b if `add` is true, by OpenMP's threads. All matrices
 /// are row-major; lda, ldb and ldc are the distances of their rows in elements. b may be stored as

@@ -107,11 +107,12 @@ class RnnOracle final : public Oracle {
     remember(inputs);
     const Products products{
         problem_.precision() == Precision::tf32, sums::drops_digits(problem_.precision(), executed),
-        executed.operand_roundings != 0, !executed.operand_roundings, rounds_sums(executed)};
+        executed.operand_roundings != 0, !executed.operand_roundings, stored_sums(executed)};
     if (is_weights(output)) {
       if (!known_->weights)
-        known_->weights = weight_gradients(problem_, *known_->parameters, inputs, products,
-                                           rows_in_memory(problem_));
+        known_->weights =
+            weight_gradients(problem_, *known_->parameters, inputs, products,
+                             rows_in_memory(problem_), known_->rows ? &*known_->rows : nullptr);
       for (std::size_t i = 0; i < indices.size(); ++i)
         expected[i] = bounds(weight(output, indices[i]));
       return;
@@ -130,6 +131,8 @@ class RnnOracle final : public Oracle {
     }
   }
 
+  void use(Prover& prover) const override { prover_ = &prover; }
+
   /// Nothing: the sum over a state would cost the whole recurrence.
   std::optional<double> checksum(const TensorSpec&, const Inputs&,
                                  const ChecksumWeights&) const override {
@@ -144,11 +147,11 @@ class RnnOracle final : public Oracle {
   }
 
  private:
-  /// The bound is derived for two roundings, in 16-bit tensors.
-  bool rounds_sums(const Executed& executed) const {
+  /// The bound is derived for up to two roundings, in 16-bit tensors.
+  int stored_sums(const Executed& executed) const {
     const auto found = executed.numbers.find(rounds_gate_sums);
-    return found != executed.numbers.end() && found->second == 2 &&
-           size_of(storage(problem_.precision())) == 2;
+    if (found == executed.numbers.end() || size_of(storage(problem_.precision())) != 2) return 0;
+    return found->second >= 2 ? 2 : found->second >= 1 ? 1 : 0;
   }
   bool has_weight_gradients() const {
     return problem_.direction() == RnnDirection::bwd_weights ||
@@ -183,7 +186,7 @@ class RnnOracle final : public Oracle {
     if (known_ && print == known_->print) return;
     known_ = std::make_unique<Known>();
     known_->print = std::move(print);
-    known_->parameters.emplace(problem_, inputs);
+    known_->parameters.emplace(problem_, inputs, prover_);
   }
 
   void compute(const Inputs& inputs, const Products& products,
@@ -242,6 +245,7 @@ class RnnOracle final : public Oracle {
   };
   RnnProblem problem_;
   mutable std::unique_ptr<Known> known_;
+  mutable Prover* prover_ = nullptr;
 };
 
 }  // namespace

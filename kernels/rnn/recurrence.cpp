@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "core/base/place.hpp"
 #include "kernels/rnn/gemm.hpp"
@@ -10,9 +11,10 @@ namespace assay::recurrent {
 namespace {
 
 /// Exchanges the order of `blocks` blocks.
-void reverse_blocks(std::vector<double>& values, std::int64_t blocks) {
+void reverse_blocks(std::span<double> values, std::int64_t blocks) {
   const std::int64_t size =
       static_cast<std::int64_t>(values.size()) / std::max<std::int64_t>(blocks, 1);
+#pragma omp parallel for if (size * blocks > worth_threads)
   for (std::int64_t i = 0; i < blocks / 2; ++i)
     std::swap_ranges(values.begin() + i * size, values.begin() + (i + 1) * size,
                      values.begin() + (blocks - 1 - i) * size);
@@ -25,10 +27,8 @@ double stored_roundoff(Precision precision, bool stores) {
 }
 
 Parameters::Matrix matrix(const Values& values, std::int64_t first, std::int64_t rows,
-                          std::int64_t columns) {
-  Parameters::Matrix made;
-  made.plain.resize(place(rows * columns));
-  made.transposed.resize(made.plain.size());
+                          std::int64_t columns, Prover* prover) {
+  std::vector<float> numbers(place(rows * columns));
   double squares = 0;
 #pragma omp parallel reduction(+ : squares) if (rows * columns > worth_threads)
   {
@@ -38,18 +38,17 @@ Parameters::Matrix matrix(const Values& values, std::int64_t first, std::int64_t
       values.fill(first + i * columns, row);
       for (std::int64_t j = 0; j < columns; ++j) {
         squares += row[place(j)] * row[place(j)];
-        made.plain[place(i * columns + j)] = made.transposed[place(j * rows + i)] =
-            static_cast<float>(row[place(j)]);
+        numbers[place(i * columns + j)] = static_cast<float>(row[place(j)]);
       }
     }
   }
-  made.mean_square = squares / static_cast<double>(rows * columns);
-  return made;
+  return {Weights(rows, columns, std::move(numbers), prover),
+          squares / static_cast<double>(rows * columns)};
 }
 
 }  // namespace
 
-Parameters::Parameters(const RnnProblem& problem, const Inputs& inputs) {
+Parameters::Parameters(const RnnProblem& problem, const Inputs& inputs, Prover* prover) {
   const RnnShape& s = problem.shape();
   const std::int64_t columns = s.gates() * s.hidden;
   const Values &all_iter = inputs.find("weights_iter")->second,
@@ -57,10 +56,11 @@ Parameters::Parameters(const RnnProblem& problem, const Inputs& inputs) {
   for (std::int64_t i = 0; i < s.layers * s.directions; ++i) {
     const std::int64_t l = i / s.directions, d = i % s.directions, read = problem.inputs_of(l);
     const std::int64_t at = problem.place_of(l) * s.directions + d;
-    layer.push_back(at < 0 || problem.place_of(l) < 0 ? Matrix()
-                                                      : matrix(inputs.find("weights_layer")->second,
-                                                               at * read * columns, read, columns));
-    iter.push_back(matrix(all_iter, i * s.hidden * columns, s.hidden, columns));
+    layer.push_back(at < 0 || problem.place_of(l) < 0
+                        ? Matrix()
+                        : matrix(inputs.find("weights_layer")->second, at * read * columns, read,
+                                 columns, prover));
+    iter.push_back(matrix(all_iter, i * s.hidden * columns, s.hidden, columns, prover));
     bias.emplace_back(place(s.biases() * s.hidden));
     all_bias.fill(i * s.biases() * s.hidden, bias.back());
   }
@@ -76,7 +76,7 @@ Recurrence::Recurrence(const RnnProblem& problem, const Parameters& parameters,
       shape_(problem.shape()),
       u_operands_(stored_roundoff(problem.precision(), products.stores_operands)),
       u_others_(stored_roundoff(problem.precision(), products.stores_others)),
-      u_sums_(stored_roundoff(problem.precision(), products.stores_sums)),
+      u_sums_(stored_roundoff(problem.precision(), products.stored_sums > 0)),
       walks_(place(shape_.layers * shape_.directions)),
       between_(place(shape_.layers + 1)) {
   select(std::move(rows));
@@ -126,8 +126,8 @@ void Recurrence::add_recurrent(const Field& a, std::int64_t from, std::int64_t a
   const std::int64_t H = shape_.hidden, all = shape_.gates() * H;
   const Parameters::Matrix& weights = parameters_.iter[place(at)];
   const std::int64_t begin = stride == all ? first * H : 0;
-  multiply(count_, gates * H, H, a.value.data() + from, H, weights.plain.data() + first * H, all,
-           to.value.data() + begin, stride, true);
+  weights.numbers.multiply({count_, first * H, gates * H, false, a.value.data() + from, H,
+                            to.value.data() + begin, stride, true});
 #pragma omp parallel for if (count_ * gates * H > worth_threads)
   for (std::int64_t r = 0; r < count_; ++r) {
     const double variance = weights.mean_square * noise(a, from + r * H, H);
@@ -155,8 +155,8 @@ void Recurrence::add_inputs(Walk& walk, std::int64_t layer, std::int64_t directi
   if (problem_.place_of(layer) >= 0) {
     const Parameters::Matrix& weights =
         parameters_.layer[place(layer * shape_.directions + direction)];
-    multiply(T * R, G * H, I, x.value.data(), I, weights.plain.data(), G * H,
-             walk.gates.value.data(), G * H, false);
+    weights.numbers.multiply(
+        {T * R, 0, G * H, false, x.value.data(), I, walk.gates.value.data(), G * H, false});
 #pragma omp parallel for if (T * R * I > worth_threads)
     for (std::int64_t i = 0; i < T * R; ++i)
       input_noise_[place(i)] = weights.mean_square * noise(x, i * I, I);
@@ -230,21 +230,20 @@ void Recurrence::store_sums(const Walk& walk, std::int64_t at, std::int64_t k) {
                      layer = at / shape_.directions;
   // A skipped input is exact in 16 bits. The product with the state may be added to the first one
   // before it is stored: the larger of the two is rounded.
-  const bool multiplied = problem_.place_of(layer) >= 0;
-#pragma omp parallel for if (R * H > worth_threads / 4)
-  for (std::int64_t r = 0; r < R; ++r)
-    for (std::int64_t i = r * G * H; i < (r + 1) * G * H; ++i) {
-      const double sum = sums_.value[place(i)],
-                   of_input = walk.gates.value[place(k * R * G * H + i)];
-      sums_.variance[place(i)] +=
-          (multiplied ? variance_of_storing(u_sums_, of_input) : 0) +
-          (sum == of_input
-               ? 0
-               : variance_of_storing(u_sums_, std::max(std::abs(sum), std::abs(sum - of_input))));
-    }
-  if (shape_.cell == RnnCell::gru_lbr)
-    for (std::int64_t i = 0; i < R * H; ++i)
-      product_.variance[place(i)] += variance_of_storing(u_sums_, product_.value[place(i)]);
+  const bool multiplied = problem_.place_of(layer) >= 0, of_states = products_.stored_sums > 1;
+#pragma omp parallel for if (R * H > worth_threads_of_cells)
+  for (std::int64_t i = 0; i < R * G * H; ++i) {
+    const double sum = sums_.value[place(i)], of_input = walk.gates.value[place(k * R * G * H + i)];
+    sums_.variance[place(i)] +=
+        (multiplied ? variance_of_storing(u_sums_, of_input) : 0) +
+        (sum == of_input || !of_states
+             ? 0
+             : variance_of_storing(u_sums_, std::max(std::abs(sum), std::abs(sum - of_input))));
+  }
+  if (shape_.cell != RnnCell::gru_lbr || !of_states) return;
+#pragma omp parallel for if (R * H > worth_threads_of_cells)
+  for (std::int64_t i = 0; i < R * H; ++i)
+    product_.variance[place(i)] += variance_of_storing(u_sums_, product_.value[place(i)]);
 }
 
 void Recurrence::forward_step(Walk& walk, std::int64_t at, std::int64_t k) {
@@ -253,7 +252,7 @@ void Recurrence::forward_step(Walk& walk, std::int64_t at, std::int64_t k) {
                      next = from + R * H;
   const RnnCell cell = shape_.cell;
   const std::vector<double>& bias = parameters_.bias[place(at)];
-#pragma omp parallel for collapse(2) if (R * H > worth_threads / 4)
+#pragma omp parallel for collapse(2) if (R * H > worth_threads_of_cells)
   for (std::int64_t r = 0; r < R; ++r)
     for (std::int64_t j = 0; j < H; ++j) {
       const std::int64_t i = r * H + j;
@@ -309,7 +308,7 @@ void Recurrence::finish_gru(Walk& walk, std::int64_t at, std::int64_t k) {
   const std::int64_t H = shape_.hidden, R = count_, from = k * R * H;
   const std::vector<double>& bias = parameters_.bias[place(at)];
   add_recurrent(walk.aside, from, at, 2, 1, sums_, 3 * H);
-#pragma omp parallel for collapse(2) if (R * H > worth_threads / 4)
+#pragma omp parallel for collapse(2) if (R * H > worth_threads_of_cells)
   for (std::int64_t r = 0; r < R; ++r)
     for (std::int64_t j = 0; j < H; ++j) {
       const std::int64_t i = from + r * H + j, gate = ((k * R + r) * 3) * H + j;

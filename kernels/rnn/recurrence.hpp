@@ -4,36 +4,59 @@
 // not depend on each other.
 
 #include <cstdint>
+#include <memory>
+#include <utility>
 #include <vector>
 
+#include "kernels/rnn/gemm.hpp"
 #include "kernels/rnn/problem.hpp"
 #include "kernels/rnn/uncertain.hpp"
+#include "kernels/rnn/weights.hpp"
 
 namespace assay::recurrent {
 
 /// Weights and biases of all layers and directions, exact in fp32.
 struct Parameters {
   struct Matrix {
-    std::vector<float> plain, transposed;  ///< [rows][G*H], [G*H][rows]
+    Weights numbers;  ///< [rows][G*H]
     double mean_square = 0;
   };
   std::vector<Matrix> layer,
       iter;  ///< by [layer * D + direction]; layer: empty where there is none
   std::vector<std::vector<double>> bias;  ///< [B*H]
-  Parameters(const RnnProblem& problem, const Inputs& inputs);
+  /// `prover`: the device's, or null.
+  Parameters(const RnnProblem& problem, const Inputs& inputs, Prover* prover = nullptr);
 };
+
+/// Gives a vector elements that nothing has written: the threads that write them first get their
+/// memory from the system, gigabytes of long sequences, which one thread would need seconds for.
+template <class T>
+struct Unwritten : std::allocator<T> {
+  Unwritten() = default;
+  template <class Other>
+  Unwritten(const Unwritten<Other>&) {}
+  template <class Other, class... From>
+  void construct(Other* at, From&&... from) {
+    if constexpr (sizeof...(From) == 0)
+      ::new (static_cast<void*>(at)) Other;
+    else
+      ::new (static_cast<void*>(at)) Other(std::forward<From>(from)...);
+  }
+};
+using Numbers = std::vector<double, Unwritten<double>>;
 
 /// An array of numbers with variances. The values are contiguous, as products need them.
 struct Field {
-  std::vector<double> value, variance;
-  /// What it holds then is not defined: long sequences need gigabytes, which are not written twice.
+  Numbers value, variance;
+  /// What it holds then is not defined.
   void resize(std::int64_t count) {
     value.resize(static_cast<std::size_t>(count));
     variance.resize(static_cast<std::size_t>(count));
   }
   void clear(std::int64_t count) {
-    value.assign(static_cast<std::size_t>(count), 0);
-    variance.assign(static_cast<std::size_t>(count), 0);
+    resize(count);
+#pragma omp parallel for if (count > worth_threads)
+    for (std::int64_t i = 0; i < count; ++i) set(i, {});
   }
   Uncertain operator[](std::int64_t at) const {
     const auto i = static_cast<std::size_t>(at);

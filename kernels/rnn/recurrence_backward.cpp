@@ -12,8 +12,8 @@ void Recurrence::add_transposed(const Field& a, std::int64_t from, std::int64_t 
                                 Field& to) {
   const std::int64_t H = shape_.hidden;
   const Parameters::Matrix& weights = parameters_.iter[place(at)];
-  multiply(count_, H, gates * H, a.value.data() + from, stride,
-           weights.transposed.data() + first * H * H, H, to.value.data(), H, true);
+  weights.numbers.multiply({count_, first * H, gates * H, true, a.value.data() + from, stride,
+                            to.value.data(), H, true});
 #pragma omp parallel for if (count_ * gates * H > worth_threads)
   for (std::int64_t r = 0; r < count_; ++r) {
     const double variance = weights.mean_square * noise(a, from + r * stride, gates * H);
@@ -39,6 +39,7 @@ void Recurrence::add_diff_inputs(const Walk& walk, std::int64_t layer, std::int6
   const std::int64_t H = shape_.hidden, G = shape_.gates(), T = shape_.steps, R = count_,
                      I = problem_.inputs_of(layer), width = G * H;
   if (problem_.place_of(layer) < 0) {  // x is added to the sum of every gate
+#pragma omp parallel for if (T * R * H > worth_threads)
     for (std::int64_t k = 0; k < T; ++k)
       for (std::int64_t i = 0; i < R * H; ++i) {
         const std::int64_t to = time(k, direction) * R * H + i;
@@ -51,15 +52,17 @@ void Recurrence::add_diff_inputs(const Walk& walk, std::int64_t layer, std::int6
   }
   const Parameters::Matrix& weights =
       parameters_.layer[place(layer * shape_.directions + direction)];
-  std::vector<double> in_time;  // of the second direction
+  Numbers in_time;  // of the second direction
   const double* diff = walk.diff().value.data();
   if (direction > 0) {
     in_time.resize(walk.diff().value.size());
+#pragma omp parallel for if (T * R * width > worth_threads)
     for (std::int64_t k = 0; k < T; ++k)
       std::copy_n(diff + k * R * width, R * width, in_time.data() + time(k, direction) * R * width);
     diff = in_time.data();
   }
-  multiply(T * R, I, width, diff, width, weights.transposed.data(), I, below.value.data(), I, true);
+  weights.numbers.multiply({T * R, 0, width, true, diff, width, below.value.data(), I, true});
+#pragma omp parallel for if (T * R * width > worth_threads)
   for (std::int64_t k = 0; k < T; ++k)
     for (std::int64_t r = 0; r < R; ++r) {
       const double variance = weights.mean_square * noise(walk.diff(), (k * R + r) * width, width);
@@ -105,7 +108,7 @@ void Recurrence::backward(std::int64_t layer, std::int64_t direction, const Fiel
 
 void Recurrence::backward_step(Walk& walk, std::int64_t k) {
   const std::int64_t H = shape_.hidden, G = shape_.gates(), R = count_;
-#pragma omp parallel for collapse(2) if (R * H > worth_threads / 4)
+#pragma omp parallel for collapse(2) if (R * H > worth_threads_of_cells)
   for (std::int64_t r = 0; r < R; ++r)
     for (std::int64_t j = 0; j < H; ++j) {
       const std::int64_t i = r * H + j, before = k * R * H + i, after = before + R * H,
@@ -154,7 +157,7 @@ void Recurrence::finish_gru_backward(Walk& walk, std::int64_t at, std::int64_t k
   const std::int64_t H = shape_.hidden, R = count_;
   product_.clear(R * H);  // gradient of r*h
   add_transposed(walk.diff(), k * R * 3 * H + 2 * H, 3 * H, at, 2, 1, product_);
-#pragma omp parallel for if (R * H > worth_threads / 4)
+#pragma omp parallel for if (R * H > worth_threads_of_cells)
   for (std::int64_t i = 0; i < R * H; ++i) {
     const std::int64_t gate = ((k * R + i / H) * 3 + 1) * H + i % H;
     const Uncertain reset = walk.gates[gate];

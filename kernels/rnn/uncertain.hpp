@@ -24,8 +24,9 @@ struct Products {
   /// Whether values may be rounded to the 16 bits of the tensors between two operations: those that
   /// products multiply, and all others (docs/method-rnn.md).
   bool stores_operands = true, stores_others = true;
-  /// Whether the sums over inputs and over states are each rounded to them, before they are added.
-  bool stores_sums = false;
+  /// Number of a gate's sums that are each rounded to them, before they are added: that over
+  /// inputs, and that over states.
+  int stored_sums = 0;
   /// Variance of the error of a sum of products, over its squared norm (docs/method-conv.md).
   double variance(double terms) const {
     const double operands = loses_operands ? sums::tf32_deviation : 0;

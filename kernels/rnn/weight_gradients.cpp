@@ -14,6 +14,8 @@ namespace {
 constexpr double most_work = 4e10, most_elements = 2e6;
 /// Columns whose variances a thread adds up together.
 constexpr std::int64_t columns_at_once = 64;
+/// Terms whose operands a thread reads together: few pages.
+constexpr std::int64_t terms_at_once = 64;
 /// States of the batch rows that are computed together.
 constexpr double most_bytes = 8e9;
 /// Part of the memory that is left that they may take.
@@ -57,12 +59,13 @@ class Contribution {
   void add_values(const Part& part, WeightGradient& to) const {
     const auto count = static_cast<std::int64_t>(to.rows.size());
     const std::int64_t all = shape_.gates() * shape_.hidden, first = part.first * shape_.hidden;
-    std::vector<double> a(place(count * terms_));
+    Numbers a(place(count * terms_));
 #pragma omp parallel for if (count * terms_ > worth_threads)
-    for (std::int64_t i = 0; i < count; ++i)
-      for (std::int64_t term = 0; term < terms_; ++term)
-        a[place(i * terms_ + term)] =
-            part.operands->value[place(operand(part, term) + to.rows[place(i)])];
+    for (std::int64_t from = 0; from < terms_; from += terms_at_once)
+      for (std::int64_t i = 0; i < count; ++i)
+        for (std::int64_t term = from; term < std::min(from + terms_at_once, terms_); ++term)
+          a[place(i * terms_ + term)] =
+              part.operands->value[place(operand(part, term) + to.rows[place(i)])];
     multiply(count, (part.last - part.first) * shape_.hidden, terms_, a.data(), terms_,
              part.diff->value.data() + (part.diff_columns == all ? first : 0), part.diff_columns,
              to.values.data() + first, all, true);
@@ -175,7 +178,7 @@ std::int64_t rows_in_memory(const RnnProblem& problem) {
 
 WeightGradients weight_gradients(const RnnProblem& problem, const Parameters& parameters,
                                  const Inputs& inputs, const Products& products,
-                                 std::int64_t rows_at_once) {
+                                 std::int64_t rows_at_once, const Recurrence* done) {
   const RnnShape& s = problem.shape();
   const std::int64_t both = s.layers * s.directions, columns = s.gates() * s.hidden;
   WeightGradients all;
@@ -201,6 +204,14 @@ WeightGradients weight_gradients(const RnnProblem& problem, const Parameters& pa
     if (above.keeps(row)) contributing.push_back(row);
   const auto count = static_cast<std::int64_t>(contributing.size());
   const double rounding = products.variance(static_cast<double>(s.steps * count));
+  const auto add = [&](const Recurrence& of) {
+    for (std::int64_t i = 0; i < both; ++i)
+      add_rows(problem, of, i / s.directions, i % s.directions, place(i), rounding, all);
+  };
+  if (done != nullptr && done->rows() == contributing) {
+    add(*done);
+    return all;
+  }
   const std::int64_t parts = (count + rows_at_once - 1) / rows_at_once,
                      each = (count + parts - 1) / parts;
   const auto rows_from = [&](std::int64_t first) {
@@ -212,8 +223,7 @@ WeightGradients weight_gradients(const RnnProblem& problem, const Parameters& pa
     some.select(rows_from(first));
     some.forward(false);
     some.backward(false);
-    for (std::int64_t i = 0; i < both; ++i)
-      add_rows(problem, some, i / s.directions, i % s.directions, place(i), rounding, all);
+    add(some);
   }
   return all;
 }

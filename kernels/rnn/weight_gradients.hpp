@@ -25,9 +25,10 @@ struct WeightGradients {
 /// Rows of the batch whose states fit together into the part of the memory that is for them.
 std::int64_t rows_in_memory(const RnnProblem& problem);
 
-/// The recurrences of `rows_at_once` rows of the batch are in memory together.
+/// The recurrences of `rows_at_once` rows of the batch are in memory together. `done`: those of
+/// some rows, forward and backward, which serve where only these contribute; or null.
 WeightGradients weight_gradients(const RnnProblem& problem, const Parameters& parameters,
                                  const Inputs& inputs, const Products& products,
-                                 std::int64_t rows_at_once);
+                                 std::int64_t rows_at_once, const Recurrence* done = nullptr);
 
 }  // namespace assay::recurrent

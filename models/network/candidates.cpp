@@ -10,6 +10,7 @@
 #include "core/base/error.hpp"
 #include "core/base/hash.hpp"
 #include "core/base/text.hpp"
+#include "core/measure/run_case.hpp"
 #include "models/network/executor.hpp"
 #include "models/network/node_check.hpp"
 #include "models/network/tolerance.hpp"
@@ -162,8 +163,9 @@ std::vector<double> Executor::seconds_of_all(std::vector<Candidate>& all) const 
 }
 
 /// Runs the first candidate of a node, and says why its results may not be used, or nothing; the
-/// same on all ranks.
-std::string Executor::why_not(std::size_t index, Communicator& ranks) {
+/// same on all ranks. Sets `wrong` if they are: they may also be too coarse, in another arithmetic,
+/// or impossible to judge.
+std::string Executor::why_not(std::size_t index, Communicator& ranks, bool& wrong) {
   const GraphNode& node = graph_.nodes[index];
   const Choice& by = choice(index);
   const std::string which = fmt::format("{} by {}", node.text(), by.text());
@@ -172,11 +174,16 @@ std::string Executor::why_not(std::size_t index, Communicator& ranks) {
   Verification found;
   found.passed = true;
   run_checked(*this, index, budget_of_check, index + 1, found);
-  double answers[] = {found.passed ? 0.0 : 1.0, found.norm_error};
+  double answers[] = {found.wrong() ? 2.0 : found.passed ? 0.0 : 1.0, found.norm_error};
   ranks.allreduce_max(answers);
   if (answers[0] > 0) {
-    left_out_.push_back(found.passed ? which + ": it is wrong on another rank" : found.reason);
-    return left_out_.back();
+    const bool is_wrong = answers[0] > 1;
+    if (found.passed || (is_wrong && found.undecided))
+      found.reason =
+          fmt::format("{}: it {} on another rank", which, is_wrong ? "is wrong" : "cannot be used");
+    if (is_wrong) left_out_.push_back(found.reason);
+    wrong |= is_wrong;
+    return found.reason;
   }
   const NetworkTolerance tolerance = network_tolerance(operand_type(graph_.precision));
   const double most =
@@ -201,7 +208,9 @@ void Executor::measure(Communicator& ranks) {
     std::vector<Candidate> sorted;
     for (const std::size_t c : order) sorted.push_back(std::move(all[c]));
     all = std::move(sorted);
-    for (std::string why; !(why = why_not(i, ranks)).empty();) {
+    bool wrong = false;  // results of some candidate
+    for (std::string why; !(why = why_not(i, ranks, wrong)).empty();) {
+      if (all.size() == 1 && !wrong) throw UnsupportedCase(why);
       if (all.size() == 1)
         throw CaseError(fmt::format("no candidate computes a layer right ({})", why));
       all.erase(all.begin());

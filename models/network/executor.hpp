@@ -68,8 +68,8 @@ class Executor {
   /// computed, and keeps the fastest one that the oracle of the node accepts, the same on all
   /// ranks. An algorithm that its backend would not choose must also keep the network within
   /// network_tolerance(). Call it once, after images, labels and parameters were written. It does
-  /// not run nodes of the update. Throws CaseError if no candidate of a node is correct.
-  /// Collective.
+  /// not run nodes of the update. If no candidate of a node is accepted it throws CaseError where
+  /// one was wrong, else UnsupportedCase. Collective.
   void measure(Communicator& ranks);
   /// Candidates that measure() left out because they were wrong: "conv1 forward by native: dst[0]
   /// …"
@@ -170,7 +170,7 @@ class Executor {
   void run(Candidate& candidate) const;
   double seconds_of(Candidate& candidate) const;
   std::vector<double> seconds_of_all(std::vector<Candidate>& all) const;
-  std::string why_not(std::size_t node, Communicator& ranks);
+  std::string why_not(std::size_t node, Communicator& ranks, bool& wrong);
 
   Graph graph_;
   ExecutorSettings settings_;

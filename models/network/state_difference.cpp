@@ -3,11 +3,14 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <set>
 #include <span>
 #include <vector>
 
+#include "kernels/conv/sums.hpp"
 #include "kernels/update/problem.hpp"
 #include "models/network/parameters.hpp"
+#include "models/network/tolerance.hpp"
 #include "models/network/trainer.hpp"
 
 namespace assay {
@@ -62,15 +65,40 @@ bool is_copy(std::span<const double> copy, DataType type, std::span<const double
   return true;
 }
 
+/// Gradients of filters whose sums may be split into parts that are added in 16 bits, in any order:
+/// where the operation says so, or a GPU's says nothing. With what they are converted to.
+std::set<ValueIndex> sums_in_16_bits(const Executor& executor, bool on_gpu) {
+  const Graph& graph = executor.graph();
+  std::set<ValueIndex> narrow;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const auto& tensors = graph.nodes[i].tensors;
+    if (graph.nodes[i].direction == "convert" && narrow.contains(tensors.at("src")))
+      narrow.insert(tensors.at("dst"));
+    const auto made = tensors.find("diff_weights");
+    if (made == tensors.end() || size_of(graph.value(made->second).type) != 2) continue;
+    const Executed executed = executor.executed(i);
+    if (executed.numbers.contains(sums::partial_sums) ||
+        (on_gpu && executed.evidence == "requested"))
+      narrow.insert(made->second);
+  }
+  return narrow;
+}
+
 double ratio(double error, double to) { return to > 0 ? error / to : error; }
 
 }  // namespace
 
 Trainer::Difference Trainer::difference(const State& state) const {
   Difference largest;
+  double most = 0;  // of the ratios to what is allowed
+  const std::set<ValueIndex> narrow =
+      sums_in_16_bits(*executor_, settings_.executor.device != "cpu");
   const auto add = [&](double relative, const char* what, const Parameter& parameter) {
-    if (std::isnan(largest.relative) || relative <= largest.relative) return;
-    largest = {relative, what + (" of " + parameter.name)};
+    const double allowed =
+        repeated_tolerance(settings_.precision, narrow.contains(parameter.gradient));
+    if (std::isnan(most) || relative / allowed <= most) return;
+    most = relative / allowed;
+    largest = {relative, allowed, what + (" of " + parameter.name)};
   };
   UpdateShape of;
   of.rule = settings_.learning.rule;

@@ -21,7 +21,8 @@ NetworkTolerance network_tolerance(DataType operands);
 /// Between equal runs on equal data: their sums may be made in another order. With 16 bits that is
 /// so of the sum over the ranks alone, which is fp32: a rounding to 16 bits that went another way
 /// would show in all layers (0.1 and more), and no backend here adds in a random order.
-/// `narrow_sums`: but parts of gradients that no layer reads may be added in 16 bits, in any order.
+/// `narrow_sums`: of gradients whose parts may be added in 16 bits, in any order. No layer reads
+/// them.
 double repeated_tolerance(Precision precision, bool narrow_sums = false);
 
 }  // namespace assay

@@ -106,12 +106,12 @@ class Trainer {
   /// Exchanges the trainer's state with `state` and continues from that. InputError if these
   /// settings cannot give the state (its loss scale, or waiting gradients without a lag).
   void exchange(State& state);
-  /// The largest relative difference (2-norms over a parameter) between this state and `state`,
-  /// both after a step: of a velocity, or of weights, beyond their rounding, in relation to the
-  /// last update. NaN if a number is none; infinite if a 16-bit copy in `state` is not the rounded
-  /// weight of `state`.
+  /// The relative difference (2-norms over a parameter) between this state and `state`, both after
+  /// equal steps, that is largest beside what is allowed of its parameter: of a velocity, or of
+  /// weights, beyond their rounding, in relation to the last update. NaN if a number is none;
+  /// infinite if a 16-bit copy in `state` is not the rounded weight of `state`.
   struct Difference {
-    double relative = 0;
+    double relative = 0, allowed = 0;
     std::string what;  ///< "the velocity of conv1.weight"
   };
   Difference difference(const State& state) const;

@@ -15,7 +15,6 @@
 #include "models/network/memory_use.hpp"
 #include "models/network/parity.hpp"
 #include "models/network/step_numbers.hpp"
-#include "models/network/tolerance.hpp"
 #include "models/network/training_checkpoint.hpp"
 #include "models/network/work_count.hpp"
 #include "models/ranks.hpp"
@@ -143,7 +142,7 @@ class TrainingWorkload final : public Workload {
     // A step that was skipped, for gradients that are not finite, has learnt nothing to compare.
     const Trainer::Difference difference =
         skipped ? Trainer::Difference{} : trainer_->difference(state_);
-    if (found.passed && !(difference.relative <= most_difference())) {
+    if (found.passed && !(difference.relative <= difference.allowed)) {
       found.passed = false;
       found.reason =
           std::isinf(difference.relative)
@@ -280,13 +279,6 @@ class TrainingWorkload final : public Workload {
     const auto told = reading_metrics_.find("mean_images_per_s");
     if (told == reading_metrics_.end()) return numbers_.why_not_whole();
     return numbers_.why_not_rate(told->second.value, images_of_step());
-  }
-
-  /// Between equal steps. A GPU may add parts of gradients of filters in 16 bits.
-  double most_difference() const {
-    const bool narrow = run_.trainer.learning.narrow_gradients;
-    return repeated_tolerance(run_.trainer.precision,
-                              narrow && run_.trainer.executor.device != "cpu");
   }
 
   double images_of_step() const {

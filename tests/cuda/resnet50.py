@@ -96,10 +96,11 @@ class Resnet(RunTest):
             self.assertEqual(row["status"], "ok", row["reason"])
 
     def test_tf32_that_was_computed_in_fp32_is_unsupported(self):
-        for words in ((), ("--direction", "inference")):
-            row = self.row("--steps", "2", "--precision", "tf32", *words, code=6, FAKE_PROMOTES_TF32="1")
-            self.assertEqual(row["status"], "unsupported")
-            self.assertRegex(row["reason"], "(forward|bwd_data|bwd_weights) by cuda.*silently promoted")
+        for backend in ("cuda", "auto"):
+            for words in ((), ("--direction", "inference")):
+                row = self.row("--steps", "2", "--precision", "tf32", *words, backend=backend, code=6, FAKE_PROMOTES_TF32="1")
+                self.assertEqual(row["status"], "unsupported")
+                self.assertRegex(row["reason"], "(forward|bwd_data|bwd_weights) by cuda.*silently promoted")
         self.assertIn("has no tf32", self.row("--precision", "tf32", code=6, FAKE_GPU_CAPABILITY="7")["reason"])
 
     def test_without_graphs_operations_are_submitted_one_by_one(self):

@@ -10,7 +10,8 @@
 //                             cy dx dhx dcx dw)
 //   FAKE_CUDNN_RNN=FAULT      of recurrent networks: bf16 (what lies between two kernels is bf16,
 //                             else it has the type of the tensors), gate (the first one has the
-//                             weights of the next unit), step (one is left out)
+//                             weights of the next unit), step (one is left out), coarse (gates are
+//                             multiples of 1/210000)
 //   FAKE_CUDNN_PARTS=NAME:N   the convolution NAME splits sums into N parts, which it stores and
 //                             adds in the type of the result
 //   FAKE_CUDNN_ENGINE=engine_N  graphs have this engine alone (cudnn_graph.cpp lists them)

@@ -122,6 +122,7 @@ inline std::size_t reserve_doubles(const cudnnRNNStruct& net, const cudnnRNNData
          static_cast<std::size_t>((gates_of(net) + 3) * net.hidden);
 }
 
+constexpr double coarse_steps = 210'000;
 inline double logistic(double z) { return 1 / (1 + std::exp(-z)); }
 
 /// One call: its tensors, and the arithmetic of products.
@@ -137,6 +138,10 @@ struct Call {
   /// saved, gradients.
   cudnnDataType_t between = is("FAKE_CUDNN_RNN", "bf16") ? CUDNN_DATA_BFLOAT16 : net.type;
   bool wrong_gate = is("FAKE_CUDNN_RNN", "gate"), drops_step = is("FAKE_CUDNN_RNN", "step");
+  /// A persistent algorithm multiplies the states itself, and stores no sum over them.
+  bool stores_sums = net.algorithm == CUDNN_RNN_ALGO_STANDARD;
+  /// Functions that are less accurate than fp32.
+  bool coarse = is("FAKE_CUDNN_RNN", "coarse");
 
   double product(double a, double b) const { return cuts ? tf32(a) * tf32(b) : a * b; }
   int time(int p, int k) const { return p % D == 0 ? k : T - 1 - k; }
@@ -181,7 +186,8 @@ inline void forward_step(const Call& c, int p, int k, int n, const void* x, cons
             c.product(c.weights.matrix(p, g + c.G, g == 0 && c.wrong_gate ? (j + 1) % c.H : j, i),
                       states[static_cast<std::size_t>(i)]);
       in = c.rounded(in) + c.weights.bias(p, g, j);
-      recurrent = c.rounded(recurrent) + c.weights.bias(p, g + c.G, j);
+      if (c.stores_sums) recurrent = c.rounded(recurrent);
+      recurrent += c.weights.bias(p, g + c.G, j);
       if (c.net.cell == CUDNN_GRU && g == 2) {
         c.reserve.aside(record)[j] = c.rounded(recurrent);
         recurrent *= z[0];
@@ -193,6 +199,7 @@ inline void forward_step(const Call& c, int p, int k, int n, const void* x, cons
         z[g] = std::tanh(z[g]);
       else
         z[g] = logistic(z[g]);
+      if (c.coarse) z[g] = std::nearbyint(z[g] * coarse_steps) / coarse_steps;
       record[g * c.H + j] = c.rounded(z[g]);
     }
     double h = z[0];

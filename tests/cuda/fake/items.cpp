@@ -16,6 +16,7 @@
 #include "kernels/cuda/loss_items.hpp"
 #include "kernels/cuda/norm_items.hpp"
 #include "kernels/cuda/pool_items.hpp"
+#include "kernels/cuda/product_items.hpp"
 #include "kernels/cuda/proof_formulas.hpp"
 #include "kernels/cuda/sum_items.hpp"
 #include "kernels/cuda/update_items.hpp"
@@ -27,17 +28,20 @@ using namespace assay::cuda;
 using Body = std::function<void()> (*)(void** arguments);
 using Bodies = std::map<std::string, Body>;
 
-/// FAKE_GPU_LOSES=N: of each launch the first N threads do not run.
-std::int64_t lost() {
+/// FAKE_GPU_LOSES=N: of each launch the first N threads do not run; FAKE_GPU_LOSES_OF=ITEM: of
+/// those of an item alone.
+std::int64_t lost(const std::string& item) {
   const char* const text = std::getenv("FAKE_GPU_LOSES");
-  return text == nullptr ? 0 : std::atoll(text);
+  const char* const of = std::getenv("FAKE_GPU_LOSES_OF");
+  if (text == nullptr || (of != nullptr && item.find(of) == std::string::npos)) return 0;
+  return std::atoll(text);
 }
 
 template <class Item>
 std::function<void()> body(void** arguments) {
   return [item = *static_cast<const Item*>(arguments[0]),
           count = *static_cast<const std::int64_t*>(arguments[1])] {
-    const std::int64_t first = lost();
+    const std::int64_t first = lost(typeid(Item).name());
     for (std::int64_t i = count; i-- > first;) item(i);  // in no order that a GPU promises
   };
 }
@@ -102,7 +106,7 @@ const Bodies& bodies() {
 #undef ASSAY_ADD
 #define ASSAY_ADD(Code) add<SumChannelPart<Code>>(made);
     ASSAY_CHANNEL_SUMS(ASSAY_ADD)
-    add<JoinComparisons>(made);
+    add<JoinComparisons, MultiplyRows>(made);
     return made;
   }();
   return all;

@@ -71,27 +71,26 @@ inline Arithmetic narrow_sum(int bits) {
 }
 
 struct Judged {
-  double largest = 0;  ///< |error| / max_bound
-  double norm = 0;     ///< ||error|| / ||rms_bound||
+  double largest = 0;            ///< |error| / max_bound
+  double norm = 0;               ///< ||error|| / ||rms_bound||
+  double widest = 0, usual = 0;  ///< largest and mean max_bound / root mean square of the results
   bool passed() const { return largest <= 1 && norm <= 1; }
 };
 
 /// Judges `outputs` random sums of k products of full-significand values of `precision`, computed
 /// by `compute`.
-inline Judged judge(Precision precision, std::int64_t k, int outputs, const Arithmetic& compute,
-                    std::uint64_t seed = 1, const std::string& accumulate = "") {
+inline Judged judge(const Executed& executed, Precision precision, std::int64_t k, int outputs,
+                    const Arithmetic& compute, std::uint64_t seed) {
   const ConvProblem problem(parse_conv("mb1ic" + std::to_string(k) + "ih1oc1kh1"),
                             ConvDirection::forward, precision);
   const DataType type = storage(precision);
-  Executed executed = honest(precision);
-  if (!accumulate.empty()) executed.accumulate = accumulate;
   const convolution::ErrorModel model(problem, executed, static_cast<std::size_t>(outputs),
                                       1.0 / 9);
   const Values first(Values::Kind::mantissa, seed, "a", type, 0),
       second(Values::Kind::mantissa, seed, "b", type, 0);
   Vector a(static_cast<std::size_t>(k)), b(a);
   Judged judged;
-  double errors = 0, bounds = 0;
+  double errors = 0, bounds = 0, squares = 0;
   for (int i = 0; i < outputs; ++i) {
     first.fill(i * k, a);
     second.fill(i * k, b);
@@ -108,11 +107,23 @@ inline Judged judge(Precision precision, std::int64_t k, int outputs, const Arit
     const Expected expected = model.expected(terms);
     const double error = std::abs(round_to(type, compute(a, b)) - terms.value);
     judged.largest = std::max(judged.largest, error / expected.max_bound);
+    judged.widest = std::max(judged.widest, expected.max_bound);
+    judged.usual += expected.max_bound / outputs;
+    squares += terms.value * terms.value;
     errors += error * error;
     bounds += expected.rms_bound * expected.rms_bound;
   }
   judged.norm = std::sqrt(errors / bounds);
+  judged.widest /= std::sqrt(squares / outputs);
+  judged.usual /= std::sqrt(squares / outputs);
   return judged;
+}
+
+inline Judged judge(Precision precision, std::int64_t k, int outputs, const Arithmetic& compute,
+                    std::uint64_t seed = 1, const std::string& accumulate = "") {
+  Executed executed = honest(precision);
+  if (!accumulate.empty()) executed.accumulate = accumulate;
+  return judge(executed, precision, k, outputs, compute, seed);
 }
 
 /// As many outputs as the default budget of 2e7 multiply-adds checks, within reason.

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <set>
 
+#include "kernels/conv/sums.hpp"
 #include "plain_rnn.hpp"
 
 namespace assay {
@@ -39,6 +40,48 @@ std::vector<RnnProblem> problems(RnnDirection direction) {
         all.emplace_back(parse_rnn(cell + shape), input, direction, Precision::fp32);
       }
   return all;
+}
+
+/// What an H100 stored in the first step, with the sum over inputs in fp16 (persist_static), or
+/// with both sums (standard): the bound needs each rounding that there is.
+TEST(RnnOracle, BoundsKnowWhichSumsOfGatesWereRounded) {
+  struct Seen {
+    int draw;
+    std::int64_t row, unit;
+    double value;
+    double roundings;
+  };
+  for (const Seen& seen :
+       {Seen{3, 29, 234, 0.0004298686981201172, 1}, Seen{1, 27, 943, 0.0033588409423828125, 2}}) {
+    const RnnProblem problem(parse_rnn("lstm:1024-64-1"), RnnInput::linear,
+                             RnnDirection::forward_training, Precision::fp16);
+    const auto oracle = rnn_oracle(problem);
+    Inputs inputs;
+    TensorSpec output;
+    for (const TensorSpec& spec : problem.tensors()) {
+      if (spec.name == "dst_layer") output = spec;
+      if (spec.role != Role::input) continue;
+      Values values(Values::Kind::mantissa, 1, spec.name + "@" + std::to_string(seen.draw),
+                    spec.type, 0);
+      if (const int by = oracle->scale_exponent(spec); by != 0) values = values.scaled(by);
+      inputs.emplace(spec.name, std::move(values));
+    }
+    const std::int64_t index = seen.row * 1024 + seen.unit;
+    double before = 0;
+    for (const double roundings : {0, 1, 2}) {
+      Executed executed;
+      executed.accumulate = sums::truncating_fp32;
+      executed.numbers[rounds_gate_sums] = roundings;
+      Expected expected;
+      rnn_oracle(problem)->expect(output, inputs, executed, false, {&index, 1}, {&expected, 1});
+      const double error = std::abs(seen.value - expected.value);
+      if (roundings == 0 || roundings == seen.roundings) {
+        EXPECT_EQ(error <= expected.max_bound, roundings > 0) << seen.unit;
+      }
+      EXPECT_GT(expected.max_bound, before);
+      before = expected.max_bound;
+    }
+  }
 }
 
 TEST(RnnOracle, ForwardEqualsASecondImplementation) {

@@ -53,5 +53,30 @@ TEST(RnnWeightGradients, OfPartsOfTheBatchAreThoseOfTheWhole) {
       }
 }
 
+/// Where some rows alone contribute, their recurrences may be those of the states' check.
+TEST(RnnWeightGradients, OfRecurrencesThatAreDoneAreTheSame) {
+  for (const std::string& cell : rnn_cell_names()) {
+    const RnnProblem problem(parse_rnn(cell + ":9-8-3-l2-bi"), RnnInput::skip, RnnDirection::bwd,
+                             Precision::fp32);
+    Inputs inputs = rnn_test::make_inputs(problem, *rnn_oracle(problem), 3);
+    const std::vector<std::int64_t> some{1, 6};
+    for (const TensorSpec& spec : problem.tensors())
+      if (spec.name.starts_with("diff_dst"))
+        inputs.find(spec.name)->second =
+            inputs.find(spec.name)->second.in_rows(spec.dims.back(), 8, some);
+    const Parameters parameters(problem, inputs);
+    const WeightGradients alone = weight_gradients(problem, parameters, inputs, {}, 8);
+    for (const std::vector<std::int64_t>& rows : {some, {0, 6}}) {
+      Recurrence done(problem, parameters, inputs, {}, rows);
+      done.forward(false);
+      done.backward(true);
+      const WeightGradients all = weight_gradients(problem, parameters, inputs, {}, 8, &done);
+      expect_near(all.layer, alone.layer, cell + " layer");
+      expect_near(all.iter, alone.iter, cell + " iter");
+      expect_near(all.bias, alone.bias, cell + " bias");
+    }
+  }
+}
+
 }  // namespace
 }  // namespace assay

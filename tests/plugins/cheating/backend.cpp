@@ -161,6 +161,7 @@ class CheatingOperation final : public Operation {
       executed.algorithm = "winograd";
       executed.tile = 8;
     }
+    if (cheat_ == "claims_parts") executed.numbers["partial_sums"] = 32;
     return executed;
   }
 

@@ -9,8 +9,16 @@ constexpr int item_threads = 256;
 // Enough for every GPU; threads step over what is beyond.
 constexpr std::int64_t most_blocks = 65535;
 
+/// Blocks that a multiprocessor must have registers for.
 template <class Item>
-__global__ void __launch_bounds__(item_threads) item_kernel(Item item, std::int64_t count) {
+constexpr int least_blocks_of() {
+  if constexpr (requires { Item::least_blocks; }) return Item::least_blocks;
+  return 1;
+}
+
+template <class Item>
+__global__ void __launch_bounds__(item_threads, least_blocks_of<Item>())
+    item_kernel(Item item, std::int64_t count) {
   const std::int64_t step = std::int64_t{gridDim.x} * blockDim.x;
   for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step)
     item(i);

@@ -45,7 +45,7 @@ std::string algorithm_of(LinalgKernel kernel) {
   }
 }
 
-Result<std::unique_ptr<LinalgOperation>> made(const LinalgProblem& problem) {
+Result<std::unique_ptr<LinalgOperation>> made(const LinalgProblem& problem, int processors) {
   const Result<const Blas*> found = blas();
   if (const auto* const why = std::get_if<Unsupported>(&found)) return *why;
   const Blas& of = *std::get<const Blas*>(found);
@@ -56,13 +56,8 @@ Result<std::unique_ptr<LinalgOperation>> made(const LinalgProblem& problem) {
       return std::make_unique<Syrk<float>>(problem, of);
     case LinalgKernel::moments:
     case LinalgKernel::hinge_hessian:
-      return make_outer_products(problem, of);
-    case LinalgKernel::kmeans_assign:
-      return make_kmeans_assign(problem, of);
-    case LinalgKernel::hinge:
-      return make_hinge(problem, of);
-    case LinalgKernel::eigh:
-    case LinalgKernel::qr:
+      return make_outer_products(problem, of, processors);
+    default:
       break;
   }
   const Result<const Solver*> solvers = solver();
@@ -90,7 +85,10 @@ Result<std::unique_ptr<Operation>> make_linalg(Device& place, const Problem& wha
   for (const Precision used : {problem.precision(), Precision::fp64})  // sums of fp32 are fp64
     if (std::string why = why_not_precision(used, device.facts()); !why.empty())
       return Unsupported{std::move(why)};
-  Result<std::unique_ptr<LinalgOperation>> found = made(problem);
+  const int processors = device.facts().processors;
+  if (kernel == LinalgKernel::hinge) return make_hinge(problem, processors);
+  if (kernel == LinalgKernel::kmeans_assign) return make_kmeans_assign(problem, processors);
+  Result<std::unique_ptr<LinalgOperation>> found = made(problem, processors);
   if (const auto* const why = std::get_if<Unsupported>(&found)) return *why;
   auto& operation = std::get<std::unique_ptr<LinalgOperation>>(found);
   if (const auto why = operation->prove(device))

@@ -123,11 +123,12 @@ void add_transposed(const BlasOf<Real>& of, cublasHandle_t handle, std::int64_t 
   check_blas(of.scal(handle, d, &half<Real>, c, d + 1), what);
 }
 
-/// For moments and hinge_hessian.
-std::unique_ptr<LinalgOperation> make_outer_products(const LinalgProblem& problem,
-                                                     const Blas& blas);
-std::unique_ptr<LinalgOperation> make_kmeans_assign(const LinalgProblem& problem, const Blas& blas);
-std::unique_ptr<LinalgOperation> make_hinge(const LinalgProblem& problem, const Blas& blas);
+/// For moments and hinge_hessian. `processors`: the multiprocessors of the GPU.
+std::unique_ptr<LinalgOperation> make_outer_products(const LinalgProblem& problem, const Blas& blas,
+                                                     int processors);
+/// By our own kernels alone, as hinge is.
+std::unique_ptr<Operation> make_kmeans_assign(const LinalgProblem& problem, int processors);
+std::unique_ptr<Operation> make_hinge(const LinalgProblem& problem, int processors);
 std::unique_ptr<LinalgOperation> make_eigh(const LinalgProblem& problem, const Blas& blas,
                                            const Solver& solver);
 std::unique_ptr<LinalgOperation> make_qr(const LinalgProblem& problem, const Blas& blas,

@@ -1,49 +1,48 @@
-// hinge: x w of a block of observations by cuBLAS, our kernel for what follows of it for each
-// observation, and cuBLAS's sums of that.
+// hinge: one pass over the observations, then the sums of its parts.
 
-#include "kernels/cuda/linalg_blocks.hpp"
+#include "kernels/cuda/linalg.hpp"
+#include "kernels/cuda/linalg_rows.hpp"
 
 namespace assay::cuda {
 namespace {
 
-/// Of an observation: the losses, and s y (Margin).
-constexpr std::int64_t losses = 4, terms = losses + 1;
-
-template <class Real>
-class Hinge final : public BlockedOperation<Real> {
+template <class Real, int width>
+class Hinge final : public OwnOperation {
  public:
-  Hinge(const LinalgProblem& problem, const Blas& blas)
-      : BlockedOperation<Real>(
-            problem, blas, 1 + terms + (BlockedOperation<Real>::is_fp64 ? 0 : problem.shape().d),
-            0) {}
+  Hinge(const LinalgProblem& problem, int processors)
+      : OwnOperation(problem, problem.precision(), problem.tensors()),
+        n_(problem.shape().n),
+        d_(problem.shape().d),
+        warps_(warps_at_once<Rows>(processors, tiles_of(d_), n_)) {
+    add_workspace(static_cast<std::size_t>(sums_size(warps_, columns())) * sizeof(double));
+  }
 
  private:
-  void add(std::int64_t first, std::int64_t rows, double beta) override {
-    const std::int64_t d = this->shape_.d;
-    auto* const dots = reinterpret_cast<Real*>(this->scratch());
-    double *const of = this->scratch() + this->block_rows(), *const copy =
-                                                                 of + this->block_rows() * terms;
-    const Real* const w = this->template at<const Real>(2);
-    double* const direction = this->template at<double>(6);
-    check_blas(this->blas_.template of<Real>().gemv(this->handle_, CUBLAS_OP_T, d, rows, &one<Real>,
-                                                    this->x(first), d, w, 1, &zero<Real>, dots, 1),
-               this->what_);
-    this->start(Margin<Real>{dots, this->template at<const Real>(1) + first, w + d,
-                             this->template at<const Real>(3), this->template at<Real>(4) + first,
-                             of, rows},
-                rows);
-    const double* const factors = of + losses * rows;
-    this->add_columns(false, rows, losses, of, this->ones(), beta, this->template at<double>(5));
-    this->add_columns(false, rows, 1, factors, this->ones(), beta, direction + d);
-    this->add_columns(true, rows, d, this->fp64_copy(first, rows, copy), factors, beta, direction);
+  using Rows = HingeRows<Real, width>;
+
+  std::int64_t columns() const { return d_ + 1 + hinge_losses; }
+
+  void start_all() override {
+    auto* const parts = at<double>("workspace");
+    start(Rows{at<const Real>("x"), at<const Real>("y"), at<const Real>("w"),
+               at<const Real>("slope"), n_, d_, warps_, at<Real>("s"), parts},
+          tiles_of(d_) * warps_ * warp_lanes);
+    start(
+        AddHinge{few(parts, warps_, columns()), d_, at<double>("direction"), at<double>("losses")},
+        columns());
   }
+
+  std::int64_t n_, d_, warps_;
 };
 
 }  // namespace
 
-std::unique_ptr<LinalgOperation> make_hinge(const LinalgProblem& problem, const Blas& blas) {
-  if (problem.precision() == Precision::fp64) return std::make_unique<Hinge<double>>(problem, blas);
-  return std::make_unique<Hinge<float>>(problem, blas);
+std::unique_ptr<Operation> make_hinge(const LinalgProblem& problem, int processors) {
+  return with_packs(problem.precision(), problem.shape().d,
+                    [&](auto element, auto width) -> std::unique_ptr<Operation> {
+                      return std::make_unique<Hinge<decltype(element), decltype(width)::value>>(
+                          problem, processors);
+                    });
 }
 
 }  // namespace assay::cuda

@@ -1,121 +1,308 @@
 #pragma once
-// The items of data analysis (item.hpp). Each computes one element of its output; cuBLAS computes
-// the sums. Matrices are row-major: observations of d features are adjacent.
+// The items of data analysis (item.hpp, warp.hpp). Matrices are row-major: observations of d
+// features are adjacent. A warp reads an observation at once, and keeps its part of the sums over
+// its observations; every `warps`-th is its own, so that the warps read adjacent ones together.
+// Sums over the parts are taken in stages, in a fixed order.
 
-#include "kernels/cuda/item.hpp"
+#include "kernels/cuda/warp.hpp"
 
 namespace assay::cuda {
 
-struct Fill {
-  double value;
-  double* to;
-  ASSAY_ITEM void operator()(std::int64_t i) const { to[i] = value; }
-};
-
+/// Rows of x, less the shift, with a one appended, and then zeros up to `columns`, an even number;
+/// with s, rows whose s is not between 0 and 1 are 0, as rows beyond x are. An item writes two
+/// elements.
 template <class Real>
-struct Widen {
-  const Real* from;
+struct Observe {
+  const Real *x, *shift, *s;  ///< shift, s: null where there is none
   double* to;
-  ASSAY_ITEM void operator()(std::int64_t i) const { to[i] = static_cast<double>(from[i]); }
-};
-
-/// to = x - shift, for each observation.
-template <class Real>
-struct Centre {
-  const Real *x, *shift;
-  double* to;
-  std::int64_t d;
+  std::int64_t rows, d, columns;
+  Divisor pairs;  ///< by columns / 2
   ASSAY_ITEM void operator()(std::int64_t i) const {
-    to[i] = static_cast<double>(x[i]) - static_cast<double>(shift[i % d]);
+    const std::int64_t row = pairs.quotient(i), j = 2 * (i - row * pairs.by());
+    double values[2] = {};
+    if (row < rows && (s == nullptr || (s[row] > 0 && s[row] < 1))) {
+      const Real* const from = x + row * d + j;
+      Real pair[2] = {};
+      if (d % 2 == 0 && j < d)
+        load<2>(from, pair);
+      else
+        for (int e = 0; e < 2; ++e)
+          if (j + e < d) pair[e] = from[e];
+      for (int e = 0; e < 2; ++e)
+        values[e] = j + e > d    ? 0
+                    : j + e == d ? 1
+                                 : static_cast<double>(pair[e]) -
+                                       (shift == nullptr ? 0 : static_cast<double>(shift[j + e]));
+    }
+    store<2>(values, to + 2 * i);
   }
 };
 
-/// to = (x, 1) for observations with 0 < s < 1, else 0: rows of d + 1 elements.
-template <class Real>
-struct Select {
-  const Real *x, *s;
-  double* to;
-  std::int64_t d;
+/// The sums of `blocks` symmetric matrices [columns, columns], of which the elements (r, c) with
+/// c >= r are read: gram [size, size], both triangles, and sums, the elements (r, size), where they
+/// are wanted.
+struct AddMatrices {
+  const double* from;
+  std::int64_t blocks, columns, size;
+  double *gram, *sums;  ///< sums: null where none are wanted
   ASSAY_ITEM void operator()(std::int64_t i) const {
-    const std::int64_t row = i / (d + 1), j = i % (d + 1);
-    const bool chosen = s[row] > 0 && s[row] < 1;
-    to[i] = !chosen ? 0 : j == d ? 1 : static_cast<double>(x[row * d + j]);
+    const std::int64_t r = i / columns, c = i % columns;
+    if (c < r || c > size || (c == size && sums == nullptr)) return;
+    const double sum = sum_of(from + i, columns * columns, blocks);
+    if (c == size) {
+      sums[r] = sum;
+    } else {
+      gram[r * size + c] = sum;
+      gram[c * size + r] = sum;
+    }
   }
 };
 
-/// Half of the squared norm of each centroid.
+/// Half of the squared norm of a centroid.
 template <class Real>
 struct HalfNorm {
   const Real* centroids;
   Real* to;
   std::int64_t d;
-  ASSAY_ITEM void operator()(std::int64_t c) const {
-    double sum = 0;
-    for (std::int64_t j = 0; j < d; ++j) {
-      const auto value = static_cast<double>(centroids[c * d + j]);
-      sum += value * value;
-    }
-    to[c] = static_cast<Real>(sum / 2);
+  ASSAY_ITEM void operator()(std::int64_t i) const {
+    const Warp warp(i);
+    if (warp.idle()) return;
+    Lanes<double> sum = {};
+    warp.each([&](int lane) {
+      for (std::int64_t j = lane; j < d; j += warp_lanes) {
+        const auto value = static_cast<double>(centroids[warp.number * d + j]);
+        sum[lane] += value * value;
+      }
+    });
+    warp.add_up(sum);
+    warp.each([&](int lane) {
+      if (lane == 0) to[warp.number] = static_cast<Real>(sum[lane] / 2);
+    });
   }
 };
 
-/// The label of an observation: the centroid with the smallest half_norm - product, the first of
-/// equal ones. Also writes its column of the one-hot matrix [k, rows], which is 1 at the label.
-template <class Real>
-struct Assign {
-  const Real *half_norms, *products;  ///< [k], [rows, k]
+/// Centroids of which a warp has the products with an observation, or the sums, at once.
+inline constexpr int centroids_at_once = 4;
+
+/// Finds the centroid with the smallest half_norm - product, the first of equal ones.
+template <class Real, int width>
+struct NearestCentroid {
+  const Real *x, *centroids, *half_norms;
+  std::int64_t d, k;
+
+  struct Products {
+    Real of[centroids_at_once];
+    ASSAY_ITEM Products operator+(const Products& other) const {
+      Products sum = *this;
+      for (int c = 0; c < centroids_at_once; ++c) sum.of[c] += other.of[c];
+      return sum;
+    }
+  };
+
+  /// Leaves the last tile of the observation in `row`.
+  ASSAY_ITEM std::int32_t operator()(const Warp& warp, std::int64_t observation,
+                                     Lanes<Held<Real>>& row) const {
+    std::int32_t best = 0;
+    Real least = 0;
+    for (std::int64_t first = 0; first < k; first += centroids_at_once) {
+      Lanes<Products> products = {};
+      warp.each([&](int lane) {
+        for (std::int64_t tile = 0; tile < tiles_of(d); ++tile) {
+          row[lane] = load_held<width>(x + observation * d, d, tile, lane);
+          for (int c = 0; c < centroids_at_once && first + c < k; ++c) {
+            const Held<Real> of = load_held<width>(centroids + (first + c) * d, d, tile, lane);
+            for (int j = 0; j < lane_columns; ++j)
+              products[lane].of[c] += row[lane].at[j] * of.at[j];
+          }
+        }
+      });
+      warp.add_up(products);
+      for (int c = 0; c < centroids_at_once && first + c < k; ++c) {
+        const Real score = half_norms[first + c] - products.of[0].of[c];  // of all lanes
+        if (first + c > 0 && !(score < least)) continue;
+        best = static_cast<std::int32_t>(first + c);
+        least = score;
+      }
+    }
+    return best;
+  }
+};
+
+/// The labels of all observations.
+template <class Real, int width>
+struct FindLabels {
+  NearestCentroid<Real, width> nearest;
+  std::int64_t n, warps;
   std::int32_t* labels;
-  double* one_hot;
-  std::int64_t k, rows;
   ASSAY_ITEM void operator()(std::int64_t i) const {
-    const Real* const of = products + i * k;
-    std::int64_t best = 0;
-    Real least = half_norms[0] - of[0];
-    for (std::int64_t c = 1; c < k; ++c) {
-      const Real score = half_norms[c] - of[c];
-      if (!(score < least)) continue;
-      best = c;
-      least = score;
+    const Warp warp(i);
+    if (warp.idle()) return;
+    Lanes<Held<Real>> of_row;
+    for (std::int64_t row = warp.number; row < n; row += warps) {
+      const std::int32_t label = nearest(warp, row, of_row);
+      warp.each([&](int lane) {
+        if (lane == 0) labels[row] = label;
+      });
     }
-    labels[i] = static_cast<std::int32_t>(best);
-    for (std::int64_t c = 0; c < k; ++c) one_hot[c * rows + i] = c == best ? 1 : 0;
   }
 };
 
-/// The squared difference of an element from that of its centroid.
-template <class Real>
-struct SquaredDifference {
-  const Real *x, *centroids;
-  const std::int32_t* labels;
-  double* to;
-  std::int64_t d;
+/// The parts of the sums of four centroids, of a tile of the features: of the observations, of
+/// ones, and of squared differences, of which nothing cancels. A part is a row of sums [k, d],
+/// counts [k] and distances [pieces]: one for each tile of four centroids.
+template <class Real, int width>
+struct AddToCentroids {
+  NearestCentroid<Real, width> nearest;
+  bool finds;  ///< the labels, as where there is one piece alone
+  std::int64_t n, warps, columns;
+  std::int32_t* labels;
+  double* to;  ///< [warps, columns]
+
+  static constexpr int least_blocks = 2;  ///< so few need not wait for memory: 128 registers each
+
   ASSAY_ITEM void operator()(std::int64_t i) const {
-    const double off =
-        static_cast<double>(x[i]) - static_cast<double>(centroids[labels[i / d] * d + i % d]);
-    to[i] = off * off;
+    const Warp warp(i);
+    if (warp.idle()) return;
+    const std::int64_t d = nearest.d, k = nearest.k, piece = warp.number / warps,
+                       tile = piece % tiles_of(d), first = piece / tiles_of(d) * centroids_at_once;
+    Lanes<Held<double>> sums[centroids_at_once] = {};
+    Lanes<std::int32_t> count = {};  // of the centroid first + lane
+    Lanes<double> distance = {};
+    for (std::int64_t row = warp.number % warps; row < n; row += warps) {
+      Lanes<Held<Real>> of_row;
+      const std::int32_t label = finds ? nearest(warp, row, of_row) : labels[row];
+      if (label < first || label >= first + centroids_at_once) continue;
+      warp.each([&](int lane) {
+        if (!finds) of_row[lane] = load_held<width>(nearest.x + row * d, d, tile, lane);
+        if (finds && lane == 0) labels[row] = label;
+        const Held<Real> of = load_held<width>(nearest.centroids + label * d, d, tile, lane);
+        for (int j = 0; j < lane_columns; ++j) {
+          const double off =
+              static_cast<double>(of_row[lane].at[j]) - static_cast<double>(of.at[j]);
+          distance[lane] += off * off;
+        }
+        count[lane] += label == first + lane ? 1 : 0;
+        for (int c = 0; c < centroids_at_once; ++c)
+          if (label == first + c)
+            for (int j = 0; j < lane_columns; ++j)
+              sums[c][lane].at[j] += static_cast<double>(of_row[lane].at[j]);
+      });
+    }
+    warp.add_up(distance);
+    double* const part = to + warp.number % warps * columns;
+    warp.each([&](int lane) {
+      for (int c = 0; c < centroids_at_once; ++c) {
+        if (first + c >= k) break;
+        for (int j = 0; j < lane_columns; ++j)
+          if (const std::int64_t column = column_of<width>(tile, lane, j); column < d)
+            part[(first + c) * d + column] = sums[c][lane].at[j];
+      }
+      if (tile == 0 && lane < centroids_at_once && first + lane < k)
+        part[k * d + first + lane] = static_cast<double>(count[lane]);
+      if (lane == 0) part[k * (d + 1) + piece] = distance[lane];
+    });
   }
 };
 
-/// For an observation: s, and its column of the terms [5, rows]: max(z, 0), s, s z, s^2, s y.
-template <class Real>
-struct Margin {
-  const Real *dots, *y, *intercept, *slope;
+/// The last stage of the sums of the parts; the distances of all pieces together.
+struct AddCentroids {
+  FewRows parts;
+  std::int64_t k, d;
+  double *sums, *counts, *inertia;
+  ASSAY_ITEM void operator()(std::int64_t i) const {
+    if (i < k * d) {
+      sums[i] = parts.sum(i);
+    } else if (i < k * (d + 1)) {
+      counts[i - k * d] = parts.sum(i);
+    } else {
+      double sum = 0;
+      for (std::int64_t column = i; column < parts.columns; ++column) sum += parts.sum(column);
+      *inertia = sum;
+    }
+  }
+};
+
+inline constexpr std::int64_t hinge_losses = 4;
+
+/// s of an observation, and the parts of the direction, of a tile of its features, and of the
+/// losses: the sums of max(z, 0), s, s z and s^2. A part is a row of the direction [d + 1] and the
+/// losses [4]. Every tile has warps of its own, which all compute s.
+template <class Real, int width>
+struct HingeRows {
+  const Real *x, *y, *w, *slope;
+  std::int64_t n, d, warps;
   Real* s;
-  double* terms;
-  std::int64_t rows;
+  double* to;  ///< [warps, d + 1 + losses]
+
+  static constexpr int least_blocks = sizeof(Real) == sizeof(float) ? 3 : 2;
+
+  struct Sums {
+    Held<double> direction;
+    double last, losses[hinge_losses];
+  };
+
   ASSAY_ITEM void operator()(std::int64_t i) const {
-    const auto label = static_cast<double>(y[i]);
-    const double z = 1 - label * (static_cast<double>(dots[i]) + static_cast<double>(*intercept)),
+    const Warp warp(i);
+    if (warp.idle()) return;
+    const std::int64_t tile = warp.number / warps;
+    Lanes<Sums> sums = {};
+    for (std::int64_t row = warp.number % warps; row < n; row += warps) {
+      Lanes<Held<Real>> of_row;
+      Lanes<Real> dot = {};
+      warp.each([&](int lane) {
+        for (std::int64_t t = 0; t < tiles_of(d); ++t) {
+          const Held<Real> of = load_held<width>(x + row * d, d, t, lane),
+                           by = load_held<width>(w, d, t, lane);
+          for (int j = 0; j < lane_columns; ++j) dot[lane] += of.at[j] * by.at[j];
+          if (t == tile) of_row[lane] = of;
+        }
+      });
+      warp.add_up(dot);
+      warp.each([&](int lane) {
+        const Real found = add(static_cast<double>(dot[lane]), static_cast<double>(y[row]),
+                               of_row[lane], sums[lane]);
+        if (lane == 0 && tile == 0) s[row] = found;
+      });
+    }
+    double* const part = to + warp.number % warps * (d + 1 + hinge_losses);
+    warp.each([&](int lane) {
+      // Every lane has the sums that do not depend on the features.
+      const Sums& all = sums[lane];
+      for (int j = 0; j < lane_columns; ++j)
+        if (const std::int64_t column = column_of<width>(tile, lane, j); column < d)
+          part[column] = all.direction.at[j];
+      if (lane > 0 || tile > 0) return;
+      part[d] = all.last;
+      for (int j = 0; j < hinge_losses; ++j) part[d + 1 + j] = all.losses[j];
+    });
+  }
+
+ private:
+  ASSAY_ITEM Real add(double dot, double label, const Held<Real>& row, Sums& sums) const {
+    const double z = 1 - label * (dot + static_cast<double>(w[d])),
                  raw = static_cast<double>(*slope) * z,
                  of = raw < 0   ? 0
                       : raw > 1 ? 1
-                                : raw;  // keeps NaN
-    s[i] = static_cast<Real>(of);
-    terms[i] = z < 0 ? 0 : z;
-    terms[rows + i] = of;
-    terms[2 * rows + i] = of * z;
-    terms[3 * rows + i] = of * of;
-    terms[4 * rows + i] = of * label;
+                                : raw,  // keeps NaN
+        factor = of * label;
+    for (int j = 0; j < lane_columns; ++j)
+      sums.direction.at[j] += factor * static_cast<double>(row.at[j]);
+    sums.last += factor;
+    sums.losses[0] += z < 0 ? 0 : z;
+    sums.losses[1] += of;
+    sums.losses[2] += of * z;
+    sums.losses[3] += of * of;
+    return static_cast<Real>(of);
+  }
+};
+
+/// The last stage of the sums of the parts.
+struct AddHinge {
+  FewRows parts;
+  std::int64_t d;
+  double *direction, *losses;
+  ASSAY_ITEM void operator()(std::int64_t i) const {
+    (i <= d ? direction + i : losses + (i - d - 1))[0] = parts.sum(i);
   }
 };
 

@@ -4,11 +4,18 @@
 #define ASSAY_START_OF(Item) \
   ASSAY_START(Item<double>)  \
   ASSAY_START(Item<float>)
-ASSAY_START(Fill)
-ASSAY_START_OF(Widen)
-ASSAY_START_OF(Centre)
-ASSAY_START_OF(Select)
+// Of packs as wide as the rows allow.
+#define ASSAY_START_TILED(Item) \
+  ASSAY_START(Item<double, 2>)  \
+  ASSAY_START(Item<double, 1>)  \
+  ASSAY_START(Item<float, 4>)   \
+  ASSAY_START(Item<float, 2>)   \
+  ASSAY_START(Item<float, 1>)
+ASSAY_START_OF(Observe)
+ASSAY_START(AddMatrices)
 ASSAY_START_OF(HalfNorm)
-ASSAY_START_OF(Assign)
-ASSAY_START_OF(SquaredDifference)
-ASSAY_START_OF(Margin)
+ASSAY_START_TILED(FindLabels)
+ASSAY_START_TILED(AddToCentroids)
+ASSAY_START(AddCentroids)
+ASSAY_START_TILED(HingeRows)
+ASSAY_START(AddHinge)

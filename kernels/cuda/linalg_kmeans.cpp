@@ -1,67 +1,61 @@
-// kmeans_assign: products of a block of observations with all centroids by cuBLAS, then our kernel
-// for the nearest one, whose one-hot matrix, times the observations and times ones, gives sums and
-// counts. Squared distances are sums of squared differences, of which nothing cancels.
+// kmeans_assign: one pass over the observations where up to four centroids, and features of one
+// tile, allow the sums to be taken as soon as the label is known; else a pass for the labels, and
+// one that reads each observation for the centroid that it belongs to.
 
-#include "kernels/cuda/linalg_blocks.hpp"
+#include "kernels/cuda/linalg.hpp"
+#include "kernels/cuda/linalg_rows.hpp"
 
 namespace assay::cuda {
 namespace {
 
-template <class Real>
-class KmeansAssign final : public BlockedOperation<Real> {
+template <class Real, int width>
+class KmeansAssign final : public OwnOperation {
  public:
-  KmeansAssign(const LinalgProblem& problem, const Blas& blas)
-      : BlockedOperation<Real>(problem, blas, 2 * problem.shape().k + problem.shape().d,
-                               problem.shape().k + problem.shape().d) {}
+  KmeansAssign(const LinalgProblem& problem, int processors)
+      : OwnOperation(problem, problem.precision(), problem.tensors()),
+        shape_(problem.shape()),
+        pieces_(tiles_of(shape_.d) * ((shape_.k + centroids_at_once - 1) / centroids_at_once)),
+        finders_(warps_at_once<Sums>(processors, 1, shape_.n)),
+        warps_(warps_at_once<Sums>(processors, pieces_, shape_.n)) {
+    add_workspace(static_cast<std::size_t>(shape_.k + sums_size(warps_, columns())) *
+                  sizeof(double));
+  }
 
  private:
-  // Scratch memory: half norms [k], squared distances of each feature [d]; then of the observations
-  // products [rows, k], the one-hot matrix [k, rows], and elements [rows, d].
-  Real* half_norms() const { return reinterpret_cast<Real*>(this->scratch()); }
-  double* distances() const { return this->scratch() + this->shape_.k; }
-  double* products() const { return distances() + this->shape_.d; }
-  double* one_hot() const { return products() + this->block_rows() * this->shape_.k; }
-  double* elements() const { return one_hot() + this->block_rows() * this->shape_.k; }
-  const Real* centroids() const { return this->template at<const Real>(1); }
+  using Sums = AddToCentroids<Real, width>;
 
-  void begin() override {
-    this->start(HalfNorm<Real>{centroids(), half_norms(), this->shape_.d}, this->shape_.k);
+  std::int64_t columns() const { return shape_.k * (shape_.d + 1) + pieces_; }
+
+  void start_all() override {
+    const auto& [kernel, n, d, k] = shape_;
+    const auto* const centroids = at<const Real>("centroids");
+    auto* const labels = at<std::int32_t>("labels");
+    auto* const half_norms = at<Real>("workspace");
+    double* const parts = at<double>("workspace") + k;
+    const NearestCentroid<Real, width> nearest{at<const Real>("x"), centroids, half_norms, d, k};
+    start(HalfNorm<Real>{centroids, half_norms, d}, k * warp_lanes);
+    if (pieces_ > 1)
+      start(FindLabels<Real, width>{nearest, n, finders_, labels}, finders_ * warp_lanes);
+    start(Sums{nearest, pieces_ == 1, n, warps_, columns(), labels, parts},
+          pieces_ * warps_ * warp_lanes);
+    start(AddCentroids{few(parts, warps_, columns()), k, d, at<double>("sums"),
+                       at<double>("counts"), at<double>("inertia")},
+          k * (d + 1) + 1);
   }
 
-  void add(std::int64_t first, std::int64_t rows, double beta) override {
-    const std::int64_t d = this->shape_.d, k = this->shape_.k;
-    const Real* const x = this->x(first);
-    std::int32_t* const labels = this->template at<std::int32_t>(2) + first;
-    Real* const scores = reinterpret_cast<Real*>(products());
-    // By columns: [k, rows] = [k, d] [d, rows].
-    check_blas(this->blas_.template of<Real>().gemm(this->handle_, CUBLAS_OP_T, CUBLAS_OP_N, k,
-                                                    rows, d, &one<Real>, centroids(), d, x, d,
-                                                    &zero<Real>, scores, k),
-               this->what_);
-    this->start(Assign<Real>{half_norms(), scores, labels, one_hot(), k, rows}, rows);
-    this->add_columns(false, rows, k, one_hot(), this->ones(), beta, this->template at<double>(4));
-    this->start(SquaredDifference<Real>{x, centroids(), labels, elements(), d}, rows * d);
-    this->add_columns(true, rows, d, elements(), this->ones(), beta, distances());
-    // By columns: [d, k] = [d, rows] [rows, k].
-    check_blas(this->blas_.fp64.gemm(this->handle_, CUBLAS_OP_N, CUBLAS_OP_N, d, k, rows,
-                                     &one<double>, this->fp64_copy(first, rows, elements()), d,
-                                     one_hot(), rows, &beta, this->template at<double>(3), d),
-               this->what_);
-  }
-
-  void end() override {
-    this->add_columns(false, this->shape_.d, 1, distances(), this->ones(), 0,
-                      this->template at<double>(5));
-  }
+  LinalgShape shape_;
+  std::int64_t pieces_, finders_, warps_;
 };
 
 }  // namespace
 
-std::unique_ptr<LinalgOperation> make_kmeans_assign(const LinalgProblem& problem,
-                                                    const Blas& blas) {
-  if (problem.precision() == Precision::fp64)
-    return std::make_unique<KmeansAssign<double>>(problem, blas);
-  return std::make_unique<KmeansAssign<float>>(problem, blas);
+std::unique_ptr<Operation> make_kmeans_assign(const LinalgProblem& problem, int processors) {
+  return with_packs(
+      problem.precision(), problem.shape().d,
+      [&](auto element, auto width) -> std::unique_ptr<Operation> {
+        return std::make_unique<KmeansAssign<decltype(element), decltype(width)::value>>(
+            problem, processors);
+      });
 }
 
 }  // namespace assay::cuda

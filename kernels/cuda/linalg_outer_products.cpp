@@ -1,92 +1,102 @@
-// moments and hinge_hessian: our kernels centre a block of observations, or select some of it with
-// a column of ones; cuBLAS adds its outer products to a triangle, and at the end the other one. An
-// observation that is not selected is a row of zeros: all count as work.
+// moments and hinge_hessian: our kernel copies the observations, less the shift, or those that are
+// selected, with a one appended, in fp64; cuBLAS computes the products of blocks of rows, as many
+// as the GPU has multiprocessors, in one call for each of two panels of columns, of which that on
+// the other side of the diagonal is left out: three quarters of all products. Our kernel adds the
+// blocks. An observation that is not selected is a row of zeros: all count as work.
 
-#include "kernels/cuda/linalg_blocks.hpp"
+#include <algorithm>
+
+#include "kernels/cuda/for_each.hpp"
+#include "kernels/cuda/linalg.hpp"
+#include "kernels/cuda/linalg_items.hpp"
 
 namespace assay::cuda {
 namespace {
 
-/// Of both: the observations of a block in fp64, of `columns` each.
-template <class Real>
-class OuterProducts : public BlockedOperation<Real> {
- protected:
-  using Base = BlockedOperation<Real>;
-  OuterProducts(const LinalgProblem& problem, const Blas& blas, std::int64_t columns)
-      : Base(problem, blas, columns, columns * columns), columns_(columns) {
-    this->executed_.compute = this->executed_.accumulate = "fp64";
-  }
+/// Most elements of the copy (512 MiB), of which a longer table has several, one after the other,
+/// and of the products of all blocks (128 MiB).
+constexpr std::int64_t most_copied = std::int64_t{1} << 26, most_products = std::int64_t{1} << 24;
+/// Fewer rows are not worth a block.
+constexpr std::int64_t fewest_rows = 256;
+/// Columns that a thread block of cuBLAS computes.
+constexpr std::int64_t panel = 128;
 
-  double* block() const { return this->scratch() + columns_ * columns_; }
-
-  void add_block(std::int64_t rows, double beta) const {
-    check_blas(
-        this->blas_.fp64.syrk(this->handle_, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N, columns_, rows,
-                              &one<double>, block(), columns_, &beta, triangle(), columns_),
-        this->what_);
-  }
-
-  /// Memory of the triangle's other half is never written.
-  void begin() override { this->start(Fill{0, triangle()}, columns_ * columns_); }
-
-  void store(double* c) const {
-    add_transposed(this->blas_.fp64, this->handle_, columns_, triangle(), c, this->what_);
-  }
-
- private:
-  double* triangle() const { return this->scratch(); }
-  std::int64_t columns_;
-};
+std::int64_t quotient_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 template <class Real>
-class Moments final : public OuterProducts<Real> {
+class OuterProducts final : public LinalgOperation {
  public:
-  Moments(const LinalgProblem& problem, const Blas& blas)
-      : OuterProducts<Real>(problem, blas, problem.shape().d) {
-    this->executed_.operand_roundings = this->is_fp64 ? 1 : 0;
+  OuterProducts(const LinalgProblem& problem, const Blas& blas, int processors)
+      : LinalgOperation(problem, blas, "direct"),
+        moments_(shape_.kernel == LinalgKernel::moments),
+        columns_(quotient_up(shape_.d + 1, 2) * 2),
+        blocks_(std::clamp<std::int64_t>(
+            std::min(shape_.n / fewest_rows, most_products / (columns_ * columns_)), 1,
+            processors)) {
+    const std::int64_t parts = quotient_up(shape_.n * columns_, most_copied);
+    rows_ = quotient_up(shape_.n, parts * blocks_);
+    int version = 0;
+    check_blas(blas_.version(handle_, &version), "asking cuBLAS for its version");
+    executed_.implementation = fmt::format("own kernels and cuBLAS {}", version);
+    executed_.compute = executed_.accumulate = "fp64";
+    if (moments_) executed_.operand_roundings = std::is_same_v<Real, double> ? 1 : 0;
+    executed_.numbers["block_rows"] = static_cast<double>(rows_);
+    scratch_ = arguments_.size();
+    add_scratch("blocks",
+                static_cast<std::size_t>(blocks_ * columns_ * (rows_ + columns_)) * sizeof(double));
+  }
+
+  void run(Stream& stream) override {
+    stream_ = cuda_stream(stream);
+    check_blas(blas_.set_stream(handle_, stream_), what_);
+    const std::int64_t d = shape_.d, at_once = blocks_ * rows_;
+    double* const copy = at<double>(scratch_);
+    double* const products = copy + at_once * columns_;
+    for (std::int64_t first = 0; first < shape_.n; first += at_once) {
+      const Real* const second = at<const Real>(1);
+      start(Observe<Real>{at<const Real>(0) + first * d, moments_ ? second : nullptr,
+                          moments_ ? nullptr : second + first, copy, shape_.n - first, d, columns_,
+                          Divisor(columns_ / 2)},
+            at_once * columns_ / 2);
+      multiply(copy, products, first == 0 ? zero<double> : one<double>);
+    }
+    start(AddMatrices{products, blocks_, columns_, moments_ ? d : d + 1,
+                      at<double>(moments_ ? 3 : 2), moments_ ? at<double>(2) : nullptr},
+          columns_ * columns_);
   }
 
  private:
-  void add(std::int64_t first, std::int64_t rows, double beta) override {
-    const std::int64_t d = this->shape_.d;
-    this->start(Centre<Real>{this->x(first), this->template at<Real>(1), this->block(), d},
-                rows * d);
-    this->add_columns(true, rows, d, this->block(), this->ones(), beta,
-                      this->template at<double>(2));
-    this->add_block(rows, beta);
+  /// Of the products, which cuBLAS sees by columns, those on and below the diagonal.
+  void multiply(const double* copy, double* products, double beta) const {
+    const std::int64_t whole = quotient_up(columns_, panel),
+                       width = std::min(columns_, quotient_up(whole, 2) * panel),
+                       row_block = rows_ * columns_, product = columns_ * columns_;
+    for (std::int64_t first = 0; first < columns_; first += width)
+      check_blas(blas_.gemms(handle_, CUBLAS_OP_N, CUBLAS_OP_T, columns_ - first,
+                             std::min(width, columns_ - first), rows_, &one<double>, copy + first,
+                             columns_, row_block, copy + first, columns_, row_block, &beta,
+                             products + first * (columns_ + 1), columns_, product, blocks_),
+                 what_);
   }
-  void end() override { this->store(this->template at<double>(3)); }
-};
 
-template <class Real>
-class Hessian final : public OuterProducts<Real> {
- public:
-  Hessian(const LinalgProblem& problem, const Blas& blas)
-      : OuterProducts<Real>(problem, blas, problem.shape().d + 1) {}
-
- private:
-  void add(std::int64_t first, std::int64_t rows, double beta) override {
-    const std::int64_t d = this->shape_.d;
-    this->start(Select<Real>{this->x(first), this->template at<Real>(1) + first, this->block(), d},
-                rows * (d + 1));
-    this->add_block(rows, beta);
+  template <class Item>
+  void start(const Item& item, std::int64_t count) const {
+    check(for_each(item, count, stream_), what_);
   }
-  void end() override { this->store(this->template at<double>(2)); }
-};
 
-template <class Real>
-std::unique_ptr<LinalgOperation> made(const LinalgProblem& problem, const Blas& blas) {
-  if (problem.shape().kernel == LinalgKernel::moments)
-    return std::make_unique<Moments<Real>>(problem, blas);
-  return std::make_unique<Hessian<Real>>(problem, blas);
-}
+  bool moments_;
+  std::int64_t columns_, blocks_, rows_ = 0;  ///< of the copy, with a one and an even number
+  std::size_t scratch_ = 0;
+  cudaStream_t stream_ = nullptr;
+};
 
 }  // namespace
 
-std::unique_ptr<LinalgOperation> make_outer_products(const LinalgProblem& problem,
-                                                     const Blas& blas) {
-  return problem.precision() == Precision::fp64 ? made<double>(problem, blas)
-                                                : made<float>(problem, blas);
+std::unique_ptr<LinalgOperation> make_outer_products(const LinalgProblem& problem, const Blas& blas,
+                                                     int processors) {
+  if (problem.precision() == Precision::fp64)
+    return std::make_unique<OuterProducts<double>>(problem, blas, processors);
+  return std::make_unique<OuterProducts<float>>(problem, blas, processors);
 }
 
 }  // namespace assay::cuda

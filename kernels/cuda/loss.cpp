@@ -1,7 +1,5 @@
 #include "kernels/loss/problem.hpp"
 
-#include <algorithm>
-
 #include "kernels/cuda/backend.hpp"
 #include "kernels/cuda/loss_items.hpp"
 #include "kernels/cuda/own_operation.hpp"
@@ -15,10 +13,8 @@ class Loss final : public OwnOperation {
   explicit Loss(const LossProblem& problem)
       : OwnOperation(problem, problem.precision(), problem.tensors()),
         shape_(problem.shape()),
-        lanes_(std::min(shape_.classes, loss_lanes)),
         parts_((shape_.samples + loss_rows - 1) / loss_rows) {
-    add_workspace(static_cast<std::size_t>(shape_.samples * lanes_) * sizeof(LossPart<Value>) +
-                  static_cast<std::size_t>(shape_.samples) * sizeof(LossSoftmax<Value>) +
+    add_workspace(static_cast<std::size_t>(shape_.samples) * sizeof(LossSoftmax<Value>) +
                   static_cast<std::size_t>(sums_size(parts_, shape_.classes)) * sizeof(double));
   }
 
@@ -27,18 +23,16 @@ class Loss final : public OwnOperation {
 
   void start_all() override {
     const auto [samples, classes, smoothing] = shape_;
-    auto* const of_lanes = at<LossPart<Value>>("workspace");
-    auto* const softmax = reinterpret_cast<LossSoftmax<Value>*>(of_lanes + samples * lanes_);
-    const LossOfLane<Stored> lane{at<const Stored>("logits"), at<const Value>("bias"), classes,
-                                  lanes_, of_lanes};
-    const LossOfSample<Stored> sample{lane,
+    auto* const softmax = at<LossSoftmax<Value>>("workspace");
+    const LossOfSample<Stored> sample{at<const Stored>("logits"),
+                                      at<const Value>("bias"),
                                       at<const std::int32_t>("labels"),
+                                      classes,
                                       smoothing,
                                       at<Value>("losses"),
                                       at<std::int32_t>("correct"),
                                       softmax};
-    start(lane, samples * lanes_);
-    start(sample, samples);
+    start(sample, samples * warp_lanes);
     const auto* const scale = at<const Value>("scale");
     if (scale == nullptr) return;  // validation
     auto* const sums = reinterpret_cast<double*>(softmax + samples);
@@ -48,7 +42,7 @@ class Loss final : public OwnOperation {
   }
 
   LossShape shape_;
-  std::int64_t lanes_, parts_;
+  std::int64_t parts_;
 };
 
 const Maker add_loss{makers(), kind_of<LossProblem>(), &make_own<LossProblem, Loss>, {"direct"}};

@@ -1,88 +1,95 @@
 #pragma once
-// The items (item.hpp) of softmax cross-entropy (kernels/loss/problem.hpp). 32 threads, the lanes
-// of a sample, share its classes: lane i has the classes i, i + lanes, … The largest logit, of the
-// lane and then of the sample, is subtracted before exponentials are computed, so that none
-// overflows.
+// The items (item.hpp, warp.hpp) of softmax cross-entropy (kernels/loss/problem.hpp). The lanes of
+// a warp share the classes of a sample. The largest logit is subtracted before exponentials are
+// computed, so that none overflows.
 
 #include <cmath>
 
-#include "kernels/cuda/item.hpp"
+#include "kernels/cuda/warp.hpp"
 
 namespace assay::cuda {
 
-inline constexpr std::int64_t loss_lanes = 32;
 /// Number of samples whose gradients a thread computes, for one class.
 inline constexpr std::int64_t loss_rows = 8;
 
 template <class Value>
-struct LossPart {
-  Value largest, sum;     ///< largest logit; sum of exp(logit - largest)
-  double total;           ///< sum of logits
-  std::int64_t position;  ///< the first class with the largest logit
-};
-
-template <class Stored>
-struct LossOfLane {
-  using Value = ValueOf<Stored>;
-  const Stored* logits;
-  const Value* bias;
-  std::int64_t classes, lanes;  ///< lanes: number of lanes that have classes
-  LossPart<Value>* to;
-  ASSAY_ITEM Value logit(std::int64_t sample, std::int64_t c) const {
-    return widen(logits[sample * classes + c]) + bias[c];
-  }
-  ASSAY_ITEM void operator()(std::int64_t i) const {
-    const std::int64_t sample = i / lanes, lane = i % lanes;
-    LossPart<Value> part{logit(sample, lane), 0, 0, lane};
-    for (std::int64_t c = lane + lanes; c < classes; c += lanes)
-      if (const Value x = logit(sample, c); x > part.largest) {
-        part.largest = x;
-        part.position = c;
-      }
-    for (std::int64_t c = lane; c < classes; c += lanes) {
-      const Value x = logit(sample, c);
-      part.sum += std::exp(x - part.largest);
-      part.total += static_cast<double>(x);
-    }
-    to[i] = part;
-  }
-};
-
-template <class Value>
 struct LossSoftmax {
-  Value largest, sum;
+  Value largest, sum;  ///< largest logit; sum of exp(logit - largest)
 };
 
 template <class Stored>
 struct LossOfSample {
   using Value = ValueOf<Stored>;
-  LossOfLane<Stored> of;
+  const Stored* logits;
+  const Value* bias;
   const std::int32_t* labels;
+  std::int64_t classes;
   double smoothing;
   Value* losses;
   std::int32_t* correct;
   LossSoftmax<Value>* softmax;
-  ASSAY_ITEM void operator()(std::int64_t sample) const {
-    const LossPart<Value>* const parts = of.to + sample * of.lanes;
-    LossPart<Value> best = parts[0];
-    for (std::int64_t lane = 1; lane < of.lanes; ++lane)
-      if (const LossPart<Value>& part = parts[lane];
-          part.largest > best.largest ||
-          (part.largest == best.largest && part.position < best.position))
-        best = part;
-    const auto largest = static_cast<double>(best.largest);
-    double sum = 0, total = 0;
-    for (std::int64_t lane = 0; lane < of.lanes; ++lane) {
-      sum += static_cast<double>(parts[lane].sum) *
-             std::exp(static_cast<double>(parts[lane].largest) - largest);
-      total += parts[lane].total;
+
+  ASSAY_ITEM Value logit(std::int64_t sample, std::int64_t c) const {
+    return widen(logits[sample * classes + c]) + bias[c];
+  }
+  ASSAY_ITEM void operator()(std::int64_t i) const {
+    const Warp warp(i);
+    if (warp.idle()) return;
+    const std::int64_t sample = warp.number;
+    const Best best = best_of(warp, sample);
+    Lanes<Totals> totals = {};
+    warp.each([&](int lane) {
+      Value sum = 0;
+      for (std::int64_t c = lane; c < classes; c += warp_lanes) {
+        const Value x = logit(sample, c);
+        sum += std::exp(x - best.largest);
+        totals[lane].logits += static_cast<double>(x);
+      }
+      totals[lane].sum = static_cast<double>(sum);
+    });
+    warp.add_up(totals);
+    warp.each([&](int lane) {
+      if (lane == 0) write(sample, best, totals[lane]);
+    });
+  }
+
+ private:
+  struct Best {
+    Value largest;
+    std::int32_t position;  ///< the first class with the largest logit
+  };
+  struct Totals {
+    double sum, logits;
+    ASSAY_ITEM Totals operator+(const Totals& of) const {
+      return {sum + of.sum, logits + of.logits};
     }
+  };
+
+  ASSAY_ITEM Best best_of(const Warp& warp, std::int64_t sample) const {
+    Lanes<Best> best;
+    warp.each([&](int lane) {
+      // A lane that has no class has the first one, too.
+      Best& of = best[lane];
+      of.position = lane < classes ? lane : 0;
+      of.largest = logit(sample, of.position);
+      for (std::int64_t c = lane + warp_lanes; c < classes; c += warp_lanes)
+        if (const Value x = logit(sample, c); x > of.largest)
+          of = {x, static_cast<std::int32_t>(c)};
+    });
+    warp.join(best, [](const Best& a, const Best& b) {
+      return a.largest > b.largest || (a.largest == b.largest && a.position < b.position) ? a : b;
+    });
+    return best.of[0];
+  }
+
+  ASSAY_ITEM void write(std::int64_t sample, const Best& best, const Totals& totals) const {
     const std::int32_t label = labels[sample];
-    losses[sample] = static_cast<Value>(
-        largest + std::log(sum) - (1 - smoothing) * static_cast<double>(of.logit(sample, label)) -
-        smoothing * total / static_cast<double>(of.classes));
+    losses[sample] =
+        static_cast<Value>(static_cast<double>(best.largest) + std::log(totals.sum) -
+                           (1 - smoothing) * static_cast<double>(logit(sample, label)) -
+                           smoothing * totals.logits / static_cast<double>(classes));
     correct[sample] = best.position == label ? 1 : 0;
-    softmax[sample] = {best.largest, static_cast<Value>(sum)};
+    softmax[sample] = {best.largest, static_cast<Value>(totals.sum)};
   }
 };
 
@@ -96,7 +103,7 @@ struct LossGradients {
   Stored* to;
   double* sums;
   ASSAY_ITEM void operator()(std::int64_t i) const {
-    const std::int64_t classes = of.of.classes, c = i % classes, first = i / classes * loss_rows,
+    const std::int64_t classes = of.classes, c = i % classes, first = i / classes * loss_rows,
                        last = first + loss_rows < samples ? first + loss_rows : samples;
     const auto by = static_cast<Value>(static_cast<double>(*scale) / static_cast<double>(samples)),
                each = static_cast<Value>(of.smoothing / static_cast<double>(classes)),
@@ -104,7 +111,7 @@ struct LossGradients {
     double sum = 0;
     for (std::int64_t sample = first; sample < last; ++sample) {
       const LossSoftmax<Value> softmax = of.softmax[sample];
-      const Value p = std::exp(of.of.logit(sample, c) - softmax.largest) / softmax.sum,
+      const Value p = std::exp(of.logit(sample, c) - softmax.largest) / softmax.sum,
                   q = of.labels[sample] == c ? more + each : each, g = by * (p - q);
       sum += static_cast<double>(g);
       to[sample * classes + c] = narrow<Stored>(g);

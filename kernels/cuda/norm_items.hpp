@@ -10,67 +10,84 @@
 namespace assay::cuda {
 
 /// Number of rows whose mean is the pivot: squares are of differences from it.
-inline constexpr std::int64_t norm_pivot_rows = 16;
+inline constexpr int norm_pivot_rows = 16;
 
-/// Rows are divided into chunks.
+/// Rows are divided into chunks, and channels into groups: as many as a thread reads at once.
 struct NormRows {
   std::int64_t rows, channels, chunk;
+  Divisor groups;
   std::int64_t chunks() const { return (rows + chunk - 1) / chunk; }
 };
 
-/// The pivot of a channel, the mean of evenly spaced rows. Squares of differences from it lose few
-/// digits.
-template <class Stored>
-struct NormPivot {
-  const Stored* src;
-  NormRows shape;
-  ValueOf<Stored>* pivot;
-  ASSAY_ITEM void operator()(std::int64_t c) const {
-    const std::int64_t count = norm_pivot_rows < shape.rows ? norm_pivot_rows : shape.rows;
-    double sum = 0;
-    for (std::int64_t i = 0; i < count; ++i)
-      sum += static_cast<double>(widen(src[shape.rows * i / count * shape.channels + c]));
-    pivot[c] = static_cast<ValueOf<Stored>>(sum / static_cast<double>(count));
+/// The pivot of `width` channels, the mean of evenly spaced rows. Squares of differences from it
+/// lose few digits. All that need it compute it, with the same bits: the mean of 16 numbers is
+/// rounded by their additions alone.
+template <int width, class Stored>
+ASSAY_ITEM void norm_pivot(const Stored* src, const NormRows& shape, std::int64_t c,
+                           ValueOf<Stored>* pivot) {
+  const std::int64_t step = shape.rows / norm_pivot_rows * shape.channels;
+  Pack<Stored, width> rows[norm_pivot_rows];
+  for (int i = 0; i < norm_pivot_rows; ++i) rows[i] = read<width>(src + c + i * step);
+  for (int j = 0; j < width; ++j) {
+    ValueOf<Stored> sum = 0;
+    for (int i = 0; i < norm_pivot_rows; ++i) sum += widen(rows[i].at[j]);
+    pivot[j] = sum / norm_pivot_rows;
   }
-};
+}
 
 /// Sums what `Term` computes for each element of a chunk: two sums for each channel, [chunks, 2,
-/// channels].
+/// channels]. Several rows are read before the first is added.
 template <class Term>
 struct NormSums {
-  static constexpr int width = Term::width;
+  static constexpr int width = Term::width, least_blocks = 2;
   using Value = typename Term::Value;
   Term term;
   NormRows shape;
   double* to;
   ASSAY_ITEM void operator()(std::int64_t i) const {
-    const std::int64_t groups = shape.channels / width, c = i % groups * width,
-                       first = i / groups * shape.chunk,
+    const std::int64_t chunk = shape.groups.quotient(i),
+                       c = (i - chunk * shape.groups.by()) * width, first = chunk * shape.chunk,
                        last = first + shape.chunk < shape.rows ? first + shape.chunk : shape.rows;
-    Value sums[width] = {}, more[width] = {};
-    for (std::int64_t row = first; row < last; ++row)
-      term.add(row * shape.channels + c, c, sums, more);
-    double* const of_chunk = to + i / groups * 2 * shape.channels + c;
+    Value centre[width], sums[width] = {}, more[width] = {};
+    term.find_centre(shape, c, centre);
+    std::int64_t row = first;
+    for (; row + Term::at_once <= last; row += Term::at_once)
+      add<Term::at_once>(row, c, centre, sums, more);
+    for (; row < last; ++row) add<1>(row, c, centre, sums, more);
+    double* const of_chunk = to + chunk * 2 * shape.channels + c;
     for (int j = 0; j < width; ++j) {
       of_chunk[j] = static_cast<double>(sums[j]);
       of_chunk[shape.channels + j] = static_cast<double>(more[j]);
     }
+  }
+
+ private:
+  template <int count>
+  ASSAY_ITEM void add(std::int64_t row, std::int64_t c, const Value* centre, Value* sums,
+                      Value* more) const {
+    typename Term::Row rows[count];
+    for (int k = 0; k < count; ++k) rows[k] = term.read_row((row + k) * shape.channels + c);
+    for (int k = 0; k < count; ++k)
+      term.add((row + k) * shape.channels + c, rows[k], centre, sums, more);
   }
 };
 
 /// Elements, and squares of their differences from the pivot.
 template <class Stored, int size>
 struct NormMomentTerm {
-  static constexpr int width = size;
+  static constexpr int width = size, at_once = 8;
   using Value = ValueOf<Stored>;
+  using Row = Pack<Stored, width>;
   const Stored* src;
-  const Value* pivot;
-  ASSAY_ITEM void add(std::int64_t at, std::int64_t c, Value* sums, Value* squares) const {
-    Value x[width];
-    load<width>(src + at, x);
+  ASSAY_ITEM void find_centre(const NormRows& shape, std::int64_t c, Value* pivot) const {
+    norm_pivot<width>(src, shape, c, pivot);
+  }
+  ASSAY_ITEM Row read_row(std::int64_t at) const { return read<width>(src + at); }
+  ASSAY_ITEM void add(std::int64_t, const Row& row, const Value* pivot, Value* sums,
+                      Value* squares) const {
     for (int j = 0; j < width; ++j) {
-      const Value moved = x[j] - pivot[c + j];
-      sums[j] += x[j];
+      const Value x = widen(row.at[j]), moved = x - pivot[j];
+      sums[j] += x;
       squares[j] += moved * moved;
     }
   }
@@ -79,87 +96,126 @@ struct NormMomentTerm {
 template <class Stored, int width>
 using NormMomentSums = NormSums<NormMomentTerm<Stored, width>>;
 
-/// The factor of a channel: scale / sqrt(variance + epsilon).
+/// The factor of a channel, scale / sqrt(variance + epsilon), its mean and its shift, one after the
+/// other: [3, channels], so that packs of them can be read. (scale and shift may begin anywhere.)
 template <class Value>
 struct NormFactor {
-  const Value *scale, *variance;
+  const Value *scale, *variance, *mean, *shift;
   double epsilon;
-  Value* factor;
+  std::int64_t channels;
+  Value* to;
   ASSAY_ITEM double inverse(std::int64_t c) const {
     return 1 / std::sqrt(static_cast<double>(variance[c]) + epsilon);
   }
   ASSAY_ITEM void operator()(std::int64_t c) const {
-    factor[c] = static_cast<Value>(static_cast<double>(scale[c]) * inverse(c));
+    to[c] = static_cast<Value>(static_cast<double>(scale[c]) * inverse(c));
+    to[channels + c] = mean[c];
+    to[2 * channels + c] = shift[c];
   }
 };
 
 /// Mean and variance of a channel, from the sums [2, channels].
-template <class Value>
+template <class Stored>
 struct NormMoments {
-  const double* totals;
-  const Value* pivot;
+  using Value = ValueOf<Stored>;
+  FewRows totals;
+  const Stored* src;
   NormRows shape;
   Value *mean, *variance;
   NormFactor<Value> factor;
   ASSAY_ITEM void operator()(std::int64_t c) const {
+    Value pivot;
+    norm_pivot<1>(src, shape, c, &pivot);
     const auto m = static_cast<double>(shape.rows);
-    const double average = totals[c] / m, moved = average - static_cast<double>(pivot[c]),
-                 spread = totals[shape.channels + c] / m - moved * moved;
+    const double average = totals.sum(c) / m, moved = average - static_cast<double>(pivot),
+                 spread = totals.sum(shape.channels + c) / m - moved * moved;
     mean[c] = static_cast<Value>(average);
     variance[c] = static_cast<Value>(spread < 0 ? 0 : spread);  // keeps NaN
     factor(c);
   }
 };
 
+/// Rows of which a thread computes a group of channels: their factors are read once.
+template <int width>
+inline constexpr int norm_rows = width == 8 ? 2 : 4;
+
 template <class Stored, int width>
 struct Normalize {
   using Value = ValueOf<Stored>;
   const Stored *src, *addend;  ///< addend: null where nothing is added
-  const Value *factor, *mean, *shift;
+  const Value* factors;        ///< NormFactor's
   bool relu;
-  std::int64_t channels;
+  NormRows shape;
   Stored* dst;
   ASSAY_ITEM void operator()(std::int64_t i) const {
-    const std::int64_t at = i * width, c = at % channels;
-    Value x[width], more[width] = {};
-    load<width>(src + at, x);
-    if (addend != nullptr) load<width>(addend + at, more);
-    for (int j = 0; j < width; ++j) {
-      x[j] = (x[j] - mean[c + j]) * factor[c + j] + shift[c + j] + more[j];
-      if (relu && x[j] <= 0) x[j] = 0;  // keeps NaN
+    const std::int64_t first = shape.groups.quotient(i),
+                       c = (i - first * shape.groups.by()) * width,
+                       at = first * norm_rows<width> * shape.channels + c,
+                       end = shape.rows * shape.channels;
+    Pack<Stored, width> x[norm_rows<width>] = {}, more[norm_rows<width>] = {};
+    for (int k = 0; k < norm_rows<width>; ++k)
+      if (const std::int64_t place = at + k * shape.channels; place < end) {
+        x[k] = read<width>(src + place);
+        if (addend != nullptr) more[k] = read<width>(addend + place);
+      }
+    Value factor[width], mean[width], shift[width];
+    load<width>(factors + c, factor);
+    load<width>(factors + shape.channels + c, mean);
+    load<width>(factors + 2 * shape.channels + c, shift);
+    for (int k = 0; k < norm_rows<width>; ++k) {
+      const std::int64_t place = at + k * shape.channels;
+      if (place >= end) break;
+      Value y[width];
+      for (int j = 0; j < width; ++j) {
+        y[j] = (widen(x[k].at[j]) - mean[j]) * factor[j] + shift[j];
+        if (addend != nullptr) y[j] += widen(more[k].at[j]);
+        if (relu && y[j] <= 0) y[j] = 0;  // keeps NaN
+      }
+      store<width>(y, dst + place);
     }
-    store<width>(x, dst + at);
   }
 };
 
-/// Loads the part of a gradient that passes the rectifier: 0 where dst is 0.
+/// A row of a gradient, and what its terms need beside it.
 template <class Stored, int width>
-ASSAY_ITEM void load_passed(const Stored* diff, const Stored* dst, std::int64_t at,
-                            ValueOf<Stored>* g) {
-  load<width>(diff + at, g);
-  if (dst == nullptr) return;
-  ValueOf<Stored> y[width];
-  load<width>(dst + at, y);
-  for (int j = 0; j < width; ++j)
-    if (!(y[j] > 0)) g[j] = 0;
-}
+struct NormGradientRow {
+  Pack<Stored, width> x, g, y;
+  /// `dst`: null where there is no rectifier, or the gradient has passed it.
+  ASSAY_ITEM static NormGradientRow read_row(const Stored* src, const Stored* dst,
+                                             const Stored* diff, std::int64_t at) {
+    NormGradientRow row = {};
+    row.x = read<width>(src + at);
+    row.g = read<width>(diff + at);
+    if (dst != nullptr) row.y = read<width>(dst + at);
+    return row;
+  }
+  /// The part that passes the rectifier: 0 where dst is 0.
+  ASSAY_ITEM ValueOf<Stored> passed(bool rectified, int j) const {
+    return rectified && !(widen(y.at[j]) > 0) ? 0 : widen(g.at[j]);
+  }
+};
 
 /// Gradients, and their products with centred elements. Writes the gradients that pass the
 /// rectifier.
 template <class Stored, int size>
 struct NormGradientTerm {
-  static constexpr int width = size;
+  static constexpr int width = size, at_once = 4;
   using Value = ValueOf<Stored>;
+  using Row = NormGradientRow<Stored, width>;
   const Stored *src, *dst, *diff;  ///< dst: null where there is no rectifier
   const Value* mean;
   Stored* passed;  ///< null where nothing was added
-  ASSAY_ITEM void add(std::int64_t at, std::int64_t c, Value* sums, Value* products) const {
-    Value x[width], g[width];
-    load<width>(src + at, x);
-    load_passed<Stored, width>(diff, dst, at, g);
+  ASSAY_ITEM void find_centre(const NormRows&, std::int64_t c, Value* centre) const {
+    for (int j = 0; j < width; ++j) centre[j] = mean[c + j];
+  }
+  ASSAY_ITEM Row read_row(std::int64_t at) const { return Row::read_row(src, dst, diff, at); }
+  ASSAY_ITEM void add(std::int64_t at, const Row& row, const Value* centre, Value* sums,
+                      Value* products) const {
+    Value g[width];
     for (int j = 0; j < width; ++j) {
+      g[j] = row.passed(dst != nullptr, j);
       sums[j] += g[j];
-      products[j] += g[j] * (x[j] - mean[c + j]);
+      products[j] += g[j] * (widen(row.x.at[j]) - centre[j]);
     }
     if (passed != nullptr) store<width>(g, passed + at);
   }
@@ -169,40 +225,58 @@ template <class Stored, int width>
 using NormGradientSums = NormSums<NormGradientTerm<Stored, width>>;
 
 /// The gradients of a channel's parameters, and the numbers by which the gradients of its elements
-/// are factor g + slope (x - mean) + offset.
+/// are factor g + slope (x - mean) + offset: [4, channels], factor, mean, slope and offset.
 template <class Value>
 struct NormSlopes {
-  const double* totals;
+  FewRows totals;
   NormRows shape;
   NormFactor<Value> factor;
-  Value *diff_scale, *diff_shift, *slope, *offset;
+  Value *diff_scale, *diff_shift;
   ASSAY_ITEM void operator()(std::int64_t c) const {
     const double m = static_cast<double>(shape.rows), inverse = factor.inverse(c),
-                 a = static_cast<double>(factor.scale[c]) * inverse,
-                 of_scale = totals[shape.channels + c] * inverse;
-    diff_shift[c] = static_cast<Value>(totals[c]);
+                 a = static_cast<double>(factor.scale[c]) * inverse, total = totals.sum(c),
+                 of_scale = totals.sum(shape.channels + c) * inverse;
+    diff_shift[c] = static_cast<Value>(total);
     diff_scale[c] = static_cast<Value>(of_scale);
-    slope[c] = static_cast<Value>(-a * inverse * of_scale / m);
-    offset[c] = static_cast<Value>(-a * totals[c] / m);
-    factor(c);
+    Value* const to = factor.to + c;
+    to[0] = static_cast<Value>(a);
+    to[shape.channels] = factor.mean[c];
+    to[2 * shape.channels] = static_cast<Value>(-a * inverse * of_scale / m);
+    to[3 * shape.channels] = static_cast<Value>(-a * total / m);
   }
 };
 
 template <class Stored, int width>
 struct NormGradients {
   using Value = ValueOf<Stored>;
+  using Row = NormGradientRow<Stored, width>;
   const Stored *src, *dst, *diff;  ///< dst: null where diff has passed the rectifier
-  const Value *mean, *factor, *slope, *offset;
-  std::int64_t channels;
+  const Value* factors;            ///< NormSlopes'
+  NormRows shape;
   Stored* diff_src;
   ASSAY_ITEM void operator()(std::int64_t i) const {
-    const std::int64_t at = i * width, c = at % channels;
-    Value x[width], g[width];
-    load<width>(src + at, x);
-    load_passed<Stored, width>(diff, dst, at, g);
-    for (int j = 0; j < width; ++j)
-      g[j] = factor[c + j] * g[j] + ((x[j] - mean[c + j]) * slope[c + j] + offset[c + j]);
-    store<width>(g, diff_src + at);
+    const std::int64_t first = shape.groups.quotient(i),
+                       c = (i - first * shape.groups.by()) * width,
+                       at = first * norm_rows<width> * shape.channels + c,
+                       end = shape.rows * shape.channels;
+    Row rows[norm_rows<width>] = {};
+    for (int k = 0; k < norm_rows<width>; ++k)
+      if (const std::int64_t place = at + k * shape.channels; place < end)
+        rows[k] = Row::read_row(src, dst, diff, place);
+    Value factor[width], mean[width], slope[width], offset[width];
+    load<width>(factors + c, factor);
+    load<width>(factors + shape.channels + c, mean);
+    load<width>(factors + 2 * shape.channels + c, slope);
+    load<width>(factors + 3 * shape.channels + c, offset);
+    for (int k = 0; k < norm_rows<width>; ++k) {
+      const std::int64_t place = at + k * shape.channels;
+      if (place >= end) break;
+      Value g[width];
+      for (int j = 0; j < width; ++j)
+        g[j] = factor[j] * rows[k].passed(dst != nullptr, j) +
+               ((widen(rows[k].x.at[j]) - mean[j]) * slope[j] + offset[j]);
+      store<width>(g, diff_src + place);
+    }
   }
 };
 

@@ -31,10 +31,9 @@ class OwnOperation : public Operation {
   void start(const Item& item, std::int64_t count) const {
     started(for_each(item, count, stream_));
   }
-  /// to [columns] = the sums of rows [rows, columns]. The memory after the rows is used, too:
-  /// sums_size() has the total.
-  template <class To>
-  void add_up(double* from, std::int64_t rows, std::int64_t columns, To* to) const {
+  /// Rows of at most 64, with the sums of rows [rows, columns]. The memory after the rows is used,
+  /// too: sums_size() has the total.
+  FewRows few(double* from, std::int64_t rows, std::int64_t columns) const {
     while (rows > rows_of_stage) {
       double* const next = from + rows * columns;
       const std::int64_t left = after_stage(rows);
@@ -42,7 +41,13 @@ class OwnOperation : public Operation {
       from = next;
       rows = left;
     }
-    start(AddUp<To>{from, to, rows, columns}, columns);
+    return {from, rows, columns};
+  }
+  /// to [columns] = the sums of rows [rows, columns], as few() takes them.
+  template <class To>
+  void add_up(double* from, std::int64_t rows, std::int64_t columns, To* to) const {
+    const FewRows left = few(from, rows, columns);
+    start(AddUp<To>{left.from, to, left.rows, columns}, columns);
   }
   /// Number of fp64 numbers of the rows and of the stages of their sums.
   static std::int64_t sums_size(std::int64_t rows, std::int64_t columns);

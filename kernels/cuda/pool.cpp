@@ -20,42 +20,49 @@ class Pooling final : public OwnOperation {
   explicit Pooling(const PoolProblem& problem)
       : OwnOperation(problem, problem.precision(), problem.tensors()),
         max_(problem.mode() == PoolMode::max),
-        backward_(problem.direction() == PoolDirection::backward) {
+        backward_(problem.direction() == PoolDirection::backward),
+        planes_(planes(problem.shape())) {
     const PoolShape& s = problem.shape();
-    planes_ = {{s.ih, s.oh, s.kh, s.sh, s.ph}, {s.iw, s.ow, s.kw, s.sw, s.pw}, s.ic};
     inputs_ = s.mb * s.ih * s.iw * s.ic / width;
     outputs_ = s.mb * s.oh * s.ow * s.ic / width;
     lay_channels_last();
     if (max_ && backward_)
-      add_workspace(static_cast<std::size_t>(outputs_ * width) * sizeof(std::int32_t));
+      add_workspace(static_cast<std::size_t>(outputs_ * width) * sizeof(PoolTap));
   }
 
  private:
+  static PoolPlanes planes(const PoolShape& s) {
+    return {{s.ih, s.oh, s.kh, s.sh, s.ph},
+            {s.iw, s.ow, s.kw, s.sw, s.pw},
+            s.ic,
+            Divisor(s.ic / width)};
+  }
+
   void start_all() override {
     const auto* const src = at<const Stored>("src");
-    auto* const places = at<std::int32_t>("workspace");  // null where nothing gathers by them
+    auto* const taps = at<PoolTap>("workspace");  // null where nothing gathers by them
     if (max_)
-      start(PoolLargest<Stored, width>{src, planes_, at<Stored>("dst"), places}, outputs_);
+      start(PoolLargest<Stored, width>{src, planes_, at<Stored>("dst"), taps}, outputs_);
     else if (!backward_)
       start(PoolMean<Stored, width>{src, planes_, at<Stored>("dst")}, outputs_);
     if (backward_)
-      start(PoolGather<Stored, width>{at<const Stored>("diff_dst"), places, planes_,
+      start(PoolGather<Stored, width>{at<const Stored>("diff_dst"), taps, planes_,
                                       at<Stored>("diff_src")},
             inputs_);
   }
 
   bool max_, backward_;
-  PoolPlanes planes_{};
+  PoolPlanes planes_;
   std::int64_t inputs_ = 0, outputs_ = 0;  ///< threads for every element of src, and of dst
 };
 
 Result<std::unique_ptr<Operation>> make_pool(Device& device, const Problem& what,
                                              const Options& options, Communicator& ranks) {
   const PoolShape& shape = problem_cast<PoolProblem>(what).shape();
-  if (shape.ih * shape.iw > std::numeric_limits<std::int32_t>::max())
+  if (shape.kh * shape.kw > std::numeric_limits<PoolTap>::max())
     return Unsupported{
-        fmt::format("cuda numbers the pixels of a plane with 32 bits ({} are more). "
-                    "Use a smaller plane.",
+        fmt::format("cuda numbers the pixels of a window with 16 bits ({} has more). "
+                    "Use a smaller window.",
                     what.canonical())};
   return make_own<PoolProblem, Pooling>(device, what, options, ranks);
 }

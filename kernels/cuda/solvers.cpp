@@ -62,10 +62,9 @@ Opened<Blas> open_blas() {
     library.get(of.copy, (prefix + "copy_v2_64").c_str());
     library.get(of.pack, (prefix + "trttp").c_str());
     library.get(of.unpack, (prefix + "tpttr").c_str());
-    library.get(of.gemm, (prefix + "gemm_v2_64").c_str());
-    library.get(of.gemv, (prefix + "gemv_v2_64").c_str());
     library.get(of.scal, (prefix + "scal_v2_64").c_str());
   };
+  library.get(blas.gemms, "cublasDgemmStridedBatched_64");
   get(blas.fp64, "cublasD");
   get(blas.fp32, "cublasS");
   opened.reason = library.reason();

@@ -34,15 +34,6 @@ struct BlasOf {
                          Real* packed);
   cublasStatus_t (*unpack)(cublasHandle_t, cublasFillMode_t, int n, const Real* packed, Real* a,
                            int lda);
-  /// c [m, n] = alpha op(a) op(b) + beta c.
-  cublasStatus_t (*gemm)(cublasHandle_t, cublasOperation_t, cublasOperation_t, std::int64_t m,
-                         std::int64_t n, std::int64_t k, const Real* alpha, const Real* a,
-                         std::int64_t lda, const Real* b, std::int64_t ldb, const Real* beta,
-                         Real* c, std::int64_t ldc);
-  /// y = alpha op(a) x + beta y, a [m, n].
-  cublasStatus_t (*gemv)(cublasHandle_t, cublasOperation_t, std::int64_t m, std::int64_t n,
-                         const Real* alpha, const Real* a, std::int64_t lda, const Real* x,
-                         std::int64_t x_step, const Real* beta, Real* y, std::int64_t y_step);
   cublasStatus_t (*scal)(cublasHandle_t, std::int64_t n, const Real* alpha, Real* x,
                          std::int64_t step);
 };
@@ -53,6 +44,12 @@ struct Blas {
   decltype(&cublasSetStream_v2) set_stream;
   decltype(&cublasGetVersion_v2) version;
   decltype(&cublasGetStatusString) words;
+  /// Products of `count` pairs of matrices in fp64: c [m, n] = alpha op(a) op(b) + beta c.
+  cublasStatus_t (*gemms)(cublasHandle_t, cublasOperation_t, cublasOperation_t, std::int64_t m,
+                          std::int64_t n, std::int64_t k, const double* alpha, const double* a,
+                          std::int64_t lda, long long step_of_a, const double* b, std::int64_t ldb,
+                          long long step_of_b, const double* beta, double* c, std::int64_t ldc,
+                          long long step_of_c, std::int64_t count);
   BlasOf<double> fp64;
   BlasOf<float> fp32;
 

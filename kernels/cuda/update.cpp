@@ -46,9 +46,8 @@ class Update final : public OwnOperation {
     blocks_ = copied(blocks, "blocks of parameters");
     tensors_ = copied(tensors, "tensors of parameters");
     block_count_ = static_cast<std::int64_t>(blocks.size());
-    lanes_ = block_count_ * update_lanes;
-    // Stale weights take the place of the sums of lanes.
-    add_workspace(static_cast<std::size_t>(count_ + block_count_ + lanes_) * sizeof(UpdateSums) +
+    // Stale weights take the place of the sums of blocks.
+    add_workspace(static_cast<std::size_t>(count_ + block_count_) * sizeof(UpdateSums) +
                   static_cast<std::size_t>(count_) * sizeof(UpdateStep<Value>));
   }
 
@@ -63,21 +62,20 @@ class Update final : public OwnOperation {
     auto* const of_tensors = at<UpdateSums>("workspace");
     auto* const of_blocks = of_tensors + count_;
     auto* const steps = reinterpret_cast<UpdateStep<Value>*>(of_blocks + block_count_);
-    auto* const of_lanes = reinterpret_cast<UpdateSums*>(steps + count_);
-    auto* const stale = reinterpret_cast<double*>(of_lanes);
-    start(SumParameters<Value>{gradient, weights, blocks_.get(), of_lanes}, lanes_);
-    start(AddLanes{of_lanes, of_blocks}, block_count_);
+    auto* const stale = reinterpret_cast<double*>(of_blocks);
+    const std::int64_t threads = block_count_ * warp_lanes;
+    start(SumParameters<Value>{gradient, weights, blocks_.get(), of_blocks}, threads);
     start(MakeStep<Value>{constants_, tensors_.get(), of_blocks, rate, unscale, of_tensors, steps},
-          count_);
-    start(MakeNorms<Value>{of_tensors, count_, unscale, norms, counts}, 1);
+          count_ * warp_lanes);
+    start(MakeNorms<Value>{of_tensors, count_, unscale, norms, counts}, warp_lanes);
     start(UpdateParameters<Value, Stored>{gradient, blocks_.get(), steps, counts, weights, velocity,
                                           at<Stored>("stored"), stale},
-          lanes_);
-    add_up(stale, lanes_, 1, counts + 2);
+          threads);
+    start(AddStale{stale, block_count_, counts + 2}, warp_lanes);
   }
 
   UpdateConstants constants_{};
-  std::int64_t count_, block_count_ = 0, lanes_ = 0;
+  std::int64_t count_, block_count_ = 0;
   std::shared_ptr<const UpdateBlock> blocks_;
   std::shared_ptr<const UpdateTensorBlocks> tensors_;
 };

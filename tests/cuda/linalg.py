@@ -10,10 +10,11 @@ from run_helper import BIN, RunTest, main
 FAKES = pathlib.Path(os.environ["FAKE_CUDA"])
 NAMES = ("CUDART_SONAME", "CUDNN_SONAME", "CUBLASLT_SONAME", "CUBLAS_SONAME", "CUSOLVER_SONAME")
 PROBLEMS = ["syrk:n50d13", "syrk:n3d7", "eigh:d1", "eigh:d2", "eigh:d33", "qr:n1d1", "qr:n9d9", "qr:n200d12"]
-BLOCKED = [f"{kernel}:{shape}" for kernel in ("moments", "hinge", "hinge_hessian") for shape in ("n1d1", "n70d9", "n300d33")] + [
-    "kmeans_assign:n1d1k1", "kmeans_assign:n90d7k1", "kmeans_assign:n300d5k17"]
-# Scratch memory is 4 Mi elements, of which each observation has some: a block and a part of one.
-SEVERAL = ["moments:n150000d30", "hinge_hessian:n150000d30", "hinge:n700000d1", "kmeans_assign:n700000d1k2"]
+# Rows of packs of four, two and one; a part of a tile of 256 features, one, and several.
+SHAPES = ("n1d1", "n70d9", "n300d34", "n130d256", "n90d520", "n41d263")
+PRODUCTS = [f"{kernel}:{shape}" for kernel in ("moments", "hinge_hessian") for shape in SHAPES]
+PASSES = [f"hinge:{shape}" for shape in SHAPES] + [
+    f"kmeans_assign:{shape}" for shape in ("n1d1k1", "n90d7k1", "n300d250k4", "n300d34k17", "n130d256k5", "n90d520k3", "n41d263k9")]
 
 
 class Linalg(RunTest):
@@ -37,29 +38,46 @@ class Linalg(RunTest):
         self.assertRegex(rows[-1]["executed"]["implementation"], r"^cuSOLVER \d+ Xgeqrf")
         self.assertRegex(rows[0]["executed"]["implementation"], r"^cuBLAS \d+ syrk")
 
-    def test_sums_over_blocks_of_observations_are_right(self):
-        rows = self.rows("--problem", ",".join(BLOCKED), "--precision", "fp64,fp32", code=0)
-        several = self.rows("--problem", ",".join(SEVERAL), "--precision", "fp32", code=0)
-        for row in self.expect_ok(rows + several, 2 * len(BLOCKED) + len(SEVERAL)):
-            self.assertRegex(row["executed"]["implementation"], r"^own kernels and cuBLAS \d+$")
-            self.assertEqual(row["executed"]["storage"], row["parameters"]["precision"])
-        for row in several:
-            self.assertAlmostEqual(row["executed"]["workspace_bytes"] / (8 << 22), 1, 2)  # of one block
+    def test_sums_over_observations_are_right(self):
+        for processors in ("1", "7"):
+            rows = self.rows("--problem", ",".join(PRODUCTS + PASSES), "--precision", "fp64,fp32", code=0, FAKE_GPU_PROCESSORS=processors)
+            for row in self.expect_ok(rows, 2 * len(PRODUCTS + PASSES)):
+                self.assertRegex(row["executed"]["implementation"], r"^own kernels( and cuBLAS \d+)?$")
+                self.assertEqual(row["executed"]["storage"], row["parameters"]["precision"])
+
+    def test_every_multiprocessor_has_a_block_of_a_long_table(self):
+        # 67 Mi elements are copied at once: these are a copy and a part of one.
+        for row in self.expect_ok(self.rows("--problem", "moments:n12000000d5", "--precision", "fp32", code=0,
+                                            FAKE_GPU_PROCESSORS="64", FAKE_GPU_BYTES=str(4 << 30)), 1):
+            self.assertEqual(row["executed"]["block_rows"], 12000000 / 2 / 64)
+            self.assertLess(row["executed"]["workspace_bytes"], 8 << 26)
+
+    def test_the_workspace_of_sums_is_bounded(self):
+        rows = self.rows("--problem", "hinge:n30000d250,kmeans_assign:n30000d250k3,moments:n30000d250", code=0, FAKE_GPU_PROCESSORS="132")
+        for row in self.expect_ok(rows, 3):
+            self.assertLess(row["executed"]["workspace_bytes"], 160 << 20)
+
+    def test_a_warp_that_does_not_run_is_found(self):
+        for problem, item in (("hinge:n300d34", "HingeRows"), ("kmeans_assign:n300d34k3", "AddToCentroids"), ("kmeans_assign:n300d34k9", "AddToCentroids"),
+                              ("kmeans_assign:n300d34k9", "FindLabels"), ("moments:n300d34", "Observe"), ("moments:n300d34", "AddMatrices")):
+            for row in self.rows("--problem", problem, FAKE_GPU_LOSES="1", FAKE_GPU_LOSES_OF=item):
+                self.assertEqual(row["status"], "incorrect", (problem, item))
 
     def test_the_programs_run_on_a_gpu(self):
         for program, words in (("assay-pca", ()), ("assay-kmeans", ("--clusters", "3,5")), ("assay-svm", ("--algorithm", "newton,nelder_mead"))):
             for row in self.rows("--problem", "n2000d9", "--precision", "fp64,fp32", *words, program=program, code=0):
-                self.assertIn("own kernels and cuBLAS", row["executed"]["implementation"])
+                self.assertIn("own kernels", row["executed"]["implementation"])
 
     def test_a_kernel_that_cannot_be_launched_fails(self):
         rows = self.rows("--problem", "moments:n40d3,kmeans_assign:n40d3k2,syrk:n40d3", FAKE_GPU_LAUNCHES="0", code=7)
         self.assertEqual([row["status"] for row in rows], ["failed", "failed", "ok"])
         self.assertIn("moments:n40d3 failed (CUDA: ", rows[0]["reason"])
 
-    def test_without_cublas_there_are_no_sums(self):
-        for row in self.rows("--problem", ",".join(BLOCKED[:6]), without=("CUBLAS_SONAME", "CUSOLVER_SONAME"), code=6):
+    def test_without_cublas_there_are_no_products(self):
+        self.expect_ok(self.rows("--problem", ",".join(PASSES[:6]), without=("CUBLAS_SONAME", "CUSOLVER_SONAME"), code=0), 6)
+        for row in self.rows("--problem", ",".join(PRODUCTS), without=("CUBLAS_SONAME", "CUSOLVER_SONAME"), code=6):
             self.assertIn("libcublas", row["reason"])
-        for row in self.rows("--problem", ",".join(BLOCKED[:6]), FAKE_CUBLAS_FAILS="1", code=7):
+        for row in self.rows("--problem", ",".join(PRODUCTS), FAKE_CUBLAS_FAILS="1", code=7):
             self.assertEqual(row["status"], "failed")
             self.assertIn("starting cuBLAS failed", row["reason"])
 

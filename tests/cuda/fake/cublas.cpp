@@ -72,21 +72,6 @@ cublasStatus_t gemm(cublasOperation_t op_a, cublasOperation_t op_b, std::int64_t
 }
 
 template <class Real>
-cublasStatus_t gemv(cublasOperation_t op, std::int64_t m, std::int64_t n, Real alpha, const Real* a,
-                    std::int64_t lda, const Real* x, std::int64_t x_step, Real beta, Real* y,
-                    std::int64_t y_step) {
-  const fake::Worked meanwhile;
-  if (lda < m || x_step == 0 || y_step == 0) return CUBLAS_STATUS_INVALID_VALUE;
-  const std::int64_t rows = op == CUBLAS_OP_T ? n : m, columns = op == CUBLAS_OP_T ? m : n;
-  for (std::int64_t i = 0; i < rows; ++i) {
-    Real sum = 0;
-    for (std::int64_t j = 0; j < columns; ++j) sum += element(op, a, lda, i, j) * x[j * x_step];
-    y[i * y_step] = alpha * sum + (beta == 0 ? 0 : beta * y[i * y_step]);
-  }
-  return CUBLAS_STATUS_SUCCESS;
-}
-
-template <class Real>
 cublasStatus_t dgmm(cublasSideMode_t side, std::int64_t m, std::int64_t n, const Real* a,
                     std::int64_t lda, const Real* x, std::int64_t step, Real* c, std::int64_t ldc) {
   const fake::Worked meanwhile;
@@ -124,18 +109,6 @@ void each_of_triangle(cublasFillMode_t triangle, std::int64_t n, Real* a, std::i
                                     std::int64_t n, const Real* a, std::int64_t lda,               \
                                     const Real* x, std::int64_t step, Real* c, std::int64_t ldc) { \
     return dgmm(side, m, n, a, lda, x, step, c, ldc);                                              \
-  }                                                                                                \
-  cublasStatus_t cublas##P##gemm_v2_64(                                                            \
-      cublasHandle_t, cublasOperation_t op_a, cublasOperation_t op_b, std::int64_t m,              \
-      std::int64_t n, std::int64_t k, const Real* alpha, const Real* a, std::int64_t lda,          \
-      const Real* b, std::int64_t ldb, const Real* beta, Real* c, std::int64_t ldc) {              \
-    return gemm(op_a, op_b, m, n, k, *alpha, a, lda, b, ldb, *beta, c, ldc);                       \
-  }                                                                                                \
-  cublasStatus_t cublas##P##gemv_v2_64(cublasHandle_t, cublasOperation_t op, std::int64_t m,       \
-                                       std::int64_t n, const Real* alpha, const Real* a,           \
-                                       std::int64_t lda, const Real* x, std::int64_t x_step,       \
-                                       const Real* beta, Real* y, std::int64_t y_step) {           \
-    return gemv(op, m, n, *alpha, a, lda, x, x_step, *beta, y, y_step);                            \
   }                                                                                                \
   cublasStatus_t cublas##P##copy_v2_64(cublasHandle_t, std::int64_t n, const Real* x,              \
                                        std::int64_t step, Real* y, std::int64_t step_of_y) {       \
@@ -182,4 +155,19 @@ const char* cublasGetStatusString(cublasStatus_t status) {
 
 FUNCTIONS(D, double)
 FUNCTIONS(S, float)
+
+cublasStatus_t cublasDgemmStridedBatched_64(cublasHandle_t, cublasOperation_t op_a,
+                                            cublasOperation_t op_b, std::int64_t m, std::int64_t n,
+                                            std::int64_t k, const double* alpha, const double* a,
+                                            std::int64_t lda, long long step_of_a, const double* b,
+                                            std::int64_t ldb, long long step_of_b,
+                                            const double* beta, double* c, std::int64_t ldc,
+                                            long long step_of_c, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i)
+    if (const cublasStatus_t status = gemm(op_a, op_b, m, n, k, *alpha, a + i * step_of_a, lda,
+                                           b + i * step_of_b, ldb, *beta, c + i * step_of_c, ldc);
+        status != CUBLAS_STATUS_SUCCESS)
+      return status;
+  return CUBLAS_STATUS_SUCCESS;
+}
 }

@@ -8,6 +8,7 @@
 //                               with a real one
 //   FAKE_GPU_BYTES=N            the memory that it has (default 256 MiB)
 //   FAKE_GPU_CAPABILITY=MAJOR   its compute capability (default 9)
+//   FAKE_GPU_PROCESSORS=N       its multiprocessors (default 3)
 //   FAKE_GPU_LAUNCHES=0         no kernel of ours can be launched
 //   FAKE_GPU_HOLDS=0            the driver has no call by which a stream waits for a word of memory
 //   FAKE_GPU_LOSES=N            of each launch of a kernel of ours the first N threads do not run
@@ -124,7 +125,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* of, int device) {
   of->major = static_cast<int>(number("FAKE_GPU_CAPABILITY", 9));
   of->totalGlobalMem = capacity();
   of->l2CacheSize = 1 << 20;
-  of->multiProcessorCount = 1;
+  of->multiProcessorCount = static_cast<int>(number("FAKE_GPU_PROCESSORS", 3));
   return done();
 }
 cudaError_t cudaDriverGetVersion(int* version) {

@@ -85,17 +85,25 @@ void add_packed(Bodies& all) {
       Items<__nv_bfloat16, 1>...>(all);
 }
 
+template <template <class, int> class... Items>
+void add_tiled(Bodies& all) {
+  add<Items<double, 2>..., Items<double, 1>..., Items<float, 4>..., Items<float, 2>...,
+      Items<float, 1>...>(all);
+}
+
 const Bodies& bodies() {
   static const Bodies all = [] {
     Bodies made;
-    add<Fill, AddLanes>(made);
-    add_wide<Widen, Centre, Select, HalfNorm, Assign, SquaredDifference, Margin>(made);
+    add<AddMatrices, AddCentroids, AddHinge>(made);
+    add_wide<Observe, HalfNorm>(made);
+    add_tiled<FindLabels, AddToCentroids, HingeRows>(made);
+    add<AddStale>(made);
     add_wide<AddUp, SumParameters, MakeStep, MakeNorms>(made);
     add<UpdateParameters<double, double>, UpdateParameters<float, float>,
         UpdateParameters<float, __half>, UpdateParameters<float, __nv_bfloat16>>(made);
-    add_stored<Add, LossOfLane, LossOfSample, LossGradients, NormPivot, Transpose>(made);
+    add_stored<Add, LossOfSample, LossGradients, NormMoments, Transpose>(made);
     add<ToFp32<__half>, ToFp32<__nv_bfloat16>>(made);
-    add_wide<NormFactor, NormMoments, NormSlopes>(made);
+    add_wide<NormFactor, NormSlopes>(made);
     add_packed<NormMomentSums, NormGradientSums, Normalize, NormGradients>(made);
     add_types<MakeValues, ScanLane, Gather>(made);
     add<ScanStage>(made);

@@ -1,0 +1,113 @@
+#pragma once
+// Items (item.hpp) that the 32 threads of a warp compute together: its lanes exchange values by
+// shuffles. An item of thread i begins with
+//   const Warp warp(i);
+//   if (warp.idle()) return;
+// On the host, where there are no warps, the first of 32 threads does the work of all: a lane's
+// variables are Lanes, of which a thread of a GPU holds one and the host all. Launches have whole
+// warps.
+
+#include <cstring>
+
+#include "kernels/cuda/item.hpp"
+
+namespace assay::cuda {
+
+inline constexpr int warp_lanes = 32;
+#if defined(__CUDA_ARCH__)
+inline constexpr int lanes_here = 1;
+#else
+inline constexpr int lanes_here = warp_lanes;
+#endif
+
+/// A variable of each lane.
+template <class T>
+struct Lanes {
+  T of[lanes_here];
+  ASSAY_ITEM T& operator[](int lane) { return of[lane % lanes_here]; }
+};
+
+class Warp {
+ public:
+  ASSAY_ITEM explicit Warp(std::int64_t thread)
+      : number(thread / warp_lanes), lane_(static_cast<int>(thread % warp_lanes)) {}
+
+  ASSAY_ITEM bool idle() const { return lanes_here > 1 && lane_ > 0; }
+
+  /// act(lane) in every lane.
+  template <class Act>
+  ASSAY_ITEM void each(const Act& act) const {
+    for (int lane = lane_; lane < lane_ + lanes_here; ++lane) act(lane);
+  }
+
+  /// Joins the values of all lanes, by halves: a chain of five. Every lane gets the result, whose
+  /// bits are the same in all, since a join does not depend on the order of its two values.
+  template <class T, class Join>
+  ASSAY_ITEM void join(Lanes<T>& values, const Join& join) const {
+    for (int apart = warp_lanes / 2; apart > 0; apart /= 2) {
+      Lanes<T> others;
+#if defined(__CUDA_ARCH__)
+      others.of[0] = of_lane(values.of[0], apart);
+#else
+      for (int lane = 0; lane < warp_lanes; ++lane) others[lane] = values[lane ^ apart];
+#endif
+      for (int i = 0; i < lanes_here; ++i) values.of[i] = join(values.of[i], others.of[i]);
+    }
+  }
+  template <class T>
+  ASSAY_ITEM void add_up(Lanes<T>& values) const {
+    join(values, [](const T& a, const T& b) { return a + b; });
+  }
+
+  std::int64_t number;
+
+ private:
+#if defined(__CUDA_ARCH__)
+  /// The value of the lane whose number differs in the bit `apart`.
+  template <class T>
+  static __device__ T of_lane(const T& value, int apart) {
+    constexpr int count = sizeof(T) / sizeof(unsigned);
+    static_assert(count * sizeof(unsigned) == sizeof(T));
+    unsigned words[count];
+    memcpy(words, &value, sizeof(T));
+    for (unsigned& word : words) word = __shfl_xor_sync(0xffffffffu, word, apart);
+    T other;
+    memcpy(&other, words, sizeof(T));
+    return other;
+  }
+#endif
+
+  int lane_;
+};
+
+/// A tile of a row-major matrix has 256 columns: each lane holds eight of a row, in packs of
+/// `width`, which are 32 packs apart. So a warp reads adjacent memory together.
+inline constexpr int lane_columns = 8;
+inline constexpr std::int64_t tile_columns = warp_lanes * lane_columns;
+ASSAY_ITEM std::int64_t tiles_of(std::int64_t columns) {
+  return (columns + tile_columns - 1) / tile_columns;
+}
+
+template <class Value>
+struct Held {
+  Value at[lane_columns];
+};
+
+/// The column of element j of a lane.
+template <int width>
+ASSAY_ITEM std::int64_t column_of(std::int64_t tile, int lane, int j) {
+  return tile * tile_columns + (j / width * warp_lanes + lane) * width + j % width;
+}
+
+/// A lane's elements of a row, which has whole packs; 0 beyond it.
+template <int width, class Stored>
+ASSAY_ITEM Held<ValueOf<Stored>> load_held(const Stored* row, std::int64_t columns,
+                                           std::int64_t tile, int lane) {
+  Held<ValueOf<Stored>> to = {};
+  for (int j = 0; j < lane_columns; j += width)
+    if (const std::int64_t column = column_of<width>(tile, lane, j); column < columns)
+      load<width>(row + column, to.at + j);
+  return to;
+}
+
+}  // namespace assay::cuda

@@ -1,0 +1,91 @@
+// What the items of our kernels share: divisions by multiplication, sums of few rows, and warps,
+// whose lanes the host runs one after the other.
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include "kernels/cuda/warp.hpp"
+
+namespace assay::cuda {
+namespace {
+
+TEST(Divisor, DividesAsTheProcessorDoes) {
+  std::mt19937_64 random(7);
+  std::vector<std::int64_t> divisors, numbers;
+  for (std::int64_t i = 1; i < 300; ++i) divisors.push_back(i);
+  for (int bit = 8; bit < 40; ++bit)
+    for (const int off : {-1, 0, 1}) divisors.push_back((std::int64_t{1} << bit) + off);
+  for (int bit = 0; bit < 40; ++bit)
+    for (const int off : {-1, 0, 1}) numbers.push_back((std::int64_t{1} << bit) + off);
+  for (int i = 0; i < 200; ++i)
+    numbers.push_back(static_cast<std::int64_t>(random() >> (1 + i % 63)));
+  for (const std::int64_t by : divisors) {
+    const Divisor divisor(by);
+    ASSERT_EQ(divisor.by(), by);
+    for (const std::int64_t n : numbers) {
+      ASSERT_EQ(divisor.quotient(n), n / by) << n << " / " << by;
+      // Where a quotient changes, a wrong factor shows first.
+      const std::int64_t multiple = n / by * by;
+      ASSERT_EQ(divisor.quotient(multiple), multiple / by) << multiple << " / " << by;
+      if (multiple == 0) continue;
+      ASSERT_EQ(divisor.quotient(multiple - 1), (multiple - 1) / by) << multiple - 1 << " / " << by;
+    }
+  }
+}
+
+TEST(FewRows, AreAddedInTheirOrder) {
+  for (const std::int64_t rows : {1, 15, 16, 17, 64}) {
+    std::vector<double> numbers(static_cast<std::size_t>(3 * rows));
+    double expected[3] = {};
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      numbers[i] = 1 / static_cast<double>(i + 3);
+      expected[i % 3] += numbers[i];
+    }
+    for (std::int64_t column = 0; column < 3; ++column)
+      EXPECT_EQ((FewRows{numbers.data(), rows, 3}.sum(column)), expected[column]);
+  }
+}
+
+TEST(Warp, GivesAllLanesTheSameBits) {
+  const Warp warp(5 * warp_lanes);
+  EXPECT_EQ(warp.number, 5);
+  EXPECT_FALSE(warp.idle());
+  EXPECT_TRUE(Warp(5 * warp_lanes + 1).idle());
+  Lanes<double> values = {};
+  double about = 0;
+  warp.each([&](int lane) { about += values[lane] = 1.0 / (3 + lane); });
+  warp.add_up(values);
+  EXPECT_NEAR(values[0], about, 1e-15);
+  for (int lane = 1; lane < warp_lanes; ++lane) EXPECT_EQ(values[lane], values[0]);
+}
+
+/// Each column of a row is one lane's, once, whatever the packs.
+template <int width>
+void expect_whole_row(std::int64_t columns) {
+  std::vector<float> row(static_cast<std::size_t>(columns)), found(row.size());
+  for (std::size_t i = 0; i < row.size(); ++i) row[i] = static_cast<float>(i + 1);
+  for (std::int64_t tile = 0; tile < tiles_of(columns); ++tile)
+    for (int lane = 0; lane < warp_lanes; ++lane) {
+      const Held<float> held = load_held<width>(row.data(), columns, tile, lane);
+      for (int j = 0; j < lane_columns; ++j) {
+        const std::int64_t column = column_of<width>(tile, lane, j);
+        if (column < columns)
+          found[static_cast<std::size_t>(column)] += held.at[j];
+        else
+          EXPECT_EQ(held.at[j], 0);
+      }
+    }
+  EXPECT_EQ(found, row);
+}
+
+TEST(Warp, HoldsWholeRows) {
+  for (const std::int64_t columns : {1, 7, 255, 256, 257, 700}) expect_whole_row<1>(columns);
+  for (const std::int64_t columns : {2, 250, 256, 258, 702}) expect_whole_row<2>(columns);
+  for (const std::int64_t columns : {4, 252, 256, 260, 700}) expect_whole_row<4>(columns);
+}
+
+}  // namespace
+}  // namespace assay::cuda

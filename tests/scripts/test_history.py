@@ -4,7 +4,7 @@ import datetime
 import json
 import sys
 
-from run_helper import ASSAY, SOURCE, RunTest, main
+from run_helper import ASSAY, SOURCE, RunTest, line_of, main
 
 sys.path.insert(0, str(SOURCE / "tests" / "support"))
 import make_results  # noqa: E402
@@ -125,7 +125,7 @@ class History(RunTest):
         line = {"schema": "assay-anchor/1", "event": "promote", "id": SLOW, "hardware": environment["hashes"]["hardware"],
                 "time": "2026-03-12T00:00:00.000Z", "owner": "me", "reason": "release", "value": level, "unit": "s", "run": None,
                 "installation": {"programs": "/none", "hash": "0", "software": environment["software"]}}
-        (self.runs / "anchors.jsonl").write_text(json.dumps(line) + "\n")
+        (self.runs / "anchors.jsonl").write_text(line_of(line) + "\n")
         self.assertIn("suspect: software slower", self.history(code=4).stdout)
         self.assertNotIn("To decide, measure again", self.history(code=4).stdout)
         kept(14)

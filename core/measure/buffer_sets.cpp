@@ -77,7 +77,9 @@ void refuse_too_large(const Need& need, std::size_t count, double available, boo
 BufferSets::BufferSets(Device& device, std::vector<TensorSpec> specs, bool cold, int ranks_here)
     : device_(device), specs_(std::move(specs)) {
   Need need = need_of(specs_);
-  if (device_.name() != "cpu") need.staging = 0;  // copies of a tensor lie on the host
+  // On other devices parts of a tensor are moved and compared at a time.
+  constexpr double most_staging = 96.0 * 1024 * 1024;
+  if (device_.name() != "cpu") need.staging = std::min(need.staging, most_staging);
   const std::size_t count = cold ? sets_needed(need, device_.cache_bytes()) : 1;
   // The ranks of one host ask at the same time, each for the same: what is available is shared.
   refuse_too_large(need, count, static_cast<double>(device_.memory_available()) / ranks_here, cold);

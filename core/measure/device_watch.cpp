@@ -35,15 +35,25 @@ json state_json(const DeviceState& state) {
   return all;
 }
 
-/// Seconds by reason, of counters that were read twice.
-json throttled_between(const DeviceState& before, const DeviceState& after, double passed) {
-  json all = json::object();
+using Seconds = std::map<std::string, double>;
+
+/// By reason, of counters that were read twice.
+Seconds throttled_between(const DeviceState& before, const DeviceState& after, double passed) {
+  Seconds all;
   for (const auto& [reason, end] : after.throttled_s) {
     const auto begin = before.throttled_s.find(reason);
     if (begin == before.throttled_s.end()) continue;
     const double seconds = end - begin->second;
     if (seconds >= 0 && seconds <= longest_count * passed + longest_update) all[reason] = seconds;
   }
+  return all;
+}
+
+/// Of what both have.
+Seconds sum_of(const Seconds& a, const Seconds& b) {
+  Seconds all;
+  for (const auto& [reason, seconds] : a)
+    if (const auto other = b.find(reason); other != b.end()) all[reason] = seconds + other->second;
   return all;
 }
 
@@ -65,27 +75,39 @@ std::optional<bool> DeviceWatch::steady() const {
   return *high <= (1 + agreement) * *low;
 }
 
+bool DeviceWatch::swings() const {
+  if (clocks_.size() < 2 * readings) return false;
+  const auto last = clocks_.end() - readings;
+  const auto [low, high] = std::minmax_element(last - readings, last);
+  return std::all_of(last, clocks_.end(), [&](double clock) {
+    return clock >= (1 - agreement) * *low && clock <= (1 + agreement) * *high;
+  });
+}
+
 void DeviceWatch::await_steady(const std::function<bool()>& window) {
   clocks_.clear();
   for (bool more = true; more;) {
     const std::optional<DeviceState> state = read();
     const bool tells = state && state->clock_hz;
     if (tells) clocks_.push_back(*state->clock_hz);
-    double wait = tells && !steady().value_or(false) ? 1 : 0;
+    double wait = tells && !steady().value_or(false) && !swings() ? 1 : 0;
     ranks_.allreduce_max(std::span(&wait, 1));
     more = wait > 0 && window();
   }
 }
 
 void DeviceWatch::begin() noexcept {
-  before_ = read();
+  last_ = read();
+  if (!before_) before_ = last_;
   begun_ = Clock::now();
 }
 
-void DeviceWatch::end(double seconds) noexcept {
-  passed_ = std::chrono::duration<double>(Clock::now() - begun_).count();
+void DeviceWatch::end() noexcept {
+  const double passed = std::chrono::duration<double>(Clock::now() - begun_).count();
   after_ = read();
-  seconds_ = seconds;
+  seconds_ += passed;
+  const Seconds found = last_ && after_ ? throttled_between(*last_, *after_, passed) : Seconds{};
+  throttled_s_ = throttled_s_ ? sum_of(*throttled_s_, found) : found;
 }
 
 json DeviceWatch::found() const {
@@ -94,7 +116,7 @@ json DeviceWatch::found() const {
     mine = {{"before", state_json(*before_)},
             {"after", state_json(*after_)},
             {"seconds", seconds_},
-            {"throttled_s", throttled_between(*before_, *after_, passed_)}};
+            {"throttled_s", throttled_s_.value_or(Seconds{})}};
     if (const std::optional<bool> is_steady = steady()) mine["steady"] = *is_steady;
   }
   if (ranks_.size() == 1) return mine;

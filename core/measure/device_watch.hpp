@@ -4,8 +4,10 @@
 
 #include <chrono>
 #include <functional>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "core/api/communicator.hpp"
@@ -18,13 +20,14 @@ class DeviceWatch {
  public:
   DeviceWatch(Workload& workload, Communicator& ranks) : workload_(workload), ranks_(ranks) {}
   /// Calls `window`, which makes runs, until on every rank three successive readings of the clock
-  /// agree within 1 %, or it returns false, which it does on all ranks at once. A device that tells
+  /// agree within 1 % or lie among the three before (a clock that swings, as at the limit of power,
+  /// does not settle), or it returns false, which it does on all ranks at once. A device that tells
   /// no clock waits for nothing. Collective.
   void await_steady(const std::function<bool()>& window);
-  /// Call begin() before and end() after the timed phase. `seconds`: of the phase without what is
-  /// done on the host among its runs.
+  /// Call begin() before and end() after each stretch of samples, so that neither the time nor the
+  /// throttling of what is done among them counts.
   void begin() noexcept;
-  void end(double seconds) noexcept;
+  void end() noexcept;
   /// row.device_state of the result's schema: that of the rank whose device was throttled most;
   /// null if no device tells anything. Collective.
   nlohmann::json found() const;
@@ -33,17 +36,20 @@ class DeviceWatch {
   std::optional<DeviceState> read() const noexcept;
   /// The last three readings; nothing of fewer.
   std::optional<bool> steady() const;
+  bool swings() const;
 
   Workload& workload_;
   Communicator& ranks_;
-  std::vector<double> clocks_;  ///< readings while the clock was awaited
-  std::optional<DeviceState> before_, after_;
+  std::vector<double> clocks_;                 ///< readings while the clock was awaited
+  std::optional<DeviceState> before_, after_;  ///< the first stretch, the last one
+  std::optional<DeviceState> last_;            ///< before the current stretch
   std::chrono::steady_clock::time_point begun_;
-  double seconds_ = 0, passed_ = 0;
+  double seconds_ = 0;                                        ///< of all stretches
+  std::optional<std::map<std::string, double>> throttled_s_;  ///< of all, counted in each
 };
 
-/// The part of the timed phase for which power or heat throttled the device, by row.device_state;
-/// 0 where it is not known.
+/// The part of the samples' time for which power or heat throttled the device, by
+/// row.device_state; 0 where it is not known.
 double throttled_part(const nlohmann::json& device_state);
 
 }  // namespace assay

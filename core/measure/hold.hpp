@@ -27,4 +27,23 @@ class Hold {
   bool held_;
 };
 
+/// Whether holding a device back is of use for some work. Where a library within it waits for the
+/// device, each hold lasts as long as the longest one: after two early begins in a row it is given
+/// up, and the last reason stands for all runs that follow.
+class EarlyBegins {
+ public:
+  bool in_vain() const { return in_a_row_ >= 2; }
+  void release(Hold& hold) {
+    if (!hold.holds()) return;
+    why_ = hold.release();
+    in_a_row_ = why_.empty() ? 0 : in_a_row_ + 1;
+  }
+  /// Why times since the last hold() may contain those of the host; "" if they do not.
+  const std::string& why() const { return why_; }
+
+ private:
+  int in_a_row_ = 0;
+  std::string why_;
+};
+
 }  // namespace assay

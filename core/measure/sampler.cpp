@@ -9,15 +9,10 @@
 
 #include "core/base/error.hpp"
 #include "core/base/statistics.hpp"
-#include "core/measure/hold.hpp"
 #include "core/measure/rank_failure.hpp"
 
 namespace assay {
 namespace {
-
-// After so many iterations in a row whose device began early, holding it is given up: where a
-// library waits for the device, each would wait for the end of the longest hold.
-constexpr int most_early = 2;
 
 std::string text_of(const std::exception_ptr& failure) {
   if (!failure) return "";
@@ -45,7 +40,7 @@ Sampler::Sampler(Workload& workload, Communicator& ranks)
       apart_(Hold(stream_).holds()) {}
 
 bool Sampler::others_agree(bool late) noexcept {
-  const bool in_vain = early_ >= most_early;
+  const bool in_vain = early_.in_vain();
   if (ranks_.size() == 1) {
     over_ |= late;
     in_vain_ |= in_vain;
@@ -68,13 +63,6 @@ bool Sampler::others_agree(bool late) noexcept {
 void Sampler::begin_together() {
   if (ranks_.size() > 1) ranks_.barrier();
   if (energy_ != nullptr) energy_->begin();
-}
-
-/// Once holding was given up, the last reason stands for all that follow.
-void Sampler::note_begin(const std::string& why) {
-  if (!holds()) return;
-  early_ = why.empty() ? 0 : early_ + 1;
-  host_included_ = why;
 }
 
 double Sampler::once() noexcept {
@@ -104,7 +92,7 @@ double Sampler::once() noexcept {
     }
     // The devices begin together. A rank that has failed comes to the barrier, too.
     if (hold.holds()) begin_together();
-    note_begin(hold.release());
+    early_.release(hold);
     if (failed) std::rethrow_exception(failed);
     stream_.wait();
     const double last = raw_seconds();

@@ -9,6 +9,7 @@
 
 #include "core/api/communicator.hpp"
 #include "core/measure/energy.hpp"
+#include "core/measure/hold.hpp"
 #include "core/measure/workload.hpp"
 
 namespace assay {
@@ -46,7 +47,7 @@ class Sampler {
   double once() noexcept;
   /// Why the time of the last once() may contain that of a host that submits; "" if it is the
   /// device's alone, or if the device is the host.
-  const std::string& host_included() const { return host_included_; }
+  const std::string& host_included() const { return early_.why(); }
   /// The part of the last once() that lies outside its two marks, in seconds by raw_seconds().
   double outside_s() const { return outside_s_; }
   /// Number of runs that were made since the beginning.
@@ -69,7 +70,6 @@ class Sampler {
   bool others_agree(bool late) noexcept;
   /// Behind a barrier, with the energy from here on.
   void begin_together();
-  void note_begin(const std::string& why);
 
   Workload& workload_;
   Communicator& ranks_;
@@ -77,8 +77,7 @@ class Sampler {
   const bool apart_;      ///< the device can be held
   bool wanted_ = true;    ///< hold()
   bool in_vain_ = false;  ///< it began early again and again
-  int early_ = 0;         ///< iterations in a row in which it began early
-  std::string host_included_;
+  EarlyBegins early_;
   int batch_ = 1;
   long runs_ = 0;
   double outside_s_ = 0;

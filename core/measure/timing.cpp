@@ -176,7 +176,7 @@ class Measurement {
       if (right) decision = static_cast<int>(ranks_.broadcast(decide()));
     }
     timing_.contention = between(before, contention(), seconds_since(start_));
-    watch_.end(elapsed());
+    watch_.end();
     if (right) run_for_energy();
     check_.expect_samples(timing_.samples);
     timing_.energy = energy_.found();
@@ -323,7 +323,9 @@ class Measurement {
     for (const Audits::Moment& moment : audits_.plan(chunk, elapsed())) {
       samples_until(moment.before);
       if (sampler_.over()) break;
+      watch_.end();
       right = audits_.run(moment.kind, true);
+      watch_.begin();
       if (!right) break;
     }
     if (right) samples_until(chunk);

@@ -48,6 +48,7 @@ struct LayerTime {
   Executed executed;
   int runs = 1;                 ///< how often one run of the workload runs it
   double seconds = 0;           ///< median of one run of the operation
+  std::string host_included{};  ///< why that may contain the time of the host; "" if it does not
   double flops = 0, bytes = 0;  ///< Problem::flops(), Problem::bytes()
 };
 

@@ -48,6 +48,7 @@ void take_back(json& row, const std::string& reason) {
   row.erase("metrics");
   row.erase("epochs");
   row.erase("layers");
+  row.erase("layers_sum");
   row["baseline"] = nullptr;
   row.erase("baseline_reason");
   row["energy_j"] = row["energy_domains_j"] = nullptr;

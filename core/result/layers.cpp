@@ -29,7 +29,7 @@ json rates_of(double seconds, double flops, double bytes) {
 
 json layers_json(const std::vector<LayerTime>& layers) {
   json all = json::array();
-  for (const LayerTime& of : layers)
+  for (const LayerTime& of : layers) {
     all.push_back(
         {{"layer", of.layer},
          {"direction", of.direction},
@@ -46,7 +46,20 @@ json layers_json(const std::vector<LayerTime>& layers) {
          {"bytes", of.bytes},
          {"rates", rates_of(of.seconds, of.flops, of.bytes)},
          {"ceiling", nullptr}});
+    if (!of.host_included.empty()) all.back()["host_included"] = of.host_included;
+  }
   return all;
+}
+
+json layers_sum(const json& row) {
+  double sum = 0;
+  for (const json& layer : row.at("layers"))
+    sum += layer.at("runs").get<double>() * layer.at("seconds").get<double>();
+  const double median = row.at("time_s").at("median");
+  const json fraction = median > 0 ? json(sum / median) : json();
+  return {{"seconds", sum},
+          {"fraction", fraction},
+          {"agrees", median > 0 && std::abs(sum / median - 1) <= layers_agree_within}};
 }
 
 json layer_as_row(const json& row, const json& layer) {
@@ -64,6 +77,20 @@ json layer_as_row(const json& row, const json& layer) {
 
 void check_layers(const json& row, const std::string& where) {
   const json all = row.value("layers", json::array());
+  if (const json told = row.value("layers_sum", json()); !told.is_null()) {
+    const json expected = layers_sum(row);
+    const auto near = [&](const char* name) {
+      const json &its = told.at(name), &ours = expected.at(name);
+      return its.is_null() || ours.is_null()
+                 ? its == ours
+                 : std::abs(its.get<double>() - ours.get<double>()) <= 1e-9 * ours.get<double>();
+    };
+    if (!near("seconds") || !near("fraction") || told.at("agrees") != expected.at("agrees"))
+      throw InputError(fmt::format(
+          "{}/layers_sum: found {}, expected {} (runs times seconds of all layers, beside the "
+          "median time). The file was changed by hand.",
+          where, told.dump(), expected.dump()));
+  }
   std::set<std::pair<std::string, std::string>> names;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const json& layer = all[i];

@@ -53,6 +53,8 @@ bool was_throttled(const json& row) {
   return state != row.end() && throttled_part(*state) > shared_above;
 }
 
+bool was_disturbed(const json& row) { return was_shared(row) || was_throttled(row); }
+
 bool was_oversubscribed(const json& row) {
   return reading(row, "waiting", 0) > shared_above && !was_shared(row) && !was_held(row);
 }

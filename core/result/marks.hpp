@@ -19,6 +19,8 @@ bool was_shared(const nlohmann::json& row);
 /// Whether power or heat held the clock of the row's device down while it was timed
 /// (device_state.throttled_s).
 bool was_throttled(const nlohmann::json& row);
+/// Whether either kept the time from being that of a quiet machine.
+bool was_disturbed(const nlohmann::json& row);
 /// Whether threads waited for other threads or ranks of the same job, because the job has more of
 /// them than processors. Without foreign work a repetition gives the same time.
 bool was_oversubscribed(const nlohmann::json& row);

@@ -278,7 +278,10 @@ json make_row(const std::string& benchmark, const Case& benchmark_case, const Pr
   row["rates"] = rates_json(outcome, summary.median);
   if (!outcome.metrics.empty()) row["metrics"] = metrics_json(outcome.metrics);
   if (!outcome.epochs.empty()) row["epochs"] = epochs_json(outcome.epochs);
-  if (!outcome.layers.empty()) row["layers"] = layers_json(outcome.layers);
+  if (!outcome.layers.empty()) {
+    row["layers"] = layers_json(outcome.layers);
+    row["layers_sum"] = layers_sum(row);
+  }
   add_energy(row, outcome.timing->energy);
   if (!outcome.timing->device_state.is_null()) row["device_state"] = outcome.timing->device_state;
   return row;

@@ -101,6 +101,7 @@ struct DiffAddend : Element {
 struct SourceSums {
   static constexpr const char* name = "norm source sums";
   static constexpr int terms = 4;
+  static constexpr int magnitudes[terms] = {1, 1, 2, 3};  ///< the sum that bounds each
   template <class In>
   ASSAY_ITEM void operator()(const In& in, const double*, std::int64_t i, double* of) const {
     const double x = in(0, i);
@@ -115,6 +116,7 @@ struct SourceSums {
 struct CentredSums {
   static constexpr const char* name = "norm centred sums";
   static constexpr int terms = 1;
+  static constexpr int magnitudes[terms] = {0};
   Planes planes;
   template <class In>
   ASSAY_ITEM void operator()(const In& in, const double* table, std::int64_t i, double* of) const {
@@ -128,6 +130,7 @@ struct CentredSums {
 struct GradientSums {
   static constexpr const char* name = "norm gradient sums";
   static constexpr int terms = 6;
+  static constexpr int magnitudes[terms] = {1, 1, 2, 4, 4, 5};
   Planes planes;
   bool relu = false;
   template <class In>

@@ -283,14 +283,13 @@ class NormOracle final : public WholeOracle {
   void believe(const Code& code, const Inputs& inputs, const std::vector<double>& there) const {
     const std::vector<const Values*> values = values_of(inputs);
     for (const std::int64_t c : {std::int64_t{0}, problem_.shape().ic - 1}) {
-      double here[Code::terms], largest = 0;
+      double here[Code::terms];
       sum_channel(code, values, c, here);
-      for (const double sum : here) largest = std::max(largest, std::abs(sum));
       for (int t = 0; t < Code::terms; ++t)
         // Data of a network may overflow: what is not finite is no result in either.
         if (const double of = there[place(c * Code::terms + t)];
             (std::isfinite(of) || std::isfinite(here[t])) &&
-            !(std::abs(of - here[t]) <= 1e-10 * largest))
+            !(std::abs(of - here[t]) <= 1e-10 * std::abs(here[Code::magnitudes[t]])))
           throw CaseError(fmt::format(
               "the GPU finds {} where the host finds {} ({}). Nothing that this GPU computes can "
               "be checked: update its driver, or test it (nvidia-smi, compute-sanitizer).",

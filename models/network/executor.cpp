@@ -9,7 +9,6 @@
 
 #include "core/api/layout.hpp"
 #include "core/base/error.hpp"
-#include "core/measure/hold.hpp"
 #include "core/measure/rank_failure.hpp"
 #include "models/network/memory_plan.hpp"
 
@@ -48,6 +47,7 @@ Executor::Executor(Graph graph, const ExecutorSettings& settings)
                    : std::ranges::all_of(settings.chosen, plain, &Choice::backend);
   for (std::size_t i = 0; i < graph_.nodes.size(); ++i) phases_[graph_.nodes[i].phase].push_back(i);
   runs_.resize(graph_.nodes.size());
+  host_included_.resize(graph_.nodes.size());
 }
 
 Result<std::unique_ptr<Executor>> Executor::make(Graph graph, const ExecutorSettings& settings,
@@ -310,34 +310,42 @@ void Executor::run(Phase phase) {
 
 double Executor::seconds_of(Candidate& candidate) const {
   Stream& stream = candidate.device->stream();
-  Hold hold(stream);
+  Hold hold(stream, !candidate.early.in_vain());
   stream.mark(0);
   run(candidate);
   stream.mark(1);
-  hold.release();
+  candidate.early.release(hold);
   stream.wait();
   return stream.seconds(0, 1);
+}
+
+double Executor::run_timed(std::size_t node) {
+  Candidate& candidate = candidates_[node].front();
+  const double seconds = seconds_of(candidate);
+  if (!candidate.early.why().empty()) host_included_[node] = candidate.early.why();
+  return seconds;
 }
 
 void Executor::run_timed(Phase phase, std::span<double> seconds) {
   constexpr std::size_t most = 15;  // a stream has a mark more
   const std::vector<std::size_t>& nodes = phases_[phase];
   for (std::size_t first = 0, last = 0; first < nodes.size(); first = last) {
-    Device* const device = candidates_[nodes[first]].front().device;
-    Stream& stream = device->stream();
-    Hold hold(stream);
+    Candidate& begins = candidates_[nodes[first]].front();
+    Stream& stream = begins.device->stream();
+    Hold hold(stream, !begins.early.in_vain());
     stream.mark(0);
     for (; last < nodes.size() && last - first < most; ++last) {
       Candidate& candidate = candidates_[nodes[last]].front();
-      if (candidate.device != device) break;
+      if (candidate.device != begins.device) break;
       run(candidate);
       stream.mark(static_cast<int>(last - first) + 1);
     }
-    hold.release();
+    begins.early.release(hold);
     stream.wait();
     for (std::size_t i = first; i < last; ++i) {
       const auto mark = static_cast<int>(i - first);
       seconds[nodes[i]] += stream.seconds(mark, mark + 1);
+      if (!begins.early.why().empty()) host_included_[nodes[i]] = begins.early.why();
     }
   }
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/api/backend.hpp"
+#include "core/measure/hold.hpp"
 #include "core/program/plugins.hpp"
 #include "models/network/graph.hpp"
 #include "models/network/recordings.hpp"
@@ -83,11 +84,14 @@ class Executor {
   /// runs.
   std::int64_t runs(std::size_t node) const { return runs_[node]; }
   /// Runs a node, waits for it, and returns its seconds.
-  double run_timed(std::size_t node) { return seconds_of(candidates_[node].front()); }
+  double run_timed(std::size_t node);
   /// Runs the nodes of a phase in order and adds the seconds of each to `seconds`, by node. Nodes
   /// of one device follow each other as they do in a step, with marks between them, and it is held
   /// while they are submitted.
   void run_timed(Phase phase, std::span<double> seconds);
+  /// Why a time of the node by run_timed() may contain that of the host that submits; "" if none
+  /// does.
+  const std::string& host_included(std::size_t node) const { return host_included_[node]; }
 
   /// A value as a tensor of device().
   Tensor& tensor(ValueIndex value) const { return *tensors_[value]; }
@@ -142,6 +146,7 @@ class Executor {
     Binding swapped{};          ///< as after swap_gradients(); empty if that changes nothing
     bool has_prologue = false;  ///< needs Operation::prologue before each run
     std::size_t scratch = 0;    ///< bytes of workspaces and saved tensors
+    EarlyBegins early{};        ///< when it was timed, alone or as the first of several nodes
   };
 
   static int key_of(Phase phase, bool swapped) {
@@ -177,6 +182,7 @@ class Executor {
   Recordings recordings_;                             ///< by key_of()
   std::map<Phase, std::vector<std::size_t>> phases_;  ///< the nodes of each phase, in order
   std::vector<std::int64_t> runs_;                    ///< by node
+  std::vector<std::string> host_included_;            ///< by node
   NodeObserver* observer_ = nullptr;
   std::vector<std::string> left_out_;
   std::string first_refusal_;  ///< of the first backend, of the first node that it does not compute

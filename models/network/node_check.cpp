@@ -75,9 +75,10 @@ void run_checked(Executor& executor, std::size_t index, double budget, std::uint
   const auto inputs = std::make_shared<Inputs>();
   for (Tensor* const tensor : executor.arguments(index)) {
     const TensorSpec& spec = tensor->spec();
+    // Before it runs: an operation that spoils an input would be judged by what it has made of it.
     if (is_input(spec))
-      inputs->emplace(spec.name, Values(std::make_shared<const TensorValues>(device, *tensor,
-                                                                             is_output(spec))));
+      inputs->emplace(spec.name,
+                      Values(std::make_shared<const TensorValues>(device, *tensor, true)));
     if (spec.role == Role::output) device.fill(*tensor, poison(spec.type));
   }
   // An operation may make its result there first: that of a run before must not pass for it.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <span>
 #include <utility>
@@ -101,6 +102,19 @@ std::string why_not_measured(const std::vector<LayerTime>& layers,
   return "";
 }
 
+/// Of each node the reason of the first rank that has one.
+std::vector<std::string> hosts_included(const Executor& executor, Communicator& ranks) {
+  std::vector<std::string> reasons;
+  for (std::size_t i = 0; i < executor.graph().nodes.size(); ++i)
+    reasons.push_back(executor.host_included(i));
+  for (const std::string& text : ranks.allgather(nlohmann::json(reasons).dump())) {
+    const auto its = nlohmann::json::parse(text).get<std::vector<std::string>>();
+    for (std::size_t i = 0; i < reasons.size(); ++i)
+      if (reasons[i].empty()) reasons[i] = its.at(i);
+  }
+  return reasons;
+}
+
 }  // namespace
 
 std::vector<LayerTime> layer_times(const Executor& executor,
@@ -114,6 +128,7 @@ std::vector<LayerTime> layer_times(const Executor& executor,
     seconds.push_back(median(of_node));
   }
   ranks.allreduce_max(seconds);
+  const std::vector<std::string> host_included = hosts_included(executor, ranks);
   std::vector<LayerTime> all;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const GraphNode& node = nodes[i];
@@ -126,6 +141,7 @@ std::vector<LayerTime> layer_times(const Executor& executor,
     of.executed = executor.executed(i);
     of.runs = node.phase == Phase::update ? 1 : passes;
     of.seconds = seconds[i] / of.runs;
+    of.host_included = host_included[i];
     of.flops = node.problem->flops();
     of.bytes = node.problem->bytes();
     all.push_back(std::move(of));

@@ -188,30 +188,6 @@ class Resume(RunTest):
         # Not "changed by hand": its own version would judge it so, ours cannot.
         self.expect_not_resumed(suite, self.as_begun_by(other_estimator), "statistics was 7 there, now it is 1")
 
-    def test_a_journal_of_an_older_form_is_resumed(self):
-        suite = self.suite([group(["direct"], PROBLEMS[:1])])
-        self.run_suite(suite, code=0)
-
-        def older(event):
-            for name in ("statistics", "row_form", "case_hashes"):
-                event.pop(name, None)
-            if event["event"] == "row":
-                del event["row"]["id_form"]
-
-        self.as_begun_by(older, checksums=False)
-        self.run_suite(suite, "--resume", "--launches", 2, code=0)
-        self.assertEqual([(row["launch"], "id_form" in row) for row in self.rows()], [(0, False), (1, True)])
-        run = json.loads((self.out / "result.json").read_text())["run"]
-        self.assertEqual((run["statistics"], run["row_form"]), (1, 1))
-        said = self.command(ASSAY, "validate", self.out / "result.json", code=0).stdout
-        self.assertIn("1 row of an older Assay (without id_form", said)
-        # In a run of this version it was removed.
-        journal = self.out / "journal.jsonl"
-        events = [event_of(line) for line in journal.read_text().split("\n")[:-1]]
-        events[0]["row_form"] = 2
-        journal.write_text("".join(line_of(event) + "\n" for event in events))
-        self.assertIn("/row/id_form: found nothing", self.run_suite(suite, "--resume", "--launches", 3, code=2).stderr)
-
     def test_two_runs_in_one_folder_exclude_each_other(self):
         suite, process, _ = self.start_and_wait_for_the_hang()
         said = self.run_suite(suite, code=2).stderr

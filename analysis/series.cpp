@@ -82,8 +82,8 @@ SortKey sort_key(const Series& series) {
 
 }  // namespace
 
-bool any_shared(const Series& series) {
-  return std::any_of(series.rows.begin(), series.rows.end(), was_shared);
+bool any_launch(const Series& series, bool (*is)(const json& row)) {
+  return std::any_of(series.rows.begin(), series.rows.end(), is);
 }
 
 std::string mark_of(const Series& a, const Series& b) { return worse_mark(mark_of(a), mark_of(b)); }

@@ -71,8 +71,8 @@ double parameter_number(const Series& series, const std::string& name);
 /// Whether the series is of a collective (it has a bus bandwidth).
 bool is_collective(const Series& series);
 
-/// Whether any launch was timed while other work used the processors.
-bool any_shared(const Series& series);
+/// Whether any launch is what `is` asks for (was_shared, was_disturbed).
+bool any_launch(const Series& series, bool (*is)(const nlohmann::json& row));
 /// The mark of a number that comes from the times of both: the more severe one.
 std::string mark_of(const Series& a, const Series& b);
 

@@ -54,7 +54,8 @@ json points_json(const RowHistory& series) {
                       {"launches", point.launches},
                       {"software", point.software_hash},
                       {"run", point.run},
-                      {"shared", point.shared}});
+                      {"shared", point.shared},
+                      {"throttled", point.throttled}});
   return points;
 }
 

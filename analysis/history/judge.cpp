@@ -50,7 +50,7 @@ std::vector<const Point*> undisturbed(std::span<const Point> points, std::size_t
   std::vector<const Point*> all, quiet;
   for (const Point& point : points) {
     all.push_back(&point);
-    if (!point.shared) quiet.push_back(&point);
+    if (!point.disturbed()) quiet.push_back(&point);
   }
   std::vector<const Point*>& found = quiet.size() < enough ? all : quiet;
   if (found.size() > most)
@@ -293,7 +293,7 @@ bool Judge::is_suspect(std::size_t last) const {
   const auto stayed = [&](double slow) {
     const double near = 1 + tolerance_ / 2;
     return std::ranges::count_if(reference, [&](const Point* point) {
-             return !point->shared && point->value > limit && point->value <= slow * near &&
+             return !point->disturbed() && point->value > limit && point->value <= slow * near &&
                     slow <= point->value * near;
            }) >= level_points;
   };
@@ -331,6 +331,7 @@ void Judge::set_suspect(std::size_t last) {
       promoted_ ? "the promoted level" : "the earlier runs", 100 * tolerance_,
       counted(reference.size(), "run"));
   if (suspects.back().shared) reason_ += "Other work used its processors (!). ";
+  if (suspects.back().throttled) reason_ += "Power or heat throttled its device (\u00b0). ";
   reason_ += "The cause may be chance, the machine or the software: --confirm decides";
 }
 

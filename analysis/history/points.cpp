@@ -196,6 +196,7 @@ class Collector {
                 environment.at("hashes").at("software"),
                 environment.at("software"),
                 std::any_of(first.rows.begin(), first.rows.end(), was_shared),
+                std::any_of(first.rows.begin(), first.rows.end(), was_throttled),
                 text_of(result.at("run"), "programs"),
                 run.name,
                 std::move(library),

@@ -21,11 +21,12 @@ struct Point {
   std::size_t launches = 0;
   nlohmann::json software_hash;
   nlohmann::json software;
-  bool shared = false;
-  std::string programs;  ///< folder of the executables; "": unknown
-  std::string file;      ///< result file
-  std::string library;   ///< that `--blas auto` found; "": none, or unknown
-  int statistics = 1;    ///< version of the estimators that made `value`: statistics_of()
+  bool shared = false, throttled = false;  ///< any of its launches
+  std::string programs;                    ///< folder of the executables; "": unknown
+  std::string file;                        ///< result file
+  std::string library;                     ///< that `--blas auto` found; "": none, or unknown
+  int statistics = 1;  ///< version of the estimators that made `value`: statistics_of()
+  bool disturbed() const { return shared || throttled; }
 };
 
 /// A run in which the row has no result. Gaps are never filled.

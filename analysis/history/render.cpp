@@ -44,10 +44,9 @@ Line line_of(const json& series, bool several) {
   std::string change = changes.empty() ? "-" : date_of(changes.back()["time"]);
   if (!changes.empty())
     change += fmt::format(" {:+.1f} %", 100 * (changes.back()["ratio"].get<double>() - 1));
-  const bool shared = !points.empty() && points.back()["shared"] == true;
   return {
       {series["id"], machine(series, several), std::to_string(points.size()),
-       points.empty() ? "-" : human_seconds(points.back()["value"]) + (shared ? "!" : ""),
+       points.empty() ? "-" : human_seconds(points.back()["value"]) + mark_told(points.back()),
        speedup_over(series["anchored"]), speedup_over(series["rolling"]), change, state_of(series)},
       ""};
 }
@@ -150,10 +149,10 @@ std::string render_history(const json& document, bool markdown) {
   for (const json& series : all) hardware.insert(series["hardware"]);
   const bool several = hardware.size() > 1;
   std::vector<Line> lines;
-  bool shared = false;
+  std::set<std::string> marks;
   for (const json& series : all) {
     lines.push_back(line_of(series, several));
-    shared = shared || lines.back().cells[3].ends_with("!");
+    if (!series["points"].empty()) marks.insert(mark_told(series["points"].back()));
   }
   const std::vector<Column> columns{{"id"},
                                     {"machine"},
@@ -179,7 +178,8 @@ std::string render_history(const json& document, bool markdown) {
     text += fmt::format("\nnot part of the history: {} ({})\n", safe(file["what"]),
                         safe(file["reason"]));
   std::vector<std::string> legend = legend_of(document);
-  if (shared) legend.push_back(shared_note);
+  for (const char* mark : {shared_mark, throttled_mark})
+    if (marks.contains(mark)) legend.emplace_back(note_of(mark));
   text += "\n" + counts_of(document) + "\n";
   for (const std::string& line : legend)
     text += markdown ? "\n" + markdown_text(line) + "\n" : wrapped(line, table_width) + "\n";

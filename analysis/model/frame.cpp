@@ -66,6 +66,7 @@ Observation observation(const NamedResult& named, std::size_t result, const json
     made.label += fmt::format(", launch {}", launch);
     made.launch = fmt::format("{} {} {}", result, host, launch);
     made.shared = was_shared(row);
+    made.throttled = was_throttled(row);
   }
   if (row.contains("incomparable")) {
     made.incomparable = text_of(row, "incomparable");
@@ -78,10 +79,13 @@ Observation observation(const NamedResult& named, std::size_t result, const json
 }  // namespace
 
 bool keep_for_model(json& row, std::string_view, const json&) {
-  static const std::set<std::string> kept{
-      "id",     "benchmark", "published",    "environment", "launch",       "attempt",
-      "status", "reason",    "names",        "problem",     "parameters",   "executed",
-      "time_s", "rates",     "verification", "citation",    "incomparable", "comparable_within"};
+  static const std::set<std::string> kept{"id",          "benchmark",    "published",
+                                          "environment", "launch",       "attempt",
+                                          "status",      "reason",       "names",
+                                          "problem",     "parameters",   "executed",
+                                          "time_s",      "rates",        "verification",
+                                          "citation",    "incomparable", "comparable_within",
+                                          "device_state"};
   keep_members(row, [](const std::string& name) { return kept.contains(name); });
   keep_members(row["verification"], [](const std::string& name) { return name == "max_error"; });
   keep_median_and_marks(row);

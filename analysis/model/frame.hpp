@@ -29,7 +29,7 @@ struct Observation {
   /// numbers, else the source outside of which they are incomparable.
   std::string scope;
   std::string incomparable;  ///< why the scope is limited
-  bool published = false, shared = false;
+  bool published = false, shared = false, throttled = false;
   std::map<std::string, Cell> cells;
   /// The cell of a column; null where the observation does not have it.
   const Cell& at(const std::string& column) const;

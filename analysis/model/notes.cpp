@@ -84,10 +84,11 @@ std::string between_problems_note(const FittedModel& model, const std::string& c
 
 void add_notes(json& document, const FittedModel& model, const std::string& clustered_by) {
   std::set<std::string> citations;
-  std::size_t published = 0, shared = 0;
+  std::size_t published = 0, shared = 0, throttled = 0;
   for (const Observation& observation : model.frame.observations()) {
     published += observation.published ? 1 : 0;
     shared += observation.shared ? 1 : 0;
+    throttled += observation.throttled ? 1 : 0;
     if (!observation.citation.empty()) citations.insert(observation.citation);
   }
   document["published"] = published > 0;
@@ -102,6 +103,11 @@ void add_notes(json& document, const FittedModel& model, const std::string& clus
     notes.push_back(fmt::format(
         "{} observations were timed while other work used the processors: they are upper limits",
         shared));
+  if (throttled > 0)
+    notes.push_back(fmt::format(
+        "{} observations were timed while power or heat throttled the device: they are what it "
+        "needs with this power and cooling",
+        throttled));
   if (clustered_by != "none" && model.errors.groups < few_groups)
     notes.push_back(
         fmt::format("{}: clustered errors from fewer than {} groups tend to be too small",

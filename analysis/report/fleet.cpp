@@ -50,16 +50,16 @@ void judge(Case& fleet_case) {
   for (const Member& member : fleet_case.members)
     if (is_ok(member)) {
       ++ok;
-      quiet += any_shared(*member.series) ? 0 : 1;
+      quiet += any_launch(*member.series, was_disturbed) ? 0 : 1;
     }
   // Disturbed times are upper limits: they are left out while most nodes were quiet.
   const bool quiet_alone = 2 * quiet >= ok;
   std::vector<double> times;
   for (Member& member : fleet_case.members) {
-    const bool shared = any_shared(*member.series);
+    const bool disturbed = any_launch(*member.series, was_disturbed);
     if (is_ok(member)) {
-      member.in_median = !shared || !quiet_alone;
-      member.gravity = shared ? noisy : 0;
+      member.in_median = !disturbed || !quiet_alone;
+      member.gravity = disturbed ? noisy : 0;
       times.push_back(member.series->median);
       if (member.in_median) fleet_case.medians.push_back(member.series->median);
     } else {

@@ -82,10 +82,13 @@ function count_ticks(counts) {
   return list;
 }
 
-// The range of a linear axis that shows all values which no other work disturbed, so that one row of a busy moment does not
-// flatten the rest; undefined where Plotly's own range does that.
-function quiet_range(list, value, shared, from_zero) {
-  const all = list.map(value).filter(known), quiet = list.filter((item) => !shared(item)).map(value).filter(known);
+function is_disturbed(point) {
+  return point.mark === '!' || point.mark === '\u00b0';
+}
+// The range of a linear axis that shows all values which nothing disturbed, so that one row of a busy moment or of a hot
+// device does not flatten the rest; undefined where Plotly's own range does that.
+function quiet_range(list, value, disturbed, from_zero) {
+  const all = list.map(value).filter(known), quiet = list.filter((item) => !disturbed(item)).map(value).filter(known);
   if (!quiet.length || quiet.length === all.length) return undefined;
   const low = from_zero ? Math.min(0, ...quiet) : Math.min(...quiet), high = Math.max(...quiet);
   const room = 0.06 * (high - low) || 0.5 * Math.abs(high) || 1;

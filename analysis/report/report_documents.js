@@ -4,7 +4,7 @@ const urgency = {lost: 0, slower: 1, drifting: 2, suspect: 3, faster: 4, steady:
 
 // What is made of the last points has their mark.
 function mark_of_series(latest) {
-  return (series) => each(series.points).slice(-latest).some((point) => point.shared) ? '!' : '';
+  return (series) => worst_mark(each(series.points).slice(-latest).map(mark_told));
 }
 function history_columns(document) {
   const last = (s) => each(s.points).length ? s.points[s.points.length - 1] : null;
@@ -16,7 +16,7 @@ function history_columns(document) {
     field('Series', (s) => s.id, {wide: true, find: (s) => each(s.names).join(' '), keep: true}),
     {
       ...measure('Last', (s) => last(s) ? last(s).value : null, seconds),
-      show: (s) => last(s) ? seconds(last(s).value) + (last(s).shared ? '!' : '') : ''
+      show: (s) => last(s) ? seconds(last(s).value) + mark_told(last(s)) : ''
     },
     marked(measure('Over anchored', over('anchored'), times), mark),
     marked(measure('Over rolling', over('rolling'), times), mark),

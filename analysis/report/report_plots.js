@@ -207,7 +207,7 @@ function precision_plot(all) {
   if (!points.length) return null;
   const exact = all.filter((point) => point.error > 0).map((point) => point.error);
   const floor = exact.length ? Math.min(...exact) / 10 : 1e-17, at = (point) => point.error > 0 ? point.error : floor;
-  const ratio = (point) => point.speedup, in_view = quiet_range(points, ratio, (point) => point.mark === '!', true);
+  const ratio = (point) => point.speedup, in_view = quiet_range(points, ratio, is_disturbed, true);
   // A colour for each problem; where these are too many, for each precision.
   const problem = (point) => rows[point.row].problem;
   const few = new Set(all.map(problem)).size <= colours.length, name_of = few ? problem : (point) => point.executed;
@@ -361,7 +361,7 @@ function scaling_plot(all, over, wanted, title) {
                 'efficiency ' + percent(point.efficiency) + point.mark))
       }));
   const points = curves.flatMap((curve) => curve.points), value = (point) => point[wanted];
-  let in_view = wanted === 'efficiency' ? quiet_range(points, value, (point) => point.mark === '!', true) : undefined;
+  let in_view = wanted === 'efficiency' ? quiet_range(points, value, is_disturbed, true) : undefined;
   if (in_view) in_view = [0, Math.max(1.05, in_view[1])];  // with the ideal
   const counts = [...new Set(points.map((point) => point.count))].sort((a, b) => a - b);
   const ideal = counts.map((count) => wanted === 'efficiency' ? 1 : count / counts[0]);

@@ -28,9 +28,9 @@ function history_lines(series) {
     hoverinfo: 'text',
     text: points.map(
         (point) => lines(
-            point.time, human(point.value, 's') + (point.shared ? '!' : '') + interval(point),
+            point.time, human(point.value, 's') + mark_told(point) + interval(point),
             known(point.launches) ? point.launches + (point.launches === 1 ? ' launch' : ' launches') : '',
-            point.shared ? '! other work wanted the processors' : '', point.run))
+            mark_told(point) && mark_told(point) + ' ' + mark_texts[mark_told(point)], point.run))
   };
   const level = (baseline, name, dash) => !baseline || !known(baseline.value) ? [] : [{
     x: [points[0].time, points[points.length - 1].time],
@@ -47,8 +47,8 @@ function history_lines(series) {
 }
 
 function history_plot(series, width) {
-  const points = series.points, disturbed = (point) => point.shared, value = (point) => point.value;
-  const calm = points.filter((point) => !point.shared).flatMap((point) => [point.value, point.low, point.high]);
+  const points = series.points, disturbed = (point) => mark_told(point) !== '', value = (point) => point.value;
+  const calm = points.filter((point) => !disturbed(point)).flatMap((point) => [point.value, point.low, point.high]);
   const baselines = [series.anchored, series.rolling].filter(Boolean).map(value);
   const all = [...calm, ...baselines].filter(known).map((time) => ({value: time, shared: false}));
   const in_view = quiet_range([...all, ...points.filter(disturbed)], value, disturbed, false);

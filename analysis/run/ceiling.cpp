@@ -153,8 +153,7 @@ class Ceilings {
       const double seconds = row->at("time_s").at("min");
       const double done = row->at("problem").at(amount);
       if (seconds > 0 && (!most || done / seconds > most->per_s))
-        most = Rate{done / seconds, done, !was_shared(*row) && !was_oversubscribed(*row),
-                    done / seconds};
+        most = Rate{done / seconds, done, mark_of(*row).empty(), done / seconds};
     }
     return most;
   }

@@ -183,12 +183,14 @@ MeasuredLink measured_link(MeasuredFiles& files, const std::string& file,
         where, sizes.size(), sizes.size() == 1 ? "" : "s", file, pattern));
   link.fit = fit_alpha_beta(messages, bytes, seconds);
   const Series& first = *found.front();
-  const bool shared = std::any_of(found.begin(), found.end(),
-                                  [](const Series* series) { return any_shared(*series); });
-  link.what = fmt::format("{} by {}, {} ranks, {}{}", first.parameter("collective"),
-                          first.parameter("algorithm"), first.parameter("ranks"),
-                          first.parameter("transport"),
-                          shared ? " (timed while other work used the processors)" : "");
+  std::string mark;
+  for (const Series* series : found) mark = worse_mark(mark, mark_of(*series));
+  link.what = fmt::format(
+      "{} by {}, {} ranks, {}{}", first.parameter("collective"), first.parameter("algorithm"),
+      first.parameter("ranks"), first.parameter("transport"),
+      mark == shared_mark      ? " (timed while other work used the processors)"
+      : mark == throttled_mark ? " (timed while power or heat throttled a device)"
+                               : "");
   if (!(link.fit.r_squared >= least_r_squared))
     throw InputError(fmt::format(
         "{}: time = alpha + beta * bytes does not describe {} in {} (R2 {:.3f}, needed {}). Name "

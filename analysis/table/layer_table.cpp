@@ -9,6 +9,7 @@
 #include "analysis/text_table.hpp"
 #include "core/base/error.hpp"
 #include "core/base/units.hpp"
+#include "core/result/layers.hpp"
 #include "core/result/result.hpp"
 
 namespace assay {
@@ -153,15 +154,34 @@ std::string by_layer(const json& layers, double sum, const std::string& mark, bo
                   lines, markdown);
 }
 
-std::string notes(const json& row, double sum, bool markdown) {
-  const double median = row.at("time_s").at("median");
+/// Of layers whose times contain the host's; "" if there are none.
+std::string host_note(const json& layers) {
+  std::size_t count = 0;
+  std::string why;
+  for (const json& layer : layers)
+    if (const std::string its = layer.value("host_included", ""); !its.empty() && ++count == 1)
+      why = its;
+  if (count == 0) return "";
+  return fmt::format("The times of {} of {} layers may contain the host's: {}.", count,
+                     layers.size(), why);
+}
+
+std::string notes(const json& row, const json& sum, bool markdown) {
+  const double seconds = sum.at("seconds"), median = row.at("time_s").at("median");
   const std::string mark = mark_of(row);
-  std::vector<std::string> lines{
-      fmt::format("The layers take {}{} together, {} of the median run of {}{}. They were timed "
-                  "in separate runs after the timed ones (a GPU's by its own clock, without the "
-                  "host's time); the rest of a run is input, communication that is not hidden, and "
-                  "what a GPU waits for its host.",
-                  human_seconds(sum), mark, percent(sum / median), human_seconds(median), mark)};
+  std::vector<std::string> lines{fmt::format(
+      "The layers take {}{} together, {} of the median run of {}{}. They were timed "
+      "in separate runs after the timed ones (a GPU's by its own clock, without the "
+      "host's time); the rest of a run is input, communication that is not hidden, and "
+      "what a GPU waits for its host.",
+      human_seconds(seconds), mark, percent(seconds / median), human_seconds(median), mark)};
+  if (sum.at("agrees") == false)
+    lines.push_back(
+        fmt::format("The sum of the layers differs from the median run by more than {:.0f} % "
+                    "(layers_sum.agrees of the row).",
+                    100 * layers_agree_within));
+  if (std::string note = host_note(row.at("layers")); !note.empty())
+    lines.push_back(std::move(note));
   if (row.at("ceiling").is_object())
     lines.emplace_back(
         "of ceiling: the least time that peak and bandwidth allow / time; above 100 %, the "
@@ -179,11 +199,12 @@ std::string layers_of(const ChosenRow& chosen, bool markdown) {
   const json &row = chosen.row, &layers = row.at("layers");
   const std::string mark = mark_of(row), id = (chosen.result.empty() ? "" : chosen.result + ": ") +
                                               row.at("id").get<std::string>();
-  double sum = 0;
-  for (const json& layer : layers) sum += time_of(layer).seconds;
+  // Files of older versions do not have it.
+  const json together = row.contains("layers_sum") ? row["layers_sum"] : layers_sum(row);
+  const double sum = together.at("seconds");
   return (markdown ? "## " + markdown_text(id) + "\n" : visible(id)) + "\n" +
          by_operation(layers, sum, mark, markdown) + "\n" + by_layer(layers, sum, mark, markdown) +
-         "\n" + notes(row, sum, markdown);
+         "\n" + notes(row, together, markdown);
 }
 
 }  // namespace

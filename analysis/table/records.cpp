@@ -53,7 +53,8 @@ constexpr const char* last_fields[] = {"status",
                                        "speedup_interval",
                                        "energy_ratio",
                                        "step_hash",
-                                       "convergence"};
+                                       "convergence",
+                                       "throttled"};
 
 /// What records are made of. The results outlive it.
 struct RecordSource {
@@ -101,7 +102,8 @@ json record(const RecordSource& source, const Series& series, const std::string&
       {"status", status_of(series)},
       {"reason", ok ? json() : json(series.reason)},
       {"published", series.published},
-      {"shared", any_shared(series)},
+      {"shared", any_launch(series, was_shared)},
+      {"throttled", any_launch(series, was_throttled)},
       {"launches", series.rows.size()},
       {"value", ok ? json(mine.value) : json()},
       {"unit", text_or_null(mine.unit)},

@@ -78,12 +78,25 @@ class Clock(RunTest):
         self.assert_of_device(row, self.pieces(row))
         layers = sum(layer["seconds"] * layer["runs"] for layer in row["layers"])
         self.assertAlmostEqual(layers / row["time_s"]["median"], 1, delta=0.1)
+        self.assertIs(row["layers_sum"]["agrees"], True)
+        self.assertFalse(any("host_included" in layer for layer in row["layers"]))
         # A step of training reads its loss: the host waits, and the row says so.
         row = self.rows("assay-resnet50", *small, "--steps", "2", **slow_host)[0]
         self.assertIn(": a run waits for the GPU", row["time_s"]["host_included"])
         for layer in row["layers"]:
             pieces = layer["seconds"] / WORK_S
             self.assertAlmostEqual(pieces, round(pieces), delta=1e-3 * pieces)
+
+    def test_layers_say_that_they_contain_the_host(self):
+        small = ("--problem", "d18w4s32c5", "--batch", "2", "--threads", "1", "--backend", "cuda", "--direction", "inference")
+        row = self.rows("assay-resnet50", *small, FAKE_GPU_HOLDS="0", **SLOW_HOST)[0]
+        for layer in row["layers"]:
+            self.assertRegex(layer.get("host_included", ""), "^the driver cannot hold the GPU back")
+        # A queue that takes no whole group of layers: the device is let go.
+        row = self.rows("assay-resnet50", *small, FAKE_GPU_QUEUE="20", FAKE_GPU_WORK_US="8")[0]
+        self.assertEqual(row["status"], "ok", row["reason"])
+        told = [layer.get("host_included", "") for layer in row["layers"]]
+        self.assertTrue(any("more launches than" in text for text in told), told)
 
     def test_ranks_begin_when_all_have_submitted(self):
         if not NCCL.exists() or MPIRUN is None:

@@ -13,7 +13,7 @@ sys.path.insert(0, str(SOURCE / "tests" / "support"))
 import make_fleet  # noqa: E402
 
 NODES = 40
-SLOW, ONE_ROW, WRONG, ABSENT, NOISY = (make_fleet.host_of(i) for i in (7, 11, 13, 17, 19))
+SLOW, ONE_ROW, WRONG, ABSENT, NOISY, HOT = (make_fleet.host_of(i) for i in (7, 11, 13, 17, 19, 23))
 
 
 class Fleet(RunTest):
@@ -35,7 +35,7 @@ class Fleet(RunTest):
 
     def make_troubled(self):
         return self.make(slow={SLOW: 1.1, ONE_ROW: {self.ids[2]: 1.3}}, statuses={WRONG: {self.ids[0]: "incorrect"}},
-                         absent=(ABSENT,), disturbed=(NOISY,))
+                         absent=(ABSENT,), disturbed=(NOISY,), throttled=(HOT,))
 
     def gather(self, *words, code=0):
         self.file = self.folder / "fleet.json"
@@ -91,13 +91,13 @@ class Fleet(RunTest):
         self.assertEqual(sorted(medians), self.ids)
         alone = {(row["host"], row["id"]) for row in rows if not row["host"].startswith("median of")}
         expected = {(SLOW, row_id) for row_id in self.ids} | {(ONE_ROW, self.ids[2]), (WRONG, self.ids[0]),
-                                                              (NOISY, self.measured["rows"][0]["id"])}
+                                                              (NOISY, self.measured["rows"][0]["id"]), (HOT, self.measured["rows"][0]["id"])}
         self.assertEqual(alone, expected)
         files = [json.loads(file.read_text()) for file in sorted(self.nodes.glob("*/result.json"))]
         for row_id, row in medians.items():
             own = []
             for document in files:
-                if document["environments"][0]["host"] == NOISY and row_id == self.measured["rows"][0]["id"]:
+                if document["environments"][0]["host"] in (NOISY, HOT) and row_id == self.measured["rows"][0]["id"]:
                     continue  # an upper limit
                 launches = sorted(r["time_s"]["median"] for r in document["rows"] if r["id"] == row_id and r["status"] == "ok")
                 if launches:

@@ -96,6 +96,7 @@ class Formulas(RunTest):
     def test_networks(self):
         document = self.document("resnet50", "--accumulate", 2, "--optimizer", "lars", *NETWORK)
         layers = document["rows"][0]["layers"]
+        del document["rows"][0]["layers_sum"]  # it tells of most changes before what is recomputed from the network
         last, update = len(layers) - 2, len(layers) - 1
         self.assertEqual((layers[update]["operation"], layers[0]["operation"]), ("update", "conv"))
 

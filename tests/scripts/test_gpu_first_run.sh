@@ -45,6 +45,15 @@ for at in a/libcudnn.so.97 b/libcudnn.so.97 c/libcudnn.so.98; do ln -s "$(basena
 GPU_LIBRARIES="$folder/a $folder/c $folder/b" "$root/ci/gpu_first_run" "$folder/out" "$folder/build" 20 none >/dev/null || fail "it ended with $?"
 says "^cudnn: 97\.10\.0 of $folder/b \(the newest of the major version of the plugin, 97, of 2: 97\.10\.0 97\.2\.1\)"
 
+# ci/gpu_numbers finds the same.
+mkdir -p "$folder"/tree/{ci,scripts,docs/results}
+cp "$root"/ci/gpu_* "$folder/tree/ci/"
+touch "$folder/tree/docs/results/gpu.md"
+printf '#!/bin/sh\nprintenv LD_LIBRARY_PATH >"$2/libraries"\n' >"$folder/tree/scripts/gpu-table"
+chmod +x "$folder/tree/scripts/gpu-table"
+GPU_LIBRARIES="$folder/a $folder/c $folder/b" "$folder/tree/ci/gpu_numbers" "$folder/numbers" "$folder/build" || fail "gpu_numbers ended with $?"
+grep -q "^$folder/build/lib:$folder/b:" "$folder/numbers/libraries" || fail "gpu_numbers has other libraries: $(cat "$folder/numbers/libraries")"
+
 code=0
 "$root/ci/gpu_first_run" "$folder/out" "$folder/build" soon 2>/dev/null || code=$?
 [ "$code" = 2 ] || fail "a time that is no number was taken"

@@ -60,6 +60,7 @@ class Mllog(RunTest):
                           "global_batch_size": row["problem"]["global_batch_size"]}
         row["rates"] = {}
         row.pop("layers", None)
+        row.pop("layers_sum", None)
         self.put(row, **{**PARAMETERS, **changed})
         row["epochs"] = epochs()
         self.finish(row)

@@ -19,6 +19,7 @@ const change = String, report = {least_for_interval: 6}; const range_text = Stri
 const range = (low, high, show) => show(low) + show(high);
 const prefixes = ['n', 'u', 'm', '', 'k', 'M', 'G', 'T', 'P', 'E'], plural = (count, word) => count + ' ' + word + (count === 1 ? '' : 's');
 const passes = () => true, on_filter = () => {}, most_curves = 12, speedup_of = (ratio) => 1 / ratio;
+const mark_texts = {}, mark_told = (side) => side.shared ? '!' : side.throttled ? '\u00b0' : '';
 """
 
 
@@ -42,6 +43,8 @@ class Ranges(unittest.TestCase):
         self.assertEqual(layout["yaxis"]["range"][0], 0)
         self.assertTrue(2 < layout["yaxis"]["range"][1] < 3, layout)
         self.assertIn("1 point of a busy moment outside", layout["annotations"][0]["text"])
+        layout = self.precision([*quiet, {"speedup": 50, "mark": "\u00b0"}])
+        self.assertTrue(2 < layout["yaxis"]["range"][1] < 3, "a throttled one")
         # All inside, all quiet, or none quiet: Plotly chooses.
         for points in ([*quiet, {"speedup": 1.5, "mark": "!"}], quiet, [{"speedup": 1, "mark": "!"}, {"speedup": 50, "mark": "!"}]):
             layout = self.precision(points)
@@ -102,11 +105,12 @@ class Ranges(unittest.TestCase):
 
     def test_history(self):
         points = [{"time": f"2026-01-0{i + 1}", "value": 1 + 0.01 * i, "low": 0.9, "high": 1.1, "shared": False} for i in range(5)]
-        points.append({"time": "2026-01-07", "value": 30, "low": 20, "high": 40, "shared": True})
+        for disturbed in ("shared", "throttled"):
+            last = {"time": "2026-01-07", "value": 30, "low": 20, "high": 40, "shared": False, disturbed: True}
+            layout = self.run_script(f"history_plot({json.dumps({'points': [*points, last]})}, 1000).layout")
+            low, high = layout["yaxis"]["range"]
+            self.assertTrue(0.8 < low < 0.9 and 1.1 < high < 1.2, layout["yaxis"])
         layout = self.run_script(f"history_plot({json.dumps({'points': points})}, 1000).layout")
-        low, high = layout["yaxis"]["range"]
-        self.assertTrue(0.8 < low < 0.9 and 1.1 < high < 1.2, layout["yaxis"])
-        layout = self.run_script(f"history_plot({json.dumps({'points': points[:5]})}, 1000).layout")
         self.assertNotIn("range", layout["yaxis"])
 
     def test_efficiency(self):

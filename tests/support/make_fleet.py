@@ -70,9 +70,10 @@ def quiet(environment):
     return environment
 
 
-def fleet(template, folder, nodes=1000, slow=None, statuses=None, absent=(), disturbed=(), seed=1, variation=0.005):
+def fleet(template, folder, nodes=1000, slow=None, statuses=None, absent=(), disturbed=(), throttled=(), seed=1, variation=0.005):
     """Writes FOLDER/<host>/result.json. slow: host -> factor, or {part of an id: factor}; statuses: host -> {part of an id: status};
-    absent: hosts without a result; disturbed: hosts whose first row was timed beside other work."""
+    absent: hosts without a result; disturbed: hosts whose first row was timed beside other work; throttled: hosts whose
+    first row was timed while heat throttled the device."""
     slow, statuses = slow or {}, statuses or {}
     template = {**template, "environments": [quiet(dict(e)) for e in template["environments"]], "rows": [
         row if row["time_s"] is None else {**row, "time_s": {**row["time_s"], "waiting": 0.0, "stolen": 0.0, "foreign": 0.0, "own": 1.0}}
@@ -90,6 +91,9 @@ def fleet(template, folder, nodes=1000, slow=None, statuses=None, absent=(), dis
         if host in disturbed:
             first = document["rows"][0]
             document["rows"][0] = {**first, "time_s": {**first["time_s"], "stolen": 0.5}}
+        if host in throttled:
+            state = {"before": {}, "after": {}, "seconds": 1, "throttled_s": {"heat": 0.5}}
+            document["rows"][0] = {**document["rows"][0], "device_state": state}
         place = pathlib.Path(folder) / host
         place.mkdir(parents=True)
         (place / "result.json").write_text(json.dumps(document))

@@ -53,13 +53,14 @@ inline std::vector<NamedResult> results_of(const nlohmann::json& rows) {
       row["published"] = true;
       row["citation"] = "a source";
     }
-    for (const char* own : {"incomparable", "comparable_within", "rates", "executed"})
+    for (const char* own :
+         {"incomparable", "comparable_within", "rates", "executed", "device_state"})
       if (flat.contains(own)) row[own] = flat[own];
     for (const auto& [name, value] : flat.items()) {
-      static const std::vector<std::string> known{"system",    "launch",       "time",
-                                                  "published", "id",           "status",
-                                                  "rates",     "incomparable", "comparable_within",
-                                                  "problem",   "benchmark",    "executed"};
+      static const std::vector<std::string> known{
+          "system",    "launch",   "time",         "published",         "id",
+          "status",    "rates",    "incomparable", "comparable_within", "problem",
+          "benchmark", "executed", "device_state"};
       if (std::find(known.begin(), known.end(), name) != known.end()) continue;
       row[name == "size" || name == "flops" ? "problem" : "parameters"][name] = value;
     }

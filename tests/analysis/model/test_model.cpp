@@ -27,6 +27,18 @@ TEST(Model, ExactDataGiveExactCoefficientsAndNoErrors) {
   EXPECT_TRUE(schema_errors(document, "model", "x").empty());
 }
 
+TEST(Model, TellsHowManyObservationsWereThrottled) {
+  json rows = sample();
+  for (json& row : rows) row["published"] = false;
+  EXPECT_EQ(model_of(rows, "log(time) ~ log(size)")["notes"].dump().find("throttled"),
+            std::string::npos);
+  rows[3]["device_state"] = {{"seconds", 1}, {"throttled_s", {{"heat", 0.5}}}};
+  const std::string notes = model_of(rows, "log(time) ~ log(size)")["notes"].dump();
+  EXPECT_NE(notes.find("1 observations were timed while power or heat throttled"),
+            std::string::npos)
+      << notes;
+}
+
 TEST(Model, BenchmarksStandInOneFrameWithWhatRanAsAFactor) {
   // time = flops * (winograd 1/2, standard 3) * (bf16 1/4): convolutions, a product, a network.
   json rows = json::array();

@@ -138,6 +138,17 @@ TEST(CeilingDevice, WhatItsCacheHoldsIsBoundByTheCache) {
   EXPECT_DOUBLE_EQ(with_ceiling(row_of(1e-2, 1, 3e7), brief)["ceiling"]["memory_bytes"], 3e7);
 }
 
+TEST(CeilingDevice, AThrottledProbeCallsNoRowImpossible) {
+  const json row = row_of(0.1, 1, 1.5e12, "cold");
+  ASSERT_EQ(with_ceiling(row, plain())["status"], "failed");
+  Bracket hot = plain();
+  for (json& probe : hot["rows"])
+    probe["device_state"] = {{"seconds", 1}, {"throttled_s", {{"power", 0.5}}}};
+  const json made = with_ceiling(row, hot);
+  EXPECT_EQ(made["status"], "ok") << made["reason"];
+  EXPECT_EQ(made["ceiling"]["exceeded"], true);
+}
+
 TEST(CeilingDevice, NothingBoundsWhatWasNotMeasured) {
   const json hot = row_of(1, 8e14, 1e6);
   Bracket lacks = plain();

@@ -67,7 +67,21 @@ TEST(LayerTable, TheLongestFirstWithShareAndRate) {
   EXPECT_LT(text.find("bn1"), text.find("conv2"));
   EXPECT_LT(text.find("conv2"), text.find("conv1"));
   EXPECT_NE(text.find("take 1.20 s together, 60.0 %"), std::string::npos) << text;
+  EXPECT_NE(table({network()}, true).find("differs from the median run by more than 10 %"),
+            std::string::npos);
   EXPECT_NE(text.find("No ceilings: no ceiling was measured"), std::string::npos) << text;
+}
+
+TEST(LayerTable, TellsWhatTheRowSaysOfItsLayers) {
+  json row = network(1.25);  // 1.05 s of 1.25 s
+  const std::string reason = "the driver cannot hold the GPU back";
+  row["layers"][1]["host_included"] = reason;
+  row["layers_sum"] = {{"seconds", 1.05}, {"fraction", 0.84}, {"agrees", true}};
+  const std::string text = table({row}, true);
+  EXPECT_EQ(text.find("differs from the median run"), std::string::npos) << text;
+  EXPECT_NE(text.find("The times of 1 of 3 layers may contain the host's: " + reason),
+            std::string::npos)
+      << text;
 }
 
 TEST(LayerTable, ShowsThePartOfTheCeiling) {

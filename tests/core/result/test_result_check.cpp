@@ -65,6 +65,14 @@ TEST(ResultCheck, LayersFollowFromTheirNumbers) {
   EXPECT_SAYS(refusal_of(row, "/layers/1/seconds", 1), "/rows/0/layers/1/rates: found");
   EXPECT_SAYS(refusal_of(row, "/layers/1/direction", "forward"),
               "/rows/0/layers/1: found conv1 forward a second time");
+  // Two layers of 0.5 s each stand beside the row's time.
+  const json sum = row.value("layers_sum", json());
+  ASSERT_TRUE(sum.is_object());
+  EXPECT_EQ(sum["seconds"], 1.0);
+  EXPECT_DOUBLE_EQ(sum["fraction"], 1 / row["time_s"]["median"].get<double>());
+  EXPECT_EQ(sum["agrees"], false);
+  EXPECT_SAYS(refusal_of(row, "/layers_sum/agrees", true), "/rows/0/layers_sum: found");
+  EXPECT_SAYS(refusal_of(row, "/layers_sum/seconds", 0.9), "/rows/0/layers_sum: found");
   row["layers"][1]["ceiling"] = {
       {"flops_per_s", 4e9}, {"bytes_per_s", nullptr}, {"fraction", 0.5}, {"bound_by", "compute"}};
   ASSERT_EQ(refusal_of_row(row), "accepted");

@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# The exit code of scripts/quickstart, with an assay that only pretends: a case that three minutes are too short for is no
+# failure, everything else that is wrong is one.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+mkdir -p "$folder"/{scripts,suites,bin,build/bin}
+cp "$root/scripts/quickstart" "$folder/scripts/"
+printf '#!/bin/sh\n' | tee "$folder/scripts/bootstrap" "$folder/bin/cmake" >/dev/null
+cat >"$folder/build/bin/assay" <<'END'
+#!/bin/bash
+case $1 in
+  list) echo "cuda  NVIDIA GPUs  available  libassay_cuda.so" ;;
+  run)
+    out=${*: -1}
+    mkdir -p "$out"
+    if [[ $out == *smoke-gpu ]]; then echo "$RESULT" >"$out/result.json"; exit "$CODE"; fi
+    echo '{}' >"$out/result.json" ;;
+  report) echo "report of $*" ;;
+esac
+END
+chmod +x "$folder"/{scripts,bin}/* "$folder/build/bin/assay"
+
+ends_with() {  # CODE: of the quickstart; CODE RESULT: of the run on the GPU
+  local code=0 said
+  said=$(CODE=$2 RESULT=$3 PATH="$folder/bin:$PATH" "$folder/scripts/quickstart") || code=$?
+  [ "$code" = "$1" ] || { echo "failed: $code where $1 was expected, of a run that ended with $2: $3" >&2; exit 1; }
+  grep -q 'report of .*smoke-gpu' <<<"$said" || { echo "failed: the report lacks the run on the GPU: $said" >&2; exit 1; }
+}
+ends_with 0 0 '{"run":{},"rows":[{"status":"ok"}]}'
+ends_with 0 6 '{"run":{"left_out":["resnet50/a"]},"rows":[{"status":"ok"}]}'
+ends_with 6 6 '{"run":{"left_out":["resnet50/a"]},"rows":[{"status":"unsupported"}]}'  # nothing was shown
+ends_with 6 6 '{"run":{},"rows":[{"status":"unsupported"}]}'
+ends_with 7 7 '{"run":{"left_out":["resnet50/a"]},"rows":[{"status":"ok"},{"status":"failed"}]}'

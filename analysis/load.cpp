@@ -7,7 +7,7 @@
 #include <set>
 #include <system_error>
 
-#include "analysis/gather/parts.hpp"
+#include "analysis/parts.hpp"
 #include "core/base/error.hpp"
 #include "core/base/parallel.hpp"
 #include "core/machine/environment.hpp"

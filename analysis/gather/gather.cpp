@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "analysis/gather/parts.hpp"
+#include "analysis/parts.hpp"
 #include "core/base/error.hpp"
 #include "core/base/hash.hpp"
 #include "core/base/parallel.hpp"

@@ -8,15 +8,12 @@
 
 #include "analysis/compare/side.hpp"
 #include "analysis/compare/verdict.hpp"
-#include "analysis/history/installation.hpp"
 #include "analysis/history/times.hpp"
 #include "analysis/load.hpp"
-#include "analysis/run/programs.hpp"
-#include "analysis/run/run.hpp"
+#include "analysis/software_difference.hpp"
 #include "core/base/hash.hpp"
 #include "core/base/text.hpp"
 #include "core/machine/environment.hpp"
-#include "core/program/plugins.hpp"
 #include "core/result/result.hpp"
 #include "core/result/result_check.hpp"
 
@@ -65,7 +62,8 @@ std::vector<Suspect> suspects_of(json& document, const Histories& histories, con
 }
 
 /// Why the promoted build of this row cannot be launched, or "".
-std::string obstacle(const Suspect& suspect, const fs::path& programs, const json& here) {
+std::string obstacle(const Suspect& suspect, const fs::path& programs, const std::string& hash,
+                     const json& here) {
   if ((*suspect.series)["hardware"] != here.at("hashes").at("hardware"))
     return "it ran on other hardware than that of this machine";
   if (suspect.promoted.is_null())
@@ -74,32 +72,13 @@ std::string obstacle(const Suspect& suspect, const fs::path& programs, const jso
   if (!suspect.promoted.contains("installation"))
     return "its promotion names no build, since it was not made with the assay of the build that "
            "made the promoted run (docs/history.md, Promoting a level)";
-  if (benchmark_names(programs).empty())
+  if (hash.empty())
     return fmt::format("the promoted installation is missing (there is no benchmark in {})",
                        programs.string());
-  if (installation_of(programs).at("hash") != suspect.promoted["installation"]["hash"])
+  if (hash != suspect.promoted["installation"]["hash"])
     return fmt::format("{} is not the promoted build any more (its files have changed)",
                        programs.string());
   return "";
-}
-
-RunPlan fresh_plan(const RunPlan& plan, const std::vector<Suspect>& rows, const fs::path& programs,
-                   const fs::path& folder, const char* label) {
-  RunPlan made = plan;
-  made.programs = programs;
-  made.campaign.folder = fs::absolute(folder).lexically_normal();
-  made.campaign.launches = fresh_launches;
-  made.campaign.label = label;
-  made.ids.clear();
-  for (const Suspect& row : rows) made.ids.push_back(row.id);
-  made.filter.clear();
-  // Never taken from an earlier confirmation in the folder.
-  made.given = {"cases", "launches", "filter", "baseline", "no-ceilings"};
-  made.baselines.clear();
-  made.command = "assay history --confirm";
-  made.resume = true;     // the same command continues an interrupted confirmation
-  made.ceilings = false;  // an answer needs times only
-  return made;
 }
 
 /// The answer from the launches of both builds.
@@ -140,13 +119,11 @@ json judged(const Suspect& suspect, const Side& base, const Side& updated, doubl
 void answer(const std::vector<Suspect>& rows, const fs::path& programs,
             const ConfirmRequest& request, double limit) {
   // A folder for each pair of builds, so that launches of another build are never used.
-  const std::string builds = content_hash(
-      "builds",
-      {installation_of(programs).at("hash"), installation_of(request.plan.programs).at("hash")});
-  const fs::path folder = request.folder / builds.substr(0, 8);
-  std::vector<json> results = run_side_by_side(
-      {fresh_plan(request.plan, rows, programs, folder / "promoted", "promoted "),
-       fresh_plan(request.plan, rows, request.plan.programs, folder / "new", "new ")});
+  const std::string builds =
+      content_hash("builds", {request.hash_of(programs), request.hash_of(request.new_build)});
+  std::vector<std::string> ids;
+  for (const Suspect& row : rows) ids.push_back(row.id);
+  std::vector<json> results = request.launch(programs, ids, request.folder / builds.substr(0, 8));
   std::vector<Side> sides;
   for (json& result : results) {
     std::vector<NamedResult> named;
@@ -156,9 +133,6 @@ void answer(const std::vector<Suspect>& rows, const fs::path& programs,
   for (const Suspect& row : rows)
     (*row.series)["confirmation"] = judged(row, sides[0], sides[1], limit);
 }
-
-/// Where the launches of a confirmation are, beside the result.json of the run.
-fs::path confirm_folder(const fs::path& result) { return result.parent_path() / "confirm"; }
 
 /// The launches of the promoted and of the new build that a confirmation left in this folder;
 /// empty where it did not finish.
@@ -262,7 +236,8 @@ void confirm(json& document, const Histories& histories, const Anchors& anchors,
     fs::path programs = request.build.value_or(fs::path());
     if (!request.build && suspect.promoted.contains("installation"))
       programs = suspect.promoted["installation"]["programs"].get<std::string>();
-    if (const std::string why = obstacle(suspect, programs, here); !why.empty())
+    if (const std::string why = obstacle(suspect, programs, request.hash_of(programs), here);
+        !why.empty())
       (*suspect.series)["confirmation"] = unconfirmed(why);
     else
       builds[programs].push_back(suspect);
@@ -288,21 +263,6 @@ void recall_answers(json& document, const Histories& histories, const Anchors& a
   }
 }
 
-ConfirmRequest request_for(const NamedResult& result, const std::optional<std::string>& launcher) {
-  ConfirmRequest request;
-  request.run = result.result.at("run").at("id");
-  Chosen chosen;
-  chosen.advice = "use the assay of that build";
-  chosen.launcher = launcher;
-  request.plan = plan_of_result(result.result, chosen);
-  const fs::path file = result.name;
-  if (file.filename() != "result.json")
-    throw InputError(fmt::format(
-        "{} is not in the folder of its run (the confirming launches are written next to its "
-        "result.json). Keep the folders of runs as `assay run` writes them.",
-        result.name));
-  request.folder = confirm_folder(file);
-  return request;
-}
+fs::path confirm_folder(const fs::path& result) { return result.parent_path() / "confirm"; }
 
 }  // namespace assay

@@ -14,7 +14,6 @@
 
 #include "analysis/history/anchors.hpp"
 #include "analysis/history/points.hpp"
-#include "analysis/run/run_plan.hpp"
 #include "core/base/error.hpp"
 
 namespace assay {
@@ -30,17 +29,27 @@ inline constexpr double confirm_rate = 0.01;
 nlohmann::json answer_of(std::span<const double> promoted_build, std::span<const double> new_build,
                          double level, double tolerance, double limit);
 
+/// What a confirmation asks of its caller, who may start processes.
 struct ConfirmRequest {
-  RunPlan plan;  ///< for the new build, which is the caller's own
   /// Folder with the programs of the promoted build; by default the promoted installation.
   std::optional<std::filesystem::path> build;
-  std::filesystem::path folder;  ///< for the results of the launches
-  std::string run;               ///< only rows that are suspect in this run are confirmed
+  std::filesystem::path new_build;  ///< folder with the programs of the new build
+  std::filesystem::path folder;     ///< for the results of the launches
+  std::string run;                  ///< only rows that are suspect in this run are confirmed
+  /// A hash of the build whose programs are in the folder; "" if no benchmark is there.
+  std::function<std::string(const std::filesystem::path&)> hash_of;
+  /// Launches the cases `ids` with the promoted build, whose programs are in `promoted`, and with
+  /// the new one, interleaved; returns their results, which are in `folder`/promoted and
+  /// `folder`/new.
+  std::function<std::vector<nlohmann::json>(const std::filesystem::path& promoted,
+                                            const std::vector<std::string>& ids,
+                                            const std::filesystem::path& folder)>
+      launch;
 };
 
 /// Launches the suspect rows of `document`, and writes "confirmation" into their series and the
 /// exit code into the document: 4 for software or machine slower, 8 where an answer was not
-/// possible. Throws Unfinished as run_side_by_side does.
+/// possible. Throws what ConfirmRequest::launch throws.
 void confirm(nlohmann::json& document, const Histories& histories, const Anchors& anchors,
              const ConfirmRequest& request);
 
@@ -50,8 +59,7 @@ void confirm(nlohmann::json& document, const Histories& histories, const Anchors
 void recall_answers(nlohmann::json& document, const Histories& histories, const Anchors& anchors,
                     const std::vector<NamedResult>& results);
 
-/// The request that repeats the run of a result with the caller's own build. `launcher`: as given
-/// by the caller. A result never chooses what is executed: another launcher in it is refused.
-ConfirmRequest request_for(const NamedResult& result, const std::optional<std::string>& launcher);
+/// The folder for the launches of a confirmation, beside the result.json of the run.
+std::filesystem::path confirm_folder(const std::filesystem::path& result);
 
 }  // namespace assay

@@ -9,6 +9,7 @@
 #include "core/machine/launched.hpp"
 #include "core/program/allocator.hpp"
 #include "core/program/conform.hpp"
+#include "core/program/given.hpp"
 #include "core/program/options.hpp"
 
 namespace assay {
@@ -107,16 +108,11 @@ void report_old_flags(const std::vector<Dimension>& axes, int argc, const char* 
   }
 }
 
-std::string value_of(const Given& given, const std::string& flag) {
-  const auto found = given.find(flag);
-  return found == given.end() ? "" : found->second.back();
-}
-
 /// Sets `target` from a numeric flag; whether it was given.
 template <class Target, class Parse>
 bool set_number(const Given& given, const std::string& flag, Target& target, const Parse& parse) {
   if (!given.contains(flag)) return false;
-  target = static_cast<Target>(parse("--" + flag, value_of(given, flag)));
+  target = static_cast<Target>(parse("--" + flag, *value_of(given, flag)));
   return true;
 }
 
@@ -235,13 +231,13 @@ RunRequest parse_benchmark_options(const Benchmark& benchmark, int argc, const c
     } catch (const InputError& error) {
       throw InputError(std::string("--conform: ") + error.what());
     }
-  request.suite = value_of(given, "suite");
-  request.plan = value_of(given, "plan");
-  request.journal = value_of(given, "journal");
-  request.suite_hash = value_of(given, "suite-hash");
-  request.cases_hash = value_of(given, "cases-hash");
+  request.suite = value_of(given, "suite").value_or("");
+  request.plan = value_of(given, "plan").value_or("");
+  request.journal = value_of(given, "journal").value_or("");
+  request.suite_hash = value_of(given, "suite-hash").value_or("");
+  request.cases_hash = value_of(given, "cases-hash").value_or("");
   if (const auto found = given.find("opened"); found != given.end()) request.opened = found->second;
-  request.out = value_of(given, "out");
+  request.out = value_of(given, "out").value_or("");
   request.all_ranks = given.contains("all-ranks");
   request.required = given.contains("required");
   request.list = given.contains("list");

@@ -328,6 +328,13 @@ std::vector<std::string> schema_errors(const json& document, const std::string& 
   return errors;
 }
 
+void check_own(const json& document, const std::string& kind) {
+  if (const auto errors = schema_errors(document, kind, "the " + kind); !errors.empty())
+    throw std::runtime_error(
+        errors.front() +
+        " (The document violates its schema.) Please report this as a bug of Assay.");
+}
+
 json read_checked(const std::filesystem::path& file, const std::string& schema_name) {
   json document = read_json(file);
   const std::vector<std::string> errors = schema_errors(document, schema_name, file.string());

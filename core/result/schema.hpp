@@ -30,6 +30,10 @@ bool satisfies_slowly(const nlohmann::json& value, const std::string& schema_nam
 std::vector<std::string> schema_errors(const nlohmann::json& document,
                                        const std::string& schema_name, const std::string& shown_as);
 
+/// Checks a document before it is written, so that no program writes what it would refuse to read:
+/// std::runtime_error if it violates results-schema/<kind>.schema.json.
+void check_own(const nlohmann::json& document, const std::string& kind);
+
 /// Reads a file (read_json()) and checks it against results-schema/<schema_name>.schema.json.
 /// InputError with up to 5 violations.
 nlohmann::json read_checked(const std::filesystem::path& file, const std::string& schema_name);

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "analysis/table/curve_table.hpp"
-#include "tests/analysis/rows.hpp"
+#include "tests/support/rows.hpp"
 
 namespace assay {
 namespace {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/precision_study.hpp"
-#include "rows.hpp"
+#include "tests/support/rows.hpp"
 
 namespace {
 

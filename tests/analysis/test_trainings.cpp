@@ -6,7 +6,7 @@
 
 #include "analysis/table/table.hpp"
 #include "core/result/schema.hpp"
-#include "rows.hpp"
+#include "tests/support/rows.hpp"
 
 namespace {
 

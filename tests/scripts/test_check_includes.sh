@@ -11,11 +11,11 @@ fail() { echo "FAILED: $*" >&2; exit 1; }
 "$check" "$root" || fail 'our own tree has wrong includes'
 
 mkdir -p "$tree"/{core/{base,machine,api,measure,result,program},support/{cuda,simd},kernels/{conv,stream,onednn,native}}
-mkdir -p "$tree"/{comm/{mpi,nccl,algorithms,layers},datasets,models/resnet50,analysis/table,tests}
+mkdir -p "$tree"/{comm/{mpi,nccl,algorithms,layers},datasets,models/resnet50,analysis/{table,compare,report},runner/run,cli,tests}
 for room in base machine api measure result program; do touch "$tree/core/$room/a.hpp"; done
 touch "$tree"/{support/cuda/s.hpp,support/simd/s.hpp,kernels/{conv,stream}/problem.hpp,kernels/onednn/o.hpp,kernels/native/n.hpp}
 touch "$tree"/{comm/allreduce.hpp,comm/mpi/m.hpp,comm/nccl/n.hpp,comm/algorithms/a.hpp,comm/layers/l.hpp}
-touch "$tree"/{datasets/d.hpp,models/graph.hpp,analysis/table/table.hpp,tests/t.hpp}
+touch "$tree"/{datasets/d.hpp,models/graph.hpp,analysis/table/table.hpp,analysis/load.hpp,runner/run/run.hpp,tests/t.hpp}
 
 # expect allowed|wrong FILE INCLUDE: what the check says of a tree with this one include
 expect() {
@@ -78,12 +78,19 @@ expect allowed models/resnet50/x.cpp '"kernels/conv/problem.hpp"'
 expect allowed models/resnet50/x.cpp '"datasets/d.hpp"'
 expect wrong models/resnet50/x.cpp '"kernels/onednn/o.hpp"'
 expect wrong models/resnet50/x.cpp '<cudnn.h>'
-expect allowed analysis/x.cpp '"analysis/table/table.hpp"'
+expect allowed analysis/compare/x.cpp '"analysis/table/table.hpp"'
+expect allowed analysis/table/x.cpp '"analysis/load.hpp"'
+expect wrong analysis/x.cpp '"analysis/table/table.hpp"'
+expect wrong analysis/report/x.cpp '"analysis/table/table.hpp"'
+expect wrong analysis/table/x.cpp '"runner/run/run.hpp"'
 expect wrong analysis/x.cpp '"kernels/conv/problem.hpp"'
+expect allowed runner/run/x.cpp '"analysis/table/table.hpp"'
+expect allowed cli/x.cpp '"runner/run/run.hpp"'
 expect wrong analysis/x.cpp '"tests/t.hpp"'
 expect allowed tests/x.cpp '"kernels/onednn/o.hpp"'
 # A file that lies in no room.
 expect wrong core/x.cpp '<vector>'
 
+tr -s ' \n' ' ' < "$root/docs/design.md" | grep -qF "$("$check" --pairs)" || fail 'docs/design.md has other pairs than ci/check_includes --pairs'
 if "$check" "$tree/nowhere" 2>"$tree/log"; then fail 'a folder that is not there passes'; fi
 echo passed

@@ -25,7 +25,7 @@ class Usage(RunTest):
         self.assertIn("--seed needs a value. Use --seed N.", self.refused(ASSAY, "run", "smoke", "--seed").stderr)
         self.assertNotIn("1797", self.command(CONV, "--help", code=0).stdout)
         self.command(ASSAY, "--help", code=0)
-        for command in sorted(file.stem.removesuffix("_command") for file in SOURCE.glob("analysis/**/*_command.cpp")):
+        for command in sorted(file.stem.removesuffix("_command") for file in SOURCE.glob("cli/*_command.cpp")):
             self.assertIn("--help", self.command(ASSAY, command, "--help", code=0).stdout)
 
     def test_values_of_flags(self):

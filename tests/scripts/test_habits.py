@@ -19,7 +19,7 @@ SMALL_PROBLEM = {"assay-conv": QUICK[:-2], "assay-stream": ["--problem", "triad_
                  "assay-resnet50": ["--problem", "d18w8s32c10", "--batch", 4, "--threads", 1],
                  "assay-linalg": ["--problem", "syrk:n64d8", "--threads", 1], "assay-gemm": ["--problem", "m32n32k32", "--threads", 1],
                  **{f"assay-{analysis}": ["--problem", "n400d8", "--threads", 1] for analysis in ("pca", "kmeans", "svm")}}
-COMMANDS = sorted(file.stem.removesuffix("_command") for file in SOURCE.glob("analysis/**/*_command.cpp"))
+COMMANDS = sorted(file.stem.removesuffix("_command") for file in SOURCE.glob("cli/*_command.cpp"))
 
 
 def flags_of(text):

@@ -6,8 +6,8 @@
 
 #include "analysis/accept/acceptance.hpp"
 #include "core/result/schema.hpp"
-#include "rows.hpp"
 #include "tests/core/result_fixture.hpp"
+#include "tests/support/rows.hpp"
 
 namespace assay::test {
 

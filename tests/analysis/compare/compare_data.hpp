@@ -7,7 +7,7 @@
 
 #include "analysis/compare/comparison.hpp"
 #include "core/result/schema.hpp"
-#include "rows.hpp"
+#include "tests/support/rows.hpp"
 
 namespace assay::test {
 

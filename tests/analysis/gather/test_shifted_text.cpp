@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "analysis/gather/parts.hpp"
+#include "analysis/parts.hpp"
 
 namespace assay {
 namespace {

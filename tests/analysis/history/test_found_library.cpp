@@ -4,7 +4,7 @@
 
 #include "analysis/history/points.hpp"
 #include "core/base/error.hpp"
-#include "rows.hpp"
+#include "tests/support/rows.hpp"
 
 namespace assay {
 namespace {

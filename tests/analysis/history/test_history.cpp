@@ -10,7 +10,7 @@
 #include "analysis/history/times.hpp"
 #include "core/base/error.hpp"
 #include "core/result/schema.hpp"
-#include "rows.hpp"
+#include "tests/support/rows.hpp"
 
 namespace assay {
 namespace {

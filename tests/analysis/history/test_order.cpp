@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/history/order.hpp"
-#include "rows.hpp"
+#include "tests/support/rows.hpp"
 
 namespace assay {
 namespace {

@@ -10,7 +10,7 @@
 #include "analysis/history/points.hpp"
 #include "analysis/one_statistics.hpp"
 #include "core/base/error.hpp"
-#include "rows.hpp"
+#include "tests/support/rows.hpp"
 
 namespace assay {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "analysis/history/history.hpp"
 #include "core/result/schema.hpp"
-#include "rows.hpp"
+#include "tests/support/rows.hpp"
 
 namespace assay {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "analysis/report/report.hpp"
-#include "rows.hpp"
+#include "tests/support/rows.hpp"
 
 namespace assay::test {
 

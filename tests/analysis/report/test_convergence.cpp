@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "analysis/report/parts.hpp"
-#include "tests/analysis/rows.hpp"
+#include "tests/support/rows.hpp"
 
 namespace {
 

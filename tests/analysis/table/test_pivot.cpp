@@ -6,8 +6,8 @@
 #include "analysis/table/table.hpp"
 #include "analysis/text_table.hpp"
 #include "core/base/text.hpp"
-#include "rows.hpp"
 #include "tests/patterns.hpp"
+#include "tests/support/rows.hpp"
 
 namespace {
 

@@ -4,7 +4,7 @@
 
 #include "analysis/table/table.hpp"
 #include "core/base/text.hpp"
-#include "rows.hpp"
+#include "tests/support/rows.hpp"
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include "analysis/load.hpp"
 #include "analysis/table/table.hpp"
 #include "core/result/schema.hpp"
-#include "rows.hpp"
+#include "tests/support/rows.hpp"
 
 namespace {
 

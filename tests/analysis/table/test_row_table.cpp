@@ -7,7 +7,7 @@
 #include "analysis/text_table.hpp"
 #include "core/base/error.hpp"
 #include "core/base/text.hpp"
-#include "rows.hpp"
+#include "tests/support/rows.hpp"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "core/base/text.hpp"
-#include "tests/analysis/rows.hpp"
+#include "tests/support/rows.hpp"
 
 namespace assay {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/text.hpp"
-#include "rows.hpp"
+#include "tests/support/rows.hpp"
 
 namespace {
 

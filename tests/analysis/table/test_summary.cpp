@@ -13,8 +13,8 @@
 #include "assay/test_paths.hpp"
 #include "core/base/text.hpp"
 #include "core/result/schema.hpp"
-#include "rows.hpp"
 #include "tests/patterns.hpp"
+#include "tests/support/rows.hpp"
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include "core/base/error.hpp"
 #include "core/base/text.hpp"
 #include "core/result/schema.hpp"
-#include "rows.hpp"
+#include "tests/support/rows.hpp"
 
 namespace {
 

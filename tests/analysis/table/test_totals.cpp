@@ -7,7 +7,7 @@
 #include "analysis/table/table.hpp"
 #include "core/base/text.hpp"
 #include "core/result/schema.hpp"
-#include "rows.hpp"
+#include "tests/support/rows.hpp"
 
 namespace {
 

@@ -1,0 +1,14 @@
+#pragma once
+// How the software of two environments differs.
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace assay {
+
+/// The first difference between the software that an installation loaded when it was promoted and
+/// the software that it loads now, or "". What belongs to the machine (kernel, drivers, C library,
+/// …) is not compared: a confirmation asks whether the machine became slower.
+std::string software_difference(nlohmann::json promoted, nlohmann::json now);
+
+}  // namespace assay

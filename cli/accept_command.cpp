@@ -1,0 +1,71 @@
+#include <fmt/format.h>
+
+#include <iostream>
+
+#include "analysis/accept/acceptance.hpp"
+#include "analysis/gather/node_list.hpp"
+#include "analysis/load.hpp"
+#include "analysis/one_statistics.hpp"
+#include "cli/commands.hpp"
+#include "core/base/error.hpp"
+#include "core/base/text.hpp"
+#include "core/result/outputs.hpp"
+#include "core/result/schema.hpp"
+
+namespace assay {
+
+using nlohmann::json;
+
+namespace {
+
+int accept(const Given& given) {
+  const std::string format = choice_of(given, "format", {"terminal", "markdown", "json"});
+  const std::vector<std::string> files = values_of(given, "FILE");
+  const std::string asked = *value_of(given, "criteria");
+  const std::string criteria_file = find_criteria(asked).string();
+  std::vector<std::string> inputs = files;
+  inputs.push_back(criteria_file);
+  check_outputs(given, {"out", "junit"}, inputs);
+  const Criteria criteria = read_criteria(criteria_file);
+  std::vector<NamedResult> results = load_results(files, keep_for_acceptance(criteria));
+  expect_one_statistics(results);
+  const Fleet fleet = fleet_of(std::move(results), criteria, listed_nodes(files));
+  const json document = acceptance_document(
+      fleet, criteria, fmt::format("assay accept {} --criteria {}", join(files, " "), asked));
+  check_own(document, "acceptance");
+  if (const auto file = value_of(given, "junit")) write_text(*file, junit_xml(document));
+  emit(given, format == "json" ? document.dump(1) + "\n"
+                               : render_acceptance(document, format == "markdown"));
+  if (given.contains("out")) {  // the verdict is wanted on the terminal all the same
+    const std::string text = render_acceptance(document, false);
+    std::cerr << "assay accept: " << text.substr(0, text.find('\n')) << std::endl;
+  }
+  return document["exit_code"];
+}
+
+}  // namespace
+
+Command accept_command() {
+  return {
+      "accept",
+      "Judge each node of a fleet by criteria.\nThe first line of the output is the verdict: PASS, "
+      "PERF-FAIL, INCORRECT, MISSING (a row or a node), or NOT-QUIET (measure again).",
+      {{"FILE", "result files, folders of runs, or folders with runs below", "FILE", "", true,
+        true},
+       {"--criteria",
+        "criteria by name (see `assay list criteria`), or a JSON file (docs/acceptance.md explains "
+        "every key)",
+        "NAME", "", true},
+       {"--junit", "write JUnit XML to this file", "FILE", "", false, false, output_group},
+       format_flag({"terminal", "markdown", "json"}),
+       out_flag()},
+      &accept,
+      {{"assay accept results --criteria acceptance",
+        "judges each node with results below results/"},
+       {"assay accept results --criteria acceptance --junit accept.xml --out accept.txt",
+        "writes the verdicts for a CI system and for people"}},
+      "0 PASS, 2 bad usage or input, 3 INCORRECT, 4 PERF-FAIL, 5 NOT-QUIET, 6 MISSING, 7 MISSING "
+      "because a row failed or timed out, 9 MISSING because a training missed its target"};
+}
+
+}  // namespace assay

@@ -1,0 +1,76 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iostream>
+
+#include "analysis/gather/gather.hpp"
+#include "analysis/gather/node_list.hpp"
+#include "analysis/load.hpp"
+#include "analysis/text_table.hpp"
+#include "cli/commands.hpp"
+#include "core/base/error.hpp"
+#include "core/base/text.hpp"
+#include "core/result/outputs.hpp"
+
+namespace assay {
+
+using nlohmann::json;
+
+namespace {
+
+/// The names of --nodes and --node-file, else those in the node lists of the folders.
+std::vector<std::string> expected_nodes(const Given& given,
+                                        const std::vector<std::string>& inputs) {
+  std::vector<std::string> names = values_of(given, "nodes");
+  const auto file = value_of(given, "node-file");
+  if (names.empty() && !file) return listed_nodes(inputs);
+  if (file)
+    for (std::string& name : node_names(*file, "--node-file " + *file))
+      names.push_back(std::move(name));
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+int gather_results(const Given& given) {
+  const std::vector<std::string> inputs = values_of(given, "FILE");
+  const std::string out = *value_of(given, "out");
+  std::vector<std::string> read = inputs;
+  if (const auto file = value_of(given, "node-file")) read.push_back(*file);
+  check_output("--out", out, read);
+  GatherOptions options;
+  options.system = value_of(given, "system").value_or("");
+  options.nodes = expected_nodes(given, inputs);
+  options.command = fmt::format("assay gather {} --out {}", join(inputs, " "), out);
+  const json run = gather(result_files(inputs), out, options);
+  std::size_t rows = 0;
+  for (const json& file : run["gathered"]) rows += file["rows"].get<std::size_t>();
+  for (const json& node : run["missing_nodes"])
+    std::cerr << fmt::format("assay gather: {}: MISSING: {}\n", node["host"].get<std::string>(),
+                             node["reason"].get<std::string>());
+  std::cerr << fmt::format("assay gather: wrote {} of {} to {}\n", counted(rows, "row"),
+                           counted(run["gathered"].size(), "run"), out);
+  return static_cast<int>(run["missing_nodes"].empty() ? ExitCode::ok : ExitCode::incomparable);
+}
+
+}  // namespace
+
+Command gather_command() {
+  return {
+      "gather",
+      "Make one result file of the results of many nodes.",
+      {{"FILE", "result files, folders of runs, or folders with runs below", "FILE", "", true,
+        true},
+       {"--nodes", "nodes that must have rows; those without are recorded as MISSING", "NAME,...",
+        "those of FILE/nodes.txt, else those with rows", false, true},
+       {"--node-file", "the same from a file with a name on each line ($PBS_NODEFILE)", "FILE", ""},
+       {"--system", "name of the system", "NAME", "the files'"},
+       {"--out", "write to this file", "FILE", "", true, false, output_group}},
+      &gather_results,
+      {{"assay gather results --out fleet.json", "makes one result of those below results/"},
+       {"assay gather results --system testbed --out fleet.json",
+        "the same, with a name for the system that the nodes belong to"}},
+      "0 all nodes have rows, 2 bad usage or input file, 6 a node has none"};
+}
+
+}  // namespace assay

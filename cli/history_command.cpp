@@ -1,0 +1,227 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iostream>
+#include <set>
+
+#include "analysis/history/history.hpp"
+#include "analysis/history/order.hpp"
+#include "analysis/history/times.hpp"
+#include "analysis/load.hpp"
+#include "analysis/text_table.hpp"
+#include "cli/commands.hpp"
+#include "cli/confirm_request.hpp"
+#include "core/base/error.hpp"
+#include "core/base/paths.hpp"
+#include "core/base/text.hpp"
+#include "core/result/outputs.hpp"
+#include "core/result/schema.hpp"
+#include "runner/launch/installation.hpp"
+#include "runner/run/run.hpp"
+
+namespace assay {
+
+using nlohmann::json;
+
+namespace {
+
+std::optional<Pattern> row_pattern(const Given& given) {
+  const auto text = value_of(given, "filter");
+  if (!text) return std::nullopt;
+  return Pattern(*text, "--filter " + *text);
+}
+
+/// The id of the run of --value-from, which may be given by its folder: below DIR, or as a path.
+std::optional<std::string> run_to_promote(const Given& given,
+                                          const std::vector<NamedResult>& results) {
+  const auto value = value_of(given, "value-from");
+  if (!value) return std::nullopt;
+  const std::filesystem::path history = *value_of(given, "DIR");
+  for (const NamedResult& result : results) {
+    const auto folder = std::filesystem::path(result.name).parent_path();
+    for (const std::filesystem::path& named : {std::filesystem::path(*value), history / *value})
+      if (std::error_code none; std::filesystem::equivalent(folder, named, none))
+        return result.result.at("run").at("id").get<std::string>();
+  }
+  return value;
+}
+
+/// Writes the decision of --promote or --reset; nothing is judged.
+int decide(const Given& given, const std::vector<NamedResult>& results, const Histories& histories,
+           const Anchors& anchors) {
+  const auto owner = value_of(given, "owner"), reason = value_of(given, "reason");
+  const auto promoted = value_of(given, "promote"), reset = value_of(given, "reset");
+  if (promoted && reset)
+    throw InputError(
+        "--promote and --reset exclude each other (each is a separate decision). Give either.");
+  for (const auto& [flag, value] : {std::pair{"--owner", owner}, {"--reason", reason}})
+    if (!value || value->empty())
+      throw InputError(fmt::format(
+          "{} is missing (each decision records its owner and its reason). Give both --owner and "
+          "--reason.",
+          flag));
+  const auto promotions = [&] {
+    return anchors.promotions(
+        histories, {*promoted, run_to_promote(given, results), *owner, *reason,
+                    given.contains("accept-lost"), installation_of(executable_folder())});
+  };
+  const std::vector<json> lines =
+      promoted ? promotions() : anchors.resets(histories, *reset, *owner, *reason);
+  anchors.append(lines);
+  const auto without_build = std::count_if(lines.begin(), lines.end(), [](const json& line) {
+    return line["event"] == "promote" && !line.contains("installation");
+  });
+  if (without_build > 0)
+    std::cerr << fmt::format(
+        "assay: {} of the promotions do not record a build, so suspects cannot be confirmed (the "
+        "last run was made by another build than {}). Use the assay of the build that made it, or "
+        "promote a run of this build with --value-from.\n",
+        without_build, executable_folder().string());
+  std::cerr << fmt::format("assay: wrote {} {}{} to {}\n", lines.size(),
+                           promoted ? "promotion" : "reset", lines.size() == 1 ? "" : "s",
+                           anchors.file().string());
+  return static_cast<int>(ExitCode::ok);
+}
+
+/// Confirms the suspects of every run that is the last of a suspect series, with the build of
+/// --confirm as the promoted build.
+void confirm_suspects(json& document, const Histories& histories, const Anchors& anchors,
+                      const std::vector<NamedResult>& results, const Given& given) {
+  const auto programs = checked_executable_folder(*value_of(given, "confirm"), "--confirm");
+  std::set<std::string> runs;
+  for (const json& series : document["series"])
+    if (series["state"] == "suspect") runs.insert(series["points"].back()["run"]);
+  if (runs.empty()) std::cerr << "assay history: no series is suspect, so nothing was launched.\n";
+  for (const NamedResult& result : results) {
+    if (!runs.contains(result.result.at("run").at("id"))) continue;
+    ConfirmRequest request = confirm_request(result, value_of(given, "launcher"));
+    request.build = programs;
+    confirm(document, histories, anchors, request);
+  }
+}
+
+/// InputError for flags that exclude each other or have no effect.
+void check_flags(const Given& given, bool deciding) {
+  for (const char* flag : {"owner", "reason", "value-from", "accept-lost"})
+    if (given.contains(flag) && !deciding)
+      throw InputError(fmt::format(
+          "--{} has no effect without --promote or --reset. Give either of them.", flag));
+  if (deciding)
+    refuse_flags(given, {"tolerance", "format", "out", "junit", "launcher"},
+                 given.contains("promote") ? "--promote" : "--reset", "nothing is judged");
+  if (given.contains("reset"))
+    refuse_flags(given, {"value-from", "accept-lost"}, "--reset", "nothing is promoted");
+  if (deciding && given.contains("confirm"))
+    throw InputError(
+        "--confirm excludes --promote and --reset (it judges, they decide). Give either.");
+  if (given.contains("launcher") && !given.contains("confirm"))
+    throw InputError(
+        "--launcher has no effect without --confirm (nothing is executed). Give both.");
+}
+
+int history(const Given& given) {
+  const std::string format = choice_of(given, "format", {"terminal", "markdown", "json", "csv"});
+  HistoryOptions options;
+  options.command = command_line("assay history", {"DIR"}, given);
+  options.tolerance = number_of(given, "tolerance", 0, 10);
+  const bool deciding = given.contains("promote") || given.contains("reset");
+  check_flags(given, deciding);
+  std::optional<double> since;
+  if (const auto text = value_of(given, "since")) since = time_of(*text, "--since");
+  const std::filesystem::path folder = *value_of(given, "DIR");
+  check_outputs(
+      given, {"out", "junit"},
+      {folder.string(), (folder / "events.json").string(), (folder / "anchors.jsonl").string()});
+
+  if (!std::filesystem::is_directory(folder))
+    throw InputError(fmt::format(
+        "{} is not a folder (a history is a folder with the results of many runs below it). Give "
+        "such a folder.",
+        folder.string()));
+  std::vector<NamedResult> results = load_results({folder.string()});
+  for (NamedResult& result : results)
+    if (result.name.empty()) result.name = (folder / "result.json").string();
+  const Histories histories = histories_of(results, row_pattern(given), since);
+  const Anchors anchors(folder);
+  if (deciding) return decide(given, results, histories, anchors);
+  json document = history_document(histories, anchors, events_of(folder), options);
+  if (given.contains("confirm")) {
+    try {
+      confirm_suspects(document, histories, anchors, results, given);
+    } catch (const Unfinished& end) {
+      std::cerr << "assay history: " << end.what() << "\n";
+      return static_cast<int>(ExitCode::failed);
+    }
+  } else {
+    recall_answers(document, histories, anchors, results);
+  }
+  check_own(document, "history");
+  for (const std::string& doubt : doubts_of_order(results, histories))
+    std::cerr << "assay history: " << visible(doubt) << ".\n";
+  if (const auto file = value_of(given, "junit")) write_text(*file, history_junit(document));
+  emit(given, format == "json"  ? document.dump(1) + "\n"
+              : format == "csv" ? history_csv(document)
+                                : render_history(document, format == "markdown"));
+  if (histories.series.empty())
+    std::cerr << "assay: nothing was judged (no row of a run with a time matches --filter and "
+                 "--since).\n";
+  return document["exit_code"];
+}
+
+}  // namespace
+
+Command history_command() {
+  return {
+      "history",
+      "Judge the results of many runs: change points, drift, anchored and rolling baselines.",
+      grouped(
+          {{"Rows",
+            {{"DIR", "folder with results somewhere below it, events.json, anchors.jsonl", "DIR",
+              "", true},
+             {.name = "--filter",
+              .help = "judge only rows whose id matches",
+              .value = "REGEX",
+              .otherwise = "all",
+              .old_name = "--benchmark"},
+             {"--since", "judge only runs since then (2026-11-21, or RFC 3339 in UTC)", "TIME",
+              "all"}}},
+           {"Judgement",
+            {{"--tolerance", "relative slowdown that is accepted", "X", "the suite's, else 0.05"},
+             {"--confirm",
+              "measure suspects again, alternately with the promoted build (its folder, or its "
+              "program assay) and with this one",
+              "BUILD", ""},
+             {"--launcher",
+              "with --confirm: command prefix for every executable, e.g. \"mpirun -n 2\"",
+              "COMMAND", ""}}},
+           {"Baselines",
+            {{"--promote",
+              "make the latest level of this row its anchored baseline (all: of every row)", "ID",
+              ""},
+             {"--reset", "withdraw the anchored baseline of this row (all: of every row)", "ID",
+              ""},
+             {"--owner", "with --promote, --reset: person who is responsible", "NAME", ""},
+             {"--reason", "with --promote, --reset: why the baseline changes", "TEXT", ""},
+             {"--value-from",
+              "with --promote: promote the value and the build of this run (its folder or id)",
+              "RUN", "the latest runs"},
+             {"--accept-lost", "with --promote: accept that rows have no result any more", "",
+              ""}}},
+           {output_group,
+            {{"--junit", "write JUnit XML of the last runs to this file", "FILE", ""},
+             format_flag({"terminal", "markdown", "json", "csv"}),
+             out_flag()}}}),
+      &history,
+      {{"assay history results", "judges the runs below results/"},
+       {"assay history results --format json --out history.json",
+        "writes the judgement for `assay report`"},
+       {"assay history results --promote all --owner \"A. Name\" --reason \"accepted in week 8\"",
+        "makes the latest level of every row its anchored baseline, measured by this build"},
+       {"assay history results --confirm promoted",
+        "measures suspects again, with the promoted build in the folder promoted/"}},
+      "0 nothing is slower or lost, 2 bad usage or input, 3 incorrect numerics, 4 slower, 6 a "
+      "number was lost or nothing was judged, 7 failed or timed out, 8 a suspect could not be "
+      "confirmed, 9 a training missed its target"};
+}
+
+}  // namespace assay

@@ -1,0 +1,297 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <string>
+
+#include "analysis/gather/node_list.hpp"
+#include "analysis/table/table.hpp"
+#include "cli/commands.hpp"
+#include "core/base/error.hpp"
+#include "core/base/input_file.hpp"
+#include "core/base/paths.hpp"
+#include "core/base/text.hpp"
+#include "core/program/suite.hpp"
+#include "core/result/outputs.hpp"
+#include "core/result/result.hpp"
+#include "core/result/schema.hpp"
+#include "runner/job/job.hpp"
+#include "runner/launch/process_flags.hpp"
+#include "runner/launch/processes.hpp"
+#include "runner/launch/site.hpp"
+#include "runner/nodes/many_runs.hpp"
+#include "runner/nodes/per_node.hpp"
+#include "runner/run/findings.hpp"
+#include "runner/supervision/child.hpp"
+#include "runner/supervision/interrupted.hpp"
+
+namespace assay {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using namespace std::string_literals;
+
+namespace {
+
+constexpr std::uint64_t minute = 60;
+
+std::string set_up_lines(const Given& given) {
+  const auto file = value_of(given, "setup");
+  if (!file) return "";
+  try {
+    return read_text_file(*file, largest_hand_written);
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("--setup {}", error.what()));
+  }
+}
+
+bool has(const std::vector<std::string>& words, const std::string& flag) {
+  return std::find(words.begin(), words.end(), flag) != words.end();
+}
+
+/// What all groups of the run need: a batch system that is told less gives its own default, which
+/// may be a single process on each node.
+ProcessShape shape_of_job(const std::vector<Processes>& groups, bool per_node) {
+  ProcessShape job;
+  job.nodes = 1;
+  for (const Processes& group : groups) job.nodes = std::max(job.nodes, group.shape.nodes);
+  if (per_node) return job;  // one process on each
+  for (const auto& [shape, words] : groups) {
+    const std::uint64_t ranks = shape.all_ranks();
+    const std::uint64_t nodes = shape.nodes == 0 ? job.nodes : shape.nodes;
+    job.ranks = std::max(job.ranks, ranks);
+    job.ranks_per_node =
+        std::max({job.ranks_per_node, shape.ranks_per_node, (ranks + nodes - 1) / nodes});
+    job.threads = std::max(job.threads, shape.threads);
+  }
+  return job;
+}
+
+std::vector<std::string> words_of_flag_run(const Given& given) {
+  return launcher_words(value_of(given, "run").value_or(""));
+}
+
+/// Parses the words of `assay run` as it will do itself: a slip must not show only after hours in a
+/// queue.
+void check_words(const std::vector<std::string>& words, const std::string& of_flag) {
+  const std::vector<Command> commands = all_commands();
+  const auto run_command =
+      std::find_if(commands.begin(), commands.end(),
+                   [](const Command& command) { return command.name == "run"; });
+  std::vector<const char*> parts{"assay run"};
+  for (std::size_t i = 2; i < words.size(); ++i) parts.push_back(words[i].c_str());
+  try {
+    int exit = -1;
+    const auto run =
+        parse_command(*run_command, static_cast<int>(parts.size()), parts.data(), exit);
+    if (!run) throw InputError("it runs nothing. Leave --help and --version out.");
+    refuse_beside_many(*run);
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("--run \"{}\": {}", of_flag, error.what()));
+  }
+}
+
+/// The words of `assay run` in the job: what the command line says of processes, and --run.
+std::vector<std::string> words_of_run(const Given& given, const fs::path& suite,
+                                      const Launcher& launcher, const fs::path& folder) {
+  const std::string name = *value_of(given, "launcher");
+  std::vector<std::string> words = {(executable_folder() / "assay").string(), "run", suite.string(),
+                                    "--launcher",
+                                    name.ends_with(".json") ? launcher.file().string() : name};
+  const std::vector<std::string> more = words_of_flag_run(given);
+  for (const char* flag :
+       {"site", "ranks", "nodes", "hosts", "ranks-per-node", "threads-per-rank", "bind"}) {
+    const auto values = given.find(flag);
+    if (values == given.end() && has(more, fmt::format("--{}", flag)))
+      throw InputError(fmt::format(
+          "--{} is in --run, by which the job's size is not chosen. Give it before --run.", flag));
+    // The job's nodes are those of all pairs; each run has two.
+    if (values == given.end() || (has(more, "--pairs") && flag == "nodes"s)) continue;
+    if (has(more, fmt::format("--{}", flag)))  // of a list both would count
+      throw InputError(fmt::format(
+          "--{} was given more than once (before --run and in it). Give it before --run.", flag));
+    words.insert(words.end(), {fmt::format("--{}", flag), join(values->second, ",")});
+  }
+  words.insert(words.end(), more.begin(), more.end());
+  // Time is left for the result, more where it is collected from the nodes; of a short job, half.
+  const std::uint64_t limit = clock_time("--time", *value_of(given, "time"), minute);
+  const std::uint64_t left =
+      std::min(limit / 2, has(more, "--local-results") ? 3 * minute : minute);
+  if (!has(more, "--walltime")) words.insert(words.end(), {"--walltime", clock_text(limit - left)});
+  words.insert(words.end(), {"--out", folder.string(), "--resume"});
+  check_words(words, join(more, " "));
+  if (has(more, "--pairs")) launcher.expect_choice_of_nodes("--pairs");
+  return words;
+}
+
+Job job_of(const Given& given, const Launcher& launcher) {
+  const fs::path suite_file = fs::absolute(find_suite(*value_of(given, "SUITE")));
+  const json suite = read_suite(suite_file);
+  const ProcessRequest request = process_request(given);
+  const std::vector<ProcessShape> shapes = shapes_of(suite.value("launch", json()));
+  // Refuses what the launcher cannot be asked for.
+  const std::vector<Processes> groups = processes_of(request, shapes);
+  Job job;
+  job.name = "assay-" + plain_name(suite.value("name", suite_file.stem().string()));
+  job.start = fs::current_path();
+  job.folder = fs::absolute(*value_of(given, "out")).lexically_normal();
+  job.shape = shape_of_job(groups, has(words_of_flag_run(given), "--per-node"));
+  job.seconds = clock_time("--time", *value_of(given, "time"), minute);
+  job.queue = value_of(given, "queue").value_or("");
+  job.account = value_of(given, "account").value_or("");
+  job.set_up = set_up_lines(given);
+  job.run = words_of_run(given, suite_file, launcher, job.folder);
+  if (has(job.run, "--pairs") && job.shape.nodes < 2)
+    throw InputError(
+        "--pairs needs at least two nodes (the job would have one). Give their number by --nodes.");
+  return job;
+}
+
+/// Submits the job and waits for its end.
+std::string number_of_ended(const Launcher& launcher, const Job& job, const fs::path& script) {
+  prepare_parent();
+  fs::create_directories(job.folder / "log");
+  return submit_and_follow(launcher, script, job.folder / "log" / "submit");
+}
+
+int without_result(const Job& job, const std::string& number) {
+  std::cerr << fmt::format(
+      "assay job: job {} has ended without a result. Its output in {} says why. Finished rows are "
+      "kept there; the same command submits the rest again.\n",
+      number, job.folder.string());
+  return static_cast<int>(ExitCode::failed);
+}
+
+/// What a job of many runs has left: their list, and a folder for each (`left` reads it).
+template <class Left, class Report>
+int collect_many(const Launcher& launcher, const Job& job, const fs::path& script,
+                 const char* names, Left left, Report report) {
+  std::map<std::string, Written> before;
+  for (const auto& entry : fs::directory_iterator(job.folder))
+    before[entry.path().filename().string()] = written_in(entry.path());
+  const fs::path list = job.folder / names;
+  std::error_code absent;
+  const auto earlier = fs::last_write_time(list, absent);  // the least time where there is none
+  const std::string number = number_of_ended(launcher, job, script);
+  if (fs::last_write_time(list, absent) == earlier) return without_result(job, number);
+  std::ifstream stream(list);
+  std::vector<LeftRun> runs;
+  for (std::string name; std::getline(stream, name);)
+    runs.push_back(left(job.folder / name, before[name]));
+  return report(runs);
+}
+
+/// The result of a job of one run.
+int collect_one(const Launcher& launcher, const Job& job, const fs::path& script,
+                const json& site) {
+  const Written before = before_run(job.folder);
+  const std::string number = number_of_ended(launcher, job, script);
+  const LeftRun left = left_run(job.folder, before);
+  if (left.result.is_null()) return without_result(job, number);
+  std::vector<Baseline> baselines;
+  for (const json& name : left.result.at("run").value("baselines", json::array()))
+    baselines.push_back(Baseline::load(name));
+  const Findings found = findings_of(left.result, baselines, site);
+  std::cout << render_table({{"", left.result}}, {}, {})
+            << fmt::format("\nresult: {}/result.json\n", job.folder.string()) << found.text
+            << std::flush;
+  const ExitCode known = gravest(exit_code(left.result.at("rows")), found.code);
+  const ExitCode code = gravest(known, left.code);
+  if (code != known)
+    std::cerr << fmt::format(
+        "assay job: the run ended with exit code {}; the output of job {} says why.\n",
+        static_cast<int>(code), number);
+  return static_cast<int>(code);
+}
+
+/// What the job has left, after it was submitted.
+int collect_job(const Given& given, const Launcher& launcher, const Job& job,
+                const fs::path& script) {
+  const json site = site_document(given);
+  if (has(job.run, "--per-node"))
+    return collect_many(
+        launcher, job, script, node_list,
+        [](const fs::path& node, const Written& before) { return left_node(node, before); },
+        [&](const std::vector<LeftRun>& runs) {
+          return static_cast<int>(report_nodes(runs, job.folder, site));
+        });
+  if (has(job.run, "--pairs"))
+    return collect_many(
+        launcher, job, script, pair_list, left_run, [&](const std::vector<LeftRun>& runs) {
+          return report_pairs(runs, tolerance_of_pairs(find_suite(*value_of(given, "SUITE"))));
+        });
+  return collect_one(launcher, job, script, site);
+}
+
+/// With what --site says of launcher, placement, queue, account and modules.
+Given at_site(Given given, std::string& set_up) {
+  const auto name = value_of(given, "site");
+  if (!name) {
+    if (!given.contains("launcher"))
+      throw InputError(fmt::format("a job needs --launcher or --site. Launchers: {}; sites: {}.",
+                                   join(Launcher::names(), ", "), join(Site::names(), ", ")));
+    return given;
+  }
+  const Site site = Site::load(*name);
+  const json launch = read_suite(find_suite(*value_of(given, "SUITE"))).value("launch", json());
+  if (has(words_of_flag_run(given), "--per-node")) given["per-node"] = {""};
+  given = site.applied(std::move(given), launch.is_array());
+  for (const char* flag : {"queue", "account"})
+    if (site.document().contains(flag) && !given.contains(flag))
+      given[flag] = {site.document().at(flag).get<std::string>()};
+  for (const json& line : site.document().value("setup", json::array()))
+    set_up += line.get<std::string>() + "\n";
+  return given;
+}
+
+int job(const Given& line) {
+  std::string site_set_up;
+  const Given given = at_site(line, site_set_up);
+  const Launcher launcher = Launcher::load(*value_of(given, "launcher"));
+  Job job = job_of(given, launcher);
+  job.set_up = site_set_up + job.set_up;
+  const std::string text = job_script(launcher, job);
+  const fs::path script = job.folder / "job.sh";
+  check_run_folder(job.folder, named_by(given));
+  check_writable(script);
+  fs::create_directories(job.folder);
+  write_text(script, text);
+  if (!given.contains("submit")) {
+    std::cout << fmt::format("{}: submit it, or give --submit.\n", script.string());
+    return static_cast<int>(ExitCode::ok);
+  }
+  try {
+    return collect_job(given, launcher, job, script);
+  } catch (const Interrupted&) {
+    std::cerr << "assay job: interrupted; the submitted job continues.\n";
+    return static_cast<int>(ExitCode::failed);
+  }
+}
+
+}  // namespace
+
+Command job_command() {
+  return {
+      "job",
+      "Write a batch job that runs a suite, and optionally submit it.",
+      grouped({{"Suite", {{"SUITE", "suite file, or the name of a suite", "SUITE", "", true}}},
+               {"Processes", process_flags()},
+               {"Job",
+                {{"--time", "time limit of the job: minutes, MM:SS or HH:MM:SS", "TIME", "", true},
+                 {"--queue", "queue or partition", "NAME", "the site's"},
+                 {"--account", "account that is charged", "NAME", "the site's"},
+                 {"--setup", "file with shell commands to execute before the run (modules)", "FILE",
+                  ""},
+                 {"--run", "further flags of `assay run`, e.g. \"--launches 5\"", "FLAGS", ""},
+                 {"--submit", "submit the job, follow it, and print its result", "", ""}}},
+               {output_group,
+                {{"--out", "folder of the run and of the script job.sh", "DIR", "", true}}}}),
+      &job,
+      {{"assay job smoke --launcher slurm --nodes 2 --ranks-per-node 1 --time 30 --out "
+        "results/smoke",
+        "writes results/smoke/job.sh"}}};
+}
+
+}  // namespace assay

@@ -1,0 +1,203 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+
+#include "analysis/accept/criteria.hpp"
+#include "analysis/number_formats.hpp"
+#include "analysis/plugin_probe.hpp"
+#include "analysis/table/summary.hpp"
+#include "analysis/text_table.hpp"
+#include "cli/commands.hpp"
+#include "core/base/error.hpp"
+#include "core/base/paths.hpp"
+#include "core/base/text.hpp"
+#include "core/program/plugins.hpp"
+#include "core/program/suite.hpp"
+#include "core/result/baseline.hpp"
+#include "core/result/result.hpp"
+#include "core/result/schema.hpp"
+#include "runner/launch/launcher.hpp"
+#include "runner/launch/programs.hpp"
+#include "runner/launch/site.hpp"
+#include "runner/supervision/child.hpp"
+#include "runner/supervision/scratch.hpp"
+
+namespace assay {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace {
+
+void list_backends() {
+  Plugins plugins;
+  std::vector<Line> lines;
+  for (const std::string& name : plugins.names()) {
+    const PluginStatus status = probe_plugin(plugins, name).status;
+    lines.push_back({{name, status.available ? "available" : "unavailable"},
+                     status.available ? status.file.string() : status.reason});
+  }
+  std::cout << terminal_table({{"backend"}, {"state"}}, lines);
+}
+
+/// Names and what they are, which has several lines where a terminal has no room for it.
+void print_list(const char* title, const std::vector<std::pair<std::string, std::string>>& list) {
+  std::size_t width = shown_width(title);
+  for (const auto& [name, text] : list) width = std::max(width, shown_width(name));
+  const std::size_t room = table_width - std::min(width + 2, table_width / 2);
+  std::vector<Line> lines;
+  for (const auto& [name, text] : list) {
+    std::string cell = name;
+    for (const std::string& part : split(wrapped(visible(text), room), '\n')) {
+      lines.push_back({{cell}, part});
+      cell.clear();
+    }
+  }
+  std::cout << terminal_table({{title}}, lines);
+}
+
+/// A file that cannot be read, or a program that fails, is listed as unusable.
+template <class Describe>
+void list_files(const char* title, const std::vector<std::string>& names, Describe describe) {
+  std::vector<std::pair<std::string, std::string>> list;
+  for (const std::string& name : names) {
+    try {
+      list.emplace_back(name, describe(name));
+    } catch (const std::runtime_error& error) {
+      list.emplace_back(name, std::string("unusable: ") + error.what());
+    }
+  }
+  print_list(title, list);
+}
+
+void list_benchmarks() {
+  prepare_parent();
+  const Scratch scratch;
+  list_files("benchmark", benchmark_names(), [&](const std::string& name) {
+    return description_of(executable_of(name), scratch.folder / name);
+  });
+  std::cout << fmt::format("\nA benchmark is the program assay-<benchmark> in {}.\n",
+                           executable_folder().string());
+}
+
+void list_suites() {
+  list_files("suite", suite_names(), [](const std::string& name) {
+    const json suite = read_suite(data_folder("suites") / (name + ".json"));
+    return fmt::format("{} ({})", suite.value("description", ""),
+                       join(suite_benchmarks(suite), ", "));
+  });
+}
+
+void list_criteria() {
+  list_files("criteria", criteria_names(), [](const std::string& name) {
+    return read_checked(find_criteria(name), "criteria").value("description", "");
+  });
+}
+
+void list_problems() {
+  std::vector<std::string> names;
+  const fs::path folder = data_folder("suites") / "problems";
+  std::error_code missing;
+  std::vector<std::string> benchmarks;
+  for (const auto& entry : fs::directory_iterator(folder, missing))
+    if (entry.is_directory()) benchmarks.push_back(entry.path().filename().string());
+  std::sort(benchmarks.begin(), benchmarks.end());
+  for (const std::string& benchmark : benchmarks)
+    for (const std::string& list : json_names(folder / benchmark))
+      names.push_back(benchmark + "/" + list);
+  list_files("benchmark/list", names, [&](const std::string& name) {
+    const json list = read_checked(folder / (name + ".json"), "problems");
+    return fmt::format("{}: {}{} ({})", counted(list.at("problems").size(), "problem"),
+                       list.at("problems").front().value("name", ""),
+                       list.at("problems").size() > 1
+                           ? " ... " + list.at("problems").back().value("name", "")
+                           : "",
+                       list.value("source", "no source"));
+  });
+}
+
+/// "30 rows in s, published; conv, pca, ...: description": which rows --baseline can match.
+void list_baselines() {
+  list_files("baseline", baseline_names(), [](const std::string& name) {
+    const json document = read_result(baseline_file(name));
+    std::set<std::string> units, benchmarks;
+    std::size_t missing = 0;
+    bool published = false;
+    for (const json& row : document.at("rows")) {
+      benchmarks.insert(row.at("benchmark"));
+      published = published || row.value("published", false);
+      if (row.at("status") != "ok") ++missing;
+      if (row.at("time_s").is_object())
+        units.insert("s");
+      else
+        for (const auto& [rate, value] : row.at("rates").items()) units.insert(rate);
+    }
+    const auto list = [](const std::set<std::string>& set) {
+      return join(std::vector<std::string>(set.begin(), set.end()), ", ");
+    };
+    return fmt::format("{}{} in {}{}; {}: {}", counted(document.at("rows").size(), "row"),
+                       missing > 0 ? fmt::format(" ({} without a result)", missing) : "",
+                       list(units), published ? ", published" : "", list(benchmarks),
+                       document.at("system").value("description", "no description"));
+  });
+}
+
+void list_summaries() {
+  list_files("summary", summary_names(),
+             [](const std::string& name) { return text_of(read_summary(name), "description"); });
+}
+
+void list_launchers() {
+  list_files("launcher", Launcher::names(), [](const std::string& name) {
+    return Launcher::load(name).document().at("description").get<std::string>();
+  });
+}
+
+void list_sites() {
+  list_files("site", Site::names(), [](const std::string& name) {
+    return Site::load(name).document().at("description").get<std::string>();
+  });
+}
+
+void list_precisions() { std::cout << precision_table(); }
+
+const std::map<std::string, void (*)()> lists{
+    {"backends", list_backends},     {"benchmarks", list_benchmarks},
+    {"suites", list_suites},         {"criteria", list_criteria},
+    {"problems", list_problems},     {"baselines", list_baselines},
+    {"precisions", list_precisions}, {"summaries", list_summaries},
+    {"launchers", list_launchers},   {"sites", list_sites}};
+
+std::vector<std::string> names_of_lists() {
+  std::vector<std::string> names;
+  for (const auto& [name, function] : lists) names.push_back(name);
+  return names;
+}
+
+int list(const Given& given) {
+  const std::string what = *value_of(given, "WHAT");
+  const auto found = lists.find(what);
+  if (found == lists.end()) throw InputError(unknown_name("list", what, names_of_lists()));
+  found->second();
+  return 0;
+}
+
+}  // namespace
+
+Command list_command() {
+  return {"list",
+          "List the names that commands take: backends, suites, problems, baselines, ...",
+          {{"WHAT", "list to print", "WHAT", "", true, false, "", names_of_lists()}},
+          &list,
+          {{"assay list suites", "lists the shipped suites"},
+           {"assay list benchmarks", "says what each benchmark measures"},
+           {"assay list backends", "lists the backends, and why one cannot be used"},
+           {"assay list precisions", "prints bits, range and unit roundoff of each precision"}}};
+}
+
+}  // namespace assay

@@ -1,0 +1,167 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+
+#include "analysis/load.hpp"
+#include "analysis/model/document.hpp"
+#include "analysis/model/frame.hpp"
+#include "analysis/one_statistics.hpp"
+#include "analysis/scaling/document.hpp"
+#include "cli/commands.hpp"
+#include "core/base/error.hpp"
+#include "core/base/message.hpp"
+#include "core/base/paths.hpp"
+#include "core/base/text.hpp"
+#include "core/result/baseline.hpp"
+#include "core/result/outputs.hpp"
+#include "core/result/schema.hpp"
+
+namespace assay {
+
+namespace {
+
+/// Replaces names of shipped baselines by their files, unless a file or folder has that name.
+std::vector<std::string> with_baselines(std::vector<std::string> names) {
+  const std::vector<std::string> shipped = baseline_names();
+  for (std::string& name : names) {
+    std::error_code none;
+    if (std::filesystem::exists(name, none)) continue;
+    if (std::find(shipped.begin(), shipped.end(), name) != shipped.end())
+      name = (data_folder("results-schema") / "baselines" / (name + ".json")).string();
+    else if (name.find_first_of("/.") == std::string::npos)
+      throw InputError(unknown_name("result or baseline", name, shipped));
+  }
+  return names;
+}
+
+/// "column=value" as its two parts.
+std::pair<std::string, std::string> assignment(const std::string& flag, const std::string& text) {
+  const std::size_t at = text.find('=');
+  if (at == 0 || at == std::string::npos || at + 1 == text.size())
+    throw InputError(
+        fmt::format("{} '{}' is not COLUMN=VALUE. Write it like architecture=Power9.", flag, text));
+  return {text.substr(0, at), text.substr(at + 1)};
+}
+
+std::string shell_word(const std::string& word) {
+  const bool plain = std::all_of(word.begin(), word.end(), [](unsigned char c) {
+    return std::isalnum(c) ||
+           std::string_view("-_./=,:+%@").find(static_cast<char>(c)) != std::string_view::npos;
+  });
+  if (plain && !word.empty()) return word;
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? "'\\''" : std::string(1, c);
+  return quoted + "'";
+}
+
+std::string model_command_line(const Given& given) {
+  std::string text = "assay model";
+  for (const std::string& file : values_of(given, "FILE")) text += " " + shell_word(file);
+  for (const char* flag : {"formula", "reference", "cluster", "predict"})
+    if (given.contains(flag))
+      text += fmt::format(" --{} {}", flag, shell_word(join(values_of(given, flag), ",")));
+  return text;
+}
+
+/// Writes the document in the format that was asked for.
+template <class Render>
+int write_document(const Given& given, const std::string& format, const nlohmann::json& document,
+                   const std::string& kind, const Render& render) {
+  check_own(document, kind);
+  emit(given, format == "json" ? document.dump(1) + "\n" : render(format));
+  return static_cast<int>(ExitCode::ok);
+}
+
+/// `assay model --scale`: a prediction, from an input that names its own result files.
+int scaling_model(const Given& given, const std::string& format, const std::string& name) {
+  refuse_flags(given, {"formula", "reference", "cluster", "predict"}, "--scale",
+               "they belong to the model of results");
+  if (!values_of(given, "FILE").empty())
+    throw InputError(
+        "results cannot be given with --scale (its input names the measured files). Leave them "
+        "out.");
+  const scaling::ScaleInput input = scaling::read_scale_input(scaling::find_scale_input(name));
+  if (const auto out = value_of(given, "out")) check_output("--out", *out, input.files);
+  nlohmann::json document = scaling::scaling_document(input);
+  document["command"] = "assay model --scale " + shell_word(name);
+  return write_document(given, format, document, "scaling", [&](const std::string& form) {
+    return form == "csv" ? scaling::scaling_csv(document)
+                         : scaling::render_scaling(document, form == "markdown");
+  });
+}
+
+int model(const Given& given) {
+  const std::string format = choice_of(given, "format", {"terminal", "markdown", "json", "csv"});
+  if (const auto name = value_of(given, "scale")) return scaling_model(given, format, *name);
+  for (const char* needed : {"FILE", "--formula"})
+    if (values_of(given, std::string(needed).substr(*needed == '-' ? 2 : 0)).empty())
+      throw InputError(fmt::format(
+          "{} is missing (a model of results needs results and a formula). Give it, or --scale.",
+          needed));
+  ModelOptions options;
+  options.formula = value_of(given, "formula").value_or("");
+  options.cluster = value_of(given, "cluster").value_or("");
+  for (const std::string& text : values_of(given, "reference"))
+    if (!options.references.insert(assignment("--reference", text)).second)
+      throw InputError(
+          fmt::format("--reference names {} twice. Give a single level for each column.",
+                      assignment("--reference", text).first));
+  // A prediction names each column once, so a repeated column begins the next prediction.
+  for (const std::string& text : values_of(given, "predict")) {
+    const auto [column, value] = assignment("--predict", text);
+    if (options.predictions.empty() || options.predictions.back().contains(column))
+      options.predictions.emplace_back();
+    options.predictions.back()[column] = value;
+  }
+  options.command = model_command_line(given);
+  if (const auto out = value_of(given, "out"))
+    check_output("--out", *out, values_of(given, "FILE"));
+  std::vector<NamedResult> results =
+      load_results(with_baselines(values_of(given, "FILE")), keep_for_model);
+  expect_one_statistics(results);
+  nlohmann::json document;
+  try {
+    document = model_document(std::move(results), options);
+  } catch (const NothingToModel& nothing) {
+    std::cerr << "assay: " << message_text(nothing.what()) << std::endl;
+    return static_cast<int>(ExitCode::incomparable);
+  }
+  return write_document(given, format, document, "model", [&](const std::string& form) {
+    return form == "csv" ? model_csv(document) : render_model(document, form == "markdown");
+  });
+}
+
+}  // namespace
+
+Command model_command() {
+  return {
+      "model",
+      "Fit a log-linear model to results (adjusted speedups with confidence intervals), or predict "
+      "training over ranks (--scale).",
+      {{"FILE", "result file, folder of a run, or name of a shipped baseline", "FILE", "", false,
+        true},
+       {"--formula",
+        "\"log(time) ~ architecture + log(size) + workload\" (+ - : * log log2 sqrt "
+        "factor)",
+        "FORMULA", ""},
+       {"--reference", "reference levels of categorical columns", "COLUMN=LEVEL,...",
+        "the level of the first row: name the baseline's file first", false, true},
+       {"--cluster", "observations whose errors may be correlated: launch, none, or a column",
+        "COLUMN", "launch, where a launch gave several rows"},
+       {"--predict", "a value for every column of the formula; repeat it for more predictions",
+        "COLUMN=VALUE,...", "", false, true},
+       {"--scale",
+        "predict the step of data-parallel training over ranks from this input, a JSON file or a "
+        "shipped name; instead of FILE and --formula",
+        "INPUT", ""},
+       format_flag({"terminal", "markdown", "json", "csv"}),
+       out_flag()},
+      &model,
+      {{"assay model deepbench-v100 deepbench-p100 --formula \"log(time) ~ system + log(flops)\"",
+        "compares two published systems over their common problems"},
+       {"assay model --scale fugaku-resnet50", "predicts ResNet-50 on up to 64 nodes of Fugaku"}}};
+}
+
+}  // namespace assay

@@ -1,0 +1,32 @@
+#include <iostream>
+
+#include "cli/commands.hpp"
+#include "runner/launch/preflight.hpp"
+
+namespace assay {
+
+namespace {
+
+int placement(const Given& given) {
+  constexpr std::uint64_t most = 100'000;
+  const auto threads = static_cast<int>(whole_of(given, "threads", 0, most).value_or(0));
+  std::cout << line_of(placed_here(threads, value_of(given, "device").value_or("")))
+            << std::flush;  // a single write: ranks share a pipe
+  return 0;
+}
+
+}  // namespace
+
+Command placement_command() {
+  return {"placement",
+          "Print host, rank, cores and threads of this process.\n`assay run` starts it to check "
+          "the launcher.",
+          {{"--threads", "OpenMP threads to try", "N", "none"},
+           {"--device", "text in the name of a device that a backend must have", "TEXT", "none"}},
+          &placement,
+          {{"assay placement --threads 1", "prints what this process may use"}},
+          "",
+          internal_group};
+}
+
+}  // namespace assay

@@ -1,0 +1,72 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/commands.hpp"
+#include "core/base/error.hpp"
+#include "core/result/journal.hpp"
+#include "core/result/outputs.hpp"
+#include "runner/run/result_file.hpp"
+#include "runner/supervision/abandoned_attempt.hpp"
+
+namespace assay {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// The journal of a program that `assay run` did not start: x.json.journal.jsonl for x.json.
+const std::string program_suffix = ".journal.jsonl";
+
+int recover(const Given& given) {
+  const std::string journal = *value_of(given, "JOURNAL");
+  const bool own = journal.ends_with(program_suffix) && journal.size() > program_suffix.size() &&
+                   fs::path(journal).filename() != program_suffix;
+  const auto given_out = value_of(given, "out");
+  if (!given_out && !own)
+    throw InputError(fmt::format(
+        "--out is missing (the name {} does not contain the name of the result). Give a file; to "
+        "continue a run of `assay run`, use --resume.",
+        journal));
+  const fs::path out = given_out
+                           ? fs::path(*given_out)
+                           : fs::path(journal.substr(0, journal.size() - program_suffix.size()));
+  check_output("--out", out, {journal});
+  if (is_being_written(journal))
+    throw InputError(fmt::format(
+        "{} is written by a program that is still running. Wait for its end.", journal));
+  // The result has all rows of a program's own journal, which is then removed. A run may be
+  // resumed, so its journal stays.
+  const std::vector<nlohmann::json> events = read_run(journal);
+  if (std::none_of(events.begin(), events.end(),
+                   [](const nlohmann::json& event) { return event.at("event") == "row"; })) {
+    if (own) remove_journal(journal);
+    std::cerr << fmt::format("assay recover: {} has no finished row: no result was written{}\n",
+                             journal, own ? ", and the journal was removed" : "");
+    return static_cast<int>(ExitCode::incomparable);
+  }
+  const nlohmann::json result = write_result(events, journal, out, {});
+  if (own) remove_journal(journal);
+  std::cerr << fmt::format("assay recover: wrote {} rows to {}\n", result.at("rows").size(),
+                           out.string());
+  return static_cast<int>(ExitCode::ok);
+}
+
+}  // namespace
+
+Command recover_command() {
+  return {"recover",
+          "Make a result file of the rows that a program had finished before it was killed.",
+          {{"JOURNAL", "FILE.journal.jsonl, which a program started with --out FILE has left",
+            "JOURNAL", "", true},
+           {"--out", "write to this file", "FILE", "JOURNAL without .journal.jsonl"}},
+          &recover,
+          {{"assay recover lost.json.journal.jsonl", "writes lost.json from the finished rows"}}};
+}
+
+}  // namespace assay

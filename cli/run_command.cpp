@@ -1,0 +1,365 @@
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <cstring>
+#include <ctime>
+#include <iostream>
+
+#include "analysis/table/table.hpp"
+#include "analysis/text_table.hpp"
+#include "cli/commands.hpp"
+#include "cli/guard.hpp"
+#include "core/base/error.hpp"
+#include "core/base/numbers.hpp"
+#include "core/base/text.hpp"
+#include "core/program/allocator.hpp"
+#include "core/program/options.hpp"
+#include "core/program/suite.hpp"
+#include "core/result/outputs.hpp"
+#include "core/result/result.hpp"
+#include "core/result/schema.hpp"
+#include "runner/launch/process_flags.hpp"
+#include "runner/launch/programs.hpp"
+#include "runner/launch/site.hpp"
+#include "runner/nodes/per_node.hpp"
+#include "runner/run/dry_run.hpp"
+#include "runner/run/findings.hpp"
+#include "runner/run/lost.hpp"
+#include "runner/run/run.hpp"
+#include "runner/supervision/interrupted.hpp"
+
+namespace assay {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace {
+
+/// results/<suite>-<time>, made here: of several jobs that start in one second each gets its own.
+/// What had to be made is added to plan.made.
+fs::path fresh_folder(RunPlan& plan) {
+  const fs::path results = fs::absolute("results");
+  std::error_code error;
+  if (fs::create_directories(results, error)) plan.made.push_back(results);
+  const std::string name = fmt::format("{}-{:%Y%m%dT%H%M%SZ}", plain_name(plan.suite_name),
+                                       fmt::gmtime(std::time(nullptr)));
+  constexpr int most = 10000;
+  for (int number = 1; number <= most && !error; ++number) {
+    const fs::path folder = results / (number == 1 ? name : fmt::format("{}-{}", name, number));
+    // Says of an existing folder that it was not made: it is another job's, on whatever node.
+    if (!fs::create_directory(folder, error)) continue;
+    plan.made.insert(plan.made.begin(), folder);
+    return folder;
+  }
+  throw InputError(fmt::format("cannot make {} ({}). Choose another folder with --out.",
+                               (results / name).string(),
+                               error ? error.message() : "too many folders have this name"));
+}
+
+fs::path folder_of(const Given& given, RunPlan& plan) {
+  if (const auto out = value_of(given, "out")) return fs::absolute(*out).lexically_normal();
+  return fresh_folder(plan);
+}
+
+std::map<std::string, json> timing_of(const Given& given) {
+  std::map<std::string, json> timing;
+  if (const auto seconds = seconds_of(given, "max-time")) timing["max-time"] = *seconds;
+  if (const auto text = value_of(given, "precision-target"))
+    timing["precision-target"] = precision_target_number("--precision-target", *text);
+  if (const auto count = whole_of(given, "min-samples", 1, most_samples))
+    timing["min-samples"] = *count;
+  if (const auto text = value_of(given, "reference-budget"))
+    timing["reference-budget"] = reference_budget_number("--reference-budget", *text);
+  return timing;
+}
+
+/// The ids of a file that `assay compare --flagged` has written.
+std::vector<std::string> ids_in(const std::string& file) {
+  const json list = read_json(file);
+  const bool good =
+      list.is_array() && !list.empty() &&
+      std::all_of(list.begin(), list.end(), [](const json& id) { return id.is_string(); });
+  if (!good)
+    throw InputError(
+        file +
+        ": is not a list of ids (a JSON array with at least one text was expected). `assay "
+        "compare --flagged` writes one.");
+  return list;
+}
+
+/// What the command line says stands before what the suite says.
+void set_launcher(RunPlan& plan, const Given& given) {
+  if (const auto launcher = value_of(given, "launcher"); launcher && Launcher::is_name(*launcher))
+    Launcher::load(*launcher).expect_allocation();
+  set_processes(
+      plan, processes_of(process_request(given), shapes_of(plan.suite.value("launch", json()))));
+}
+
+/// A flag that changes nothing here is a slip, and is told.
+void refuse_useless(const Given& given) {
+  if (given.contains("allow-mixed") && !given.contains("resume"))
+    throw InputError(
+        "--allow-mixed cannot be used without --resume (a new run has nothing to mix with). Leave "
+        "it "
+        "out.");
+  if (given.contains("resume") && !given.contains("out"))
+    throw InputError(
+        "--resume needs --out (the folder of the run that is to be resumed). Give both.");
+  if (given.contains("list"))
+    refuse_flags(given,
+                 {"dry-run", "out", "launches", "against", "guard", "resume", "allow-mixed",
+                  "max-time", "precision-target", "min-samples", "reference-budget", "no-ceilings",
+                  "seed", "baseline", "quiet", "verbose"},
+                 "--list", "nothing is run");
+  if (given.contains("dry-run"))
+    refuse_flags(given, {"quiet", "verbose"}, "--dry-run", "nothing is run");
+  const auto launcher = value_of(given, "launcher");
+  if (launcher && given.contains("ranks") && names_ranks(launcher_words(*launcher)))
+    throw InputError(fmt::format(
+        "--ranks and --launcher \"{}\" both give the number of processes. Leave one of them out.",
+        *launcher));
+}
+
+RunPlan plan_of(const Given& given) {
+  RunPlan plan = plan_of_suite(*value_of(given, "SUITE"));
+  for (const auto& [flag, values] : given) plan.given.insert(flag);
+  set_launcher(plan, given);
+  plan.campaign.launches =
+      static_cast<int>(whole_of(given, "launches", 1, 10000).value_or(plan.campaign.launches));
+  plan.campaign.seed = whole_of(given, "seed", 0, UINT64_MAX).value_or(1);
+  plan.timing = timing_of(given);
+  plan.site = site_document(given);
+  plan.scale = value_of(given, "scale").value_or("");
+  if (given.contains("allocator"))
+    plan.allocator = choice_of(given, "allocator", allocator_names());
+  set_timing(plan, seconds_of(given, "timeout"));
+  plan.filter = value_of(given, "filter").value_or("");
+  if (const auto file = value_of(given, "cases")) plan.ids = ids_in(*file);
+  if (given.contains("baseline")) plan.baselines = values_of(given, "baseline");
+  plan.command = command_line("assay run", {"SUITE"}, given);
+  if (given.contains("no-ceilings")) plan.ceilings = false;
+  plan.resume = given.contains("resume");
+  plan.allow_mixed = given.contains("allow-mixed");
+  plan.campaign.talk = talk_of(given);
+  if (const auto time = value_of(given, "walltime"))
+    plan.campaign.deadline =
+        std::chrono::steady_clock::now() + std::chrono::seconds(clock_time("--walltime", *time, 1));
+  return plan;
+}
+
+/// The same run with the programs of another build or installation, in a folder within this one's.
+RunPlan against(const RunPlan& plan, const std::string& other) {
+  RunPlan twin = plan;
+  twin.programs = executable_folder_of(other);
+  if (benchmark_names(twin.programs).empty())
+    throw InputError(fmt::format(
+        "--against {} is not a build of Assay ({}). Name the folder of a build or an installation, "
+        "the one that holds bin/.",
+        other,
+        fs::exists(twin.programs)
+            ? "no executable assay-<benchmark> is in " + twin.programs.string()
+            : twin.programs.string() + " does not exist"));
+  if (fs::exists(plan.programs) && fs::equivalent(twin.programs, plan.programs))
+    throw InputError(fmt::format(
+        "--against {} is this build itself. Name the build or the installation to compare with.",
+        other));
+  twin.campaign.label = "against ";
+  return twin;
+}
+
+/// Prints the table of a finished run and what it found. The exit code of all.
+ExitCode tell(const std::vector<json>& results, const RunPlan& plan) {
+  const std::string folder = plan.campaign.folder.string();
+  std::vector<Baseline> baselines;
+  for (const std::string& name : plan.baselines) baselines.push_back(Baseline::load(name));
+  const Findings found = findings_of(results[0], baselines, plan.site);
+  std::cout << render_table({{"", results[0]}}, {}, {}) << "\nresult: " << folder
+            << "/result.json\n"
+            << found.text << std::flush;
+  ExitCode code = gravest(exit_code(results[0].at("rows")), found.code);
+  if (!plan.allow_mixed)
+    for (const json& result : results) {
+      const Findings mixed = mixed_findings(result);
+      std::cout << mixed.text << std::flush;
+      code = gravest(code, mixed.code);
+    }
+  if (results.size() > 1) {
+    const Findings lost = lost_findings(lost_rows(results[0], measured_ids(results[1].at("rows"))),
+                                        "the other build");
+    std::cout << lost.text
+              << fmt::format(
+                     "against: {0}/against/result.json\ncompare: assay compare {0}/against {0} "
+                     "--vary software\n",
+                     folder)
+              << std::flush;
+    code = gravest({code, lost.code, exit_code(results[1].at("rows"))});
+  }
+  const json& rows = results[0].at("rows");
+  if (std::none_of(rows.begin(), rows.end(), [](const json& row) { return row["status"] == "ok"; }))
+    std::cerr << "assay run: no row was measured (the reasons are in the table).\n";
+  return code;
+}
+
+/// --list and --dry-run.
+int preview(const Given& given, std::vector<RunPlan> plans) {
+  try {
+    if (given.contains("list")) {
+      std::cout << listed(std::move(plans[0]));
+      return static_cast<int>(ExitCode::ok);
+    }
+    if (const auto out = value_of(given, "out"))
+      for (RunPlan& plan : plans)
+        plan.campaign.folder = fs::absolute(*out) / (plan.campaign.label.empty() ? "" : "against");
+    std::cout << dry_run(std::move(plans));
+    return static_cast<int>(ExitCode::ok);
+  } catch (const Interrupted&) {
+    return static_cast<int>(ExitCode::failed);
+  }
+}
+
+/// With what --site says of processes.
+Given at_site(const Given& given) {
+  const auto name = value_of(given, "site");
+  if (!name) return given;
+  const json launch = read_suite(find_suite(*value_of(given, "SUITE"))).value("launch", json());
+  return Site::load(*name).applied(given, launch.is_array());
+}
+
+int run(const Given& given) {
+  refuse_useless(given);
+  std::vector<RunPlan> plans{plan_of(given)};
+  if (const auto other = value_of(given, "against")) plans.push_back(against(plans[0], *other));
+  for (const RunPlan& plan : plans)
+    check_suite_names(plan.suite, plan.campaign.suite_file, plan.programs);  // before anything else
+  if (given.contains("list") || given.contains("dry-run")) return preview(given, std::move(plans));
+  plans[0].campaign.folder = folder_of(given, plans[0]);
+  if (plans.size() > 1) plans[1].campaign.folder = plans[0].campaign.folder / "against";
+  const auto history = value_of(given, "guard");
+  if (history) check_guard(*history);
+  ExitCode code = ExitCode::ok;
+  try {
+    const std::vector<json> results = run_side_by_side(plans);
+    code = tell(results, plans[0]);
+    if (history) code = gravest(code, guard(*history, results[0], plans[0]));
+  } catch (const Unfinished& end) {
+    std::cerr << "assay run: " << end.what() << "\n";
+    return static_cast<int>(ExitCode::failed);
+  }
+  write_end(plans[0].campaign.folder, ended_with(static_cast<int>(code)));
+  return static_cast<int>(code);
+}
+
+/// One run, or many at once.
+int run_or_many(const Given& line) {
+  if (line.contains("as-node")) return run_as_node(line, run);  // a node of its own: no launcher
+  const Given given = at_site(line);
+  refuse_beside_many(given);
+  if (const auto out = value_of(given, "out"); out && !given.contains("list"))
+    check_run_folder(*out, named_by(given));
+  if (!given.contains("per-node") && !given.contains("pairs")) return run(given);
+  try {
+    return given.contains("per-node") ? run_on_every_node(given) : run_on_pairs(given);
+  } catch (const Interrupted& signal) {
+    std::cerr << fmt::format(
+        "assay run: stopped by {}. Finished rows are kept; continue with the same command and "
+        "--resume.\n",
+        strsignal(signal.signal));
+    return static_cast<int>(ExitCode::failed);
+  }
+}
+
+std::vector<Flag> case_flags() {
+  return {
+      {"SUITE", "suite file, or the name of a suite (see `assay list suites`)", "SUITE", "", true},
+      {"--filter", "run only cases whose id or name matches", "REGEX", ""},
+      {"--cases", "run only the ids in this file, which `assay compare --flagged` writes", "FILE",
+       ""},
+      {"--scale",
+       "use this part of the rows of every table, on machines with less memory; such results are "
+       "not comparable with others",
+       "1/N", "the suite's"},
+      {.name = "--allocator",
+       .help = "allocator of host memory of every case, preloaded into its process; another "
+               "one is never measured in its place",
+       .value = "NAME",
+       .otherwise = "the suite's",
+       .choices = allocator_names()},
+      {"--list", "print the ids of the cases, run nothing", "", ""},
+      {"--dry-run", "print cases, launches, commands and an estimated time, run nothing", "", ""}};
+}
+
+std::vector<Flag> node_flags() {
+  return {
+      {"--per-node", "run the suite on every node at once, each into DIR/<node>", "", ""},
+      {"--pairs",
+       "run the suite on all pairs of nodes, each into DIR/<node>+<node>, and name the pairs that "
+       "are slower than the typical pair by more than the suite's tolerance, and the nodes whose "
+       "best pair is (docs/sites.md defines typical)",
+       "", ""},
+      {"--local-results",
+       "with --per-node, where nodes share no file system: run into this folder of each "
+       "node, and collect into --out over MPI",
+       "LOCAL", ""},
+      {"--as-node", "(used by --per-node) run into DIR/<host name>, without the launcher", "", ""}};
+}
+
+std::vector<Flag> launch_flags() {
+  return {
+      {"--launches", "process launches of each case, interleaved", "N", "the suite's, or 1"},
+      {"--walltime",
+       "time for the whole run: minutes, MM:SS or HH:MM:SS. The most informative cases come "
+       "first, and what is left out is listed",
+       "TIME", "no limit"},
+      {"--timeout", "kill a case that takes longer than this", "S",
+       "the suite's, else max(60, 20 x max-time)"},
+      {"--against", "interleave with another build or installation; its result is in DIR/against",
+       "BUILD", ""}};
+}
+
+}  // namespace
+
+Command run_command() {
+  return {
+      "run",
+      "Run a suite: each benchmark in its own process, supervised and resumable.",
+      grouped(
+          {{"Cases", case_flags()},
+           {"Processes", process_flags()},
+           {"Nodes", node_flags()},
+           {"Launches", launch_flags()},
+           {"Timing",
+            {{"--max-time", max_time_help, "S", "the suite's"},
+             {"--precision-target", precision_target_help, "X", "the suite's"},
+             {"--min-samples", min_samples_help, "N", std::to_string(TimingOptions{}.min_samples)},
+             {"--seed", "seed of orders and data", "N", "1"},
+             {"--no-ceilings", "skip the machine ceilings", "", ""}}},
+           {"Checks",
+            {{"--reference-budget", reference_budget_help, "N",
+              fmt::format("{}", RunRequest{}.reference_budget)},
+             {"--guard",
+              "judge the run against the history in this folder; suspects are measured again at "
+              "once, with the promoted build and with this one",
+              "HISTORY", ""}}},
+           {output_group,
+            {{"--out", "folder for journal, logs and result.json", "DIR", "results/<suite>-<time>"},
+             {"--resume",
+              "resume the run in --out: run the cases without a row, and again those that failed "
+              "or timed out",
+              "", ""},
+             {"--allow-mixed", "with --resume: accept other hardware or software", "", ""},
+             {"--baseline", "compare with these systems", "NAME,...", "the suite's", false, true},
+             quiet_flag(),
+             verbose_flag()}}}),
+      &run_or_many,
+      {{"assay run smoke --dry-run", "shows what the suite smoke would run, and how long it takes"},
+       {"assay run smoke --out results/today", "runs it; results/today/result.json is the result"},
+       {"assay run smoke --out results/launches --launches 5 --filter conv/forward",
+        "runs 5 launches of some cases, for `assay compare`"}},
+      "0 all rows ok, or unsupported where that is allowed, 2 bad usage or input, 3 incorrect "
+      "numerics, 4 slower than allowed (--guard, --pairs, --site), 6 rows are missing, a number "
+      "was lost, launches of a case had different software, or nothing was measured, 7 a row "
+      "failed or timed out, 8 a suspect could not be confirmed (--guard), 9 a training missed its "
+      "target"};
+}
+
+}  // namespace assay

@@ -1,0 +1,158 @@
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "analysis/load.hpp"
+#include "analysis/one_statistics.hpp"
+#include "analysis/table/layer_table.hpp"
+#include "analysis/table/summary.hpp"
+#include "analysis/table/table.hpp"
+#include "cli/commands.hpp"
+#include "core/base/error.hpp"
+#include "core/result/outputs.hpp"
+
+namespace assay {
+
+namespace {
+
+TableOptions options_of(const Given& given, const std::string& format) {
+  TableOptions options;
+  options.markdown = format == "markdown";
+  options.by = value_of(given, "by").value_or("");
+  options.absolutes = given.contains("absolutes");
+  options.columns = values_of(given, "columns");
+  options.filter = values_of(given, "filter");
+  options.sort = value_of(given, "sort").value_or("");
+  if (!options.columns.empty() && !options.markdown && format != "terminal")
+    throw InputError("--columns cannot be used with --format " + format +
+                     " (its fields are always the same). Leave one of them out.");
+  return options;
+}
+
+std::string rendered(std::vector<NamedResult> results, const std::vector<Baseline>& baselines,
+                     const TableOptions& options, const std::string& format) {
+  if (format == "csv") return render_csv(std::move(results), baselines, options);
+  if (format != "json") return render_table(std::move(results), baselines, options);
+  const nlohmann::json document = table_document(std::move(results), baselines, options);
+  check_own(document, "table");
+  return document.dump(1) + "\n";
+}
+
+/// Whether this is the name of a shipped summary, and no file or baseline has it.
+bool is_summary(const std::string& name) {
+  const auto among = [&](const std::vector<std::string>& names) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  return among(summary_names()) && !among(baseline_names()) && !std::filesystem::exists(name);
+}
+
+/// The first file is the name of a summary; those after it are what is summarised.
+int summarised(const Given& given, std::vector<std::string> files, const std::string& format) {
+  refuse_flags(given, {"by", "filter", "sort", "columns", "absolutes", "layers"},
+               "the summary " + files[0], "its lines are always the same");
+  if (format == "csv" || format == "json")
+    throw InputError("--format " + format + " cannot be used with the summary " + files[0] +
+                     " (it is a table for people). Use terminal or markdown.");
+  const nlohmann::json summary = read_summary(files[0]);
+  files.erase(files.begin());
+  if (files.empty()) files = summary.at("systems");
+  std::vector<std::string> names = values_of(given, "baseline");
+  if (names.empty()) names = summary.at("baselines");
+  std::vector<Baseline> baselines;
+  for (const std::string& name : names) baselines.push_back(Baseline::load(name));
+  std::vector<std::string> inputs = files;
+  inputs.insert(inputs.end(), names.begin(), names.end());
+  if (const auto out = value_of(given, "out")) check_output("--out", *out, inputs);
+  const std::vector<NamedResult> results = load_results(files);
+  emit(given, summary_table(summary, results, baselines, format == "markdown"));
+  return static_cast<int>(ExitCode::ok);
+}
+
+/// The layers of networks in place of the rows.
+int layers(const Given& given, const std::string& format) {
+  refuse_flags(given, {"by", "columns", "absolutes", "baseline"}, "--layers",
+               "its columns are always the same");
+  if (format == "json")
+    throw InputError(
+        "--format json cannot be used with --layers (the result file has them as JSON: rows, "
+        "layers). Use csv.");
+  const std::vector<std::string> files = values_of(given, "FILE");
+  if (const auto out = value_of(given, "out")) check_output("--out", *out, files);
+  const std::vector<NamedResult> results = load_results(files);
+  const TableOptions options = options_of(given, format);
+  emit(given, format == "csv" ? layer_csv(results, options) : layer_table(results, options));
+  return static_cast<int>(ExitCode::ok);
+}
+
+int table(const Given& given) {
+  const std::string format = choice_of(given, "format", {"terminal", "markdown", "csv", "json"});
+  std::vector<std::string> files = values_of(given, "FILE");
+  if (is_summary(files.front())) return summarised(given, std::move(files), format);
+  if (given.contains("layers")) return layers(given, format);
+  const TableOptions options = options_of(given, format);
+  std::vector<Baseline> baselines;
+  for (const std::string& name : values_of(given, "baseline")) {
+    if (options.by == "system")
+      files.push_back(name);  // a system beside others is a result like theirs
+    else
+      baselines.push_back(Baseline::load(name));
+  }
+  std::vector<std::string> inputs = files;
+  for (const std::string& name : values_of(given, "baseline")) inputs.push_back(name);
+  if (const auto out = value_of(given, "out")) check_output("--out", *out, inputs);
+  std::vector<NamedResult> results = load_results(files);
+  if (!options.by.empty()) expect_one_statistics(results);
+  emit(given, rendered(std::move(results), baselines, options, format));
+  return static_cast<int>(ExitCode::ok);
+}
+
+}  // namespace
+
+Command table_command() {
+  return {
+      "table",
+      "Show result files as a table, beside other systems' numbers.",
+      {{"FILE",
+        "result file, folder of a run, or name of a shipped baseline. If the first is the name of "
+        "a summary (see `assay list summaries`), the speedups of the others are shown by its "
+        "categories",
+        "FILE", "", true, true},
+       {"--baseline", "systems to show beside the rows (names or result files)", "NAME,...",
+        "the rows' own", false, true},
+       {"--by",
+        "parameter whose values become columns: system, backend, threads, ... (with --baseline: "
+        "its values in the baseline); precision: a line for each as it was executed, with speedup "
+        "over fp32 and errors",
+        "PARAMETER", ""},
+       {"--filter",
+        "show only rows for which all hold: KEY=PATTERN or KEY!=PATTERN (RE2, against the "
+        "whole value), like precision=fp32,algorithm=wino.*; PATTERN alone is searched for in "
+        "the id. Keys: each parameter, benchmark, problem, id, status, result, system",
+        "EXPR,...", "", false, true},
+       {"--sort", "order of the rows: a key of --filter, time, rate or error; \":desc\" reverses",
+        "KEY[:desc]", "benchmark, problem, parameters"},
+       {"--columns",
+        "columns to show, in this order: parameters, result, id, benchmark, problem, "
+        "environment, launches, time, interval, rate, algbw, busbw, ceiling, error, energy, "
+        "a system, ran, speedup; with --by precision also speedup_interval, norm_error, executed, "
+        "energy_saved; all: each, and unsupported rows one by one",
+        "NAME,...", "those that tell rows apart", false, true},
+       format_flag({"terminal", "markdown", "csv", "json"}),
+       {"--absolutes", "show both absolute values in every cell with a ratio", "", ""},
+       {"--layers",
+        "show the operations of networks, the longest first: time, share, rate, part of the "
+        "ceiling "
+        "(--format terminal, markdown, csv)",
+        "", ""},
+       out_flag()},
+      &table,
+      {{"assay table results/today", "prints the rows of a run"},
+       {"assay table results/today --format csv --out today.csv", "writes them for a spreadsheet"},
+       {"assay table results/today --filter precision=fp32 --sort time",
+        "prints the rows of one precision, the fastest first"},
+       {"assay table results/today --by precision", "prints what each precision gains and costs"},
+       {"assay table coral2 results/today",
+        "prints the speedups of CORAL-2's suites by category, beside the published ones"}}};
+}
+
+}  // namespace assay

@@ -1,0 +1,165 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "analysis/accept/criteria.hpp"
+#include "analysis/history/anchors.hpp"
+#include "analysis/scaling/input.hpp"
+#include "cli/commands.hpp"
+#include "core/base/error.hpp"
+#include "core/base/message.hpp"
+#include "core/base/paths.hpp"
+#include "core/base/statistics.hpp"
+#include "core/base/text.hpp"
+#include "core/machine/environment.hpp"
+#include "core/program/colour.hpp"
+#include "core/program/suite.hpp"
+#include "core/result/result.hpp"
+#include "core/result/result_check.hpp"
+#include "core/result/row_reader.hpp"
+#include "core/result/schema.hpp"
+#include "runner/launch/launcher.hpp"
+#include "runner/launch/programs.hpp"
+#include "runner/launch/site.hpp"
+#include "runner/supervision/child.hpp"
+#include "runner/supervision/interrupted.hpp"
+#include "runner/supervision/scratch.hpp"
+
+namespace assay {
+
+namespace {
+
+/// What no schema knows: the benchmarks that there are, their dimensions and values, the baselines.
+/// Returns the number of cases.
+std::size_t checked_suite(const std::filesystem::path& file) {
+  const nlohmann::json suite = read_suite(file);
+  check_suite_names(suite, file, executable_folder());
+  prepare_parent();
+  const Scratch scratch;
+  std::size_t cases = 0;
+  for (const std::string& name : suite_benchmarks(suite))
+    cases += listed_cases(executable_of(name), std::filesystem::absolute(file), {},
+                          scratch.folder / name, std::chrono::seconds(60))
+                 .cases.size();
+  return cases;
+}
+
+/// Reduces a checked row to the fields that the report of `validate` counts.
+bool keep_kind(nlohmann::json& row, std::string_view, const nlohmann::json&) {
+  row = {{"status", row.at("status")},
+         {"published", row.value("published", false)},
+         {"id_form", row.contains("id_form")}};
+  return true;
+}
+
+/// Which estimates of a result read_result_rows has recomputed.
+std::string statistics_text(const nlohmann::json& result) {
+  const nlohmann::json& rows = result.at("rows");
+  if (std::none_of(rows.begin(), rows.end(), [](const nlohmann::json& row) {
+        return row.at("status") == "ok" && row.at("published") == false;
+      }))
+    return "";  // no samples
+  const int version = statistics_of(result.at("run"));
+  if (version == statistics_version)
+    return fmt::format(", statistics of version {} recomputed", version);
+  return fmt::format(", statistics of version {} not recomputed (this Assay has version {})",
+                     version, statistics_version);
+}
+
+/// How many rows tell less of themselves than this version's do.
+std::string form_text(const nlohmann::json& result) {
+  const nlohmann::json& rows = result.at("rows");
+  const auto older = std::count_if(rows.begin(), rows.end(), [](const nlohmann::json& row) {
+    return row.at("published") == false && row.at("id_form") == false;
+  });
+  if (older == 0) return "";
+  return fmt::format(
+      ", {} of an older Assay (without id_form: what their ids leave out cannot be judged)",
+      older == 1 ? "1 row" : fmt::format("{} rows", older));
+}
+
+/// By the reader of the commands that use such files, if there is one: it knows more than a schema
+/// (regular expressions, times, names of algorithms).
+void read_as(const std::string& kind, const std::filesystem::path& file) {
+  const std::string name = file.string();
+  const bool named_json = name.ends_with(".json");  // else it would be the name of a shipped one
+  if (kind == "criteria")
+    read_criteria(file);
+  else if (kind == "scale")
+    scaling::read_scale_input(file);
+  else if (kind == "events")
+    events_in(file);
+  else if (kind == "launcher" && named_json)
+    Launcher::load(name);
+  else if (kind == "site" && named_json)
+    Site::load(name);
+  else
+    read_checked(file, kind);
+}
+
+/// A description of a valid file: "assay-result/1, 12 rows". InputError for an invalid file.
+std::string validated(std::filesystem::path file) {
+  if (std::filesystem::is_directory(file) && std::filesystem::exists(file / "result.json"))
+    file /= "result.json";
+  const nlohmann::json document = read_head(file);
+  const nlohmann::json schema =
+      document.is_object() ? document.value("schema", nlohmann::json()) : nlohmann::json();
+  if (!schema.is_string())
+    throw InputError(fmt::format(
+        "{} at /schema: found {}, expected the name of a schema, like \"assay-result/1\".",
+        file.string(), schema.is_null() ? "nothing" : schema.dump()));
+  const std::string name = schema.get<std::string>();
+  const std::string kind = name.substr(0, name.find('/'));
+  if (kind == "assay-result") {
+    const nlohmann::json result =
+        read_result_rows(file, keep_kind, static_cast<std::size_t>(processors()));
+    return fmt::format("{}, {} rows{}{}", name, result.at("rows").size(), statistics_text(result),
+                       form_text(result));
+  }
+  if (kind == "assay-suite") return fmt::format("{}, {} cases", name, checked_suite(file));
+  if (kind == "assay-problems")
+    return fmt::format("{}, {} problems", name,
+                       read_checked(file, "problems").at("problems").size());
+  std::vector<std::string> known;
+  for (const std::string& name : json_names(data_folder("results-schema")))
+    if (name.ends_with(".schema")) known.push_back("assay-" + name.substr(0, name.rfind('.')));
+  if (std::find(known.begin(), known.end(), kind) == known.end())
+    throw InputError(
+        fmt::format("{} at /schema: {}", file.string(), unknown_name("schema", kind, known)));
+  read_as(kind.substr(std::string("assay-").size()), file);
+  return name;
+}
+
+int validate(const Given& given) {
+  bool good = true;
+  const std::string ok = coloured("ok", colour_wanted(STDOUT_FILENO));
+  for (const std::string& file : values_of(given, "FILE")) {
+    try {
+      std::cout << fmt::format("{}: {} ({})\n", file, ok, validated(file)) << std::flush;
+    } catch (const InputError& error) {
+      good = false;
+      std::cerr << "assay: " << message_text(error.what()) << std::endl;
+    } catch (const Interrupted&) {
+      return static_cast<int>(ExitCode::failed);
+    }
+    // The check of a suite blocks signals: SIGINT has no effect until it is asked for.
+    if (wait_for_signal(std::chrono::milliseconds(0)) != 0)
+      return static_cast<int>(ExitCode::failed);
+  }
+  return static_cast<int>(good ? ExitCode::ok : ExitCode::usage);
+}
+
+}  // namespace
+
+Command validate_command() {
+  return {"validate",
+          "Check files of Assay against their schemas, and suites against the benchmarks.",
+          {{"FILE", "file, or the folder of a run", "FILE", "", true, true}},
+          &validate,
+          {{"assay validate results/today", "checks the result of a run"}}};
+}
+
+}  // namespace assay

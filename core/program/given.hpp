@@ -1,0 +1,51 @@
+#pragma once
+// The values of flags that a command line gives.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/program/command.hpp"
+
+namespace assay {
+
+/// The single value of a flag, or nothing.
+std::optional<std::string> value_of(const Given& given, const std::string& flag);
+/// All values of a flag.
+std::vector<std::string> values_of(const Given& given, const std::string& flag);
+/// The value of a flag as a positive finite number of seconds. InputError, naming the flag, for
+/// anything else.
+std::optional<double> seconds_of(const Given& given, const std::string& flag);
+/// The value of a flag as a whole number from `least` to `most`. InputError, naming the flag, for
+/// anything else.
+std::optional<std::uint64_t> whole_of(const Given& given, const std::string& flag,
+                                      std::uint64_t least, std::uint64_t most);
+/// The value of a flag, one of `valid`; the first of these where the flag is not given. InputError
+/// with the nearest name.
+std::string choice_of(const Given& given, const std::string& flag,
+                      const std::vector<std::string>& valid);
+/// The value of a flag as a number from `least` to `most`. InputError, naming the flag, for
+/// anything else.
+std::optional<double> number_of(const Given& given, const std::string& flag, double least,
+                                double most);
+
+/// The command line, for the record: `command`, the values of `positional` in this order, then the
+/// flags by name: "assay run smoke --launches 3".
+std::string command_line(const std::string& command, const std::vector<std::string>& positional,
+                         const Given& given);
+
+/// check_output for each of `flags` that is given. InputError also if two of them name the same
+/// file.
+void check_outputs(const Given& given, const std::vector<std::string>& flags,
+                   const std::vector<std::string>& inputs);
+/// InputError if any of `flags` is given, naming the first: "--out cannot be used with --list
+/// (nothing is run). Leave one of them out."
+void refuse_flags(const Given& given, const std::vector<std::string>& flags,
+                  const std::string& other, const std::string& why);
+
+/// Writes `text` to the file of --out (through a temporary file that is synced and renamed), else
+/// to stdout.
+void emit(const Given& given, const std::string& text);
+
+}  // namespace assay

@@ -1,0 +1,67 @@
+#include "runner/ceilings/cache_levels.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace assay {
+
+using nlohmann::json;
+
+std::vector<CacheLevel> cache_levels(const json& hardware, int threads) {
+  std::map<int, std::vector<std::pair<double, int>>> found;  // bytes and instances by level
+  for (const json& cache : hardware.value("caches", json::array()))
+    if (cache.at("type").get<std::string>() != "instruction")
+      found[cache.at("level").get<int>()].emplace_back(cache.at("bytes").get<double>(),
+                                                       cache.at("count").get<int>());
+  std::vector<CacheLevel> levels;
+  for (auto& [level, kinds] : found) {
+    const bool last = level == found.rbegin()->first;
+    std::sort(kinds.rbegin(), kinds.rend());  // of two kinds of cores the larger caches bound
+    double bytes = 0;
+    int left = threads;
+    for (const auto& [each, count] : kinds) {
+      const int used = last ? count : std::min(count, left);
+      bytes += each * used;
+      left -= used;
+    }
+    if (levels.empty() || bytes > levels.back().bytes)
+      levels.push_back({"L" + std::to_string(level), bytes});
+  }
+  return levels;
+}
+
+std::vector<CacheLevel> device_levels(const json& told) {
+  const json bytes = told.value("l2_bytes", json());
+  if (!bytes.is_number() || bytes == 0) return {};
+  return {{"L2", bytes.get<double>()}};
+}
+
+std::size_t level_of(double bytes, const std::vector<CacheLevel>& levels) {
+  const auto holds = [&](const CacheLevel& level) { return bytes <= level.bytes; };
+  return static_cast<std::size_t>(std::find_if(levels.begin(), levels.end(), holds) -
+                                  levels.begin());
+}
+
+std::string level_name(std::size_t level, const std::vector<CacheLevel>& levels) {
+  return level < levels.size() ? levels[level].name : "memory";
+}
+
+double bytes_from(std::size_t level, double bytes, const std::vector<CacheLevel>& levels) {
+  return std::max(0.0, bytes - (level > 0 ? levels[level - 1].bytes : 0));
+}
+
+double probe_bytes(std::size_t level, const std::vector<CacheLevel>& levels) {
+  if (level == 0) return levels[0].bytes / 2;
+  const double inner = levels[level - 1].bytes;
+  if (level == levels.size()) return 4 * inner;
+  return std::min(4 * inner, (inner + levels[level].bytes) / 2);
+}
+
+std::vector<std::size_t> bounding_levels(double bytes, const std::vector<CacheLevel>& levels) {
+  const std::size_t holds = level_of(bytes, levels);
+  if (holds == 0) return {0};
+  return {holds - 1, holds};
+}
+
+}  // namespace assay

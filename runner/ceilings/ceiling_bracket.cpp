@@ -1,0 +1,234 @@
+#include "runner/ceilings/ceiling_bracket.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/api/precision.hpp"
+#include "core/base/clock.hpp"
+#include "core/base/error.hpp"
+#include "core/result/result.hpp"
+#include "core/result/schema.hpp"
+#include "runner/ceilings/cache_levels.hpp"
+#include "runner/launch/programs.hpp"
+#include "runner/supervision/child.hpp"
+
+namespace assay {
+
+using nlohmann::json;
+using Clock = std::chrono::steady_clock;
+
+namespace {
+
+/// Short: a bracket is to cost a small part of a short suite, and its best sample counts.
+constexpr double max_time = 0.2;
+constexpr double longest_s = 600;
+const std::string in_memory = "triad";  // STREAM's own size: four times the last level of caches
+constexpr double times_caches = 4, least_elements = 1e6;  // of that size
+
+/// 16-bit data may be computed in fp32 (ceiling.cpp).
+std::set<std::string> with_fp32(std::set<std::string> precisions) {
+  if (precisions.contains("bf16") || precisions.contains("fp16")) precisions.insert("fp32");
+  return precisions;
+}
+
+/// What a device can do, whichever it is. Its memory by arrays of 1 GiB, and by smaller ones where
+/// there is no room for these (they count there alone: ceiling.cpp). Its L2 cache by 2 MiB, which
+/// every one holds since Volta, and by 16 MiB, which give all processors of a large GPU enough.
+void add_device(json& cases, const CeilingPlace& place, const std::set<std::string>& precisions) {
+  const auto add = [&](json problems, json of, json algorithms) {
+    cases.push_back({{"benchmark", "stream"},
+                     {"problem", problems},
+                     {"precision", of},
+                     {"algorithm", algorithms},
+                     {"backend", place.backend},
+                     {"device", place.device}});
+  };
+  add("matmul_n8192", with_fp32(precisions), "auto");
+  add({"triad_n134217728", "copy_n134217728", "triad_n33554432"}, "fp64",
+      {"regular", "nontemporal"});
+  add({"read_n262144", "read_n2097152"}, "fp64", "auto");
+}
+
+json suite_of(const CeilingNeeds& needs) {
+  json cases = json::array();
+  if (!needs.threads.empty())
+    cases.push_back({{"benchmark", "stream"},
+                     {"problem", "fma_n16384"},  // short: where others compute, some runs are whole
+                     {"precision", with_fp32(needs.precisions)},
+                     {"threads", needs.threads}});
+  for (const auto& [threads, problem] : needs.data) {
+    json group = {
+        {"benchmark", "stream"}, {"problem", problem}, {"precision", "fp64"}, {"threads", threads}};
+    if (problem.starts_with(in_memory)) group["algorithm"] = {"regular", "nontemporal"};
+    cases.push_back(std::move(group));
+  }
+  for (const auto& [place, precisions] : needs.devices) add_device(cases, place, precisions);
+  return {{"schema", "assay-suite/1"},
+          {"name", "ceilings"},
+          {"timing", {{"max_time", max_time}}},
+          {"cases", cases}};
+}
+
+/// The problem of assay-stream whose data, of all ranks of a node together, lie in a level.
+std::string probe_of(std::size_t level, const std::vector<CacheLevel>& levels, int ranks_here) {
+  if (level < levels.size())
+    return fmt::format("read_n{}", std::max<std::int64_t>(
+                                       1, static_cast<std::int64_t>(probe_bytes(level, levels) /
+                                                                    sizeof(double) / ranks_here)));
+  if (ranks_here == 1 || levels.empty()) return in_memory;
+  const double elements =
+      std::max(times_caches * levels.back().bytes / sizeof(double), least_elements);
+  return fmt::format("{}_n{}", in_memory, static_cast<std::int64_t>(elements / ranks_here) + 1);
+}
+
+/// Of a count that the benchmark finds out; 1 where it knows none.
+int count_of(const Case& benchmark_case, const char* setting) {
+  const auto found = benchmark_case.settings.find(setting);
+  return found == benchmark_case.settings.end() ? 1 : std::stoi(found->second);
+}
+
+/// The most ranks that share a node.
+int ranks_of_node(const Case& benchmark_case) {
+  const int nodes = count_of(benchmark_case, "nodes");
+  return (count_of(benchmark_case, "ranks") + nodes - 1) / nodes;
+}
+
+}  // namespace
+
+void CeilingNeeds::add(const Case& benchmark_case, const json& hardware) {
+  const Settings& settings = benchmark_case.settings;
+  const auto precision = settings.find("precision"), count = settings.find("threads"),
+             cache = settings.find("cache"), backend = settings.find("backend"),
+             device = settings.find("device");
+  if (precision == settings.end()) return;
+  if (device != settings.end() && device->second != "cpu") {
+    if (backend != settings.end())
+      devices[ceiling_place(backend->second, device->second)].insert(
+          arithmetic_name(precision->second));
+    return;
+  }
+  if (count == settings.end()) return;
+  precisions.insert(arithmetic_name(precision->second));
+  const int team = *threads.insert(std::stoi(count->second)).first;
+  // The ranks of a node share its memory and its last caches: they are one team of threads there.
+  const int ranks_here = ranks_of_node(benchmark_case);
+  const std::vector<CacheLevel> levels = cache_levels(hardware, team * ranks_here);
+  if (cache != settings.end() && cache->second == "cold")
+    data.emplace(team, probe_of(levels.size(), levels, ranks_here));
+  else if (!levels.empty())
+    for (const double bytes : benchmark_case.working_sets)
+      for (const std::size_t level : bounding_levels(bytes * ranks_here, levels))
+        data.emplace(team, probe_of(level, levels, ranks_here));
+}
+
+void CeilingNeeds::add(const CeilingNeeds& other) {
+  precisions.insert(other.precisions.begin(), other.precisions.end());
+  threads.insert(other.threads.begin(), other.threads.end());
+  data.insert(other.data.begin(), other.data.end());
+  for (const auto& [place, its] : other.devices) devices[place].insert(its.begin(), its.end());
+}
+
+CeilingPlan ceiling_plan(const std::vector<PlannedBenchmark>& benchmarks, const json& hardware) {
+  CeilingPlan plan;
+  for (const PlannedBenchmark& benchmark : benchmarks) {
+    if (benchmark.name == "stream") continue;
+    for (const Case& benchmark_case : benchmark.cases)
+      plan[{benchmark.launcher, count_of(benchmark_case, "ranks") > 1}].add(benchmark_case,
+                                                                            hardware);
+  }
+  std::erase_if(plan, [](const auto& start) { return start.second.none(); });
+  return plan;
+}
+
+void add(CeilingPlan& plan, const CeilingPlan& other) {
+  for (const auto& [start, needs] : other) plan[start].add(needs);
+}
+
+double timed_seconds(const CeilingPlan& plan) {
+  std::size_t cases = 0;
+  const auto count = [](const json& setting) {
+    return setting.is_array() ? setting.size() : std::size_t{1};
+  };
+  for (const auto& [start, needs] : plan) {
+    const json suite = suite_of(needs);
+    for (const json& group : suite.at("cases")) {
+      std::size_t product = 1;
+      for (const json& setting : group) product *= count(setting);
+      cases += product;
+    }
+  }
+  return static_cast<double>(cases) * max_time;
+}
+
+CeilingMeter::CeilingMeter(CeilingPlan plan, CampaignOptions options,
+                           std::filesystem::path programs)
+    : plan_(std::move(plan)), options_(std::move(options)), programs_(std::move(programs)) {}
+
+json CeilingMeter::rows() {
+  json all = json::array();
+  for (const auto& [start, needs] : plan_)
+    for (json& row : rows_of(start, needs)) all.push_back(std::move(row));
+  return all;
+}
+
+json CeilingMeter::rows_of(const CeilingStart& start, const CeilingNeeds& needs) {
+  const std::vector<std::string> names = benchmark_names(programs_);
+  if (std::find(names.begin(), names.end(), "stream") == names.end())
+    throw CaseError(fmt::format("there is no assay-stream in {}.", programs_.string()));
+  const auto suite = options_.folder / "ceilings.json", out = options_.folder / "log/ceilings.json";
+  write_json(suite, suite_of(needs));
+  std::filesystem::remove(out);  // a number of an earlier bracket must not pass for this one's
+  std::vector<std::string> command = start.launcher;
+  for (const std::string& word :
+       {(programs_ / "assay-stream").string(), std::string("--suite"), suite.string(),
+        std::string("--seed"), std::to_string(options_.seed), std::string("--out"), out.string()})
+    command.push_back(word);
+  if (start.all_ranks) command.push_back("--all-ranks");
+  const double limit = std::max(longest_s, options_.timeout.count());
+  Ended ended;
+  std::string said;
+  output_of(command, options_.folder / "log" / "ceilings",
+            std::chrono::milliseconds(static_cast<std::int64_t>(1000 * limit)), ended, said);
+  if (ended.signalled || !std::filesystem::exists(out))
+    throw CaseError(
+        fmt::format("assay-stream {}{}{}", ended.text(), said.empty() ? "" : ": ", said));
+  const json result = read_result(out);
+  json rows = result.at("rows");
+  // They are no rows of this result: what places them there is left out, and so are samples that
+  // only they would need.
+  for (json& row : rows) {
+    if (const CeilingPlace place = ceiling_place(row.at("parameters")); !place.is_processor())
+      row["measured_on"] = device_name(
+          place, result.at("environments").at(row.at("environment").get<std::size_t>()));
+    for (const char* field :
+         {"environment", "launch", "attempt", "samples_s", "baseline", "ceiling", "ceiling_reason",
+          "energy_j", "energy_domains_j", "energy_reason"})
+      row.erase(field);
+  }
+  return rows;
+}
+
+Bracket CeilingMeter::measure() {
+  const auto start = Clock::now();
+  Bracket bracket = {
+      {"started", utc_now()}, {"seconds", 0}, {"reason", nullptr}, {"rows", json::array()}};
+  try {
+    if (plan_.empty())
+      throw CaseError(
+          "no case has the settings that a ceiling needs: precision, and threads or a device.");
+    bracket["rows"] = rows();
+  } catch (const CaseError& error) {
+    bracket["reason"] = fmt::format("ceilings could not be measured: {}", error.what());
+  } catch (const InputError& error) {
+    bracket["reason"] = fmt::format("ceilings could not be measured: {}", error.what());
+  }
+  ended_ = Clock::now();
+  seconds_ = std::chrono::duration<double>(ended_ - start).count();
+  bracket["seconds"] = seconds_;
+  return bracket;
+}
+
+bool CeilingMeter::due() const { return seconds_since(ended_) > 10 * seconds_; }
+
+}  // namespace assay

@@ -1,0 +1,223 @@
+#include "runner/launch/preflight.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <set>
+
+#include "analysis/gather/gather.hpp"
+#include "core/base/error.hpp"
+#include "core/base/paths.hpp"
+#include "core/base/text.hpp"
+#include "core/machine/binding.hpp"
+#include "core/machine/launched.hpp"
+#include "core/machine/threads.hpp"
+#include "runner/launch/site.hpp"
+#include "runner/supervision/child.hpp"
+
+namespace assay {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace {
+
+constexpr const char* mark = "assay-placement ";
+
+std::string place_of(const PlacedProcess& process) {
+  return fmt::format("rank {} on {}", process.rank, process.host);
+}
+
+/// The ranks of each host.
+std::map<std::string, std::vector<const PlacedProcess*>> by_host(
+    const std::vector<PlacedProcess>& found) {
+  std::map<std::string, std::vector<const PlacedProcess*>> hosts;
+  for (const PlacedProcess& process : found) hosts[process.host].push_back(&process);
+  return hosts;
+}
+
+/// A result must not carry the names of nodes that did not make it.
+std::string host_fault(const ProcessShape& shape, const std::vector<PlacedProcess>& found) {
+  std::vector<std::string> names = split(shape.hosts, ',');
+  for (std::string& name : names) name.resize(std::min(name.find(':'), name.size()));  // "n1:4"
+  for (const PlacedProcess& process : found)
+    if (!shape.hosts.empty() &&
+        std::none_of(names.begin(), names.end(),
+                     [&](const std::string& name) { return same_host(name, process.host); }))
+      return fmt::format("{}, but the requested nodes are {}", place_of(process), shape.hosts);
+  return "";
+}
+
+std::string number_fault(const ProcessShape& shape, const std::vector<PlacedProcess>& found) {
+  const std::uint64_t ranks = shape.all_ranks();
+  if (ranks != 0 && found.size() != ranks)
+    return fmt::format("{} processes were started, {} were requested", found.size(), ranks);
+  std::set<int> numbers;
+  for (const PlacedProcess& process : found) {
+    if (process.size != static_cast<int>(found.size()))
+      return fmt::format(
+          "{} found {} processes, not {}: the environment variables of the launcher are unknown "
+          "(processes read them from the \"variables\" of the files in {})",
+          place_of(process), process.size, found.size(), data_folder("scripts/launchers").string());
+    if (!numbers.insert(process.rank).second)
+      return fmt::format("two processes have the rank {}", process.rank);
+  }
+  if (std::string fault = host_fault(shape, found); !fault.empty()) return fault;
+  const auto hosts = by_host(found);
+  if (shape.nodes != 0 && hosts.size() != shape.nodes)
+    return fmt::format("the processes are on {} nodes, {} were requested", hosts.size(),
+                       shape.nodes);
+  if (shape.ranks_per_node != 0)
+    for (const auto& [host, theirs] : hosts)
+      if (theirs.size() != shape.ranks_per_node)
+        return fmt::format("{} processes are on {}, {} were requested", theirs.size(), host,
+                           shape.ranks_per_node);
+  return "";
+}
+
+std::string binding_fault(const ProcessShape& shape, const PlacedProcess& process) {
+  const std::size_t wanted = std::max<std::uint64_t>(1, shape.threads);
+  const auto wrong = [&](const char* what, const std::vector<int>& numbers, std::size_t most) {
+    if (numbers.empty())
+      return fmt::format(
+          "the {} that {} may use cannot be read back ({})", what, place_of(process),
+          process.binding_fault.empty() ? "hwloc finds none" : process.binding_fault);
+    return numbers.size() <= most ? std::string()
+                                  : fmt::format("{} may use the {} {}, but should be bound to {}",
+                                                place_of(process), what, fmt::join(numbers, ","),
+                                                most == 1 ? "one" : std::to_string(most));
+  };
+  if (shape.bind == "core") return wrong("cores", process.cores, wanted);
+  if (shape.bind == "numa") return wrong("NUMA nodes", process.numa_nodes, 1);
+  if (shape.bind == "socket") return wrong("sockets", process.sockets, 1);
+  return "";
+}
+
+std::string shared_core_fault(const std::vector<PlacedProcess>& found) {
+  for (const auto& [host, theirs] : by_host(found)) {
+    std::map<int, int> owner;
+    for (const PlacedProcess* process : theirs)
+      for (const int core : process->cores)
+        if (const auto [first, fresh] = owner.emplace(core, process->rank); !fresh)
+          return fmt::format("ranks {} and {} on {} are both bound to core {}", first->second,
+                             process->rank, host, core);
+  }
+  return "";
+}
+
+/// Bound to a NUMA node or socket, ranks may share its cores, but not be more than these.
+std::string crowded_fault(const ProcessShape& shape, const std::vector<PlacedProcess>& found) {
+  for (const auto& [host, theirs] : by_host(found)) {
+    std::set<int> cores;
+    for (const PlacedProcess* process : theirs)
+      cores.insert(process->cores.begin(), process->cores.end());
+    const std::size_t threads = std::max<std::uint64_t>(1, shape.threads),
+                      wanted = theirs.size() * threads;
+    if (cores.size() < wanted)
+      return fmt::format("the {} ranks on {} may use {} cores together ({}), {} were requested",
+                         theirs.size(), host, cores.size(), fmt::join(cores, ","), wanted);
+    // Nor may one part be crowded while another one is spared.
+    std::map<std::vector<int>, std::size_t> ranks;
+    for (const PlacedProcess* process : theirs) ++ranks[process->cores];
+    for (const auto& [part, count] : ranks)
+      if (part.size() < count * threads)
+        return fmt::format("{} ranks on {} are bound to the same {} cores ({}), {} were requested",
+                           count, host, part.size(), fmt::join(part, ","), count * threads);
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string line_of(const PlacedProcess& process) {
+  return mark +
+         json{{"host", process.host},
+              {"rank", process.rank},
+              {"size", process.size},
+              {"cores", process.cores},
+              {"numa", process.numa_nodes},
+              {"sockets", process.sockets},
+              {"fault", process.threads_fault},
+              {"device_fault", process.device_fault},
+              {"binding_fault", process.binding_fault}}
+             .dump(-1, ' ', false, json::error_handler_t::replace) +
+         "\n";
+}
+
+std::vector<PlacedProcess> placed_processes(const std::string& output) {
+  std::vector<PlacedProcess> found;
+  for (const std::string& line : split(output, '\n')) {
+    const std::size_t at = line.find(mark);
+    if (at == std::string::npos) continue;
+    try {
+      const json told = json::parse(line.substr(at + std::string(mark).size()));
+      found.push_back({told.at("host"), told.at("rank"), told.at("size"), told.at("cores"),
+                       told.at("numa"), told.at("sockets"), told.at("fault"),
+                       told.at("device_fault"), told.at("binding_fault")});
+    } catch (const json::exception&) {  // torn: the process then counts as missing
+    }
+  }
+  return found;
+}
+
+PlacedProcess placed_here(int threads, const std::string& device) {
+  char host[256] = "";
+  gethostname(host, sizeof host - 1);
+  const Launched start = launched();
+  const Binding binding = binding_of_process();
+  return {host,
+          start.rank,
+          start.size,
+          binding.cores,
+          binding.numa_nodes,
+          binding.sockets,
+          threads > 1 ? why_not_threads(threads).value_or("") : "",
+          device.empty() ? "" : device_fault(device),
+          binding.fault};
+}
+
+std::string placement_fault(const ProcessShape& shape, const std::vector<PlacedProcess>& found) {
+  if (std::string fault = number_fault(shape, found); !fault.empty()) return fault;
+  for (const PlacedProcess& process : found) {
+    if (!process.device_fault.empty())
+      return fmt::format("{}: {}", place_of(process), process.device_fault);
+    if (!process.threads_fault.empty())
+      return fmt::format("{} cannot have {} threads: {}", place_of(process), shape.threads,
+                         process.threads_fault);
+    if (shape.threads != 0 && !process.cores.empty() && process.cores.size() < shape.threads)
+      return fmt::format("{} may use {} cores ({}), {} were requested", place_of(process),
+                         process.cores.size(), fmt::join(process.cores, ","), shape.threads);
+    if (std::string fault = binding_fault(shape, process); !fault.empty()) return fault;
+  }
+  if (shape.bind == "core") return shared_core_fault(found);
+  return shape.bind == "numa" || shape.bind == "socket" ? crowded_fault(shape, found) : "";
+}
+
+void preflight(const std::vector<Processes>& groups, const std::string& device,
+               const fs::path& assay, const fs::path& scratch) {
+  constexpr std::chrono::seconds patience(60);
+  for (const Processes& group : groups) {
+    if (group.shape.is_number_alone() && device.empty()) continue;
+    std::vector<std::string> command = group.words;
+    command.insert(command.end(),
+                   {assay.string(), "placement", "--threads", std::to_string(group.shape.threads)});
+    if (!device.empty()) command.insert(command.end(), {"--device", device});
+    Ended ended;
+    std::string said;
+    const std::string output = output_of(command, scratch, patience, ended, said);
+    std::string fault;
+    if (ended.signalled || ended.code != 0)
+      fault = ended.text() + (said.empty() ? "" : ": " + said);
+    else
+      fault = placement_fault(group.shape, placed_processes(output));
+    if (!fault.empty())
+      throw CaseError(fmt::format("pre-flight failed: {} (`{}`). Nothing was timed.", fault,
+                                  join(command, " ")));
+  }
+}
+
+}  // namespace assay

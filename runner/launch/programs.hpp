@@ -1,0 +1,51 @@
+#pragma once
+// Finds the benchmark executables, by default those in the folder of this program.
+
+#include <chrono>
+#include <filesystem>
+#include <nlohmann/json_fwd.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/base/paths.hpp"
+#include "core/measure/case.hpp"
+
+namespace assay {
+
+/// The folder with the executables of a build or an installation: its bin/ if it has one, else
+/// itself.
+std::filesystem::path executable_folder_of(const std::filesystem::path& build);
+/// Names of the benchmarks, sorted: "conv" for an executable file assay-conv in `folder`, which is
+/// executable_folder() unless another build is meant.
+std::vector<std::string> benchmark_names(const std::filesystem::path& folder = executable_folder());
+/// The executable of a benchmark. InputError with the nearest name if there is none.
+std::filesystem::path executable_of(const std::string& benchmark,
+                                    const std::filesystem::path& folder = executable_folder());
+
+/// What a benchmark measures: the first sentence of its --help. `scratch` as of listed_cases().
+/// CaseError if the program fails.
+std::string description_of(const std::filesystem::path& executable,
+                           const std::filesystem::path& scratch);
+
+/// InputError with file and JSON pointer for a benchmark that is not in `folder`, or an unknown
+/// baseline.
+void check_suite_names(const nlohmann::json& suite, const std::filesystem::path& file,
+                       const std::filesystem::path& folder);
+
+struct Listing {
+  std::vector<Case> cases;
+  std::string hash;                 ///< of the listing (--cases-hash)
+  std::set<std::string> plugins{};  ///< that the cases may use
+};
+
+/// The cases of a benchmark in a suite, as its executable lists them, since only that knows its
+/// dimensions and values. `scratch`: prefix of the names of two temporary files. `suite_hash`:
+/// required hash of the suite's content, "" for any. `more`: further flags. InputError with the
+/// executable's message if it refuses the suite, CaseError if it fails.
+Listing listed_cases(const std::filesystem::path& executable, const std::filesystem::path& suite,
+                     const std::vector<std::string>& launcher, const std::filesystem::path& scratch,
+                     std::chrono::duration<double> timeout, const std::string& suite_hash = "",
+                     const std::vector<std::string>& more = {});
+
+}  // namespace assay

@@ -1,0 +1,268 @@
+#include "runner/nodes/collect.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <functional>
+#include <map>
+#include <memory>
+#include <system_error>
+
+#include "analysis/text_table.hpp"
+#include "core/base/text.hpp"
+#include "core/result/schema.hpp"
+#include "runner/nodes/mail.hpp"
+#include "runner/nodes/node_files.hpp"
+#include "runner/nodes/node_folder.hpp"
+
+namespace assay {
+
+namespace fs = std::filesystem;
+using namespace collecting;
+
+namespace {
+
+/// One collection at a time has a folder; the kernel frees the lock of a process that died.
+class FolderLock {
+ public:
+  explicit FolderLock(const fs::path& folder)
+      : number_(::open((folder / ".collect.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)),
+        // A file system without locks gives it at once.
+        held_(number_ < 0 || ::flock(number_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) {}
+  ~FolderLock() {
+    if (number_ >= 0) ::close(number_);
+  }
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+  bool held() const { return held_; }
+
+ private:
+  int number_;
+  bool held_;
+};
+
+/// Why rank 0 cannot write into the folder, or "".
+std::string fault_of_out(const CollectOptions& options, const std::string& host) {
+  std::error_code missing;
+  if (!fs::is_directory(options.out, missing))
+    return fmt::format(
+        "the folder {} {} on {}, the node of rank 0, which writes there. Create it, or start this "
+        "on "
+        "a node that can see it.",
+        options.out.string(),
+        missing && missing != std::errc::no_such_file_or_directory
+            ? fmt::format("cannot be read ({})", missing.message())
+            : "does not exist",
+        host);
+  if (fs::equivalent(options.local, options.out, missing))
+    return fmt::format(
+        "{} is the nodes' local folder itself. Choose another folder for all of them.",
+        options.out.string());
+  try {
+    check_writable(options.out / "writable");
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+/// What no rank may begin with, by all ranks' names and faults: the same on every rank.
+std::vector<std::string> faults_of(const std::vector<std::string>& hosts,
+                                   const std::string& fault) {
+  std::vector<std::string> faults;
+  if (!fault.empty()) faults.push_back(fault);
+  std::map<std::string, std::vector<std::string>> ranks;
+  for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
+    ranks[hosts[rank]].push_back(std::to_string(rank));
+    if (const std::string why = why_not_folder_name(hosts[rank]); !why.empty())
+      faults.push_back(
+          fmt::format("rank {} is on a host named '{}' ({}).", rank, visible(hosts[rank]), why));
+  }
+  for (const auto& [host, those] : ranks)
+    if (those.size() > 1)
+      faults.push_back(fmt::format(
+          "ranks {} are on one host, or on hosts of one name, '{}' (each node's files need a "
+          "folder of their own). Start one process on each node.",
+          join(those, ", "), visible(host)));
+  return faults;
+}
+
+/// Gives its files to a sink, and knows what is there of an earlier run.
+using GiveFiles = std::function<void(const Earlier&, const TakeMessage&)>;
+
+/// Rank 0: what becomes of each node's files.
+class Collector {
+ public:
+  explicit Collector(const CollectOptions& options) : options_(options) {}
+
+  /// `refuse` is called in place of `source` where nothing is to be sent.
+  void take_node(const std::string& host, const GiveFiles& source,
+                 const std::function<void()>& refuse) {
+    if (!full_.empty()) {
+      ++not_asked_;
+      return refuse();
+    }
+    std::unique_ptr<NodeFolder> folder;
+    try {
+      folder = std::make_unique<NodeFolder>(options_.out, host);
+    } catch (const Unwritable& error) {
+      full_ = error.what();
+    } catch (const CaseError& error) {
+      faults_.push_back(fmt::format("not collected: {} ({})", host, error.what()));
+    }
+    if (folder == nullptr) return refuse();
+    source(folder->earlier(), [&](const Message& message) { return take(host, *folder, message); });
+  }
+
+  Collected ended(std::size_t nodes) const {
+    Collected made;
+    for (const auto* lines : {&missing_, &faults_, &notes_})
+      made.lines.insert(made.lines.end(), lines->begin(), lines->end());
+    if (!full_.empty()) made.lines.push_back(full_ + ".");
+    if (not_asked_ > 0)
+      made.lines.push_back(fmt::format("not collected: {} nodes after it", not_asked_));
+    const bool all = missing_.empty() && faults_.empty() && full_.empty();
+    made.code = all ? ExitCode::ok : ExitCode::failed;
+    if (!options_.prepare)
+      made.lines.push_back(fmt::format("collected {} of {} nodes into {} ({} files, {} bytes)",
+                                       whole_, nodes, options_.out.string(), files_, bytes_));
+    return made;
+  }
+
+ private:
+  /// Whether the node is to go on.
+  bool take(const std::string& host, NodeFolder& folder, const Message& message) {
+    const auto said = [&] { return visible(std::string(message.bytes)); };
+    try {
+      if (message.kind == Kind::nothing) {
+        missing_.push_back(fmt::format("MISSING: {} ({})", host, said()));
+      } else if (message.kind == Kind::fault) {
+        faults_.push_back(fmt::format("not collected: {} ({})", host, said()));
+      } else if (message.kind != Kind::end) {
+        folder.take(message);
+      } else if (!options_.prepare) {
+        folder.commit();
+        ++whole_;
+        files_ += folder.files();
+        bytes_ += folder.bytes();
+        if (message.bytes != "0")
+          notes_.push_back(fmt::format("left out on {}: {} links or special files", host, said()));
+      }
+      return true;
+    } catch (const Unwritable& error) {
+      full_ = error.what();
+    } catch (const CaseError& error) {
+      faults_.push_back(fmt::format("not collected: {} ({})", host, error.what()));
+    }
+    return false;
+  }
+
+  const CollectOptions& options_;
+  std::vector<std::string> missing_, faults_, notes_;
+  std::string full_;  ///< why nothing more can be written
+  std::size_t whole_ = 0, files_ = 0, not_asked_ = 0;
+  std::uint64_t bytes_ = 0;
+};
+
+bool is_last(const Message& message) {
+  return message.kind == Kind::end || message.kind == Kind::nothing || message.kind == Kind::fault;
+}
+
+/// Another rank's files, as rank 0 sees them: each message is answered.
+void relay(Mail& mail, int rank, const Earlier& earlier, const TakeMessage& sink) {
+  const std::string question = text_of(earlier);
+  mail.send(rank, {Kind::ask, question});
+  for (;;) {
+    const Message message = mail.receive(rank);
+    const bool go = sink(message);
+    if (is_last(message)) return;
+    mail.send(rank, {go ? Kind::go : Kind::stop, {}});
+    if (!go) return;
+  }
+}
+
+/// This node's files, or what becomes of them before a run.
+void give(const CollectOptions& options, const std::string& host, const Earlier& earlier,
+          const TakeMessage& sink) {
+  const fs::path folder = options.local / host;
+  if (options.prepare)
+    prepare_folder(folder, earlier, options.resume, sink);
+  else
+    send_files(folder, earlier, sink);
+}
+
+/// A rank that is not the first one.
+void answer(Mail& mail, const CollectOptions& options, const std::string& host) {
+  const Message question = mail.receive(0);
+  if (question.kind != Kind::ask) return;
+  give(options, host, earlier_of(question.bytes), [&](const Message& message) {
+    mail.send(0, message);
+    return is_last(message) || mail.receive(0).kind == Kind::go;
+  });
+}
+
+Collected collect_all(Communicator& ranks, const CollectOptions& options,
+                      const std::vector<std::string>& hosts) {
+  Mail mail(ranks);
+  Collected made;
+  if (ranks.rank() == 0) {
+    Collector collector(options);
+    for (int rank = 0; rank < ranks.size(); ++rank) {
+      const std::string& host = hosts[static_cast<std::size_t>(rank)];
+      if (rank == 0)
+        collector.take_node(
+            host,
+            [&](const Earlier& earlier, const TakeMessage& sink) {
+              give(options, host, earlier, sink);
+            },
+            [] {});
+      else
+        collector.take_node(
+            host,
+            [&](const Earlier& earlier, const TakeMessage& sink) {
+              relay(mail, rank, earlier, sink);
+            },
+            [&] {
+              mail.send(rank, {Kind::stop, {}});
+            });
+    }
+    made = collector.ended(hosts.size());
+    std::error_code stays;
+    for (const char* part : {"new", "old", ""})  // each only if it is empty
+      fs::remove(options.out / staging_name / part, stays);
+  } else {
+    answer(mail, options, ranks.host());
+  }
+  made.code = static_cast<ExitCode>(static_cast<int>(ranks.broadcast(static_cast<int>(made.code))));
+  return made;
+}
+
+}  // namespace
+
+Collected collect(Communicator& ranks, const CollectOptions& options) {
+  const bool first = ranks.rank() == 0;
+  const std::vector<std::string> hosts = ranks.allgather(ranks.host());
+  std::string fault = first ? fault_of_out(options, ranks.host()) : "";
+  std::unique_ptr<FolderLock> lock;
+  if (first && fault.empty()) {
+    lock = std::make_unique<FolderLock>(options.out);
+    if (!lock->held())
+      fault = fmt::format("another `assay collect` writes into {}. Wait for its end.",
+                          options.out.string());
+  }
+  const std::vector<std::string> faults = faults_of(hosts, ranks.allgather(fault).front());
+  if (!faults.empty()) return {first ? faults : std::vector<std::string>(), ExitCode::usage};
+  try {
+    return collect_all(ranks, options, hosts);
+  } catch (const std::exception& error) {
+    // The others wait for this rank, and some launchers would let them wait for ever.
+    if (ranks.size() > 1)
+      ranks.abort(fmt::format("assay collect: {}", error.what()), ExitCode::failed);
+    throw;
+  }
+}
+
+}  // namespace assay

@@ -1,0 +1,208 @@
+#include "runner/nodes/many_runs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <map>
+
+#include "analysis/text_table.hpp"
+#include "core/base/error.hpp"
+#include "core/base/numbers.hpp"
+#include "core/base/paths.hpp"
+#include "core/base/text.hpp"
+#include "core/program/given.hpp"
+#include "core/result/result.hpp"
+#include "core/result/schema.hpp"
+#include "runner/launch/process_flags.hpp"
+#include "runner/nodes/node_files.hpp"
+#include "runner/run/findings.hpp"
+#include "runner/supervision/hold_folder.hpp"
+#include "runner/supervision/interrupted.hpp"
+
+namespace assay {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace {
+
+constexpr const char* end_text = "ended with exit code ";
+
+/// "n1", "n1, n2", "n1, n2, n3 and 13 more".
+std::string few_of(const std::vector<std::string>& names) {
+  constexpr std::size_t most = 3;
+  std::vector<std::string> shown(
+      names.begin(), names.begin() + static_cast<std::ptrdiff_t>(std::min(most, names.size())));
+  for (std::string& name : shown) name = visible(name);
+  return join(shown, ", ") +
+         (names.size() > most ? fmt::format(" and {} more", names.size() - most) : "");
+}
+
+}  // namespace
+
+std::vector<std::string> words_of_run(const Given& given, const std::vector<std::string>& but) {
+  std::vector<std::string> words = {(executable_folder() / "assay").string(), "run",
+                                    *value_of(given, "SUITE")};
+  for (const auto& [flag, values] : given) {
+    if (flag == "SUITE" || std::find(but.begin(), but.end(), flag) != but.end()) continue;
+    for (const std::string& value : values) {
+      words.push_back("--" + flag);
+      if (!value.empty()) words.push_back(value);
+    }
+  }
+  return words;
+}
+
+Launcher named_launcher(const Given& given, const std::string& flag) {
+  const std::string name = value_of(given, "launcher").value_or("");
+  if (name.empty() || !Launcher::is_name(name))
+    throw InputError(
+        fmt::format("{} needs the name of a launcher, since it starts processes in several ways "
+                    "({}). Give --launcher one of `assay list launchers`.",
+                    flag, name.empty() ? "none is given" : "\"" + name + "\" is a command"));
+  Launcher launcher = Launcher::load(name);
+  launcher.expect_allocation();
+  return launcher;
+}
+
+fs::path folder_of_many(const Given& given, const std::string& flag) {
+  const auto out = value_of(given, "out");
+  if (!out)
+    throw InputError(
+        flag +
+        " needs --out (a folder that all nodes can access; each node gets a subfolder). Give it.");
+  const fs::path folder = fs::absolute(*out).lexically_normal();
+  if (fs::exists(folder / "journal.jsonl"))
+    throw InputError(
+        fmt::format("{} already contains a single run. Choose another --out.", folder.string()));
+  hold_folder(folder, given.contains("resume") ? patience_with_earlier : std::chrono::seconds(0));
+  return folder;
+}
+
+Walltime::Walltime(const Given& given) {
+  if (const auto limit = value_of(given, "walltime"))
+    end_ = std::chrono::steady_clock::now() +
+           std::chrono::seconds(clock_time("--walltime", *limit, 1));
+}
+
+std::optional<std::uint64_t> Walltime::left() const {
+  if (!end_) return std::nullopt;
+  const auto left =
+      std::chrono::floor<std::chrono::seconds>(*end_ - std::chrono::steady_clock::now());
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(0, left.count()));
+}
+
+Ended wait_for_end(const std::vector<std::string>& command, const fs::path& log,
+                   const std::string& name, std::optional<std::chrono::seconds> limit) {
+  prepare_parent();
+  Child child(command, log / (name + ".out.txt"), log / (name + ".err.txt"));
+  constexpr std::chrono::milliseconds look(200), grace(10'000);
+  const auto start = std::chrono::steady_clock::now();
+  for (;;) {
+    if (const int number = wait_for_signal(look)) {
+      child.kill(grace);
+      throw Interrupted{number};
+    }
+    if (const auto ended = child.poll()) return *ended;
+    if (!limit || std::chrono::steady_clock::now() - start < *limit) continue;
+    child.kill(grace);
+    throw CaseError(fmt::format("`{}` has not ended within {} s and was killed", join(command, " "),
+                                limit->count()));
+  }
+}
+
+void write_end(const fs::path& folder, const std::string& how) {
+  try {
+    write_text(folder / collecting::end_name, how + "\n");
+  } catch (const InputError&) {  // a full disk; the result, which counts, was written before
+  }
+}
+
+std::string ended_with(int code) { return fmt::format("{}{}", end_text, code); }
+
+std::optional<ExitCode> ended_code(const fs::path& folder) {
+  std::ifstream stream(folder / collecting::end_name);
+  std::string line;
+  if (!std::getline(stream, line) || !line.starts_with(end_text)) return std::nullopt;
+  constexpr std::uint64_t most = 255;
+  return static_cast<ExitCode>(
+      whole_number("exit code", line.substr(std::string(end_text).size()), 0, most));
+}
+
+Written before_run(const fs::path& folder) {
+  std::error_code absent;
+  fs::remove(folder / collecting::end_name, absent);
+  return written_in(folder);
+}
+
+Written written_in(const fs::path& folder) {
+  std::error_code absent;
+  const auto time = fs::last_write_time(folder / "result.json", absent);
+  return absent ? Written() : Written(time);
+}
+
+LeftRun left_run(const fs::path& folder, const Written& before) {
+  LeftRun run{folder.filename().string(), nullptr, ""};
+  try {
+    // A run that did not come to its end has written no result: what is there is another run's.
+    const bool refused = fs::exists(folder / collecting::end_name) && !ended_code(folder);
+    if (const Written now = written_in(folder); now && now != before && !refused) {
+      run.result = read_result(folder / "result.json");
+      run.code = ended_code(folder).value_or(ExitCode::ok);
+      return run;
+    }
+    run.missing = fs::exists(folder / collecting::end_name) ? tail_of(folder / collecting::end_name)
+                  : fs::exists(folder / "journal.jsonl")
+                      ? "its run has not ended; its journal is kept, --resume continues it"
+                      : "nothing was heard of it";
+  } catch (const InputError& error) {
+    run.missing = error.what();
+  }
+  return run;
+}
+
+LeftRun left_node(const fs::path& folder, const Written& before, const fs::path& elsewhere) {
+  LeftRun run = left_run(folder, before);
+  if (run.result.is_null() || fs::exists(folder / collecting::end_name)) return run;
+  run.result = nullptr;
+  run.missing = elsewhere.empty() ? fmt::format("its run has not ended; see {}", folder.string())
+                                  : fmt::format(
+                                        "its run has not ended, or was not collected; see "
+                                        "{} there",
+                                        elsewhere.string());
+  return run;
+}
+
+ExitCode code_of(const std::vector<LeftRun>& runs) {
+  ExitCode code = ExitCode::ok;
+  for (const LeftRun& run : runs)
+    code = gravest({code, run.code,
+                    run.result.is_null() ? ExitCode::failed : exit_code(run.result.at("rows"))});
+  return code;
+}
+
+std::string report_of(const std::vector<LeftRun>& runs, const json& site) {
+  std::string text;
+  std::map<std::string, std::vector<std::string>> findings;  // each with the names of its runs
+  for (const LeftRun& run : runs) {
+    if (run.result.is_null()) {
+      text += fmt::format("MISSING: {} ({})\n", visible(run.name), visible(run.missing));
+      continue;
+    }
+    if (run.code == ExitCode::ok) continue;
+    const Findings found = findings_of(run.result, {}, site);
+    if (found.code != ExitCode::ok)
+      for (const std::string& line : split(found.text, '\n'))
+        if (!line.empty()) findings[line].push_back(run.name);
+    const ExitCode known = gravest(exit_code(run.result.at("rows")), found.code);
+    if (gravest(known, run.code) != known)
+      findings[ended_with(static_cast<int>(run.code)) + " (its output says why)"].push_back(
+          run.name);
+  }
+  for (const auto& [line, names] : findings) text += fmt::format("{}: {}\n", few_of(names), line);
+  return text;
+}
+
+}  // namespace assay

@@ -1,0 +1,86 @@
+#pragma once
+// Common parts of `assay run --per-node` and `--pairs`: several runs, each a separate process with
+// its own folder below --out.
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/error.hpp"
+#include "core/program/command.hpp"
+#include "runner/launch/launcher.hpp"
+#include "runner/supervision/child.hpp"
+
+namespace assay {
+
+/// The command `assay run` with the flags of `given`, except those in `but`.
+std::vector<std::string> words_of_run(const Given& given, const std::vector<std::string>& but);
+
+/// The launcher that --launcher names. InputError if --launcher is a command instead of a name, and
+/// if the launcher needs an allocation and there is none. `flag`: for the message.
+Launcher named_launcher(const Given& given, const std::string& flag);
+
+/// The absolute path of the folder of --out, which is created and locked for this process.
+/// InputError if --out is not given.
+std::filesystem::path folder_of_many(const Given& given, const std::string& flag);
+
+/// What is left of --walltime for runs that start after other work of the command: node lists,
+/// pre-flights, earlier runs. The clock starts when this is made.
+class Walltime {
+ public:
+  /// InputError if --walltime is not a time.
+  explicit Walltime(const Given& given);
+  /// Whole seconds, 0 if the time is over; nothing without --walltime.
+  std::optional<std::uint64_t> left() const;
+
+ private:
+  std::optional<std::chrono::steady_clock::time_point> end_;
+};
+
+/// Runs a command to its end, with its output in LOG/<name>.out.txt and .err.txt. CaseError if it
+/// takes longer than `limit` and was killed. Interrupted if a signal asked this process to end; the
+/// command has then ended.
+Ended wait_for_end(const std::vector<std::string>& command, const std::filesystem::path& log,
+                   const std::string& name, std::optional<std::chrono::seconds> limit = {});
+
+/// Writes, as the last file of a run's folder, how the run has ended; ended_with() for an exit
+/// code.
+void write_end(const std::filesystem::path& folder, const std::string& how);
+std::string ended_with(int code);
+/// The exit code that the run in a folder ended with; nothing if it has not ended, or without one.
+std::optional<ExitCode> ended_code(const std::filesystem::path& folder);
+
+/// The time when the result in a run's folder was written; nothing if there is no result.
+using Written = std::optional<std::filesystem::file_time_type>;
+Written written_in(const std::filesystem::path& folder);
+/// The same before a run is started there. Removes what an earlier one has left by write_end().
+Written before_run(const std::filesystem::path& folder);
+
+/// The result in the folder of one of several runs.
+struct LeftRun {
+  std::string name;
+  nlohmann::json result;         ///< null if it is missing
+  std::string missing;           ///< why it is missing
+  ExitCode code = ExitCode::ok;  ///< that it has ended with
+};
+/// Reads the result of a run. `before`: written_in() of the folder before the run began; a result
+/// that was not written since then belongs to an earlier run, and counts as missing.
+LeftRun left_run(const std::filesystem::path& folder, const Written& before);
+
+/// The same for the run of a node, which writes a mark of its end into its folder: without the
+/// mark, a result there is of an earlier run or incomplete. `elsewhere`: the folder on the node
+/// itself, if it is another one (--local-results).
+LeftRun left_node(const std::filesystem::path& folder, const Written& before,
+                  const std::filesystem::path& elsewhere = {});
+
+/// The most severe exit code of the runs; failed (7) if a result is missing.
+ExitCode code_of(const std::vector<LeftRun>& runs);
+
+/// A line for each missing result, and for each finding of a run that did not end with 0
+/// (findings_of), with the names of the runs that have it.
+std::string report_of(const std::vector<LeftRun>& runs, const nlohmann::json& site = nullptr);
+
+}  // namespace assay

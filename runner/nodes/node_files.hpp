@@ -1,0 +1,64 @@
+#pragma once
+// A node's side of `assay collect`: the files of the run that is in its local folder.
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "runner/nodes/mail.hpp"
+
+namespace assay::collecting {
+
+inline constexpr const char* journal_name = "journal.jsonl";
+inline constexpr const char* end_name = "end.txt";  ///< written by a node's run as its last file
+
+/// The first bytes of a file: their number and checksum.
+struct Beginning {
+  std::uint64_t bytes = 0;
+  std::uint32_t sum = 0;
+  bool operator==(const Beginning&) const = default;
+};
+/// The first `bytes` bytes of a file, or all of a shorter one. CaseError if it cannot be read.
+Beginning beginning_of(const std::filesystem::path& file, std::uint64_t bytes);
+
+/// What rank 0 already has of a node's run, from an earlier collection. It may only be replaced by
+/// a continuation of that run: one whose journal begins with the whole earlier journal, since
+/// journals are only appended to.
+struct Earlier {
+  bool exists = false;
+  Beginning journal;
+};
+std::string text_of(const Earlier& earlier);
+Earlier earlier_of(std::string_view text);
+
+/// What rank 0 needs to know of a file before its bytes.
+struct FileHead {
+  std::string path{};  ///< below the node's folder
+  std::uint64_t bytes = 0;
+  std::int64_t modified = 0;  ///< ns since 1970; kept, so that an old result stays recognisable
+};
+std::string text_of(const FileHead& head);
+/// CaseError for an invalid text, and for a path that leads out of the node's folder.
+FileHead file_head_of(std::string_view text);
+
+/// Why a host's name cannot be the name of a folder, or "".
+std::string why_not_folder_name(const std::string& host);
+
+/// Takes a message, and returns whether to continue.
+using TakeMessage = std::function<bool(const Message&)>;
+
+/// Passes all regular files below `folder` to `sink`: for each file the messages file and data …,
+/// and finally end, nothing or fault.
+void send_files(const std::filesystem::path& folder, const Earlier& earlier,
+                const TakeMessage& sink);
+
+/// Before a run: makes `folder`, removes the end_name of an earlier run in it, and passes to `sink`
+/// the message end, or fault if the run could not be written there or could not replace `earlier`
+/// afterwards, or if the folder holds a run that this one does not continue: it would be collected
+/// in place of this one's.
+void prepare_folder(const std::filesystem::path& folder, const Earlier& earlier, bool resume,
+                    const TakeMessage& sink);
+
+}  // namespace assay::collecting

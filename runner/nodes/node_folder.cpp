@@ -1,0 +1,205 @@
+#include "runner/nodes/node_folder.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <limits>
+#include <system_error>
+
+#include "core/base/limits.hpp"
+#include "core/base/text.hpp"
+#include "runner/supervision/holder.hpp"
+
+namespace assay::collecting {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+Unwritable unwritable(const fs::path& file, const std::string& why) {
+  return Unwritable(fmt::format(
+      "{}: cannot be written ({}). Free space or choose another --out; the files are still on "
+      "their nodes",
+      file.string(), why));
+}
+
+Unwritable unwritable(const fs::path& file, int error) {
+  return unwritable(file, words_of_error(error));
+}
+
+void check(const fs::path& file, const std::error_code& error) {
+  if (error) throw unwritable(file, error.message());
+}
+
+void make_folders(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  check(folder, error);
+}
+
+void move_folder(const fs::path& from, const fs::path& to) {
+  std::error_code error;
+  fs::rename(from, to, error);
+  check(to, error);
+}
+
+/// Names are on the disk before somebody relies on them. Not every file system can.
+void sync_folder(const fs::path& folder) {
+  const int number = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (number < 0) return;
+  ::fsync(number);
+  ::close(number);
+}
+
+/// Whether the folder has but the words of a run that ended before it began.
+bool holds_no_run(const fs::path& folder) {
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (name != end_name && name != "log" && name != lock_name && name != held_by_name &&
+        name != next_holder_name)
+      return false;
+  }
+  return true;
+}
+
+Earlier earlier_in(const fs::path& folder) {
+  Earlier earlier;
+  std::error_code absent;
+  const fs::file_status status = fs::symlink_status(folder, absent);
+  if (!fs::exists(status)) return earlier;
+  earlier.exists = true;
+  if (fs::is_directory(status)) {
+    if (fs::is_regular_file(folder / journal_name)) {
+      earlier.journal =
+          beginning_of(folder / journal_name, std::numeric_limits<std::uint64_t>::max());
+      return earlier;
+    }
+    if (holds_no_run(folder)) return earlier;
+  }
+  throw CaseError(fmt::format(
+      "{} exists and holds no run that this one continues. Nothing is replaced: choose another "
+      "--out, or move it away",
+      folder.string()));
+}
+
+}  // namespace
+
+/// A file that is written from its beginning and synced at its end.
+class NodeFolder::OutFile {
+ public:
+  OutFile(fs::path file, const FileHead& head)
+      : file_(std::move(file)),
+        left_(head.bytes),
+        modified_(head.modified),
+        number_(::open(file_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666)) {
+    if (number_ < 0) throw unwritable(file_, errno);
+  }
+  ~OutFile() {
+    if (number_ >= 0) ::close(number_);
+  }
+  OutFile(const OutFile&) = delete;
+  OutFile& operator=(const OutFile&) = delete;
+
+  void write(std::string_view bytes) {
+    if (bytes.size() > left_)
+      throw CaseError(fmt::format("{}: more bytes arrived than announced", file_.string()));
+    for (std::size_t done = 0; done < bytes.size();) {
+      const ssize_t count = ::write(number_, bytes.data() + done, bytes.size() - done);
+      if (count < 0 && errno != EINTR) throw unwritable(file_, errno);
+      if (count > 0) done += static_cast<std::size_t>(count);
+    }
+    left_ -= bytes.size();
+  }
+  void finish() {
+    if (left_ != 0)
+      throw CaseError(fmt::format("{}: {} bytes did not arrive", file_.string(), left_));
+    constexpr std::int64_t billion = 1'000'000'000;
+    const timespec time{modified_ / billion, modified_ % billion};
+    const timespec times[2] = {time, time};
+    ::futimens(number_, times);  // a file system without times has nothing to compare either
+    if (::fsync(number_) != 0) throw unwritable(file_, errno);
+    const int failed = ::close(number_);
+    number_ = -1;
+    if (failed != 0) throw unwritable(file_, errno);
+  }
+
+ private:
+  fs::path file_;
+  std::uint64_t left_;
+  std::int64_t modified_;
+  int number_;
+};
+
+NodeFolder::NodeFolder(const fs::path& out, const std::string& node)
+    : out_(out),
+      final_(out / node),
+      staging_(out / staging_name / "new" / node),
+      old_(out / staging_name / "old" / node) {
+  std::error_code error;
+  if (!fs::exists(final_, error) && fs::exists(old_, error)) move_folder(old_, final_);  // below
+  for (const fs::path& left : {staging_, old_}) {  // by a process that died
+    fs::remove_all(left, error);
+    check(left, error);
+  }
+  try {
+    earlier_ = earlier_in(final_);
+  } catch (const fs::filesystem_error& unreadable) {  // of this node alone
+    throw CaseError(
+        fmt::format("{}: cannot be read ({})", final_.string(), unreadable.code().message()));
+  }
+}
+
+NodeFolder::~NodeFolder() {
+  file_.reset();
+  std::error_code stays;
+  fs::remove_all(staging_, stays);
+}
+
+void NodeFolder::finish_file() {
+  if (file_ == nullptr) return;
+  file_->finish();
+  file_.reset();
+}
+
+void NodeFolder::take(const Message& message) {
+  if (message.kind == Kind::file) {
+    finish_file();
+    const FileHead head = file_head_of(message.bytes);
+    const fs::path file = staging_ / head.path;
+    make_folders(file.parent_path());
+    for (fs::path folder = file.parent_path(); folder != staging_; folder = folder.parent_path())
+      folders_.insert(folder);
+    folders_.insert(staging_);
+    file_ = std::make_unique<OutFile>(file, head);
+    ++files_;
+    bytes_ += head.bytes;
+  } else if (message.kind == Kind::data && file_ != nullptr) {
+    file_->write(message.bytes);
+  } else {
+    throw CaseError("a node has sent an invalid message (does it run another build?)");
+  }
+}
+
+void NodeFolder::commit() {
+  finish_file();
+  for (const fs::path& folder : folders_) sync_folder(folder);
+  // Where this process ends between the two, the next one brings the earlier folder back.
+  if (earlier_.exists) {
+    make_folders(old_.parent_path());
+    move_folder(final_, old_);
+  }
+  std::error_code stays;
+  try {
+    move_folder(staging_, final_);
+  } catch (const Unwritable&) {
+    if (earlier_.exists) fs::rename(old_, final_, stays);
+    throw;
+  }
+  sync_folder(out_);
+  fs::remove_all(old_, stays);
+}
+
+}  // namespace assay::collecting

@@ -1,0 +1,249 @@
+// `assay run --pairs`: a bad link between two nodes, or a bad node, shows in the pairs that use it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+#include <list>
+#include <map>
+#include <set>
+
+#include "analysis/text_table.hpp"
+#include "core/base/statistics.hpp"
+#include "core/base/text.hpp"
+#include "core/program/given.hpp"
+#include "core/program/suite.hpp"
+#include "core/result/result.hpp"
+#include "core/result/schema.hpp"
+#include "runner/launch/process_flags.hpp"
+#include "runner/nodes/many_runs.hpp"
+#include "runner/nodes/per_node.hpp"
+#include "runner/supervision/child.hpp"
+#include "runner/supervision/interrupted.hpp"
+
+namespace assay {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using Pair = std::pair<std::string, std::string>;
+using Rounds = std::vector<std::vector<Pair>>;
+
+namespace {
+
+std::string name_of(const Pair& pair) { return pair.first + "+" + pair.second; }
+
+/// The runs of a round, all at once; a node is in one of them at most.
+void run_round(const std::vector<Pair>& round, const std::vector<std::string>& words,
+               const fs::path& folder) {
+  std::list<Child> children;
+  for (const Pair& pair : round) {
+    const fs::path own = folder / name_of(pair);
+    std::vector<std::string> command = words;
+    command.insert(command.end(), {"--nodes", "2", "--hosts", pair.first + "," + pair.second,
+                                   "--quiet", "--out", own.string()});
+    children.emplace_back(command, folder / "log" / (name_of(pair) + ".out.txt"),
+                          folder / "log" / (name_of(pair) + ".err.txt"));
+  }
+  constexpr std::chrono::milliseconds look(200), grace(10'000);
+  const auto all_ended = [&] {
+    return std::all_of(children.begin(), children.end(),
+                       [](Child& child) { return child.poll().has_value(); });
+  };
+  while (!all_ended())
+    if (const int number = wait_for_signal(look)) {
+      for (Child& child : children) child.kill(grace);
+      throw Interrupted{number};
+    }
+}
+
+/// Round by round, with what remains of `walltime` for each. Returns whether there was time for all
+/// pairs, and lists those that were left out.
+bool run_rounds(const Rounds& rounds, const std::vector<std::string>& words, const fs::path& folder,
+                const Walltime& walltime, std::vector<LeftRun>& runs) {
+  bool all = true;
+  for (std::size_t i = 0; i < rounds.size(); ++i) {
+    std::vector<std::string> own = words;
+    if (const auto left = walltime.left()) {
+      if (*left == 0) {
+        all = false;
+        for (const Pair& pair : rounds[i])
+          std::cout << fmt::format("left out: {} (--walltime; --resume runs it)\n",
+                                   visible(name_of(pair)));
+        continue;
+      }
+      own.insert(own.end(), {"--walltime", clock_text(*left)});
+    }
+    std::cerr << fmt::format("assay run: round {} of {}, {} pairs\n", i + 1, rounds.size(),
+                             rounds[i].size());
+    std::map<std::string, Written> before;
+    for (const Pair& pair : rounds[i]) before[name_of(pair)] = before_run(folder / name_of(pair));
+    run_round(rounds[i], own, folder);
+    for (const auto& [name, written] : before) runs.push_back(left_run(folder / name, written));
+  }
+  return all;
+}
+
+/// By case: the time of each pair that has one.
+std::map<std::string, std::map<std::string, double>> times_of(const std::vector<LeftRun>& runs) {
+  std::map<std::string, std::map<std::string, std::vector<double>>> samples;
+  for (const LeftRun& run : runs)
+    for (const json& row : run.result.is_null() ? json::array() : run.result.at("rows"))
+      if (row.at("status") == "ok" && row.value("parameters", json()).value("nodes", 1) == 2)
+        samples[row.at("id")][run.name].push_back(row.at("time_s").at("median"));
+  std::map<std::string, std::map<std::string, double>> times;
+  for (const auto& [id, pairs] : samples)
+    for (const auto& [pair, launches] : pairs) times[id][pair] = median(launches);
+  return times;
+}
+
+/// The time of a good pair: the (lower) median of the pairs without the slowest, of which as many
+/// are left out as the node with the most pairs has: n - 1 where every pair was measured. One bad
+/// node spoils no more. The median of all pairs would be a bad node's own time among three
+/// nodes, where two of three pairs are its own, and halfway to it among four. Among many nodes this
+/// is close to the median of all pairs, whose noise averages out.
+double typical_time(const std::map<std::string, double>& pairs) {
+  std::map<std::string, std::size_t> of_node;
+  std::size_t of_a_node = 0;
+  std::vector<double> times;
+  for (const auto& [pair, time] : pairs) {
+    times.push_back(time);
+    for (const std::string& node : split(pair, '+'))
+      of_a_node = std::max(of_a_node, ++of_node[node]);
+  }
+  std::sort(times.begin(), times.end());
+  const std::size_t left = times.size() > of_a_node ? times.size() - of_a_node : 1;
+  return times[(left - 1) / 2];
+}
+
+/// How much slower than a typical pair each pair is, by its slowest case.
+std::map<std::string, Pair> slowest_of(const std::vector<LeftRun>& runs,
+                                       std::map<std::string, double>& ratios) {
+  std::map<std::string, Pair> where;
+  for (const auto& [id, pairs] : times_of(runs)) {
+    const double typical = typical_time(pairs);
+    for (const auto& [pair, time] : pairs)
+      if (const double ratio = time / typical; ratio > ratios[pair]) {
+        ratios[pair] = ratio;
+        where[pair] = {
+            id, fmt::format("{:.3g} times the typical time of {} pairs", ratio, pairs.size())};
+      }
+  }
+  return where;
+}
+
+/// The nodes with slow pairs. A node is bad if even its best pair is slow; the slow pairs of the
+/// others with a bad node are no fault of theirs. A single pair does not tell which end is bad.
+std::string by_node(const std::map<std::string, double>& ratios, double limit) {
+  std::map<std::string, std::map<std::string, double>> nodes;  // each with its partners
+  for (const auto& [pair, ratio] : ratios) {
+    const std::vector<std::string> ends = split(pair, '+');
+    nodes[ends.front()][ends.back()] = nodes[ends.back()][ends.front()] = ratio;
+  }
+  std::map<std::string, double> bad;  // each with its best pair
+  for (const auto& [node, partners] : nodes) {
+    double best = partners.begin()->second;
+    for (const auto& [partner, ratio] : partners) best = std::min(best, ratio);
+    if (partners.size() > 1 && best > limit) bad[node] = best;
+  }
+  // In one case the typical pair is not slow: this needs several, each slow elsewhere.
+  if (!bad.empty() && bad.size() == nodes.size())
+    return fmt::format(
+        "every pair of the {} nodes is slow in some case: this is noise, or more slow links than "
+        "good ones, and no node can be named. Repeat it with more --launches, or with nothing else "
+        "on the nodes.\n",
+        nodes.size());
+  std::string text;
+  for (const auto& [node, partners] : nodes) {
+    std::size_t slow = 0;
+    for (const auto& [partner, ratio] : partners)
+      if (ratio > limit && !bad.contains(partner)) ++slow;
+    if (const auto found = bad.find(node); found != bad.end())
+      text += fmt::format("{}: all of its {} pairs are slow, the best {:.3g} times{}\n",
+                          visible(node), partners.size(), found->second,
+                          partners.size() + 1 == nodes.size() ? " (the node rather than a link)"
+                                                              : ", of those that were measured");
+    else if (slow > 0)
+      text +=
+          fmt::format("{}: {} of its {} pairs are slow\n", visible(node), slow, partners.size());
+  }
+  return text;
+}
+
+/// The nodes that --hosts names, else those of the allocation; at least two.
+std::vector<std::string> nodes_to_pair(const Given& given, const Launcher& launcher,
+                                       const fs::path& scratch) {
+  const auto hosts = value_of(given, "hosts");
+  const std::vector<std::string> nodes =
+      hosts ? split(*hosts, ',') : launcher.allocated_nodes(scratch);
+  if (nodes.size() >= 2) return nodes;
+  const std::string why =
+      hosts ? "--hosts names a single node"
+      : nodes.empty()
+          ? fmt::format("the launcher {} does not know the names of the allocated nodes",
+                        launcher.name())
+          : "the allocation has a single node";
+  throw InputError(fmt::format(
+      "--pairs needs at least two nodes ({}). {}", why,
+      hosts || nodes.empty() ? "Name them all with --hosts A,B,..." : "Get a larger allocation."));
+}
+
+}  // namespace
+
+int report_pairs(const std::vector<LeftRun>& runs, double tolerance) {
+  std::map<std::string, double> ratios;
+  std::vector<Line> lines;
+  const auto where = slowest_of(runs, ratios);
+  for (const auto& [pair, found] : where)
+    if (ratios[pair] > 1 + tolerance) lines.push_back({{pair, found.second}, found.first});
+  std::cout << report_of(runs);
+  if (!lines.empty()) std::cout << terminal_table({{"slow pair"}, {"slowest case"}}, lines);
+  std::cout << by_node(ratios, 1 + tolerance)
+            << fmt::format("{} of {} pairs are slower than {:g} times the typical time\n",
+                           lines.size(), runs.size(), 1 + tolerance)
+            << std::flush;
+  const ExitCode code = code_of(runs);
+  return static_cast<int>(lines.empty() ? code : gravest(code, ExitCode::slower));
+}
+
+double tolerance_of_pairs(const fs::path& suite) {
+  return read_suite(suite).value("tolerance", 0.1);
+}
+
+std::vector<std::vector<Pair>> rounds_of_pairs(std::vector<std::string> nodes) {
+  if (nodes.size() % 2 != 0) nodes.emplace_back();  // its partner has no pair in that round
+  const std::size_t count = nodes.size();
+  std::vector<std::vector<Pair>> rounds;
+  for (std::size_t round = 0; round + 1 < count; ++round) {
+    rounds.emplace_back();
+    for (std::size_t i = 0; i < count / 2; ++i) {
+      const auto &first = nodes[i], &second = nodes[count - 1 - i];
+      if (!first.empty() && !second.empty())
+        rounds.back().emplace_back(std::min(first, second), std::max(first, second));
+    }
+    std::rotate(nodes.begin() + 1, nodes.end() - 1, nodes.end());  // the first stays
+  }
+  return rounds;
+}
+
+int run_on_pairs(const Given& given) {
+  const Walltime walltime(given);
+  const Launcher launcher = named_launcher(given, "--pairs");
+  const fs::path folder = folder_of_many(given, "--pairs");
+  prepare_parent();
+  const std::vector<std::string> nodes = nodes_to_pair(given, launcher, folder / "log" / "nodes");
+  launcher.expect_choice_of_nodes("--pairs");
+  std::vector<std::string> words = words_of_run(given, {"pairs", "hosts", "out", "walltime"});
+  if (!given.contains("ranks-per-node")) words.insert(words.end(), {"--ranks-per-node", "1"});
+  const Rounds rounds = rounds_of_pairs(nodes);
+  std::string names;
+  for (const std::vector<Pair>& round : rounds)
+    for (const Pair& pair : round) names += name_of(pair) + "\n";
+  write_text(folder / pair_list, names);  // now: a job may be killed before its end
+  std::vector<LeftRun> runs;
+  const bool all = run_rounds(rounds, words, folder, walltime, runs);
+  const int code = report_pairs(runs, tolerance_of_pairs(find_suite(*value_of(given, "SUITE"))));
+  return all ? code
+             : static_cast<int>(gravest(static_cast<ExitCode>(code), ExitCode::incomparable));
+}
+
+}  // namespace assay

@@ -1,0 +1,56 @@
+#pragma once
+// `assay run --per-node` and `--pairs`: concurrent runs of one suite, on every node of an
+// allocation, or on pairs of nodes.
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/program/command.hpp"
+#include "runner/nodes/many_runs.hpp"
+
+namespace assay {
+
+/// InputError if flags contradict --per-node or --pairs, or these each other.
+void refuse_beside_many(const Given& given);
+
+/// Starts `assay run` on all nodes at the same time through the launcher; each writes into
+/// OUT/<host name>. Prints which nodes have a result, and which are MISSING. Returns the exit code
+/// for the rows of all nodes, or 7 if a node is missing. With --local-results LOCAL each node
+/// writes into LOCAL/<host name> on its own disk, and the folders are collected into OUT at the
+/// end.
+int run_on_every_node(const Given& given);
+
+/// Prints which nodes have a result, why the others are MISSING, and what the runs found
+/// (report_of). Returns the exit code.
+ExitCode report_nodes(const std::vector<LeftRun>& runs, const std::filesystem::path& folder,
+                      const nlohmann::json& site);
+
+/// The process of one node: calls `run` with --out OUT/<host name>, and without the environment
+/// variables of the launcher that started it. Always returns 0, since some launchers end all
+/// processes when one fails; the outcome is in the folder.
+int run_as_node(Given given, const std::function<int(const Given&)>& run);
+
+/// Every two nodes, in rounds in which a node is in one pair at most: n - 1 rounds for an even
+/// number of nodes, n for an odd one (the circle method of round-robin tournaments).
+std::vector<std::vector<std::pair<std::string, std::string>>> rounds_of_pairs(
+    std::vector<std::string> nodes);
+
+/// Runs the suite on every pair of nodes, the pairs of a round at the same time, into
+/// OUT/<node>+<node>. Prints the pairs that are slower than a typical pair, and the nodes that
+/// these have in common.
+int run_on_pairs(const Given& given);
+
+/// File in OUT, written before the pairs begin: the names of all pairs, one per line.
+inline constexpr const char* pair_list = "pairs.txt";
+/// Prints the pairs that are slower than a typical one by more than `tolerance` (a fraction), and
+/// their nodes: those whose best pair is slow, and those with slow links. The typical time of a
+/// case is the median of the pairs without the slowest n - 1 of n nodes, as many as one bad node
+/// has. Returns the exit code.
+int report_pairs(const std::vector<LeftRun>& runs, double tolerance);
+/// The tolerance of the suite; 0.1 if it has none.
+double tolerance_of_pairs(const std::filesystem::path& suite);
+
+}  // namespace assay

@@ -1,0 +1,404 @@
+#include "runner/run/campaign.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <numeric>
+
+#include "core/api/random.hpp"
+#include "core/base/error.hpp"
+#include "core/base/text.hpp"
+#include "core/result/journal.hpp"
+#include "core/result/result.hpp"
+#include "core/result/schema.hpp"
+#include "runner/run/informative.hpp"
+#include "runner/run/opened_plugins.hpp"
+#include "runner/supervision/abandoned_attempt.hpp"
+#include "runner/supervision/attempt.hpp"
+#include "runner/supervision/disk_probe.hpp"
+#include "runner/supervision/interrupted.hpp"
+#include "runner/supervision/journal_follower.hpp"
+#include "runner/supervision/left_segments.hpp"
+#include "runner/supervision/lost_ranks.hpp"
+#include "runner/supervision/stopped.hpp"
+
+namespace assay {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using Clock = std::chrono::steady_clock;
+
+namespace {
+
+const Case& case_of(const PlannedBenchmark& benchmark, const std::string& id) {
+  return *std::find_if(benchmark.cases.begin(), benchmark.cases.end(),
+                       [&](const Case& benchmark_case) { return benchmark_case.id == id; });
+}
+
+std::string both(const std::string& first, const std::string& second) {
+  return first + (first.empty() || second.empty() ? "" : "; ") + second;
+}
+
+int setting(const Case& benchmark_case, const std::string& name) {
+  const auto found = benchmark_case.settings.find(name);
+  return found == benchmark_case.settings.end() ? 1 : std::stoi(found->second);
+}
+
+/// The time since an attempt last made progress: began a case, or wrote a row.
+class Idle {
+ public:
+  explicit Idle(std::size_t remaining) : remaining_(remaining) {}
+  /// Whether it made progress since the last call. `open`: id of its open case; `remaining`: number
+  /// of its cases without a row.
+  bool look(const std::string& open, std::size_t remaining) {
+    if (open == open_ && remaining == remaining_) return false;
+    open_ = open;
+    remaining_ = remaining;
+    since_ = Clock::now();
+    return true;
+  }
+  bool longer_than(std::chrono::duration<double> limit) const {
+    return Clock::now() - since_ > limit;
+  }
+
+ private:
+  Clock::time_point since_ = Clock::now();
+  std::string open_;
+  std::size_t remaining_;
+};
+
+}  // namespace
+
+std::vector<std::string> start_of(const PlannedBenchmark& benchmark,
+                                  const CampaignOptions& options) {
+  std::vector<std::string> command = benchmark.launcher;
+  command.insert(command.end(), benchmark.preload.begin(), benchmark.preload.end());
+  command.insert(command.end(),
+                 {benchmark.executable.string(), "--suite", options.suite_file.string(), "--seed",
+                  std::to_string(options.seed)});
+  command.insert(command.end(), options.handed_on.begin(), options.handed_on.end());
+  return command;
+}
+
+std::vector<std::size_t> random_order(std::size_t count, std::uint64_t seed, int launch,
+                                      int place) {
+  std::vector<std::size_t> order(count);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  // Distinct keys for distinct (launch, place); shuffle's generator is counter based, so that near
+  // keys give unrelated orders.
+  shuffle(order, seed * 1'000'003 + static_cast<std::uint64_t>(launch) * 1'009 +
+                     static_cast<std::uint64_t>(place));
+  return order;
+}
+
+Campaign::Campaign(CampaignOptions options, std::vector<PlannedBenchmark> benchmarks,
+                   Finished finished)
+    : options_(std::move(options)),
+      benchmarks_(std::move(benchmarks)),
+      finished_(std::move(finished)),
+      progress_([this] {
+        int done = 0, total = 0;
+        for (const PlannedBenchmark& benchmark : benchmarks_)
+          for (const Case& benchmark_case : benchmark.cases)
+            for (int launch = 0; launch < options_.launches; ++launch, ++total)
+              done += finished_.contains({launch, benchmark_case.id}) ? 1 : 0;
+        return Progress(done, total, options_.label, options_.talk);
+      }()) {}
+
+// Rounds, not blocks: what drifts (temperature, neighbours on a shared machine) then meets every
+// case alike.
+void Campaign::run_round(int launch) {
+  const auto order = random_order(benchmarks_.size(), options_.seed, launch, 0);
+  if (options_.deadline) return run_informative_round(launch, order);
+  for (const std::size_t index : order) {
+    const PlannedBenchmark& benchmark = benchmarks_[index];
+    run_benchmark(
+        benchmark, launch,
+        random_order(benchmark.cases.size(), options_.seed, launch, static_cast<int>(index) + 1));
+  }
+}
+
+/// A quarter of the cases of each benchmark before the rest of any: the first benchmark must not
+/// take all the time.
+void Campaign::run_informative_round(int launch, const std::vector<std::size_t>& benchmarks) {
+  for (const bool first : {true, false})
+    for (const std::size_t index : benchmarks) {
+      const PlannedBenchmark& benchmark = benchmarks_[index];
+      std::vector<std::size_t> order = informative_order(benchmark.cases);
+      const auto quarter = static_cast<std::ptrdiff_t>((order.size() + 3) / 4);
+      if (first)
+        order.erase(order.begin() + quarter, order.end());
+      else
+        order.erase(order.begin(), order.begin() + quarter);
+      run_benchmark(benchmark, launch, order);
+    }
+}
+
+bool Campaign::complete() const { return left_out().empty(); }
+
+std::vector<std::string> Campaign::left_out() const {
+  std::vector<std::string> ids;
+  for (const PlannedBenchmark& benchmark : benchmarks_)
+    for (const Case& benchmark_case : benchmark.cases)
+      for (int launch = 0; launch < options_.launches; ++launch)
+        if (!finished_.contains({launch, benchmark_case.id})) {
+          ids.push_back(benchmark_case.id);
+          break;
+        }
+  return ids;
+}
+
+int Campaign::next_attempt(const std::string& benchmark, int launch) const {
+  // A plan is written before each start, so that plans count even the processes that died too early
+  // to leave a trace.
+  int attempt = 0;
+  while (
+      fs::exists(options_.folder / fmt::format("plan-{}-{}-{}.json", launch, attempt, benchmark)))
+    ++attempt;
+  return attempt;
+}
+
+void Campaign::run_benchmark(const PlannedBenchmark& benchmark, int launch,
+                             const std::vector<std::size_t>& order) {
+  Attempt attempt{.benchmark = benchmark,
+                  .launch = launch,
+                  .remaining = {},
+                  .open = {},
+                  .waited_for = {},
+                  .processes = {},
+                  .silent = {},
+                  .said = {},
+                  .ended = {},
+                  .out = {},
+                  .err = {}};
+  for (const std::size_t i : order)
+    if (!finished_.contains({launch, benchmark.cases[i].id}))
+      attempt.remaining.push_back(benchmark.cases[i].id);
+  while (!attempt.remaining.empty()) {
+    attempt.number = next_attempt(benchmark.name, launch);
+    attempt.open.clear();
+    attempt.processes.clear();
+    attempt.waited_for.clear();
+    attempt.silent.clear();
+    attempt.rows = 0;
+    attempt.began = attempt.timed_out = false;
+    run_attempt(attempt);
+  }
+}
+
+std::vector<std::string> Campaign::prepare(Attempt& attempt, const fs::path& journal) const {
+  const std::string name =
+      fmt::format("{}-{}-{}", attempt.launch, attempt.number, attempt.benchmark.name);
+  const fs::path plan = options_.folder / ("plan-" + name + ".json");
+  write_json(plan, attempt.remaining);
+  attempt.out = options_.folder / "log" / (name + ".out.txt");
+  attempt.err = options_.folder / "log" / (name + ".err.txt");
+  std::vector<std::string> command = start_of(attempt.benchmark, options_);
+  command.insert(command.end(),
+                 {"--plan", plan.string(), "--journal", journal.string(), "--launch",
+                  std::to_string(attempt.launch), "--attempt", std::to_string(attempt.number)});
+  std::vector<std::string> opened;
+  std::set_intersection(attempt.benchmark.plugins.begin(), attempt.benchmark.plugins.end(),
+                        options_.opened.begin(), options_.opened.end(), std::back_inserter(opened));
+  if (!opened.empty()) command.insert(command.end(), {"--opened", join(opened, ",")});
+  command.insert(command.end(), {"--suite-hash", options_.suite_hash, "--cases-hash",
+                                 attempt.benchmark.cases_hash});
+  return command;
+}
+
+void Campaign::run_attempt(Attempt& attempt) {
+  const fs::path journal_file = options_.folder / "journal.jsonl";
+  const std::vector<std::string> command = prepare(attempt, journal_file);
+  progress_.detail("starts " + join(command, " "));
+
+  // SIGTERM comes before SIGKILL: a launcher is the one that can end its ranks on other nodes, and
+  // a benchmark removes its temporary files.
+  constexpr std::chrono::milliseconds grace(3000);
+  JournalFollower journal(journal_file);
+  LeftSegments segments;
+  Child child(command, attempt.out, attempt.err);
+  const auto kill = [&] {
+    segments.look();
+    attempt.ended = child.kill(grace);
+    tell_of(segments.remove());
+  };
+  const auto abandon = [&] {
+    follow(attempt, journal);
+    kill();
+    give_up(attempt);  // what it wrote while it was being ended does not count
+  };
+  try {
+    wait_for_end(attempt, child, journal);
+  } catch (const Interrupted&) {
+    abandon();
+    throw;
+  } catch (const OutOfTime&) {
+    abandon();
+    throw;
+  }
+  if (attempt.timed_out) {
+    // A launcher that ends its ranks lets those go on that were stopped: what it and they say and
+    // write from now on does not count. Nothing is written before they are dead: one may have been
+    // stopped with the journal's lock in its hands.
+    attempt.said = tail_of(attempt.err);
+    kill();
+  } else {
+    attempt.ended = child.kill(std::chrono::milliseconds(0));  // and whatever it left behind
+    attempt.said = tail_of(attempt.err);
+  }
+  attempt.silent = silent_ranks(attempt.err, attempt.processes, rank_hosts_);
+  settle(attempt);
+}
+
+/// Returns when the child has ended, or, with `timed_out`, when it has made no progress for too
+/// long.
+void Campaign::wait_for_end(Attempt& attempt, Child& child, JournalFollower& journal) {
+  Idle idle(attempt.remaining.size());
+  for (;;) {
+    if (const int number = wait_for_signal(std::chrono::milliseconds(100)))
+      throw Interrupted{number};
+    const auto ended = child.poll();
+    follow(attempt, journal);  // after poll: an ended child has written all that it ever will
+    idle.look(attempt.open, attempt.remaining.size());
+    if (ended) return;
+    if (options_.deadline && Clock::now() > *options_.deadline) throw OutOfTime{};
+    if (!idle.longer_than(options_.timeout)) continue;
+    attempt.waited_for = waited_for(attempt);
+    follow(attempt, journal);
+    // Asking other hosts takes a while: it may go on meanwhile.
+    if (idle.look(attempt.open, attempt.remaining.size())) continue;
+    attempt.timed_out = true;
+    return;
+  }
+}
+
+void Campaign::follow(Attempt& attempt, JournalFollower& journal) {
+  for (const json& event : journal.poll()) {
+    const std::string kind = event.value("event", "");
+    const json& from = kind == "row" ? event.at("row") : event;
+    // One that was given up may still be there, on a host where no signal has reached it.
+    if (from.value("attempt", -1) != attempt.number) continue;
+    if (kind == "launch") {
+      const json environment = event.value("environment", json::object());
+      if (environment.contains("rank_hosts"))
+        rank_hosts_ = environment.at("rank_hosts").get<std::vector<std::string>>();
+      attempt.processes = event.value("rank_processes", std::vector<std::string>{});
+      options_.opened.merge(opened_in(event));
+    } else if (kind == "begin") {
+      attempt.open = event.value("id", "");
+      attempt.began = true;
+    } else if (kind == "row") {
+      const std::string id = from.value("id", "");
+      if (std::erase(attempt.remaining, id) == 0) continue;
+      ++attempt.rows;
+      finished_.insert({attempt.launch, id});
+      attempt.open.clear();
+      progress_.row(from);
+    }
+  }
+}
+
+/// What MPI's libraries could not remove any more, since they were killed.
+void Campaign::tell_of(const std::vector<std::string>& removed) {
+  if (!removed.empty())
+    progress_.note("removed from /dev/shm what the killed job left there: " + join(removed, ", "));
+}
+
+/// Whom a job waits for that does not go on. Asked while it is there: what is killed tells nothing.
+std::string Campaign::waited_for(const Attempt& attempt) const {
+  std::vector<Stopped> stopped = stopped_here();
+  std::string unknown;
+  if (std::set(rank_hosts_.begin(), rank_hosts_.end()).size() > 1)
+    for (const Stopped& process : stopped_anywhere(
+             attempt.benchmark.launcher, attempt.benchmark.executable.parent_path() / "assay",
+             (options_.folder / "journal.jsonl").string(), options_.folder / "log" / "stopped",
+             rank_hosts_, unknown))
+      stopped.push_back(process);
+  return both(text_of(std::move(stopped), rank_hosts_), unknown);
+}
+
+/// Throws if no case is to blame for the end of the process: a full disk, or refused input.
+void Campaign::expect_fault_of_a_case(const Attempt& attempt, const std::string& said) const {
+  if (attempt.ended.signalled || attempt.timed_out) return;
+  // A process that meets a full disk cannot finish any case.
+  probe_disk(options_.folder);
+  if (said.find("journal.jsonl: ") != std::string::npos ||
+      said.find("the journal") != std::string::npos)
+    throw JournalLost(said);
+  if (!attempt.began && attempt.ended.code == static_cast<int>(ExitCode::usage))
+    throw InputError(fmt::format("assay-{} refuses its input: {}", attempt.benchmark.name, said));
+}
+
+/// Decides which case is to blame for the end of the process, and writes its row.
+void Campaign::settle(Attempt& attempt) {
+  if (attempt.remaining.empty()) {
+    if (attempt.ended.signalled || attempt.timed_out)
+      progress_.note(fmt::format("assay-{} {} after its last row; its rows are kept.",
+                                 attempt.benchmark.name,
+                                 attempt.timed_out ? "did not end" : attempt.ended.text()));
+    return;
+  }
+  if (attempt.timed_out) give_up(attempt);
+  std::string said = attempt.said;
+  // MPICH's launcher tells on stdout which rank died and where. Where none did, there are rows.
+  if (said.empty() && !attempt.benchmark.launcher.empty() && !attempt.timed_out)
+    said = tail_of(attempt.out);
+  expect_fault_of_a_case(attempt, said);
+  const std::string quote = said.empty() ? "" : fmt::format(". It said: {}", said);
+  std::string who = both(attempt.waited_for, attempt.silent);
+  if (!who.empty()) who = ": " + who;
+  const std::string limit = fmt::format("{:.6g} s", options_.timeout.count());
+  if (attempt.open.empty()) {
+    const std::string how =
+        attempt.timed_out ? fmt::format("did nothing for {}", limit) : attempt.ended.text();
+    return settle_outside_cases(attempt, how, who + quote, quote);
+  }
+  attempt.deaths = 0;
+  if (attempt.timed_out)
+    add_row(attempt, attempt.open, "timeout",
+            fmt::format("killed after {} without a result{}{}", limit,
+                        who.empty() ? " (raise --timeout if it needs longer)" : who, quote));
+  else
+    add_row(attempt, attempt.open, "failed", attempt.ended.text() + " in this case" + who + quote);
+  std::erase(attempt.remaining, attempt.open);
+}
+
+/// Once may be chance (a node's hiccup), so there is a second try.
+void Campaign::settle_outside_cases(Attempt& attempt, const std::string& how,
+                                    const std::string& details, const std::string& quote) {
+  attempt.deaths = attempt.began ? 1 : attempt.deaths + 1;
+  progress_.note(
+      fmt::format("assay-{} {} before its next case{}", attempt.benchmark.name, how, quote));
+  if (attempt.deaths < 2) return;
+  const std::vector<std::string> lost = std::move(attempt.remaining);
+  attempt.remaining.clear();
+  for (const std::string& id : lost)
+    add_row(
+        attempt, id, attempt.timed_out ? "timeout" : "failed",
+        fmt::format("assay-{} {} before this case, twice{}", attempt.benchmark.name, how, details));
+}
+
+/// Tells which rows of a process count: those that it had written when its time was over.
+void Campaign::give_up(const Attempt& attempt) const {
+  Journal(options_.folder / "journal.jsonl")
+      .append(
+          abandoned_event(attempt.benchmark.name, attempt.launch, attempt.number, attempt.rows));
+}
+
+void Campaign::add_row(const Attempt& attempt, const std::string& id, const std::string& status,
+                       const std::string& reason) {
+  const Case& benchmark_case = case_of(attempt.benchmark, id);
+  Outcome outcome;
+  outcome.status = status;
+  outcome.reason = reason;
+  const json row =
+      make_row(attempt.benchmark.name, benchmark_case, nullptr, outcome, 0, attempt.launch,
+               attempt.number, setting(benchmark_case, "ranks"), setting(benchmark_case, "nodes"));
+  // Opened anew each time: opening ends a line that the dead process tore.
+  Journal(options_.folder / "journal.jsonl").append({{"event", "row"}, {"row", row}});
+  finished_.insert({attempt.launch, id});
+  progress_.row(row);
+}
+
+}  // namespace assay

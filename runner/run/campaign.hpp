@@ -1,0 +1,111 @@
+#pragma once
+// `assay run`: starts the cases of a suite in interleaved rounds of separate processes, and
+// monitors these until every case has a row.
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/measure/case.hpp"
+#include "runner/run/progress.hpp"
+
+namespace assay {
+
+/// One executable, the command that starts it, and its cases in the order of the suite.
+struct PlannedBenchmark {
+  std::string name;
+  std::filesystem::path executable;
+  std::vector<Case> cases;
+  std::string
+      cases_hash{};  ///< of all its cases in the suite: each process must find the same hash
+  std::vector<std::string> launcher{};  ///< command prefix ("mpirun", "-n", "2")
+  /// Words between the launcher and the executable that change its environment (LD_PRELOAD).
+  std::vector<std::string> preload{};
+  std::string shape{};              ///< of its process group ("2x4"), if the run has several shapes
+  std::set<std::string> plugins{};  ///< that its cases may use
+
+  /// The name of the benchmark within a run: "collectives", "collectives-2x4".
+  std::string place() const { return shape.empty() ? name : name + "-" + shape; }
+};
+
+struct CampaignOptions {
+  std::filesystem::path suite_file;    ///< absolute: children may run elsewhere
+  std::string suite_hash{};            ///< of its content: each process must find the same hash
+  std::filesystem::path folder;        ///< holds journal.jsonl, plans and logs
+  std::vector<std::string> launcher;   ///< of the first shape of processes
+  std::set<std::string> opened{};      ///< plugins that the run could open until now
+  std::vector<std::string> handed_on;  ///< {"--max-time", "2.5", …}: flags for every benchmark
+  int launches = 1;
+  std::uint64_t seed = 1;
+  std::chrono::duration<double> timeout{};
+  /// No case runs after this time. If it is set, the most informative cases (informative_order) run
+  /// first.
+  std::optional<std::chrono::steady_clock::time_point> deadline{};
+  std::string label;  ///< printed before the progress lines, if several runs alternate
+  Talk talk = Talk::normal;
+};
+
+/// The command that starts a benchmark of the run, without the flags of a launch (--plan,
+/// --journal, --launch, --attempt).
+std::vector<std::string> start_of(const PlannedBenchmark& benchmark,
+                                  const CampaignOptions& options);
+
+/// Thrown at the deadline. Finished rows are in the journal.
+struct OutOfTime {};
+
+/// The pairs (launch, id) that already have a row.
+using Finished = std::set<std::pair<int, std::string>>;
+
+/// A random permutation of 0 .. count - 1. It depends only on the recorded seed, the launch and the
+/// place (0: benchmarks; i + 1: cases of benchmark i), so it is reproducible.
+std::vector<std::size_t> random_order(std::size_t count, std::uint64_t seed, int launch, int place);
+
+class Campaign {
+ public:
+  Campaign(CampaignOptions options, std::vector<PlannedBenchmark> benchmarks, Finished finished);
+  /// Runs the cases of one launch that have no row yet. Throws Interrupted, OutOfTime, InputError
+  /// (a benchmark refuses its input), JournalLost and std::system_error (the journal cannot be
+  /// written). Rows that are finished stay in the journal.
+  void run_round(int launch);
+  /// Whether every case has its row in every launch.
+  bool complete() const;
+  /// The ids of the cases that lack a row in at least one launch, in the order of the suite.
+  std::vector<std::string> left_out() const;
+
+ private:
+  struct Attempt;
+  void run_informative_round(int launch, const std::vector<std::size_t>& benchmarks);
+  void run_benchmark(const PlannedBenchmark& benchmark, int launch,
+                     const std::vector<std::size_t>& order);
+  /// Writes the plan of an attempt and returns the command that runs it.
+  std::vector<std::string> prepare(Attempt& attempt, const std::filesystem::path& journal) const;
+  /// One process until it ends or is killed.
+  void run_attempt(Attempt& attempt);
+  void wait_for_end(Attempt& attempt, class Child& child, class JournalFollower& journal);
+  void follow(Attempt& attempt, class JournalFollower& journal);
+  std::string waited_for(const Attempt& attempt) const;
+  void expect_fault_of_a_case(const Attempt& attempt, const std::string& said) const;
+  void settle(Attempt& attempt);
+  void settle_outside_cases(Attempt& attempt, const std::string& how, const std::string& details,
+                            const std::string& quote);
+  void give_up(const Attempt& attempt) const;
+  void tell_of(const std::vector<std::string>& removed);
+  void add_row(const Attempt& attempt, const std::string& id, const std::string& status,
+               const std::string& reason);
+  int next_attempt(const std::string& benchmark, int launch) const;
+
+  CampaignOptions options_;
+  std::vector<PlannedBenchmark> benchmarks_;
+  Finished finished_;
+  std::vector<std::string> rank_hosts_;  ///< by rank, as the last process group reported them
+  Progress progress_;
+};
+
+}  // namespace assay

@@ -1,0 +1,131 @@
+#include "runner/run/dry_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "analysis/text_table.hpp"
+#include "core/base/clock.hpp"
+#include "core/base/text.hpp"
+#include "core/machine/environment.hpp"
+#include "core/measure/timing.hpp"
+#include "core/result/baseline.hpp"
+#include "runner/ceilings/ceiling_bracket.hpp"
+#include "runner/run/progress.hpp"
+#include "runner/supervision/abandoned_attempt.hpp"
+#include "runner/supervision/child.hpp"
+#include "runner/supervision/scratch.hpp"
+
+namespace assay {
+
+using nlohmann::json;
+
+namespace {
+
+/// Warm-up takes at most a fifth of the timed iterations (core/measure/timing.hpp).
+constexpr double with_warm_up = 1.2;
+/// Ceilings are measured before the first and behind the last case at least.
+constexpr int brackets = 2;
+
+/// The benchmarks with their cases, asked for in a folder of its own.
+std::vector<PlannedBenchmark> asked(RunPlan plan) {
+  prepare_parent();
+  const Scratch scratch;
+  plan.campaign.folder = scratch.folder;
+  std::filesystem::create_directories(scratch.folder / "log");
+  return planned_benchmarks(plan);
+}
+
+double max_time_of(const RunPlan& plan) {
+  if (const auto given = plan.timing.find("max-time"); given != plan.timing.end())
+    return given->second;
+  return plan.suite.value("timing", json::object()).value("max_time", TimingOptions{}.max_time);
+}
+
+struct Preview {
+  std::string text;
+  double timed_seconds = 0;
+  CeilingPlan ceilings;
+};
+
+Preview preview_of(RunPlan plan, const json& hardware) {
+  Finished finished;
+  if (const auto journal = plan.campaign.folder / "journal.jsonl";
+      plan.resume && std::filesystem::exists(journal)) {
+    const std::vector<json> events = read_run(journal);
+    recall(plan, events);
+    finished = finished_of(plan, events);
+  }
+  const std::vector<PlannedBenchmark> benchmarks = asked(plan);
+  std::size_t cases = 0;
+  for (const PlannedBenchmark& benchmark : benchmarks) cases += benchmark.cases.size();
+  const std::size_t all = cases * static_cast<std::size_t>(plan.campaign.launches);
+  const std::size_t rows = all - std::min(all, finished.size());
+  Preview preview;
+  preview.text = fmt::format(
+      "suite {}: {} x {} = {}{}\n", plan.suite_name, counted(cases, "case"),
+      counted(static_cast<std::size_t>(plan.campaign.launches), "launch", "es"),
+      counted(all, "row"), rows == all ? "" : fmt::format(", {} of them without a result", rows));
+  for (const PlannedBenchmark& benchmark : benchmarks)
+    preview.text += fmt::format("  {} of assay-{}: {}\n", counted(benchmark.cases.size(), "case"),
+                                benchmark.name, join(start_of(benchmark, plan.campaign), " "));
+  preview.timed_seconds = with_warm_up * static_cast<double>(rows) * max_time_of(plan);
+  preview.text += fmt::format(
+      "  timing: about {} ({} x {:g} s of max-time, plus a fifth of that for warm-up)\n",
+      rough_time(preview.timed_seconds), counted(rows, "row"), max_time_of(plan));
+  if (plan.ceilings) preview.ceilings = ceiling_plan(benchmarks, hardware);
+  return preview;
+}
+
+/// What --walltime does to a run of so many seconds.
+std::string of_deadline(std::chrono::steady_clock::time_point deadline, double seconds) {
+  const double left = -seconds_since(deadline);
+  return fmt::format("walltime: the run ends after {} at the latest{}.\n", rough_time(left),
+                     seconds > left ? ", before its last cases; --resume continues it" : "");
+}
+
+}  // namespace
+
+std::string listed(RunPlan plan) {
+  std::string text;
+  for (const PlannedBenchmark& benchmark : asked(std::move(plan)))
+    for (const Case& planned : benchmark.cases)
+      text += planned.id + (planned.names.empty() ? "" : "  " + join(planned.names, ",")) + "\n";
+  return text;
+}
+
+std::string dry_run(std::vector<RunPlan> plans) {
+  for (const RunPlan& plan : plans)
+    for (const std::string& name : plan.baselines) Baseline::load(name);  // throws, as a run would
+  const auto deadline = plans.front().campaign.deadline;
+  const json hardware = capture_environment().at("hardware");
+  std::string text;
+  double seconds = 0;
+  CeilingPlan ceilings;
+  for (RunPlan& plan : plans) {
+    const std::string label = plan.campaign.label;
+    const Preview preview = preview_of(std::move(plan), hardware);
+    text += label + preview.text;
+    seconds += preview.timed_seconds;
+    add(ceilings, preview.ceilings);
+  }
+  if (!ceilings.empty()) {
+    const double bracket = with_warm_up * assay::timed_seconds(ceilings);
+    text += fmt::format(
+        "ceilings: {} ({} times {}, and again between launches, a tenth of the "
+        "run at most)\n",
+        rough_time(brackets * bracket + seconds / 10), brackets, rough_time(bracket));
+    seconds += brackets * bracket + seconds / 10;
+  }
+  text += fmt::format(
+      "estimated time: about {} for timed iterations. Starting, set-up and verification of each "
+      "case take additional time, which is not estimated. A case ends earlier when its interval "
+      "reaches precision-target, later when min-samples samples take longer than "
+      "max-time.\n",
+      rough_time(seconds));
+  if (deadline) text += of_deadline(*deadline, seconds);
+  return text + "Nothing was run.\n";
+}
+
+}  // namespace assay

@@ -1,0 +1,82 @@
+#include "runner/run/progress.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <iostream>
+#include <utility>
+
+#include "core/base/standard_streams.hpp"
+#include "core/base/units.hpp"
+#include "core/program/colour.hpp"
+#include "core/result/result.hpp"
+
+namespace assay {
+
+using std::chrono::steady_clock;
+
+Progress::Progress(int done, int total, std::string label, Talk talk)
+    : done_(done),
+      total_(total),
+      label_(std::move(label)),
+      talk_(talk),
+      terminal_(isatty(STDERR_FILENO) != 0),
+      colour_(colour_wanted(STDERR_FILENO)),
+      start_(steady_clock::now()) {}
+
+std::string rough_time(double seconds) {
+  if (seconds < 90) return fmt::format("{:.0f} s", std::max(1.0, std::round(seconds)));
+  if (seconds < 5400) return fmt::format("{:.0f} min", seconds / 60);
+  return fmt::format("{:.1f} h", seconds / 3600);
+}
+
+std::string time_left(double seconds_so_far, int done, int remaining) {
+  if (done < 1 || remaining < 1) return "";
+  return "~" + rough_time(seconds_so_far / done * remaining) + " left";
+}
+
+void Progress::row(const nlohmann::json& row) {
+  ++done_;
+  ++here_;
+  const auto now = steady_clock::now();
+  const std::string status = row.value("status", "?");
+  const bool wrong = status != "ok" && status != "unsupported";
+  if (talk_ == Talk::quiet && !wrong) return;
+  const bool first_or_last = here_ == 1 || done_ >= total_;
+  if (talk_ == Talk::normal && !terminal_ && !wrong && !first_or_last &&
+      now - told_ < std::chrono::seconds(10))
+    return;
+  told_ = now;
+  std::string what, word;
+  if (status == "ok") {
+    const auto& time = row.at("time_s");
+    const double median = time.at("median");
+    const auto ci = time.value("ci95", nlohmann::json());
+    what = human_seconds(median) + mark_of(row);
+    if (ci.is_array() && median > 0)
+      what += fmt::format(" (±{:.1f} %)",
+                          50 * (ci.at(1).get<double>() - ci.at(0).get<double>()) / median);
+    else
+      what += fmt::format(" (n={}, no interval)", time.at("n").get<int>());
+  } else {
+    word = status;
+    if (row.contains("reason") && row["reason"].is_string())
+      what = ": " + row["reason"].get<std::string>();
+  }
+  const double spent = std::chrono::duration<double>(now - start_).count();
+  const std::string left = time_left(spent, here_, total_ - done_);
+  // std::cerr escapes control characters, and with them colours: what comes from files is escaped
+  // here instead.
+  std::clog << escaped(fmt::format("[{}{}/{}] {}  ", label_, done_, total_, row.value("id", "?")))
+            << (word.empty() ? "" : coloured(word, colour_))
+            << escaped(fmt::format("{}{}{}\n", what, left.empty() ? "" : "  ", left)) << std::flush;
+}
+
+void Progress::detail(const std::string& text) {
+  if (talk_ == Talk::verbose) note(text);
+}
+
+void Progress::note(const std::string& text) { std::cerr << "assay run: " << text << std::endl; }
+
+}  // namespace assay

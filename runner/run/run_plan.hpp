@@ -1,0 +1,90 @@
+#pragma once
+// The plan of a run: everything that determines it. It is recorded in the journal, so that a
+// resumed run can be checked to be the same run.
+
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "runner/launch/processes.hpp"
+#include "runner/run/campaign.hpp"
+
+namespace assay {
+
+struct RunPlan {
+  nlohmann::json suite;
+  std::string suite_name, suite_hash;
+  CampaignOptions campaign;
+  std::vector<Processes> processes;  ///< one for each shape of process group; set_processes
+  /// The timing flags of the command line, by name without dashes; the suite sets the others.
+  std::map<std::string, nlohmann::json> timing;
+  std::vector<std::string> baselines;
+  nlohmann::json site{};           ///< --site's document; null: none
+  std::string scale{};             ///< --scale for every case ("1/16"); "": the suite's
+  std::string allocator{};         ///< --allocator for every case; "": the suite's
+  std::string filter;              ///< only cases whose id or name has a match
+  std::vector<std::string> ids;    ///< only these cases; empty: all
+  std::filesystem::path programs;  ///< folder of the benchmarks' executables
+  std::string command;             ///< the command line, for the record
+  std::set<std::string> given;     ///< flags of the command line, which recall() does not replace
+  /// Folders that were created for this run, the deepest first. They are removed if the run is
+  /// refused.
+  std::vector<std::filesystem::path> made{};
+  bool ceilings = true;  ///< measure the machine's ceilings around the cases
+  bool resume = false;
+  bool allow_mixed = false;  ///< resume even if hardware or software differ
+};
+
+/// The plan for a suite, by its path or name. InputError if it is not a valid suite.
+RunPlan plan_of_suite(const std::string& suite);
+
+/// The programs and the launcher that a caller allows for a run that a result file describes.
+struct Chosen {
+  std::filesystem::path programs{};        ///< a build or an installation; empty: this program's
+  std::string advice{"name their build"};  ///< for messages: how a user allows other programs
+  std::optional<std::string> launcher{};   ///< as --launcher; empty: the default for the suite
+};
+/// A plan that repeats the run of a result on this machine; its folder is not set. Programs and
+/// launcher are the caller's. InputError if the result was not written by `assay run`, or was made
+/// with another launcher or other programs.
+RunPlan plan_of_result(const nlohmann::json& result, const Chosen& chosen = {});
+
+/// Sets how the processes of the plan are started.
+void set_processes(RunPlan& plan, std::vector<Processes> processes);
+
+/// The timing flags, which are passed to every benchmark.
+inline constexpr const char* timing_flags[] = {"max-time", "precision-target", "min-samples",
+                                               "reference-budget"};
+/// Sets the flags for the benchmarks (timing, scale), and the time limit of a case in seconds:
+/// `timeout`, else the suite's timing.timeout, else 20 times the maximum of timed seconds
+/// (--max-time), at least 60.
+void set_timing(RunPlan& plan, std::optional<double> timeout);
+
+/// The event with which the journal of a run begins or, if `resumed`, records that an interrupted
+/// run is resumed.
+nlohmann::json announcement(const RunPlan& plan, bool resumed, const nlohmann::json& environment,
+                            const std::vector<PlannedBenchmark>& benchmarks);
+/// Adopts the settings of the interrupted run that the command line does not give. The launcher is
+/// not adopted, since no file may choose what is executed.
+void recall(RunPlan& plan, const std::vector<nlohmann::json>& events);
+/// The finished cases in the events of the journal. InputError, naming the difference, if these are
+/// of another run.
+Finished finished_of(const RunPlan& plan, const std::vector<nlohmann::json>& events);
+/// InputError if the cases of a resumed run have changed (an edited problem list).
+void check_cases(const RunPlan& plan, const std::vector<PlannedBenchmark>& benchmarks,
+                 const std::vector<nlohmann::json>& events);
+/// InputError if hardware or software differ from those of the interrupted run, unless
+/// plan.allow_mixed: a result must not mix two machines, or one machine before and after an update.
+/// Compares the environments of the `assay run` processes, since those of benchmarks also contain
+/// what their plugins load.
+void check_machine(const RunPlan& plan, const nlohmann::json& environment,
+                   const std::vector<nlohmann::json>& events);
+
+/// The executables and cases of the plan. InputError if there are none.
+std::vector<PlannedBenchmark> planned_benchmarks(const RunPlan& plan);
+
+}  // namespace assay

@@ -1,0 +1,40 @@
+// What a run could open: tried when it is planned, and told by its earlier processes.
+#include "runner/run/opened_plugins.hpp"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "assay/test_paths.hpp"
+
+namespace assay {
+namespace {
+
+using nlohmann::json;
+using Names = std::set<std::string>;
+
+PlannedBenchmark benchmark(Names plugins, std::vector<std::string> launcher = {}) {
+  PlannedBenchmark planned;
+  planned.name = "conv";
+  planned.launcher = std::move(launcher);
+  planned.plugins = std::move(plugins);
+  return planned;
+}
+
+const std::filesystem::path programs = std::filesystem::path(ASSAY_BUILD_DIR) / "bin";
+
+TEST(OpenedPlugins, ArePartOfThosePlanned) {
+  EXPECT_EQ(opened_plugins({benchmark({"reference", "nobody"})}, programs, {}), Names{"reference"});
+}
+
+TEST(OpenedPlugins, AreNotTriedHereUnderALauncher) {
+  const std::vector<json> events{
+      {{"event", "row"}},
+      {{"event", "launch"},
+       {"environment", {{"software", {{"libraries", {{"onednn", json::object()}}}}}}}}};
+  EXPECT_EQ(opened_plugins({benchmark({"reference", "onednn"}, {"mpirun"})}, programs, events),
+            Names{"onednn"});
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,49 @@
+// A run keeps the version of the statistics with which it was begun.
+#include <gtest/gtest.h>
+
+#include "core/base/error.hpp"
+#include "core/base/statistics.hpp"
+#include "core/result/result_check.hpp"
+#include "runner/run/result_file.hpp"
+#include "runner/run/run_plan.hpp"
+
+namespace assay {
+namespace {
+
+using nlohmann::json;
+
+TEST(RunStatistics, AreAnnounced) {
+  EXPECT_EQ(announcement(RunPlan{}, false, json::object(), {})["statistics"], statistics_version);
+}
+
+TEST(RunStatistics, AResultHasThoseOfItsRows) {
+  json run = announcement(RunPlan{}, false, json::object(), {});
+  EXPECT_EQ(collect({run}, {})["run"]["statistics"], statistics_version);
+  run["statistics"] = 7;
+  EXPECT_EQ(collect({run}, {})["run"]["statistics"], 7);
+  run.erase("statistics");  // a journal from before versions were named
+  EXPECT_EQ(collect({run}, {})["run"]["statistics"], 1);
+  EXPECT_EQ(collect({run}, {})["run"]["row_form"], row_form_version);
+  run.erase("row_form");
+  EXPECT_EQ(collect({run}, {})["run"]["row_form"], 1);
+}
+
+TEST(RunStatistics, NoRunGoesOnWithOthers) {
+  const RunPlan plan;
+  json run = announcement(plan, false, json::object(), {});
+  EXPECT_TRUE(finished_of(plan, {run}).empty());
+  run["statistics"] = 7;
+  try {
+    finished_of(plan, {run});
+    FAIL() << "rows of two versions would stand in one file";
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("statistics was 7 there, now it is 1"),
+              std::string::npos)
+        << error.what();
+  }
+  run.erase("statistics");
+  EXPECT_TRUE(finished_of(plan, {run}).empty()) << "version 1 was not named yet";
+}
+
+}  // namespace
+}  // namespace assay

@@ -314,8 +314,7 @@ int run_on(Communicator& ranks, const Benchmark& benchmark, RunRequest& request,
   if (speaks && !mixed.empty()) tell_mixed(benchmark, mixed);
   if (ranks.broadcast(mixed.empty() ? 0 : 1) > 0) code = gravest(code, ExitCode::incomparable);
   if (speaks && !request.out.empty()) {
-    json result = make_result(benchmark.name() + "-" + started, request.suite, command,
-                              request.seed, started);
+    json result = make_result(own_header(benchmark, request, command, started));
     result["environments"] = json::array({environment});
     result["environments"][0]["volatile_after"] = after;
     result["rows"] = std::move(rows);

@@ -63,9 +63,9 @@ bool ended(const std::vector<json>& events, int launch) {
 /// The result of all launches: one environment each.
 json result_of(const std::vector<json>& events, const Benchmark& benchmark,
                const RunRequest& request, const std::string& command, const std::string& started) {
-  json result =
-      make_result(benchmark.name() + "-" + started, request.suite, command, request.seed, started);
-  result["run"]["launches"] = request.launches;
+  RunHeader header = own_header(benchmark, request, command, started);
+  header.launches = request.launches;
+  json result = make_result(header);
   json& environments = result["environments"];
   environments = json::array();
   for (const json& event : events) {

@@ -10,6 +10,7 @@
 #include "core/base/error.hpp"
 #include "core/program/suite.hpp"
 #include "core/result/outputs.hpp"
+#include "core/result/result.hpp"
 #include "core/result/schema.hpp"
 #include "core/result/whole_file.hpp"
 
@@ -64,6 +65,19 @@ std::string where_rows_are(const fs::path& journal) {
 
 std::string recovery_note(const std::string& program, const fs::path& journal) {
   return fmt::format("{}: ended by a signal.{}\n", program, where_rows_are(journal));
+}
+
+RunHeader own_header(const Benchmark& benchmark, const RunRequest& request,
+                     const std::string& command, const std::string& started) {
+  RunHeader header =
+      make_header(benchmark.name() + "-" + started, request.suite, command, request.seed, started);
+  const auto of_all_cases = [&](const char* dimension) {
+    const auto given = request.chosen.find(dimension);
+    return given != request.chosen.end() && given->second.size() == 1 ? given->second.front() : "";
+  };
+  header.scale = of_all_cases("scale");
+  header.allocator = of_all_cases("allocator");
+  return header;
 }
 
 void write_result(nlohmann::json result, const RunRequest& request) {

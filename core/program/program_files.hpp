@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/program/options.hpp"
+#include "core/result/run_header.hpp"
 
 namespace assay {
 
@@ -22,6 +23,10 @@ std::string where_rows_are(const std::filesystem::path& journal);
 
 /// The message on stderr if a signal ends the program: where_rows_are().
 std::string recovery_note(const std::string& program, const std::filesystem::path& journal);
+
+/// The head of the result of a program that runs by itself.
+RunHeader own_header(const Benchmark& benchmark, const RunRequest& request,
+                     const std::string& command, const std::string& started);
 
 /// Completes the result and writes it to --out. If it cannot be written, prints it to stdout and
 /// throws CaseError.

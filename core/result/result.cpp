@@ -287,20 +287,23 @@ json make_row(const std::string& benchmark, const Case& benchmark_case, const Pr
   return row;
 }
 
-json make_result(const std::string& run_id, const std::string& suite, const std::string& command,
-                 std::uint64_t seed, const std::string& started) {
+RunHeader make_header(const std::string& id, const std::string& suite, const std::string& command,
+                      std::uint64_t seed, const std::string& started) {
+  RunHeader header;
   // A standalone program's run has no name of its own.
-  const std::string id = run_id.empty() ? fmt::format("{}-{}", started, ::getpid()) : run_id;
+  header.id = id.empty() ? fmt::format("{}-{}", started, ::getpid()) : id;
+  header.suite = suite;
+  header.command = command;
+  header.seed = seed;
+  header.started = started;
+  header.statistics = statistics_version;
+  header.row_form = row_form_version;
+  return header;
+}
+
+json make_result(const RunHeader& header) {
   return {{"schema", result_schema},
-          {"run",
-           {{"id", id},
-            {"suite", known(suite)},
-            {"command", command},
-            {"seed", seed},
-            {"statistics", statistics_version},
-            {"row_form", row_form_version},
-            {"started", started},
-            {"finished", nullptr}}},
+          {"run", header},
           {"system", {{"name", system_name()}}},
           {"environments", json::array()},
           {"rows", json::array()}};

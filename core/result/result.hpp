@@ -13,6 +13,7 @@
 #include "core/measure/case.hpp"
 #include "core/measure/outcome.hpp"
 #include "core/result/marks.hpp"
+#include "core/result/run_header.hpp"
 
 namespace assay {
 
@@ -26,10 +27,11 @@ nlohmann::json make_row(const std::string& benchmark, const Case& benchmark_case
                         const Problem* problem, const Outcome& outcome, int environment, int launch,
                         int attempt, int ranks, int nodes);
 
-/// Makes a result without rows. If `run_id` is empty, makes an id of time and process.
-nlohmann::json make_result(const std::string& run_id, const std::string& suite,
-                           const std::string& command, std::uint64_t seed,
-                           const std::string& started);
+/// Makes a result without rows.
+nlohmann::json make_result(const RunHeader& header);
+/// The header of a run of this version. If `id` is empty, makes one of time and process.
+RunHeader make_header(const std::string& id, const std::string& suite, const std::string& command,
+                      std::uint64_t seed, const std::string& started);
 
 /// Reads and checks a result file: schema and its version, unique (id, environment, launch,
 /// attempt), finite times that are not negative, and numbers that follow from each other

@@ -45,10 +45,6 @@ class RowsTogether final {
 /// none, as in the oldest files.
 int statistics_of(const nlohmann::json& run);
 
-/// The version of the form of rows. From 2 on, each row that Assay measured has the template of its
-/// id (make_id_form()).
-inline constexpr int row_form_version = 2;
-
 /// The version of the form in a result's "run", or in a journal's event "run"; 1 if it has none.
 int row_form_of(const nlohmann::json& run);
 

@@ -22,7 +22,8 @@ namespace {
 class EventCheck {
  public:
   explicit EventCheck(std::string file)
-      : file_(std::move(file)), result_(make_result("of a journal", "", "", 1, utc_now())) {
+      : file_(std::move(file)),
+        result_(make_result(make_header("of a journal", "", "", 1, utc_now()))) {
     result_["environments"].push_back({{"host", "unknown"},
                                        {"hardware", json::object()},
                                        {"software", json::object()},

@@ -11,6 +11,7 @@
 #include "core/base/text.hpp"
 #include "core/result/result.hpp"
 #include "core/result/result_check.hpp"
+#include "core/result/run_header.hpp"
 #include "core/result/schema.hpp"
 #include "runner/ceilings/ceiling.hpp"
 #include "runner/supervision/abandoned_attempt.hpp"
@@ -72,8 +73,8 @@ Around brackets_around(const std::vector<json>& events, std::vector<Bracket>& br
   return around;
 }
 
-/// The header of the run among the events.
-const json& header_of(const std::vector<json>& events) {
+/// The event with which the run began.
+const json& begin_of(const std::vector<json>& events) {
   const auto run = std::find_if(events.begin(), events.end(), [](const json& event) {
     return event.value("event", "") == "run";
   });
@@ -84,24 +85,6 @@ const json& header_of(const std::vector<json>& events) {
   return *run;
 }
 
-/// The result of a run without environments and rows.
-json result_of(const json& run, const std::vector<json>& events) {
-  json result = make_result(run.value("id", ""), run.value("suite", ""), run.value("command", ""),
-                            run.value("seed", std::uint64_t{1}), run.value("started", ""));
-  for (const char* field :
-       {"suite_hash", "suite_file", "programs", "launches", "filter", "cases", "scale", "allocator",
-        "launcher", "shapes", "site", "ceilings", "max_time", "precision_target", "min_samples",
-        "reference_budget", "timeout"})
-    if (run.contains(field)) result["run"][field] = run.at(field);
-  if (run.contains("system")) result["system"]["name"] = run.at("system");
-  result["run"]["statistics"] = statistics_of(run);
-  result["run"]["row_form"] = row_form_of(run);
-  result["run"]["resumed"] = std::count_if(events.begin(), events.end(), [](const json& event) {
-    return event.value("event", "") == "resume";
-  });
-  return result;
-}
-
 }  // namespace
 
 bool may_be_repeated(const json& row) {
@@ -109,9 +92,15 @@ bool may_be_repeated(const json& row) {
   return status == "failed" || status == "timeout";
 }
 
-json collect(const std::vector<json>& events, const std::vector<Baseline>& baselines) {
-  const json& run = header_of(events);
-  json result = result_of(run, events);
+json collect(const std::vector<json>& events, const std::vector<Baseline>& baselines,
+             const std::vector<std::string>& left_out) {
+  const json& run = begin_of(events);
+  RunHeader header = run;
+  header.case_hashes.clear();
+  header.resumed =
+      static_cast<int>(std::count_if(events.begin(), events.end(), [](const json& event) {
+        return event.value("event", "") == "resume";
+      }));
   json environments = json::array();
   std::map<Process, int> places;
   int own =
@@ -129,7 +118,7 @@ json collect(const std::vector<json>& events, const std::vector<Baseline>& basel
           event.at("volatile");
   std::vector<Bracket> brackets;
   const Around around = brackets_around(events, brackets);
-  const char* const none = run.value("ceilings", true)
+  const char* const none = !header.settings || header.settings->ceilings
                                ? "no ceiling was measured before or after the row"
                                : "ceilings were switched off (by the suite or --no-ceilings)";
   json rows = json::array();
@@ -152,10 +141,14 @@ json collect(const std::vector<json>& events, const std::vector<Baseline>& basel
                 environments.at(row.at("environment").get<std::size_t>()), none);
     rows.push_back(std::move(row));
   }
+  header.brackets = std::move(brackets);
+  header.finished = utc_now();
+  header.left_out = left_out;
+  json result = make_result(header);
+  if (header.settings && !header.settings->system.empty())
+    result["system"]["name"] = header.settings->system;
   result["environments"] = std::move(environments);
   result["rows"] = std::move(rows);
-  if (!brackets.empty()) result["run"]["bracket"] = brackets;
-  result["run"]["finished"] = utc_now();
   return result;
 }
 
@@ -164,11 +157,10 @@ json write_result(const std::vector<json>& events, const std::filesystem::path& 
                   const std::vector<std::string>& left_out) {
   json result;
   try {
-    result = collect(events, baselines);
+    result = collect(events, baselines, left_out);
   } catch (const InputError& error) {
     throw InputError(fmt::format("{}: {}", journal.string(), error.what()));
   }
-  if (!left_out.empty()) result["run"]["left_out"] = left_out;
   // A file that breaks the public schema must not exist under the name of a result.
   if (const auto errors = schema_errors(result, "result", file.string()); !errors.empty())
     throw std::runtime_error(

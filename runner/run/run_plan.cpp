@@ -18,7 +18,7 @@
 #include "core/measure/timing.hpp"
 #include "core/program/suite.hpp"
 #include "core/result/result.hpp"
-#include "core/result/result_check.hpp"
+#include "core/result/run_header.hpp"
 #include "runner/launch/preload.hpp"
 #include "runner/launch/programs.hpp"
 #include "runner/run/result_file.hpp"
@@ -30,34 +30,56 @@ using nlohmann::json;
 
 namespace {
 
-/// "max-time" as the journal names it.
-std::string field_of(std::string flag) {
-  std::replace(flag.begin(), flag.end(), '-', '_');
-  return flag;
-}
-
 bool wanted(const Case& benchmark_case, const Pattern& filter) {
   if (filter.in(benchmark_case.id)) return true;
   return std::any_of(benchmark_case.names.begin(), benchmark_case.names.end(),
                      [&](const std::string& name) { return filter.in(name); });
 }
 
-json settings_of(const RunPlan& plan) {
-  json settings = {{"suite_hash", plan.suite_hash},
-                   {"statistics", statistics_version},
-                   {"seed", plan.campaign.seed},
-                   {"scale", plan.scale.empty() ? json() : json(plan.scale)},
-                   {"launcher", plan.campaign.launcher}};
-  if (!plan.allocator.empty()) settings["allocator"] = plan.allocator;
+/// "max-time" as files name it.
+std::string field_of(std::string flag) {
+  std::replace(flag.begin(), flag.end(), '-', '_');
+  return flag;
+}
+
+RunHeader header_of(const RunPlan& plan) {
+  RunSettings settings{.suite_file = plan.campaign.suite_file.string(),
+                       .suite_hash = plan.suite_hash,
+                       .programs = plan.programs.string(),
+                       .launcher = plan.campaign.launcher,
+                       .filter = plan.filter,
+                       .cases = plan.ids,
+                       .baselines = plan.baselines,
+                       .ceilings = plan.ceilings,
+                       .timeout = plan.campaign.timeout.count()};
   for (const Processes& group : plan.processes)
     // One number of ranks alone stands in the launcher's words.
     if (plan.processes.size() > 1 || !group.shape.is_number_alone())
-      settings["shapes"].push_back(shape_document(group.shape));
-  for (const char* flag : timing_flags) {
-    const auto given = plan.timing.find(flag);
-    settings[field_of(flag)] = given == plan.timing.end() ? json() : given->second;
+      settings.shapes.push_back(shape_document(group.shape));
+  if (plan.site.is_object()) {
+    settings.site = plan.site.at("name");
+    settings.system = plan.site.at("system");
   }
-  return settings;
+  for (const auto& [flag, value] : plan.timing) settings.timing[field_of(flag)] = value;
+  RunHeader header;
+  header.suite = plan.suite_name;
+  header.command = plan.command;
+  header.seed = plan.campaign.seed;
+  header.statistics = statistics_version;
+  header.row_form = row_form_version;
+  header.launches = plan.campaign.launches;
+  header.scale = plan.scale;
+  header.allocator = plan.allocator;
+  header.settings = std::move(settings);
+  return header;
+}
+
+/// The header in the event with which the journal of a run begins; null without one.
+const json* begun_with(const std::vector<json>& events) {
+  const auto run = std::find_if(events.begin(), events.end(), [](const json& event) {
+    return event.value("event", "") == "run";
+  });
+  return run == events.end() ? nullptr : &*run;
 }
 
 void read_into(RunPlan& plan, const fs::path& suite_file) {
@@ -76,46 +98,44 @@ std::vector<std::string> words_of_cases(const RunPlan& plan) {
   return words;
 }
 
-/// What an announcement, or the "run" of a result made from it, says of how it was run; but for
-/// what it says was executed: a file never chooses that.
-void adopt(RunPlan& plan, const json& event) {
+/// Adopts what a header says of how the run was made, but not what was executed: a file never
+/// chooses that.
+void adopt(RunPlan& plan, const RunHeader& header) {
   const auto open = [&](const char* flag) { return !plan.given.contains(flag); };
-  if (open("seed")) plan.campaign.seed = event.value("seed", plan.campaign.seed);
-  if (open("launches")) plan.campaign.launches = event.value("launches", plan.campaign.launches);
-  if (open("filter")) plan.filter = event.value("filter", plan.filter);
-  if (const json before = event.value("scale", json()); open("scale") && before.is_string())
-    plan.scale = before;
-  if (const json before = event.value("allocator", json()); open("allocator") && before.is_string())
-    plan.allocator = before;
-  if (open("cases")) plan.ids = event.value("cases", plan.ids);
-  if (open("no-ceilings")) plan.ceilings = event.value("ceilings", plan.ceilings);
-  if (open("baseline")) plan.baselines = event.value("baselines", plan.baselines);
+  const RunSettings settings = header.settings.value_or(RunSettings{});
+  if (open("seed")) plan.campaign.seed = header.seed.value_or(plan.campaign.seed);
+  if (open("launches")) plan.campaign.launches = header.launches.value_or(plan.campaign.launches);
+  if (open("filter")) plan.filter = settings.filter;
+  if (open("scale")) plan.scale = header.scale;
+  if (open("allocator")) plan.allocator = header.allocator;
+  if (open("cases")) plan.ids = settings.cases;
+  if (open("no-ceilings")) plan.ceilings = settings.ceilings;
+  if (open("baseline")) plan.baselines = settings.baselines;
   for (const char* flag : timing_flags)
-    if (const json before = event.value(field_of(flag), json()); open(flag) && before.is_number())
-      plan.timing[flag] = before;
-  std::optional<double> timeout;
-  if (const json before = event.value("timeout", json()); before.is_number())
-    timeout = before.get<double>();
-  if (!open("timeout")) timeout = plan.campaign.timeout.count();
-  set_timing(plan, timeout);
+    if (const auto before = settings.timing.find(field_of(flag));
+        open(flag) && before != settings.timing.end())
+      plan.timing[flag] = before->second;
+  set_timing(plan, open("timeout") && settings.timeout > 0 ? settings.timeout
+                                                           : plan.campaign.timeout.count());
 }
 
 /// What the file says was executed, if the caller has not chosen the same: the file may be
 /// anybody's.
-void expect_as_chosen(const json& run, const RunPlan& plan, const Chosen& chosen) {
-  const fs::path programs = run["programs"].get<std::string>();
+void expect_as_chosen(const RunHeader& run, const RunPlan& plan, const Chosen& chosen) {
+  const fs::path programs = run.settings->programs;
   std::error_code missing;
   if (programs != plan.programs && !fs::equivalent(programs, plan.programs, missing))
     throw InputError(fmt::format(
         "the run {} used the programs in {}, according to its file, not those in {} (programs that "
         "a file names are never executed). If you trust them, {}.",
-        run.at("id").dump(), run["programs"].dump(), plan.programs.string(), chosen.advice));
-  const json launcher = run.value("launcher", json::array());
-  if (launcher != json(plan.campaign.launcher))
+        json(run.id).dump(), json(run.settings->programs).dump(), plan.programs.string(),
+        chosen.advice));
+  if (run.settings->launcher != plan.campaign.launcher)
     throw InputError(fmt::format(
         "the run {} used the launcher {}, according to its file, not {} (a launcher that a file "
         "names is never executed). If you trust it, name it with --launcher.",
-        run.at("id").dump(), launcher.dump(), json(plan.campaign.launcher).dump()));
+        json(run.id).dump(), json(run.settings->launcher).dump(),
+        json(plan.campaign.launcher).dump()));
 }
 
 }  // namespace
@@ -133,24 +153,24 @@ RunPlan plan_of_suite(const std::string& suite) {
 }
 
 RunPlan plan_of_result(const json& result, const Chosen& chosen) {
-  const json& run = result.at("run");
   for (const char* field : {"suite_file", "programs", "suite_hash"})
-    if (!run.contains(field) || !run[field].is_string())
+    if (const json& run = result.at("run"); !run.contains(field) || !run[field].is_string())
       throw InputError(
           fmt::format("the result {} cannot be run again from here (its run does not contain {}). "
                       "Make it with `assay run` of this version.",
                       run.at("id").dump(), field));
+  const RunHeader run = result.at("run");
   RunPlan plan;
-  read_into(plan, run["suite_file"].get<std::string>());
-  if (plan.suite_hash != run["suite_hash"])
+  read_into(plan, run.settings->suite_file);
+  if (plan.suite_hash != run.settings->suite_hash)
     throw InputError(fmt::format(
         "{} has changed since the run {} (its hash differs). Restore it, or run both sides again.",
-        plan.campaign.suite_file.string(), run.at("id").dump()));
+        plan.campaign.suite_file.string(), json(run.id).dump()));
   plan.programs =
       chosen.programs.empty() ? executable_folder() : executable_folder_of(chosen.programs);
   // Shapes are numbers, which the file may say; the command is the caller's.
-  const json launch =
-      run.contains("shapes") ? run.at("shapes") : plan.suite.value("launch", json());
+  const json launch = run.settings->shapes.empty() ? plan.suite.value("launch", json())
+                                                   : json(run.settings->shapes);
   set_processes(plan, processes_of({.launcher = chosen.launcher}, shapes_of(launch)));
   expect_as_chosen(run, plan, chosen);
   adopt(plan, run);
@@ -179,40 +199,23 @@ void set_timing(RunPlan& plan, std::optional<double> timeout) {
 
 json announcement(const RunPlan& plan, bool resumed, const json& environment,
                   const std::vector<PlannedBenchmark>& benchmarks) {
-  json event = settings_of(plan);
+  RunHeader header = header_of(plan);
+  header.id = fmt::format("{}-{:%Y%m%dT%H%M%SZ}-{}", plan.suite_name,
+                          fmt::gmtime(std::time(nullptr)), getpid());
+  header.started = utc_now();
   for (const PlannedBenchmark& benchmark : benchmarks)
-    event["case_hashes"][benchmark.place()] = benchmark.cases_hash;
-  if (plan.site.is_object())
-    event.update({{"site", plan.site.at("name")}, {"system", plan.site.at("system")}});
-  event.update({{"event", resumed ? "resume" : "run"},
-                {"id", fmt::format("{}-{:%Y%m%dT%H%M%SZ}-{}", plan.suite_name,
-                                   fmt::gmtime(std::time(nullptr)), getpid())},
-                {"suite", plan.suite_name},
-                {"suite_file", plan.campaign.suite_file.string()},
-                {"programs", plan.programs.string()},
-                {"command", plan.command},
-                {"started", utc_now()},
-                {"launches", plan.campaign.launches},
-                {"filter", plan.filter},
-                {"cases", plan.ids},
-                {"timeout", plan.campaign.timeout.count()},
-                {"baselines", plan.baselines},
-                {"ceilings", plan.ceilings},
-                {"row_form", row_form_version},
-                {"environment", environment}});
+    header.case_hashes[benchmark.place()] = benchmark.cases_hash;
+  json event = header;
+  event.update({{"event", resumed ? "resume" : "run"}, {"environment", environment}});
   return event;
 }
 
 void recall(RunPlan& plan, const std::vector<json>& events) {
-  const auto run = std::find_if(events.begin(), events.end(), [](const json& event) {
-    return event.value("event", "") == "run";
-  });
-  if (run != events.end()) adopt(plan, *run);
+  if (const json* run = begun_with(events)) adopt(plan, *run);
 }
 
 Finished finished_of(const RunPlan& plan, const std::vector<json>& events) {
   Finished finished;
-  const json wanted = settings_of(plan);
   json rows = json::array();
   for (const json& event : events)
     if (event.value("event", "") == "row") rows.push_back(event.at("row"));
@@ -221,45 +224,38 @@ Finished finished_of(const RunPlan& plan, const std::vector<json>& events) {
     return plan.resume && (may_be_repeated(row) || (row.value("status", "") == "unsupported" &&
                                                     lost.contains(row.value("id", ""))));
   };
-  for (const json& event : events) {
-    const std::string kind = event.value("event", "");
-    if (kind == "row" && !is_repeated(event.at("row")))
-      finished.insert({event.at("row").value("launch", 0), event.at("row").value("id", "")});
-    if (kind != "run") continue;
-    for (const auto& [name, value] : wanted.items())
-      if (const json before =
-              name == "statistics" ? json(statistics_of(event)) : event.value(name, json());
-          before != value)
-        throw InputError(fmt::format(
-            "cannot resume {} ({} was {} there, now it is {}). Use the same, or another --out.",
-            plan.campaign.folder.string(), name == "suite_hash" ? "the suite's content" : name,
-            before.dump(), value.dump()));
-  }
+  for (const json& row : rows)
+    if (!is_repeated(row)) finished.insert({row.value("launch", 0), row.value("id", "")});
+  const json* run = begun_with(events);
+  if (run == nullptr) return finished;
+  const json before = settings_that_count(*run), now = settings_that_count(header_of(plan));
+  for (const auto& [name, value] : now.items())
+    if (const json was = before.value(name, json()); was != value)
+      throw InputError(fmt::format(
+          "cannot resume {} ({} was {} there, now it is {}). Use the same, or another --out.",
+          plan.campaign.folder.string(), name == "suite_hash" ? "the suite's content" : name,
+          was.dump(), value.dump()));
   return finished;
 }
 
 void check_cases(const RunPlan& plan, const std::vector<PlannedBenchmark>& benchmarks,
                  const std::vector<json>& events) {
-  if (plan.allow_mixed) return;  // another machine may have other cases ("all")
-  for (const json& event : events) {
-    if (event.value("event", "") != "run" || !event.contains("case_hashes")) continue;
-    const json& before = event.at("case_hashes");
-    for (const PlannedBenchmark& benchmark : benchmarks)
-      if (before.value(benchmark.place(), benchmark.cases_hash) != benchmark.cases_hash)
-        throw InputError(fmt::format(
-            "cannot resume {} (the cases of benchmark {} have changed: a problem list of the suite "
-            "was edited, other backends are installed, or this process may use another number of "
-            "processors, now {}). Restore it, or choose another --out.",
-            plan.campaign.folder.string(), benchmark.name, processors()));
-  }
+  const json* run = begun_with(events);
+  if (plan.allow_mixed || run == nullptr) return;  // another machine may have other cases ("all")
+  const RunHeader before = *run;
+  for (const PlannedBenchmark& benchmark : benchmarks)
+    if (const auto hash = before.case_hashes.find(benchmark.place());
+        hash != before.case_hashes.end() && hash->second != benchmark.cases_hash)
+      throw InputError(fmt::format(
+          "cannot resume {} (the cases of benchmark {} have changed: a problem list of the suite "
+          "was edited, other backends are installed, or this process may use another number of "
+          "processors, now {}). Restore it, or choose another --out.",
+          plan.campaign.folder.string(), benchmark.name, processors()));
 }
 
 void check_machine(const RunPlan& plan, const json& environment, const std::vector<json>& events) {
-  if (plan.allow_mixed) return;
-  const auto run = std::find_if(events.begin(), events.end(), [](const json& event) {
-    return event.value("event", "") == "run" && event.contains("environment");
-  });
-  if (run == events.end()) return;
+  const json* run = begun_with(events);
+  if (plan.allow_mixed || run == nullptr) return;
   const json& before = run->at("environment");
   for (const char* part : {"hardware", "software"}) {
     if (before.at("hashes").at(part) == environment.at("hashes").at(part)) continue;

@@ -72,7 +72,8 @@ inline nlohmann::json row(const Outcome& outcome, int launch = 0, int attempt = 
 }
 
 inline nlohmann::json result(std::vector<nlohmann::json> rows) {
-  nlohmann::json document = make_result("run-1", "smoke", "assay run smoke", 1, utc_now());
+  nlohmann::json document =
+      make_result(make_header("run-1", "smoke", "assay run smoke", 1, utc_now()));
   document["run"].erase("row_form");  // as an older Assay has written it: no row has an id_form
   document["environments"].push_back(capture_environment());
   for (nlohmann::json& object : rows) document["rows"].push_back(std::move(object));

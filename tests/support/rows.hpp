@@ -61,7 +61,7 @@ inline nlohmann::json collective(double bytes, double seconds, Settings more = {
 }
 
 inline nlohmann::json result(std::vector<nlohmann::json> rows) {
-  nlohmann::json made = make_result("id", "suite", "command", 1, utc_now());
+  nlohmann::json made = make_result(make_header("id", "suite", "command", 1, utc_now()));
   made["run"].erase("row_form");  // as an older Assay has written it: no row has an id_form
   made["rows"] = rows;
   return made;

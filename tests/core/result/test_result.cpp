@@ -223,7 +223,7 @@ TEST(Result, RoundTripAndFolder) {
 }
 
 TEST(Result, ARunAlwaysHasAnId) {
-  const json object = make_result("", "", "assay-conv", 1, utc_now());
+  const json object = make_result(make_header("", "", "assay-conv", 1, utc_now()));
   EXPECT_FALSE(object["run"]["id"].get<std::string>().empty());
   EXPECT_TRUE(object["run"]["suite"].is_null());
   EXPECT_TRUE(schema_errors(object, "result", "x").empty());

@@ -146,7 +146,8 @@ TEST(ResultCheck, OnlyOlderFilesHaveRowsWithoutTheFormOfTheirIds) {
     document["run"]["row_form"] = 0;
     EXPECT_SAYS(refusal(document), "/run/row_form: found 0");
   }
-  EXPECT_EQ(make_result("", "", "assay-conv", 1, utc_now())["run"]["row_form"], row_form_version);
+  EXPECT_EQ(make_result(make_header("", "", "assay-conv", 1, utc_now()))["run"]["row_form"],
+            row_form_version);
 }
 
 TEST(ResultCheck, EnergyIsTheSumOfItsDomains) {

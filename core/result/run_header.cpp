@@ -1,0 +1,133 @@
+#include "core/result/run_header.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace assay {
+
+using nlohmann::json;
+
+namespace {
+
+template <class Value>
+json or_null(const std::optional<Value>& value) {
+  return value ? json(*value) : json();
+}
+json or_null(const std::string& text) { return text.empty() ? json() : json(text); }
+
+/// Takes a field out of `fields`; leaves `value` where it is absent or null.
+template <class Value>
+void take(json& fields, const char* name, Value& value) {
+  const auto found = fields.find(name);
+  if (found == fields.end()) return;
+  if (!found->is_null()) value = found->get<Value>();
+  fields.erase(found);
+}
+template <class Value>
+void take(json& fields, const char* name, std::optional<Value>& value) {
+  Value own{};
+  const bool there = fields.contains(name) && !fields[name].is_null();
+  take(fields, name, own);
+  if (there) value = std::move(own);
+}
+
+void write_settings(json& all, const RunSettings& settings) {
+  all.update({{"suite_file", settings.suite_file},
+              {"suite_hash", settings.suite_hash},
+              {"programs", settings.programs},
+              {"launcher", settings.launcher},
+              {"filter", settings.filter},
+              {"cases", settings.cases},
+              {"baselines", settings.baselines},
+              {"ceilings", settings.ceilings},
+              {"timeout", settings.timeout}});
+  if (!settings.shapes.empty()) all["shapes"] = settings.shapes;
+  if (!settings.site.empty()) all.update({{"site", settings.site}, {"system", settings.system}});
+  for (const char* field : timing_fields) {
+    const auto given = settings.timing.find(field);
+    all[field] = given == settings.timing.end() ? json() : given->second;
+  }
+}
+
+RunSettings take_settings(json& fields) {
+  RunSettings settings;
+  take(fields, "suite_file", settings.suite_file);
+  take(fields, "suite_hash", settings.suite_hash);
+  take(fields, "programs", settings.programs);
+  take(fields, "launcher", settings.launcher);
+  take(fields, "filter", settings.filter);
+  take(fields, "cases", settings.cases);
+  take(fields, "baselines", settings.baselines);
+  take(fields, "ceilings", settings.ceilings);
+  take(fields, "timeout", settings.timeout);
+  take(fields, "shapes", settings.shapes);
+  take(fields, "site", settings.site);
+  take(fields, "system", settings.system);
+  for (const char* field : timing_fields) {
+    json given;
+    take(fields, field, given);
+    if (!given.is_null()) settings.timing[field] = std::move(given);
+  }
+  return settings;
+}
+
+}  // namespace
+
+void to_json(json& all, const RunHeader& header) {
+  all = header.rest;
+  all.update({{"id", header.id},
+              {"suite", or_null(header.suite)},
+              {"command", or_null(header.command)},
+              {"seed", or_null(header.seed)},
+              {"started", or_null(header.started)},
+              {"finished", or_null(header.finished)},
+              {"statistics", header.statistics},
+              {"row_form", header.row_form},
+              {"scale", or_null(header.scale)}});
+  if (!header.allocator.empty()) all["allocator"] = header.allocator;
+  if (header.launches) all["launches"] = *header.launches;
+  if (header.settings) write_settings(all, *header.settings);
+  if (!header.case_hashes.empty()) all["case_hashes"] = header.case_hashes;
+  if (header.resumed) all["resumed"] = *header.resumed;
+  if (!header.left_out.empty()) all["left_out"] = header.left_out;
+  if (!header.brackets.empty()) all["bracket"] = header.brackets;
+}
+
+void from_json(const json& all, RunHeader& header) {
+  header = {};
+  json fields = all;
+  for (const char* of_event : {"event", "environment"}) fields.erase(of_event);
+  take(fields, "id", header.id);
+  take(fields, "suite", header.suite);
+  take(fields, "command", header.command);
+  take(fields, "seed", header.seed);
+  take(fields, "started", header.started);
+  take(fields, "finished", header.finished);
+  take(fields, "statistics", header.statistics);
+  take(fields, "row_form", header.row_form);
+  take(fields, "launches", header.launches);
+  take(fields, "scale", header.scale);
+  take(fields, "allocator", header.allocator);
+  take(fields, "case_hashes", header.case_hashes);
+  take(fields, "resumed", header.resumed);
+  take(fields, "left_out", header.left_out);
+  take(fields, "bracket", header.brackets);
+  constexpr std::array of_settings{"suite_file", "suite_hash", "programs", "launcher", "ceilings"};
+  if (std::ranges::any_of(of_settings, [&](const char* name) { return fields.contains(name); }))
+    header.settings = take_settings(fields);
+  header.rest = std::move(fields);
+}
+
+json settings_that_count(const RunHeader& header) {
+  constexpr std::array names{"suite_hash",  "statistics",      "seed",
+                             "scale",       "allocator",       "launcher",
+                             "shapes",      "max_time",        "precision_target",
+                             "min_samples", "reference_budget"};
+  const json all = header;
+  json counting = json::object();
+  for (const char* name : names)
+    if (all.contains(name)) counting[name] = all[name];
+  return counting;
+}
+
+}  // namespace assay

@@ -1,0 +1,64 @@
+#pragma once
+// The head of a result ("run"), and of the journal that it is made of (the event "run"): what was
+// run, and how. The only writer and the only reader of these fields.
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace assay {
+
+/// The version of the form of rows. From 2 on, each row that Assay measured has the template of its
+/// id (make_id_form()).
+inline constexpr int row_form_version = 2;
+
+/// What `assay run` decides for all processes of a run.
+struct RunSettings {
+  std::string suite_file, suite_hash;
+  std::string programs;                  ///< folder of the benchmarks' executables
+  std::vector<std::string> launcher;     ///< words before those of a benchmark
+  std::vector<nlohmann::json> shapes{};  ///< of the process groups; empty: one number of ranks
+  std::string site{}, system{};          ///< names of --site and of its system; "": none
+  std::string filter{};                  ///< only cases whose id or name has a match
+  std::vector<std::string> cases{};      ///< ids; only these; empty: all
+  std::vector<std::string> baselines{};
+  bool ceilings = true;
+  double timeout = 0;                              ///< of a case, in seconds
+  std::map<std::string, nlohmann::json> timing{};  ///< by the names of `timing_fields`; given ones
+};
+/// Timing options that every benchmark of a run gets.
+inline constexpr const char* timing_fields[] = {"max_time", "precision_target", "min_samples",
+                                                "reference_budget"};
+
+struct RunHeader {
+  std::string id;
+  std::string suite{};                   ///< name; "": none
+  std::optional<std::string> command{};  ///< nothing: numbers that Assay did not measure
+  std::optional<std::uint64_t> seed{};
+  std::optional<std::string> started{}, finished{};  ///< RFC 3339, UTC
+  int statistics = 1;  ///< version of the estimators that computed time_s
+  int row_form = 1;    ///< row_form_version
+  std::optional<int> launches{};
+  std::string scale{};                               ///< --scale of every case; "": none
+  std::string allocator{};                           ///< --allocator of every case; "": none
+  std::optional<RunSettings> settings{};             ///< of `assay run`
+  std::map<std::string, std::string> case_hashes{};  ///< by benchmark and shape; of a journal
+  std::optional<int> resumed{};                      ///< how often the run was resumed
+  std::vector<std::string> left_out{};     ///< ids of the cases that --walltime left no time for
+  std::vector<nlohmann::json> brackets{};  ///< the ceilings, measured around the rows ("bracket")
+  /// Fields that this version does not read: a file of a newer one loses nothing.
+  nlohmann::json rest = nlohmann::json::object();
+};
+
+/// "run" of a result; the event "run" without "event" and "environment".
+void to_json(nlohmann::json& json, const RunHeader& header);
+/// Reads either. json::exception for a field of another type; files are checked before.
+void from_json(const nlohmann::json& json, RunHeader& header);
+
+/// The fields that a resumed run must have in common with the interrupted one, as in to_json().
+nlohmann::json settings_that_count(const RunHeader& header);
+
+}  // namespace assay

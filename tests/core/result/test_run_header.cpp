@@ -1,0 +1,73 @@
+// The head of a result: what is written is read again, and what is unknown is kept.
+
+#include <gtest/gtest.h>
+
+#include "core/result/run_header.hpp"
+
+namespace assay {
+namespace {
+
+using nlohmann::json;
+
+RunHeader full_header() {
+  RunHeader header;
+  header.id = "smoke-1";
+  header.suite = "smoke";
+  header.command = "assay run smoke";
+  header.seed = 7;
+  header.started = "2026-11-27T10:00:00Z";
+  header.statistics = 3;
+  header.row_form = row_form_version;
+  header.launches = 5;
+  header.scale = "1/16";
+  header.allocator = "jemalloc";
+  header.settings = RunSettings{.suite_file = "/suites/smoke.json",
+                                .suite_hash = "h",
+                                .programs = "/bin",
+                                .launcher = {"mpirun", "-n", "2"},
+                                .shapes = {{{"ranks", 2}}},
+                                .site = "here",
+                                .system = "Testbed",
+                                .filter = "conv",
+                                .cases = {"a", "b"},
+                                .baselines = {"summit"},
+                                .ceilings = false,
+                                .timeout = 60,
+                                .timing = {{"min_samples", 5}}};
+  header.case_hashes = {{"conv", "c"}};
+  header.resumed = 1;
+  header.left_out = {"b"};
+  return header;
+}
+
+TEST(RunHeader, WhatIsWrittenIsRead) {
+  const json written = full_header();
+  EXPECT_EQ(json(written.get<RunHeader>()), written);
+  EXPECT_EQ(written.at("min_samples"), 5);
+  EXPECT_TRUE(written.at("max_time").is_null());
+  EXPECT_TRUE(written.get<RunHeader>().rest.empty());
+}
+
+TEST(RunHeader, AFieldOfANewerVersionIsKept) {
+  json written = full_header();
+  written["weather"] = {{"sky", "grey"}};
+  EXPECT_EQ(json(written.get<RunHeader>()), written);
+}
+
+TEST(RunHeader, APublishedRunHasNoCommand) {
+  const json published = {{"id", "paper"},   {"suite", nullptr},   {"command", nullptr},
+                          {"seed", nullptr}, {"started", nullptr}, {"finished", nullptr}};
+  const auto header = published.get<RunHeader>();
+  EXPECT_FALSE(header.command || header.seed || header.started || header.settings);
+  for (const auto& [field, value] : published.items()) EXPECT_EQ(json(header).at(field), value);
+}
+
+TEST(RunHeader, ScaleAndAllocatorCountForAResume) {
+  const json counting = settings_that_count(full_header());
+  EXPECT_EQ(counting.at("scale"), "1/16");
+  EXPECT_EQ(counting.at("allocator"), "jemalloc");
+  EXPECT_FALSE(counting.contains("filter")) << "fewer cases are part of the same run";
+}
+
+}  // namespace
+}  // namespace assay

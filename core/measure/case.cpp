@@ -15,6 +15,39 @@ void from_json(const nlohmann::json& json, Part& part) {
   part = {json.at("list"), json.at("whole"), json.at("repeat"), json.at("of")};
 }
 
+void to_json(nlohmann::json& json, const Case& given) {
+  json = {{"id", given.id},
+          {"id_form", given.id_form},
+          {"step_parameters", given.step_parameters},
+          {"names", given.names},
+          {"settings", given.settings},
+          {"one_per_process", given.one_per_process},
+          {"system_parameters", given.system_parameters},
+          {"required", given.required},
+          {"tolerance", given.tolerance ? nlohmann::json(*given.tolerance) : nlohmann::json()},
+          {"part_of", given.parts},
+          {"working_sets", given.working_sets}};
+  if (!given.note.empty()) json["note"] = given.note;
+}
+
+void from_json(const nlohmann::json& json, Case& made) {
+  using Texts = std::vector<std::string>;
+  made = {.id = json.at("id"),
+          .settings = json.at("settings"),
+          .names = json.at("names"),
+          .required = json.value("required", false),
+          .parts = json.value("part_of", std::vector<Part>{}),
+          .working_sets = json.value("working_sets", std::vector<double>{}),
+          .note = json.value("note", ""),
+          .id_form = json.value("id_form", ""),
+          .step_parameters = json.value("step_parameters", Texts{}),
+          // A build of before the field knew no other such dimension.
+          .one_per_process = json.value("one_per_process", Texts{"allocator"}),
+          .system_parameters = json.value("system_parameters", Texts{})};
+  if (json.contains("tolerance") && json.at("tolerance").is_number())
+    made.tolerance = json.at("tolerance").get<double>();
+}
+
 std::string make_id(const std::string& benchmark, const std::vector<Dimension>& dimensions,
                     const Settings& settings) {
   std::string id = benchmark, named;

@@ -80,6 +80,10 @@ struct Case {
   /// The dimensions that describe the system, not the work (system_parameters()).
   std::vector<std::string> system_parameters{};
 };
+/// A case in the list of a program (`--list --json`). A build of another commit (`assay run
+/// --against`) may list fewer fields.
+void to_json(nlohmann::json& json, const Case& benchmark_case);
+void from_json(const nlohmann::json& json, Case& benchmark_case);
 
 /// The id of a case: "conv/forward/fp32/onednn/winograd/mb16…/hot/t2[/layout=nhwc]". It contains
 /// every dimension with `in_id`. Throws std::logic_error if a dimension has no value.

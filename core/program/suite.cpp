@@ -347,21 +347,10 @@ std::vector<std::string> plugins_of(const Benchmark& benchmark, const Settings& 
 
 json case_list(const Benchmark& benchmark, const std::vector<Case>& cases) {
   json list = json::array();
-  for (const Case& benchmark_case : cases) {
-    list.push_back(
-        {{"id", benchmark_case.id},
-         {"id_form", benchmark_case.id_form},
-         {"step_parameters", benchmark_case.step_parameters},
-         {"names", benchmark_case.names},
-         {"settings", benchmark_case.settings},
-         {"one_per_process", benchmark_case.one_per_process},
-         {"system_parameters", benchmark_case.system_parameters},
-         {"plugins", plugins_of(benchmark, benchmark_case.settings)},
-         {"required", benchmark_case.required},
-         {"tolerance", benchmark_case.tolerance ? json(*benchmark_case.tolerance) : json()},
-         {"part_of", benchmark_case.parts},
-         {"working_sets", benchmark.working_sets(benchmark_case.settings)}});
-    if (!benchmark_case.note.empty()) list.back()["note"] = benchmark_case.note;
+  for (Case listed : cases) {
+    listed.working_sets = benchmark.working_sets(listed.settings);
+    list.push_back(listed);
+    list.back()["plugins"] = plugins_of(benchmark, listed.settings);
   }
   return list;
 }

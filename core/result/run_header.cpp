@@ -32,17 +32,19 @@ void take(json& fields, const char* name, std::optional<Value>& value) {
 }
 
 void write_settings(json& all, const RunSettings& settings) {
-  all.update({{"suite_file", settings.suite_file},
-              {"suite_hash", settings.suite_hash},
-              {"programs", settings.programs},
-              {"launcher", settings.launcher},
+  for (const auto& [name, text] : {std::pair{"suite_file", settings.suite_file},
+                                   {"suite_hash", settings.suite_hash},
+                                   {"programs", settings.programs},
+                                   {"site", settings.site},
+                                   {"system", settings.system}})
+    if (!text.empty()) all[name] = text;
+  all.update({{"launcher", settings.launcher},
               {"filter", settings.filter},
               {"cases", settings.cases},
               {"baselines", settings.baselines},
               {"ceilings", settings.ceilings},
               {"timeout", settings.timeout}});
   if (!settings.shapes.empty()) all["shapes"] = settings.shapes;
-  if (!settings.site.empty()) all.update({{"site", settings.site}, {"system", settings.system}});
   for (const char* field : timing_fields) {
     const auto given = settings.timing.find(field);
     all[field] = given == settings.timing.end() ? json() : given->second;

@@ -97,20 +97,6 @@ void check_suite_names(const nlohmann::json& suite, const fs::path& file, const 
 
 namespace {
 
-/// A case as a program lists it (case_list()); older builds list fewer fields.
-Case listed_case(const nlohmann::json& listed) {
-  const json tolerance = listed.value("tolerance", json());
-  return {listed.at("id"), listed.at("settings"), listed.at("names"),
-          listed.value("required", false),
-          tolerance.is_number() ? std::optional(tolerance.get<double>()) : std::nullopt,
-          listed.value("part_of", std::vector<Part>{}),
-          listed.value("working_sets", std::vector<double>{}), listed.value("note", ""),
-          listed.value("id_form", ""), listed.value("step_parameters", std::vector<std::string>{}),
-          // A build of before the field knew no other such dimension.
-          listed.value("one_per_process", std::vector<std::string>{"allocator"}),
-          listed.value("system_parameters", std::vector<std::string>{})};
-}
-
 /// The list of cases in what a process has printed: launchers print lines of their own before and
 /// after it, some of which begin with a bracket, too ("[1] Loading modules").
 json case_list_in(const std::string& text) {
@@ -174,7 +160,7 @@ Listing listed_cases(const fs::path& executable, const fs::path& suite,
     const json list = case_list_in(text);
     listing.hash = content_hash("cases", list);
     for (const json& listed : list) {
-      listing.cases.push_back(listed_case(listed));
+      listing.cases.push_back(listed);
       for (const json& plugin : listed.value("plugins", json::array()))
         listing.plugins.insert(plugin);
     }

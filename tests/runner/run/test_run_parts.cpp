@@ -241,6 +241,8 @@ TEST(Collect, EnvironmentsAreThoseOfTheProcessesThatMadeTheRows) {
        {"seed", 7},
        {"scale", "1/16"},
        {"allocator", "jemalloc"},
+       {"launcher", json::array()},
+       {"baselines", {"summit"}},
        {"started", utc_now()},
        {"environment", environment("parent")}},
       launch(0, 0, "first"),
@@ -259,6 +261,8 @@ TEST(Collect, EnvironmentsAreThoseOfTheProcessesThatMadeTheRows) {
         result.at("environments").at(object.at("environment").get<std::size_t>()).at("host"));
   EXPECT_EQ(hosts, (std::vector<std::string>{"first", "second", "third", "parent"}));
   EXPECT_EQ(result.at("run").at("seed"), 7);
+  // `assay job` compares the result of its job with them.
+  EXPECT_EQ(result.at("run").at("baselines"), json({"summit"}));
   // Without them the ids of a scaled suite could not be run again from its result.
   EXPECT_EQ(result.at("run").at("scale"), "1/16");
   EXPECT_EQ(result.at("run").at("allocator"), "jemalloc");

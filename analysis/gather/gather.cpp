@@ -67,11 +67,6 @@ class Head {
           fmt::format("{} has version {} of the statistics, earlier files have {} (a file has a "
                       "single version). Measure the nodes with one version of Assay.",
                       file.string(), statistics_of(run), statistics_of(common_)));
-    if (!gathered_.empty() && row_form_of(run) != row_form_of(common_))
-      throw InputError(
-          fmt::format("{} has row ids of form {}, earlier files have {} (a file has a single "
-                      "form). Measure the nodes with one version of Assay.",
-                      file.string(), row_form_of(run), row_form_of(common_)));
     environments += result["environments"].size();
     std::set<std::string> hosts;
     for (json& environment : result["environments"]) {

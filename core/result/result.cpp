@@ -297,7 +297,6 @@ RunHeader make_header(const std::string& id, const std::string& suite, const std
   header.seed = seed;
   header.started = started;
   header.statistics = statistics_version;
-  header.row_form = row_form_version;
   return header;
 }
 

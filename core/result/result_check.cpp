@@ -45,9 +45,6 @@ void check_fields(const json& row, std::size_t index, const json& result, const 
   if (row.value("published", false)) return;  // no samples, and an id of its own kind
   const std::string where = fmt::format("{} at /rows/{}", file, index);
   const json& run = result.at("run");
-  if (row_form_of(run) > 1 && !row.contains("id_form"))
-    throw InputError(where +
-                     "/id_form: found nothing, expected how the id is made (/run/row_form).");
   check_identity(row, where);
   if (row.at("status") != "ok") return formula::check_formulas(row, where);
   check_allocator(row, result.at("environments").at(environment), where);
@@ -99,7 +96,5 @@ void RowsTogether::add(const json& row, std::size_t index, const std::string& fi
 }
 
 int statistics_of(const json& run) { return run.value("statistics", 1); }
-
-int row_form_of(const json& run) { return run.value("row_form", 1); }
 
 }  // namespace assay

@@ -45,9 +45,6 @@ class RowsTogether final {
 /// none, as in the oldest files.
 int statistics_of(const nlohmann::json& run);
 
-/// The version of the form in a result's "run", or in a journal's event "run"; 1 if it has none.
-int row_form_of(const nlohmann::json& run);
-
 /// Throws InputError "FILE at /rows/INDEX" + `what`.
 [[noreturn]] void refuse_row(const std::string& file, std::size_t index, const std::string& what);
 

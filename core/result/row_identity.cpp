@@ -38,12 +38,8 @@ class Identity {
         descriptor_(row.at("problem").at("descriptor").get<std::string>()) {}
 
   void check() const {
-    if (row_.contains("id_form")) {
-      by_form(row_["id_form"]);
-    } else {
-      if (!id_.starts_with(benchmark_ + "/")) return;
-      by_values();
-    }
+    if (!row_.contains("id_form")) refuse("/id_form: found nothing, expected how the id is made.");
+    by_form(row_["id_form"]);
     problem();
     step();
     system();
@@ -144,63 +140,6 @@ class Identity {
     return name;
   }
 
-  /// Files of versions without forms: what the id holds must be values of parameters. Which
-  /// parameters it leaves out, and at which value, they do not tell.
-  void by_values() const {
-    const std::size_t tail = named_values();
-    std::string head = id_.substr(benchmark_.size(), tail - benchmark_.size()) + "/";
-    const auto take = [&](const std::string& text) {
-      const std::size_t at = head.find("/" + text + "/");
-      if (at != std::string::npos) head.erase(at, text.size() + 1);
-      return at != std::string::npos;
-    };
-    if (!take(descriptor_)) refuse_descriptor();
-    for (const auto& [name, value] : row_.at("parameters").items())
-      if (const auto text = parameter(name); text && text->find('/') != std::string::npos)
-        take(*text);
-    for (const std::string& part : split(head, '/'))
-      if (!part.empty()) explained(part);
-  }
-
-  /// "/placement=in_place" at the end of an id; a value may hold slashes. Returns where they begin.
-  std::size_t named_values() const {
-    const auto name_at = [&](std::size_t at) -> std::string {
-      const std::size_t equals = id_.find('=', at);
-      if (at >= id_.size() || equals == std::string::npos) return "";
-      const std::string name = id_.substr(at + 1, equals - at - 1);
-      return parameter(name) ? name : "";
-    };
-    std::size_t begin = benchmark_.size();
-    while (begin < id_.size() && name_at(begin).empty())
-      begin = std::min(id_.find('/', begin + 1), id_.size());
-    for (std::size_t at = begin; at < id_.size();) {
-      const std::string name = name_at(at), text = fmt::format("/{}={}", name, *parameter(name));
-      if (!part_at(id_, at, text)) refuse_parameter(name);
-      at += text.size();
-      if (at < id_.size() && name_at(at).empty()) refuse_parameter(name);
-    }
-    return begin;
-  }
-
-  /// A part is the value of a parameter, or a prefix and a count: "t2" of threads, "mb16" of batch.
-  /// Where names of parameters begin with the prefix, it is one of theirs.
-  void explained(const std::string& part) const {
-    const std::string prefix = part.substr(0, part.find_first_of("0123456789"));
-    bool found = false, named = false, counted = false;
-    for (const auto& [name, value] : row_.at("parameters").items()) {
-      const auto text = parameter(name);
-      found = found || text == part;
-      if (!text || !is_digits(*text)) continue;
-      const bool its = name.starts_with(prefix), equal = prefix + *text == part;
-      named = named || its;
-      found = found || (its && equal);
-      counted = counted || equal;
-    }
-    if (!found && (named || !counted))
-      refuse(fmt::format("/parameters: found none of the value {}, which stands in the id {}.",
-                         json(part).dump(), json(id_).dump()));
-  }
-
   /// What a step of training is known by must be told.
   void step() const {
     for (const json& name : row_.value("step_parameters", json::array()))
@@ -285,7 +224,7 @@ void check_identity(const json& row, const std::string& where) { Identity(row, w
 void check_allocator(const json& row, const json& environment, const std::string& where) {
   const json asked = row.at("parameters").value("allocator", json("system"));
   static const json::json_pointer place("/software/libraries/allocator/name");
-  // Files of older versions do not tell it, and have no such rows.
+  // A program that loads no allocator tells of none.
   if (asked == "system" && !environment.contains(place)) return;
   const json found = environment.contains(place) ? environment.at(place) : json();
   if (asked != found)

@@ -6,10 +6,9 @@
 
 namespace assay {
 
-/// Checks the id of a row that Assay measured against the row's parameters and problem. With the
-/// template of the id (row form 2), all parameters are checked; in files of older versions only
-/// those that the id contains, if it begins with the benchmark's name. InputError: `where`, the
-/// JSON pointer within the row, the value that was found, and the expected one.
+/// Checks the id of a row that Assay measured against the row's parameters and problem, by the
+/// template of the id (make_id_form()). InputError: `where`, the JSON pointer within the row, the
+/// value that was found, and the expected one.
 void check_identity(const nlohmann::json& row, const std::string& where);
 
 /// Checks that the environment of a row with another allocator than the system's

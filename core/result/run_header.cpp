@@ -84,7 +84,6 @@ void to_json(json& all, const RunHeader& header) {
               {"started", or_null(header.started)},
               {"finished", or_null(header.finished)},
               {"statistics", header.statistics},
-              {"row_form", header.row_form},
               {"scale", or_null(header.scale)}});
   if (!header.allocator.empty()) all["allocator"] = header.allocator;
   if (header.launches) all["launches"] = *header.launches;
@@ -106,7 +105,6 @@ void from_json(const json& all, RunHeader& header) {
   take(fields, "started", header.started);
   take(fields, "finished", header.finished);
   take(fields, "statistics", header.statistics);
-  take(fields, "row_form", header.row_form);
   take(fields, "launches", header.launches);
   take(fields, "scale", header.scale);
   take(fields, "allocator", header.allocator);

@@ -11,10 +11,6 @@
 
 namespace assay {
 
-/// The version of the form of rows. From 2 on, each row that Assay measured has the template of its
-/// id (make_id_form()).
-inline constexpr int row_form_version = 2;
-
 /// What `assay run` decides for all processes of a run.
 struct RunSettings {
   std::string suite_file, suite_hash;
@@ -40,7 +36,6 @@ struct RunHeader {
   std::optional<std::uint64_t> seed{};
   std::optional<std::string> started{}, finished{};  ///< RFC 3339, UTC
   int statistics = 1;  ///< version of the estimators that computed time_s
-  int row_form = 1;    ///< row_form_version
   std::optional<int> launches{};
   std::string scale{};                               ///< --scale of every case; "": none
   std::string allocator{};                           ///< --allocator of every case; "": none

@@ -11,9 +11,9 @@ using nlohmann::json;
 
 namespace {
 
-/// Parameters that describe the system in rows that do not list theirs (`system_parameters`):
-/// published rows, and those of older versions. Benchmarks declare theirs (Dimension::of_system),
-/// so this list needs no further name.
+/// Parameters that describe the system in published rows, which do not list theirs
+/// (`system_parameters`). Benchmarks declare theirs (Traits::of_system), so this list needs no
+/// further name.
 bool describes_system_by_default(const std::string& parameter) {
   static constexpr std::array how{"backend",
                                   "algorithm",

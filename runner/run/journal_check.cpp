@@ -55,7 +55,6 @@ class EventCheck {
     if (event.at("event") != "run") return;
     // Rows are those of the version of Assay that began the run.
     result_["run"]["statistics"] = statistics_of(event);
-    result_["run"]["row_form"] = row_form_of(event);
   }
 
   void bracket(const json& event) {

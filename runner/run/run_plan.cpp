@@ -66,7 +66,6 @@ RunHeader header_of(const RunPlan& plan) {
   header.command = plan.command;
   header.seed = plan.campaign.seed;
   header.statistics = statistics_version;
-  header.row_form = row_form_version;
   header.launches = plan.campaign.launches;
   header.scale = plan.scale;
   header.allocator = plan.allocator;

@@ -90,6 +90,8 @@ def row_of(samples, amounts, **more):
 
 
 def document(row, package, command, seed, started, finished):
+    # The id is its own form, which leaves out all parameters: a peer makes one row.
+    row["id_form"] = row["id"] + "".join(f"[/{name}]" for name in row["parameters"])
     # A column of `assay table`, where it is a baseline, has this name.
     system = f"{socket.gethostname()} with {next(iter(package))}"
     return {"schema": "assay-result/1", "system": {"name": system}, "environments": [environment(package)], "rows": [row],

@@ -31,6 +31,8 @@ inline Case one_case(const std::string& precision = "fp32",
                              {"threads", "2"}};
   benchmark_case.id =
       "conv/forward/" + precision + "/onednn/" + algorithm + "/" + problem + "/hot/t2";
+  benchmark_case.id_form =
+      "conv/{direction}/{precision}/{backend}/{algorithm}/{problem}/{cache}/t{threads}";
   benchmark_case.names = {"coral2/winograd"};
   return benchmark_case;
 }
@@ -74,7 +76,6 @@ inline nlohmann::json row(const Outcome& outcome, int launch = 0, int attempt = 
 inline nlohmann::json result(std::vector<nlohmann::json> rows) {
   nlohmann::json document =
       make_result(make_header("run-1", "smoke", "assay run smoke", 1, utc_now()));
-  document["run"].erase("row_form");  // as an older Assay has written it: no row has an id_form
   document["environments"].push_back(capture_environment());
   for (nlohmann::json& object : rows) document["rows"].push_back(std::move(object));
   return document;

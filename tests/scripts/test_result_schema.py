@@ -72,7 +72,8 @@ def shipped():
 
 
 MEASURED = {
-    "id": "conv/forward/fp32/onednn/direct/p/hot/t2", "names": [], "benchmark": "conv", "problem": {"descriptor": "p"}, "environment": 0,
+    "id": "conv/forward/fp32/onednn/direct/p/hot/t2",
+    "id_form": "conv/{direction}/{precision}/{backend}/{algorithm}/{problem}/{cache}/t{threads}[/target]", "names": [], "benchmark": "conv", "problem": {"descriptor": "p"}, "environment": 0,
     "launch": 0, "attempt": 0, "required": False, "parameters": {"direction": "forward", "precision": "fp32", "backend": "onednn", "algorithm": "direct", "cache": "hot", "threads": 2},
     "executed": {"algorithm": "direct", "evidence": "library"}, "status": "ok", "reason": None,
     "verification": {"passed": True, "reference": "fp64", "max_error": 0.0, "norm_error": 0.0, "bound": 1e-6},

@@ -103,7 +103,7 @@ def scaling(document, over="ranks", counts=(1, 2, 4, 8, 16)):
         problem, weak = f"mb64{over}{number}", over == "ranks" and number == 2
         for count in counts:
             row = synthetic.row(problem, 1, [1.0] * 12, flops=8e9)
-            row["id"] = f"conv/forward/fp32/onednn/direct/{problem}/hot/" + (f"t2/r{count}" if over == "ranks" else f"t{count}")
+            row["id"] = f"conv/forward/fp32/onednn/direct/{problem}/hot/" + (f"t2/r{count}/n{max(1, count // 4)}" if over == "ranks" else f"t{count}")
             row["names"] = []
             row["parameters"].update({"threads": 2, over: count})
             if over == "ranks":
@@ -161,6 +161,8 @@ def all_inputs():
     scaling(first)
     scaling(first, "threads", (1, 2, 4, 8))
     trainings(first)
+    for row in first["rows"]:
+        row["id_form"] = synthetic.id_form(row)
     nodes = [
         synthetic.document(
             rows=6,

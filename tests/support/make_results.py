@@ -94,6 +94,16 @@ def environment(host, hardware=None, software=None):
             "hashes": {"hardware": hashed[0], "software": hashed[1]}}
 
 
+def id_form(one):
+    """The form of the row's id: the id itself, but for the numbers of ranks and nodes; it leaves out all else."""
+    form, named = one["id"], set()
+    for letter, name in (("r", "ranks"), ("n", "nodes")):
+        part = f"/{letter}{one['parameters'].get(name)}"
+        if (form + "/").count(part + "/") == 1:
+            form, named = (form + "/").replace(part + "/", f"/{letter}{{{name}}}/")[:-1], named | {name}
+    return form + "".join(f"[/{name}]" for name in one["parameters"] if name not in named)
+
+
 def row(problem, seconds, samples, *, precision="fp32", backend="onednn", algorithm="direct", direction="forward", launch=0,
         place=0, status="ok", names=None, flops=None, error=1.5e-7):
     flops = flops or 1e9
@@ -106,6 +116,7 @@ def row(problem, seconds, samples, *, precision="fp32", backend="onednn", algori
             "executed": None, "status": status, "reason": None, "verification": None, "setup_s": {"create": 0.001},
             "samples_s": [], "time_s": None, "rates": {}, "ceiling": None, "ceiling_reason": "synthetic", "energy_j": None,
             "energy_reason": "synthetic", "baseline": None, "baseline_reason": "synthetic"}
+    made["id_form"] = id_form(made)
     if status in ("ok", "incorrect"):
         made["executed"] = {"algorithm": algorithm, "implementation": "jit", "storage": precision, "compute": precision,
                             "accumulate": "fp32", "layout": "any", "workspace_bytes": 0, "evidence": "library",

@@ -22,8 +22,11 @@ inline nlohmann::json row(const std::string& status, double seconds, int launch 
                             {"cache", "hot"},
                             {"threads", "2"}};
   for (const auto& [name, value] : more) measured_case.settings[name] = value;
-  measured_case.id = "conv";
-  for (const auto& [name, value] : measured_case.settings) measured_case.id += "/" + value;
+  measured_case.id = measured_case.id_form = "conv";
+  for (const auto& [name, value] : measured_case.settings) {
+    measured_case.id += "/" + value;
+    measured_case.id_form += "/{" + name + "}";
+  }
   measured_case.names = {"list/first"};
   Outcome outcome;
   outcome.status = status;
@@ -62,7 +65,6 @@ inline nlohmann::json collective(double bytes, double seconds, Settings more = {
 
 inline nlohmann::json result(std::vector<nlohmann::json> rows) {
   nlohmann::json made = make_result(make_header("id", "suite", "command", 1, utc_now()));
-  made["run"].erase("row_form");  // as an older Assay has written it: no row has an id_form
   made["rows"] = rows;
   return made;
 }

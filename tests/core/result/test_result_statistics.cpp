@@ -72,7 +72,7 @@ TEST(StatisticsVersion, OnlyEstimatorsAreTakenAsTheyAre) {
   refused("/samples_s", json::array(), "/samples_s");
   refused("/rates/flops_per_s", 1e12, "/rates/algorithmic_flops_per_s: found");
   refused("/verification/error_over_bound", 1.5, "/verification/error_over_bound: found 1.5");
-  refused("/parameters/precision", "bf16", "/parameters: found none of the value \"fp32\"");
+  refused("/parameters/precision", "bf16", "/parameters/precision: found \"bf16\"");
   refused("/environment", 1, "/environment: found 1");
   json none = good;
   none["run"]["statistics"] = 0;

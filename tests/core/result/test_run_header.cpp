@@ -17,7 +17,6 @@ RunHeader full_header() {
   header.seed = 7;
   header.started = "2026-11-27T10:00:00Z";
   header.statistics = 3;
-  header.row_form = row_form_version;
   header.launches = 5;
   header.scale = "1/16";
   header.allocator = "jemalloc";

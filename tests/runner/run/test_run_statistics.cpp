@@ -4,7 +4,6 @@
 #include "core/base/error.hpp"
 #include "core/base/statistics.hpp"
 #include "core/result/result_check.hpp"
-#include "core/result/run_header.hpp"
 #include "runner/run/result_file.hpp"
 #include "runner/run/run_plan.hpp"
 
@@ -24,9 +23,6 @@ TEST(RunStatistics, AResultHasThoseOfItsRows) {
   EXPECT_EQ(collect({run}, {})["run"]["statistics"], 7);
   run.erase("statistics");  // a journal from before versions were named
   EXPECT_EQ(collect({run}, {})["run"]["statistics"], 1);
-  EXPECT_EQ(collect({run}, {})["run"]["row_form"], row_form_version);
-  run.erase("row_form");
-  EXPECT_EQ(collect({run}, {})["run"]["row_form"], 1);
 }
 
 TEST(RunStatistics, NoRunGoesOnWithOthers) {

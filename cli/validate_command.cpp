@@ -49,9 +49,7 @@ std::size_t checked_suite(const std::filesystem::path& file) {
 
 /// Reduces a checked row to the fields that the report of `validate` counts.
 bool keep_kind(nlohmann::json& row, std::string_view, const nlohmann::json&) {
-  row = {{"status", row.at("status")},
-         {"published", row.value("published", false)},
-         {"id_form", row.contains("id_form")}};
+  row = {{"status", row.at("status")}, {"published", row.value("published", false)}};
   return true;
 }
 
@@ -67,18 +65,6 @@ std::string statistics_text(const nlohmann::json& result) {
     return fmt::format(", statistics of version {} recomputed", version);
   return fmt::format(", statistics of version {} not recomputed (this Assay has version {})",
                      version, statistics_version);
-}
-
-/// How many rows tell less of themselves than this version's do.
-std::string form_text(const nlohmann::json& result) {
-  const nlohmann::json& rows = result.at("rows");
-  const auto older = std::count_if(rows.begin(), rows.end(), [](const nlohmann::json& row) {
-    return row.at("published") == false && row.at("id_form") == false;
-  });
-  if (older == 0) return "";
-  return fmt::format(
-      ", {} of an older Assay (without id_form: what their ids leave out cannot be judged)",
-      older == 1 ? "1 row" : fmt::format("{} rows", older));
 }
 
 /// By the reader of the commands that use such files, if there is one: it knows more than a schema
@@ -116,8 +102,7 @@ std::string validated(std::filesystem::path file) {
   if (kind == "assay-result") {
     const nlohmann::json result =
         read_result_rows(file, keep_kind, static_cast<std::size_t>(processors()));
-    return fmt::format("{}, {} rows{}{}", name, result.at("rows").size(), statistics_text(result),
-                       form_text(result));
+    return fmt::format("{}, {} rows{}", name, result.at("rows").size(), statistics_text(result));
   }
   if (kind == "assay-suite") return fmt::format("{}, {} cases", name, checked_suite(file));
   if (kind == "assay-problems")

@@ -59,4 +59,13 @@ TensorSpec plain_tensor(std::string name, Role role, DataType type,
   return spec;
 }
 
+TensorSpec bytes_tensor(std::string name, Role role, std::size_t bytes) {
+  TensorSpec spec;
+  spec.name = std::move(name);
+  spec.role = role;
+  spec.type = DataType::u8;
+  spec.bytes = bytes;
+  return spec;
+}
+
 }  // namespace assay

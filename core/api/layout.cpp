@@ -74,6 +74,12 @@ Layout channels_last(const std::vector<std::int64_t>& dims) {
   return layout;
 }
 
+void lay_channels_last(std::vector<TensorSpec>& specs) {
+  for (TensorSpec& spec : specs)
+    if (spec.dims.size() == 4)
+      spec.layout = std::make_shared<const Layout>(channels_last(spec.dims));
+}
+
 Layout channel_blocks(const std::vector<std::int64_t>& dims, std::int64_t block) {
   Layout layout{std::vector<Split>(dims.size()), 1};
   std::int64_t stride = block;

@@ -28,6 +28,8 @@ struct Layout {
 
 /// Activations [n, c, ...] with the channels of a pixel adjacent ("nhwc").
 Layout channels_last(const std::vector<std::int64_t>& dims);
+/// Gives this layout to all tensors of four dimensions.
+void lay_channels_last(std::vector<TensorSpec>& specs);
 /// Activations [n, c, ...] in blocks of `block` channels; the channels of a block are adjacent
 /// ("nChw16c"). The last block is padded.
 Layout channel_blocks(const std::vector<std::int64_t>& dims, std::int64_t block);

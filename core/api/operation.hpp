@@ -8,6 +8,8 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/api/device.hpp"
@@ -76,6 +78,9 @@ struct Options {
   std::string get(const std::string& name, const std::string& otherwise) const;
 };
 
+/// The number of Executed that says that nothing is documented of the algorithm's arithmetic.
+inline constexpr const char* undocumented_arithmetic = "undocumented_arithmetic";
+
 /// What was executed, as far as the backend knows it. An unknown text is empty; its field in the
 /// row is then null.
 struct Executed {
@@ -115,6 +120,37 @@ class Operation {
   virtual void prologue(Stream&) {}
   virtual void run(Stream& stream) = 0;
   virtual Executed executed() const = 0;
+};
+
+/// An operation that keeps its arguments, what it executes, and the memory that is bound.
+class BoundOperation : public Operation {
+ public:
+  const std::vector<TensorSpec>& arguments() const final { return arguments_; }
+  void bind(std::span<Tensor* const> tensors) override {
+    data_.clear();
+    for (Tensor* const tensor : tensors) data_.push_back(tensor->data());
+  }
+  Executed executed() const override { return executed_; }
+
+ protected:
+  explicit BoundOperation(std::vector<TensorSpec> arguments) : arguments_(std::move(arguments)) {}
+
+  /// The memory of an argument.
+  template <class T>
+  T* data(std::size_t argument) const {
+    return static_cast<T*>(data_[argument]);
+  }
+  /// The same by the argument's name; null if there is no such argument.
+  template <class T>
+  T* find(std::string_view name) const {
+    for (std::size_t i = 0; i < data_.size(); ++i)
+      if (arguments_[i].name == name) return data<T>(i);
+    return nullptr;
+  }
+
+  std::vector<TensorSpec> arguments_;
+  Executed executed_;
+  std::vector<void*> data_;  ///< of the arguments, in their order
 };
 
 template <class P>

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,7 @@ struct Relation {
 };
 
 /// Expected results and error bounds of one kind of problem. docs/method*.md derive the bounds.
+/// The defaults are those of data of floating types, for which no arithmetic is exact.
 class Oracle {
  public:
   virtual ~Oracle() = default;
@@ -52,10 +54,10 @@ class Oracle {
   /// Largest magnitude of integer inputs for which every sum is exact in the arithmetic of
   /// `executed` (direct sums of products). 0 if the algorithm is not exact on integers (Winograd)
   /// or no magnitude is small enough; there is then no integer pass.
-  virtual int exact_magnitude(const Executed& executed) const = 0;
+  virtual int exact_magnitude(const Executed&) const { return 0; }
   /// Magnitude of the full-significand data of an argument of an integer type (Values). Not used
   /// for floating types.
-  virtual int full_magnitude(const TensorSpec& argument) const = 0;
+  virtual int full_magnitude(const TensorSpec&) const { return 0; }
   /// Full-significand data of a floating type are multiplied by 2 to this power. A recurrence needs
   /// weights of about 1/sqrt(n), so that errors do not grow from step to step.
   virtual int scale_exponent(const TensorSpec&) const { return 0; }
@@ -89,9 +91,11 @@ class Oracle {
 
   /// Indices of the output elements to check, sorted and distinct: all if their reference costs at
   /// most `budget` multiply-adds, else corners, edges, the last block of every tile, and random
-  /// elements from `seed` within the budget.
-  virtual std::vector<std::int64_t> sample(const TensorSpec& output, double budget,
-                                           std::uint64_t seed) const = 0;
+  /// elements from `seed` within the budget. An oracle without whole() and relations has its own.
+  virtual std::vector<std::int64_t> sample(const TensorSpec& /*output*/, double /*budget*/,
+                                           std::uint64_t /*seed*/) const {
+    throw std::logic_error("this oracle chooses no sample of an output");
+  }
 
   /// Computes `expected` for the elements `indices` of `output`. `exact`: the inputs are integers
   /// of exact_magnitude(), and all bounds are 0.
@@ -113,8 +117,10 @@ class Oracle {
   /// the inputs in a cheap, independent way; nothing if there is none. With integer inputs it is
   /// exact, so that a single wrong element is found. With other inputs it finds errors larger than
   /// the rounding errors of all elements together.
-  virtual std::optional<double> checksum(const TensorSpec& output, const Inputs& inputs,
-                                         const ChecksumWeights& weights) const = 0;
+  virtual std::optional<double> checksum(const TensorSpec& /*output*/, const Inputs&,
+                                         const ChecksumWeights&) const {
+    return std::nullopt;
+  }
 
   /// The reason why results of `executed` cannot be judged (there is no error bound for it);
   /// nothing if they can.
@@ -146,13 +152,6 @@ class WholeOracle : public Oracle {
   std::optional<ElementRange> whole(const TensorSpec& output) const override {
     if (output.role != Role::output && output.role != Role::inout) return std::nullopt;
     return ElementRange{0, output.elements()};
-  }
-  std::vector<std::int64_t> sample(const TensorSpec&, double, std::uint64_t) const final {
-    return {};
-  }
-  std::optional<double> checksum(const TensorSpec&, const Inputs&,
-                                 const ChecksumWeights&) const final {
-    return std::nullopt;
   }
 };
 

@@ -15,8 +15,6 @@
 
 namespace assay {
 
-class Tensor;  // core/api/tensor.hpp
-
 /// Elements that are not made of a recipe.
 class StoredValues {
  public:
@@ -26,8 +24,6 @@ class StoredValues {
   StoredValues& operator=(const StoredValues&) = delete;
   virtual DataType type() const = 0;  ///< one that holds them
   virtual void fill(std::int64_t first, std::span<double> out) const = 0;
-  /// The tensor that holds them; null if only the host does.
-  virtual Tensor* tensor() const { return nullptr; }
   /// Tells them apart from all others of this process.
   std::uint64_t serial() const { return serial_; }
 

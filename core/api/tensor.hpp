@@ -49,6 +49,8 @@ struct TensorSpec {
 
 /// The spec of a tensor in row-major order without padding.
 TensorSpec plain_tensor(std::string name, Role role, DataType type, std::vector<std::int64_t> dims);
+/// The spec of memory without elements: Role::workspace, saved or consumed.
+TensorSpec bytes_tensor(std::string name, Role role, std::size_t bytes);
 
 /// The memory of one argument on a device. The destructor frees it.
 class Tensor {

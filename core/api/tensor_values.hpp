@@ -1,33 +1,24 @@
 #pragma once
 // The elements of a tensor as the inputs of a reference: those of a layer inside a network.
 
-#include <mutex>
 #include <vector>
 
 #include "core/api/device.hpp"
 
 namespace assay {
 
-/// Reads the tensor when the host first needs an element. It must not change as long as these
-/// values are in use, unless `read_now`.
+/// What the tensor holds when these values are made: they stay so, whatever writes to it later.
 class TensorValues final : public StoredValues {
  public:
-  TensorValues(Device& device, Tensor& tensor, bool read_now);
-  DataType type() const override { return tensor_.spec().type; }
+  TensorValues(Device& device, Tensor& tensor);
+  DataType type() const override { return type_; }
   void fill(std::int64_t first, std::span<double> out) const override;
-  /// Null if the tensor may have changed.
-  Tensor* tensor() const override { return read_now_ ? nullptr : &tensor_; }
 
  private:
-  void read() const;
-
-  Device& device_;
-  Tensor& tensor_;
-  bool read_now_;
-  mutable std::once_flag once_;
+  DataType type_;
   /// What fp32 holds is not stored in fp64: activations are most of the memory of a network.
-  mutable std::vector<float> narrow_;
-  mutable std::vector<double> wide_;
+  std::vector<float> narrow_;
+  std::vector<double> wide_;
 };
 
 }  // namespace assay

@@ -2,6 +2,12 @@
 // CBLAS libraries as a backend: OpenBLAS, BLIS, MKL, ESSL, SSL2 or any other, named at run time. A
 // process uses one of them, since their threads would disturb each other.
 
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
 #include "core/api/backend.hpp"
 #include "kernels/blas/library.hpp"
 
@@ -12,5 +18,33 @@ Makers& makers();
 
 /// The library that device() has opened; std::logic_error before that.
 const Library& library();
+
+/// An operation made of functions of the library, which compute with so many threads.
+class BlasOperation : public BoundOperation {
+ public:
+  void bind(std::span<Tensor* const> tensors) override {
+    BoundOperation::bind(tensors);
+    use_threads();
+  }
+
+ protected:
+  BlasOperation(std::vector<TensorSpec> arguments, int threads)
+      : BoundOperation(std::move(arguments)), library_threads_(threads) {}
+  void use_threads() const { library().use_threads(library_threads_); }
+
+ private:
+  int library_threads_;
+};
+
+/// Own<integers of the library, float or double>.
+template <template <class Int, class Real> class Own, class... Arguments>
+std::unique_ptr<Operation> make_own(Precision precision, const Arguments&... arguments) {
+  const auto make = [&](auto integer) -> std::unique_ptr<Operation> {
+    using Int = decltype(integer);
+    if (precision == Precision::fp64) return std::make_unique<Own<Int, double>>(arguments...);
+    return std::make_unique<Own<Int, float>>(arguments...);
+  };
+  return library().wide() ? make(std::int64_t()) : make(std::int32_t());
+}
 
 }  // namespace assay::blas

@@ -37,52 +37,37 @@ void transpose_square(Real* a, std::int64_t d) {
 }
 
 template <class Int, class Real>
-class Eigh final : public Operation {
+class Eigh final : public BlasOperation {
  public:
   Eigh(const LinalgProblem& problem, const std::string& name, void* function, int threads)
-      : d_(static_cast<Int>(problem.shape().d)),
+      : BlasOperation(problem.tensors(), threads),
+        d_(static_cast<Int>(problem.shape().d)),
         name_(name),
-        arguments_(problem.tensors()),
-        call_(reinterpret_cast<Syevd<Int, Real>>(function)),
-        threads_(threads),
-        executed_(executed_by(name, problem, "divide_and_conquer")) {
-    library().use_threads(threads_);
+        call_(reinterpret_cast<Syevd<Int, Real>>(function)) {
+    executed_ = executed_by(name, problem, "divide_and_conquer");
+    use_threads();
     size_workspaces();
     const auto add = [this](const char* what, std::size_t bytes) {
-      TensorSpec spec;
-      spec.name = what;
-      spec.role = Role::workspace;
-      spec.bytes = bytes;
       executed_.workspace_bytes += bytes;
-      arguments_.push_back(spec);
+      arguments_.push_back(bytes_tensor(what, Role::workspace, bytes));
     };
     add("work", static_cast<std::size_t>(reals_) * sizeof(Real));
     add("integers", static_cast<std::size_t>(integers_) * sizeof(Int));
   }
 
-  const std::vector<TensorSpec>& arguments() const override { return arguments_; }
-
-  void bind(std::span<Tensor* const> tensors) override {
-    a_ = static_cast<const Real*>(tensors[0]->data());
-    w_ = static_cast<Real*>(tensors[1]->data());
-    v_ = static_cast<Real*>(tensors[2]->data());
-    work_ = static_cast<Real*>(tensors[3]->data());
-    iwork_ = static_cast<Int*>(tensors[4]->data());
-    library().use_threads(threads_);
-  }
-
   void run(Stream&) override {
-    library().use_threads(threads_);
-    std::copy_n(a_, static_cast<std::size_t>(d_) * static_cast<std::size_t>(d_), v_);
+    use_threads();
+    Real* const v = data<Real>(2);
+    std::copy_n(data<const Real>(0), static_cast<std::size_t>(d_) * static_cast<std::size_t>(d_),
+                v);
     Int info = 0;
-    call_("V", "U", &d_, v_, &d_, w_, work_, &reals_, iwork_, &integers_, &info, 1, 1);
+    call_("V", "U", &d_, v, &d_, data<Real>(1), data<Real>(3), &reals_, data<Int>(4), &integers_,
+          &info, 1, 1);
     if (info != 0)
       throw CaseError(fmt::format("{} of {} computed no eigenvectors (info is {}).", name_,
                                   library().file(), info));
-    transpose_square(v_, static_cast<std::int64_t>(d_));
+    transpose_square(v, static_cast<std::int64_t>(d_));
   }
-
-  Executed executed() const override { return executed_; }
 
  private:
   /// What the library asks for; at least what LAPACK documents, since ssyevd tells it as a rounded
@@ -103,22 +88,8 @@ class Eigh final : public Operation {
 
   Int d_, reals_ = 0, integers_ = 0;
   std::string name_;
-  std::vector<TensorSpec> arguments_;
   Syevd<Int, Real> call_;
-  int threads_;
-  Executed executed_;
-  const Real* a_ = nullptr;
-  Real *w_ = nullptr, *v_ = nullptr, *work_ = nullptr;
-  Int* iwork_ = nullptr;
 };
-
-template <class Int>
-std::unique_ptr<Operation> made_eigh(const LinalgProblem& problem, const std::string& name,
-                                     void* function, int threads) {
-  if (problem.precision() == Precision::fp64)
-    return std::make_unique<Eigh<Int, double>>(problem, name, function, threads);
-  return std::make_unique<Eigh<Int, float>>(problem, name, function, threads);
-}
 
 /// Largest d of which 3 d^2 fits 32 bits: ?syevd counts its workspace of about 2 d^2 in its
 /// integers.
@@ -130,14 +101,12 @@ Result<std::unique_ptr<Operation>> make_eigh(const LinalgProblem& problem, int t
   const std::string name = problem.precision() == Precision::fp64 ? "dsyevd" : "ssyevd";
   Result<void*> found = library().lapack(name);
   if (auto* const why = std::get_if<Unsupported>(&found)) return std::move(*why);
-  void* const function = std::get<void*>(found);
-  if (library().wide()) return made_eigh<std::int64_t>(problem, name, function, threads);
-  if (problem.shape().d > most_of_32_bits)
+  if (!library().wide() && problem.shape().d > most_of_32_bits)
     return Unsupported{fmt::format(
         "{} has 32-bit integers (LP64), which do not hold the size of the workspace of {} for d = "
         "{} (up to {}). Use a library with 64-bit ones.",
         library().file(), name, problem.shape().d, most_of_32_bits)};
-  return made_eigh<std::int32_t>(problem, name, function, threads);
+  return make_own<Eigh>(problem.precision(), problem, name, std::get<void*>(found), threads);
 }
 
 }  // namespace assay::blas

@@ -40,13 +40,12 @@ std::vector<std::string> names_of(Precision precision) {
 }
 
 template <class Int, class Scalar>
-class BlasGemm final : public Operation {
+class BlasGemm final : public BlasOperation {
  public:
   BlasGemm(const GemmProblem& problem, const std::string& name, void* function, int threads)
-      : problem_(problem),
-        arguments_(problem.tensors()),
-        call_(reinterpret_cast<GemmFunction<Int, Scalar, void>>(function)),
-        threads_(threads) {
+      : BlasOperation(problem.tensors(), threads),
+        problem_(problem),
+        call_(reinterpret_cast<GemmFunction<Int, Scalar, void>>(function)) {
     executed_.algorithm = "direct";
     executed_.implementation = fmt::format("{} {}", library().version(), name);
     executed_.storage = std::string(assay::name(problem.precision()));
@@ -59,17 +58,11 @@ class BlasGemm final : public Operation {
     executed_.layout = "columns";
   }
 
-  const std::vector<TensorSpec>& arguments() const override { return arguments_; }
-
-  void bind(std::span<Tensor* const> tensors) override {
-    for (std::size_t i = 0; i < 3; ++i) data_[i] = static_cast<std::byte*>(tensors[i]->data());
-    library().use_threads(threads_);
-  }
-
   void run(Stream&) override {
     const GemmShape& s = problem_.shape();
     const auto matrix = [&](std::size_t i, std::int64_t elements, std::int64_t batch) {
-      return data_[i] + static_cast<std::size_t>(batch * elements) * size_of(arguments_[i].type);
+      return data<std::byte>(i) +
+             static_cast<std::size_t>(batch * elements) * size_of(arguments_[i].type);
     };
     const auto as_int = [](std::int64_t value) { return static_cast<Int>(value); };
     for (std::int64_t batch = 0; batch < s.batch; ++batch)
@@ -80,24 +73,10 @@ class BlasGemm final : public Operation {
             static_cast<Scalar>(problem_.beta()), matrix(2, s.ldc * s.n, batch), as_int(s.ldc));
   }
 
-  Executed executed() const override { return executed_; }
-
  private:
   GemmProblem problem_;
-  std::vector<TensorSpec> arguments_;
   GemmFunction<Int, Scalar, void> call_;
-  int threads_;
-  std::byte* data_[3] = {};
-  Executed executed_;
 };
-
-template <class Int>
-std::unique_ptr<Operation> made_gemm(const GemmProblem& problem, const std::string& name,
-                                     void* function, int threads) {
-  if (problem.precision() == Precision::fp64)
-    return std::make_unique<BlasGemm<Int, double>>(problem, name, function, threads);
-  return std::make_unique<BlasGemm<Int, float>>(problem, name, function, threads);
-}
 
 /// Why the library's integers do not hold the problem's; "" where they do.
 std::string why_not_extents(const GemmShape& s) {
@@ -137,8 +116,7 @@ Result<std::unique_ptr<Operation>> make_gemm(Device&, const Problem& problem,
                     library().file())};
   for (const std::string& name : names)
     if (void* const function = library().function(name))
-      return library().wide() ? made_gemm<std::int64_t>(gemm, name, function, threads)
-                              : made_gemm<std::int32_t>(gemm, name, function, threads);
+      return make_own<BlasGemm>(gemm.precision(), gemm, name, function, threads);
   return Unsupported{library().why_not(names.front())};
 }
 

@@ -77,14 +77,6 @@ class Hinge final : public BlockedPass {
   GemvFunction<Int, double> direction_;
 };
 
-template <class Int>
-std::unique_ptr<Operation> made_hinge(const LinalgProblem& problem, int threads,
-                                      const Functions& functions) {
-  if (problem.precision() == Precision::fp64)
-    return std::make_unique<Hinge<Int, double>>(problem, threads, functions);
-  return std::make_unique<Hinge<Int, float>>(problem, threads, functions);
-}
-
 }  // namespace
 
 MadeOperation make_hinge(const LinalgProblem& problem, int threads) {
@@ -95,8 +87,7 @@ MadeOperation make_hinge(const LinalgProblem& problem, int threads) {
     if (auto* const why = std::get_if<Unsupported>(found)) return std::move(*why);
   const Functions functions{own == fp64 ? own : own + ", " + fp64, std::get<void*>(of_precision),
                             std::get<void*>(of_fp64)};
-  return library().wide() ? made_hinge<std::int64_t>(problem, threads, functions)
-                          : made_hinge<std::int32_t>(problem, threads, functions);
+  return make_own<Hinge>(problem.precision(), problem, threads, functions);
 }
 
 }  // namespace assay::blas

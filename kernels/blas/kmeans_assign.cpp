@@ -3,8 +3,6 @@
 // of the nearest ones are plain loops: squared distances as sums of squared differences, of which
 // nothing cancels.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <vector>
@@ -87,23 +85,13 @@ class KmeansAssign final : public BlockedPass {
   std::vector<Real> differences_, starts_;
 };
 
-template <class Int>
-std::unique_ptr<Operation> made_kmeans_assign(const LinalgProblem& problem, int threads,
-                                              const std::string& name, void* gemm) {
-  if (problem.precision() == Precision::fp64)
-    return std::make_unique<KmeansAssign<Int, double>>(problem, threads, name, gemm);
-  return std::make_unique<KmeansAssign<Int, float>>(problem, threads, name, gemm);
-}
-
 }  // namespace
 
 MadeOperation make_kmeans_assign(const LinalgProblem& problem, int threads) {
   const std::string name = cblas_name("gemm", problem.precision());
   Result<void*> gemm = cblas(name);
   if (auto* const why = std::get_if<Unsupported>(&gemm)) return std::move(*why);
-  return library().wide()
-             ? made_kmeans_assign<std::int64_t>(problem, threads, name, std::get<void*>(gemm))
-             : made_kmeans_assign<std::int32_t>(problem, threads, name, std::get<void*>(gemm));
+  return make_own<KmeansAssign>(problem.precision(), problem, threads, name, std::get<void*>(gemm));
 }
 
 }  // namespace assay::blas

@@ -15,51 +15,27 @@ namespace assay::blas {
 namespace {
 
 template <class Int, class Real>
-class Syrk final : public Operation {
+class Syrk final : public BlasOperation {
  public:
   Syrk(const LinalgProblem& problem, const std::string& name, void* function, int threads)
-      : shape_(problem.shape()),
-        arguments_(problem.tensors()),
-        call_(reinterpret_cast<SyrkFunction<Int, Real>>(function)),
-        threads_(threads) {
+      : BlasOperation(problem.tensors(), threads),
+        shape_(problem.shape()),
+        call_(reinterpret_cast<SyrkFunction<Int, Real>>(function)) {
     executed_ = executed_by(name, problem, "direct");
   }
 
-  const std::vector<TensorSpec>& arguments() const override { return arguments_; }
-
-  void bind(std::span<Tensor* const> tensors) override {
-    x_ = static_cast<const Real*>(tensors[0]->data());
-    c_ = static_cast<Real*>(tensors[1]->data());
-    library().use_threads(threads_);
-  }
-
   void run(Stream&) override {
-    library().use_threads(threads_);
+    use_threads();
     const auto d = static_cast<Int>(shape_.d);
-    call_(row_major, lower, transpose, d, static_cast<Int>(shape_.n), Real(1), x_, d, Real(0), c_,
-          d);
-    mirror(c_, shape_.d);
+    call_(row_major, lower, transpose, d, static_cast<Int>(shape_.n), Real(1), data<const Real>(0),
+          d, Real(0), data<Real>(1), d);
+    mirror(data<Real>(1), shape_.d);
   }
-
-  Executed executed() const override { return executed_; }
 
  private:
   LinalgShape shape_;
-  std::vector<TensorSpec> arguments_;
   SyrkFunction<Int, Real> call_;
-  int threads_;
-  const Real* x_ = nullptr;
-  Real* c_ = nullptr;
-  Executed executed_;
 };
-
-template <class Int>
-std::unique_ptr<Operation> made_syrk(const LinalgProblem& problem, const std::string& name,
-                                     void* function, int threads) {
-  if (problem.precision() == Precision::fp64)
-    return std::make_unique<Syrk<Int, double>>(problem, name, function, threads);
-  return std::make_unique<Syrk<Int, float>>(problem, name, function, threads);
-}
 
 std::string algorithm_of(LinalgKernel kernel) {
   switch (kernel) {
@@ -82,8 +58,7 @@ MadeOperation make_syrk(const LinalgProblem& problem, int threads) {
   const std::string name = cblas_name("syrk", problem.precision());
   Result<void*> syrk = cblas(name);
   if (auto* const why = std::get_if<Unsupported>(&syrk)) return std::move(*why);
-  return library().wide() ? made_syrk<std::int64_t>(problem, name, std::get<void*>(syrk), threads)
-                          : made_syrk<std::int32_t>(problem, name, std::get<void*>(syrk), threads);
+  return make_own<Syrk>(problem.precision(), problem, name, std::get<void*>(syrk), threads);
 }
 
 MadeOperation make_linalg(Device&, const Problem& problem, const Options& options, Communicator&) {
@@ -128,14 +103,6 @@ std::string cblas_name(const std::string& function, Precision precision) {
 Result<void*> cblas(const std::string& name) {
   if (void* const found = library().function(name)) return found;
   return Unsupported{library().why_not(name)};
-}
-
-TensorSpec workspace_of(std::size_t bytes) {
-  TensorSpec workspace;
-  workspace.name = "workspace";
-  workspace.role = Role::workspace;
-  workspace.bytes = bytes;
-  return workspace;
 }
 
 Executed executed_by(const std::string& functions, const LinalgProblem& problem,

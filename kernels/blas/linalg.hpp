@@ -33,9 +33,6 @@ Result<void*> cblas(const std::string& name);
 Executed executed_by(const std::string& functions, const LinalgProblem& problem,
                      const std::string& algorithm);
 
-/// Scratch memory as the last argument.
-TensorSpec workspace_of(std::size_t bytes);
-
 /// c[j, i] = c[i, j] of the lower triangle, which is what BLAS writes.
 template <class Real>
 void mirror(Real* c, std::int64_t d) {

@@ -21,31 +21,25 @@ std::int64_t whole_lines(std::int64_t doubles) {
 
 BlockedPass::BlockedPass(const LinalgProblem& problem, int threads, Executed executed,
                          std::int64_t sums, std::int64_t each)
-    : n_(problem.shape().n),
+    : BlasOperation(problem.tensors(), 1),  // within each of ours
+      n_(problem.shape().n),
       d_(problem.shape().d),
       k_(problem.shape().k),
       block_rows_(std::clamp<std::int64_t>(
           block_bytes / static_cast<std::int64_t>(size_of(storage(problem.precision()))) / d_, 1,
           n_)),
-      arguments_(problem.tensors()),
       threads_(threads),
       sums_(whole_lines(sums)),
-      scratch_(whole_lines(block_rows_ * each)),
-      executed_(std::move(executed)) {
-  arguments_.push_back(
-      workspace_of(static_cast<std::size_t>(threads_ * (sums_ + scratch_)) * sizeof(double)));
-  executed_.workspace_bytes = arguments_.back().bytes;
+      scratch_(whole_lines(block_rows_ * each)) {
+  executed_ = std::move(executed);
+  executed_.workspace_bytes =
+      static_cast<std::size_t>(threads_ * (sums_ + scratch_)) * sizeof(double);
+  arguments_.push_back(bytes_tensor("workspace", Role::workspace, executed_.workspace_bytes));
   executed_.numbers["block_rows"] = static_cast<double>(block_rows_);
 }
 
-void BlockedPass::bind(std::span<Tensor* const> tensors) {
-  data_.clear();
-  for (Tensor* const tensor : tensors) data_.push_back(tensor->data());
-  library().use_threads(1);
-}
-
 void BlockedPass::run(Stream&) {
-  library().use_threads(1);  // within each of ours
+  use_threads();
   begin();
 #pragma omp parallel for num_threads(threads_) schedule(static, 1)
   for (std::int64_t thread = 0; thread < threads_; ++thread) {

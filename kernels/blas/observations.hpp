@@ -11,12 +11,9 @@ namespace assay::blas {
 /// Each thread calls the library for blocks of its own range of the observations, with one thread
 /// of the library, and adds a block while it is in the second cache. Threads have sums of their
 /// own, which are added in the order of the threads.
-class BlockedPass : public Operation {
+class BlockedPass : public BlasOperation {
  public:
-  const std::vector<TensorSpec>& arguments() const final { return arguments_; }
-  void bind(std::span<Tensor* const> tensors) final;
   void run(Stream&) final;
-  Executed executed() const final { return executed_; }
 
  protected:
   /// `sums`: fp64 numbers that are summed; `each`: fp64 numbers of scratch memory of each
@@ -29,10 +26,6 @@ class BlockedPass : public Operation {
   virtual void add(std::int64_t first, std::int64_t rows, double* sums, double* scratch) const = 0;
   virtual void end(const double* sums) const = 0;
 
-  template <class T>
-  T* data(std::size_t argument) const {
-    return static_cast<T*>(data_[argument]);
-  }
   std::int64_t block_rows() const { return block_rows_; }
 
   std::int64_t n_, d_, k_;
@@ -41,11 +34,8 @@ class BlockedPass : public Operation {
   double* sums_of(std::int64_t thread) const;
 
   std::int64_t block_rows_;
-  std::vector<TensorSpec> arguments_;
   int threads_;
   std::int64_t sums_, scratch_;
-  Executed executed_;
-  std::vector<void*> data_;
 };
 
 }  // namespace assay::blas

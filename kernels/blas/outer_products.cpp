@@ -1,7 +1,6 @@
 // moments and hinge_hessian by CBLAS: observations are copied into a block, less the shift or those
 // that are selected, and a rank-k update adds each block to the triangle.
 
-#include <fmt/format.h>
 #include <omp.h>
 
 #include <algorithm>
@@ -18,38 +17,30 @@ namespace {
 constexpr std::int64_t block_elements = std::int64_t{1} << 19;
 
 template <class Int, class Real>
-class OuterProducts final : public Operation {
+class OuterProducts final : public BlasOperation {
  public:
   OuterProducts(const LinalgProblem& problem, const std::string& name, void* dsyrk, int threads)
-      : centred_(problem.shape().kernel == LinalgKernel::moments),
+      : BlasOperation(problem.tensors(), threads),
+        centred_(problem.shape().kernel == LinalgKernel::moments),
         n_(problem.shape().n),
         d_(problem.shape().d),
         columns_(centred_ ? d_ : d_ + 1),
         block_rows_(std::clamp<std::int64_t>(block_elements / columns_, 1, n_)),
-        arguments_(problem.tensors()),
         output_(arguments_.size() - 1),
         call_(reinterpret_cast<SyrkFunction<Int, double>>(dsyrk)),
         threads_(threads),
-        chosen_(static_cast<std::size_t>(block_rows_)),
-        executed_(executed_by(name, problem, "direct")) {
-    arguments_.push_back(workspace_of(
-        static_cast<std::size_t>(block_rows_ * columns_ + threads_ * d_) * sizeof(double)));
-    executed_.workspace_bytes = arguments_.back().bytes;
+        chosen_(static_cast<std::size_t>(block_rows_)) {
+    executed_ = executed_by(name, problem, "direct");
+    executed_.workspace_bytes =
+        static_cast<std::size_t>(block_rows_ * columns_ + threads_ * d_) * sizeof(double);
+    arguments_.push_back(bytes_tensor("workspace", Role::workspace, executed_.workspace_bytes));
     executed_.compute = executed_.accumulate = "fp64";
     executed_.operand_roundings = centred_ && sizeof(Real) == sizeof(double) ? 1 : 0;
   }
 
-  const std::vector<TensorSpec>& arguments() const override { return arguments_; }
-
-  void bind(std::span<Tensor* const> tensors) override {
-    data_.clear();
-    for (Tensor* const tensor : tensors) data_.push_back(tensor->data());
-    library().use_threads(threads_);
-  }
-
   void run(Stream&) override {
-    library().use_threads(threads_);
-    auto* const triangle = static_cast<double*>(data_[output_]);
+    use_threads();
+    auto* const triangle = data<double>(output_);
     const auto columns = static_cast<Int>(columns_);
     std::fill_n(triangle, columns_ * columns_, 0.0);
     std::fill_n(sums(0), threads_ * d_, 0.0);
@@ -62,13 +53,11 @@ class OuterProducts final : public Operation {
     }
     mirror(triangle, columns_);
     if (!centred_) return;
-    auto* const out = static_cast<double*>(data_[2]);
+    auto* const out = data<double>(2);
     std::fill_n(out, d_, 0.0);
     for (int thread = 0; thread < threads_; ++thread)
       for (std::int64_t j = 0; j < d_; ++j) out[j] += sums(thread)[j];
   }
-
-  Executed executed() const override { return executed_; }
 
  private:
   double* block() const { return static_cast<double*>(data_.back()); }
@@ -76,7 +65,7 @@ class OuterProducts final : public Operation {
 
   /// The next observations of a block, from `next` on, which moves behind them; how many.
   std::int64_t choose(std::int64_t& next) {
-    const auto* const s = static_cast<const Real*>(data_[1]);
+    const auto* const s = data<const Real>(1);
     std::int64_t rows = 0;
     for (; next < n_ && rows < block_rows_; ++next)
       if (centred_ || (s[next] > 0 && s[next] < 1))
@@ -90,8 +79,7 @@ class OuterProducts final : public Operation {
       double* const sum = sums(omp_get_thread_num());
 #pragma omp for schedule(static)
       for (std::int64_t i = 0; i < rows; ++i) {
-        const Real* const x =
-            static_cast<const Real*>(data_[0]) + chosen_[static_cast<std::size_t>(i)] * d_;
+        const Real* const x = data<const Real>(0) + chosen_[static_cast<std::size_t>(i)] * d_;
         double* const to = block() + i * columns_;
         if (centred_)
           centre(x, to, sum);
@@ -102,7 +90,7 @@ class OuterProducts final : public Operation {
   }
 
   void centre(const Real* x, double* to, double* sum) const {
-    const auto* const shift = static_cast<const Real*>(data_[1]);
+    const auto* const shift = data<const Real>(1);
     for (std::int64_t j = 0; j < d_; ++j) {
       const double value = static_cast<double>(x[j]) - static_cast<double>(shift[j]);
       to[j] = value;
@@ -112,22 +100,11 @@ class OuterProducts final : public Operation {
 
   bool centred_;  ///< moments; else hinge_hessian, of observations with a column of ones
   std::int64_t n_, d_, columns_, block_rows_;
-  std::vector<TensorSpec> arguments_;
   std::size_t output_;
   SyrkFunction<Int, double> call_;
   int threads_;
   std::vector<std::int64_t> chosen_;
-  Executed executed_;
-  std::vector<void*> data_;
 };
-
-template <class Int>
-std::unique_ptr<Operation> made_moments(const LinalgProblem& problem, const std::string& name,
-                                        void* dsyrk, int threads) {
-  if (problem.precision() == Precision::fp64)
-    return std::make_unique<OuterProducts<Int, double>>(problem, name, dsyrk, threads);
-  return std::make_unique<OuterProducts<Int, float>>(problem, name, dsyrk, threads);
-}
 
 }  // namespace
 
@@ -135,9 +112,8 @@ MadeOperation make_outer_products(const LinalgProblem& problem, int threads) {
   const std::string name = cblas_name("syrk", Precision::fp64);
   Result<void*> dsyrk = cblas(name);
   if (auto* const why = std::get_if<Unsupported>(&dsyrk)) return std::move(*why);
-  return library().wide()
-             ? made_moments<std::int64_t>(problem, name, std::get<void*>(dsyrk), threads)
-             : made_moments<std::int32_t>(problem, name, std::get<void*>(dsyrk), threads);
+  return make_own<OuterProducts>(problem.precision(), problem, name, std::get<void*>(dsyrk),
+                                 threads);
 }
 
 }  // namespace assay::blas

@@ -36,38 +36,26 @@ constexpr std::int64_t rows_at_once = 8;
 std::int64_t block_rows(std::int64_t d) { return std::max<std::int64_t>(512, 3 * d); }
 
 template <class Int, class Real>
-class TallSkinnyQr final : public Operation {
+class TallSkinnyQr final : public BlasOperation {
  public:
   TallSkinnyQr(const LinalgProblem& problem, const std::string& name, void* function, int threads)
-      : n_(problem.shape().n),
+      : BlasOperation(problem.tensors(), 1),  // within each of ours
+        n_(problem.shape().n),
         d_(problem.shape().d),
         rows_(std::min(block_rows(d_), n_)),
         panel_(std::min(panel, d_)),
         name_(name),
-        arguments_(problem.tensors()),
         call_(reinterpret_cast<Tpqrt<Int, Real>>(function)),
-        threads_(threads),
-        executed_(executed_by(name, problem, "tsqr")) {
-    TensorSpec spec;
-    spec.name = "blocks";
-    spec.role = Role::workspace;
-    spec.bytes = static_cast<std::size_t>(threads_ * elements_of_thread()) * sizeof(Real);
-    executed_.workspace_bytes = spec.bytes;
+        threads_(threads) {
+    executed_ = executed_by(name, problem, "tsqr");
+    executed_.workspace_bytes =
+        static_cast<std::size_t>(threads_ * elements_of_thread()) * sizeof(Real);
     executed_.numbers["block_rows"] = static_cast<double>(rows_);
-    arguments_.push_back(spec);
-  }
-
-  const std::vector<TensorSpec>& arguments() const override { return arguments_; }
-
-  void bind(std::span<Tensor* const> tensors) override {
-    x_ = static_cast<const Real*>(tensors[0]->data());
-    r_ = static_cast<Real*>(tensors[1]->data());
-    blocks_ = static_cast<Real*>(tensors[2]->data());
-    library().use_threads(1);
+    arguments_.push_back(bytes_tensor("blocks", Role::workspace, executed_.workspace_bytes));
   }
 
   void run(Stream&) override {
-    library().use_threads(1);  // within each of ours
+    use_threads();
     Int failed = 0;
     std::int64_t triangles = 1;
 #pragma omp parallel num_threads(threads_) reduction(max : failed)
@@ -84,8 +72,6 @@ class TallSkinnyQr final : public Operation {
     store(part_of(0).r);
   }
 
-  Executed executed() const override { return executed_; }
-
  private:
   /// The memory of one thread. r, by columns, is the triangle of the rows so far.
   struct Part {
@@ -94,7 +80,7 @@ class TallSkinnyQr final : public Operation {
 
   std::int64_t elements_of_thread() const { return d_ * d_ + rows_ * d_ + 2 * panel_ * d_; }
   Part part_of(std::int64_t thread) const {
-    Real* const r = blocks_ + thread * elements_of_thread();
+    Real* const r = data<Real>(2) + thread * elements_of_thread();
     Real* const block = r + d_ * d_;
     Real* const t = block + rows_ * d_;
     return {r, block, t, t + panel_ * d_};
@@ -106,7 +92,7 @@ class TallSkinnyQr final : public Operation {
     Int failed = 0;
     for (; first < end; first += rows_) {
       const std::int64_t rows = std::min(rows_, end - first);
-      copy(x_ + first * d_, rows, part.block);
+      copy(data<const Real>(0) + first * d_, rows, part.block);
       failed = std::max(failed, add(part, part.block, rows, 0, rows_));
     }
     return failed;
@@ -133,30 +119,19 @@ class TallSkinnyQr final : public Operation {
 
   /// r by rows, with the signs that make its diagonal not negative.
   void store(const Real* triangle) const {
+    Real* const out = data<Real>(1);
     for (std::int64_t i = 0; i < d_; ++i) {
       const Real sign = triangle[i * d_ + i] < 0 ? Real(-1) : Real(1);
-      std::fill_n(r_ + i * d_, i, Real(0));
-      for (std::int64_t j = i; j < d_; ++j) r_[i * d_ + j] = sign * triangle[j * d_ + i];
+      std::fill_n(out + i * d_, i, Real(0));
+      for (std::int64_t j = i; j < d_; ++j) out[i * d_ + j] = sign * triangle[j * d_ + i];
     }
   }
 
   std::int64_t n_, d_, rows_, panel_;
   std::string name_;
-  std::vector<TensorSpec> arguments_;
   Tpqrt<Int, Real> call_;
   int threads_;
-  Executed executed_;
-  const Real* x_ = nullptr;
-  Real *r_ = nullptr, *blocks_ = nullptr;
 };
-
-template <class Int>
-std::unique_ptr<Operation> made_qr(const LinalgProblem& problem, const std::string& name,
-                                   void* function, int threads) {
-  if (problem.precision() == Precision::fp64)
-    return std::make_unique<TallSkinnyQr<Int, double>>(problem, name, function, threads);
-  return std::make_unique<TallSkinnyQr<Int, float>>(problem, name, function, threads);
-}
 
 }  // namespace
 
@@ -164,9 +139,8 @@ Result<std::unique_ptr<Operation>> make_qr(const LinalgProblem& problem, int thr
   const std::string name = problem.precision() == Precision::fp64 ? "dtpqrt" : "stpqrt";
   Result<void*> found = library().lapack(name);
   if (auto* const why = std::get_if<Unsupported>(&found)) return std::move(*why);
-  void* const function = std::get<void*>(found);
-  return library().wide() ? made_qr<std::int64_t>(problem, name, function, threads)
-                          : made_qr<std::int32_t>(problem, name, function, threads);
+  return make_own<TallSkinnyQr>(problem.precision(), problem, name, std::get<void*>(found),
+                                threads);
 }
 
 }  // namespace assay::blas

@@ -9,11 +9,10 @@
 #include <vector>
 
 #include "kernels/conv/problem.hpp"
-#include "kernels/conv/sums.hpp"
+#include "kernels/oracle/sums.hpp"
 
 namespace assay::convolution {
 
-using sums::error_of_tf32;
 using sums::log_tail;
 using sums::Moments;
 using sums::moments;

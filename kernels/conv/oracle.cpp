@@ -2,7 +2,6 @@
 // sum of all outputs: conv_checksum.cpp; choice of outputs: conv_sample.cpp.
 
 #include <cmath>
-#include <limits>
 #include <stdexcept>
 
 #include "kernels/conv/bounds.hpp"
@@ -262,8 +261,7 @@ class ConvOracle final : public Oracle {
   }
 
   double widest_norm_bound() const override {
-    return problem_.precision() == Precision::fp32 ? error_of_tf32
-                                                   : std::numeric_limits<double>::infinity();
+    return sums::widest_norm_bound(problem_.precision());
   }
 
  private:

@@ -6,7 +6,7 @@
 
 #include "kernels/conv/geometry.hpp"
 #include "kernels/conv/parts.hpp"
-#include "kernels/conv/sampling.hpp"
+#include "kernels/oracle/sampling.hpp"
 
 namespace assay::convolution {
 namespace {

@@ -26,7 +26,16 @@ std::vector<std::string> graphs_of_auto(Precision precision) {
   return {conv_plan_names().front()};
 }
 
-/// Of one type, as cuDNN has them.
+/// Whether the GPUs of all ranks have the precision: an operation that is null; or why not.
+Made precision_on_all(CudnnDevice& place, Precision precision, Communicator& ranks) {
+  return on_all(ranks, [&]() -> Made {
+    if (std::string why = why_not_precision(precision, place.facts()); !why.empty())
+      return Unsupported{std::move(why)};
+    return std::unique_ptr<Operation>();
+  });
+}
+
+/// Of one type, as cuDNN has them; alike on all ranks.
 Made make_uniform(CudnnDevice& place, const ConvProblem& conv, const Options& options,
                   Communicator& ranks) {
   const Precision precision = conv.precision();
@@ -40,8 +49,9 @@ Made make_uniform(CudnnDevice& place, const ConvProblem& conv, const Options& op
                                    fmt::join(conv_plan_names(), ", "))};
   if (graph && precision == Precision::int8)
     return Unsupported{"cuda has int8 by cuDNN's older interface alone. Use auto."};
-  if (std::string why = why_not_precision(precision, place.facts()); !why.empty())
-    return Unsupported{std::move(why)};
+  if (Made has = precision_on_all(place, precision, ranks);
+      std::holds_alternative<Unsupported>(has))
+    return has;
   const std::string layout = options.get("layout", "any");
   const bool plain_weights = layout == plain_weights_layout;
   if (plain_weights && precision == Precision::int8)
@@ -55,7 +65,9 @@ Made make_uniform(CudnnDevice& place, const ConvProblem& conv, const Options& op
                     ranks};
   Made operation = wanted == "auto" ? best_of(asked, true, graphs_of_auto(precision))
                    : graph          ? best_of(asked, false, {wanted})
-                                    : by_algorithm(asked, static_cast<int>(found - names.begin()));
+                                    : on_all(ranks, [&] {
+                               return by_algorithm(asked, static_cast<int>(found - names.begin()));
+                             });
   if (const auto* refusal = std::get_if<Unsupported>(&operation))
     return Unsupported{fmt::format("{} ({})", refusal->reason, asked.text)};
   if (!plain_weights) return operation;
@@ -66,9 +78,9 @@ Made make_uniform(CudnnDevice& place, const ConvProblem& conv, const Options& op
 /// exact in it; what a transform makes of them is not.
 Made make_mixed(CudnnDevice& place, const ConvProblem& conv, const Options& options,
                 Communicator& ranks) {
-  if (std::string why = why_not_precision(format(conv.precision()).arithmetic, place.facts());
-      !why.empty())
-    return Unsupported{std::move(why)};
+  if (Made has = precision_on_all(place, format(conv.precision()).arithmetic, ranks);
+      std::holds_alternative<Unsupported>(has))
+    return has;
   std::vector<std::string> names{options.get("algorithm", "auto")};
   if (names.front() == "auto") {
     names.push_back(conv_plan_names().front());
@@ -98,8 +110,10 @@ Made make_conv(Device& device, const Problem& problem, const Options& options,
   const ConvProblem& conv = problem_cast<ConvProblem>(problem);
   auto& place = static_cast<CudnnDevice&>(device);
   if (const auto why = why_not_precision(conv)) return Unsupported{*why};
-  return is_mixed(conv.precision()) ? make_mixed(place, conv, options, ranks)
-                                    : make_uniform(place, conv, options, ranks);
+  return on_all(ranks, [&] {
+    return is_mixed(conv.precision()) ? make_mixed(place, conv, options, ranks)
+                                      : make_uniform(place, conv, options, ranks);
+  });
 }
 
 std::vector<std::string> all_names() {

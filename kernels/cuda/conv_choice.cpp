@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <exception>
+#include <functional>
 #include <limits>
 #include <optional>
-#include <span>
+#include <sstream>
 
-#include "kernels/conv/sums.hpp"
+#include "kernels/conv/bounds.hpp"
 #include "kernels/cuda/conv_algorithms.hpp"
 #include "kernels/cuda/conv_plans.hpp"
 #include "kernels/cuda/trial_run.hpp"
@@ -110,7 +110,11 @@ class Convolution final : public Operation {
     Seen known = seen ? *seen : *way_->told;
     if (seen && way_->told) {
       known.names = fmt::format("{}: {}", way_->told->names, seen->names);
-      known.adds_parts |= way_->told->adds_parts;
+      // The note is of all that the engine may do, and the names of kernels need not tell in what
+      // they add: no reduction by that name may be part of a kernel, and only the library knows. So
+      // the note alone is evidence for the wider bound, unless what ran excludes it: a kernel that
+      // adds parts which are stored in fp32. No kernel has two ways to add its parts.
+      known.adds_parts |= way_->told->adds_parts && !seen->adds_in_fp32;
     }
     executed_.implementation = known.names;
     const std::string why = note_kernels(known, precision_, executed_);
@@ -144,103 +148,197 @@ std::string no_memory_for(const Asked& asked, const char* what) {
       cudnn_library(), what, gib(asked.place.memory_available()));
 }
 
-/// An operation whose way is settled and has run once; or why there is none.
-template <class MakeWay>
-Made settled(const Asked& asked, const std::string& algorithm, std::size_t most_workspace,
-             const MakeWay& make_way) {
+/// make(), or the library's no to it.
+template <class Make>
+auto supported(const Make& make) -> decltype(make()) {
   try {
-    std::unique_ptr<ConvWay> way = make_way();
-    if (way->workspace > most_workspace) return Unsupported{no_memory_for(asked, "plan")};
-    auto operation = std::make_unique<Convolution>(asked.place, asked.problem, asked.form,
-                                                   algorithm, std::move(way));
-    if (auto refusal = operation->prove(asked.place, asked.text)) return std::move(*refusal);
-    return operation;
+    return make();
   } catch (const CudnnError& error) {
     if (!not_supported(error.status)) throw;
     return Unsupported{fmt::format("{}: {}", cudnn_library(), error.words)};
   }
 }
 
-/// Whether sums are split into parts that are added in 16 bits.
-bool adds_parts(const Operation& operation) {
-  return operation.executed().numbers.contains(sums::partial_sums);
+/// An operation whose way is settled and has run once; or why there is none.
+template <class MakeWay>
+Made settled(const Asked& asked, const std::string& algorithm, std::size_t most_workspace,
+             const MakeWay& make_way) {
+  return supported([&]() -> Made {
+    std::unique_ptr<ConvWay> way = make_way();
+    if (way->workspace > most_workspace) return Unsupported{no_memory_for(asked, "plan")};
+    auto operation = std::make_unique<Convolution>(asked.place, asked.problem, asked.form,
+                                                   algorithm, std::move(way));
+    // The oracle would refuse its results, right or wrong.
+    if (auto why = convolution::unjudged(asked.problem, operation->executed()))
+      return Unsupported{std::move(*why)};
+    if (auto refusal = operation->prove(asked.place, asked.text)) return std::move(*refusal);
+    return operation;
+  });
 }
 
-/// Duration of the kernels; 0: unknown.
-double seconds_of(const Operation& operation) {
-  const Executed executed = operation.executed();
-  const auto found = executed.numbers.find("kernels_s");
-  return found == executed.numbers.end() ? 0 : found->second;
-}
-
-/// An operation that may be taken, and the duration of its kernels.
-struct Timed {
-  std::unique_ptr<Operation> operation;
-  double seconds = 0;
+/// A way that may be tried.
+struct Candidate {
+  std::string name;    ///< the same on all ranks, and unlike all others of a list
+  bool parts = false;  ///< by its name: sums are split into parts that are added in 16 bits
+  std::function<Made()> make{};
 };
 
-/// Whether `a` is better than `b`, which the library proposes first: false if a duration is
-/// unknown. Where one of them adds parts of sums in 16 bits it must be faster by more than a trace
-/// may vary.
+/// An operation that has run on all ranks.
+struct Timed {
+  std::unique_ptr<Operation> operation;
+  double seconds = 0;  ///< of its kernels, on the slowest rank; 0: unknown
+  bool parts = false;  ///< on some rank sums are split into parts that are added in 16 bits
+};
+
+/// Whether `a` is better than `b`, which the library proposes first: faster by more than a trace
+/// may vary. False if a duration is unknown.
 bool is_better(const Timed& a, const Timed& b) {
   if (a.seconds <= 0 || b.seconds <= 0) return false;
-  const bool parts = adds_parts(*a.operation);
-  if (parts == adds_parts(*b.operation)) return a.seconds < b.seconds;
-  return parts ? 1.05 * a.seconds < b.seconds : a.seconds <= 1.05 * b.seconds;
-}
-
-/// The first algorithm of the older interface that keeps to the form's arithmetic; of those that
-/// add parts of sums in 16 bits only what is faster than all others.
-Made best_algorithm(const Asked& asked) {
-  std::string why = no_memory_for(asked, "algorithm");
-  const ConvCall call(asked.place, asked.problem, asked.form);
-  Timed first;
-  for (const ConvChoice& offer :
-       fitting(call.offers(), asked.form.arithmetic.math, asked.place.memory_available())) {
-    Made made = by_algorithm(asked, offer.algorithm);
-    if (auto* refusal = std::get_if<Unsupported>(&made)) {
-      why = std::move(refusal->reason);
-      continue;
-    }
-    Timed next{std::move(std::get<std::unique_ptr<Operation>>(made))};
-    next.seconds = seconds_of(*next.operation);
-    if (!adds_parts(*next.operation) && (!first.operation || is_better(next, first)))
-      return std::move(next.operation);
-    if (!first.operation) first = std::move(next);
-  }
-  if (first.operation) return std::move(first.operation);
-  return Unsupported{std::move(why)};
+  if (a.parts == b.parts) return 1.03 * a.seconds < b.seconds;
+  return a.parts ? 1.05 * a.seconds < b.seconds : a.seconds <= 1.05 * b.seconds;
 }
 
 constexpr std::size_t most_plans = 4;  // that are tried: the first is within 3 % of the best
 
-/// Puts the plans of an algorithm that run into `slots`, in the order of the heuristics; those that
-/// add parts of sums in 16 bits only where there are no others. Of unknown durations one suffices.
-void make_plans(const Asked& asked, const std::string& algorithm, std::span<Timed> slots,
-                std::string& why) {
-  const auto graph = std::make_shared<const ConvGraph>(GraphTarget{asked.place.cudnn()},
-                                                       asked.problem, asked.form);
-  const std::vector<ConvEngine> engines = graph->engines();
-  std::size_t made = 0;
-  for (const bool parts : {false, true}) {
-    for (const ConvEngine& engine : engines) {
-      if (engine.adds_parts() != parts ||
-          !keeps_to(engine, asked.problem.precision(), family_of(algorithm)))
-        continue;
-      Made plan = settled(asked, algorithm, asked.place.memory_available(),
-                          [&] { return plan_way(asked.place.cudnn(), graph, engine); });
-      if (auto* refusal = std::get_if<Unsupported>(&plan)) {
-        why = std::move(refusal->reason);
-        continue;
-      }
-      Timed& next = slots[made++];
-      next.operation = std::move(std::get<std::unique_ptr<Operation>>(plan));
-      next.seconds = seconds_of(*next.operation);
-      if (made == slots.size() || next.seconds <= 0) return;
+/// Finds the best candidate. All ranks try the same ones in the same order and agree on the outcome
+/// of each before the next: so all ask equally often, whatever happens on one of them, and take the
+/// same.
+class Choice {
+ public:
+  explicit Choice(const Asked& asked) : asked_(asked) {}
+
+  /// Tries the algorithms of the older interface that keep to the form's arithmetic, up to the
+  /// first; of those that add parts in 16 bits only what is faster than all others is taken.
+  void try_algorithms() {
+    refused_ = no_memory_for(asked_, "algorithm");
+    for (const Candidate& candidate : common([this] { return algorithms(); })) {
+      const Trial trial = attempt(candidate);
+      if (trial == Trial::broke || (trial == Trial::best && !best_.parts) || decided()) break;
     }
-    if (made > 0) return;
+    if (why_.empty()) why_ = refused_;
   }
-}
+
+  /// Tries the first plans of an algorithm; those that add parts in 16 bits only where no other
+  /// runs.
+  void try_plans(const std::string& algorithm) {
+    if (decided()) return;
+    refused_ = no_memory_for(asked_, "plan");
+    std::size_t ran = 0;
+    for (const Candidate& candidate : common([&] { return plans(algorithm); })) {
+      if (ran == most_plans || (candidate.parts && ran > 0) || decided()) break;
+      const Trial trial = attempt(candidate);
+      if (trial == Trial::broke) break;
+      if (trial != Trial::refused) ++ran;
+    }
+    if (why_.empty()) why_ = refused_;
+  }
+
+  /// Throws if something broke, and nothing runs.
+  Made take() {
+    if (best_.operation) return std::move(best_.operation);
+    if (failure_) std::rethrow_exception(failure_);
+    return Unsupported{std::move(why_)};
+  }
+
+ private:
+  enum class Trial { refused, broke, ran, best };
+  using Candidates = Result<std::vector<Candidate>>;
+
+  /// Of durations that are unknown the first suffices.
+  bool decided() const { return best_.operation && best_.seconds <= 0; }
+
+  Candidates algorithms() const {
+    std::vector<Candidate> all;
+    for (const ConvChoice& offer :
+         fitting(ConvCall(asked_.place, asked_.problem, asked_.form).offers(),
+                 asked_.form.arithmetic.math, asked_.place.memory_available())) {
+      const std::string name = std::to_string(offer.algorithm);  // offered once in each arithmetic
+      if (std::ranges::find(all, name, &Candidate::name) == all.end())
+        all.push_back(
+            {name, false, [this, offer] { return by_algorithm(asked_, offer.algorithm); }});
+    }
+    return all;
+  }
+
+  Candidates plans(const std::string& algorithm) const {
+    const auto graph = std::make_shared<const ConvGraph>(GraphTarget{asked_.place.cudnn()},
+                                                         asked_.problem, asked_.form);
+    const auto engines = std::make_shared<const std::vector<ConvEngine>>(graph->engines());
+    std::vector<Candidate> all;
+    for (const bool parts : {false, true})
+      for (const ConvEngine& engine : *engines)
+        if (engine.adds_parts() == parts &&
+            keeps_to(engine, asked_.problem.precision(), family_of(algorithm)))
+          all.push_back({engine.name + (parts ? parts_mark : ""), parts,
+                         [this, algorithm, graph, engines, &engine] {
+                           return settled(asked_, algorithm, asked_.place.memory_available(), [&] {
+                             return plan_way(asked_.place.cudnn(), graph, engine);
+                           });
+                         }});
+    return all;
+  }
+
+  /// What all ranks have of the list, in the order of the first one.
+  std::vector<Candidate> common(const std::function<Candidates()>& list) {
+    std::vector<Candidate> mine, kept;
+    try {
+      Candidates made = on_all(asked_.ranks, [&] { return supported(list); });
+      if (auto* refusal = std::get_if<Unsupported>(&made)) {
+        refused_ = std::move(refusal->reason);
+        return {};
+      }
+      mine = std::move(std::get<std::vector<Candidate>>(made));
+    } catch (...) {
+      if (!failure_) failure_ = std::current_exception();
+      return {};
+    }
+    std::string names;
+    for (const Candidate& candidate : mine) names += candidate.name + '\n';
+    const std::vector<std::string> all = asked_.ranks.allgather(names);
+    std::istringstream lines(all.front());
+    for (std::string name; std::getline(lines, name);)
+      if (std::ranges::all_of(all, [&](const std::string& of_rank) {
+            return ('\n' + of_rank).find('\n' + name + '\n') != std::string::npos;
+          }))
+        kept.push_back(std::move(*std::ranges::find(mine, name, &Candidate::name)));
+    if (kept.empty() && !mine.empty()) refused_ = "no algorithm or plan is there on all ranks";
+    return kept;
+  }
+
+  /// Runs a candidate on all ranks, and keeps it if it is the best one.
+  Trial attempt(const Candidate& candidate) {
+    Timed next;
+    try {
+      Made made = on_all(asked_.ranks, candidate.make);
+      if (auto* refusal = std::get_if<Unsupported>(&made)) {
+        refused_ = std::move(refusal->reason);
+        return Trial::refused;
+      }
+      next.operation = std::move(std::get<std::unique_ptr<Operation>>(made));
+    } catch (...) {
+      if (!failure_) failure_ = std::current_exception();
+      return Trial::broke;
+    }
+    const Executed executed = next.operation->executed();
+    const auto found = executed.numbers.find("kernels_s");
+    next.seconds = found == executed.numbers.end() ? 0 : found->second;
+    double all[] = {next.seconds, next.seconds > 0 ? 0.0 : 1.0,
+                    executed.numbers.contains(sums::partial_sums) ? 1.0 : 0.0};
+    asked_.ranks.allreduce_max(all);
+    next.seconds = all[1] > 0 ? 0 : all[0];
+    next.parts = all[2] > 0;
+    if (best_.operation && !is_better(next, best_)) return Trial::ran;
+    best_ = std::move(next);
+    return Trial::best;
+  }
+
+  static constexpr const char* parts_mark = " adds parts";
+
+  const Asked& asked_;
+  Timed best_;
+  std::string why_, refused_;  ///< of the first list, and the last refusal of this one
+  std::exception_ptr failure_;
+};
 
 }  // namespace
 
@@ -253,52 +351,10 @@ Made by_algorithm(const Asked& asked, int algorithm) {
 }
 
 Made best_of(const Asked& asked, bool older, const std::vector<std::string>& graphs) {
-  std::vector<Timed> all(1 + most_plans * graphs.size());
-  std::string why;
-  std::exception_ptr failure;
-  const auto attempt = [&](const auto& body) {
-    try {
-      body();
-    } catch (const CudnnError& error) {
-      if (!not_supported(error.status) && !failure) failure = std::current_exception();
-      if (why.empty()) why = fmt::format("{}: {}", cudnn_library(), error.words);
-    } catch (const CaseError&) {
-      if (!failure) failure = std::current_exception();
-    }
-  };
-  if (older)
-    attempt([&] {
-      Made made = best_algorithm(asked);
-      if (auto* refusal = std::get_if<Unsupported>(&made)) {
-        why = std::move(refusal->reason);
-        return;
-      }
-      all[0].operation = std::move(std::get<std::unique_ptr<Operation>>(made));
-      all[0].seconds = seconds_of(*all[0].operation);
-    });
-  const bool decided = all[0].operation && all[0].seconds <= 0;
-  for (std::size_t i = 0; i < graphs.size() && !decided; ++i)
-    attempt([&] {
-      std::string refused = no_memory_for(asked, "plan");
-      make_plans(asked, graphs[i], std::span(all).subspan(1 + most_plans * i, most_plans), refused);
-      if (why.empty()) why = std::move(refused);
-    });
-
-  std::vector<double> seconds;
-  for (const Timed& timed : all)
-    seconds.push_back(timed.operation ? timed.seconds : std::numeric_limits<double>::infinity());
-  asked.ranks.allreduce_max(seconds);
-  Timed* best = nullptr;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    if (!all[i].operation || std::isinf(seconds[i])) continue;
-    all[i].seconds = seconds[i];
-    if (best == nullptr || is_better(all[i], *best)) best = &all[i];
-  }
-  if (best != nullptr) return std::move(best->operation);
-  if (failure) std::rethrow_exception(failure);
-  if (std::ranges::any_of(all, [](const Timed& timed) { return timed.operation != nullptr; }))
-    why = "no algorithm or plan runs on all ranks";
-  return Unsupported{std::move(why)};
+  Choice choice(asked);
+  if (older) choice.try_algorithms();
+  for (const std::string& graph : graphs) choice.try_plans(graph);
+  return choice.take();
 }
 
 }  // namespace assay::cuda

@@ -1,11 +1,17 @@
 #pragma once
 // The ways that cuDNN has for a convolution, and the choice among them.
 
+#include <algorithm>
+#include <exception>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "core/api/communicator.hpp"
+#include "core/base/error.hpp"
 #include "kernels/cuda/conv_form.hpp"
 
 namespace assay::cuda {
@@ -25,8 +31,41 @@ using Made = Result<std::unique_ptr<Operation>>;
 Made by_algorithm(const Asked& asked, int algorithm);
 
 /// The best of the first algorithm of the older interface, if `older`, and of the first plans of
-/// each of `graphs`. Ranks choose together, by the longest durations: each asks once, whatever
-/// happened.
+/// each of `graphs`. Ranks choose together: all call it, and take the same, by the longest
+/// durations.
 Made best_of(const Asked& asked, bool older, const std::vector<std::string>& graphs);
+
+/// What `make` makes, if it does so on all ranks. Where it is Unsupported or throws on one, it is
+/// so on all: ranks with a result would else go on, and wait for one without in their next
+/// collective.
+template <class Make>
+auto on_all(Communicator& ranks, const Make& make) -> decltype(make()) {
+  decltype(make()) made = Unsupported{};
+  std::exception_ptr failure;
+  double state = 1;  // 2: it throws, 1: Unsupported, 0: made
+  std::string why;
+  try {
+    made = make();
+    if (const auto* const refusal = std::get_if<Unsupported>(&made))
+      why = refusal->reason;
+    else
+      state = 0;
+  } catch (const std::exception& error) {
+    failure = std::current_exception();
+    state = 2;
+    why = error.what();
+  }
+  double worst = state;
+  ranks.allreduce_max(std::span(&worst, 1));
+  if (worst == 0) return made;
+  const std::vector<std::string> all = ranks.allgather(state == worst ? why : "");
+  if (failure) std::rethrow_exception(failure);
+  if (state < worst) {
+    const auto told = std::ranges::find_if(all, [](const std::string& of) { return !of.empty(); });
+    why = fmt::format("rank {}: {}", told - all.begin(), told == all.end() ? "failed" : *told);
+  }
+  if (worst == 2) throw CaseError(why);
+  return Unsupported{std::move(why)};
+}
 
 }  // namespace assay::cuda

@@ -55,7 +55,7 @@ CudnnArithmetic arithmetic_of(Precision precision) {
       return {CUDNN_DEFAULT_MATH, compute, compute};
     case Precision::int8:
       return {CUDNN_TENSOR_OP_MATH, compute, "s32"};
-    default:  // of tensor cores: kernels/conv/sums.hpp
+    default:  // of tensor cores: kernels/oracle/sums.hpp
       return {CUDNN_TENSOR_OP_MATH, compute, "fp32_rz"};
   }
 }

@@ -9,10 +9,10 @@
 #include <optional>
 
 #include "core/base/error.hpp"
-#include "kernels/conv/sums.hpp"
 #include "kernels/cuda/arithmetic.hpp"
 #include "kernels/cuda/backend.hpp"
 #include "kernels/cuda/trial_run.hpp"
+#include "kernels/oracle/sums.hpp"
 #include "support/cuda/error.hpp"
 
 namespace assay::cuda {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -330,8 +331,12 @@ void KernelDevice::move(Tensor& tensor, bool to_gpu,
   const std::int64_t n = spec.elements();
   const std::size_t most = static_cast<std::size_t>(std::min(n, at_once)) * size;
   std::byte* const memory = scratch(tables.size() + most);
-  if (!staging_) staging_ = host_memory(bytes_at_once);
-  auto* const staging = static_cast<std::byte*>(staging_.get());
+  // show() may use the device: what this call uses belongs to it alone until it ends.
+  const std::size_t scratch_bytes = std::exchange(scratch_bytes_, 0);
+  std::shared_ptr<void> own_scratch = std::exchange(scratch_, nullptr),
+                        own_staging = std::exchange(staging_, nullptr);
+  if (!own_staging) own_staging = host_memory(bytes_at_once);
+  auto* const staging = static_cast<std::byte*>(own_staging.get());
   upload(memory, tables.bytes());
   set_pieces(spec, memory, pieces, places);
   std::byte* const packed = memory + tables.size();
@@ -355,6 +360,9 @@ void KernelDevice::move(Tensor& tensor, bool to_gpu,
     stream().wait();
     if (!to_gpu) show(first, count, staging);
   }
+  scratch_ = std::move(own_scratch);
+  scratch_bytes_ = scratch_bytes;
+  staging_ = std::move(own_staging);
 }
 
 void KernelDevice::clear_padding(Tensor& tensor) {

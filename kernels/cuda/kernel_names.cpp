@@ -48,6 +48,12 @@ bool adds_parts(const std::string& text) {
          text.find("wgrad_image_first_layer") != std::string::npos;
 }
 
+/// CUTLASS names the type in which a reduction stores parts, and that in which it adds them.
+bool adds_in_fp32(const std::string& text) {
+  return text.find("reducesplitk") != std::string::npos &&
+         text.find("reduceadd<float, float,") != std::string::npos;
+}
+
 /// Without the parameters: the first parenthesis that is not one of "(anonymous namespace)" or of a
 /// template's cast, as in "kernel<(int)4>(float*)".
 std::string without_parameters(const std::string& name) {
@@ -85,6 +91,7 @@ Seen read_kernels(const std::vector<std::string>& kernels) {
     if (seen.family == Family::direct) seen.family = family_of(kernel);
     seen.tensor_cores |= uses_tensor_cores(text);
     seen.adds_parts |= adds_parts(text);
+    seen.adds_in_fp32 |= adds_in_fp32(text);
     std::string name = without_parameters(kernel);
     if (name.size() > longest_name) name = name.substr(0, longest_name) + "…";
     seen.names += (seen.names.empty() ? "" : " + ") + name;

@@ -18,6 +18,7 @@ struct Seen {
   bool adds_parts = false;    ///< sums were split, and their parts added in the type of the result
   std::string names;          ///< the kernels, without parameter lists: "a + b"
   double seconds = 0;         ///< of all kernels of a run together, by CUPTI; 0: unknown
+  bool adds_in_fp32 = false;  ///< sums were split, and their parts stored and added in fp32
 };
 Seen read_kernels(const std::vector<std::string>& kernels);
 

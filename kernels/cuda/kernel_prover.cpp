@@ -1,10 +1,13 @@
 #include "kernels/cuda/kernel_prover.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <limits>
+#include <numeric>
 #include <type_traits>
 
+#include "core/api/scan.hpp"
 #include "kernels/cuda/device_tables.hpp"
 #include "kernels/cuda/proof_formulas.hpp"
 
@@ -68,21 +71,12 @@ struct Operand {
 /// The inputs of a formula, and its table.
 class Operands {
  public:
-  /// False if the GPU cannot read one of them.
-  template <class Knows>
-  bool add(const ElementFormula& formula, const Inputs& inputs, Tables& tables,
-           const Knows& knows) {
+  /// False if the GPU cannot make one of them.
+  bool add(const ElementFormula& formula, const Inputs& inputs, Tables& tables) {
     for (const std::string& name : formula.inputs) {
       const Values& values = inputs.find(name)->second;
-      Operand& operand = operands_.emplace_back();
-      if (values.random()) {
-        operand.add(values, tables);
-      } else if (Tensor* const tensor = values.stored()->tensor();
-                 tensor != nullptr && knows(tensor->spec())) {
-        operand.add(*tensor, tables);
-      } else {
-        return false;
-      }
+      if (!values.random()) return false;
+      operands_.emplace_back().add(values, tables);
     }
     table_ = tables.add(std::span<const double>(formula.table));
     return operands_.size() <= most_inputs;
@@ -102,6 +96,38 @@ class Operands {
   std::size_t table_ = 0;
 };
 
+enum class Fault { none, wrong, missing };
+
+/// A value that is wrong where another is expected, but finite in the narrowest type, or none.
+double faulty(Fault fault, DataType type, const Expected& want) {
+  if (fault == Fault::missing && type == DataType::s32) return -2147483648.0;
+  if (fault == Fault::missing) return std::numeric_limits<double>::quiet_NaN();
+  const double size = std::fabs(want.value);
+  return round_to(type, std::trunc(want.value -
+                                   std::copysign(1.5 * size + 3 * want.max_bound + 1, want.value)));
+}
+
+/// Whether two comparisons are equal but for roundings of fp64.
+bool alike(const ElementComparison& a, const ElementComparison& b, Fault fault) {
+  const auto near = [](double x, double y, double size) {
+    return x == y || (!std::isfinite(x) && !std::isfinite(y)) ||
+           std::abs(x - y) <= 1e-6 * (std::abs(x) + std::abs(y)) + 0x1p-45 * size;
+  };
+  const double norm = std::sqrt(b.reference_squares);
+  const auto near_norm = [&](double x, double y) { return near(std::sqrt(x), std::sqrt(y), norm); };
+  if (a.count != b.count || a.wrong != b.wrong || a.bad != b.bad ||
+      !near_norm(a.error_squares, b.error_squares) ||
+      !near_norm(a.bound_squares, b.bound_squares) || !near_norm(a.most_squares, b.most_squares) ||
+      !near_norm(a.reference_squares, b.reference_squares) ||
+      !near(a.max_error, b.max_error, b.largest) ||
+      !near(a.least_bound, b.least_bound, b.largest) || !near(a.largest, b.largest, 0))
+    return false;
+  // Of right elements roundings may make another one the worst.
+  return fault == Fault::none ||
+         (a.worst == b.worst && near(a.found, b.found, 0) && near(a.target, b.target, 0) &&
+          near(a.bound, b.bound, std::fabs(b.target)) && near(a.worst_ratio, b.worst_ratio, 0));
+}
+
 TensorSpec scratch_spec() { return plain_tensor("a reference", Role::output, DataType::fp64, {1}); }
 
 }  // namespace
@@ -110,11 +136,62 @@ std::optional<ElementComparison> KernelProver::compare(Tensor& output, ElementRa
                                                        const ElementFormula& formula,
                                                        const Inputs& inputs) {
   const TensorSpec& spec = output.spec();
-  const auto knows = [this](const TensorSpec& of) { return device_.knows(of); };
+  if (range.count < 1 || !device_.knows(spec) || !finds_faults(spec.type, range, formula, inputs))
+    return std::nullopt;
+  const auto all = compare(output, range.first, range, formula, inputs);
+  if (all && all->count != range.count)
+    throw CaseError(fmt::format("the GPU compared {} elements of '{}' in place of {}.", all->count,
+                                spec.name, range.count));
+  return all;
+}
+
+bool KernelProver::finds_faults(DataType type, ElementRange range, const ElementFormula& formula,
+                                const Inputs& inputs) {
+  // Lanes of three stages and a remainder, and a layout with padding.
+  TensorSpec spec = plain_tensor("trial", Role::output, type, {5, 19, 50});
+  spec.layout = std::make_shared<const Layout>(channel_blocks(spec.dims, 8));
+  spec.bytes = static_cast<std::size_t>(spec.layout->elements) * size_of(type);
+  range.count = std::min(range.count, spec.elements());
+  const std::string what =
+      fmt::format("{} {} {}", formula.name, static_cast<int>(type), range.count);
+  if (const auto known = finds_faults_.find(what); known != finds_faults_.end())
+    return known->second;
+  std::vector<std::int64_t> indices(static_cast<std::size_t>(range.count));
+  std::iota(indices.begin(), indices.end(), range.first);
+  const auto expected = expect(formula, inputs, indices);
+  if (!expected) return false;
+  const auto tensor = device_.allocate(spec);
+  bool& finds = finds_faults_[what] = false;
+  for (const Fault fault : {Fault::none, Fault::wrong, Fault::missing}) {
+    if (fault == Fault::missing && is_integer(type) && type != DataType::s32) continue;
+    const std::size_t at = fault == Fault::wrong ? indices.size() - 1 : indices.size() / 2;
+    ElementComparison here;
+    std::vector<double> values(static_cast<std::size_t>(spec.elements()));
+    for (std::size_t i = 0; i < indices.size(); ++i) {
+      const Expected& want = (*expected)[i];
+      const double right = round_to(type, want.value);
+      values[i] = fault == Fault::none || i != at ? right : faulty(fault, type, want);
+      const bool rounded = want.max_bound == 0 && values[i] != want.value;
+      here.add(indices[i], values[i], rounded ? right : want.value, no_result(type, values[i]),
+               want);
+    }
+    device_.put(*tensor, [&](std::int64_t first, std::span<double> out) {
+      std::copy_n(values.begin() + first, out.size(), out.begin());
+    });
+    const auto there = compare(*tensor, 0, range, formula, inputs);
+    if (!there || !alike(*there, here, fault)) return false;
+  }
+  return finds = true;
+}
+
+std::optional<ElementComparison> KernelProver::compare(Tensor& output, std::int64_t at,
+                                                       ElementRange range,
+                                                       const ElementFormula& formula,
+                                                       const Inputs& inputs) {
+  const TensorSpec& spec = output.spec();
   Tables tables;
   Operands operands;
-  if (range.count < 1 || !knows(spec) || !operands.add(formula, inputs, tables, knows))
-    return std::nullopt;
+  if (!operands.add(formula, inputs, tables)) return std::nullopt;
   Operand of_output;
   of_output.add(output, tables);
   const std::int64_t lanes = std::min((range.count + 15) / 16, most_lanes);
@@ -134,7 +211,7 @@ std::optional<ElementComparison> KernelProver::compare(Tensor& output, ElementRa
         spec.type == DataType::s32 ? 2147483647.0 : std::numeric_limits<double>::max();
     has = with_expectation(formula, [&](const auto& code) {
       device_.start(
-          CompareLane<std::decay_t<decltype(code)>>{code, in, of_output.tensor, largest,
+          CompareLane<std::decay_t<decltype(code)>>{code, in, of_output.tensor, largest, at,
                                                     range.first, range.count, lanes, part},
           lanes, spec);
     });
@@ -149,9 +226,6 @@ std::optional<ElementComparison> KernelProver::compare(Tensor& output, ElementRa
     device_.stream().wait();
   };
   if (!device_.by_kernels(spec.type, work) || !has) return std::nullopt;
-  if (all.count != range.count)
-    throw CaseError(fmt::format("the GPU compared {} elements of '{}' in place of {}.", all.count,
-                                spec.name, range.count));
   return all;
 }
 
@@ -160,8 +234,7 @@ std::optional<std::vector<Expected>> KernelProver::expect(const ElementFormula& 
                                                           std::span<const std::int64_t> indices) {
   Tables tables;
   Operands operands;
-  const auto knows = [this](const TensorSpec& of) { return device_.knows(of); };
-  if (indices.empty() || !operands.add(formula, inputs, tables, knows)) return std::nullopt;
+  if (indices.empty() || !operands.add(formula, inputs, tables)) return std::nullopt;
   const std::size_t wanted = tables.add(indices);
   std::vector<Expected> expected(indices.size());
   bool has = false;
@@ -189,8 +262,7 @@ std::optional<std::vector<double>> KernelProver::sum(const ElementFormula& formu
                                                      const Inputs& inputs, const Channels& over) {
   Tables tables;
   Operands operands;
-  const auto knows = [this](const TensorSpec& of) { return device_.knows(of); };
-  if (!operands.add(formula, inputs, tables, knows)) return std::nullopt;
+  if (!operands.add(formula, inputs, tables)) return std::nullopt;
   std::vector<double> sums;
   bool has = false;
   const auto work = [&] {

@@ -1,6 +1,8 @@
 #pragma once
 // Parts of references that the GPU computes, by the code of the formulas in proof_formulas.hpp.
 
+#include <map>
+
 #include "core/api/prover.hpp"
 #include "kernels/cuda/kernel_device.hpp"
 
@@ -21,12 +23,20 @@ class KernelProver final : public Prover {
   bool multiply(const KeptMatrix& matrix, const KeptProduct& product) override;
 
  private:
+  /// Compares the elements from `at` on with what the formula expects of the range.
+  std::optional<ElementComparison> compare(Tensor& output, std::int64_t at, ElementRange range,
+                                           const ElementFormula& formula, const Inputs& inputs);
+  /// Whether the GPU finds faults in a tensor of the type as the host does. Plants them at the
+  /// first call for a formula, with what the GPU expects of it, which the host has checked.
+  bool finds_faults(DataType type, ElementRange range, const ElementFormula& formula,
+                    const Inputs& inputs);
   /// a[m x k] b[k x n], row by row, in memory that the next call overwrites.
   const double* multiply(std::int64_t m, std::int64_t n, std::int64_t k, const double* a,
                          std::int64_t lda, const float* b, std::int64_t ldb);
 
   KernelDevice& device_;
-  std::shared_ptr<void> staging_;  ///< of the host, page-locked
+  std::map<std::string, bool> finds_faults_;  ///< by formula, type and elements
+  std::shared_ptr<void> staging_;             ///< of the host, page-locked
   std::size_t staging_bytes_ = 0;
 };
 

@@ -74,20 +74,21 @@ struct FormulaInputs {
   ASSAY_ITEM double operator()(int k, std::int64_t i) const { return of[k](i); }
 };
 
-/// Compares elements first + i, first + i + lanes, … of `count` with what the code expects.
+/// Compares elements at + i, at + i + lanes, … of `count` with what the code expects of first + i,
+/// ….
 template <class Code>
 struct CompareLane {
   Code code;
   FormulaInputs in;
   AnyTensor output;
   double largest;  ///< of a result
-  std::int64_t first, count, lanes;
+  std::int64_t at, first, count, lanes;
   ElementComparison* to;
   ASSAY_ITEM void operator()(std::int64_t lane) const {
     ElementComparison comparison;
     for (std::int64_t i = lane; i < count; i += lanes) {
       const Expected want = code(in, in.table, first + i);
-      const double found = output(first + i);
+      const double found = output(at + i);
       const double target = want.max_bound != 0 || found == want.value
                                 ? want.value
                                 : rounded_to(output.format, want.value);

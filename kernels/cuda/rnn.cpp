@@ -136,7 +136,7 @@ class RecurrentNetwork final : public Operation {
       executed_.numbers[rounds_gate_sums] = persistent && is_forward(problem_.direction()) ? 1 : 2;
     if (problem_.precision() == Precision::fp32 && problem_.shape().cell == RnnCell::gru_lbr &&
         executed_.algorithm == "persist_static" && (persistent || kernels.empty()))
-      executed_.numbers["undocumented_arithmetic"] = 1;
+      executed_.numbers[undocumented_arithmetic] = 1;
   }
 
   void ask_for_spaces(const RnnForm& form) {

@@ -51,9 +51,9 @@ Dimension blas_library() {
   made.defaults = {"auto"};
   made.omit = "auto";
   made.group = "Backend";
-  made.one_per_process = true;
-  made.of_system = true;
-  made.file = true;
+  made.traits.one_per_process = true;
+  made.traits.of_system = true;
+  made.traits.file = true;
   return made;
 }
 

@@ -1,13 +1,13 @@
 // The fp64 reference of single elements of C, the weighted sum of all of them, and which are
-// compared. Bounds: kernels/conv/sums.hpp, docs/method-gemm.md.
+// compared. Bounds: kernels/oracle/sums.hpp, docs/method-gemm.md.
 
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
 
-#include "kernels/conv/sampling.hpp"
-#include "kernels/conv/sums.hpp"
 #include "kernels/gemm/problem.hpp"
+#include "kernels/oracle/sampling.hpp"
+#include "kernels/oracle/sums.hpp"
 
 namespace assay {
 namespace {
@@ -209,8 +209,7 @@ class GemmOracle final : public Oracle {
   }
 
   double widest_norm_bound() const override {
-    return problem_.precision() == Precision::fp32 ? sums::error_of_tf32
-                                                   : std::numeric_limits<double>::infinity();
+    return sums::widest_norm_bound(problem_.precision());
   }
 
  private:

@@ -5,12 +5,14 @@
 #include <cmath>
 
 #include "core/base/place.hpp"
-#include "kernels/linalg/bounds.hpp"
-#include "kernels/linalg/draw.hpp"
 #include "kernels/linalg/oracles.hpp"
+#include "kernels/oracle/bounds.hpp"
+#include "kernels/oracle/draw.hpp"
 
 namespace assay::linalg {
 namespace {
+
+using namespace sums;
 
 /// Largest magnitude of integers.
 constexpr double largest_integer = 16;
@@ -68,8 +70,6 @@ class HingeOracle final : public WholeOracle {
     }
     return 0;
   }
-
-  int full_magnitude(const TensorSpec&) const override { return 0; }  // there is no integer type
 
   void expect(const TensorSpec& output, const Inputs& inputs, const Executed& executed, bool exact,
               std::span<const std::int64_t> indices, std::span<Expected> expected) const override {

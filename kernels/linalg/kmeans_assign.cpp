@@ -7,12 +7,14 @@
 #include <limits>
 
 #include "core/base/place.hpp"
-#include "kernels/linalg/bounds.hpp"
-#include "kernels/linalg/draw.hpp"
 #include "kernels/linalg/oracles.hpp"
+#include "kernels/oracle/bounds.hpp"
+#include "kernels/oracle/draw.hpp"
 
 namespace assay::linalg {
 namespace {
+
+using namespace sums;
 
 /// Largest magnitude of integers: small, so that observations are often equally near to two.
 constexpr double largest_coordinate = 2;
@@ -83,8 +85,6 @@ class KmeansAssignOracle final : public WholeOracle {
     return static_cast<int>(
         std::min({largest_coordinate, std::sqrt(held / d) / 2, std::sqrt(0x1p53 / (n * d)) / 2}));
   }
-
-  int full_magnitude(const TensorSpec&) const override { return 0; }  // inputs are no integers
 
   void expect(const TensorSpec& output, const Inputs& inputs, const Executed& executed, bool exact,
               std::span<const std::int64_t> indices, std::span<Expected> expected) const override {

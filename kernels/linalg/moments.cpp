@@ -3,15 +3,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <stdexcept>
 
-#include "kernels/linalg/bounds.hpp"
 #include "kernels/linalg/oracles.hpp"
 #include "kernels/linalg/outer_products.hpp"
+#include "kernels/oracle/bounds.hpp"
 
 namespace assay::linalg {
 namespace {
+
+using namespace sums;
 
 /// Observations that fp32 may add before their sum is added in fp64.
 constexpr double most_in_fp32 = 256;
@@ -79,8 +80,6 @@ class MomentsOracle final : public Oracle {
     return static_cast<int>(most);
   }
 
-  int full_magnitude(const TensorSpec&) const override { return 0; }  // there is no integer type
-
   std::vector<std::int64_t> sample(const TensorSpec& output, double budget,
                                    std::uint64_t seed) const override {
     if (output.name != "sums") return outer_sample(output.dims[0], n_, budget, seed);
@@ -127,8 +126,7 @@ class MomentsOracle final : public Oracle {
   }
 
   double widest_norm_bound() const override {
-    return problem_.precision() == Precision::fp32 ? sums::error_of_tf32
-                                                   : std::numeric_limits<double>::infinity();
+    return sums::widest_norm_bound(problem_.precision());
   }
 
  private:

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/conv/sampling.hpp"
+#include "kernels/oracle/sampling.hpp"
 
 namespace assay::linalg {
 namespace {

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "kernels/conv/sums.hpp"
+#include "kernels/oracle/sums.hpp"
 
 namespace assay::linalg {
 

@@ -5,18 +5,9 @@
 
 namespace assay::linalg {
 
-std::vector<std::int64_t> RelationOracle::sample(const TensorSpec&, double, std::uint64_t) const {
-  throw std::logic_error("a factorization is judged by relations, not by single elements");
-}
-
 void RelationOracle::expect(const TensorSpec&, const Inputs&, const Executed&, bool,
                             std::span<const std::int64_t>, std::span<Expected>) const {
   throw std::logic_error("a factorization is judged by relations, not by single elements");
-}
-
-std::optional<double> RelationOracle::checksum(const TensorSpec&, const Inputs&,
-                                               const ChecksumWeights&) const {
-  return std::nullopt;
 }
 
 Block random_vectors(std::int64_t d, std::uint64_t seed) {

@@ -13,14 +13,9 @@ namespace assay::linalg {
 class RelationOracle : public Oracle {
  public:
   explicit RelationOracle(const LinalgProblem& problem) : problem_(problem) {}
-  int exact_magnitude(const Executed&) const final { return 0; }  // roots of integers are not exact
-  int full_magnitude(const TensorSpec&) const final { return 0; }  // there is no integer type
   bool judged_by_relations(const TensorSpec&) const final { return true; }
-  std::vector<std::int64_t> sample(const TensorSpec&, double, std::uint64_t) const final;
   void expect(const TensorSpec&, const Inputs&, const Executed&, bool,
               std::span<const std::int64_t>, std::span<Expected>) const final;
-  std::optional<double> checksum(const TensorSpec&, const Inputs&,
-                                 const ChecksumWeights&) const final;
 
  protected:
   LinalgProblem problem_;

@@ -1,16 +1,15 @@
 // The fp64 reference of single elements of the Gram matrix, and the weighted sum of all of them.
-// Bounds: kernels/conv/sums.hpp, docs/method-linalg.md.
+// Bounds: kernels/oracle/sums.hpp, docs/method-linalg.md.
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <stdexcept>
 
-#include "kernels/conv/sums.hpp"
 #include "kernels/linalg/oracles.hpp"
 #include "kernels/linalg/outer_products.hpp"
+#include "kernels/oracle/sums.hpp"
 
 namespace assay::linalg {
 namespace {
@@ -48,8 +47,6 @@ class SyrkOracle final : public Oracle {
     return static_cast<int>(most);
   }
 
-  int full_magnitude(const TensorSpec&) const override { return 0; }  // there is no integer type
-
   std::vector<std::int64_t> sample(const TensorSpec&, double budget,
                                    std::uint64_t seed) const override {
     return outer_sample(problem_.shape().d, problem_.shape().n, budget, seed);
@@ -86,8 +83,7 @@ class SyrkOracle final : public Oracle {
   }
 
   double widest_norm_bound() const override {
-    return problem_.precision() == Precision::fp32 ? sums::error_of_tf32
-                                                   : std::numeric_limits<double>::infinity();
+    return sums::widest_norm_bound(problem_.precision());
   }
 
  private:

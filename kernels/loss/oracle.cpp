@@ -5,26 +5,17 @@
 #include <stdexcept>
 
 #include "core/base/place.hpp"
-#include "kernels/linalg/bounds.hpp"
-#include "kernels/linalg/draw.hpp"
 #include "kernels/loss/problem.hpp"
+#include "kernels/oracle/bounds.hpp"
+#include "kernels/oracle/draw.hpp"
 
 namespace assay {
 namespace {
 
+using sums::Approximate;
+
 /// Units in the last place that an implementation's exp and log may be wrong by.
 constexpr double of_functions = 8;
-
-class Bounds final : public linalg::Bounds {
- public:
-  using linalg::Bounds::Bounds;
-  using linalg::Bounds::rounded;
-};
-
-/// A number, and how far a right implementation may be from it.
-struct Approximate {
-  double value = 0, error = 0;
-};
 
 /// One sample.
 struct Sample {
@@ -38,7 +29,6 @@ class LossOracle final : public WholeOracle {
   explicit LossOracle(const LossProblem& problem)
       : problem_(problem), tensors_(problem.tensors()) {}
 
-  int exact_magnitude(const Executed&) const override { return 0; }  // no logarithm is exact
   /// Labels.
   int full_magnitude(const TensorSpec& argument) const override {
     return argument.type == DataType::s32 ? static_cast<int>(problem_.shape().classes - 1) : 0;
@@ -48,7 +38,8 @@ class LossOracle final : public WholeOracle {
   void expect(const TensorSpec& output, const Inputs& inputs, const Executed& executed, bool,
               std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
     const std::vector<Sample>& samples = this->samples(inputs, executed);
-    const Bounds bounds(problem_.precision(), executed, output.type, place(output.elements()));
+    const sums::Bounds bounds(problem_.precision(), executed, output.type,
+                              place(output.elements()));
     const auto classes = place(problem_.shape().classes);
     for (std::size_t i = 0; i < indices.size(); ++i) {
       const std::size_t at = place(indices[i]);
@@ -61,7 +52,7 @@ class LossOracle final : public WholeOracle {
                              : output.name == "diff_bias"
                                  ? of_class(at, executed)
                                  : samples[at / classes].gradient[at % classes];
-      expected[i] = bounds.rounded(of.value, of.error, of.error);
+      expected[i] = bounds.expected(of);
     }
   }
 
@@ -83,7 +74,7 @@ class LossOracle final : public WholeOracle {
   }
 
   const std::vector<Sample>& samples(const Inputs& inputs, const Executed& executed) const {
-    std::vector<double> key = linalg::fingerprint(tensors_, inputs);
+    std::vector<double> key = sums::fingerprint(tensors_, inputs);
     key.push_back(roundoff(executed));
     if (key == key_) return samples_;
     const auto classes = place(problem_.shape().classes);

@@ -36,13 +36,12 @@ struct Item {
   std::ptrdiff_t n, g, u, v, first, last;
 };
 
-class ImplicitGemm final : public Operation {
+class ImplicitGemm final : public ConvOperation {
  public:
   explicit ImplicitGemm(const Request& request)
-      : table_(gemm_table()), shape_(request.problem.shape()), threads_(request.threads) {
+      : ConvOperation(request), shape_(request.problem.shape()) {
     const ConvShape& s = shape_;
     const bool forward = request.problem.direction() == ConvDirection::forward;
-    arguments_ = request.problem.tensors();
     in_ = lay_out_activations(arguments_[0], s.g, request.blocked);
     out_ = lay_out_activations(arguments_[2], s.g, request.blocked);
     weights_ = {in_.channels, out_.channels, s.kh * s.kw, table_.panel};
@@ -75,23 +74,15 @@ class ImplicitGemm final : public Operation {
                          fmt_weights(forward, weights_.width));
   }
 
-  const std::vector<TensorSpec>& arguments() const override { return arguments_; }
-  Executed executed() const override { return executed_; }
-
-  void bind(std::span<Tensor* const> tensors) override {
-    for (std::size_t i = 0; i < 3; ++i) data_[i] = tensors[i]->data();
-    scratch_ = static_cast<float*>(tensors[3]->data());
-  }
-
   void run(Stream&) override {
     const bool narrow = in_.type != DataType::fp32;
-    const float* const weights = narrow ? scratch_ + wide_ : static_cast<const float*>(data_[1]);
+    const float* const weights = narrow ? scratch() + wide_ : static_cast<const float*>(data_[1]);
     queue_.begin();
 #pragma omp parallel num_threads(threads_)
     {
       if (narrow)
-        widen_shared(table_, in_.type, data_[1], scratch_ + wide_, shape_.g * weights_.group());
-      queue_.each(scratch_, [&](std::ptrdiff_t item, float* own) {
+        widen_shared(table_, in_.type, data_[1], scratch() + wide_, shape_.g * weights_.group());
+      queue_.each(scratch(), [&](std::ptrdiff_t item, float* own) {
         compute(items_[static_cast<std::size_t>(item)], weights, own, own + window_);
       });
     }
@@ -240,11 +231,7 @@ class ImplicitGemm final : public Operation {
             channel_block};
   }
 
-  const GemmTable& table_;
   ConvShape shape_;
-  int threads_;
-  std::vector<TensorSpec> arguments_;
-  Executed executed_;
   Activations in_, out_;
   Panels weights_;
   std::ptrdiff_t pixel_ = channel_block;  ///< values of a window's pixel
@@ -255,8 +242,6 @@ class ImplicitGemm final : public Operation {
   std::ptrdiff_t wide_ = 0;    ///< fp32 copy of 16-bit weights, in the workspace
   std::ptrdiff_t window_ = 0;  ///< floats of a thread's window; its sums come after it
   WorkQueue queue_;
-  void* data_[3] = {};
-  float* scratch_ = nullptr;
 };
 
 }  // namespace

@@ -158,6 +158,19 @@ struct Request {
   int threads;
 };
 
+/// The base of the algorithms, whose tensors are the problem's and a workspace.
+class ConvOperation : public BoundOperation {
+ protected:
+  explicit ConvOperation(const Request& request)
+      : BoundOperation(request.problem.tensors()),
+        table_(gemm_table()),
+        threads_(request.threads) {}
+  float* scratch() const { return data<float>(3); }
+
+  const GemmTable& table_;
+  int threads_;
+};
+
 /// What `executed` says of every algorithm: storage, arithmetic, layout, workspace and threads.
 Executed describe(const Request& request, const std::string& algorithm, std::size_t workspace_bytes,
                   const WorkQueue& queue, const std::string& weights_layout);

@@ -114,22 +114,22 @@ class Packing {
   std::vector<std::ptrdiff_t> filter_;          ///< of the elements [ic, kh, kw] of one filter
 };
 
-class OnPlainWeights final : public Operation {
+class OnPlainWeights final : public BoundOperation {
  public:
   OnPlainWeights(std::unique_ptr<Operation> inner, const Request& request)
-      : inner_(std::move(inner)),
+      : BoundOperation(inner->arguments()),
+        inner_(std::move(inner)),
         gradient_(request.problem.direction() == ConvDirection::bwd_weights),
         weights_(gradient_ ? 2 : 1),
         threads_(request.threads),
-        packing_(inner_->arguments()[weights_]),
-        arguments_(inner_->arguments()) {
-    TensorSpec packed = workspace(arguments_[weights_].bytes);
-    packed.name = "packed_weights";
+        packing_(arguments_[weights_]) {
+    const std::size_t packed = arguments_[weights_].bytes;
     arguments_[weights_] = request.problem.tensors()[weights_];
-    arguments_.push_back(std::move(packed));
+    arguments_.push_back(bytes_tensor("packed_weights", Role::workspace, packed));
+    executed_ = inner_->executed();
+    executed_.workspace_bytes += packed;
+    executed_.layout += ", weights packed within the run";
   }
-
-  const std::vector<TensorSpec>& arguments() const override { return arguments_; }
 
   void bind(std::span<Tensor* const> tensors) override {
     std::vector<Tensor*> inner(tensors.begin(), tensors.end() - 1);
@@ -145,20 +145,12 @@ class OnPlainWeights final : public Operation {
     if (gradient_) packing_.unpack(packed_, plain_, threads_);
   }
 
-  Executed executed() const override {
-    Executed out = inner_->executed();
-    out.workspace_bytes += arguments_.back().bytes;
-    out.layout += ", weights packed within the run";
-    return out;
-  }
-
  private:
   std::unique_ptr<Operation> inner_;
   bool gradient_;
   std::size_t weights_;  ///< among the arguments
   int threads_;
   Packing packing_;
-  std::vector<TensorSpec> arguments_;
   void *plain_ = nullptr, *packed_ = nullptr;
 };
 

@@ -15,12 +15,11 @@ namespace {
 /// Blocks of input channels of one unit of work.
 constexpr std::ptrdiff_t blocks_of_unit = 4;
 
-class ImplicitGemmWeights final : public Operation {
+class ImplicitGemmWeights final : public ConvOperation {
  public:
   explicit ImplicitGemmWeights(const Request& request)
-      : table_(gemm_table()), shape_(request.problem.shape()), threads_(request.threads) {
+      : ConvOperation(request), shape_(request.problem.shape()) {
     const ConvShape& s = shape_;
-    arguments_ = request.problem.tensors();
     double tensors = 0;
     in_ = lay_out_activations(arguments_[0], s.g, request.blocked);
     out_ = lay_out_activations(arguments_[1], s.g, request.blocked);
@@ -65,21 +64,13 @@ class ImplicitGemmWeights final : public Operation {
                          "gOIhw16i" + std::to_string(weights_.width) + "o");
   }
 
-  const std::vector<TensorSpec>& arguments() const override { return arguments_; }
-  Executed executed() const override { return executed_; }
-
-  void bind(std::span<Tensor* const> tensors) override {
-    for (std::size_t i = 0; i < 3; ++i) data_[i] = tensors[i]->data();
-    scratch_ = static_cast<float*>(tensors[3]->data());
-  }
-
   void run(Stream&) override {
     const std::ptrdiff_t values = shape_.g * weights_.group();
-    float* const sums = direct_ ? static_cast<float*>(data_[2]) : scratch_ + sums_;
+    float* const sums = direct_ ? static_cast<float*>(data_[2]) : scratch() + sums_;
     queue_.begin();
 #pragma omp parallel num_threads(threads_)
     {
-      queue_.each(scratch_, [&](std::ptrdiff_t at, float* own) {
+      queue_.each(scratch(), [&](std::ptrdiff_t at, float* own) {
         const std::ptrdiff_t part = at % parts_;
         compute(units_[static_cast<std::size_t>(at / parts_)], part, own, sums + part * values);
       });
@@ -143,7 +134,7 @@ class ImplicitGemmWeights final : public Operation {
   /// Adds the parts' sums of 16 weights and stores them.
   void finish(std::ptrdiff_t at, std::ptrdiff_t values) const {
     alignas(64) float total[channel_block];
-    const float* const first = scratch_ + sums_ + at;
+    const float* const first = scratch() + sums_ + at;
     for (std::ptrdiff_t i = 0; i < channel_block; ++i) {
       total[i] = first[i];
       for (std::ptrdiff_t part = 1; part < parts_; ++part) total[i] += first[part * values + i];
@@ -152,11 +143,7 @@ class ImplicitGemmWeights final : public Operation {
     table_.store(type, total, 0, 1, channel_block, element(data_[2], type, at), 0);
   }
 
-  const GemmTable& table_;
   ConvShape shape_;
-  int threads_;
-  std::vector<TensorSpec> arguments_;
-  Executed executed_;
   Activations in_, out_;
   Panels weights_;
   std::vector<Tap> taps_;
@@ -170,8 +157,6 @@ class ImplicitGemmWeights final : public Operation {
   std::ptrdiff_t gradients_ = 0;  ///< where they begin in a thread's memory, after its window
   WorkQueue queue_;
   std::vector<Segment> segments_;  ///< of each thread
-  void* data_[3] = {};
-  float* scratch_ = nullptr;
 };
 
 }  // namespace

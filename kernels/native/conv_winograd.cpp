@@ -23,22 +23,20 @@
 namespace assay::native {
 namespace {
 
-class Winograd final : public Operation {
+class Winograd final : public ConvOperation {
  public:
   Winograd(const Request& request, int tile, DataType stored)
-      : table_(gemm_table()),
+      : ConvOperation(request),
         stored_(stored),
         tile_(tile),
         points_(tile + 2),
-        frequencies_(points_ * points_),
-        threads_(request.threads) {
+        frequencies_(points_ * points_) {
     const ConvShape& s = request.problem.shape();
     const WinogradTable& transforms = winograd_table();
     transform_input_ = tile == 4 ? transforms.input4 : transforms.input2;
     transform_filter_ = tile == 4 ? transforms.filter4 : transforms.filter2;
     transform_output_ = tile == 4 ? transforms.output4 : transforms.output2;
     const bool forward = request.problem.direction() == ConvDirection::forward;
-    arguments_ = request.problem.tensors();
     in_ = lay_out_activations(arguments_[0], 1, request.blocked);
     out_ = lay_out_activations(arguments_[2], 1, request.blocked);
     lay_out_filters(forward);
@@ -59,14 +57,6 @@ class Winograd final : public Operation {
     if (narrow()) executed_.operand_roundings = 2;
     executed_.tile = tile;
     executed_.algorithmic_flops = winograd_flops(request.problem, tile);
-  }
-
-  const std::vector<TensorSpec>& arguments() const override { return arguments_; }
-  Executed executed() const override { return executed_; }
-
-  void bind(std::span<Tensor* const> tensors) override {
-    for (std::size_t i = 0; i < 3; ++i) data_[i] = tensors[i]->data();
-    scratch_ = static_cast<float*>(tensors[3]->data());
   }
 
   void run(Stream&) override {
@@ -117,7 +107,7 @@ class Winograd final : public Operation {
     for (std::ptrdiff_t panel = 0; panel < panels; ++panel)
       for (std::ptrdiff_t block = 0; block < blocks; ++block)
         filters(panel, block, resident(panel * of_panel), stored_);
-    queue_.each(scratch_, [&](std::ptrdiff_t part, float* inputs) {
+    queue_.each(scratch(), [&](std::ptrdiff_t part, float* inputs) {
       float* const products = inputs + plan_.per_thread;
       const std::ptrdiff_t first = part * plan_.tiles, last = std::min(tiles_, first + plan_.tiles);
       for (std::ptrdiff_t tile = first; tile < last; ++tile)
@@ -135,7 +125,7 @@ class Winograd final : public Operation {
 #pragma omp for schedule(static)
     for (std::ptrdiff_t tile = 0; tile < tiles_; ++tile)
       input(tile, tile % plan_.tiles, resident(tile / plan_.tiles * block_of_tiles), stored_);
-    queue_.each(scratch_, [&](std::ptrdiff_t panel, float* weights) {
+    queue_.each(scratch(), [&](std::ptrdiff_t panel, float* weights) {
       float* const products = weights + plan_.per_thread;
       for (std::ptrdiff_t first = 0; first < tiles_; first += plan_.tiles) {
         const std::ptrdiff_t last = std::min(tiles_, first + plan_.tiles);
@@ -153,7 +143,7 @@ class Winograd final : public Operation {
   }
 
   /// Element `at` of the side that is held whole.
-  void* resident(std::ptrdiff_t at) const { return element(scratch_ + shared_, stored_, at); }
+  void* resident(std::ptrdiff_t at) const { return element(scratch() + shared_, stored_, at); }
 
   /// Puts 16 values of each frequency, which `transform(to, step)` makes, to elements `at`,
   /// `at + step`, … of `to`, rounded as transformed operands are stored.
@@ -291,15 +281,11 @@ class Winograd final : public Operation {
                    out_.count(block), element(data_[2], out_.type, to + i * out_.row), out_.pixel);
   }
 
-  const GemmTable& table_;
   DataType stored_;                             ///< of transformed operands
   std::ptrdiff_t tile_, points_, frequencies_;  ///< outputs, inputs of a tile; products of a tile
-  int threads_;
   WinogradTable::Input transform_input_ = nullptr;
   WinogradTable::Filter transform_filter_ = nullptr;
   WinogradTable::Output transform_output_ = nullptr;
-  std::vector<TensorSpec> arguments_;
-  Executed executed_;
   Activations in_, out_;
   Panels weights_;       ///< of one frequency
   bool turned_ = false;  ///< filters are read from the last tap to the first
@@ -308,8 +294,6 @@ class Winograd final : public Operation {
   WorkQueue queue_;
   std::vector<Segment> segments_;
   std::ptrdiff_t shared_ = 0;  ///< the resident side, in the workspace
-  void* data_[3] = {};
-  float* scratch_ = nullptr;
 };
 
 }  // namespace

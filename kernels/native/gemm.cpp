@@ -53,17 +53,17 @@ struct Operand {
   }
 };
 
-class Fp8Gemm final : public Operation {
+class Fp8Gemm final : public BoundOperation {
  public:
   Fp8Gemm(const GemmProblem& problem, int threads)
-      : problem_(problem),
+      : BoundOperation(problem.tensors()),
+        problem_(problem),
         threads_(threads),
         k_(problem.shape().k),
         blocks_((k_ + line - 1) / line),
         panel_(line * rnn_gemm().width),
-        panels_((problem.shape().m + panel_ - 1) / panel_),
-        arguments_(problem.tensors()),
-        executed_(executed_direct(problem.precision(), gemm_table().target, "columns")) {
+        panels_((problem.shape().m + panel_ - 1) / panel_) {
+    executed_ = executed_direct(problem.precision(), gemm_table().target, "columns");
     const GemmShape& s = problem.shape();
     const auto table = [&](std::size_t i) {
       return arguments_[i].type == DataType::fp8_e4m3 ? decoded<Fp8E4m3>() : decoded<Fp8E5m2>();
@@ -76,14 +76,12 @@ class Fp8Gemm final : public Operation {
     arguments_.push_back(workspace(executed_.workspace_bytes));
   }
 
-  const std::vector<TensorSpec>& arguments() const override { return arguments_; }
-  Executed executed() const override { return executed_; }
-
   void bind(std::span<Tensor* const> tensors) override {
-    a_.data = static_cast<const std::uint8_t*>(tensors[0]->data());
-    b_.data = static_cast<const std::uint8_t*>(tensors[1]->data());
-    c_ = static_cast<std::byte*>(tensors[2]->data());
-    decoded_a_ = static_cast<float*>(tensors[3]->data());
+    BoundOperation::bind(tensors);
+    a_.data = data<const std::uint8_t>(0);
+    b_.data = data<const std::uint8_t>(1);
+    c_ = data<std::byte>(2);
+    decoded_a_ = data<float>(3);
     decoded_b_ = decoded_a_ + panels_ * panel_ * blocks_ * line;
   }
 
@@ -159,8 +157,6 @@ class Fp8Gemm final : public Operation {
   int threads_;
   std::int64_t k_, blocks_;
   std::int64_t panel_, panels_;  ///< rows of op(A) that are multiplied together
-  std::vector<TensorSpec> arguments_;
-  Executed executed_;
   Operand a_, b_;
   std::byte* c_ = nullptr;
   float *decoded_a_ = nullptr, *decoded_b_ = nullptr;

@@ -12,13 +12,13 @@
 namespace assay::native {
 
 LinalgOperation::LinalgOperation(const LinalgProblem& problem, int threads, const char* target)
-    : problem_(problem),
+    : BoundOperation(problem.tensors()),
+      problem_(problem),
       threads_(std::max(1, threads)),
       n_(problem.shape().n),
       d_(problem.shape().d),
-      k_(problem.shape().k),
-      executed_(executed_direct(problem.precision(), target, "rows")),
-      arguments_(problem.tensors()) {
+      k_(problem.shape().k) {
+  executed_ = executed_direct(problem.precision(), target, "rows");
   arguments_.front().memory = &large_pages;  // the table, which every run reads from end to end
   arguments_.push_back(workspace(0));        // grows with reserve()
 }
@@ -28,11 +28,6 @@ std::size_t LinalgOperation::reserve_bytes(std::size_t bytes) {
   arguments_.back().bytes = place + (bytes + line - 1) / line * line;
   executed_.workspace_bytes = arguments_.back().bytes;
   return place;
-}
-
-void LinalgOperation::bind(std::span<Tensor* const> tensors) {
-  data_.clear();
-  for (Tensor* tensor : tensors) data_.push_back(tensor->data());
 }
 
 LinalgOperation::Range LinalgOperation::range_of(std::ptrdiff_t thread) const {

@@ -12,12 +12,7 @@ namespace assay::native {
 /// Tensors, scratch memory and threads. The observations are divided into as many ranges as threads
 /// are requested, and the sums of the ranges are added in their order. So a result depends on the
 /// requested number of threads, and does not vary from run to run.
-class LinalgOperation : public Operation {
- public:
-  const std::vector<TensorSpec>& arguments() const final { return arguments_; }
-  void bind(std::span<Tensor* const> tensors) final;
-  Executed executed() const final { return executed_; }
-
+class LinalgOperation : public BoundOperation {
  protected:
   LinalgOperation(const LinalgProblem& problem, int threads, const char* target);
   /// Reserves `count` elements of the scratch memory, before bind(). Returns their place.
@@ -38,10 +33,6 @@ class LinalgOperation : public Operation {
   T* scratch_of_thread(std::size_t place, std::ptrdiff_t count, std::ptrdiff_t thread) const {
     return scratch<T>(place) + stride_of<T>(count) * thread;
   }
-  template <class T>
-  T* data(std::size_t argument) const {
-    return static_cast<T*>(data_[argument]);
-  }
 
   /// Observations of a thread.
   struct Range {
@@ -52,7 +43,6 @@ class LinalgOperation : public Operation {
   LinalgProblem problem_;
   int threads_;
   std::ptrdiff_t n_, d_, k_;
-  Executed executed_;
 
  private:
   static constexpr std::size_t line = 64;
@@ -62,9 +52,6 @@ class LinalgOperation : public Operation {
     return (count + of_line - 1) / of_line * of_line;
   }
   std::size_t reserve_bytes(std::size_t bytes);
-
-  std::vector<TensorSpec> arguments_;
-  std::vector<void*> data_;
 };
 
 std::unique_ptr<Operation> make_gram(const LinalgProblem& problem, int threads);

@@ -14,40 +14,34 @@ namespace assay::native {
 namespace {
 
 template <class Value>
-class Loss final : public Operation {
+class Loss final : public BoundOperation {
  public:
   Loss(const LossProblem& problem, int threads)
-      : shape_(problem.shape()),
+      : BoundOperation(problem.tensors()),
+        shape_(problem.shape()),
         training_(problem.pass() == LossPass::training),
         table_(loss_tables().of<Value>(storage(problem.precision()))),
         threads_(threads),
         row_bytes_(static_cast<std::size_t>(shape_.classes) *
-                   size_of(storage(problem.precision()))),
-        arguments_(problem.tensors()),
-        executed_(executed_direct(problem.precision(), table_.target, "rows")) {
+                   size_of(storage(problem.precision()))) {
+    executed_ = executed_direct(problem.precision(), table_.target, "rows");
     // For each thread: one sample, and the sums of its samples' gradients.
     executed_.workspace_bytes = static_cast<std::size_t>(threads) * 2 *
                                 static_cast<std::size_t>(shape_.classes) * sizeof(Value);
     arguments_.push_back(workspace(executed_.workspace_bytes));
   }
 
-  const std::vector<TensorSpec>& arguments() const override { return arguments_; }
-  Executed executed() const override { return executed_; }
-
   void bind(std::span<Tensor* const> tensors) override {
-    for (std::size_t i = 0; i < arguments_.size(); ++i) {
-      const std::string& name = arguments_[i].name;
-      void* const data = tensors[i]->data();
-      if (name == "logits") logits_ = static_cast<std::byte*>(data);
-      if (name == "bias") bias_ = static_cast<Value*>(data);
-      if (name == "labels") labels_ = static_cast<std::int32_t*>(data);
-      if (name == "scale") scale_ = static_cast<Value*>(data);
-      if (name == "losses") losses_ = static_cast<Value*>(data);
-      if (name == "correct") correct_ = static_cast<std::int32_t*>(data);
-      if (name == "diff_logits") diff_logits_ = static_cast<std::byte*>(data);
-      if (name == "diff_bias") diff_bias_ = static_cast<Value*>(data);
-      if (name == "workspace") work_ = static_cast<Value*>(data);
-    }
+    BoundOperation::bind(tensors);
+    logits_ = find<const std::byte>("logits");
+    bias_ = find<const Value>("bias");
+    labels_ = find<const std::int32_t>("labels");
+    scale_ = find<const Value>("scale");
+    losses_ = find<Value>("losses");
+    correct_ = find<std::int32_t>("correct");
+    diff_logits_ = find<std::byte>("diff_logits");
+    diff_bias_ = find<Value>("diff_bias");
+    work_ = find<Value>("workspace");
   }
 
   void run(Stream&) override {
@@ -96,8 +90,6 @@ class Loss final : public Operation {
   const LossTable<Value>& table_;
   int threads_;
   std::size_t row_bytes_;
-  std::vector<TensorSpec> arguments_;
-  Executed executed_;
   const std::byte* logits_ = nullptr;
   const Value *bias_ = nullptr, *scale_ = nullptr;
   const std::int32_t* labels_ = nullptr;

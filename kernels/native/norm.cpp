@@ -23,20 +23,18 @@ constexpr std::ptrdiff_t block_rows = 256;
 constexpr std::ptrdiff_t pivot_rows = 16;
 
 template <class Value>
-class Normalization final : public Operation {
+class Normalization final : public BoundOperation {
  public:
   Normalization(const NormProblem& problem, int threads)
-      : problem_(problem),
+      : BoundOperation(problem.tensors()),
+        problem_(problem),
         table_(norm_tables().of<Value>(storage(problem.precision()))),
         threads_(threads),
         rows_(problem.shape().per_channel()),
         channels_(problem.shape().ic),
-        row_bytes_(channels_ * static_cast<std::ptrdiff_t>(size_of(storage(problem.precision())))),
-        arguments_(problem.tensors()),
-        executed_(executed_direct(problem.precision(), table_.target, "nhwc")) {
-    for (TensorSpec& spec : arguments_)
-      if (spec.dims.size() == 4)
-        spec.layout = std::make_shared<const Layout>(channels_last(spec.dims));
+        row_bytes_(channels_ * static_cast<std::ptrdiff_t>(size_of(storage(problem.precision())))) {
+    executed_ = executed_direct(problem.precision(), table_.target, "nhwc");
+    lay_channels_last(arguments_);
     // Sums of every thread, and three values of every channel.
     executed_.workspace_bytes =
         static_cast<std::size_t>(channels_) *
@@ -45,29 +43,21 @@ class Normalization final : public Operation {
     arguments_.push_back(workspace(executed_.workspace_bytes));
   }
 
-  const std::vector<TensorSpec>& arguments() const override { return arguments_; }
-  Executed executed() const override { return executed_; }
-
   void bind(std::span<Tensor* const> tensors) override {
-    for (std::size_t i = 0; i < arguments_.size(); ++i) {
-      const std::string& name = arguments_[i].name;
-      void* const data = tensors[i]->data();
-      (name == "src"           ? src_
-       : name == "addend"      ? addend_
-       : name == "dst"         ? dst_
-       : name == "diff_dst"    ? diff_dst_
-       : name == "diff_src"    ? diff_src_
-       : name == "diff_addend" ? diff_addend_
-                               : work_) = data;
-      Value* const of_channels = static_cast<Value*>(data);
-      if (name == "scale") scale_ = of_channels;
-      if (name == "shift") shift_ = of_channels;
-      if (name == "mean") mean_ = of_channels;
-      if (name == "variance") variance_ = of_channels;
-      if (name == "diff_scale") diff_scale_ = of_channels;
-      if (name == "diff_shift") diff_shift_ = of_channels;
-    }
-    auto* const wide = static_cast<double*>(work_);
+    BoundOperation::bind(tensors);
+    src_ = find<void>("src");
+    addend_ = find<void>("addend");
+    dst_ = find<void>("dst");
+    diff_dst_ = find<void>("diff_dst");
+    diff_src_ = find<void>("diff_src");
+    diff_addend_ = find<void>("diff_addend");
+    scale_ = find<Value>("scale");
+    shift_ = find<Value>("shift");
+    mean_ = find<Value>("mean");
+    variance_ = find<Value>("variance");
+    diff_scale_ = find<Value>("diff_scale");
+    diff_shift_ = find<Value>("diff_shift");
+    auto* const wide = find<double>("workspace");
     totals_ = wide;
     partial_ = reinterpret_cast<Value*>(wide + 2 * channels_ * threads_);
     factor_ = partial_ + 2 * channels_ * threads_;
@@ -212,10 +202,8 @@ class Normalization final : public Operation {
   const NormTable<Value>& table_;
   int threads_;
   std::ptrdiff_t rows_, channels_, row_bytes_;
-  std::vector<TensorSpec> arguments_;
-  Executed executed_;
   void *src_ = nullptr, *addend_ = nullptr, *dst_ = nullptr, *diff_dst_ = nullptr,
-       *diff_src_ = nullptr, *diff_addend_ = nullptr, *work_ = nullptr;
+       *diff_src_ = nullptr, *diff_addend_ = nullptr;
   Value *scale_ = nullptr, *shift_ = nullptr, *mean_ = nullptr, *variance_ = nullptr,
         *diff_scale_ = nullptr, *diff_shift_ = nullptr;
   double* totals_ = nullptr;  ///< of each thread: one sum, and the other, of all channels

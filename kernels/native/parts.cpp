@@ -11,12 +11,7 @@
 namespace assay::native {
 
 TensorSpec workspace(std::size_t bytes) {
-  TensorSpec spec;
-  spec.name = "workspace";
-  spec.role = Role::workspace;
-  spec.type = DataType::u8;
-  spec.bytes = bytes;
-  return spec;
+  return bytes_tensor("workspace", Role::workspace, bytes);
 }
 
 std::shared_ptr<void> large_pages(std::size_t bytes) {

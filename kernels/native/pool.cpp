@@ -20,20 +20,19 @@ namespace {
 constexpr std::ptrdiff_t channels_at_once = 64;
 
 template <class Value>
-class Pooling final : public Operation {
+class Pooling final : public BoundOperation {
  public:
   Pooling(const PoolProblem& problem, int threads)
-      : problem_(problem),
+      : BoundOperation(problem.tensors()),
+        problem_(problem),
         s_(problem_.shape()),
         table_(pool_tables().of<Value>(storage(problem.precision()))),
         backward_(problem.direction() == PoolDirection::backward),
         max_(problem.mode() == PoolMode::max),
         threads_(threads),
-        element_(static_cast<std::ptrdiff_t>(size_of(storage(problem.precision())))),
-        arguments_(problem.tensors()),
-        executed_(executed_direct(problem.precision(), table_.target, "nhwc")) {
-    for (TensorSpec& spec : arguments_)
-      spec.layout = std::make_shared<const Layout>(channels_last(spec.dims));
+        element_(static_cast<std::ptrdiff_t>(size_of(storage(problem.precision())))) {
+    executed_ = executed_direct(problem.precision(), table_.target, "nhwc");
+    lay_channels_last(arguments_);
     if (!backward_ || max_) windows_ = pixels_of_windows();
     if (backward_) pixels_ = windows_of_pixels();
     if (!backward_ || !max_) return;
@@ -41,15 +40,13 @@ class Pooling final : public Operation {
     arguments_.push_back(workspace(executed_.workspace_bytes));
   }
 
-  const std::vector<TensorSpec>& arguments() const override { return arguments_; }
-  Executed executed() const override { return executed_; }
-
   void bind(std::span<Tensor* const> tensors) override {
+    BoundOperation::bind(tensors);
     const std::size_t to = backward_ && max_ ? 2 : 1;
-    src_ = static_cast<const std::byte*>(tensors[0]->data());
-    diff_ = static_cast<const std::byte*>(tensors[to - 1]->data());
-    to_ = static_cast<std::byte*>(tensors[to]->data());
-    if (backward_ && max_) scratch_ = static_cast<Value*>(tensors[3]->data());
+    src_ = data<const std::byte>(0);
+    diff_ = data<const std::byte>(to - 1);
+    to_ = data<std::byte>(to);
+    scratch_ = find<Value>("workspace");
   }
 
   void run(Stream&) override {
@@ -168,8 +165,6 @@ class Pooling final : public Operation {
   bool backward_, max_;
   int threads_;
   std::ptrdiff_t element_;  ///< bytes
-  std::vector<TensorSpec> arguments_;
-  Executed executed_;
   const std::byte *src_ = nullptr, *diff_ = nullptr;
   std::byte* to_ = nullptr;
   Value* scratch_ = nullptr;

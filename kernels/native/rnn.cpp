@@ -15,12 +15,14 @@
 namespace assay::native {
 namespace {
 
-class NativeRnn final : public Operation {
+class NativeRnn final : public BoundOperation {
  public:
   NativeRnn(const RnnProblem& problem, int threads)
-      : network_(problem, threads), table_(gemm_table()), threads_(threads) {
-    arguments_ = problem.tensors();
-    tensors_ = arguments_.size();
+      : BoundOperation(problem.tensors()),
+        network_(problem, threads),
+        table_(gemm_table()),
+        threads_(threads),
+        tensors_(arguments_.size()) {
     std::ptrdiff_t scratch = padded(network_.scratch(), channel_block);
     for (std::size_t i = 0; i < tensors_; ++i) {
       if (arguments_[i].type == DataType::fp32 || stays_narrow(arguments_[i].name)) continue;
@@ -28,34 +30,27 @@ class NativeRnn final : public Operation {
       widens_weights_ |= arguments_[i].name.starts_with("weights");
       scratch += padded(arguments_[i].elements(), channel_block);
     }
-    TensorSpec states = workspace(static_cast<std::size_t>(network_.saved()) * sizeof(float));
-    states.name = "states";
-    if (problem.direction() != RnnDirection::forward_inference) states.role = Role::saved;
-    arguments_.push_back(std::move(states));
-    TensorSpec packed = workspace(static_cast<std::size_t>(network_.packed()) * sizeof(float));
-    packed.name = "packed_weights";
-    if (!widens_weights_) packed.role = Role::saved;
-    arguments_.push_back(std::move(packed));
-    arguments_.push_back(workspace(static_cast<std::size_t>(scratch) * sizeof(float)));
+    const auto add = [&](const char* name, Role role, std::ptrdiff_t floats) {
+      const std::size_t bytes = static_cast<std::size_t>(floats) * sizeof(float);
+      arguments_.push_back(bytes_tensor(name, role, bytes));
+      if (role == Role::workspace) executed_.workspace_bytes += bytes;
+    };
+    const bool forgets = problem.direction() == RnnDirection::forward_inference;
+    add("states", forgets ? Role::workspace : Role::saved, network_.saved());
+    add("packed_weights", widens_weights_ ? Role::workspace : Role::saved, network_.packed());
+    add("workspace", Role::workspace, scratch);
     for (std::size_t i = tensors_; i < arguments_.size(); ++i) arguments_[i].memory = &large_pages;
+    describe();
   }
 
-  const std::vector<TensorSpec>& arguments() const override { return arguments_; }
-
   void bind(std::span<Tensor* const> tensors) override {
+    BoundOperation::bind(tensors);
     std::map<std::string, float*, std::less<>> by_name;
-    data_.clear();
-    for (std::size_t i = 0; i < tensors_; ++i) {
-      data_.push_back(tensors[i]->data());
-      by_name[arguments_[i].name] = static_cast<float*>(data_[i]);
-    }
-    const auto added = [&](std::size_t i) {
-      return static_cast<float*>(tensors[tensors_ + i]->data());
-    };
-    scratch_ = added(2);
+    for (std::size_t i = 0; i < tensors_; ++i) by_name[arguments_[i].name] = data<float>(i);
+    scratch_ = data<float>(tensors_ + 2);
     for (const Narrow& narrow : narrow_)
       by_name[arguments_[narrow.argument].name] = scratch_ + narrow.copy;
-    network_.bind(std::move(by_name), added(0), added(1), scratch_);
+    network_.bind(std::move(by_name), data<float>(tensors_), data<float>(tensors_ + 1), scratch_);
   }
 
   void prologue(Stream&) override {
@@ -88,26 +83,22 @@ class NativeRnn final : public Operation {
     }
   }
 
-  Executed executed() const override {
-    Executed out;
-    out.algorithm = "standard";
+ private:
+  void describe() {
     const bool pairs = network_.plan().pairs;
-    out.implementation =
+    executed_.algorithm = "standard";
+    executed_.implementation =
         fmt::format("standard:{}", pairs ? rnn_pairs()->target : gemm_table().target);
-    out.storage = std::string(name(network_.plan().problem.precision()));
-    out.compute = std::string(name(pairs ? DataType::bf16 : DataType::fp32));
-    out.accumulate = std::string(name(DataType::fp32));
+    executed_.storage = std::string(name(network_.plan().problem.precision()));
+    executed_.compute = std::string(name(pairs ? DataType::bf16 : DataType::fp32));
+    executed_.accumulate = std::string(name(DataType::fp32));
     // States alone become bf16, as they are multiplied; all else stays fp32 up to the results.
-    if (out.storage != out.accumulate) out.operand_roundings = pairs ? 1 : 0;
-    out.layout = fmt::format("tnc ldnc ldigo ldgo, weights packed {} the run",
-                             widens_weights_ ? "within" : "before");
-    for (const TensorSpec& spec : arguments_)
-      if (spec.role == Role::workspace) out.workspace_bytes += spec.bytes;
-    out.evidence = "library";
-    return out;
+    if (executed_.storage != executed_.accumulate) executed_.operand_roundings = pairs ? 1 : 0;
+    executed_.layout = fmt::format("tnc ldnc ldigo ldgo, weights packed {} the run",
+                                   widens_weights_ ? "within" : "before");
+    executed_.evidence = "library";
   }
 
- private:
   /// A tensor of 16 bits, and where its copy in fp32 lies in the scratch.
   struct Narrow {
     std::size_t argument;
@@ -167,11 +158,9 @@ class NativeRnn final : public Operation {
   RnnNetwork network_;
   const GemmTable& table_;
   int threads_;
-  std::vector<TensorSpec> arguments_;
   std::size_t tensors_ = 0;  ///< arguments that the problem has
   std::vector<Narrow> narrow_;
   bool widens_weights_ = false;
-  std::vector<void*> data_;
   float* scratch_ = nullptr;
 };
 

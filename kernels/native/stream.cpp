@@ -32,20 +32,18 @@ constexpr std::size_t line = 64;
 
 /// What all operations of the benchmark share: tensors, threads, and the clock of the cores, read
 /// at each bind(), which is never timed and next to what is.
-class StreamOperation : public Operation {
+class StreamOperation : public BoundOperation {
  public:
   StreamOperation(const StreamProblem& problem, std::string algorithm)
-      : problem_(problem), arguments_(problem.tensors()) {
+      : BoundOperation(problem.tensors()), problem_(problem) {
     executed_.algorithm = std::move(algorithm);
     executed_.layout = "any";
     executed_.evidence = "numerical";
     const std::string type(name(arguments_[0].type));
     executed_.storage = executed_.compute = executed_.accumulate = type;
   }
-  const std::vector<TensorSpec>& arguments() const final { return arguments_; }
   void bind(std::span<Tensor* const> tensors) final {
-    data_.clear();
-    for (Tensor* tensor : tensors) data_.push_back(tensor->data());
+    BoundOperation::bind(tensors);
     bound();
     clocks_.push_back(clock_hz(problem_.threads(), [this] { warm(); }));
   }
@@ -59,17 +57,10 @@ class StreamOperation : public Operation {
   virtual void bound() {}
   /// On each thread: brings its core to the clock that it has while the operation runs.
   virtual void warm() const {}
-  template <class T>
-  T* data(std::size_t argument) const {
-    return static_cast<T*>(data_[argument]);
-  }
 
   StreamProblem problem_;
-  std::vector<TensorSpec> arguments_;
-  Executed executed_;
 
  private:
-  std::vector<void*> data_;
   std::vector<double> clocks_;
 };
 
@@ -155,12 +146,8 @@ class Read final : public StreamOperation {
 class Latency final : public StreamOperation {
  public:
   explicit Latency(const StreamProblem& problem) : StreamOperation(problem, "chase") {
-    TensorSpec ring;
-    ring.name = "ring";
-    ring.role = Role::workspace;
-    ring.bytes = static_cast<std::size_t>(problem.shape().n * stream_line);
-    arguments_.push_back(ring);
-    executed_.workspace_bytes = ring.bytes;
+    executed_.workspace_bytes = static_cast<std::size_t>(problem.shape().n * stream_line);
+    arguments_.push_back(bytes_tensor("ring", Role::workspace, executed_.workspace_bytes));
     executed_.implementation = "pointer chase, one random cycle of cache lines";
     executed_.storage = executed_.compute = executed_.accumulate = "";
   }

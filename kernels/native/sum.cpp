@@ -1,7 +1,6 @@
 #include "kernels/sum/problem.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "kernels/native/backend.hpp"
 #include "kernels/native/parts.hpp"
@@ -10,28 +9,24 @@
 namespace assay::native {
 namespace {
 
-class Sum final : public Operation {
+class Sum final : public BoundOperation {
  public:
   Sum(const SumProblem& problem, int threads)
-      : n_(problem.elements()),
+      : BoundOperation(problem.tensors()),
+        n_(problem.elements()),
         size_(size_of(storage(problem.precision()))),
         table_(sum_table(storage(problem.precision()))),
-        threads_(threads),
-        arguments_(problem.tensors()),
-        executed_(executed_direct(problem.precision(), table_.target, "rows")) {}
-  const std::vector<TensorSpec>& arguments() const override { return arguments_; }
-  Executed executed() const override { return executed_; }
-  void bind(std::span<Tensor* const> tensors) override {
-    for (std::size_t i = 0; i < tensors.size(); ++i)
-      data_[i] = static_cast<std::byte*>(tensors[i]->data());
-    if (tensors.size() < data_.size()) data_[2] = data_[0];  // in place
+        threads_(threads) {
+    executed_ = executed_direct(problem.precision(), table_.target, "rows");
   }
   void run(Stream&) override {
+    const std::byte *const a = data<const std::byte>(0), *const b = data<const std::byte>(1);
+    std::byte* const to = data<std::byte>(data_.size() == 2 ? 0 : 2);  // in place, or not
     const std::int64_t blocks = (n_ + block - 1) / block;
 #pragma omp parallel for schedule(static) num_threads(threads_)
     for (std::int64_t i = 0; i < blocks; ++i) {
       const std::size_t at = static_cast<std::size_t>(i * block) * size_;
-      table_.sum(data_[0] + at, data_[1] + at, std::min(block, n_ - i * block), data_[2] + at);
+      table_.sum(a + at, b + at, std::min(block, n_ - i * block), to + at);
     }
   }
 
@@ -41,9 +36,6 @@ class Sum final : public Operation {
   std::size_t size_;
   const SumTable& table_;
   int threads_;
-  std::vector<TensorSpec> arguments_;
-  Executed executed_;
-  std::array<std::byte*, 3> data_{};
 };
 
 Result<std::unique_ptr<Operation>> make_sum(Device&, const Problem& problem, const Options& options,

@@ -17,14 +17,14 @@ namespace {
 constexpr std::int64_t block = 1024;
 
 template <class Value>
-class Update final : public Operation {
+class Update final : public BoundOperation {
  public:
   Update(const UpdateProblem& problem, int threads)
-      : problem_(problem),
+      : BoundOperation(problem.tensors()),
+        problem_(problem),
         table_(update_tables().of<Value>(storage(problem.precision()))),
-        threads_(threads),
-        arguments_(problem.tensors()),
-        executed_(executed_direct(problem.precision(), table_.target, "rows")) {
+        threads_(threads) {
+    executed_ = executed_direct(problem.precision(), table_.target, "rows");
     std::int64_t begin = 0;
     for (std::size_t t = 0; t < problem.shape().tensors.size(); ++t) {
       const std::int64_t count = problem.shape().tensors[t].elements;
@@ -38,19 +38,16 @@ class Update final : public Operation {
     factors_.resize(problem.shape().tensors.size());
   }
 
-  const std::vector<TensorSpec>& arguments() const override { return arguments_; }
-  Executed executed() const override { return executed_; }
-
   void bind(std::span<Tensor* const> tensors) override {
-    gradient_ = static_cast<const Value*>(tensors[0]->data());
-    rate_ = static_cast<const Value*>(tensors[1]->data());
-    unscale_ = static_cast<const Value*>(tensors[2]->data());
-    weights_ = static_cast<Value*>(tensors[3]->data());
-    velocity_ = static_cast<Value*>(tensors[4]->data());
-    const bool copies = arguments_[5].name == "stored";
-    stored_ = copies ? static_cast<std::byte*>(tensors[5]->data()) : nullptr;
-    norms_ = static_cast<double*>(tensors[copies ? 6 : 5]->data());
-    counts_ = static_cast<double*>(tensors[copies ? 7 : 6]->data());
+    BoundOperation::bind(tensors);
+    gradient_ = find<const Value>("gradient");
+    rate_ = find<const Value>("rate");
+    unscale_ = find<const Value>("unscale");
+    weights_ = find<Value>("weights");
+    velocity_ = find<Value>("velocity");
+    stored_ = find<std::byte>("stored");
+    norms_ = find<double>("norms");
+    counts_ = find<double>("counts");
   }
 
   void run(Stream&) override {
@@ -117,8 +114,6 @@ class Update final : public Operation {
   UpdateProblem problem_;
   const UpdateTable<Value>& table_;
   int threads_;
-  std::vector<TensorSpec> arguments_;
-  Executed executed_;
   std::vector<Block> blocks_;
   std::vector<UpdateSums> sums_, of_tensor_;
   std::vector<std::ptrdiff_t> stale_;

@@ -2,7 +2,7 @@
 // The reference of batch normalization as code of one thread, on the host or on a device
 // (core/api/formula.hpp). Formulas: kernels/norm/problem.hpp; bounds: docs/method-norm.md.
 
-#include "kernels/conv/sum_bound.hpp"
+#include "kernels/oracle/sum_bound.hpp"
 
 namespace assay::norm {
 

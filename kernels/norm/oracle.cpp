@@ -5,21 +5,20 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <stdexcept>
+#include <exception>
 
 #include "core/api/prover.hpp"
 #include "core/base/error.hpp"
 #include "core/base/place.hpp"
-#include "kernels/linalg/bounds.hpp"
-#include "kernels/linalg/draw.hpp"
 #include "kernels/norm/formula_items.hpp"
 #include "kernels/norm/problem.hpp"
+#include "kernels/oracle/bounds.hpp"
+#include "kernels/oracle/draw.hpp"
 
 namespace assay {
 namespace {
 
-using linalg::square;
+using sums::square;
 
 /// Most terms that an implementation may add one after the other.
 constexpr double longest_chain = 0x1p18;
@@ -35,9 +34,9 @@ struct Uncertain {
 };
 
 /// Bounds of elements whose errors are bounded term by term.
-class Bounds final : public linalg::Bounds {
+class Bounds final : public sums::Bounds {
  public:
-  using linalg::Bounds::Bounds;
+  using sums::Bounds::Bounds;
   /// Of a channel's own value. The errors of all channels may be those of equal terms.
   Expected expected(const Uncertain& of) const {
     const double deviation = std::sqrt(of.variance);
@@ -65,8 +64,6 @@ class NormOracle final : public WholeOracle {
   explicit NormOracle(const NormProblem& problem)
       : problem_(problem), tensors_(problem.tensors()) {}
 
-  int exact_magnitude(const Executed&) const override { return 0; }   // roots are not exact
-  int full_magnitude(const TensorSpec&) const override { return 0; }  // there is no integer type
   bool nonnegative(const TensorSpec& argument) const override {
     return argument.name == "variance";
   }
@@ -102,8 +99,7 @@ class NormOracle final : public WholeOracle {
   }
 
   double widest_norm_bound() const override {
-    return problem_.precision() == Precision::fp32 ? sums::error_of_tf32
-                                                   : std::numeric_limits<double>::infinity();
+    return sums::widest_norm_bound(problem_.precision());
   }
 
  private:
@@ -173,7 +169,7 @@ class NormOracle final : public WholeOracle {
 
   /// Of the last inputs: one pass over them serves all outputs and checks.
   const Table& table(const Inputs& inputs, const Executed& executed) const {
-    std::vector<double> key = linalg::fingerprint(tensors_, inputs);
+    std::vector<double> key = sums::fingerprint(tensors_, inputs);
     key.push_back(roundoff(executed));
     if (key == key_) return table_;
     const double u = roundoff(executed);
@@ -264,7 +260,7 @@ class NormOracle final : public WholeOracle {
                    double* to) const {
     const NormShape& s = problem_.shape();
     const std::int64_t plane = s.ih * s.iw;
-    linalg::ColumnSums total(Code::terms);
+    sums::ColumnSums total(Code::terms);
     for (std::int64_t n = 0; n < s.mb; ++n) {
       const std::int64_t first = (n * s.ic + c) * plane;
       const RangeInputs in(values, first, plane);
@@ -303,7 +299,7 @@ class NormOracle final : public WholeOracle {
     const double m = static_cast<double>(problem_.shape().per_channel()),
                  chain = std::min(m, longest_chain),
                  drift = (random ? std::abs(sum) : absolute) * std::sqrt(chain / m);
-    return square(u) * linalg::variance_of_sum(chain, squares, drift);
+    return square(u) * sums::variance_of_sum(chain, squares, drift);
   }
 
   /// Most of the error of a sum over the channel of equal terms, or of some equal ones and zeros;

@@ -1,11 +1,14 @@
 #include "kernels/onednn/backend.hpp"
 
 #include <fmt/format.h>
+#include <omp.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "core/api/backend_entry.hpp"
+#include "core/base/error.hpp"
 #include "kernels/onednn/device.hpp"
 
 namespace assay::onednn {
@@ -22,6 +25,25 @@ std::string library() {
 
 std::string words(const dnnl::error& error) {
   return fmt::format("\"{}\", status {}", error.message, dnnl_status2str(error.status));
+}
+
+Unsupported refusal(const dnnl::error& error, const std::string& start,
+                    const std::string& request) {
+  if (error.status == dnnl_out_of_memory)
+    throw CaseError(fmt::format("not enough memory to make {}{}: {}). Use a smaller problem.",
+                                start, library(), words(error)));
+  return Unsupported{fmt::format("{}: {} ({})", library(), words(error), request)};
+}
+
+void set_threads(int threads) {
+  if (threads > 0) omp_set_num_threads(threads);
+}
+
+int set_threads(const dnnl::engine& engine, const Options& options) {
+  const bool gpu = engine.get_kind() == dnnl::engine::kind::gpu;
+  const int threads = gpu ? 0 : std::max(1, options.threads);
+  set_threads(threads);
+  return threads;
 }
 
 namespace {

@@ -3,13 +3,11 @@
 #include "kernels/conv/problem.hpp"
 
 #include <fmt/format.h>
-#include <omp.h>
 
 #include <array>
 #include <cctype>
 #include <optional>
 
-#include "core/base/error.hpp"
 #include "core/base/name_table.hpp"
 #include "kernels/onednn/backend.hpp"
 #include "kernels/onednn/device.hpp"
@@ -176,19 +174,19 @@ class Packing {
   Arguments arguments_;
 };
 
-class Convolution final : public Operation {
+class Convolution final : public BoundOperation {
  public:
   Convolution(const ConvProblem& problem, Chosen chosen, const dnnl::engine& engine,
               const Options& options)
-      : primitive_(std::move(chosen.primitive)), direction_(problem.direction()) {
-    const bool gpu = engine.get_kind() == dnnl::engine::kind::gpu;
-    threads_ = gpu ? 0 : std::max(1, options.threads);
+      : BoundOperation(problem.tensors()),
+        primitive_(std::move(chosen.primitive)),
+        direction_(problem.direction()),
+        threads_(set_threads(engine, options)) {
     static constexpr int argument_ids[3][3] = {
         {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST},
         {DNNL_ARG_DIFF_DST, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_SRC},
         {DNNL_ARG_SRC, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_WEIGHTS}};
     static_assert(!is_enumerator<static_cast<ConvDirection>(std::size(argument_ids))>());
-    arguments_ = problem.tensors();
     const std::size_t weights = weights_of(problem.direction());
     const memory::desc& packed = chosen.tensors[weights];
     if (options.get("layout", "any") == plain_weights_layout && packed != plain(packed))
@@ -203,20 +201,15 @@ class Convolution final : public Operation {
     executed_.workspace_bytes = chosen.scratchpad.get_size();
     add_scratchpad(chosen.scratchpad, engine, arguments_, bound_);
     if (packing_) {
-      TensorSpec spec;
-      spec.name = "packed_weights";
-      spec.role = Role::workspace;
-      spec.type = DataType::u8;
-      spec.bytes = packed.get_size();
-      executed_.workspace_bytes += spec.bytes;
-      arguments_.push_back(std::move(spec));
+      arguments_.push_back(bytes_tensor("packed_weights", Role::workspace, packed.get_size()));
+      executed_.workspace_bytes += packed.get_size();
     }
     const bool winograd = chosen.implementation.find("wino") != std::string::npos;
     executed_.algorithm = winograd ? "winograd" : "direct";
     executed_.implementation = chosen.implementation;
     executed_.storage = std::string(name(problem.precision()));
     executed_.compute =
-        compute_type(format(problem.precision()).arithmetic, chosen.implementation, gpu);
+        compute_type(format(problem.precision()).arithmetic, chosen.implementation, threads_ == 0);
     // Documented for every implementation (Developer Guide, "Primitive Attributes: accumulation
     // mode": the default is strict, f32 for floating point, s32 for integers).
     executed_.accumulate =
@@ -229,8 +222,6 @@ class Convolution final : public Operation {
     }
   }
 
-  const std::vector<TensorSpec>& arguments() const override { return arguments_; }
-
   void bind(std::span<Tensor* const> tensors) override {
     std::vector<Tensor*> in_call(tensors.begin(), tensors.end());
     if (packing_) {
@@ -239,8 +230,7 @@ class Convolution final : public Operation {
       weights = tensors.back();
     }
     bound_.bind(in_call);
-    if (threads_ > 0)
-      omp_set_num_threads(threads_);  // the same as at creation, whatever ran in between
+    set_threads(threads_);
   }
 
   void run(Stream& stream) override {
@@ -249,16 +239,12 @@ class Convolution final : public Operation {
     if (packing_ && !packing_->before()) packing_->run(stream);
   }
 
-  Executed executed() const override { return executed_; }
-
  private:
   dnnl::primitive primitive_;
   ConvDirection direction_;
+  int threads_;
   std::optional<Packing> packing_;  ///< where weights are given plain
-  int threads_ = 0;
-  std::vector<TensorSpec> arguments_;
   Arguments bound_;
-  Executed executed_;
 };
 
 Result<std::unique_ptr<Operation>> make_conv(Device& device, const Problem& problem,
@@ -286,10 +272,7 @@ Result<std::unique_ptr<Operation>> make_conv(Device& device, const Problem& prob
         fmt::format("onednn has no {} convolution ({})", name(conv.precision()), request)};
   if (const auto why = why_not_precision(conv)) return Unsupported{*why};
 
-  const bool gpu = place.engine().get_kind() == dnnl::engine::kind::gpu;
-  if (!gpu)
-    omp_set_num_threads(
-        std::max(1, options.threads));  // oneDNN divides the work when the primitive is made
+  const int threads = set_threads(place.engine(), options);
   try {
     auto operation = std::make_unique<Convolution>(conv, choose(conv, place.engine(), how, layout),
                                                    place.engine(), options);
@@ -297,17 +280,15 @@ Result<std::unique_ptr<Operation>> make_conv(Device& device, const Problem& prob
       return Unsupported{
           fmt::format("onednn would run {} ({}) where {} was asked for ({}). Ask for auto or {}.",
                       ran.algorithm, ran.implementation, wanted, request, ran.algorithm)};
-    if (const std::string why = gpu ? ""
-                                    : why_not_reference(operation->executed().implementation,
-                                                        conv.flops(), std::max(1, options.threads));
+    if (const std::string why =
+            threads == 0
+                ? ""
+                : why_not_reference(operation->executed().implementation, conv.flops(), threads);
         !why.empty())
       return Unsupported{fmt::format("{} ({})", why, request)};
     return operation;
   } catch (const dnnl::error& error) {
-    if (error.status == dnnl_out_of_memory)
-      throw CaseError(fmt::format("not enough memory to make a {} ({}: {}). Use a smaller problem.",
-                                  request, library(), words(error)));
-    return Unsupported{fmt::format("{}: {} ({})", library(), words(error), request)};
+    return refusal(error, fmt::format("a {} (", request), request);
   }
 }
 

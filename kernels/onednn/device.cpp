@@ -267,12 +267,7 @@ void Arguments::bind(std::span<Tensor* const> tensors) {
 void add_scratchpad(const memory::desc& desc, const dnnl::engine& engine,
                     std::vector<TensorSpec>& specs, Arguments& arguments) {
   if (desc.get_size() == 0) return;
-  TensorSpec spec;
-  spec.name = "scratchpad";
-  spec.role = Role::workspace;
-  spec.type = DataType::u8;
-  spec.bytes = desc.get_size();
-  specs.push_back(std::move(spec));
+  specs.push_back(bytes_tensor("scratchpad", Role::workspace, desc.get_size()));
   arguments.add(DNNL_ARG_SCRATCHPAD, desc, engine);
 }
 

@@ -3,12 +3,10 @@
 #include "kernels/gemm/problem.hpp"
 
 #include <fmt/format.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <array>
 
-#include "core/base/error.hpp"
 #include "kernels/onednn/backend.hpp"
 #include "kernels/onednn/device.hpp"
 #include "kernels/onednn/implementation.hpp"
@@ -55,11 +53,11 @@ dnnl::matmul::primitive_desc describe(const GemmProblem& problem, const dnnl::en
   return {engine, of.src, of.weights, of.dst, attributes};
 }
 
-class Matmul final : public Operation {
+class Matmul final : public BoundOperation {
  public:
   Matmul(const GemmProblem& problem, const dnnl::matmul::primitive_desc& chosen,
-         const dnnl::engine& engine, int threads, bool gpu)
-      : primitive_(chosen), threads_(gpu ? 0 : threads), arguments_(problem.tensors()) {
+         const dnnl::engine& engine, int threads)
+      : BoundOperation(problem.tensors()), primitive_(chosen), threads_(threads) {
     // Strided views of a, b and c.
     bound_.add(DNNL_ARG_WEIGHTS, chosen.weights_desc(), engine);
     bound_.add(DNNL_ARG_SRC, chosen.src_desc(), engine);
@@ -69,8 +67,8 @@ class Matmul final : public Operation {
     executed_.algorithm = "direct";
     executed_.implementation = chosen.impl_info_str();
     executed_.storage = std::string(name(problem.precision()));
-    executed_.compute =
-        compute_type(format(problem.precision()).arithmetic, executed_.implementation, gpu);
+    executed_.compute = compute_type(format(problem.precision()).arithmetic,
+                                     executed_.implementation, threads == 0);
     // Documented for every implementation (Developer Guide, "Primitive Attributes: accumulation
     // mode": the default is strict, f32 for floating point, s32 for integers).
     executed_.accumulate = std::string(name(format(problem.precision()).accumulator));
@@ -78,24 +76,17 @@ class Matmul final : public Operation {
     executed_.evidence = "library";
   }
 
-  const std::vector<TensorSpec>& arguments() const override { return arguments_; }
-
   void bind(std::span<Tensor* const> tensors) override {
     bound_.bind(tensors);
-    if (threads_ > 0)
-      omp_set_num_threads(threads_);  // the same as at creation, whatever ran in between
+    set_threads(threads_);
   }
 
   void run(Stream& stream) override { execute(primitive_, stream, bound_.call(), "matmul"); }
 
-  Executed executed() const override { return executed_; }
-
  private:
   dnnl::matmul primitive_;
   int threads_;
-  std::vector<TensorSpec> arguments_;
   Arguments bound_;
-  Executed executed_;
 };
 
 Result<std::unique_ptr<Operation>> make_gemm(Device& device, const Problem& problem,
@@ -111,21 +102,15 @@ Result<std::unique_ptr<Operation>> make_gemm(Device& device, const Problem& prob
     return Unsupported{
         fmt::format("onednn has no {} matmul ({})", name(gemm.precision()), request)};
   if (const auto why = why_not_precision(gemm)) return Unsupported{*why};
-  const bool gpu = place.engine().get_kind() == dnnl::engine::kind::gpu;
-  const int threads = std::max(1, options.threads);
-  if (!gpu) omp_set_num_threads(threads);  // oneDNN divides the work when the primitive is made
+  const int threads = set_threads(place.engine(), options);
   try {
     const dnnl::matmul::primitive_desc chosen = describe(gemm, place.engine());
     const std::string why =
-        gpu ? "" : why_not_reference(chosen.impl_info_str(), gemm.flops(), threads);
+        threads == 0 ? "" : why_not_reference(chosen.impl_info_str(), gemm.flops(), threads);
     if (!why.empty()) return Unsupported{fmt::format("{} ({})", why, request)};
-    return std::make_unique<Matmul>(gemm, chosen, place.engine(), threads, gpu);
+    return std::make_unique<Matmul>(gemm, chosen, place.engine(), threads);
   } catch (const dnnl::error& error) {
-    if (error.status == dnnl_out_of_memory)
-      throw CaseError(
-          fmt::format("not enough memory to make a matmul ({}, {}: {}). Use a smaller problem.",
-                      request, library(), words(error)));
-    return Unsupported{fmt::format("{}: {} ({})", library(), words(error), request)};
+    return refusal(error, fmt::format("a matmul ({}, ", request), request);
   }
 }
 

@@ -5,12 +5,9 @@
 #include "kernels/norm/problem.hpp"
 
 #include <fmt/format.h>
-#include <omp.h>
 
 #include "core/api/layout.hpp"
-#include "core/base/error.hpp"
-#include "kernels/onednn/backend.hpp"
-#include "kernels/onednn/device.hpp"
+#include "kernels/onednn/in_layout.hpp"
 
 namespace assay::onednn {
 namespace {
@@ -18,14 +15,12 @@ namespace {
 using dnnl::memory;
 using Flags = dnnl::normalization_flags;
 
-class Normalization final : public Operation {
+class Normalization final : public BoundOperation {
  public:
   Normalization(const NormProblem& problem, const std::string& layout, const dnnl::engine& engine,
                 int threads)
-      : problem_(problem), engine_(engine), threads_(threads), arguments_(problem.tensors()) {
-    for (TensorSpec& spec : arguments_)
-      if (spec.dims.size() == 4 && layout == "nhwc")
-        spec.layout = std::make_shared<const Layout>(channels_last(spec.dims));
+      : BoundOperation(problem.tensors()), problem_(problem), engine_(engine), threads_(threads) {
+    if (layout == "nhwc") lay_channels_last(arguments_);
     executed_.algorithm = "direct";
     executed_.storage = std::string(name(problem.precision()));
     executed_.compute = executed_.accumulate = std::string(name(DataType::fp32));
@@ -34,17 +29,13 @@ class Normalization final : public Operation {
     problem.direction() == NormDirection::backward ? plan_backward() : plan_forward();
   }
 
-  const std::vector<TensorSpec>& arguments() const override { return arguments_; }
-  Executed executed() const override { return executed_; }
-
   void bind(std::span<Tensor* const> tensors) override {
     for (Part& part : parts_) {
       std::vector<Tensor*> of_part;
       for (const std::size_t argument : part.tensors) of_part.push_back(tensors[argument]);
       part.arguments.bind(of_part);
     }
-    if (threads_ > 0)
-      omp_set_num_threads(threads_);  // the same as at creation, whatever ran in between
+    set_threads(threads_);
   }
 
   void run(Stream& stream) override {
@@ -179,39 +170,13 @@ class Normalization final : public Operation {
   NormProblem problem_;
   dnnl::engine engine_;
   int threads_;
-  std::vector<TensorSpec> arguments_;
   std::vector<Part> parts_;
-  Executed executed_;
 };
 
 Result<std::unique_ptr<Operation>> make_norm(Device& device, const Problem& problem,
                                              const Options& options, Communicator&) {
-  const auto& norm = problem_cast<NormProblem>(problem);
-  auto& place = static_cast<OneDnnDevice&>(device);
-  const std::string algorithm = options.get("algorithm", "auto"),
-                    layout = options.get("layout", "any"),
-                    request = fmt::format("{} {} {}", name(norm.precision()),
-                                          name(norm.direction()), norm.canonical());
-  if (algorithm != "auto" && algorithm != "direct")
-    return Unsupported{fmt::format("onednn has no algorithm {} for norm. Use auto.", algorithm)};
-  if (layout != "any" && layout != "nchw" && layout != "nhwc")
-    return Unsupported{fmt::format("onednn has no layout {}. Use any, nchw or nhwc.", layout)};
-  if (const auto why = why_not_precision(norm)) return Unsupported{*why};
-  if (norm.precision() == Precision::fp64)
-    return Unsupported{fmt::format("onednn has no fp64 batch normalization ({})", request)};
-  const bool gpu = place.engine().get_kind() == dnnl::engine::kind::gpu;
-  const int threads = gpu ? 0 : std::max(1, options.threads);
-  if (!gpu) omp_set_num_threads(threads);  // oneDNN divides the work when the primitive is made
-  try {
-    return std::make_unique<Normalization>(norm, layout == "nchw" ? "nchw" : "nhwc", place.engine(),
-                                           threads);
-  } catch (const dnnl::error& error) {
-    if (error.status == dnnl_out_of_memory)
-      throw CaseError(fmt::format(
-          "not enough memory to make a batch normalization ({}, {}: {}). Use a smaller problem.",
-          request, library(), words(error)));
-    return Unsupported{fmt::format("{}: {} ({})", library(), words(error), request)};
-  }
+  return make_in_layout<NormProblem, Normalization>(device, problem, options,
+                                                    "batch normalization");
 }
 
 const Maker add_norm{makers(), kind_of<NormProblem>(), &make_norm, {"direct"}};

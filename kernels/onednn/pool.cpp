@@ -2,29 +2,22 @@
 
 #include "kernels/pool/problem.hpp"
 
-#include <fmt/format.h>
-#include <omp.h>
-
 #include <optional>
 
 #include "core/api/layout.hpp"
-#include "core/base/error.hpp"
-#include "kernels/onednn/backend.hpp"
-#include "kernels/onednn/device.hpp"
+#include "kernels/onednn/in_layout.hpp"
 
 namespace assay::onednn {
 namespace {
 
 using dnnl::memory;
 
-class Pooling final : public Operation {
+class Pooling final : public BoundOperation {
  public:
   Pooling(const PoolProblem& problem, const std::string& layout, const dnnl::engine& engine,
           int threads)
-      : problem_(problem), engine_(engine), threads_(threads), arguments_(problem.tensors()) {
-    if (layout == "nhwc")
-      for (TensorSpec& spec : arguments_)
-        spec.layout = std::make_shared<const Layout>(channels_last(spec.dims));
+      : BoundOperation(problem.tensors()), problem_(problem), engine_(engine), threads_(threads) {
+    if (layout == "nhwc") lay_channels_last(arguments_);
     const bool backward = problem.direction() == PoolDirection::backward;
     executed_.algorithm = "direct";
     executed_.storage = std::string(name(problem.precision()));
@@ -36,12 +29,8 @@ class Pooling final : public Operation {
     const dnnl::pooling_forward::primitive_desc forward = forward_desc();
     for (std::size_t i = 0; i < arguments_.size(); ++i) add(i);
     if (const memory::desc workspace = forward.workspace_desc(); workspace.get_size() > 0) {
-      TensorSpec spec;
-      spec.name = "workspace";
-      spec.role = Role::saved;
-      spec.type = DataType::u8;
-      lay_out(spec, workspace);
-      arguments_.push_back(spec);
+      arguments_.push_back(bytes_tensor("workspace", Role::saved, 0));
+      lay_out(arguments_.back(), workspace);
       uses_.push_back(arguments_.size() - 1);
       call_.add(DNNL_ARG_WORKSPACE, workspace, engine_);
     }
@@ -52,9 +41,6 @@ class Pooling final : public Operation {
     }
   }
 
-  const std::vector<TensorSpec>& arguments() const override { return arguments_; }
-  Executed executed() const override { return executed_; }
-
   void bind(std::span<Tensor* const> tensors) override {
     std::vector<Tensor*> used;
     for (const std::size_t argument : uses_) used.push_back(tensors[argument]);
@@ -63,8 +49,7 @@ class Pooling final : public Operation {
       src_ = tensors[0]->data();
       saved_ = tensors[uses_[saved_use_]]->data();
     }
-    if (threads_ > 0)
-      omp_set_num_threads(threads_);  // the same as at creation, whatever ran in between
+    set_threads(threads_);
   }
 
   /// The forward pass, which tells the backward pass the largest elements.
@@ -156,11 +141,9 @@ class Pooling final : public Operation {
   PoolProblem problem_;
   dnnl::engine engine_;
   int threads_;
-  std::vector<TensorSpec> arguments_;
   std::vector<std::size_t> uses_;  ///< arguments of the primitive, among the operation's
   dnnl::primitive primitive_;
   Arguments call_;
-  Executed executed_;
   std::optional<dnnl::pooling_forward::primitive_desc> forward_;  ///< that a backward pass needs
   std::size_t saved_use_ = 0;
   void *src_ = nullptr, *saved_ = nullptr;
@@ -168,32 +151,7 @@ class Pooling final : public Operation {
 
 Result<std::unique_ptr<Operation>> make_pool(Device& device, const Problem& problem,
                                              const Options& options, Communicator&) {
-  const auto& pool = problem_cast<PoolProblem>(problem);
-  auto& place = static_cast<OneDnnDevice&>(device);
-  const std::string wanted = options.get("algorithm", "auto"),
-                    layout = options.get("layout", "any"),
-                    request = fmt::format("{} {} {}", name(pool.precision()),
-                                          name(pool.direction()), pool.canonical());
-  if (wanted != "auto" && wanted != "direct")
-    return Unsupported{fmt::format("onednn has no algorithm {} for pool. Use auto.", wanted)};
-  if (layout != "any" && layout != "nchw" && layout != "nhwc")
-    return Unsupported{fmt::format("onednn has no layout {}. Use any, nchw or nhwc.", layout)};
-  if (const auto why = why_not_precision(pool)) return Unsupported{*why};
-  if (pool.precision() == Precision::fp64)
-    return Unsupported{fmt::format("onednn has no fp64 pooling ({})", request)};
-  const bool gpu = place.engine().get_kind() == dnnl::engine::kind::gpu;
-  const int threads = gpu ? 0 : std::max(1, options.threads);
-  if (!gpu) omp_set_num_threads(threads);  // oneDNN divides the work when the primitive is made
-  try {
-    return std::make_unique<Pooling>(pool, layout == "nchw" ? "nchw" : "nhwc", place.engine(),
-                                     threads);
-  } catch (const dnnl::error& error) {
-    if (error.status == dnnl_out_of_memory)
-      throw CaseError(
-          fmt::format("not enough memory to make a pooling ({}, {}: {}). Use a smaller problem.",
-                      request, library(), words(error)));
-    return Unsupported{fmt::format("{}: {} ({})", library(), words(error), request)};
-  }
+  return make_in_layout<PoolProblem, Pooling>(device, problem, options, "pooling");
 }
 
 const Maker add_pool{makers(), kind_of<PoolProblem>(), &make_pool, {"direct"}};

@@ -3,13 +3,11 @@
 #include "kernels/rnn/problem.hpp"
 
 #include <fmt/format.h>
-#include <omp.h>
 
 #include <array>
 #include <map>
 #include <optional>
 
-#include "core/base/error.hpp"
 #include "kernels/onednn/backend.hpp"
 #include "kernels/onednn/device.hpp"
 #include "kernels/onednn/implementation.hpp"
@@ -168,10 +166,10 @@ memory::desc argument_desc(const dnnl::primitive_desc& of, int id) {
   return of.query_md(dnnl::query::exec_arg_md, id);
 }
 
-class RecurrentNetwork final : public Operation {
+class RecurrentNetwork final : public BoundOperation {
  public:
   RecurrentNetwork(const RnnProblem& problem, OneDnnDevice& device, int threads)
-      : problem_(problem), device_(device), threads_(threads) {
+      : BoundOperation(problem.tensors()), problem_(problem), device_(device), threads_(threads) {
     dnnl::primitive_attr attributes;
     // ONEDNN_DEFAULT_FPMATH_MODE could have fp32 computed in bf16 or tf32: not under the name of
     // fp32.
@@ -181,7 +179,6 @@ class RecurrentNetwork final : public Operation {
     const bool backward = !is_forward(problem.direction());
     timed_ = backward ? backward_desc(problem, device.engine(), forward_, attributes) : forward_;
     primitive_ = dnnl::primitive(timed_);
-    arguments_ = problem.tensors();
     for (TensorSpec& spec : arguments_) {
       const bool weights = spec.name.starts_with("weights");
       // Of a backward pass they are plain: the prologue lays them out for both passes.
@@ -201,19 +198,13 @@ class RecurrentNetwork final : public Operation {
       save("workspace", DNNL_ARG_WORKSPACE, workspace);
     if (const memory::desc scratchpad = timed_.query_md(dnnl::query::scratchpad_md);
         scratchpad.get_size() > 0) {
-      TensorSpec spec;
-      spec.name = "scratchpad";
-      spec.role = Role::workspace;
-      spec.type = DataType::u8;
-      lay_out(spec, scratchpad);
-      executed_.workspace_bytes = spec.bytes;
-      arguments_.push_back(std::move(spec));
+      arguments_.push_back(bytes_tensor("scratchpad", Role::workspace, 0));
+      lay_out(arguments_.back(), scratchpad);
+      executed_.workspace_bytes = arguments_.back().bytes;
       ids_.push_back(DNNL_ARG_SCRATCHPAD);
     }
     describe();
   }
-
-  const std::vector<TensorSpec>& arguments() const override { return arguments_; }
 
   void bind(std::span<Tensor* const> tensors) override {
     tensors_.clear();
@@ -222,7 +213,7 @@ class RecurrentNetwork final : public Operation {
       tensors_.push_back(static_cast<OneDnnTensor*>(tensors[i]));
       if (ids_[i] != not_in_call) call_.push_back({ids_[i], tensors_[i]->get().get()});
     }
-    omp_set_num_threads(threads_);  // the same as at creation, whatever ran in between
+    set_threads(threads_);
   }
 
   /// Lays the weights out for the backward pass; makes the forward pass, with weights laid out for
@@ -248,16 +239,10 @@ class RecurrentNetwork final : public Operation {
 
   void run(Stream& stream) override { execute(primitive_, stream, call_, "recurrent network"); }
 
-  Executed executed() const override { return executed_; }
-
  private:
   void save(const std::string& name, int id, const memory::desc& desc) {
-    TensorSpec spec;
-    spec.name = name;
-    spec.role = Role::saved;
-    spec.type = DataType::u8;
-    lay_out(spec, desc);
-    arguments_.push_back(std::move(spec));
+    arguments_.push_back(bytes_tensor(name, Role::saved, 0));
+    lay_out(arguments_.back(), desc);
     ids_.push_back(id);
   }
   memory& memory_of(const std::string& name) const {
@@ -293,11 +278,9 @@ class RecurrentNetwork final : public Operation {
   int threads_;
   dnnl::primitive_desc forward_, timed_;
   dnnl::primitive primitive_;
-  std::vector<TensorSpec> arguments_;
   std::vector<int> ids_;  ///< of the arguments in the call
   std::vector<dnnl_exec_arg_t> call_;
   std::vector<OneDnnTensor*> tensors_;
-  Executed executed_;
 };
 
 /// Why oneDNN has no such recurrent network; nothing where it may.
@@ -330,16 +313,11 @@ Result<std::unique_ptr<Operation>> make_rnn(Device& device, const Problem& probl
   if (auto why = why_not(rnn, options.get("algorithm", "auto"))) return Unsupported{*why};
   const std::string request =
       fmt::format("{}, {}, {}", rnn.canonical(), name(rnn.direction()), name(rnn.precision()));
-  const int threads = std::max(1, options.threads);
-  omp_set_num_threads(threads);  // oneDNN divides the work when the primitive is made
+  const int threads = set_threads(place.engine(), options);
   try {
-    auto operation = std::make_unique<RecurrentNetwork>(rnn, place, threads);
-    return operation;
+    return std::make_unique<RecurrentNetwork>(rnn, place, threads);
   } catch (const dnnl::error& error) {
-    if (error.status == dnnl_out_of_memory)
-      throw CaseError(fmt::format("not enough memory to make {} ({}: {}). Use a smaller problem.",
-                                  request, library(), words(error)));
-    return Unsupported{fmt::format("{}: {} ({})", library(), words(error), request)};
+    return refusal(error, fmt::format("{} (", request), request);
   }
 }
 

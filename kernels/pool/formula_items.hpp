@@ -2,7 +2,7 @@
 // The reference of pooling as code of one thread, on the host or on a device
 // (core/api/formula.hpp). Definitions: kernels/pool/problem.hpp; bounds: docs/method-pool.md.
 
-#include "kernels/conv/sum_bound.hpp"
+#include "kernels/oracle/sum_bound.hpp"
 
 namespace assay::pool {
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/base/place.hpp"
-#include "kernels/conv/sums.hpp"
+#include "kernels/oracle/sums.hpp"
 #include "kernels/pool/formula_items.hpp"
 #include "kernels/pool/problem.hpp"
 
@@ -35,7 +35,6 @@ class PoolOracle final : public WholeOracle {
                  std::ldexp(1, sums::significand_bits(type)));
     return static_cast<int>(std::min(largest_integer, std::floor(held / windows)));
   }
-  int full_magnitude(const TensorSpec&) const override { return 0; }  // there is no integer type
 
   void expect(const TensorSpec& output, const Inputs& inputs, const Executed& executed, bool exact,
               std::span<const std::int64_t> indices, std::span<Expected> expected) const override {

@@ -6,12 +6,27 @@
 
 #include "core/api/backend_entry.hpp"
 #include "core/api/host_device.hpp"
+#include "kernels/reference/plain_operation.hpp"
 
 namespace assay::reference {
 
 Makers& makers() {
   static Makers table;
   return table;
+}
+
+std::optional<std::string> why_not_direct(const Options& options) {
+  const std::string algorithm = options.get("algorithm", "auto");
+  if (algorithm == "auto" || algorithm == "direct") return std::nullopt;
+  return fmt::format("reference has no algorithm {} (it only computes direct). Use direct.",
+                     algorithm);
+}
+
+std::optional<std::string> why_not_nchw(const Options& options) {
+  const std::string layout = options.get("layout", "any");
+  if (auto why = why_not_direct(options)) return why;
+  if (layout == "any" || layout == "nchw") return std::nullopt;
+  return fmt::format("reference has no layout {}. Use any or nchw.", layout);
 }
 
 namespace {

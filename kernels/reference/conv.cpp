@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "kernels/reference/backend.hpp"
+#include "kernels/reference/plain_operation.hpp"
 
 namespace assay::reference {
 namespace {
@@ -32,13 +32,13 @@ Range inside(std::int64_t offset, std::int64_t stride, std::int64_t in, std::int
   return range;
 }
 
-class DirectConvolution final : public Operation {
+class DirectConvolution final : public PlainOperation {
  public:
   DirectConvolution(const ConvProblem& problem, int threads)
-      : shape_(problem.shape()),
-        direction_(problem.direction()),
-        arguments_(problem.tensors()),
-        threads_(threads) {
+      : PlainOperation(problem, threads,
+                       problem.shape().kd == 1 && problem.shape().id == 1 ? "nchw" : "ncdhw"),
+        shape_(problem.shape()),
+        direction_(problem.direction()) {
     const ConvShape& s = shape_;
     in_ = static_cast<std::size_t>(s.id * s.ih * s.iw);
     out_ = static_cast<std::size_t>(s.od * s.oh * s.ow);
@@ -61,19 +61,16 @@ class DirectConvolution final : public Operation {
     sums_ = widest * static_cast<std::size_t>(block_);
     scratch_.resize(static_cast<std::size_t>(threads_));
     // The runner allocates it, after it has seen that there is enough memory for everything.
-    TensorSpec scratchpad;
-    scratchpad.name = "scratchpad";
-    scratchpad.role = Role::workspace;
-    scratchpad.type = DataType::u8;
-    scratchpad.bytes = scratch_.size() * scratch_values() * sizeof(double);
-    arguments_.push_back(std::move(scratchpad));
+    executed_.workspace_bytes = scratch_.size() * scratch_values() * sizeof(double);
+    arguments_.push_back(bytes_tensor("scratchpad", Role::workspace, executed_.workspace_bytes));
+    executed_.implementation = "direct loop";
+    if (arguments_[0].type != DataType::u8)
+      executed_.storage = std::string(name(arguments_[0].type));
   }
 
-  const std::vector<TensorSpec>& arguments() const override { return arguments_; }
-
   void bind(std::span<Tensor* const> tensors) override {
-    for (std::size_t i = 0; i < 3; ++i) data_[i] = static_cast<std::byte*>(tensors[i]->data());
-    auto* values = static_cast<double*>(tensors[3]->data());
+    PlainOperation::bind(tensors);
+    auto* values = data<double>(3);
     for (Scratch& scratch : scratch_) {
       double* next = values;
       const auto take = [&next](std::size_t count) {
@@ -114,19 +111,6 @@ class DirectConvolution final : public Operation {
         }
   }
 
-  Executed executed() const override {
-    Executed out;
-    out.algorithm = "direct";
-    out.implementation = "direct loop";
-    out.storage = std::string(name(arguments_[0].type));
-    if (arguments_[0].type == DataType::u8) out.storage = std::string(name(Precision::int8));
-    out.compute = out.accumulate = std::string(name(DataType::fp64));
-    out.layout = shape_.kd == 1 && shape_.id == 1 ? "nchw" : "ncdhw";
-    out.workspace_bytes = arguments_[3].bytes;
-    out.evidence = "library";
-    return out;
-  }
-
  private:
   struct Scratch {
     std::span<double> plane, other, sums, filter;
@@ -139,24 +123,15 @@ class DirectConvolution final : public Operation {
   /// fp64 values of one thread's scratch, in whole cache lines: threads do not share one.
   std::size_t scratch_values() const { return (plane_ + other_ + sums_ + taps_ + 7) / 8 * 8; }
 
-  void read(std::size_t argument, std::size_t element, std::span<double> values) const {
-    const DataType type = arguments_[argument].type;
-    decode(type, data_[argument] + element * size_of(type), values);
+  std::int64_t src_plane(std::int64_t n, std::int64_t c) const {
+    return (n * shape_.ic + c) * static_cast<std::int64_t>(in_);
   }
-  void write(std::size_t element, std::span<const double> values) const {
-    const DataType type = arguments_[2].type;
-    encode(type, values, data_[2] + element * size_of(type));
+  std::int64_t dst_plane(std::int64_t n, std::int64_t o) const {
+    return (n * shape_.oc + o) * static_cast<std::int64_t>(out_);
   }
-  std::size_t src_plane(std::int64_t n, std::int64_t c) const {
-    return static_cast<std::size_t>(n * shape_.ic + c) * in_;
-  }
-  std::size_t dst_plane(std::int64_t n, std::int64_t o) const {
-    return static_cast<std::size_t>(n * shape_.oc + o) * out_;
-  }
-  std::size_t filter_at(std::int64_t group, std::int64_t o, std::int64_t c) const {
-    return static_cast<std::size_t>((group * (shape_.oc / shape_.g) + o) * (shape_.ic / shape_.g) +
-                                    c) *
-           taps_;
+  std::int64_t filter_at(std::int64_t group, std::int64_t o, std::int64_t c) const {
+    return ((group * (shape_.oc / shape_.g) + o) * (shape_.ic / shape_.g) + c) *
+           static_cast<std::int64_t>(taps_);
   }
 
   /// body(offset of an output row, offset of the input that its first element reads, outputs) for
@@ -189,8 +164,8 @@ class DirectConvolution final : public Operation {
       }
     }
     for (std::int64_t o = begin; o < end; ++o)
-      write(dst_plane(n, group * ocg + o),
-            {t.sums.data() + static_cast<std::size_t>(o - begin) * out_, out_});
+      write(2, dst_plane(n, group * ocg + o),
+            t.sums.subspan(static_cast<std::size_t>(o - begin) * out_, out_));
   }
 
   void bwd_data(Scratch& t, std::int64_t n, std::int64_t group, std::int64_t begin,
@@ -211,8 +186,8 @@ class DirectConvolution final : public Operation {
       }
     }
     for (std::int64_t c = begin; c < end; ++c)
-      write(src_plane(n, group * icg + c),
-            {t.sums.data() + static_cast<std::size_t>(c - begin) * in_, in_});
+      write(2, src_plane(n, group * icg + c),
+            t.sums.subspan(static_cast<std::size_t>(c - begin) * in_, in_));
   }
 
   void bwd_weights(Scratch& t, std::int64_t o, std::int64_t group, std::int64_t begin,
@@ -235,20 +210,17 @@ class DirectConvolution final : public Operation {
       }
     }
     for (std::int64_t c = begin; c < end; ++c)
-      write(filter_at(group, o, c),
-            {t.sums.data() + static_cast<std::size_t>(c - begin) * taps_, taps_});
+      write(2, filter_at(group, o, c),
+            t.sums.subspan(static_cast<std::size_t>(c - begin) * taps_, taps_));
   }
 
   ConvShape shape_;
   ConvDirection direction_;
-  std::vector<TensorSpec> arguments_;
-  int threads_;
   std::int64_t block_ = 1;                        ///< channels of one work item
   std::size_t in_ = 0, out_ = 0, taps_ = 0;       ///< elements of one plane, and of one filter
   std::size_t plane_ = 0, other_ = 0, sums_ = 0;  ///< elements of the parts of a Scratch
   std::vector<Window> windows_;
   std::vector<Scratch> scratch_;
-  std::byte* data_[3] = {};
 };
 
 Result<std::unique_ptr<Operation>> make_conv(Device&, const Problem& problem,

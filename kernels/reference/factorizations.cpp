@@ -18,58 +18,37 @@ namespace {
 
 using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-class Factorization : public Operation {
+template <class Matrix>
+auto elements(Matrix& matrix) {
+  return std::span(matrix.data(), static_cast<std::size_t>(matrix.size()));
+}
+
+class Factorization : public PlainOperation {
  public:
   Factorization(const LinalgProblem& problem, int threads, const std::string& type)
-      : shape_(problem.shape()),
-        precision_(problem.precision()),
-        arguments_(problem.tensors()),
-        threads_(threads),
-        type_(type) {}
-
-  const std::vector<TensorSpec>& arguments() const override { return arguments_; }
-
-  void bind(std::span<Tensor* const> tensors) override {
-    for (std::size_t i = 0; i < arguments_.size(); ++i)
-      data_[i] = static_cast<std::byte*>(tensors[i]->data());
-    Eigen::setNbThreads(threads_);
+      : PlainOperation(problem, threads), shape_(problem.shape()) {
+    executed_.implementation = fmt::format("Eigen {}.{}.{} {}", EIGEN_WORLD_VERSION,
+                                           EIGEN_MAJOR_VERSION, EIGEN_MINOR_VERSION, type);
   }
 
-  Executed executed() const override {
-    Executed out;
-    out.algorithm = "direct";
-    out.implementation = fmt::format("Eigen {}.{}.{} {}", EIGEN_WORLD_VERSION, EIGEN_MAJOR_VERSION,
-                                     EIGEN_MINOR_VERSION, type_);
-    out.storage = std::string(name(precision_));
-    out.compute = out.accumulate = std::string(name(DataType::fp64));
-    out.layout = "rows";
-    out.evidence = "library";
-    return out;
+  void bind(std::span<Tensor* const> tensors) override {
+    PlainOperation::bind(tensors);
+    Eigen::setNbThreads(threads_);
   }
 
  protected:
   /// Rows [first, first + rows) of an argument of d columns.
-  RowMajor read(std::size_t argument, std::int64_t first, std::int64_t rows) const {
+  RowMajor read_rows(std::size_t argument, std::int64_t first, std::int64_t rows) const {
     RowMajor matrix(rows, shape_.d);
-    const DataType type = arguments_[argument].type;
-    decode(type, data_[argument] + static_cast<std::size_t>(first * shape_.d) * size_of(type),
-           std::span(matrix.data(), static_cast<std::size_t>(matrix.size())));
+    read(argument, first * shape_.d, elements(matrix));
     return matrix;
   }
   template <class Matrix>
-  void write(std::size_t argument, const Matrix& matrix) const {
-    encode(arguments_[argument].type,
-           std::span(matrix.data(), static_cast<std::size_t>(matrix.size())), data_[argument]);
+  void write_all(std::size_t argument, const Matrix& matrix) const {
+    write(argument, 0, elements(matrix));
   }
 
   LinalgShape shape_;
-
- private:
-  Precision precision_;
-  std::vector<TensorSpec> arguments_;
-  int threads_;
-  std::string type_;
-  std::byte* data_[3] = {};
 };
 
 class Eigh final : public Factorization {
@@ -79,11 +58,11 @@ class Eigh final : public Factorization {
 
   void run(Stream&) override {
     // It reads the lower triangle alone.
-    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(read(0, 0, shape_.d));
+    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(read_rows(0, 0, shape_.d));
     if (solver.info() != Eigen::Success)
       throw CaseError("Eigen computed no eigenvectors (its iteration did not converge).");
-    write(1, solver.eigenvalues());
-    write(2, RowMajor(solver.eigenvectors()));
+    write_all(1, solver.eigenvalues());
+    write_all(2, RowMajor(solver.eigenvectors()));
   }
 };
 
@@ -99,13 +78,13 @@ class Qr final : public Factorization {
     for (std::int64_t first = 0; first < shape_.n; first += rows) {
       const std::int64_t count = std::min(rows, shape_.n - first);
       Eigen::MatrixXd stack(d + count, d);
-      stack << r, read(0, first, count);
+      stack << r, read_rows(0, first, count);
       const Eigen::HouseholderQR<Eigen::MatrixXd> factors(stack);
       r = factors.matrixQR().topRows(d).triangularView<Eigen::Upper>();
     }
     for (std::int64_t i = 0; i < d; ++i)
       if (r(i, i) < 0) r.row(i).rightCols(d - i) *= -1;
-    write(1, RowMajor(r));
+    write_all(1, RowMajor(r));
   }
 };
 

@@ -2,13 +2,11 @@
 
 #include "kernels/gemm/problem.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <vector>
 
-#include "kernels/reference/backend.hpp"
+#include "kernels/reference/plain_operation.hpp"
 
 namespace assay::reference {
 namespace {
@@ -16,16 +14,10 @@ namespace {
 /// Columns of C that share each column of op(A) that is decoded.
 constexpr std::int64_t columns_at_once = 16;
 
-class PlainGemm final : public Operation {
+class PlainGemm final : public PlainOperation {
  public:
   PlainGemm(const GemmProblem& problem, int threads)
-      : problem_(problem), arguments_(problem.tensors()), threads_(threads) {}
-
-  const std::vector<TensorSpec>& arguments() const override { return arguments_; }
-
-  void bind(std::span<Tensor* const> tensors) override {
-    for (std::size_t i = 0; i < 3; ++i) data_[i] = static_cast<std::byte*>(tensors[i]->data());
-  }
+      : PlainOperation(problem, threads, "columns"), problem_(problem) {}
 
   void run(Stream&) override {
     const GemmShape& s = problem_.shape();
@@ -36,30 +28,13 @@ class PlainGemm final : public Operation {
         columns(batch, block * columns_at_once, std::min(s.n, (block + 1) * columns_at_once));
   }
 
-  Executed executed() const override {
-    Executed out;
-    out.algorithm = "direct";
-    out.implementation = "plain loop";
-    out.storage = std::string(name(problem_.precision()));
-    out.compute = out.accumulate = std::string(name(DataType::fp64));
-    out.layout = "columns";
-    out.evidence = "library";
-    return out;
-  }
-
  private:
   /// Elements of an argument from `first` on, `stride` apart.
-  void read(std::size_t argument, std::int64_t first, std::int64_t stride,
-            std::span<double> values) const {
-    const DataType type = arguments_[argument].type;
-    const std::byte* const from = data_[argument] + static_cast<std::size_t>(first) * size_of(type);
-    if (stride == 1) {
-      decode(type, from, values);
-      return;
-    }
+  void read_line(std::size_t argument, std::int64_t first, std::int64_t stride,
+                 std::span<double> values) const {
+    if (stride == 1) return read(argument, first, values);
     for (std::size_t i = 0; i < values.size(); ++i)
-      decode(type, from + i * static_cast<std::size_t>(stride) * size_of(type),
-             values.subspan(i, 1));
+      read(argument, first + static_cast<std::int64_t>(i) * stride, values.subspan(i, 1));
   }
 
   void columns(std::int64_t batch, std::int64_t begin, std::int64_t end) const {
@@ -71,46 +46,40 @@ class PlainGemm final : public Operation {
     std::vector<double> sums(count * m), factors(count * k), column(m);
     for (std::size_t j = 0; j < count; ++j) {
       const std::int64_t at = begin + static_cast<std::int64_t>(j);
-      read(1, b + (s.tb ? at : at * s.ldb), s.tb ? s.ldb : 1, std::span(factors).subspan(j * k, k));
+      read_line(1, b + (s.tb ? at : at * s.ldb), s.tb ? s.ldb : 1,
+                std::span(factors).subspan(j * k, k));
     }
     for (std::size_t p = 0; p < k; ++p) {
       const auto at = static_cast<std::int64_t>(p);
-      read(0, a + (s.ta ? at : at * s.lda), s.ta ? s.lda : 1, column);
+      read_line(0, a + (s.ta ? at : at * s.lda), s.ta ? s.lda : 1, column);
       for (std::size_t j = 0; j < count; ++j) {
         const double factor = factors[j * k + p];
         for (std::size_t i = 0; i < m; ++i) sums[j * m + i] += factor * column[i];
       }
     }
     for (std::size_t j = 0; j < count; ++j)
-      write(c + (begin + static_cast<std::int64_t>(j)) * s.ldc, std::span(sums).subspan(j * m, m),
-            column);
+      write_column(c + (begin + static_cast<std::int64_t>(j)) * s.ldc,
+                   std::span(sums).subspan(j * m, m), column);
   }
 
   /// One column of C: alpha times the sums, and beta times what it holds.
-  void write(std::int64_t first, std::span<double> sums, std::span<double> scratch) const {
-    const DataType type = arguments_[2].type;
+  void write_column(std::int64_t first, std::span<double> sums, std::span<double> scratch) const {
     const double alpha = problem_.alpha(), beta = problem_.beta();
     for (double& sum : sums) sum *= alpha;
     if (beta != 0) {
-      read(2, first, 1, scratch);
+      read(2, first, scratch);
       for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += beta * scratch[i];
     }
-    encode(type, sums, data_[2] + static_cast<std::size_t>(first) * size_of(type));
+    write(2, first, sums);
   }
 
   GemmProblem problem_;
-  std::vector<TensorSpec> arguments_;
-  int threads_;
-  std::byte* data_[3] = {};
 };
 
 Result<std::unique_ptr<Operation>> make_gemm(Device&, const Problem& problem,
                                              const Options& options, Communicator&) {
   const GemmProblem& gemm = problem_cast<GemmProblem>(problem);
-  const std::string algorithm = options.get("algorithm", "auto");
-  if (algorithm != "auto" && algorithm != "direct")
-    return Unsupported{fmt::format(
-        "reference has no algorithm {} (it only computes direct). Use direct.", algorithm)};
+  if (auto why = why_not_direct(options)) return Unsupported{std::move(*why)};
   if (gemm.precision() == Precision::tf32)
     return Unsupported{"reference has no tf32 (it computes in fp64). Use fp32."};
   if (const auto why = why_not_precision(gemm)) return Unsupported{*why};

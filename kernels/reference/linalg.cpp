@@ -9,58 +9,39 @@
 #include <cstddef>
 #include <vector>
 
-#include "kernels/reference/backend.hpp"
-
 namespace assay::reference {
 namespace {
 
-class PlainSyrk final : public Operation {
+class PlainSyrk final : public PlainOperation {
  public:
   PlainSyrk(const LinalgProblem& problem, int threads)
-      : problem_(problem), arguments_(problem.tensors()), threads_(threads) {}
-
-  const std::vector<TensorSpec>& arguments() const override { return arguments_; }
-
-  void bind(std::span<Tensor* const> tensors) override {
-    x_ = static_cast<std::byte*>(tensors[0]->data());
-    c_ = static_cast<std::byte*>(tensors[1]->data());
-  }
+      : PlainOperation(problem, threads), shape_(problem.shape()) {}
 
   void run(Stream&) override {
-    const auto d = static_cast<std::size_t>(problem_.shape().d);
-    const DataType type = arguments_[0].type;
+    const auto d = static_cast<std::size_t>(shape_.d);
     std::vector<double> sums(d * d);
 #pragma omp parallel num_threads(threads_)
     {
       std::vector<double> row(d), part(d * d);
 #pragma omp for schedule(static)
-      for (std::int64_t r = 0; r < problem_.shape().n; ++r) {
-        decode(type, x_ + static_cast<std::size_t>(r) * d * size_of(type), row);
+      for (std::int64_t r = 0; r < shape_.n; ++r) {
+        read(0, r * shape_.d, row);
         for (std::size_t i = 0; i < d; ++i)
           for (std::size_t j = 0; j < d; ++j) part[i * d + j] += row[i] * row[j];
       }
 #pragma omp critical
       for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += part[i];
     }
-    encode(arguments_[1].type, sums, c_);
+    write(1, 0, sums);
   }
 
-  Executed executed() const override { return plain_loop(problem_); }
-
  private:
-  LinalgProblem problem_;
-  std::vector<TensorSpec> arguments_;
-  int threads_;
-  std::byte* x_ = nullptr;
-  std::byte* c_ = nullptr;
+  LinalgShape shape_;
 };
 
 Result<std::unique_ptr<Operation>> make_linalg(Device&, const Problem& problem,
                                                const Options& options, Communicator&) {
-  const std::string algorithm = options.get("algorithm", "auto");
-  if (algorithm != "auto" && algorithm != "direct")
-    return Unsupported{fmt::format(
-        "reference has no algorithm {} (it only computes direct). Use direct.", algorithm)};
+  if (auto why = why_not_direct(options)) return Unsupported{std::move(*why)};
   const auto& linalg = problem_cast<LinalgProblem>(problem);
   const int threads = std::max(1, options.threads);
   if (auto made = make_observations(linalg, threads)) return made;
@@ -80,16 +61,5 @@ Result<std::unique_ptr<Operation>> make_linalg(Device&, const Problem& problem,
 const Maker add_linalg{makers(), kind_of<LinalgProblem>(), &make_linalg, {"direct"}};
 
 }  // namespace
-
-Executed plain_loop(const LinalgProblem& problem) {
-  Executed out;
-  out.algorithm = "direct";
-  out.implementation = "plain loop";
-  out.storage = std::string(name(problem.precision()));
-  out.compute = out.accumulate = std::string(name(DataType::fp64));
-  out.layout = "rows";
-  out.evidence = "library";
-  return out;
-}
 
 }  // namespace assay::reference

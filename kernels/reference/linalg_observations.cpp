@@ -11,23 +11,14 @@ namespace assay::reference {
 namespace {
 
 /// Shows every observation to every kernel in the same way: `Sums` of a thread are added up.
-class PlainSums : public Operation {
+class PlainSums : public PlainOperation {
  public:
   PlainSums(const LinalgProblem& problem, int threads, std::size_t sums)
-      : problem_(problem),
+      : PlainOperation(problem, threads),
         n_(problem.shape().n),
         d_(place(problem.shape().d)),
         k_(place(problem.shape().k)),
-        arguments_(problem.tensors()),
-        threads_(threads),
         sums_(sums) {}
-
-  const std::vector<TensorSpec>& arguments() const final { return arguments_; }
-
-  void bind(std::span<Tensor* const> tensors) final {
-    data_.clear();
-    for (Tensor* tensor : tensors) data_.push_back(static_cast<std::byte*>(tensor->data()));
-  }
 
   void run(Stream&) final {
     begin();
@@ -37,7 +28,7 @@ class PlainSums : public Operation {
       std::vector<double> row(d_), part(sums_);
 #pragma omp for schedule(static)
       for (std::int64_t i = 0; i < n_; ++i) {
-        decode(arguments_[0].type, data_[0] + place(i) * d_ * size_of(arguments_[0].type), row);
+        read(0, i * static_cast<std::int64_t>(d_), row);
         add(i, row, part);
       }
 #pragma omp critical
@@ -46,37 +37,21 @@ class PlainSums : public Operation {
     end(all);
   }
 
-  Executed executed() const final { return plain_loop(problem_); }
-
  protected:
   /// Reads what all observations need.
   virtual void begin() {}
   virtual void add(std::int64_t i, const std::vector<double>& row, std::vector<double>& sums) = 0;
   virtual void end(const std::vector<double>& sums) = 0;
 
-  std::vector<double> read(std::size_t argument) const {
-    std::vector<double> values(place(arguments_[argument].elements()));
-    decode(arguments_[argument].type, data_[argument], values);
-    return values;
-  }
-  void write(std::size_t argument, std::span<const double> values) const {
-    encode(arguments_[argument].type, values, data_[argument]);
-  }
-  /// One element of an output of observations.
-  void write(std::size_t argument, std::int64_t i, double value) const {
-    const DataType type = arguments_[argument].type;
-    encode(type, std::span(&value, 1), data_[argument] + place(i) * size_of(type));
+  std::vector<double> read_all(std::size_t argument) const {
+    return read(argument, 0, arguments_[argument].elements());
   }
 
-  LinalgProblem problem_;
   std::int64_t n_;
   std::size_t d_, k_;
 
  private:
-  std::vector<TensorSpec> arguments_;
-  int threads_;
   std::size_t sums_;
-  std::vector<std::byte*> data_;
 };
 
 class PlainMoments final : public PlainSums {
@@ -86,7 +61,7 @@ class PlainMoments final : public PlainSums {
                   place(problem.shape().d) + place(problem.shape().d * problem.shape().d)) {}
 
  private:
-  void begin() override { shift_ = read(1); }
+  void begin() override { shift_ = read_all(1); }
   void add(std::int64_t, const std::vector<double>& row, std::vector<double>& sums) override {
     for (std::size_t i = 0; i < d_; ++i) {
       const double centred = row[i] - shift_[i];
@@ -95,8 +70,8 @@ class PlainMoments final : public PlainSums {
     }
   }
   void end(const std::vector<double>& sums) override {
-    write(2, std::span(sums).first(d_));
-    write(3, std::span(sums).subspan(d_));
+    write(2, 0, std::span(sums).first(d_));
+    write(3, 0, std::span(sums).subspan(d_));
   }
   std::vector<double> shift_;
 };
@@ -107,14 +82,14 @@ class PlainHessian final : public PlainSums {
       : PlainSums(problem, threads, place((problem.shape().d + 1) * (problem.shape().d + 1))) {}
 
  private:
-  void begin() override { s_ = read(1); }
+  void begin() override { s_ = read_all(1); }
   void add(std::int64_t at, const std::vector<double>& row, std::vector<double>& sums) override {
     if (!(s_[place(at)] > 0 && s_[place(at)] < 1)) return;
     const auto of = [&](std::size_t j) { return j == d_ ? 1 : row[j]; };
     for (std::size_t i = 0; i <= d_; ++i)
       for (std::size_t j = 0; j <= d_; ++j) sums[i * (d_ + 1) + j] += of(i) * of(j);
   }
-  void end(const std::vector<double>& sums) override { write(2, sums); }
+  void end(const std::vector<double>& sums) override { write(2, 0, sums); }
   std::vector<double> s_;
 };
 
@@ -124,7 +99,7 @@ class PlainKmeansAssign final : public PlainSums {
       : PlainSums(problem, threads, place(problem.shape().k * (problem.shape().d + 1)) + 1) {}
 
  private:
-  void begin() override { centroids_ = read(1); }
+  void begin() override { centroids_ = read_all(1); }
   void add(std::int64_t i, const std::vector<double>& row, std::vector<double>& sums) override {
     std::size_t best = 0;
     double least = 0;
@@ -144,9 +119,9 @@ class PlainKmeansAssign final : public PlainSums {
     sums.back() += least;
   }
   void end(const std::vector<double>& sums) override {
-    write(3, std::span(sums).first(k_ * d_));
-    write(4, std::span(sums).subspan(k_ * d_, k_));
-    write(5, std::span(sums).last(1));
+    write(3, 0, std::span(sums).first(k_ * d_));
+    write(4, 0, std::span(sums).subspan(k_ * d_, k_));
+    write(5, 0, std::span(sums).last(1));
   }
   std::vector<double> centroids_;
 };
@@ -158,9 +133,9 @@ class PlainHinge final : public PlainSums {
 
  private:
   void begin() override {
-    y_ = read(1);
-    w_ = read(2);
-    slope_ = read(3)[0];
+    y_ = read_all(1);
+    w_ = read_all(2);
+    slope_ = read_all(3)[0];
   }
   void add(std::int64_t i, const std::vector<double>& row, std::vector<double>& sums) override {
     double dot = w_[d_];
@@ -172,8 +147,8 @@ class PlainHinge final : public PlainSums {
     for (std::size_t j = 0; j < 5; ++j) sums[d_ + j] += others[j];
   }
   void end(const std::vector<double>& sums) override {
-    write(5, std::span(sums).last(4));
-    write(6, std::span(sums).first(d_ + 1));
+    write(5, 0, std::span(sums).last(4));
+    write(6, 0, std::span(sums).first(d_ + 1));
   }
   std::vector<double> y_, w_;
   double slope_ = 0;

@@ -15,31 +15,27 @@ namespace {
 
 double logistic(double z) { return 1 / (1 + std::exp(-z)); }
 
-class ReferenceRnn final : public Operation {
+class ReferenceRnn final : public PlainOperation {
  public:
-  ReferenceRnn(const RnnProblem& problem, int threads) : plan_(problem), threads_(threads) {
-    arguments_ = problem.tensors();
-    tensors_ = arguments_.size();
+  ReferenceRnn(const RnnProblem& problem, int threads)
+      : PlainOperation(problem, threads, "tnc ldnc ldigo ldgo"), plan_(problem) {
     const bool forward = problem.direction() == RnnDirection::forward_inference;
     const auto add = [&](const char* name, Role role, std::int64_t values) {
-      TensorSpec spec;
-      spec.name = name;
-      spec.role = role;
-      spec.type = DataType::u8;
-      spec.bytes = static_cast<std::size_t>(values) * sizeof(double);
-      arguments_.push_back(std::move(spec));
+      const std::size_t bytes = static_cast<std::size_t>(values) * sizeof(double);
+      arguments_.push_back(bytes_tensor(name, role, bytes));
+      if (role == Role::workspace) executed_.workspace_bytes += bytes;
     };
     add("states", forward ? Role::workspace : Role::saved, plan_.states);
     add("weights", Role::workspace, plan_.scratch);
+    executed_.algorithm = "standard";
+    executed_.implementation = "loop over steps";
+    if (size_of(storage(problem.precision())) == 2) executed_.operand_roundings = 0;
   }
 
-  const std::vector<TensorSpec>& arguments() const override { return arguments_; }
-
   void bind(std::span<Tensor* const> tensors) override {
-    data_.clear();
-    for (Tensor* tensor : tensors) data_.push_back(tensor->data());
-    states_ = static_cast<double*>(data_[tensors_]);
-    scratch_ = static_cast<double*>(data_[tensors_ + 1]);
+    PlainOperation::bind(tensors);
+    states_ = find<double>("states");
+    scratch_ = find<double>("weights");
   }
 
   void prologue(Stream&) override {
@@ -72,34 +68,15 @@ class ReferenceRnn final : public Operation {
     }
   }
 
-  Executed executed() const override {
-    Executed out;
-    out.algorithm = "standard";
-    out.implementation = "loop over steps";
-    out.storage = std::string(name(plan_.problem.precision()));
-    out.compute = out.accumulate = std::string(name(DataType::fp64));
-    if (size_of(storage(plan_.problem.precision())) == 2) out.operand_roundings = 0;
-    out.layout = "tnc ldnc ldigo ldgo";
-    for (const TensorSpec& spec : arguments_)
-      if (spec.role == Role::workspace) out.workspace_bytes += spec.bytes;
-    out.evidence = "library";
-    return out;
-  }
-
  private:
-  std::size_t argument(std::string_view name) const {
-    for (std::size_t i = 0; i < tensors_; ++i)
-      if (arguments_[i].name == name) return i;
-    throw std::logic_error("rnn: no tensor " + std::string(name));
+  std::span<double> all(std::string_view name, double* at) const {
+    return {at, place(arguments_.at(index(name)).elements())};
   }
   void read(std::string_view name, double* to) const {
-    const std::size_t i = argument(name);
-    decode(arguments_[i].type, data_[i], {to, static_cast<std::size_t>(arguments_[i].elements())});
+    PlainOperation::read(index(name), 0, all(name, to));
   }
-  void write(std::string_view name, const double* from) const {
-    const std::size_t i = argument(name);
-    encode(arguments_[i].type, {from, static_cast<std::size_t>(arguments_[i].elements())},
-           data_[i]);
+  void write(std::string_view name, double* from) const {
+    PlainOperation::write(name, 0, all(name, from));
   }
   void read_weights() {
     if (plan_.problem.weighted_layers() > 0) read("weights_layer", scratch_ + plan_.weights_layer);
@@ -322,10 +299,6 @@ class ReferenceRnn final : public Operation {
   }
 
   Plan plan_;
-  int threads_;
-  std::vector<TensorSpec> arguments_;
-  std::size_t tensors_ = 0;  ///< arguments that the problem has
-  std::vector<void*> data_;
   double *states_ = nullptr, *scratch_ = nullptr;
 };
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/reference/backend.hpp"
+#include "kernels/reference/plain_operation.hpp"
 #include "kernels/rnn/problem.hpp"
 
 namespace assay::reference {

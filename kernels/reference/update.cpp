@@ -2,36 +2,17 @@
 
 #include "kernels/update/problem.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <cmath>
 
-#include "core/base/place.hpp"
-#include "kernels/reference/backend.hpp"
+#include "kernels/reference/plain_operation.hpp"
 
 namespace assay::reference {
 namespace {
 
-class PlainUpdate final : public Operation {
+class PlainUpdate final : public PlainOperation {
  public:
-  explicit PlainUpdate(const UpdateProblem& problem)
-      : problem_(problem), arguments_(problem.tensors()) {
-    executed_.algorithm = "direct";
-    executed_.implementation = "plain loop";
-    executed_.storage = std::string(name(problem.precision()));
-    executed_.compute = executed_.accumulate = std::string(name(DataType::fp64));
-    executed_.layout = "rows";
-    executed_.evidence = "library";
-  }
-
-  const std::vector<TensorSpec>& arguments() const override { return arguments_; }
-  Executed executed() const override { return executed_; }
-
-  void bind(std::span<Tensor* const> tensors) override {
-    for (std::size_t i = 0; i < arguments_.size(); ++i)
-      data_[arguments_[i].name] = {arguments_[i].type, static_cast<std::byte*>(tensors[i]->data())};
-  }
+  PlainUpdate(const UpdateProblem& problem, int threads)
+      : PlainOperation(problem, threads), problem_(problem) {}
 
   void run(Stream&) override {
     const std::vector<UpdateTensor>& tensors = problem_.shape().tensors;
@@ -64,24 +45,9 @@ class PlainUpdate final : public Operation {
   }
 
  private:
-  struct Data {
-    DataType type;
-    std::byte* at;
-  };
-  std::vector<double> read(const char* name, std::int64_t first, std::int64_t count) const {
-    const Data& from = data_.at(name);
-    std::vector<double> values(place(count));
-    decode(from.type, from.at + place(first) * size_of(from.type), values);
-    return values;
-  }
-  void write(const char* name, std::int64_t first, std::span<const double> values) const {
-    const Data& to = data_.at(name);
-    encode(to.type, values, to.at + place(first) * size_of(to.type));
-  }
-
   /// Returns how many weights are stale.
   double update(const UpdateFactors& f, std::int64_t begin, std::int64_t count, bool finite) const {
-    const DataType type = data_.at("weights").type;
+    const DataType type = arguments_[3].type;
     const std::vector<double> g = read("gradient", begin, count);
     std::vector<double> w = read("weights", begin, count), v = read("velocity", begin, count);
     double stale = 0;
@@ -93,28 +59,15 @@ class PlainUpdate final : public Operation {
     }
     write("weights", begin, w);
     write("velocity", begin, v);
-    if (data_.contains("stored")) write("stored", begin, w);
+    if (arguments_[5].name == "stored") write("stored", begin, w);
     return stale;
   }
 
   UpdateProblem problem_;
-  std::vector<TensorSpec> arguments_;
-  Executed executed_;
-  std::map<std::string, Data, std::less<>> data_;
 };
 
-Result<std::unique_ptr<Operation>> make_update(Device&, const Problem& problem,
-                                               const Options& options, Communicator&) {
-  const auto& update = problem_cast<UpdateProblem>(problem);
-  if (const std::string algorithm = options.get("algorithm", "auto");
-      algorithm != "auto" && algorithm != "direct")
-    return Unsupported{fmt::format(
-        "reference has no algorithm {} (it only computes direct). Use direct.", algorithm)};
-  if (const auto why = why_not_precision(update)) return Unsupported{*why};
-  return std::make_unique<PlainUpdate>(update);
-}
-
-const Maker add_update{makers(), kind_of<UpdateProblem>(), &make_update, {"direct"}};
+const Maker add_update{
+    makers(), kind_of<UpdateProblem>(), &make_plain<UpdateProblem, PlainUpdate>, {"direct"}};
 
 }  // namespace
 }  // namespace assay::reference

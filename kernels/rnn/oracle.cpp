@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 #include <optional>
 #include <random>
 #include <set>
@@ -15,13 +14,9 @@ namespace assay {
 namespace recurrent {
 namespace {
 
-/// What tf32's operands lose, over the norm of the results: docs/method.md.
-constexpr double error_of_tf32 = 3e-4;
-/// Of gradients through a ReLU, where tf32's errors change the sign of one sum in 4000: the root of
-/// that.
+/// sums::error_of_tf32 of gradients through a ReLU, where tf32's errors change the sign of one sum
+/// in 4000: the root of that.
 constexpr double error_of_tf32_at_kinks = 1e-2;
-/// A check fails a correct implementation at most this often.
-constexpr double false_alarm = 1e-9;
 /// Over the deviation that the model gives, for errors that it takes to be independent and are not.
 constexpr double margin = 2;
 /// Budgets of the reference that the weight gradients of a later draw may take.
@@ -37,7 +32,7 @@ class Bounds {
   Bounds(DataType type, std::size_t samples)
       : u_(unit_roundoff(type)), tiny_(type == DataType::fp16 ? 0x1p-25 : 0) {
     const double count = static_cast<double>(std::max<std::size_t>(samples, 1));
-    most_ = (std::log(count) - std::log(false_alarm)) * 2 * std::numbers::sqrt2 / std::numbers::pi;
+    most_ = sums::most_deviations(samples);
     norm_ = margin * (1.5 + most_ / std::sqrt(count));
     norm_rounding_ = sums::norm_of_rounding(count);
   }
@@ -52,12 +47,10 @@ class Bounds {
   double u_, tiny_, most_, norm_, norm_rounding_;
 };
 
+/// Without a checksum: the sum over a state would cost the whole recurrence.
 class RnnOracle final : public Oracle {
  public:
   explicit RnnOracle(const RnnProblem& problem) : problem_(problem) {}
-
-  int exact_magnitude(const Executed&) const override { return 0; }
-  int full_magnitude(const TensorSpec&) const override { return 0; }
 
   int scale_exponent(const TensorSpec& argument) const override {
     if (!argument.name.starts_with("weights")) return 0;
@@ -133,17 +126,11 @@ class RnnOracle final : public Oracle {
 
   void use(Prover& prover) const override { prover_ = &prover; }
 
-  /// Nothing: the sum over a state would cost the whole recurrence.
-  std::optional<double> checksum(const TensorSpec&, const Inputs&,
-                                 const ChecksumWeights&) const override {
-    return std::nullopt;
-  }
-
   double widest_norm_bound() const override {
-    if (problem_.precision() != Precision::fp32) return std::numeric_limits<double>::infinity();
-    const bool kinks =
-        problem_.shape().cell == RnnCell::vanilla_relu && !is_forward(problem_.direction());
-    return kinks ? error_of_tf32_at_kinks : error_of_tf32;
+    const bool kinks = problem_.precision() == Precision::fp32 &&
+                       problem_.shape().cell == RnnCell::vanilla_relu &&
+                       !is_forward(problem_.direction());
+    return kinks ? error_of_tf32_at_kinks : sums::widest_norm_bound(problem_.precision());
   }
 
  private:

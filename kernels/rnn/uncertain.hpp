@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/conv/sums.hpp"
+#include "kernels/oracle/sums.hpp"
 
 namespace assay::recurrent {
 

@@ -33,7 +33,7 @@ class StreamBenchmark final : public OperationBenchmark {
     Dimension smt =
         place("smt", "hardware threads used per core, each bound to a thread; any: no binding",
               smt_levels());
-    smt.of_system = true;
+    smt.traits.of_system = true;
     // A sweep also fills each part of the machine.
     Dimension threads = dimension::threads();
     std::set<int> counts;

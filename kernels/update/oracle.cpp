@@ -6,25 +6,16 @@
 #include <limits>
 
 #include "core/base/place.hpp"
-#include "kernels/linalg/bounds.hpp"
-#include "kernels/linalg/draw.hpp"
+#include "kernels/oracle/bounds.hpp"
+#include "kernels/oracle/draw.hpp"
 #include "kernels/update/problem.hpp"
 
 namespace assay {
 namespace {
 
-using linalg::square;
-
-class Bounds final : public linalg::Bounds {
- public:
-  using linalg::Bounds::Bounds;
-  using linalg::Bounds::rounded;
-};
-
-/// A number, and how far a right implementation may be from it.
-struct Approximate {
-  double value = 0, error = 0;
-};
+using sums::Approximate;
+using sums::Bounds;
+using sums::square;
 
 /// One parameter after the update.
 struct Updated {
@@ -45,8 +36,6 @@ class UpdateOracle final : public WholeOracle {
   explicit UpdateOracle(const UpdateProblem& problem)
       : problem_(problem), tensors_(problem.tensors()) {}
 
-  int exact_magnitude(const Executed&) const override { return 0; }   // decay is no integer
-  int full_magnitude(const TensorSpec&) const override { return 0; }  // there is no integer type
   bool nonnegative(const TensorSpec& argument) const override {
     return argument.name == "rate" || argument.name == "unscale";
   }
@@ -76,7 +65,7 @@ class UpdateOracle final : public WholeOracle {
       const Approximate& of = output.name == "velocity" ? made.velocity : made.weight;
       // Stored weights are rounded from the rounded master copy.
       const double more = output.name == "stored" ? u * std::abs(of.value) : 0;
-      expected[i] = bounds.rounded(of.value, of.error + more, of.error + more);
+      expected[i] = bounds.expected({of.value, of.error + more});
     }
   }
 
@@ -127,7 +116,7 @@ class UpdateOracle final : public WholeOracle {
       const double norm =
           std::sqrt(index == 0 ? pass.squares_of_gradient : pass.squares_of_weights);
       const double error = (8 * u + of_sums(problem_.shape().elements())) * norm;
-      return bounds.rounded(norm, error, error);
+      return bounds.expected({norm, error});
     }
     if (index == 2) return {pass.stale.value, pass.stale.error, pass.stale.error};
     return {index == 0 ? pass.not_finite : pass.zeros, 0, 0};
@@ -135,7 +124,7 @@ class UpdateOracle final : public WholeOracle {
 
   /// Of the last inputs.
   const Pass& pass(const Inputs& inputs, double u) const {
-    std::vector<double> key = linalg::fingerprint(tensors_, inputs);
+    std::vector<double> key = sums::fingerprint(tensors_, inputs);
     key.push_back(u);
     if (key == key_) return pass_;
     pass_ = {};

@@ -4,6 +4,7 @@ given: layouts, directions, groups, memory, errors. Nothing here says anything o
 import json
 import os
 import pathlib
+import shutil
 import statistics
 import unittest
 
@@ -11,6 +12,8 @@ from run_helper import BIN, RunTest, main
 
 FAKES = pathlib.Path(os.environ["FAKE_CUDA"])
 PRELOAD = ":".join(str(FAKES / os.environ[name]) for name in ("CUDART_SONAME", "CUDNN_SONAME"))
+CUPTI = FAKES / os.environ["CUPTI_SONAME"]
+MPIRUN = shutil.which("mpirun.openmpi") or shutil.which("mpirun")
 NVML = str(FAKES / "libnvidia-ml.so.1")
 SHAPES = ["mb2ic8ih7oc4oh7kh3ph1",            # square
           "mb1ic4ih9iw6oc8oh5ow3kh3kw4sh2sw1ph1pw0",  # nothing alike in the two dimensions
@@ -79,11 +82,11 @@ class Rows(RunTest):
             self.all_ok("--problem", ",".join(SHAPES), "--direction", direction, "--precision", "bf16", "--algorithm", algorithm,
                         "--layout", "nchw,nhwc", count=len(SHAPES) * 2)
 
-    @unittest.skipUnless((FAKES / os.environ["CUPTI_SONAME"]).exists(), "built without CUPTI")
+    @unittest.skipUnless(CUPTI.exists(), "built without CUPTI")
     def test_parts_of_sums_that_are_added_in_16_bits(self):
         split = "sm90_xmma_wgrad_image_first_layer_f16f16_f32_f32_nhwckrsc_nhwc_hmma_k64c4r7s7_tile16x64x64_tensor1688_execute_kernel"
         whole = "sm80_xmma_wgrad_implicit_gemm_f16f16_f16f32_f32_nhwckrsc_nhwc_tilesize64x64x64_tensor16x8x16_execute_kernel"
-        traced = {"LD_PRELOAD": f"{PRELOAD}:{FAKES / os.environ['CUPTI_SONAME']}", "ASSAY_CUDA_TRACE": "1",
+        traced = {"LD_PRELOAD": f"{PRELOAD}:{CUPTI}", "ASSAY_CUDA_TRACE": "1",
                   "FAKE_CUDNN_PARTS": "algo_1:20", "FAKE_CUPTI_KERNELS": whole, "FAKE_CUPTI_KERNELS_algo_1": split}
         refused = {f"FAKE_CUPTI_KERNELS_{name}": split for name in BWD_WEIGHTS if "algo" not in name}  # they would be no transforms
         words = ("--problem", "mb4ic3ih46oc8oh46kh3ph1", "--direction", "bwd_weights", "--precision", "fp16")
@@ -153,10 +156,10 @@ class Rows(RunTest):
         row = self.rows(*words, code=6, FAKE_GPU_BYTES="2000000", FAKE_CUDNN_WORKSPACE="1073741824")[0]
         self.assertIn("fits into the memory that is free", row["reason"])
 
-    @unittest.skipUnless((FAKES / os.environ["CUPTI_SONAME"]).exists(), "built without CUPTI")
+    @unittest.skipUnless(CUPTI.exists(), "built without CUPTI")
     def test_the_fastest_of_algorithms_and_plans_is_taken(self):
         kernel = "sm80_xmma_fprop_implicit_gemm_f16f16_f16f32_f32_nhwckrsc_nhwc_tilesize64x64x64_tensor16x8x16_execute_kernel"
-        traced = {"LD_PRELOAD": f"{PRELOAD}:{FAKES / os.environ['CUPTI_SONAME']}", "ASSAY_CUDA_TRACE": "1", "FAKE_CUPTI_KERNELS": kernel}
+        traced = {"LD_PRELOAD": f"{PRELOAD}:{CUPTI}", "ASSAY_CUDA_TRACE": "1", "FAKE_CUPTI_KERNELS": kernel}
         words = ("--problem", SHAPES[0], "--precision", "fp16")
         executed = self.all_ok(*words, "--algorithm", "graph", count=1, FAKE_CUPTI_US_engine_67="3", **traced)[0]["executed"]
         self.assertEqual((executed["evidence"], executed["kernels_s"]), ("trace", 3e-6))
@@ -166,13 +169,51 @@ class Rows(RunTest):
                                      ({"FAKE_CUPTI_US_engine_65": "4", "FAKE_CUDNN_FAILS": "engine_65"}, "direct")):
             row = self.all_ok(*words, count=1, **traced, **variables)[0]
             self.assertEqual(row["executed"]["algorithm"], algorithm)
-        # That parts are added the kernel's name need not tell.
-        executed = self.all_ok("--problem", "mb4ic3ih46oc8oh46kh3ph1", "--direction", "bwd_weights", "--precision", "fp16", "--algorithm",
-                               "graph", count=1, FAKE_CUDNN_ENGINE="engine_47", **traced)[0]["executed"]
+        # One that the heuristics rank later is taken if it is faster by more than times may differ by chance.
+        for us, engine in (("98", "eng65"), ("96", "eng67")):
+            row = self.all_ok(*words, "--algorithm", "graph", count=1, FAKE_CUPTI_US="100", FAKE_CUPTI_US_engine_67=us, **traced)[0]
+            self.assertIn(engine, row["executed"]["implementation"])
+        # That parts are added the kernel's name need not tell. Where it tells that they are added in fp32, their bound is that of fp32.
+        parts = {"FAKE_CUDNN_ENGINE": "engine_47", **traced}
+        words = ("--problem", "mb4ic3ih46oc8oh46kh3ph1", "--direction", "bwd_weights", "--precision", "fp16", "--algorithm", "graph")
+        executed = self.all_ok(*words, count=1, **parts)[0]["executed"]
         self.assertEqual((executed["accumulate"], executed["partial_sums"]), ("fp16", 32))
+        parts["FAKE_CUPTI_KERNELS"] += ";cutlass::reduction::kernel::ReduceSplitK<E, cutlass::reduction::thread::ReduceAdd<float, float, 4>>"
+        row = self.rows(*words, code=3, **parts)[0]
+        self.assertEqual((row["status"], row["executed"]["accumulate"]), ("incorrect", "fp32_rz"))
+        self.assertNotIn("partial_sums", row["executed"])
         # Notes are believed as far as the names of the kernels do not contradict them.
         row = self.rows("--problem", SHAPES[0], "--algorithm", "graph", code=6, **traced)[0]
         self.assertIn("fp32 was computed on tensor cores", row["reason"])
+
+    @unittest.skipUnless(CUPTI.exists(), "built without CUPTI")
+    def test_a_plan_that_cannot_be_judged_is_left_out(self):
+        traced = {"LD_PRELOAD": f"{PRELOAD}:{CUPTI}", "ASSAY_CUDA_TRACE": "1", "FAKE_CUPTI_KERNELS": "simt_kernel"}
+        for engine, us in (("34", "3"), ("35", "1")):  # the fastest has 13 points, for which there is no bound
+            traced |= {f"FAKE_CUPTI_KERNELS_engine_{engine}": "winograd_kernel", f"FAKE_CUPTI_US_engine_{engine}": us}
+        for algorithm in ("auto", "graph_winograd"):
+            executed = self.all_ok("--problem", SHAPES[0], "--algorithm", algorithm, count=1, **traced)[0]["executed"]
+            self.assertEqual((executed["algorithm"], executed["kernels_s"]), ("graph_winograd", 3e-6))
+            self.assertIn("eng34", executed["implementation"])
+
+    @unittest.skipUnless(MPIRUN, "needs mpirun")
+    def test_ranks_take_what_runs_on_all_of_them(self):
+        out = self.folder / "ranks.json"
+        mpi = ("ALLOW_RUN_AS_ROOT", "ALLOW_RUN_AS_ROOT_CONFIRM", "MCA_rmaps_base_oversubscribe")
+        mixed, graph = ("--direction", "bwd_weights", "--precision", "fp16_fp32"), ("--precision", "fp16", "--algorithm", "graph")
+        for words, of_both, of_one, code, found in (
+                (graph, {}, {"FAKE_CUDNN_REFUSES_LATE": "engine_65"}, 0, "eng67"),
+                (graph, {}, {"FAKE_CUDNN_FAILS": "engine_65"}, 7, "engine_65 broke"),
+                ((), {}, {"FAKE_CUDNN_REFUSES": "winograd_nonfused"}, 0, '"algorithm":"winograd"'),
+                (mixed, {"FAKE_CUDNN_REFUSES": "graph"}, {"FAKE_CUDNN_REFUSES_LATE": "algo_0"}, 0, '"algorithm":"algo_1"'),
+                (mixed, {}, {"FAKE_GPU_CAPABILITY": "7"}, 0, '"compute":"fp32"')):  # it has no tf32
+            out.unlink(missing_ok=True)
+            rank = [("-n", 1, "env", f"LD_PRELOAD={PRELOAD}", *(f"{name}={value}" for name, value in given.items()),
+                     BIN / "assay-conv", "--all-ranks", "--backend", "cuda", "--device", "gpu", "--max-time", "0.001", "--min-samples", "2",
+                     "--problem", SHAPES[0], "--out", out, *words) for given in (of_both, of_both | of_one)]
+            self.command(MPIRUN, *rank[0], ":", *rank[1], code=code,
+                         env=self.environment(ASSAY_CUDA_TRACE="0", **{f"OMPI_{name}": "1" for name in mpi}))
+            self.assertIn(found, json.dumps(json.loads(out.read_text())["rows"], separators=(",", ":")))
 
     def test_a_process_takes_the_gpu_of_its_local_rank(self):
         for local_rank, gpu in (("0", "fake GPU of the tests"), ("1", "fake GPU 1 of the tests"), ("3", "fake GPU 1 of the tests")):

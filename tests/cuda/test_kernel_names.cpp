@@ -66,6 +66,19 @@ TEST(KernelNames, PartsOfSumsThatAreAddedIn16BitsAreTold) {
     EXPECT_FALSE(read_kernels({name}).adds_parts) << name;
 }
 
+TEST(KernelNames, PartsOfSumsThatAreAddedInFp32AreTold) {
+  const std::string product = "cutlass_tensorop_f16_s16816wgrad_optimized_f16_128x128_32x5_nhwc",
+                    reduction =
+                        "void cutlass__5x_cudnn::Kernel<cutlass__5x_cudnn::reduction::kernel::"
+                        "ReduceSplitK<cutlass__5x_cudnn::MatrixShape<4, 256>, "
+                        "cutlass__5x_cudnn::epilogue::thread::LinearCombination<"
+                        "cutlass__5x_cudnn::half_t, 8, float, float, 0, 2>, "
+                        "cutlass__5x_cudnn::reduction::thread::ReduceAdd<";
+  EXPECT_TRUE(read_kernels({product, reduction + "float, float, 4> > >(…)"}).adds_in_fp32);
+  EXPECT_FALSE(read_kernels({product, reduction + "half_t, half_t, 4> > >(…)"}).adds_in_fp32);
+  EXPECT_FALSE(read_kernels({product}).adds_in_fp32);
+}
+
 TEST(KernelNames, AlgorithmsAreToldFromOneAnother) {
   EXPECT_EQ(
       read_kernels({"void cudnn::winograd_nonfused::winogradForwardData4x4<float, float>(int)",

@@ -8,7 +8,8 @@
 #include "core/base/error.hpp"
 #include "core/measure/run_case.hpp"
 #include "models/network/parity.hpp"
-#include "models/resnet50/training_workload.hpp"
+#include "models/network/training_workload.hpp"
+#include "models/resnet50/resnet.hpp"
 
 namespace assay {
 namespace {
@@ -17,12 +18,12 @@ class MeasuredChoices : public testing::Test {
  protected:
   MeasuredChoices() {
     omp_set_num_threads(1);
-    run_.trainer.shape = {18, 16, 32, 5};
+    run_.trainer.network = make_resnet({18, 16, 32, 5});
     run_.trainer.batch = 2;
     run_.trainer.executor.backends = {"cheating", "native", "blas", "reference"};
     run_.trainer.executor.measured = true;
-    run_.data.classes = run_.trainer.shape.classes;
-    run_.data.size = static_cast<int>(run_.trainer.shape.image);
+    run_.data.classes = run_.trainer.network.classes;
+    run_.data.size = static_cast<int>(run_.trainer.network.image);
     run_.steps = 5;
   }
 
@@ -32,7 +33,7 @@ class MeasuredChoices : public testing::Test {
   std::string problem_of(const std::string& layer) const {
     const TrainerSettings& of = run_.trainer;
     for (const GraphNode& node :
-         training_graph(of.shape, of.batch, of.precision, of.learning).nodes)
+         training_graph(of.network, of.batch, of.precision, of.learning).nodes)
       if (node.layer == layer) return node.problem->canonical();
     throw std::invalid_argument(layer);
   }

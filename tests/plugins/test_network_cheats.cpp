@@ -9,6 +9,7 @@
 #include "core/program/suite.hpp"
 #include "models/network/parity.hpp"
 #include "models/resnet50/benchmark.hpp"
+#include "models/resnet50/resnet.hpp"
 
 namespace assay {
 namespace {
@@ -81,6 +82,8 @@ TEST_F(NetworkCheats, InferenceOfOtherNumbers) {
     expect_found(cheat, "inference");
 }
 
+TEST_F(NetworkCheats, InputsThatAreSpoilt) { expect_found("spoils_input"); }
+
 TEST_F(NetworkCheats, GradientsThatAreScaled) { expect_found("scaled_gradient"); }
 
 /// In a network of one channel rounding changes some gradients by a large part of their norm.
@@ -90,7 +93,7 @@ TEST_F(NetworkCheats, GradientsThatRoundingDoesNotExcuse) {
       setenv("ASSAY_CHEAT", cheat, 1);
       Plugins plugins({TEST_PLUGINS, BUILT_PLUGINS});
       TrainerSettings settings;
-      settings.shape = {18, 1, 32, 10};
+      settings.network = make_resnet({18, 1, 32, 10});
       settings.precision = Precision::bf16;
       settings.seed = seed;
       settings.executor.backends = {"cheating", "native", "blas", "reference"};
@@ -108,7 +111,7 @@ TEST_F(NetworkCheats, DifferencesThatPartsDoNotExcuse) {
     setenv("ASSAY_CHEAT", cheat, 1);
     Plugins plugins({TEST_PLUGINS, BUILT_PLUGINS});
     TrainerSettings settings;
-    settings.shape = {18, 4, 32, 5};
+    settings.network = make_resnet({18, 4, 32, 5});
     settings.batch = 2;
     settings.precision = Precision::fp16;
     settings.learning.narrow_gradients = true;

@@ -10,10 +10,10 @@ fail() { echo "FAILED: $*" >&2; exit 1; }
 
 "$check" "$root" || fail 'our own tree has wrong includes'
 
-mkdir -p "$tree"/{core/{base,machine,api,measure,result,program},support/{cuda,simd},kernels/{conv,stream,onednn,native}}
+mkdir -p "$tree"/{core/{base,machine,api,measure,result,program},support/{cuda,simd},kernels/{conv,stream,oracle,onednn,native}}
 mkdir -p "$tree"/{comm/{mpi,nccl,algorithms,layers},datasets,models/resnet50,analysis/{table,compare,report},runner/run,cli,tests}
 for room in base machine api measure result program; do touch "$tree/core/$room/a.hpp"; done
-touch "$tree"/{support/cuda/s.hpp,support/simd/s.hpp,kernels/{conv,stream}/problem.hpp,kernels/onednn/o.hpp,kernels/native/n.hpp}
+touch "$tree"/{support/cuda/s.hpp,support/simd/s.hpp,kernels/{conv,stream}/problem.hpp,kernels/oracle/sums.hpp,kernels/onednn/o.hpp,kernels/native/n.hpp}
 touch "$tree"/{comm/allreduce.hpp,comm/mpi/m.hpp,comm/nccl/n.hpp,comm/algorithms/a.hpp,comm/layers/l.hpp}
 touch "$tree"/{datasets/d.hpp,models/graph.hpp,analysis/table/table.hpp,analysis/load.hpp,runner/run/run.hpp,tests/t.hpp}
 
@@ -45,6 +45,9 @@ expect wrong core/measure/x.cpp '<mpi.h>'
 expect wrong core/measure/x.cpp '"tests/t.hpp"'
 expect allowed kernels/conv/x.hpp '"core/program/a.hpp"'
 expect allowed kernels/conv/x.hpp '"kernels/stream/problem.hpp"'
+expect allowed kernels/conv/x.hpp '"kernels/oracle/sums.hpp"'
+expect allowed kernels/native/x.hpp '"kernels/oracle/sums.hpp"'
+expect wrong kernels/oracle/x.hpp '"kernels/native/n.hpp"'
 expect wrong kernels/conv/x.hpp '<dnnl.hpp>'
 expect wrong kernels/conv/x.cpp '"kernels/onednn/o.hpp"'
 expect wrong kernels/conv/x.cpp '"models/graph.hpp"'

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <filesystem>
@@ -334,6 +335,28 @@ TEST(DataOnGpu, WhatWasNotWrittenIsFound) {
       EXPECT_EQ(found.bad, spec.elements());
       EXPECT_EQ(found.first_bad, 0);
     }
+}
+
+/// Who is shown a part of a tensor may use the GPU.
+TEST(DataOnGpu, IsReadWhileItIsRead) {
+  const Dims dims{3, 9, 1000};
+  for (const TensorSpec& spec : specs_of(DataType::fp32, dims)) {
+    const Values values(Kind::mantissa, 1, "t", spec.type, 0);
+    const auto tensor = gpu().allocate(spec), other = gpu().allocate(spec);
+    gpu().fill(*tensor, values);
+    gpu().fill(*other, 7);
+    std::int64_t wrong = 0, calls = 0;
+    gpu().get(*tensor, [&](std::int64_t first, std::span<const double> part) {
+      ++calls;
+      gpu().get(*other, [&](std::int64_t, std::span<const double> sevens) {
+        wrong += std::ranges::count_if(sevens, [](double value) { return value != 7; });
+      });
+      for (std::size_t i = 0; i < part.size(); ++i)
+        wrong += part[i] != values(first + static_cast<std::int64_t>(i));
+    });
+    EXPECT_EQ(wrong, 0);
+    EXPECT_GT(calls, 1);
+  }
 }
 
 }  // namespace

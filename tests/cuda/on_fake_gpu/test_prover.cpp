@@ -13,7 +13,6 @@
 #include "assay/test_paths.hpp"
 #include "core/api/layout.hpp"
 #include "core/api/prover.hpp"
-#include "core/api/tensor_values.hpp"
 #include "core/measure/buffer_sets.hpp"
 #include "core/measure/checker.hpp"
 #include "core/program/plugins.hpp"
@@ -37,14 +36,13 @@ std::size_t crossed() {
   return count == nullptr ? 0 : reinterpret_cast<std::size_t (*)()>(count)();
 }
 
-/// An operation's reference with inputs, of which some are stored in tensors of the GPU.
+/// An operation's reference with inputs.
 struct Trial {
   std::shared_ptr<Oracle> oracle;
   std::vector<TensorSpec> specs;
   std::shared_ptr<Inputs> inputs = std::make_shared<Inputs>();
-  std::vector<std::unique_ptr<Tensor>> tensors{};
 
-  Trial(std::unique_ptr<Oracle> of, std::vector<TensorSpec> arguments, bool stored, bool nhwc)
+  Trial(std::unique_ptr<Oracle> of, std::vector<TensorSpec> arguments, bool nhwc)
       : oracle(std::move(of)), specs(std::move(arguments)) {
     oracle->use(*gpu().prover());
     for (TensorSpec& spec : specs) {
@@ -53,11 +51,6 @@ struct Trial {
       if (!is_input(spec)) continue;
       Values values(Values::Kind::mantissa, 5, spec.name, spec.type, 0);
       if (oracle->nonnegative(spec)) values = values.magnitudes();
-      if (stored) {
-        tensors.push_back(gpu().allocate(spec));
-        gpu().fill(*tensors.back(), values);
-        values = Values(std::make_shared<const TensorValues>(gpu(), *tensors.back(), false));
-      }
       inputs->emplace(spec.name, values);
     }
   }
@@ -97,8 +90,8 @@ void expect_near(double a, double b) {
 
 /// The host and the GPU judge right outputs, a fault in each, and one that is not a number alike.
 void expect_same_verdicts(std::unique_ptr<Oracle> oracle, const std::vector<TensorSpec>& specs,
-                          bool stored, bool nhwc) {
-  const Trial trial(std::move(oracle), specs, stored, nhwc);
+                          bool nhwc) {
+  const Trial trial(std::move(oracle), specs, nhwc);
   for (const TensorSpec& spec : trial.specs) {
     if (!is_output(spec)) continue;
     const Expectation there = trial.expectation(spec, true), here = trial.expectation(spec, false);
@@ -133,11 +126,11 @@ TEST(Prover, JudgesNormsAsTheHost) {
   for (const Precision precision : precisions)
     for (const std::string& direction : norm_direction_names())
       for (const std::string& fusion : norm_fusion_names())
-        for (const bool stored : {false, true}) {
+        for (const bool nhwc : {false, true}) {
           const NormProblem problem(parse_norm("mb3ic5ih7iw9"), norm_direction(direction),
                                     norm_fusion(fusion), precision);
-          expect_same_verdicts(norm_oracle(problem), problem.tensors(), stored, stored);
-          ASSERT_FALSE(HasFailure()) << direction << fusion << name(precision) << stored;
+          expect_same_verdicts(norm_oracle(problem), problem.tensors(), nhwc);
+          ASSERT_FALSE(HasFailure()) << direction << fusion << name(precision) << nhwc;
         }
 }
 
@@ -147,43 +140,45 @@ TEST(Prover, JudgesPoolsAsTheHost) {
       for (const std::string& mode : pool_mode_names())
         for (const char* shape :
              {"mb2ic3ih12kh3sh2ph1", "mb1ic5ih9kh2sh3", "mb1ic2ih9iw6oh5ow3kh3kw4sh2sw1ph1pw0"})
-          for (const bool stored : {false, true}) {
+          for (const bool nhwc : {false, true}) {
             const PoolProblem problem(parse_pool(shape), pool_direction(direction), pool_mode(mode),
                                       precision);
-            expect_same_verdicts(pool_oracle(problem), problem.tensors(), stored, stored);
-            ASSERT_FALSE(HasFailure()) << direction << mode << shape << name(precision) << stored;
+            expect_same_verdicts(pool_oracle(problem), problem.tensors(), nhwc);
+            ASSERT_FALSE(HasFailure()) << direction << mode << shape << name(precision) << nhwc;
           }
 }
 
 TEST(Prover, JudgesSumsAsTheHost) {
-  for (const Precision precision : precisions)
-    for (const bool stored : {false, true}) {
-      const SumProblem problem(1000003 / 64, precision, false);
-      expect_same_verdicts(sum_oracle(problem), problem.tensors(), stored, false);
-      ASSERT_FALSE(HasFailure()) << name(precision) << stored;
-    }
+  for (const Precision precision : precisions) {
+    const SumProblem problem(1000003 / 64, precision, false);
+    expect_same_verdicts(sum_oracle(problem), problem.tensors(), false);
+    ASSERT_FALSE(HasFailure()) << name(precision);
+  }
 }
 
-/// Values that another operation has overwritten since are read when they are made.
-TEST(Prover, DoesNotReadTensorsThatMayHaveChanged) {
-  const TensorSpec spec = plain_tensor("a", Role::inout, DataType::fp32, {100});
-  const auto tensor = gpu().allocate(spec);
-  gpu().fill(*tensor, 3);
-  const TensorValues kept(gpu(), *tensor, true), later(gpu(), *tensor, false);
-  gpu().fill(*tensor, 4);
-  double of_kept = 0, of_later = 0;
-  kept.fill(99, {&of_kept, 1});
-  later.fill(99, {&of_later, 1});
-  EXPECT_EQ(of_kept, 3);
-  EXPECT_EQ(of_later, 4);
-  EXPECT_EQ(kept.tensor(), nullptr);
-  EXPECT_EQ(later.tensor(), tensor.get());
+/// A GPU that expects what the host does, and compares wrongly, is not believed: the host compares.
+TEST(Prover, ComparesOnTheHostWhereTheGpuOverlooksFaults) {
+  std::int64_t elements = 1000;
+  for (const char* faulty : {"CompareLane", "JoinComparisons"})
+    for (const double fault : {0.0, 3.0}) {
+      const SumProblem problem(++elements, Precision::fp32, false);  // not compared before
+      const Trial trial(sum_oracle(problem), problem.tensors(), false);
+      const TensorSpec& spec = trial.specs[2];
+      const auto tensor = trial.output(spec, elements / 3, fault);
+      const OutputCheck here = check_output(gpu(), *tensor, trial.expectation(spec, false));
+      setenv("FAKE_GPU_OVERLOOKS", faulty, 1);
+      const OutputCheck there = check_output(gpu(), *tensor, trial.expectation(spec, true));
+      unsetenv("FAKE_GPU_OVERLOOKS");
+      EXPECT_NE(here.failure, "");
+      EXPECT_EQ(there.failure, here.failure) << faulty;
+      EXPECT_EQ(there.wrong_elements, 1) << faulty;
+    }
 }
 
 /// A GPU whose arithmetic is wrong is not believed.
 TEST(Prover, IsNotBelievedWhereItDiffersFromTheHost) {
   const SumProblem problem(5000, Precision::fp32, false);
-  const Trial trial(sum_oracle(problem), problem.tensors(), false, false);
+  const Trial trial(sum_oracle(problem), problem.tensors(), false);
   const TensorSpec& spec = trial.specs[2];
   const auto tensor = trial.output(spec, -1, 0);
   Expectation there = trial.expectation(spec, true);

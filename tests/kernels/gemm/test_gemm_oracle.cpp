@@ -7,7 +7,7 @@
 #include <set>
 
 #include "gemm_helpers.hpp"
-#include "kernels/conv/sums.hpp"
+#include "kernels/oracle/sums.hpp"
 
 namespace assay {
 namespace {

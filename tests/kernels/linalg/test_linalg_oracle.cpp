@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/base/error.hpp"
-#include "kernels/linalg/draw.hpp"
+#include "kernels/oracle/draw.hpp"
 #include "tests/kernels/linalg/linalg_helpers.hpp"
 
 namespace assay {
@@ -180,7 +180,7 @@ TEST(LinalgOracle, TheSameDataHaveEqualFingerprints) {
   const auto of = [&](const Values& values) {
     Inputs inputs;
     inputs.emplace("g", values);
-    return linalg::fingerprint(tensors, inputs);
+    return sums::fingerprint(tensors, inputs);
   };
   const Values one(std::vector<double>{1, NAN, 2}), other(std::vector<double>{1, NAN, 2}),
       drawn(Values::Kind::mantissa, 1, "g", DataType::fp32, 0),

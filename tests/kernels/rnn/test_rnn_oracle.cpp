@@ -4,7 +4,7 @@
 #include <numeric>
 #include <set>
 
-#include "kernels/conv/sums.hpp"
+#include "kernels/oracle/sums.hpp"
 #include "plain_rnn.hpp"
 
 namespace assay {

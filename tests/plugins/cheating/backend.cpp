@@ -151,6 +151,8 @@ class CheatingOperation final : public Operation {
         cheat_.starts_with("shift_times:") && shift != nullptr && find("diff_addend") != nullptr &&
         shift->spec().elements() == 1)
       scale(*shift, std::stod(cheat_.substr(cheat_.find(':') + 1)));
+    // Of a normalization, which the backward pass reads: each operation is right by what it reads.
+    if (cheat_ == "spoils_input" && find("shift") != nullptr) scale(*find("src"), 0.5);
     if (cheat_ == "third_not_finite" && runs_ == 3 && find("diff_weights") != nullptr)
       scale(*find("diff_weights"), NAN);
   }

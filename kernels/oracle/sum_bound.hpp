@@ -1,6 +1,6 @@
 #pragma once
 // The error bound of one sum of products, on the host or on a device (core/api/item_code.hpp).
-// kernels/conv/sums.hpp makes it; docs/method-conv.md derives the formulas.
+// kernels/oracle/sums.hpp makes it; docs/method-conv.md derives the formulas.
 
 #include "core/api/expected.hpp"
 

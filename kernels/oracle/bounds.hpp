@@ -4,21 +4,26 @@
 #include <cmath>
 #include <cstddef>
 
-#include "kernels/conv/sums.hpp"
+#include "kernels/oracle/sums.hpp"
 
-namespace assay::linalg {
+namespace assay::sums {
 
 constexpr double u_fp64 = 0x1p-53;
 inline double square(double value) { return value * value; }
 
+/// A number, and how far a right implementation may be from it.
+struct Approximate {
+  double value = 0, error = 0;
+};
+
 /// Variance of the rounding errors, over u^2, of a sum of n terms in any order: `squares` is the
 /// sum of the squared terms, and `value` the sum, towards which partial sums drift.
 inline double variance_of_sum(double n, double squares, double value) {
-  return sums::variance_of_sum(n, false) * (squares + 2.0 / 3 * square(value));
+  return variance_of_sum(n, false) * (squares + 2.0 / 3 * square(value));
 }
 
 /// The tails and norms of docs/method-conv.md, for results of any type.
-class Bounds : public sums::ErrorModel {
+class Bounds : public ErrorModel {
  public:
   Bounds(Precision precision, const Executed& executed, DataType output, std::size_t samples)
       : ErrorModel(precision, executed, samples) {
@@ -29,6 +34,7 @@ class Bounds : public sums::ErrorModel {
     const double deviation = std::sqrt(variance);
     return rounded(value, deviations * deviation, norm_deviations * deviation);
   }
+  Expected expected(const Approximate& of) const { return rounded(of.value, of.error, of.error); }
 };
 
-}  // namespace assay::linalg
+}  // namespace assay::sums

@@ -1,5 +1,5 @@
 #pragma once
-// Parts of references that make one pass over all observations: a fingerprint of the inputs, by
+// Parts of references that make one pass over all inputs: a fingerprint of the inputs, by
 // which several outputs and checks share one pass, and precise sums.
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 #include "core/api/oracle.hpp"
 
-namespace assay::linalg {
+namespace assay::sums {
 
 /// Evenly spaced elements of all inputs (of small inputs all elements), by which different draws of
 /// random values are told apart. 64 elements with at least 3 possible values each are equal in two
@@ -57,4 +57,4 @@ class ColumnSums {
   std::vector<double> sums_, low_;
 };
 
-}  // namespace assay::linalg
+}  // namespace assay::sums

@@ -1,4 +1,4 @@
-#include "kernels/conv/sampling.hpp"
+#include "kernels/oracle/sampling.hpp"
 
 #include <algorithm>
 #include <cstddef>

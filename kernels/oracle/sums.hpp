@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/api/oracle.hpp"
-#include "kernels/conv/sum_bound.hpp"
+#include "kernels/oracle/sum_bound.hpp"
 
 namespace assay::sums {
 
@@ -29,6 +29,8 @@ inline constexpr double most_parts = 32;
 /// (each by at most u = 2^-11; for uniform significands the root mean square is 0.43 u). An fp32
 /// result with a larger bound of the norm could not be told from tf32 arithmetic.
 inline constexpr double error_of_tf32 = 3e-4;
+/// Oracle::widest_norm_bound of sums of products.
+double widest_norm_bound(Precision precision);
 
 /// Logarithm of a probability that counts as zero: exp(-60) = 1e-26, for any number of outputs and
 /// partial sums.
@@ -95,6 +97,10 @@ double variance_of_sum(double terms, bool truncates);
 /// The part of the unit roundoff that the root mean square of `count` relative roundings does not
 /// exceed.
 double norm_of_rounding(double count);
+/// Standard deviations that the largest of `samples` rounding errors exceeds with the probability
+/// of a false alarm, 1e-9. The error of a running sum is a Gaussian mixture over random walks, with
+/// tail exp(-pi x / (2 sqrt 2)): much heavier than a Gaussian's.
+double most_deviations(std::size_t samples);
 /// Whether the accumulator truncates (truncating_fp32, truncating_fp22). False for fp32 and fp64,
 /// which do not allow it, whatever the backend reports.
 bool drops_digits(Precision precision, const Executed& executed);

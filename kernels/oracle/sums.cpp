@@ -1,4 +1,4 @@
-#include "kernels/conv/sums.hpp"
+#include "kernels/oracle/sums.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -11,14 +11,6 @@ namespace {
 /// A check fails a correct implementation at most this often.
 constexpr double false_alarm = 1e-9;
 
-/// Standard deviations that the largest of `samples` rounding errors exceeds with probability
-/// false_alarm. The error of a running sum is a Gaussian mixture over random walks, with tail
-/// exp(-pi x / (2 sqrt 2)): much heavier than a Gaussian's.
-double most_deviations(std::size_t samples) {
-  const double n = static_cast<double>(std::max<std::size_t>(samples, 1));
-  return (std::log(n) - std::log(false_alarm)) * 2 * std::numbers::sqrt2 / std::numbers::pi;
-}
-
 /// Of a sum of k products of integers uniform in [-m, m] exceeding `limit`.
 double tail(double k, double m, double limit) {
   if (k * m * m <= limit) return -std::numeric_limits<double>::infinity();
@@ -27,6 +19,15 @@ double tail(double k, double m, double limit) {
 }
 
 }  // namespace
+
+double widest_norm_bound(Precision precision) {
+  return precision == Precision::fp32 ? error_of_tf32 : std::numeric_limits<double>::infinity();
+}
+
+double most_deviations(std::size_t samples) {
+  const double n = static_cast<double>(std::max<std::size_t>(samples, 1));
+  return (std::log(n) - std::log(false_alarm)) * 2 * std::numbers::sqrt2 / std::numbers::pi;
+}
 
 DataType type_or(const std::string& name_of_type, DataType otherwise) {
   for (DataType type :

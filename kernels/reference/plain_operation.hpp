@@ -1,0 +1,87 @@
+#pragma once
+// The base of the operations: plain loops in fp64, on row-major tensors.
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/place.hpp"
+#include "kernels/reference/backend.hpp"
+
+namespace assay::reference {
+
+/// Decodes what it reads of the arguments to fp64, and rounds once what it writes.
+class PlainOperation : public BoundOperation {
+ protected:
+  template <class P>
+  PlainOperation(const P& problem, int threads, std::string layout = "rows")
+      : BoundOperation(problem.tensors()), threads_(threads) {
+    executed_.algorithm = "direct";
+    executed_.implementation = "plain loop";
+    executed_.storage = std::string(name(problem.precision()));
+    executed_.compute = executed_.accumulate = std::string(name(DataType::fp64));
+    executed_.layout = std::move(layout);
+    executed_.evidence = "library";
+  }
+
+  /// The elements of an argument from `first` on.
+  void read(std::size_t argument, std::int64_t first, std::span<double> values) const {
+    decode(arguments_.at(argument).type, at(argument, first), values);
+  }
+  std::vector<double> read(std::size_t argument, std::int64_t first, std::int64_t count) const {
+    std::vector<double> values(place(count));
+    read(argument, first, values);
+    return values;
+  }
+  /// The same by the argument's name; zeros of an argument that the problem has not.
+  std::vector<double> read(std::string_view name, std::int64_t first, std::int64_t count) const {
+    const std::size_t argument = index(name);
+    return argument < arguments_.size() ? read(argument, first, count)
+                                        : std::vector<double>(place(count));
+  }
+  void write(std::size_t argument, std::int64_t first, std::span<const double> values) const {
+    encode(arguments_.at(argument).type, values, at(argument, first));
+  }
+  void write(std::string_view name, std::int64_t first, std::span<const double> values) const {
+    write(index(name), first, values);
+  }
+  template <class Argument>
+  void write(Argument argument, std::int64_t first, double value) const {
+    write(argument, first, std::span(&value, 1));
+  }
+
+  /// The place of an argument; the number of arguments where the problem has none of this name.
+  std::size_t index(std::string_view name) const {
+    return place(std::ranges::find(arguments_, name, &TensorSpec::name) - arguments_.begin());
+  }
+
+  int threads_;
+
+ private:
+  std::byte* at(std::size_t argument, std::int64_t first) const {
+    return static_cast<std::byte*>(data_.at(argument)) +
+           place(first) * size_of(arguments_[argument].type);
+  }
+};
+
+/// Why no plain loop computes with these options; nothing if one does.
+std::optional<std::string> why_not_direct(const Options& options);
+/// The same for activations, whose layout can be chosen.
+std::optional<std::string> why_not_nchw(const Options& options);
+
+/// The maker (see Maker) of the operation Own of the problem P.
+template <class P, class Own, auto why_not = why_not_direct>
+Result<std::unique_ptr<Operation>> make_plain(Device&, const Problem& what, const Options& options,
+                                              Communicator&) {
+  const P& problem = problem_cast<P>(what);
+  if (auto why = why_not(options)) return Unsupported{std::move(*why)};
+  if (auto why = why_not_precision(problem)) return Unsupported{std::move(*why)};
+  return std::make_unique<Own>(problem, std::max(1, options.threads));
+}
+
+}  // namespace assay::reference

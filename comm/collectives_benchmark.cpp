@@ -61,13 +61,13 @@ Dimension axis(std::string name, std::string help, std::vector<std::string> valu
 Dimension counted(std::string name, std::string prefix) {
   Dimension made = axis(std::move(name), "", {}, {});
   made.prefix = std::move(prefix);
-  made.found = true;
+  made.traits.found = true;
   return made;
 }
 
 /// Not what is communicated, but how.
 Dimension of_system(Dimension made) {
-  made.of_system = true;
+  made.traits.of_system = true;
   return made;
 }
 
@@ -87,9 +87,9 @@ std::vector<Dimension> CollectivesBenchmark::dimensions() const {
   Dimension transport =
       of_system(axis("transport", "library that moves the data (see `assay list backends`)",
                      dimension::backends_of("collectives"), {"mpi"}));
-  transport.plugin = true;
+  transport.traits.plugin = true;
   Dimension bytes = dimension::problem({"4", "400000", "16777216"});
-  bytes.also = "bytes";
+  bytes.flags = {"problem", "bytes"};
   bytes.help =
       "message size: bytes (400000, 64K), a range FROM:TO:FACTOR (8:64M:2), elements (n100000), a "
       "list, or LIST/NAME; K, M and G are KiB, MiB and GiB";
@@ -97,7 +97,7 @@ std::vector<Dimension> CollectivesBenchmark::dimensions() const {
                               "what a hybrid algorithm uses inside a node instead of NCCL: a "
                               "transport, shared_memory, or same (as between nodes)",
                               {}, {"same"}, "same");
-  intra_node.flag = "intra_node";
+  intra_node.flags = {"intra_node"};
   std::vector<Dimension> all{
       axis("collective", "collective call", pattern_names(), {"allreduce"}),
       dimension::precision({"fp64", "fp32", "fp16", "bf16", "int32"}, {"fp32"}),

@@ -14,6 +14,7 @@
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "core/machine/environment.hpp"
+#include "core/measure/agreement.hpp"
 
 namespace assay {
 namespace {
@@ -21,15 +22,11 @@ namespace {
 /// Agrees on a step that a single rank may refuse. What all ranks refuse is unsupported; what only
 /// some refuse is an error, of which all ranks must know before the next collective call.
 std::optional<Unsupported> agreed(const std::string& mine, Communicator& ranks) {
-  const std::vector<std::string> all = ranks.allgather(mine);
-  const auto refuses = [](const std::string& reason) { return !reason.empty(); };
-  if (std::all_of(all.begin(), all.end(), refuses)) return Unsupported{mine};
-  const auto first = std::find_if(all.begin(), all.end(), refuses);
-  if (first == all.end()) return std::nullopt;
-  const std::vector<std::string> hosts = ranks.allgather(ranks.host());
-  const auto rank = static_cast<std::size_t>(first - all.begin());
-  throw CaseError(fmt::format("rank {} on {} cannot take part, unlike other ranks ({}).", rank,
-                              hosts[rank], *first));
+  const Agreement refusals(mine, ranks);
+  if (refusals.all()) return Unsupported{mine};
+  if (refusals.none()) return std::nullopt;
+  throw CaseError(fmt::format("{} cannot take part, unlike other ranks ({}).", refusals.place(),
+                              refusals.text()));
 }
 
 template <class T>
@@ -50,10 +47,11 @@ Result<T> together(Communicator& ranks, const Step& step) {
   } catch (const std::exception& error) {
     thrown = error.what();
   }
-  const std::vector<std::string> all = ranks.allgather(thrown);
-  for (std::size_t rank = 0; rank < all.size(); ++rank)
-    if (!all[rank].empty())
-      throw CaseError(ranks.size() == 1 ? all[rank] : fmt::format("rank {}: {}", rank, all[rank]));
+  const Agreement failures(thrown, ranks);
+  if (!failures.none())
+    throw CaseError(ranks.size() == 1
+                        ? failures.text()
+                        : fmt::format("rank {}: {}", failures.rank(), failures.text()));
   if (auto refusal = agreed(reason_of(made), ranks)) return std::move(*refusal);
   return made;
 }

@@ -6,6 +6,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/numbers.hpp"
+#include "core/measure/agreement.hpp"
 
 namespace assay {
 
@@ -13,10 +14,8 @@ namespace {
 
 /// Every rank's number, by rank.
 std::vector<int> gather_numbers(Communicator& ranks, int mine) {
-  std::vector<int> numbers;
-  for (const std::string& text : ranks.allgather(std::to_string(mine)))
-    numbers.push_back(std::stoi(text));
-  return numbers;
+  const std::vector<double> numbers = all_numbers(mine, ranks);
+  return {numbers.begin(), numbers.end()};
 }
 
 /// Renumbers nodes as 0, 1, 2, … in their order.

@@ -1,9 +1,9 @@
 #include "comm/algorithms/exascale_leaders.hpp"
 
 #include <map>
-#include <string>
 
 #include "core/machine/binding.hpp"
+#include "core/measure/agreement.hpp"
 
 namespace assay {
 
@@ -17,10 +17,8 @@ int own_socket() {
 }  // namespace
 
 std::vector<int> sockets_of(Communicator& node) {
-  std::vector<int> sockets;
-  for (const std::string& text : node.allgather(std::to_string(own_socket())))
-    sockets.push_back(std::stoi(text));
-  return sockets;
+  const std::vector<double> sockets = all_numbers(own_socket(), node);
+  return {sockets.begin(), sockets.end()};
 }
 
 std::vector<int> exascale_leaders(const std::vector<int>& sockets) {

@@ -1,6 +1,8 @@
 #include "comm/algorithms/topology.hpp"
 
-#include <string>
+#include <vector>
+
+#include "core/measure/agreement.hpp"
 
 namespace assay {
 
@@ -22,9 +24,10 @@ Group Topology::leaders() const {
 Topology topology_of(Communicator& ranks) {
   Topology topology;
   topology.nodes.resize(static_cast<std::size_t>(ranks.nodes()));
-  const std::vector<std::string> nodes = ranks.allgather(std::to_string(ranks.node()));
+  const std::vector<double> nodes = all_numbers(ranks.node(), ranks);
   for (int rank = 0; rank < ranks.size(); ++rank) {
-    Group& group = topology.nodes.at(std::stoul(nodes[static_cast<std::size_t>(rank)]));
+    Group& group =
+        topology.nodes.at(static_cast<std::size_t>(nodes[static_cast<std::size_t>(rank)]));
     if (rank == ranks.rank()) group.me = group.size();
     group.ranks.push_back(rank);
   }

@@ -1,7 +1,5 @@
 #include "core/measure/barrier_skew.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
 #include <string>
@@ -9,6 +7,7 @@
 
 #include "core/api/host_device.hpp"
 #include "core/base/statistics.hpp"
+#include "core/measure/agreement.hpp"
 
 namespace assay {
 namespace {
@@ -55,9 +54,8 @@ double clock_offset(Communicator& ranks) {
       }
     }
   }
-  const std::vector<std::string> offsets = ranks.allgather(fmt::format("{}", offset));
   const auto mine = std::find(hosts.begin(), hosts.end(), ranks.host()) - hosts.begin();
-  return std::stod(offsets.at(static_cast<std::size_t>(mine)));
+  return all_numbers(offset, ranks).at(static_cast<std::size_t>(mine));
 }
 
 }  // namespace

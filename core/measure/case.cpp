@@ -1,6 +1,7 @@
 #include "core/measure/case.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <unordered_map>
@@ -48,6 +49,13 @@ void from_json(const nlohmann::json& json, Case& made) {
     made.tolerance = json.at("tolerance").get<double>();
 }
 
+std::vector<std::string> Dimension::names() const {
+  std::vector<std::string> all{name};
+  std::copy_if(flags.begin(), flags.end(), std::back_inserter(all),
+               [&](const std::string& other) { return other != name; });
+  return all;
+}
+
 std::string make_id(const std::string& benchmark, const std::vector<Dimension>& dimensions,
                     const Settings& settings) {
   std::string id = benchmark, named;
@@ -56,7 +64,7 @@ std::string make_id(const std::string& benchmark, const std::vector<Dimension>& 
     const auto found = settings.find(axis.name);
     if (found == settings.end())
       throw std::logic_error("no value for dimension " + axis.name + " of " + benchmark);
-    if (!axis.in_id) continue;
+    if (!axis.traits.in_id) continue;
     if (axis.omit.empty())
       id += "/" + axis.prefix + found->second;
     else if (found->second != axis.omit)
@@ -69,7 +77,7 @@ std::string make_id_form(const std::string& benchmark, const std::vector<Dimensi
   std::string form = benchmark, named;
   for (const Dimension& axis : dimensions) {
     if (!axis.field.empty()) continue;  // no axis of its own
-    if (!axis.in_id)
+    if (!axis.traits.in_id)
       named += "[/" + axis.name + "]";
     else if (axis.omit.empty())
       form += "/" + axis.prefix + "{" + axis.name + "}";
@@ -79,18 +87,10 @@ std::string make_id_form(const std::string& benchmark, const std::vector<Dimensi
   return form + named;
 }
 
-std::vector<std::string> step_parameters(const std::vector<Dimension>& dimensions) {
-  std::vector<std::string> names;
-  for (const Dimension& axis : dimensions)
-    if (axis.in_step && axis.in_id && axis.field.empty()) names.push_back(axis.name);
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
 std::vector<std::string> system_parameters(const std::vector<Dimension>& dimensions) {
   std::vector<std::string> names;
   for (const Dimension& axis : dimensions)
-    if (axis.of_system) names.push_back(axis.name);
+    if (axis.traits.of_system) names.push_back(axis.name);
   std::sort(names.begin(), names.end());
   return names;
 }

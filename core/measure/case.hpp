@@ -20,31 +20,32 @@ struct Dimension {
   /// The value at which the id omits the dimension; the id has any other value as "name=value".
   /// Empty: never omitted, and written without its name.
   std::string omit;
-  bool plugin = false;  ///< values are names of plugins; the environment records their software
-  bool found = false;   ///< Benchmark::complete determines the value: no flag, no suite key
-  std::string also{};   ///< a second name of the flag and of the suite key ("bytes")
-  /// Name of the flag and of the suite key if it is not `name`. `name` is then a deprecated name of
-  /// both: it works, with a warning on stderr.
-  std::string flag{};
+  struct Traits {
+    bool plugin = false;  ///< values are names of plugins; the environment records their software
+    bool found = false;   ///< Benchmark::complete determines the value: no flag, no suite key
+    bool over_suite = false;  ///< the flag may be given with --suite and applies to all its cases
+    bool in_id = true;        ///< false: does not affect what is measured (the path of a file)
+    /// A process can have only one value (it opens one library): `assay run` starts a process for
+    /// each. A process that is given several measures the first, and refuses the others.
+    bool one_per_process = false;
+    /// Describes the system or how it does the work (backend, threads, transport), not the work:
+    /// rows that differ only in such dimensions are compared.
+    bool of_system = false;
+    /// Values other than the defaults may name files that the program reads or writes.
+    bool file = false;
+  } traits{};
+  /// Names of the flag and of the suite key; --help shows the first. Empty: `name` alone.
+  std::vector<std::string> flags{};
   std::vector<std::string> every{};  ///< what "all" stands for on this machine; empty: `values`
   std::string group{"Problem"};      ///< heading of the flag in --help
   std::string shown_default{};  ///< default shown in --help if it depends on the machine; empty:
                                 ///< `defaults` are shown
-  bool over_suite = false;      ///< the flag may be given with --suite and applies to all its cases
-  bool in_id = true;            ///< false: does not affect what is measured (the path of a file)
   /// Field of the problem's descriptor that the value sets (--depth 18 sets d18 in --problem). The
   /// id then has the value in its problem, not as a dimension of its own.
   std::string field{};
-  bool in_step = true;  ///< false: does not affect what a training step computes (which images are
-                        ///< used, how long the training lasts)
-  /// A process can have only one value (it opens one library): `assay run` starts a process for
-  /// each. A process that is given several measures the first, and refuses the others.
-  bool one_per_process = false;
-  /// Describes the system or how it does the work (backend, threads, transport), not the work: rows
-  /// that differ only in such dimensions are compared.
-  bool of_system = false;
-  /// Values other than the defaults may name files that the program reads or writes.
-  bool file = false;
+
+  /// All names of the suite key, `name` first.
+  std::vector<std::string> names() const;
 };
 
 /// Values by name of dimension.
@@ -73,9 +74,9 @@ struct Case {
   std::vector<double> working_sets{};  ///< bytes: Benchmark::working_sets(), for --list --json
   std::string note{};                  ///< from the suite: what a reader of the row must know
   std::string id_form{};               ///< how the id is made of the settings: make_id_form()
-  /// For a training: the dimensions that determine what a step computes (step_parameters()).
+  /// The dimensions that determine what a step computes (Benchmark::step_parameters()).
   std::vector<std::string> step_parameters{};
-  /// The dimensions of which a process has one value (Dimension::one_per_process).
+  /// The dimensions of which a process has one value (Traits::one_per_process).
   std::vector<std::string> one_per_process{};
   /// The dimensions that describe the system, not the work (system_parameters()).
   std::vector<std::string> system_parameters{};
@@ -96,11 +97,7 @@ std::string make_id(const std::string& benchmark, const std::vector<Dimension>& 
 /// value. [/name] is always omitted.
 std::string make_id_form(const std::string& benchmark, const std::vector<Dimension>& dimensions);
 
-/// The sorted names of the dimensions that determine what a training step computes. A throughput
-/// and a convergence belong together if they agree in all of them and in their software.
-std::vector<std::string> step_parameters(const std::vector<Dimension>& dimensions);
-
-/// The sorted names of the dimensions that describe the system (Dimension::of_system).
+/// The sorted names of the dimensions that describe the system (Traits::of_system).
 std::vector<std::string> system_parameters(const std::vector<Dimension>& dimensions);
 
 /// Merges cases with equal ids into one, which takes the place of the first. The merged case keeps

@@ -4,11 +4,12 @@
 
 #include <algorithm>
 #include <new>
-#include <sstream>
+#include <numeric>
 #include <utility>
 
 #include "core/api/precision.hpp"
 #include "core/base/error.hpp"
+#include "core/measure/agreement.hpp"
 #include "core/measure/rank_failure.hpp"
 
 namespace assay {
@@ -65,47 +66,24 @@ Finding agreed(const Finding& mine, Communicator& ranks) {
   ranks.allreduce_max(std::span(&worst, 1));
   const auto severity = static_cast<Severity>(static_cast<int>(worst));
   if (severity == Severity::ok) return {};
-  const std::vector<std::string> reasons =
-      ranks.allgather(mine.severity == severity ? mine.reason : "");
-  const std::vector<std::string> hosts = ranks.allgather(ranks.host());
-  // A reason that all ranks give needs no rank's name.
-  if (std::all_of(reasons.begin(), reasons.end(),
-                  [&](const std::string& reason) { return reason == reasons.front(); }))
-    return {severity, reasons.front()};
-  Finding all{severity, ""};
-  for (std::size_t rank = 0; rank < reasons.size(); ++rank)
-    if (!reasons[rank].empty()) {
-      all.reason = "rank " + std::to_string(rank) + " on " + hosts[rank] + ": " + reasons[rank];
-      break;
-    }
-  return all;
+  return {severity, Agreement(mine.severity == severity ? mine.reason : "", ranks).told()};
 }
 
 /// One verification for all ranks: each has checked its own results, and the worst of them counts.
 Verification of_all(Verification mine, Communicator& ranks) {
   if (ranks.size() == 1) return mine;
-  double worst[] = {mine.max_error, mine.norm_error, mine.error_over_bound, mine.bound,
-                    mine.norm_bound};
+  double worst[] = {mine.max_error, mine.norm_error, mine.error_over_bound,
+                    mine.bound,     mine.norm_bound, mine.passed ? 0.0 : 1.0};
   ranks.allreduce_max(worst);
   mine.max_error = worst[0], mine.norm_error = worst[1], mine.error_over_bound = worst[2];
   mine.bound = worst[3], mine.norm_bound = worst[4];
-  double bad = mine.passed ? 0 : 1;
-  ranks.allreduce_max(std::span(&bad, 1));
-  mine.passed = bad == 0;
-  std::int64_t checked = 0, outputs = 0, wrong = 0;
-  for (const std::string& text :
-       ranks.allgather(fmt::format("{} {} {}", mine.checked, mine.outputs, mine.wrong_elements))) {
-    std::istringstream counts(text);
-    std::int64_t rank_checked = 0, rank_outputs = 0, rank_wrong = 0;
-    counts >> rank_checked >> rank_outputs >> rank_wrong;
-    checked += rank_checked;
-    outputs += rank_outputs;
-    wrong += rank_wrong;
+  mine.passed = worst[5] == 0;
+  for (std::int64_t* const count : {&mine.checked, &mine.outputs, &mine.wrong_elements}) {
+    const std::vector<double> counts = all_numbers(static_cast<double>(*count), ranks);
+    *count = static_cast<std::int64_t>(std::accumulate(counts.begin(), counts.end(), 0.0));
   }
-  mine.checked = checked;
-  mine.outputs = outputs;
-  mine.wrong_elements = wrong;
-  mine.reference += fmt::format("; {} of {} on all {} ranks", checked, outputs, ranks.size());
+  mine.reference +=
+      fmt::format("; {} of {} on all {} ranks", mine.checked, mine.outputs, ranks.size());
   return mine;
 }
 
@@ -145,7 +123,7 @@ std::string promoted(const Executed& executed, const Verification& checked) {
 /// documented of the algorithm's arithmetic (functions that are approximated, say), each element is
 /// within its own bound, and the norm of the errors is below that of tf32. "" where they do.
 std::string unexplained(const std::optional<Executed>& executed, const Verification& checked) {
-  if (!executed || !executed->numbers.contains("undocumented_arithmetic") ||
+  if (!executed || !executed->numbers.contains(undocumented_arithmetic) ||
       executed->compute != name(Precision::fp32) || !checked.wrong() ||
       checked.wrong_elements > 0 || !(checked.norm_error < least_error_of_tf32))
     return "";

@@ -9,6 +9,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/statistics.hpp"
+#include "core/measure/agreement.hpp"
 #include "core/measure/rank_failure.hpp"
 
 namespace assay {
@@ -158,15 +159,12 @@ double Sampler::clock() noexcept {
 void Sampler::settle() {
   if (others_agree(false)) return;
   if (lost_ || ranks_.size() == 1) std::rethrow_exception(failure_);
-  const std::vector<std::string> texts = ranks_.allgather(text_of(failure_));
+  const Agreement failures(text_of(failure_), ranks_);
   if (failure_) std::rethrow_exception(failure_);
-  for (std::size_t rank = 0; rank < texts.size(); ++rank) {
-    if (!texts[rank].empty()) {
-      throw CaseError("rank " + std::to_string(rank) + " failed (" + texts[rank].substr(1) +
-                      "). This rank stopped with it.");
-    }
-  }
-  throw CaseError("a rank failed (it gave no reason). This rank stopped with it.");
+  if (failures.none())
+    throw CaseError("a rank failed (it gave no reason). This rank stopped with it.");
+  throw CaseError("rank " + std::to_string(failures.rank()) + " failed (" +
+                  failures.text().substr(1) + "). This rank stopped with it.");
 }
 
 }  // namespace assay

@@ -18,9 +18,9 @@ namespace assay {
 double raw_seconds();
 
 /// Times iterations on this rank's own clock. After a failure on any rank, every further iteration
-/// does nothing: Google Benchmark aborts the process if its loop is left early, and the other ranks
-/// would wait forever in their next collective call. (A rank that fails inside a collective leaves
-/// the other ranks waiting in it; `assay run` ends such a job when its time is over.)
+/// does nothing until settle(): a rank that left the loop at once would leave the other ranks
+/// waiting forever in their next collective call. (A rank that fails inside a collective leaves the
+/// other ranks waiting in it; `assay run` ends such a job when its time is over.)
 class Sampler {
  public:
   Sampler(Workload& workload, Communicator& ranks);

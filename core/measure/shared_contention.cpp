@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "core/measure/agreement.hpp"
+
 namespace assay {
 
 namespace {
@@ -45,14 +47,13 @@ void share(Contention& averages, Communicator& ranks, double processors) {
       !allowed.empty() && restrict_to(averages, allowed))
     processors = static_cast<double>(allowed.size());
   if (!(processors > 0)) processors = static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN));
+  // A negative number stands for a rank that cannot tell, as in worst().
   const auto told = [&](const std::optional<double>& value) {
-    return ranks.allgather(value ? fmt::format("{}", *value) : "");
+    return all_numbers(value.value_or(-1), ranks);
   };
-  const std::vector<std::string> own = told(averages.own), idle = told(averages.idle),
-                                 stolen = told(averages.stolen);
-  const auto number = [](const std::string& text) {
-    return text.empty() ? std::optional<double>() : std::optional(std::stod(text));
-  };
+  const std::vector<double> own = told(averages.own), idle = told(averages.idle),
+                            stolen = told(averages.stolen);
+  const auto number = [](double value) { return value < 0 ? std::nullopt : std::optional(value); };
   std::vector<Contention> here;
   double used = 0;
   for (std::size_t rank = 0; rank < hosts.size(); ++rank) {

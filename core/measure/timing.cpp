@@ -12,9 +12,9 @@
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "core/base/statistics.hpp"
+#include "core/measure/agreement.hpp"
 #include "core/measure/audits.hpp"
 #include "core/measure/barrier_skew.hpp"
-#include "core/measure/benchmark_loop.hpp"
 #include "core/measure/device_watch.hpp"
 #include "core/measure/sample_check.hpp"
 #include "core/measure/sampler.hpp"
@@ -140,8 +140,7 @@ int choose_batch(Sampler& sampler, Communicator& ranks, double seconds, double s
 void add_ranks(Timing& timing, Communicator& ranks, const std::vector<double>& own) {
   timing.contention.waiting = worst(timing.contention.waiting, ranks);
   if (ranks.size() == 1) return;
-  for (const std::string& text : ranks.allgather(fmt::format("{}", median(own))))
-    timing.rank_medians.push_back(std::stod(text));
+  timing.rank_medians = all_numbers(median(own), ranks);
   timing.slowest_host =
       ranks.allgather(ranks.host()).at(static_cast<std::size_t>(timing.slowest_rank));
 }
@@ -190,8 +189,7 @@ class Measurement {
     timing_.slowest_rank =
         static_cast<int>(std::max_element(wins_.begin(), wins_.end()) - wins_.begin());
     if (!own_.empty()) add_ranks(timing_, ranks_, own_);
-    for (const std::string& text : ranks_.allgather(host_text()))
-      if (timing_.host_included.empty()) timing_.host_included = text;
+    timing_.host_included = Agreement(host_text(), ranks_).text();
     timing_.held = sampler_.holds() && timing_.host_included.empty();
     return std::move(timing_);
   }
@@ -250,19 +248,16 @@ class Measurement {
     // Between held samples the device idles: run_for_energy() lets them follow each other.
     const bool together = !each && !sampler_.holds();
     if (each) sampler_.count_energy(&energy_);
-    bool first = true;
     check_.begin();
-    loop_.run(count, [&] {
-      // Google Benchmark has prepared its loop by then.
-      if (std::exchange(first, false) && together) energy_.begin();
+    if (together) energy_.begin();
+    for (int i = 0; i < count; ++i) {
       const double seconds = check_.once(timing_.batch);
-      if (!sampler_.over()) own.push_back(seconds);
-      if (!sampler_.over() && !sampler_.host_included().empty()) {
-        ++host_samples_;
-        why_host_ = sampler_.host_included();
-      }
-      return seconds * timing_.batch;
-    });
+      if (sampler_.over()) break;  // on every rank at once
+      own.push_back(seconds);
+      if (sampler_.host_included().empty()) continue;
+      ++host_samples_;
+      why_host_ = sampler_.host_included();
+    }
     sampler_.count_energy(nullptr);
     sampler_.settle();  // every rank has ended its runs
     check_.end(timing_.batch);
@@ -377,7 +372,6 @@ class Measurement {
   Audits audits_;
   EnergyCount energy_;
   DeviceWatch watch_;
-  BenchmarkLoop loop_;
   Timing timing_;
   std::vector<double> own_;   ///< this rank's samples
   std::vector<double> wins_;  ///< samples in which each rank was the slowest

@@ -1,6 +1,6 @@
 #pragma once
-// The timing loop: Google Benchmark runs chunks of a fixed number of iterations, all samples are
-// kept, and a stop rule is applied between chunks. docs/method.md describes it.
+// The timing loop: chunks of a fixed number of iterations, of which all samples are kept; a stop
+// rule is applied between chunks. docs/method.md describes it.
 
 #include <map>
 #include <nlohmann/json.hpp>

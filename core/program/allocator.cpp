@@ -102,9 +102,7 @@ std::vector<Dimension> all_dimensions(const Benchmark& benchmark) {
                  "",
                  system_allocator};
   axis.group = "Backend";
-  axis.over_suite = true;
-  axis.one_per_process = true;
-  axis.of_system = true;
+  axis.traits.over_suite = axis.traits.one_per_process = axis.traits.of_system = true;
   axes.push_back(std::move(axis));
   return axes;
 }

@@ -62,10 +62,11 @@ class Benchmark {
   virtual std::unique_ptr<Problem> problem(const Settings& settings) const = 0;
   /// Whether all ranks solve the problem of a case together; else each rank solves its own.
   virtual bool ranks_share(const Settings&) const { return false; }
-  /// Whether a case is a training. Its row then lists the dimensions that determine a step
-  /// (Dimension::in_step), so that its throughput can be shown beside the convergence of the same
-  /// steps.
-  virtual bool trains(const Settings&) const { return false; }
+  /// The sorted names of the dimensions that determine what a step of the case computes. A row has
+  /// them, so that a throughput is shown beside the convergence of the same steps. By default none.
+  virtual std::vector<std::string> step_parameters(const Settings&) const { return {}; }
+  /// Words that a printed row has behind its rates; by default none.
+  virtual std::string row_label(const nlohmann::json&) const { return ""; }
   /// The plugins that a case may use beside those that its settings name.
   virtual std::vector<std::string> candidates(const Settings&) const { return {}; }
   /// Bytes that a rank uses in one run, or in each of the run's operations. They determine which

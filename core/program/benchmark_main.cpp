@@ -70,7 +70,7 @@ json environment_of(const Benchmark& benchmark, const std::vector<Case>& cases, 
   for (const Dimension& axis : all_dimensions(benchmark))
     for (const Case& selected : cases)
       if (const auto plugin = selected.settings.find(axis.name);
-          axis.plugin && plugin != selected.settings.end())
+          axis.traits.plugin && plugin != selected.settings.end())
         first.try_emplace(plugin->second, Options{selected.settings});
   for (const Case& selected : cases)
     for (const std::string& plugin : benchmark.candidates(selected.settings))
@@ -217,7 +217,7 @@ class CaseLoop final {
       if (speaks_) show(row);
       rows.push_back(std::move(row));
     }
-    if (speaks_) std::cout << marks_text(printed_) << std::flush;
+    if (speaks_ && !request_.google_benchmark) std::cout << marks_text(printed_) << std::flush;
     return rows;
   }
 
@@ -254,8 +254,8 @@ class CaseLoop final {
   }
 
   void show(const json& row) {
-    if (request_.talk != Talk::quiet || is_wrong(row)) {
-      print_row(with_all_baselines(row, baselines_));
+    if (!request_.google_benchmark && (request_.talk != Talk::quiet || is_wrong(row))) {
+      print_row(with_all_baselines(row, baselines_), benchmark_.row_label(row));
       printed_.push_back(row);
     }
     if (request_.talk == Talk::verbose) tell(row_details(row));
@@ -281,17 +281,17 @@ int run_on(Communicator& ranks, const Benchmark& benchmark, RunRequest& request,
   const bool speaks = ranks.rank() == 0;  // one rank talks, writes and keeps the journal for all
   const std::vector<Case> all =
       selected_cases(benchmark, request, plugins, {ranks.size(), ranks.nodes(), &ranks});
-  const std::vector<Case> cases = planned_cases(request, all);
+  const std::vector<Case> cases = filtered_cases(request, planned_cases(request, all));
   expect_same_cases(ranks, cases, request);
   if (request.list) {
-    if (speaks) print_cases(benchmark, cases, request.json);
+    if (speaks) print_cases(benchmark, cases, request);
     return 0;
   }
   std::vector<Baseline> baselines;
   ProcessJournal journal(benchmark.name(), request);
   on_rank_0(ranks, [&] {
     // Whatever would make the numbers unusable is asked before any is measured.
-    if (!request.out.empty()) check_out(benchmark, request);
+    check_out(benchmark, request);
     baselines = baselines_of(benchmark.name(), request);
     journal.open();
   });
@@ -304,7 +304,7 @@ int run_on(Communicator& ranks, const Benchmark& benchmark, RunRequest& request,
   // Tells which rank a process is.
   const std::vector<std::string> processes = ranks.allgather(std::to_string(getpid()));
   journal.begin(command, started, environment, processes);
-  json rows = CaseLoop(ranks, benchmark, request, plugins, baselines, journal).measure(cases);
+  const json rows = CaseLoop(ranks, benchmark, request, plugins, baselines, journal).measure(cases);
   const json after = capture_volatile();  // beside the state before: what the run has done to it
   journal.note("end", {{"benchmark", benchmark.name()}, {"volatile", after}});
 
@@ -317,11 +317,12 @@ int run_on(Communicator& ranks, const Benchmark& benchmark, RunRequest& request,
     json result = make_result(own_header(benchmark, request, command, started));
     result["environments"] = json::array({environment});
     result["environments"][0]["volatile_after"] = after;
-    result["rows"] = std::move(rows);
+    result["rows"] = rows;
     write_result(std::move(result), request);
     std::error_code stays;
     if (const auto file = own_journal(request)) std::filesystem::remove(*file, stays);
   }
+  if (speaks) write_google_benchmark("assay-" + benchmark.name(), rows, request);
   return static_cast<int>(code);
 }
 

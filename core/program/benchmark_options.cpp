@@ -40,13 +40,14 @@ Flag flag_of(const Dimension& axis) {
             axis.shown_default.empty() ? join(axis.defaults, ",") : axis.shown_default,
             false,
             true,
-            axis.plugin ? "Backend" : axis.group,
+            axis.traits.plugin ? "Backend" : axis.group,
             axis.values};
-  for (const std::string& name : {"--" + axis.flag, "--" + dashed(axis.name), "--" + axis.name})
-    if (name != "--" && name != flag.name &&
-        std::find(flag.aliases.begin(), flag.aliases.end(), name) == flag.aliases.end())
-      flag.aliases.push_back(name);
-  if (!axis.also.empty()) flag.aliases.push_back("--" + axis.also);
+  const std::vector<std::string> names = axis.flags.empty() ? std::vector{axis.name} : axis.flags;
+  for (const std::string& name : names)
+    for (const std::string& written : {"--" + dashed(name), "--" + name})
+      if (written != flag.name &&
+          std::find(flag.aliases.begin(), flag.aliases.end(), written) == flag.aliases.end())
+        flag.aliases.push_back(written);
   return flag;
 }
 
@@ -68,6 +69,24 @@ const std::vector<Flag>& checking_flags() {
   return flags;
 }
 
+/// --format, and the same in the words of Google Benchmark.
+const std::vector<std::string> formats{"text", "google-benchmark"},
+    benchmark_formats{"console", "json"};
+
+/// What users of Google Benchmark type.
+const std::vector<Flag>& benchmark_flags() {
+  static const std::vector<Flag> flags{
+      {"--benchmark_list_tests", "print the ids of the cases alone, run nothing", "", ""},
+      {"--benchmark_filter",
+       "only cases of which this regular expression finds a part of the id or of a name; behind a "
+       "-: only the others",
+       "REGEX", "all cases"},
+      {"--benchmark_format", "--format in other words", "FORMAT", benchmark_formats.front(), false,
+       false, "", benchmark_formats},
+      {"--benchmark_out", "also write the JSON of Google Benchmark to this file", "FILE", ""}};
+  return flags;
+}
+
 const std::vector<Flag>& output_flags() {
   static const std::vector<Flag> flags{
       {"--out", "write a result file", "FILE", ""},
@@ -75,6 +94,8 @@ const std::vector<Flag>& output_flags() {
        true},
       {"--list", "print the ids of the cases, run nothing", "", ""},
       {"--json", "with --list: print JSON", "", ""},
+      {"--format", "rows as text, or at the end as JSON of Google Benchmark", "FORMAT", "text",
+       false, false, "", formats},
       quiet_flag(),
       verbose_flag()};
   return flags;
@@ -93,19 +114,6 @@ const std::vector<Flag>& flags_of_assay_run() {
       {"--all-ranks", "every launched process measures at once, each a problem of its own", "",
        ""}};
   return flags;
-}
-
-/// Says on stderr which of the given flags have new names.
-void report_old_flags(const std::vector<Dimension>& axes, int argc, const char* const* argv) {
-  if (launched().rank > 0) return;
-  for (const Dimension& axis : axes) {
-    const std::string old = "--" + dashed(axis.name);
-    for (int i = 1; i < argc && !axis.flag.empty(); ++i)
-      if (const std::string word = argv[i]; word.substr(0, word.find('=')) == old) {
-        tell_old_name(old, "--" + flag_name(axis));
-        break;
-      }
-  }
 }
 
 /// Sets `target` from a numeric flag; whether it was given.
@@ -140,7 +148,7 @@ void refuse_useless(const RunRequest& request, const std::vector<Dimension>& axe
                     const Given& given) {
   if (!request.suite.empty())
     for (const Dimension& axis : axes)
-      if (request.chosen.contains(axis.name) && !axis.over_suite)
+      if (request.chosen.contains(axis.name) && !axis.traits.over_suite)
         throw InputError(fmt::format(
             "--suite and --{} exclude each other (a suite names its own cases). Use one of them.",
             dashed(axis.name)));
@@ -151,13 +159,18 @@ void refuse_useless(const RunRequest& request, const std::vector<Dimension>& axe
             "--{} goes with --suite (it is about the cases of one). Give both, or neither.", flag));
   if (request.list)
     for (const char* flag :
-         {"out", "baseline", "journal", "max-time", "min-samples", "precision-target",
-          "reference-budget", "seed", "launches", "launch", "attempt", "quiet", "verbose"})
+         {"out", "format", "benchmark_format", "benchmark_out", "baseline", "journal", "max-time",
+          "min-samples", "precision-target", "reference-budget", "seed", "launches", "launch",
+          "attempt", "quiet", "verbose"})
       if (given.contains(flag))
         throw InputError(fmt::format(
             "--{} cannot be used with --list (nothing is run). Leave one of them out.", flag));
   if (request.json && !request.list)
     throw InputError("--json goes with --list (a result file is JSON already). Use --out FILE.");
+  if (given.contains("launches") && (request.google_benchmark || !request.benchmark_out.empty()))
+    throw InputError(
+        "--launches cannot be used with JSON of Google Benchmark (which has the rows of one "
+        "process). Use --out FILE.");
   if (given.contains("launches"))
     for (const char* flag : {"plan", "journal", "launch", "attempt"})
       if (given.contains(flag))
@@ -170,7 +183,7 @@ void refuse_useless(const RunRequest& request, const std::vector<Dimension>& axe
 }  // namespace
 
 std::string flag_name(const Dimension& axis) {
-  return dashed(axis.flag.empty() ? axis.name : axis.flag);
+  return dashed(axis.flags.empty() ? axis.name : axis.flags.front());
 }
 
 std::vector<Example> Benchmark::examples() const {
@@ -185,7 +198,7 @@ std::vector<Example> Benchmark::examples() const {
 Command benchmark_command(const Benchmark& benchmark) {
   std::vector<Flag> flags;
   for (const Dimension& axis : all_dimensions(benchmark))
-    if (!axis.found) flags.push_back(flag_of(axis));
+    if (!axis.traits.found) flags.push_back(flag_of(axis));
   // Headings follow one another, whatever the order of the dimensions in the id.
   std::stable_sort(flags.begin(), flags.end(), [](const Flag& a, const Flag& b) {
     return a.group != b.group && a.group != "Backend" && b.group == "Backend";
@@ -196,6 +209,7 @@ Command benchmark_command(const Benchmark& benchmark) {
                              {"Timing", timing_flags()},
                              {"Checks", checking_flags()},
                              {output_group, output_flags()},
+                             {"As in Google Benchmark", benchmark_flags()},
                              {"Used by `assay run`", flags_of_assay_run()}}))
     flags.push_back(std::move(flag));
   Command command{
@@ -219,9 +233,8 @@ RunRequest parse_benchmark_options(const Benchmark& benchmark, int argc, const c
   if (!parsed) return request;
   const Given& given = *parsed;
   const std::vector<Dimension> axes = all_dimensions(benchmark);
-  report_old_flags(axes, argc, argv);
   for (const Dimension& axis : axes)
-    if (const auto found = given.find(flag_name(axis)); found != given.end() && !axis.found)
+    if (const auto found = given.find(flag_name(axis)); found != given.end() && !axis.traits.found)
       request.chosen[axis.name] = found->second;
   if (const auto found = given.find("baseline"); found != given.end())
     request.baselines = found->second;
@@ -240,7 +253,13 @@ RunRequest parse_benchmark_options(const Benchmark& benchmark, int argc, const c
   request.out = value_of(given, "out").value_or("");
   request.all_ranks = given.contains("all-ranks");
   request.required = given.contains("required");
-  request.list = given.contains("list");
+  request.ids_alone = given.contains("benchmark_list_tests");
+  request.list = given.contains("list") || request.ids_alone;
+  request.filter = value_of(given, "benchmark_filter").value_or("");
+  request.google_benchmark =
+      choice_of(given, "format", formats) == formats.back() ||
+      choice_of(given, "benchmark_format", benchmark_formats) == benchmark_formats.back();
+  request.benchmark_out = value_of(given, "benchmark_out").value_or("");
   request.json = given.contains("json");
   request.talk = talk_of(given);
   set_numbers(request, given);

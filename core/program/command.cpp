@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <iostream>
-
 #include "core/base/error.hpp"
 #include "core/base/text.hpp"
 
@@ -27,11 +25,6 @@ std::vector<std::string> Flag::names() const {
   all.push_back(name);
   all.insert(all.end(), aliases.begin(), aliases.end());
   return all;
-}
-
-void tell_old_name(const std::string& old_name, const std::string& name) {
-  std::cerr << fmt::format("{} is the old name of {} and will be removed. Use {}.\n", old_name,
-                           name, name);
 }
 
 std::vector<Flag> grouped(

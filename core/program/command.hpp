@@ -20,7 +20,6 @@ struct Flag {
   std::string group{};                 ///< heading in --help; empty: "Options"
   std::vector<std::string> choices{};  ///< values that the shell completes; empty: names of files
   std::vector<std::string> aliases{};  ///< further names ("--bytes")
-  std::string old_name{};  ///< of a flag with a value: works for one version, and says so
 
   bool positional() const { return !name.starts_with("--"); }
   bool is_switch() const { return value.empty() && !positional(); }
@@ -29,9 +28,6 @@ struct Flag {
   /// All names, the short one first: {"-o", "--out"}; empty for a positional argument.
   std::vector<std::string> names() const;
 };
-
-/// Says on stderr that a flag was given by its old name. Both with their dashes.
-void tell_old_name(const std::string& old_name, const std::string& name);
 
 /// The flags of several headings, in this order.
 std::vector<Flag> grouped(

@@ -12,7 +12,7 @@ namespace {
 
 Dimension of_backend(Dimension axis) {
   axis.group = "Backend";
-  axis.of_system = true;
+  axis.traits.of_system = true;
   return axis;
 }
 
@@ -31,8 +31,13 @@ bool is_known_backend(const std::string& name) {
 }
 
 Dimension backend(const std::string& operation, std::vector<std::string> defaults) {
-  return of_backend({"backend", "backend that executes the problem (see `assay list backends`)",
-                     backends_of(operation), std::move(defaults), "", "", true});
+  return of_backend({"backend",
+                     "backend that executes the problem (see `assay list backends`)",
+                     backends_of(operation),
+                     std::move(defaults),
+                     "",
+                     "",
+                     {.plugin = true}});
 }
 
 Dimension precision(std::vector<std::string> values, std::vector<std::string> defaults) {

@@ -184,15 +184,7 @@ class Flags {
     Given given;
     for (std::size_t i = 0; i < options_.size(); ++i) {
       const Flag& flag = command_.flags[i];
-      const bool by_old_name = old_names_[i] != nullptr && old_names_[i]->count() > 0;
-      if (by_old_name) {
-        if (options_[i]->count() > 0)
-          throw InputError(fmt::format("{} and {} are two names of one flag. Give {} alone.",
-                                       flag.name, flag.old_name, flag.name));
-        tell_old_name(flag.old_name, flag.name);
-      } else if (options_[i]->count() == 0 || (flag.is_switch() && !is_on(*options_[i]))) {
-        continue;
-      }
+      if (options_[i]->count() == 0 || (flag.is_switch() && !is_on(*options_[i]))) continue;
       std::vector<std::string> values = values_[i];
       if (flag.is_switch()) values = {""};
       if (!flag.positional() && flag.many) values = commas(flag.name, values);
@@ -206,10 +198,6 @@ class Flags {
     const std::string names = flag.positional() ? flag.name : join(flag.names(), ",");
     CLI::Option* const option =
         flag.is_switch() ? app.add_flag(names) : with_value(app, names, flag, values);
-    CLI::Option* const old_name =
-        flag.old_name.empty() ? nullptr : with_value(app, flag.old_name, flag, values);
-    if (old_name != nullptr) old_name->group("");  // not in --help
-    old_names_.push_back(old_name);
     option->description(flag.text());
     if (!flag.group.empty()) option->group(flag.group);
     if (flag.required) option->required();
@@ -229,7 +217,7 @@ class Flags {
 
   const Command& command_;
   std::vector<std::vector<std::string>> values_;
-  std::vector<CLI::Option*> options_, old_names_;  ///< by flag; nullptr: it has no old name
+  std::vector<CLI::Option*> options_;  ///< by flag
   std::string help_as_;
 };
 

@@ -36,6 +36,11 @@ struct RunRequest {
   bool required = false;  ///< --required: unsupported counts as failed
   bool list = false;      ///< --list: print the cases instead of running them
   bool json = false;      ///< --json: print them as JSON
+  /// --benchmark_list_tests: print their ids alone, as Google Benchmark prints names.
+  bool ids_alone = false;
+  std::string filter;                   ///< --benchmark_filter: only the cases that match
+  bool google_benchmark = false;        ///< --format google-benchmark: rows leave as its JSON
+  std::filesystem::path benchmark_out;  ///< --benchmark_out FILE: they go there as such, too
   Talk talk = Talk::normal;
   std::uint64_t seed = 1;
   double reference_budget = 2e7;

@@ -107,7 +107,7 @@ std::string baselines_text(const json& row, const std::string& mark) {
 
 }  // namespace
 
-std::string row_text(const json& row, bool colour) {
+std::string row_text(const json& row, bool colour, const std::string& label) {
   const std::string status = row.at("status"), id = row.at("id");
   if (status != "ok")
     return fmt::format("{}\n    {}: {}{}\n", id, coloured(status, colour),
@@ -117,19 +117,15 @@ std::string row_text(const json& row, bool colour) {
   const std::string mark = mark_of(row);
   std::vector<std::string> parts{human_seconds(time.at("median")) + mark, interval_text(time)};
   for (const std::string& rate : rate_texts(row.at("rates"), mark)) parts.push_back(rate);
-  // The convergence beside it may be another row's: tables find that (analysis/trainings.hpp).
-  // A training that missed its target and was kept shows as little as none.
-  if (row.contains("step_parameters") &&
-      !row.value("metrics", json::object()).contains("time_to_accuracy_s"))
-    parts.emplace_back("throughput only");
+  if (!label.empty()) parts.push_back(label);
   const json implementation = row.at("executed").value("implementation", json());
   if (implementation.is_string() && implementation != "") parts.push_back(implementation);
   return fmt::format("{}\n    {}{}{}{}{}\n", id, join(parts, "  "), metrics_text(row),
                      ranks_text(row), baselines_text(row, mark), note_text(row));
 }
 
-void print_row(const json& row) {
-  std::cout << row_text(row, colour_wanted(STDOUT_FILENO)) << std::flush;
+void print_row(const json& row, const std::string& label) {
+  std::cout << row_text(row, colour_wanted(STDOUT_FILENO), label) << std::flush;
 }
 
 std::string marks_text(const json& rows) {

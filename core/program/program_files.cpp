@@ -8,6 +8,7 @@
 
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
+#include "core/program/google_benchmark.hpp"
 #include "core/program/suite.hpp"
 #include "core/result/outputs.hpp"
 #include "core/result/result.hpp"
@@ -20,7 +21,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// The values that may name data, libraries and checkpoints (Dimension::file).
+/// The values that may name data, libraries and checkpoints (Traits::file).
 std::vector<std::string> given_files(const Benchmark& benchmark, const RunRequest& request) {
   std::vector<nlohmann::json> groups{request.chosen};
   if (!request.suite.empty()) {
@@ -29,9 +30,9 @@ std::vector<std::string> given_files(const Benchmark& benchmark, const RunReques
   }
   std::vector<std::string> all;
   for (const Dimension& axis : benchmark.dimensions())
-    for (const std::string& name : {axis.name, axis.also, axis.flag})
+    for (const std::string& name : axis.names())
       for (const nlohmann::json& group : groups)
-        if (axis.file && group.contains(name))
+        if (axis.traits.file && group.contains(name))
           for (std::string& text : texts_in(group[name]))
             if (std::find(axis.defaults.begin(), axis.defaults.end(), text) == axis.defaults.end())
               all.push_back(std::move(text));
@@ -41,14 +42,22 @@ std::vector<std::string> given_files(const Benchmark& benchmark, const RunReques
 }  // namespace
 
 void check_out(const Benchmark& benchmark, const RunRequest& request) {
+  std::vector<std::pair<std::string, fs::path>> outputs;
+  if (!request.out.empty()) outputs.emplace_back("--out", request.out);
+  if (!request.benchmark_out.empty())
+    outputs.emplace_back("--benchmark_out", request.benchmark_out);
+  if (outputs.empty()) return;
   std::vector<std::string> inputs = request.baselines;
   if (!request.suite.empty()) inputs.push_back(find_suite(request.suite).string());
   if (!request.plan.empty()) inputs.push_back(request.plan);
   if (!request.journal.empty()) inputs.push_back(request.journal);
   const std::vector<std::string> files = given_files(benchmark, request);
-  check_output_beside_data("--out", request.out, files);
   if (const auto journal = own_journal(request)) check_output_beside_data("--out", *journal, files);
-  check_output("--out", request.out, inputs);
+  for (const auto& [flag, file] : outputs) {
+    check_output_beside_data(flag, file, files);
+    check_output(flag, file, inputs);
+  }
+  check_outputs_differ(outputs);
 }
 
 std::optional<fs::path> own_journal(const RunRequest& request) {
@@ -91,6 +100,19 @@ void write_result(nlohmann::json result, const RunRequest& request) {
     throw CaseError(std::string(error.what()) + " The result is on stdout instead.");
   }
   if (request.talk != Talk::quiet) std::cerr << "wrote " << request.out.string() << '\n';
+}
+
+void write_google_benchmark(const std::string& program, const nlohmann::json& rows,
+                            const RunRequest& request) {
+  if (!request.google_benchmark && request.benchmark_out.empty()) return;
+  const std::string text = google_benchmark_json(program, rows);
+  if (request.google_benchmark) std::cout << text << std::flush;
+  if (request.benchmark_out.empty()) return;
+  try {
+    write_text(request.benchmark_out, text);
+  } catch (const InputError& error) {  // the disk has filled up since check_out
+    throw CaseError(error.what());
+  }
 }
 
 }  // namespace assay

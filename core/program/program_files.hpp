@@ -11,7 +11,7 @@
 
 namespace assay {
 
-/// InputError if --out cannot be written or is one of the inputs.
+/// InputError if --out or --benchmark_out, where given, cannot be written or is one of the inputs.
 void check_out(const Benchmark& benchmark, const RunRequest& request);
 
 /// The journal that the program writes beside --out, so that finished rows survive a crash. Nothing
@@ -31,5 +31,9 @@ RunHeader own_header(const Benchmark& benchmark, const RunRequest& request,
 /// Completes the result and writes it to --out. If it cannot be written, prints it to stdout and
 /// throws CaseError.
 void write_result(nlohmann::json result, const RunRequest& request);
+
+/// Writes rows as JSON of Google Benchmark: to stdout and to --benchmark_out, as is asked for.
+void write_google_benchmark(const std::string& program, const nlohmann::json& rows,
+                            const RunRequest& request);
 
 }  // namespace assay

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <regex>
 
 #include "core/base/error.hpp"
 #include "core/base/hash.hpp"
@@ -92,13 +93,38 @@ std::vector<Case> planned_cases(const RunRequest& request, std::vector<Case> cas
   return planned;
 }
 
-void print_cases(const Benchmark& benchmark, const std::vector<Case>& cases, bool as_json) {
-  if (as_json) {
+std::vector<Case> filtered_cases(const RunRequest& request, std::vector<Case> cases) {
+  if (request.filter.empty()) return cases;
+  const bool others = request.filter.starts_with('-');
+  std::regex pattern;
+  try {
+    pattern = request.filter.substr(others ? 1 : 0);
+  } catch (const std::regex_error& error) {
+    throw InputError(fmt::format("--benchmark_filter '{}': no regular expression ({}). Mend it.",
+                                 request.filter, error.what()));
+  }
+  std::erase_if(cases, [&](const Case& each) {
+    const bool matches = std::regex_search(each.id, pattern) ||
+                         std::any_of(each.names.begin(), each.names.end(),
+                                     [&](const auto& name) { return regex_search(name, pattern); });
+    return matches == others;
+  });
+  if (cases.empty())
+    throw InputError(
+        fmt::format("--benchmark_filter '{}': no case matches. See --list.", request.filter));
+  return cases;
+}
+
+void print_cases(const Benchmark& benchmark, const std::vector<Case>& cases,
+                 const RunRequest& request) {
+  if (request.json) {
     std::cout << case_list(benchmark, cases).dump(1) << '\n';
     return;
   }
   for (const Case& selected : cases)
-    std::cout << selected.id << (selected.names.empty() ? "" : "  " + join(selected.names, ","))
+    std::cout << selected.id
+              << (selected.names.empty() || request.ids_alone ? ""
+                                                              : "  " + join(selected.names, ","))
               << '\n';
 }
 

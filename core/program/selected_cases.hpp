@@ -16,7 +16,12 @@ std::vector<Case> selected_cases(const Benchmark& benchmark, RunRequest& request
 /// With --plan, only the planned cases, in the plan's order; else all.
 std::vector<Case> planned_cases(const RunRequest& request, std::vector<Case> cases);
 
-/// The cases of `all` that a process of `cases` could run as well (Dimension::one_per_process).
+/// The cases that --benchmark_filter selects, as in Google Benchmark: those of which the regular
+/// expression finds a part of the id or of a name, and behind a '-' the others. All without a
+/// filter. InputError if it selects none.
+std::vector<Case> filtered_cases(const RunRequest& request, std::vector<Case> cases);
+
+/// The cases of `all` that a process of `cases` could run as well (Traits::one_per_process).
 std::vector<Case> of_such_a_process(const std::vector<Case>& all, const std::vector<Case>& cases);
 
 /// InputError if ranks have different cases: started with different arguments, they would call a
@@ -25,6 +30,7 @@ void expect_same_cases(Communicator& ranks, const std::vector<Case>& cases,
                        const RunRequest& request);
 
 /// Prints the ids and names of cases (--list), or their case_list() (--json).
-void print_cases(const Benchmark& benchmark, const std::vector<Case>& cases, bool as_json);
+void print_cases(const Benchmark& benchmark, const std::vector<Case>& cases,
+                 const RunRequest& request);
 
 }  // namespace assay

@@ -85,7 +85,7 @@ std::vector<std::string> checked(const Dimension& axis, const std::vector<std::s
   std::vector<std::string> values;
   for (const std::string& value : given) {
     std::vector<std::string> valid = axis.values;
-    if (axis.plugin)  // known ones that were not built are unsupported, by their own reason
+    if (axis.traits.plugin)  // known ones that were not built are unsupported, by their own reason
       for (const std::string& name : plugins.names())
         if (std::find(valid.begin(), valid.end(), name) == valid.end()) valid.push_back(name);
     const std::vector<std::string>& every = axis.every.empty() ? axis.values : axis.every;
@@ -115,7 +115,7 @@ std::vector<std::string> checked(const Dimension& axis, const std::vector<std::s
     if (!known) {
       // Another operation's backends are refused with a reason; nobody means them by a misspelling.
       std::erase_if(valid, [&](const std::string& name) {
-        return axis.plugin && dimension::is_known_backend(name) &&
+        return axis.traits.plugin && dimension::is_known_backend(name) &&
                std::find(axis.values.begin(), axis.values.end(), name) == axis.values.end();
       });
       throw InputError(unknown_name(axis.name, value, valid));
@@ -127,7 +127,7 @@ std::vector<std::string> checked(const Dimension& axis, const std::vector<std::s
 
 /// Cases that differ only in a dimension without a place in the id would be one case.
 void expect_one(const Dimension& axis, const std::vector<std::string>& values) {
-  if (axis.in_id || values.size() < 2) return;
+  if (axis.traits.in_id || values.size() < 2) return;
   throw InputError(
       fmt::format("--{} has one value, but {} are given ({}; commas separate values). Give one.",
                   flag_name(axis), values.size(), join(values, " and ")));
@@ -170,9 +170,8 @@ std::map<std::string, std::vector<std::string>> by_dimension(
   std::map<std::string, std::string> axis_of;  // by its names
   std::vector<std::string> axis_names;
   for (const Dimension& axis : axes)
-    for (const std::string& name : {axis.name, axis.also, axis.flag})
-      if (!axis.found && !name.empty() && axis_of.emplace(name, axis.name).second)
-        axis_names.push_back(name);
+    for (const std::string& name : axis.names())
+      if (!axis.traits.found && axis_of.emplace(name, axis.name).second) axis_names.push_back(name);
   std::map<std::string, std::vector<std::string>> asked;
   for (const auto& [name, values] : chosen) {
     const auto axis = axis_of.find(name);
@@ -279,10 +278,10 @@ std::vector<Case> expand_dimensions(const Benchmark& benchmark,
       on_behalf_of(axis.name, [&] { cases = cases_of(benchmark, given(axis)); });
   std::vector<std::string> named;
   for (const Dimension& axis : axes)
-    if (axis.name == "backend" || axis.plugin)
+    if (axis.name == "backend" || axis.traits.plugin)
       for (const std::string& name : given(axis)) named.push_back(name);
   for (const Dimension& axis : axes)
-    if (axis.name != "problem" && !axis.found && axis.field.empty())
+    if (axis.name != "problem" && !axis.traits.found && axis.field.empty())
       on_behalf_of(axis.name, [&] {
         const auto values = checked(axis, given(axis), benchmark.name(), plugins, named);
         expect_one(axis, values);
@@ -291,7 +290,7 @@ std::vector<Case> expand_dimensions(const Benchmark& benchmark,
   const std::string form = make_id_form(benchmark.name(), axes);
   std::vector<std::string> one_per_process;
   for (const Dimension& axis : axes)
-    if (axis.one_per_process) one_per_process.push_back(axis.name);
+    if (axis.traits.one_per_process) one_per_process.push_back(axis.name);
   const std::vector<std::string> of_system = system_parameters(axes);
   std::vector<Settings> before;
   for (Case& benchmark_case : cases) {
@@ -303,8 +302,7 @@ std::vector<Case> expand_dimensions(const Benchmark& benchmark,
     benchmark_case.id_form = form;
     benchmark_case.one_per_process = one_per_process;
     benchmark_case.system_parameters = of_system;
-    if (benchmark.trains(benchmark_case.settings))
-      benchmark_case.step_parameters = step_parameters(axes);
+    benchmark_case.step_parameters = benchmark.step_parameters(benchmark_case.settings);
   }
   if (unused == Unused::refused)
     refuse_unused(benchmark, axes, asked_by_name, started, before, cases);
@@ -339,7 +337,7 @@ std::vector<std::string> plugins_of(const Benchmark& benchmark, const Settings& 
   for (const Dimension& axis : all_dimensions(benchmark)) {
     const auto value = settings.find(axis.name);
     // `auto` needs no certain plugin: the row names the one that it chose.
-    if (axis.plugin && value != settings.end() && value->second != "auto")
+    if (axis.traits.plugin && value != settings.end() && value->second != "auto")
       names.push_back(value->second);
   }
   return names;

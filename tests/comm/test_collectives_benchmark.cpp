@@ -120,23 +120,14 @@ TEST_F(CollectivesBenchmarkTest, ARangeOfSizesIsOneCaseForEachSize) {
             std::string::npos);
 }
 
-TEST_F(CollectivesBenchmarkTest, TheTransportInsideANodeHasANewFlagAndKeepsItsParameter) {
-  for (const char* key : {"intra_node", "inside"}) {
-    const Case wanted = cases({{"bytes", {"4"}}, {key, {"shared_memory"}}}).at(0);
-    EXPECT_EQ(wanted.settings.at("inside"), "shared_memory");
-    EXPECT_NE(wanted.id.find("/inside=shared_memory"), std::string::npos) << wanted.id;
-  }
-  for (const char* flag : {"--intra-node", "--inside"}) {
-    const char* words[] = {"assay-collectives", flag, "shared_memory"};
-    int exit = -1;
-    testing::internal::CaptureStderr();
-    const RunRequest request = parse_benchmark_options(benchmark_, 3, words, exit);
-    const std::string said = testing::internal::GetCapturedStderr();
-    EXPECT_EQ(request.chosen.at("inside"), std::vector<std::string>{"shared_memory"});
-    EXPECT_EQ(said.find("--inside is the old name of --intra-node") != std::string::npos,
-              std::string(flag) == "--inside")
-        << said;
-  }
+TEST_F(CollectivesBenchmarkTest, TheFlagOfTheTransportInsideANodeIsIntraNode) {
+  const Case wanted = cases({{"bytes", {"4"}}, {"intra_node", {"shared_memory"}}}).at(0);
+  EXPECT_EQ(wanted.settings.at("inside"), "shared_memory");
+  EXPECT_NE(wanted.id.find("/inside=shared_memory"), std::string::npos) << wanted.id;
+  const char* words[] = {"assay-collectives", "--intra-node", "shared_memory"};
+  int exit = -1;
+  EXPECT_EQ(parse_benchmark_options(benchmark_, 3, words, exit).chosen.at("inside"),
+            std::vector<std::string>{"shared_memory"});
 }
 
 TEST_F(CollectivesBenchmarkTest, WhatHasNoMeaningIsOneCase) {

@@ -42,7 +42,7 @@ inline void expect_parameters_judged(const Benchmark& benchmark,
   const std::unique_ptr<Problem> problem = benchmark.problem(made.settings);
   Settings other = made.settings;
   for (const Dimension& axis : axes)
-    if (axis.in_id && !axis.omit.empty()) other[axis.name] = "a/1/other";
+    if (axis.traits.in_id && !axis.omit.empty()) other[axis.name] = "a/1/other";
   for (const Settings& settings : {made.settings, other}) {
     const nlohmann::json row = row_of(benchmark, settings, problem.get());
     ASSERT_EQ(identity_of(row), "accepted") << row["id"];
@@ -52,7 +52,7 @@ inline void expect_parameters_judged(const Benchmark& benchmark,
         if (value == settings.at(axis.name)) continue;
         nlohmann::json spoilt = row;
         spoilt["parameters"][axis.name] = value;
-        if (axis.in_id)
+        if (axis.traits.in_id)
           EXPECT_SAYS(identity_of(spoilt), "/parameters/" + axis.name + ": found") << row["id"];
         else
           EXPECT_EQ(identity_of(spoilt), "accepted") << axis.name;

@@ -51,9 +51,6 @@ class History(RunTest):
 
     def test_selection(self):
         self.assertEqual(len(self.document("--filter", "c000[02]", code=0)["series"]), 2)
-        old = self.history("--format", "json", "--benchmark", "c000[02]", code=0)
-        self.assertEqual(len(json.loads(old.stdout)["series"]), 2)
-        self.assertIn("--benchmark is the old name of --filter and will be removed", old.stderr)
         short = self.document("--since", "2026-03-16", code=0)["series"][0]  # being built: that fails nothing
         self.assertEqual((len(short["points"]), short["state"], short["reason"]), (6, "too short", "6 of 8 runs"))
         self.assertEqual(self.document("--filter", "gemm", code=6)["series"], [])

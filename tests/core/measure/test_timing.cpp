@@ -17,7 +17,6 @@
 #include "core/api/random.hpp"
 #include "core/base/error.hpp"
 #include "core/base/statistics.hpp"
-#include "core/measure/benchmark_loop.hpp"
 #include "tests/core/scripted_workload.hpp"
 #include "tests/core/thread_communicator.hpp"
 
@@ -355,18 +354,6 @@ TEST(Measure, TheEnvironmentOfGoogleBenchmarkHasNoEffect) {
       "/dev/null 2>&1";
   EXPECT_EQ(std::system(command.c_str()), 0);
   EXPECT_FALSE(std::filesystem::exists(out));
-}
-
-TEST(BenchmarkLoop, RunsExactlyTheCount) {
-  BenchmarkLoop loop;
-  for (const int count : {1, 2, 10, 1000}) {
-    int runs = 0;
-    loop.run(count, [&] {
-      ++runs;
-      return 1e-3;
-    });
-    EXPECT_EQ(runs, count);
-  }
 }
 
 TEST(MeasureRanks, TheSlowestCountsAndAllTakeTheSameIterations) {

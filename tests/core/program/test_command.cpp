@@ -25,28 +25,6 @@ TEST(Command, LettersMeanTheSameEverywhere) {
   EXPECT_TRUE((Flag{"FILE", "", "FILE", ""}.names()).empty());
 }
 
-TEST(Command, AnOldNameOfAFlagWorksAndSaysSo) {
-  Flag flag{"--filter", "only these", "REGEX", ""};
-  flag.old_name = "--benchmark";
-  const Command program{"assay-x", "Does x.", {flag}};
-  const auto parsed = [&](std::vector<const char*> words) {
-    words.insert(words.begin(), "assay-x");
-    int exit = -1;
-    return parse_command(program, static_cast<int>(words.size()), words.data(), exit).value();
-  };
-  for (const char* name : {"--filter", "--benchmark"}) {
-    testing::internal::CaptureStderr();
-    const Given given = parsed({name, "conv"});
-    const std::string said = testing::internal::GetCapturedStderr();
-    EXPECT_EQ(given.at("filter"), std::vector<std::string>{"conv"});
-    EXPECT_EQ(said, *(name + 2) == 'f' ? ""
-                                       : "--benchmark is the old name of --filter and will be "
-                                         "removed. Use --filter.\n");
-  }
-  EXPECT_THROW(parsed({"--filter", "a", "--benchmark", "b"}), InputError);
-  EXPECT_EQ(bash_completion(program, {}).find("--benchmark"), std::string::npos);
-}
-
 TEST(Command, GroupsKeepTheirOrder) {
   const std::vector<Flag> flags =
       grouped({{"B", {{"--b", "", "", ""}}}, {"A", {{"--a", "", "", ""}}}});

@@ -69,17 +69,9 @@ TEST(PrintRow, WrongElementsAreCounted) {
   EXPECT_FALSE(has(text(), "wrong")) << text();
 }
 
-TEST(PrintRow, AThroughputWithoutAnAccuracyThatWasReachedSaysSo) {
-  json made = row(1e-3, {{"images_per_s", 1e3}});
-  EXPECT_FALSE(has(row_text(made), "throughput only")) << row_text(made);  // it does not train
-  made["step_parameters"] = {"batch"};
-  EXPECT_TRUE(has(row_text(made), "throughput only")) << row_text(made);
-  // Kept, though it missed its target (--unreached kept).
-  made["epochs"] = {{{"epoch", 1}, {"seconds", 1}, {"accuracy", 0.1}}};
-  made["metrics"] = {{"accuracy", {{"value", 0.1}, {"unit", ""}, {"better", "higher"}}}};
-  EXPECT_TRUE(has(row_text(made), "throughput only")) << row_text(made);
-  made["metrics"]["time_to_accuracy_s"] = {{"value", 1}, {"unit", "s"}, {"better", "lower"}};
-  EXPECT_FALSE(has(row_text(made), "throughput only")) << row_text(made);
+TEST(PrintRow, TheLabelOfABenchmarkStandsBehindTheRates) {
+  const std::string text = row_text(row(1e-3, {{"flops_per_s", 1e9}}), false, "throughput only");
+  EXPECT_TRUE(has(text, "1.00 GFLOP/s  throughput only  jit:avx2\n")) << text;
 }
 
 TEST(PrintRow, MetricsHaveALineOfTheirOwn) {

@@ -65,9 +65,9 @@ class Ranked : public FakeBenchmark {
  public:
   std::vector<Dimension> dimensions() const override {
     std::vector<Dimension> all = FakeBenchmark::dimensions();
-    all[2].also = "size";
+    all[2].flags = {all[2].name, "size"};
     Dimension ranks{"ranks", "", {}, {}, "r", ""};
-    ranks.found = true;
+    ranks.traits.found = true;
     all.push_back(ranks);
     return all;
   }
@@ -132,7 +132,7 @@ class WithFile : public FakeBenchmark {
   std::vector<Dimension> dimensions() const override {
     std::vector<Dimension> all = FakeBenchmark::dimensions();
     Dimension file{"kept_file", "", {}, {"none"}, "", "none"};
-    file.in_id = false;
+    file.traits.in_id = false;
     all.push_back(file);
     return all;
   }

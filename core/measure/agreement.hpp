@@ -1,0 +1,41 @@
+#pragma once
+// How ranks agree: each rank has a finding or a number, and all ranks learn all of them.
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "core/api/communicator.hpp"
+
+namespace assay {
+
+/// The findings of all ranks in one step: a text, or "" on a rank without one. Every rank decides
+/// by the same texts, so that none waits for another in a collective call that the other does not
+/// make.
+class Agreement {
+ public:
+  /// Collective.
+  Agreement(const std::string& mine, Communicator& ranks);
+  bool none() const { return first_ == findings_.size(); }
+  /// Whether every rank has a finding.
+  bool all() const;
+  /// The first rank with a finding.
+  std::size_t rank() const { return first_; }
+  /// The finding of that rank; "" if none has one.
+  std::string text() const { return none() ? "" : findings_[first_]; }
+  /// "rank 1 on HOST": that rank. Collective, if not none().
+  std::string place() const;
+  /// "" if no rank has a finding; the finding that all ranks have, or that of the first rank with
+  /// its place. Collective.
+  std::string told() const;
+
+ private:
+  Communicator& ranks_;
+  std::vector<std::string> findings_;
+  std::size_t first_;
+};
+
+/// The numbers of all ranks, by rank, exactly; none is infinite or NaN. Collective.
+std::vector<double> all_numbers(double mine, Communicator& ranks);
+
+}  // namespace assay

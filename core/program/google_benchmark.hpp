@@ -1,0 +1,15 @@
+#pragma once
+// The rows of a program as the JSON of Google Benchmark, which its compare.py and dashboards read.
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+namespace assay {
+
+/// The document that Google Benchmark's own reporter writes for `rows`. A row that is ok has a run
+/// of its id, whose real_time is the median and whose counters are the rates, and the mean, median
+/// and standard deviation of its samples, if there are several. Assay measures no CPU time:
+/// cpu_time is 0. Any other row has `error_occurred` and its reason, and no time.
+std::string google_benchmark_json(const std::string& program, const nlohmann::json& rows);
+
+}  // namespace assay

@@ -1,0 +1,57 @@
+// All ranks learn what each has found, and decide alike.
+#include "core/measure/agreement.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/core/thread_communicator.hpp"
+
+namespace assay {
+namespace {
+
+using testing_fakes::on_threads;
+
+/// Calls `expect` on each of 3 ranks with the agreement on these findings.
+template <class Expect>
+void agree_on(const std::vector<std::string>& findings, const Expect& expect) {
+  on_threads(3, [&](Communicator& ranks) {
+    expect(Agreement(findings.at(static_cast<std::size_t>(ranks.rank())), ranks));
+  });
+}
+
+TEST(Agreement, TheFirstFindingIsToldWithItsPlace) {
+  agree_on({"", "no memory", "no file"}, [](const Agreement& all) {
+    EXPECT_FALSE(all.none());
+    EXPECT_FALSE(all.all());
+    EXPECT_EQ(all.rank(), 1U);
+    EXPECT_EQ(all.text(), "no memory");
+    EXPECT_EQ(all.place(), "rank 1 on threads0");
+    EXPECT_EQ(all.told(), "rank 1 on threads0: no memory");
+  });
+  agree_on({"a", "b", "c"}, [](const Agreement& all) {
+    EXPECT_TRUE(all.all());
+    EXPECT_EQ(all.told(), "rank 0 on threads0: a");
+  });
+}
+
+TEST(Agreement, AFindingOfAllRanksNeedsNoPlace) {
+  agree_on({"no file", "no file", "no file"}, [](const Agreement& all) {
+    EXPECT_TRUE(all.all());
+    EXPECT_EQ(all.told(), "no file");
+  });
+  agree_on({"", "", ""}, [](const Agreement& all) {
+    EXPECT_TRUE(all.none());
+    EXPECT_EQ(all.text(), "");
+    EXPECT_EQ(all.told(), "");
+  });
+}
+
+TEST(Agreement, NumbersArriveExactly) {
+  on_threads(3, [](Communicator& ranks) {
+    const std::vector<double> numbers{-1.0 / 3, 9007199254740992, 1e-300};
+    EXPECT_EQ(all_numbers(numbers[static_cast<std::size_t>(ranks.rank())], ranks), numbers);
+  });
+  EXPECT_EQ(all_numbers(7, *serial_communicator()), std::vector<double>{7});
+}
+
+}  // namespace
+}  // namespace assay

@@ -41,7 +41,7 @@ Dimension axis(const char* name, const char* help, std::vector<std::string> valu
 
 Dimension counted(const char* name, const char* prefix) {
   Dimension made = axis(name, "", {}, {}, prefix);
-  made.found = true;
+  made.traits.found = true;
   return made;
 }
 
@@ -95,7 +95,7 @@ class InputBenchmark final : public Benchmark {
              "a set of images: TFRecord files (a folder, a pattern or a prefix of names), a folder "
              "with a subfolder for each class, or generated[:n256c10w500h375q90files8]",
              {}, {"generated"});
-    data.file = true;
+    data.traits.file = true;
     return {
         std::move(data),
         axis("view", "random crops and flips of training, or the centre of each image",

@@ -1,7 +1,7 @@
 #pragma once
 // The benchmark of assay-kmeans.
 
-#include "models/analytics_benchmark.hpp"
+#include "models/analytics/analytics_benchmark.hpp"
 
 namespace assay {
 

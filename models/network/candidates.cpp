@@ -24,9 +24,6 @@ constexpr int measured_runs = 3;
 /// A candidate whose first run took this many times as long as the fastest is not run again.
 constexpr double much_slower = 2;
 
-/// Multiply-adds of the reference of one output, as in checks of steps.
-constexpr double budget_of_check = 2e5;
-
 /// By how much the error of one operation must be below what is allowed of the network: the root of
 /// about as many layers as ResNet-50 has, whose errors are independent.
 constexpr double share_of_tolerance = 1.0 / 8;
@@ -173,7 +170,7 @@ std::string Executor::why_not(std::size_t index, Communicator& ranks, bool& wron
     return fmt::format("{}: {}", which, *unknown);
   Verification found;
   found.passed = true;
-  run_checked(*this, index, budget_of_check, index + 1, found);
+  run_checked(*this, index, budget_of_node, index + 1, found);
   double answers[] = {found.wrong() ? 2.0 : found.passed ? 0.0 : 1.0, found.norm_error};
   ranks.allreduce_max(answers);
   if (answers[0] > 0) {

@@ -49,12 +49,6 @@ Answer answer_of(std::span<const double> logits, std::size_t label, double u) {
   return answer;
 }
 
-ValueIndex bias_of(const Graph& graph) {
-  for (const Parameter& of : graph.parameters)
-    if (of.name == "fc.bias") return of.value;
-  return Graph::none;
-}
-
 }  // namespace
 
 void EvaluationOracle::note(const std::string& fault) {
@@ -90,7 +84,7 @@ void EvaluationOracle::judge_images(const Executor& executor, const Batch& batch
 void EvaluationOracle::judge_results(const Executor& executor, const Batch& batch) {
   const Graph& graph = executor.graph();
   std::vector<double> logits = read_values(executor, graph.logits);
-  const std::vector<double> bias = read_values(executor, bias_of(graph)),
+  const std::vector<double> bias = read_values(executor, graph.parameters.back().value),
                             losses = read_values(executor, graph.losses),
                             correct = read_values(executor, graph.correct);
   const double u = unit_roundoff(graph.value(graph.losses).type);

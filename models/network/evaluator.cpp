@@ -15,7 +15,7 @@ namespace assay {
 Result<std::unique_ptr<Evaluator>> Evaluator::make(Trainer& trainer, Plugins& plugins,
                                                    Communicator& ranks) {
   const TrainerSettings& of = trainer.settings();
-  Graph graph = inference_graph(of.shape, of.batch, of.precision);
+  Graph graph = inference_graph(of.network, of.batch, of.precision);
   ExecutorSettings settings = of.executor;
   settings.measured = false;
   settings.chosen.clear();
@@ -43,7 +43,7 @@ void Evaluator::run(StepCheck* check) {
   if (check == nullptr) return executor_->run(Phase::forward);
   for (std::size_t i = 0; i < executor_->graph().nodes.size(); ++i)
     if (check->nodes.contains(i))
-      run_checked(*executor_, i, check->budget, check->seed + i, check->found);
+      run_checked(*executor_, i, budget_of_node, check->seed + i, check->found);
     else
       executor_->run_node(i);
 }

@@ -31,12 +31,6 @@ std::shared_ptr<void> within(const std::shared_ptr<void>& memory, std::size_t of
 
 const std::string name_of_fp32(name(DataType::fp32)), name_of_fp64(name(DataType::fp64));
 
-/// The layout that a backend is asked for.
-std::string layout_of(const Problem& problem) {
-  if (problem.kind() == "conv") return "nhwc_oihw";
-  return problem.kind() == "norm" || problem.kind() == "pool" ? "nhwc" : "";
-}
-
 }  // namespace
 
 Executor::Executor(Graph graph, const ExecutorSettings& settings)
@@ -96,8 +90,7 @@ Result<Executor::Candidate> Executor::make_candidate(const GraphNode& node, cons
   options.settings["backend"] = choice.backend;
   if (!choice.algorithm.empty()) options.settings["algorithm"] = choice.algorithm;
   options.settings["device"] = settings_.device;
-  if (const std::string layout = layout_of(*node.problem); !layout.empty() && !row_major_)
-    options.settings["layout"] = layout;
+  if (!node.layout.empty() && !row_major_) options.settings["layout"] = node.layout;
   Result<Device*> device = backend.device(options);
   if (auto* refusal = std::get_if<Unsupported>(&device)) return std::move(*refusal);
   Result<std::unique_ptr<Operation>> made = backend.make(*node.problem, options, ranks);

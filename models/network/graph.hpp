@@ -46,6 +46,8 @@ struct GraphNode {
   /// Values by the names of the problem's tensors. The dimensions of a value may differ from those
   /// of the tensor if they have the same elements in the same order: [n, c, 1, 1] and [n, c].
   std::map<std::string, ValueIndex> tensors;
+  /// The layout that a backend is asked for where activations are nhwc; "": there is but one.
+  std::string layout;
   std::string text() const { return layer + " " + direction; }
 };
 
@@ -66,8 +68,12 @@ struct Parameter {
 struct Statistics {
   std::string name;  ///< "layer1.0.bn1"
   std::int64_t channels = 0;
-  double unbiased = 1;                  ///< m / (m - 1), which makes a variance of m unbiased
+  std::int64_t count = 0;               ///< numbers of a channel in a batch
   std::int64_t mean = 0, variance = 0;  ///< first elements in Graph::batch_statistics
+  /// The factor that makes a variance of `count` numbers unbiased.
+  double unbiased() const {
+    return count > 1 ? static_cast<double>(count) / static_cast<double>(count - 1) : 1;
+  }
 };
 
 struct Graph {

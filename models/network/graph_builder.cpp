@@ -15,6 +15,8 @@ namespace {
 
 /// Elements after which the next part of a block begins: a cache line of 16-bit elements.
 constexpr std::int64_t alignment = 32;
+/// Layouts of operations on activations.
+constexpr const char *nhwc = "nhwc", *nhwc_oihw = "nhwc_oihw";
 
 std::int64_t aligned(std::int64_t elements) {
   return (elements + alignment - 1) / alignment * alignment;
@@ -82,7 +84,7 @@ ValueIndex GraphBuilder::like(const std::string& name, ValueIndex like) {
 template <class ProblemType, class MakeOracle>
 void GraphBuilder::add_node(const std::string& layer, const std::string& direction, Phase phase,
                             ProblemType problem, MakeOracle oracle,
-                            std::map<std::string, ValueIndex> tensors) {
+                            std::map<std::string, ValueIndex> tensors, const char* layout) {
   GraphNode node;
   node.layer = layer;
   node.direction = direction;
@@ -90,6 +92,7 @@ void GraphBuilder::add_node(const std::string& layer, const std::string& directi
   node.oracle = oracle(problem);
   node.problem = std::make_shared<ProblemType>(std::move(problem));
   node.tensors = std::move(tensors);
+  node.layout = layout;
   graph_.nodes.push_back(std::move(node));
 }
 
@@ -121,7 +124,8 @@ ValueIndex GraphBuilder::conv(const std::string& layer, ValueIndex from, std::in
                     std::sqrt(6 / static_cast<double>(channels * taps * taps)), 0);
   const ValueIndex dst = add_value(layer, type_, {batch_, channels, s.oh, s.ow});
   add_node(layer, "forward", Phase::forward, ConvProblem(s, ConvDirection::forward, products_),
-           &conv_oracle, {{"src", from}, {"weights", parameter(weights).value}, {"dst", dst}});
+           &conv_oracle, {{"src", from}, {"weights", parameter(weights).value}, {"dst", dst}},
+           nhwc_oihw);
   tape_.emplace_back([=, this] {
     const ValueIndex diff = gradient_of(dst);
     // The other way first: its result is what the rest of the pass waits for.
@@ -129,7 +133,8 @@ ValueIndex GraphBuilder::conv(const std::string& layer, ValueIndex from, std::in
       const ValueIndex diff_src = like("grad " + graph_.values[from].name, from);
       add_node(layer, "bwd_data", Phase::backward,
                ConvProblem(s, ConvDirection::bwd_data, products_), &conv_oracle,
-               {{"diff_dst", diff}, {"weights", parameter(weights).value}, {"diff_src", diff_src}});
+               {{"diff_dst", diff}, {"weights", parameter(weights).value}, {"diff_src", diff_src}},
+               nhwc_oihw);
       add_gradient(from, diff_src);
     }
     const ValueIndex wide = parameter(weights).gradient;
@@ -139,7 +144,7 @@ ValueIndex GraphBuilder::conv(const std::string& layer, ValueIndex from, std::in
     add_node(layer, "bwd_weights", Phase::backward,
              ConvProblem(s, ConvDirection::bwd_weights,
                          narrow_gradients_ ? products_ : of_weight_gradients(products_)),
-             &conv_oracle, {{"src", from}, {"diff_dst", diff}, {"diff_weights", made}});
+             &conv_oracle, {{"src", from}, {"diff_dst", diff}, {"diff_weights", made}}, nhwc_oihw);
     if (narrow_gradients_)
       add_node(layer, "convert", Phase::backward,
                ConvertProblem(elements, of_weight_gradients(products_)), &convert_oracle,
@@ -153,10 +158,9 @@ ValueIndex GraphBuilder::norm(const std::string& layer, ValueIndex from, NormFus
   const NormShape s{batch_, dim(from, 1), dim(from, 2), dim(from, 3)};
   const std::size_t scale = add_parameter(layer + ".weight", {s.ic}, 0, initial),
                     shift = add_parameter(layer + ".bias", {s.ic}, 0, 0);
-  const auto m = static_cast<double>(s.per_channel());
   const std::int64_t at = statistics_;
   statistics_ += 2 * aligned(s.ic);
-  graph_.statistics.push_back({layer, s.ic, m > 1 ? m / (m - 1) : 1, at, at + aligned(s.ic)});
+  graph_.statistics.push_back({layer, s.ic, s.per_channel(), at, at + aligned(s.ic)});
   const ValueIndex mean = part(graph_.batch_statistics, layer + ".mean", wide_, {s.ic}, at),
                    variance = part(graph_.batch_statistics, layer + ".variance", wide_, {s.ic},
                                    at + aligned(s.ic)),
@@ -171,7 +175,7 @@ ValueIndex GraphBuilder::norm(const std::string& layer, ValueIndex from, NormFus
   const NormDirection direction =
       training_ ? NormDirection::forward_training : NormDirection::forward_inference;
   add_node(layer, "forward", Phase::forward, NormProblem(s, direction, fusion, precision_),
-           &norm_oracle, std::move(tensors));
+           &norm_oracle, std::move(tensors), nhwc);
   tape_.emplace_back([=, this] {
     const ValueIndex diff = gradient_of(dst),
                      diff_src = like("grad " + graph_.values[from].name, from);
@@ -189,7 +193,7 @@ ValueIndex GraphBuilder::norm(const std::string& layer, ValueIndex from, NormFus
       add_gradient(addend, of["diff_addend"]);
     }
     add_node(layer, "backward", Phase::backward,
-             NormProblem(s, NormDirection::backward, fusion, precision_), &norm_oracle, of);
+             NormProblem(s, NormDirection::backward, fusion, precision_), &norm_oracle, of, nhwc);
     add_gradient(from, diff_src);
   });
   return dst;
@@ -204,14 +208,14 @@ ValueIndex GraphBuilder::pool(const std::string& layer, ValueIndex from, PoolMod
       layer, "forward", Phase::forward,
       PoolProblem(s, training_ ? PoolDirection::forward_training : PoolDirection::forward_inference,
                   mode, precision_),
-      &pool_oracle, {{"src", from}, {"dst", dst}});
+      &pool_oracle, {{"src", from}, {"dst", dst}}, nhwc);
   tape_.emplace_back([=, this] {
     const ValueIndex diff = gradient_of(dst),
                      diff_src = like("grad " + graph_.values[from].name, from);
     std::map<std::string, ValueIndex> of{{"diff_dst", diff}, {"diff_src", diff_src}};
     if (mode == PoolMode::max) of["src"] = from;
     add_node(layer, "backward", Phase::backward,
-             PoolProblem(s, PoolDirection::backward, mode, precision_), &pool_oracle, of);
+             PoolProblem(s, PoolDirection::backward, mode, precision_), &pool_oracle, of, nhwc);
     add_gradient(from, diff_src);
   });
   return dst;

@@ -8,6 +8,9 @@
 
 namespace assay {
 
+/// Most multiply-adds of the reference of one output, in checks of networks.
+constexpr double budget_of_node = 2e5;
+
 /// Runs a node as in a step. Before it runs, reads its inputs and fills its outputs, and all
 /// scratch memory, with poison(); afterwards compares the outputs with the oracle of its problem
 /// for these inputs, and adds the findings to `result`. `budget`: most multiply-adds of the

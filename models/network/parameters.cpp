@@ -56,7 +56,7 @@ void average(const Graph& graph, double momentum, const std::vector<double>& bat
       const auto mean = static_cast<std::size_t>(of.mean + c),
                  variance = static_cast<std::size_t>(of.variance + c);
       running[mean] += momentum * (batch[mean] - running[mean]);
-      running[variance] += momentum * (of.unbiased * batch[variance] - running[variance]);
+      running[variance] += momentum * (of.unbiased() * batch[variance] - running[variance]);
     }
 }
 

@@ -28,8 +28,6 @@ constexpr int most_draws = 8;
 constexpr double surely_wrong = 100;
 /// Rounding makes no 0 of a gradient that it changes by less than this part of its norm.
 constexpr double least_change_to_zero = 0.5;
-/// Most multiply-adds of the reference of one output of a node.
-constexpr double budget_of_node = 2e5;
 
 struct Comparison {
   Verification found;
@@ -202,10 +200,11 @@ std::optional<bool> is_rounding(double relative, bool zero, double change, int d
   return std::nullopt;
 }
 
-std::int64_t parity_batch(const ResnetShape& shape) {
-  std::int64_t side = shape.image;
-  for (int i = 0; i < 5; ++i) side = (side + 1) / 2;
-  return std::max(least_images, (least_of_channel + side * side - 1) / (side * side));
+std::int64_t parity_batch(const Network& network) {
+  std::int64_t images = least_images;
+  for (const Statistics& of : inference_graph(network, 1, Precision::fp32).statistics)
+    images = std::max(images, (least_of_channel + of.count - 1) / of.count);
+  return images;
 }
 
 void load_random(Executor& executor, std::uint64_t seed) {
@@ -224,7 +223,7 @@ void load_random(Trainer& trainer, std::uint64_t seed) { load_random(trainer.exe
 
 Verification compare_with_reference(TrainerSettings settings, Plugins& plugins) {
   const auto alone = serial_communicator();
-  settings.batch = parity_batch(settings.shape);
+  settings.batch = parity_batch(settings.network);
   settings.accumulate = 1;
   settings.lag = 0;
   settings.executor.measured = false;

@@ -37,8 +37,8 @@ inline constexpr double parity_last_norm = 0.1;
 void load_random(Executor& executor, std::uint64_t seed);
 void load_random(Trainer& trainer, std::uint64_t seed);
 
-/// The number of images in a comparison: 2, or more if the planes of the last stage are so small
-/// that their statistics need more elements.
-std::int64_t parity_batch(const ResnetShape& shape);
+/// The number of images in a comparison: 2, or more if the smallest planes are so small that their
+/// statistics need more elements.
+std::int64_t parity_batch(const Network& network);
 
 }  // namespace assay

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "kernels/conv/sums.hpp"
+#include "kernels/oracle/sums.hpp"
 #include "kernels/update/problem.hpp"
 #include "models/network/parameters.hpp"
 #include "models/network/tolerance.hpp"

@@ -57,11 +57,11 @@ struct Initial {
   double bound = 0, constant = 0;
 };
 
-Initial initial_of(const std::string& name, const std::vector<std::int64_t>& dims,
-                   std::int64_t features) {
-  if (dims.size() == 4)  // He's, of the outputs
-    return {std::sqrt(6.0 / static_cast<double>(dims[0] * dims[2] * dims[3])), 0};
-  if (name.starts_with("fc.")) return {std::pow(static_cast<double>(features), -0.5), 0};
+/// `weight`: dimensions of the weights in the parameter's layer. Only the last layer has a matrix.
+Initial initial_of(const std::string& name, const std::vector<std::int64_t>& weight) {
+  if (weight.size() == 4)  // He's, of the outputs
+    return {std::sqrt(6.0 / static_cast<double>(weight[0] * weight[2] * weight[3])), 0};
+  if (weight.size() == 2) return {std::pow(static_cast<double>(weight[1]), -0.5), 0};
   return {0, name.ends_with(".weight") ? 1.0 : 0.0};
 }
 
@@ -101,29 +101,6 @@ std::string fault_of_statistics(const Trainer& trainer) {
   return trainer.running_statistics() == expected
              ? ""
              : "the moving averages of a training begin with other numbers than 0 and 1";
-}
-
-/// The residual stages of a network. `depth`: 18 or 50.
-void add_stages(std::int64_t depth, std::int64_t width,
-                std::map<std::string, std::vector<std::int64_t>>& all) {
-  const bool deep = depth == 50;
-  const int blocks[] = {deep ? 3 : 2, deep ? 4 : 2, deep ? 6 : 2, deep ? 3 : 2};
-  const auto add = [&](const std::string& conv, const std::string& norm, std::int64_t out,
-                       std::int64_t in, std::int64_t taps) {
-    all[conv + ".weight"] = {out, in, taps, taps};
-    all[norm + ".weight"] = all[norm + ".bias"] = {out};
-  };
-  std::int64_t in = width;
-  for (int stage = 0; stage < 4; ++stage)
-    for (int i = 0; i < blocks[stage]; ++i) {
-      const std::string name = fmt::format("layer{}.{}.", stage + 1, i);
-      const std::int64_t inner = width * (1 << stage), out = deep ? 4 * inner : inner;
-      add(name + "conv1", name + "bn1", inner, in, deep ? 1 : 3);
-      add(name + "conv2", name + "bn2", inner, inner, 3);
-      if (deep) add(name + "conv3", name + "bn3", out, inner, 1);
-      if (i == 0 && in != out) add(name + "downsample.0", name + "downsample.1", out, in, 1);
-      in = out;
-    }
 }
 
 }  // namespace
@@ -179,34 +156,21 @@ std::string difference(const Fingerprints& found, const Fingerprints& expected) 
   return "";
 }
 
-std::map<std::string, std::vector<std::int64_t>> claimed_parameters(const std::string& descriptor) {
-  long long depth = 0, width = 0, side = 0, classes = 0;
-  std::map<std::string, std::vector<std::int64_t>> all;
-  if (std::sscanf(descriptor.c_str(), "d%lldw%llds%lldc%lld", &depth, &width, &side, &classes) != 4)
-    return all;
-  all["conv1.weight"] = {width, 3, 7, 7};
-  all["bn1.weight"] = all["bn1.bias"] = {width};
-  add_stages(depth, width, all);
-  const std::int64_t features = width * 8 * (depth == 50 ? 4 : 1);
-  all["fc.weight"] = {classes, features};
-  all["fc.bias"] = {classes};
-  return all;
-}
-
-std::string fault_of_start(Trainer& trainer, const std::string& descriptor, std::uint64_t seed) {
-  const auto claimed = claimed_parameters(descriptor);
+std::string fault_of_start(Trainer& trainer, const std::string& problem,
+                           const DefinedParameters& defined, std::uint64_t seed) {
   const Graph& graph = trainer.graph();
   Weights weights{graph, bytes_of(trainer, graph.weights), {}};
   if (graph.stored != Graph::none) weights.rounded = bytes_of(trainer, graph.stored);
-  if (graph.parameters.size() != claimed.size())
+  if (graph.parameters.size() != defined.size())
     return fmt::format("the network has {} parameters, not the {} of {}", graph.parameters.size(),
-                       claimed.size(), descriptor);
+                       defined.size(), problem);
   for (const Parameter& of : graph.parameters) {
-    const auto found = claimed.find(of.name);
-    if (found == claimed.end() || found->second != of.dims)
-      return fmt::format("{} has no parameter {} with {} elements", descriptor, of.name,
+    const auto found = defined.find(of.name);
+    if (found == defined.end() || found->second != of.dims)
+      return fmt::format("{} has no parameter {} with {} elements", problem, of.name,
                          of.elements());
-    const Initial initial = initial_of(of.name, of.dims, claimed.at("fc.weight")[1]);
+    const auto weight = defined.find(of.name.substr(0, of.name.rfind('.')) + ".weight");
+    const Initial initial = initial_of(of.name, weight == defined.end() ? of.dims : weight->second);
     if (std::string fault = fault_of_parameter(weights, of, initial, seed); !fault.empty())
       return fault;
   }

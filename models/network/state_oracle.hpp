@@ -9,6 +9,7 @@
 
 #include "core/api/communicator.hpp"
 #include "core/measure/case.hpp"
+#include "models/network/definition.hpp"
 #include "models/network/trainer.hpp"
 
 namespace assay {
@@ -28,14 +29,13 @@ std::string fingerprint_text(std::span<const std::byte> bytes);
 /// The first difference; "" if there is none.
 std::string difference(const Fingerprints& found, const Fingerprints& expected);
 
-/// The parameters of a network as its descriptor says, by their names in torchvision.
-std::map<std::string, std::vector<std::int64_t>> claimed_parameters(const std::string& descriptor);
-
-/// The first fault of the state in which a training begins: parameters that the network does not
-/// have, elements of them that are not those of the generator with `seed` (32 of each), rounded
-/// copies that are not theirs, velocities that are not 0, moving averages that are not 0 and 1.
+/// The first fault of the state in which a training of `problem` begins: parameters that its
+/// definition does not have, elements of them that are not those of the generator with `seed` (32
+/// of each), rounded copies that are not theirs, velocities that are not 0, moving averages that
+/// are not 0 and 1.
 /// "" if there is none.
-std::string fault_of_start(Trainer& trainer, const std::string& descriptor, std::uint64_t seed);
+std::string fault_of_start(Trainer& trainer, const std::string& problem,
+                           const DefinedParameters& defined, std::uint64_t seed);
 
 /// "" if all ranks have equal weights and velocities, but for the rounding of their sums.
 /// Collective.

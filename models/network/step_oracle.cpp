@@ -25,15 +25,14 @@ constexpr double roundings = 32;
 /// Moving averages are fp64 on both sides.
 constexpr double tolerance_of_statistics = 1e-12;
 
-/// Whether weight decay applies: to filters and to the matrix of the last layer, which torchvision
-/// calls "….weight", but neither to biases nor to normalizations (bn1, downsample.1).
-bool decays(const std::string& parameter) {
+/// Whether weight decay applies: to filters and to the matrix of the last layer ("….weight"), but
+/// neither to biases nor to normalizations, which have statistics.
+bool decays(const std::string& parameter, const std::vector<Statistics>& normalizations) {
   const std::string suffix = ".weight";
   if (!parameter.ends_with(suffix)) return false;
   const std::string layer = parameter.substr(0, parameter.size() - suffix.size());
-  const std::size_t dot = layer.rfind('.');
-  const std::string last = dot == std::string::npos ? layer : layer.substr(dot + 1);
-  return !last.starts_with("bn") && !layer.ends_with("downsample.1");
+  return std::ranges::none_of(normalizations,
+                              [&](const Statistics& of) { return of.name == layer; });
 }
 
 }  // namespace
@@ -78,7 +77,7 @@ void StepOracle::select(std::uint64_t seed) {
   observed_.clear();
   elements_ = 0;
   for (const Parameter& parameter : executor_.graph().parameters) {
-    Observed one{{}, elements_, decays(parameter.name)};
+    Observed one{{}, elements_, decays(parameter.name, executor_.graph().statistics)};
     const std::int64_t all = parameter.elements();
     for (std::int64_t i = 0; i < std::min(all, most_elements); ++i) {
       const bool few = all <= most_elements;

@@ -18,7 +18,7 @@ namespace assay {
 
 /// What the parameters of a case say about each of its steps.
 struct StepClaims {
-  /// From the texts of the case, as the documentation of assay-resnet50 explains them.
+  /// From the texts of the case, as the documentation explains them.
   explicit StepClaims(const Settings& settings);
 
   std::string optimizer;  ///< "sgd", "lars" or "larc"

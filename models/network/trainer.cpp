@@ -35,7 +35,7 @@ bool is_staged(const TrainerSettings& settings, const Communicator& ranks) {
 Result<std::unique_ptr<Trainer>> Trainer::make(const TrainerSettings& settings, Plugins& plugins,
                                                Communicator& ranks,
                                                std::shared_ptr<Communicator> gradients) {
-  Graph graph = training_graph(settings.shape, settings.batch, settings.precision,
+  Graph graph = training_graph(settings.network, settings.batch, settings.precision,
                                settings.learning, settings.accumulate > 1, settings.lag > 0);
   ExecutorSettings of = settings.executor;
   if (ranks.size() > 1 && of.device == "cpu") {
@@ -133,7 +133,7 @@ Executed Trainer::executed_sum() const { return exchange_->executed(); }
 
 void Trainer::run_node(std::size_t node, StepCheck* check) {
   if (check != nullptr && check->nodes.contains(node))
-    run_checked(*executor_, node, check->budget, check->seed + node, check->found);
+    run_checked(*executor_, node, budget_of_node, check->seed + node, check->found);
   else if (!node_seconds_.empty())
     node_seconds_[node] += executor_->run_timed(node);
   else

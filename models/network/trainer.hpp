@@ -1,5 +1,5 @@
 #pragma once
-// One rank's part of the data-parallel training of a residual network.
+// One rank's part of the data-parallel training of a network.
 //
 // Each rank has the whole network and its own images. Gradients are summed over the ranks during
 // the backward pass. With a lag of 1, the update of a step uses the gradients of the step before,
@@ -20,12 +20,12 @@
 #include "models/network/executor.hpp"
 #include "models/network/gradient_exchange.hpp"
 #include "models/network/loss_scale.hpp"
-#include "models/network/resnet.hpp"
+#include "models/network/network.hpp"
 
 namespace assay {
 
 struct TrainerSettings {
-  ResnetShape shape;
+  Network network;
   std::int64_t batch = 16;      ///< images of one rank in a pass
   std::int64_t accumulate = 1;  ///< passes of a step, whose gradients are added before the update
   std::int64_t lag = 0;         ///< steps between the gradients and their update: 0 or 1
@@ -48,7 +48,6 @@ struct StepCheck {
   /// with a lag those of the step before, also for one rank.
   bool gradient_sum = false;
   std::uint64_t seed = 1;
-  double budget = 2e5;  ///< most multiply-adds of the reference of one node
   Verification found;
 };
 

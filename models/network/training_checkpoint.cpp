@@ -20,7 +20,7 @@ using nlohmann::json;
 
 std::string architecture(const Trainer& trainer) {
   const TrainerSettings& of = trainer.settings();
-  return fmt::format("resnet {} {} {}", to_descriptor(of.shape), name(of.precision),
+  return fmt::format("{} {} {} {}", of.network.family, of.network.descriptor, name(of.precision),
                      name(of.learning.rule));
 }
 

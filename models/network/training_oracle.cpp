@@ -13,8 +13,10 @@
 
 namespace assay {
 
-TrainingOracle::TrainingOracle(const Settings& settings, std::uint64_t seed, Communicator& ranks)
+TrainingOracle::TrainingOracle(const Settings& settings, const DefinedParameters& parameters,
+                               std::uint64_t seed, Communicator& ranks)
     : settings_(settings),
+      parameters_(parameters),
       claims_(settings, seed),
       ranks_(ranks),
       data_(claims_, ranks.rank()),
@@ -31,7 +33,8 @@ void TrainingOracle::begin(Trainer& trainer, std::int64_t epoch, std::int64_t st
                            bool restarted) {
   epoch_ = epoch;
   step_ = step;
-  if (!restarted) note(fault_of_start(trainer, settings_.at("problem"), claims_.trial_seed));
+  if (!restarted)
+    note(fault_of_start(trainer, settings_.at("problem"), parameters_, claims_.trial_seed));
   note(fault_of_ranks(trainer.executor(), ranks_));
   note(scale_.begin(trainer.loss_scale().state(), restarted));
 }

@@ -23,8 +23,10 @@ struct EpochResult;
 /// count.
 class TrainingOracle {
  public:
-  /// `seed`: of the run, without its trial. `ranks` must outlive the oracle.
-  TrainingOracle(const Settings& settings, std::uint64_t seed, Communicator& ranks);
+  /// `parameters`: of the network, by its definition. `seed`: of the run, without its trial.
+  /// `ranks` must outlive the oracle.
+  TrainingOracle(const Settings& settings, const DefinedParameters& parameters, std::uint64_t seed,
+                 Communicator& ranks);
 
   const BatchOracle& data() const { return data_; }
   EvaluationOracle& evaluation() { return evaluation_; }
@@ -61,6 +63,7 @@ class TrainingOracle {
   void judge_times(const Convergence& made, bool restarted);
 
   const Settings settings_;
+  const DefinedParameters parameters_;
   const DataClaims claims_;
   Communicator& ranks_;
   BatchOracle data_;

@@ -1,8 +1,8 @@
 #include "models/pca/benchmark.hpp"
 
 #include "core/base/error.hpp"
+#include "models/analytics/rows.hpp"
 #include "models/pca/pca.hpp"
-#include "models/rows.hpp"
 
 namespace assay {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "core/api/operation.hpp"
 #include "kernels/linalg/problem.hpp"
+#include "models/analytics/rows.hpp"
 #include "models/pca/pca.hpp"
-#include "models/rows.hpp"
 
 namespace assay {
 namespace {

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "core/base/unsupported.hpp"
-#include "models/analytics_benchmark.hpp"
+#include "models/analytics/analytics_benchmark.hpp"
+#include "models/analytics/relations.hpp"
 #include "models/ranks.hpp"
-#include "models/relations.hpp"
 
 namespace assay {
 

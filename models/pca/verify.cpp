@@ -9,8 +9,8 @@
 
 #include "core/base/error.hpp"
 #include "core/measure/rank_failure.hpp"
+#include "models/analytics/rows.hpp"
 #include "models/pca/pca.hpp"
-#include "models/rows.hpp"
 
 namespace assay {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "models/relations.hpp"
+#include "models/analytics/relations.hpp"
 #include "models/svm/svm.hpp"
 
 namespace assay {

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "core/base/error.hpp"
-#include "models/data.hpp"
+#include "models/analytics/data.hpp"
 #include "models/svm/svm.hpp"
 
 namespace assay {

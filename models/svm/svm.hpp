@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "core/base/unsupported.hpp"
-#include "models/analytics_benchmark.hpp"
-#include "models/relations.hpp"
-#include "models/rows.hpp"
+#include "models/analytics/analytics_benchmark.hpp"
+#include "models/analytics/relations.hpp"
+#include "models/analytics/rows.hpp"
 
 namespace assay {
 

@@ -62,5 +62,16 @@ TEST(RowIdentity, StepsOfATrainingAreKnownByTheirParameters) {
       expand(resnet50, {{"direction", {"inference"}}}, plugins).at(0).step_parameters.empty());
 }
 
+TEST(RowIdentity, AThroughputWithoutAnAccuracyThatWasReachedSaysSo) {
+  nlohmann::json row = {{"rates", {{"images_per_s", 1e3}}}};
+  EXPECT_EQ(resnet50_benchmark().row_label(row), "");  // it does not train
+  row["step_parameters"] = {"batch"};
+  EXPECT_EQ(resnet50_benchmark().row_label(row), "throughput only");
+  row["metrics"]["accuracy"] = {{"value", 0.1}};  // kept, though it missed its target
+  EXPECT_EQ(resnet50_benchmark().row_label(row), "throughput only");
+  row["metrics"]["time_to_accuracy_s"] = {{"value", 1}};
+  EXPECT_EQ(resnet50_benchmark().row_label(row), "");
+}
+
 }  // namespace
 }  // namespace assay

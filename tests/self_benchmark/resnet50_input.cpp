@@ -3,7 +3,7 @@
 // pairs: 10
 // needs: JPEG assay_models
 
-#include "models/resnet50/training_data.hpp"
+#include "models/network/training_data.hpp"
 #include "tests/self_benchmark/support/network_pairs.hpp"
 
 namespace {

@@ -11,6 +11,7 @@
 #include "models/network/convergence.hpp"
 #include "models/network/parameters.hpp"
 #include "models/network/training_oracle.hpp"
+#include "models/resnet50/definition.hpp"
 #include "trainers.hpp"
 
 namespace assay::network_test {
@@ -27,7 +28,7 @@ struct Session {
                    std::int64_t accumulate = 1, bool emulated = false, std::int64_t lag = 0,
                    std::int64_t batch = 32, bool narrow_gradients = false) {
     TrainerSettings of = network_test::small_settings("native");
-    of.shape.width = width;
+    of.network = make_resnet({18, width, 32, 10});
     of.batch = batch;
     of.accumulate = accumulate;
     of.lag = lag;
@@ -50,7 +51,7 @@ struct Session {
   /// The parameters of a case that makes this training.
   Settings claims() const {
     const TrainerSettings& of = trainer->settings();
-    return {{"problem", to_descriptor(of.shape)},
+    return {{"problem", of.network.descriptor},
             {"data", fmt::format("learnable:n{}v{}", training->samples(), validation->samples())},
             {"validation", "none"},
             {"augment", "crop+flip"},
@@ -69,10 +70,14 @@ struct Session {
             {"epochs", std::to_string(settings.epochs)},
             {"target", fmt::format("{}", settings.target)}};
   }
+  DefinedParameters parameters() const {
+    return define_resnet(trainer->settings().network.descriptor).parameters;
+  }
   Convergence train() { return train(claims()); }
   /// Judged by these parameters.
   Convergence train(const Settings& claimed) {
-    TrainingOracle oracle(claimed, trainer->settings().seed, *ranks);
+    TrainingOracle oracle(claimed, define_resnet(claimed.at("problem")).parameters,
+                          trainer->settings().seed, *ranks);
     ConvergenceSettings judged = settings;
     judged.oracle = &oracle;
     return assay::train(*trainer, *evaluator, *training, *validation, *ranks, judged);

@@ -8,7 +8,7 @@
 
 #include "models/network/batches.hpp"
 #include "models/network/epoch_ledger.hpp"
-#include "models/resnet50/training_data.hpp"
+#include "models/network/training_data.hpp"
 #include "tests/core/result_fixture.hpp"
 #include "tests/core/thread_communicator.hpp"
 #include "tests/datasets/images/pipelines.hpp"

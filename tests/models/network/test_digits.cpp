@@ -92,7 +92,7 @@ class Learner {
  private:
   static TrainerSettings settings(std::uint64_t seed, Precision precision) {
     TrainerSettings of = network_test::small_settings("native");
-    of.shape = {18, 16, side, 10};
+    of.network = make_resnet({18, 16, side, 10});
     of.batch = batch;
     of.precision = precision;
     of.loss_scale =

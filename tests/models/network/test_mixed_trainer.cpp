@@ -37,7 +37,7 @@ TEST(MixedTrainer, EqualsTheNetworkInFp64) {
       for (const ResnetShape& shape : {ResnetShape{18, 8, 32, 10}, ResnetShape{50, 4, 40, 7}})
         for (const bool gradients : {false, true}) {
           TrainerSettings settings = mixed_settings(backend, precision, "dynamic");
-          settings.shape = shape;
+          settings.network = make_resnet(shape);
           settings.learning.narrow_gradients = gradients;
           const Verification found = compare_with_reference(settings, plugins());
           EXPECT_TRUE(found.passed) << backend << " " << name(precision) << ": " << found.reason;
@@ -208,7 +208,8 @@ TEST(MixedTrainer, CountsWhatNarrowNumbersLose) {
   const auto percent = [&](Precision precision, const std::string& scale, double rate,
                            const char* metric) {
     TrainerSettings settings = mixed_settings("native", precision, scale);
-    settings.shape = {18, 8, 64, 10};  // no tap reads padding alone, whose gradient would be 0
+    settings.network =
+        make_resnet({18, 8, 64, 10});  // no tap reads padding alone, whose gradient would be 0
     const auto trainer = made(settings, *alone);
     load_random(*trainer, 5);
     Concerns concerns;

@@ -26,7 +26,7 @@ TEST(Trainer, EqualsTheNetworkInFp64) {
     if (!has(backend)) continue;
     for (const ResnetShape& shape : {ResnetShape{18, 8, 32, 10}, ResnetShape{50, 4, 40, 7}}) {
       TrainerSettings settings = small_settings(backend);
-      settings.shape = shape;
+      settings.network = make_resnet(shape);
       settings.learning.smoothing = 0.1;
       const Verification found = compare_with_reference(settings, plugins());
       EXPECT_TRUE(found.passed) << backend << ": " << found.reason;
@@ -39,7 +39,7 @@ TEST(Trainer, GradientsWhoseTermsCancelAreUndecided) {
   // Behind the normalization of the only channel, the next one takes out the scale of the first.
   for (const Precision precision : {Precision::fp32, Precision::bf16}) {
     TrainerSettings settings = small_settings("native");
-    settings.shape = {18, 1, 32, 10};
+    settings.network = make_resnet({18, 1, 32, 10});
     settings.precision = precision;
     const Verification found = compare_with_reference(settings, plugins());
     EXPECT_TRUE(found.undecided && !found.passed) << found.reason;
@@ -199,7 +199,7 @@ TEST(Trainer, MemoryOfGradientsMayHaveBeenUsed) {
   const auto alone = serial_communicator();
   TrainerSettings settings = small_settings("native");
   const Graph graph =
-      training_graph(settings.shape, settings.batch, settings.precision, settings.learning);
+      training_graph(settings.network, settings.batch, settings.precision, settings.learning);
   const auto count = static_cast<std::size_t>(graph.elements(graph.gradients));
   const auto used = std::make_shared<std::vector<float>>(count + 16, 1e30F);
   auto* const line = reinterpret_cast<float*>(  // memory of tensors begins on a cache line

@@ -116,7 +116,7 @@ TEST(TrainingOracle, SamplesThatComeTwiceAreRefused) {
 /// What is said of an epoch with these results, as parts of the right ones.
 std::string fault_of_results(double loss, double speed) {
   Session run(1, 8, 160);
-  TrainingOracle oracle(run.claims(), 1, *run.ranks);
+  TrainingOracle oracle(run.claims(), run.parameters(), 1, *run.ranks);
   const ClaimedRate rate(run.claims(), 5);
   oracle.begin(*run.trainer, 0, 0, false);
   oracle.begin_epoch(0, 0);
@@ -254,7 +254,7 @@ TEST(StateOracle, AStateThatIsNotTheGeneratorsIsRefused) {
     Session run(3, 8, 32, precision);
     Trainer& trainer = *run.trainer;
     const auto fault = [&](std::uint64_t seed = 3) {
-      return fault_of_start(trainer, "d18w8s32c10", seed);
+      return fault_of_start(trainer, "d18w8s32c10", run.parameters(), seed);
     };
     EXPECT_EQ(fault(), "") << name(precision);
     EXPECT_SAYS(fault(4), "begins as ");
@@ -276,10 +276,10 @@ TEST(StateOracle, AStateThatIsNotTheGeneratorsIsRefused) {
 
 TEST(StateOracle, ParametersAreThoseOfTheDescriptor) {
   for (const char* descriptor : {"d18w8s32c10", "d50w16s64c20"}) {
-    const auto claimed = claimed_parameters(descriptor);
-    const Graph graph = inference_graph(parse_resnet(descriptor), 1, Precision::fp32);
-    EXPECT_EQ(claimed.size(), graph.parameters.size());
-    for (const Parameter& of : graph.parameters) EXPECT_EQ(claimed.at(of.name), of.dims) << of.name;
+    const DefinedParameters defined = define_resnet(descriptor).parameters;
+    const Graph graph = inference_graph(make_resnet(parse_resnet(descriptor)), 1, Precision::fp32);
+    EXPECT_EQ(defined.size(), graph.parameters.size());
+    for (const Parameter& of : graph.parameters) EXPECT_EQ(defined.at(of.name), of.dims) << of.name;
   }
 }
 

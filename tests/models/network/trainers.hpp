@@ -10,6 +10,7 @@
 
 #include "assay/test_paths.hpp"
 #include "models/network/trainer.hpp"
+#include "models/resnet50/resnet.hpp"
 
 namespace assay::network_test {
 
@@ -29,7 +30,7 @@ inline Plugins& plugins() {
 
 inline TrainerSettings small_settings(const std::string& backend) {
   TrainerSettings settings;
-  settings.shape = {18, 8, 32, 10};
+  settings.network = make_resnet({18, 8, 32, 10});
   settings.batch = 4;
   settings.executor.backends = {backend};
   if (backend != "reference") {

@@ -31,7 +31,8 @@ json golden(const std::string& name) {
 
 TrainerSettings settings_of(const json& of, const std::string& backend) {
   TrainerSettings settings = small_settings(backend);
-  settings.shape = {of.at("depth"), of.at("width"), of.at("image_size"), of.at("classes")};
+  settings.network =
+      make_resnet({of.at("depth"), of.at("width"), of.at("image_size"), of.at("classes")});
   settings.batch = of.at("batch");
   settings.seed = of.at("seed");
   settings.learning.momentum = of.at("momentum");
@@ -293,8 +294,9 @@ void expect_right_inference(const json& of, const std::string& backend) {
   average(graph, 0.1, read_values(trainer->executor(), graph.batch_statistics), running);
   ExecutorSettings executor = settings.executor;
   executor.memory[graph.weights] = trainer->executor().memory(graph.weights);
-  auto inference = Executor::make(inference_graph(settings.shape, settings.batch, Precision::fp32),
-                                  executor, plugins(), *alone);
+  auto inference =
+      Executor::make(inference_graph(settings.network, settings.batch, Precision::fp32), executor,
+                     plugins(), *alone);
   ASSERT_TRUE(std::holds_alternative<std::unique_ptr<Executor>>(inference));
   Executor& of_inference = *std::get<std::unique_ptr<Executor>>(inference);
   load_random(of_inference, settings.seed);

@@ -1,0 +1,105 @@
+#pragma once
+// The common part of assay-pca, assay-kmeans and assay-svm: tables, ranks, backends, dimensions.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/program/benchmark.hpp"
+#include "datasets/synthetic.hpp"
+#include "kernels/linalg/problem.hpp"
+#include "models/analytics/analytics_workload.hpp"
+#include "models/analytics/rows.hpp"
+#include "models/analytics/step.hpp"
+#include "models/analytics/table_problem.hpp"
+#include "models/ranks.hpp"
+
+namespace assay {
+
+/// What a benchmark needs to make the analysis of a case.
+struct AnalysisCase {
+  const Settings& settings;
+  std::int64_t rows = 0, features = 0;  ///< of the whole table
+  RowRange mine;                        ///< rows of this rank
+  Precision precision = Precision::fp64;
+  Communicator& ranks;
+  StepMaker& steps;
+  std::uint64_t seed = 1;
+};
+
+/// Bytes that an analysis takes on a rank beside the rows themselves.
+struct AnalysisMemory {
+  double device = 0;  ///< the other inputs and the results of its operations
+  double host = 0;    ///< what it keeps itself, and what its verification needs
+};
+
+/// An operation that takes a large part of an analysis' time. It can be benchmarked alone, with the
+/// shape that the analysis uses.
+struct AnalysisPart {
+  LinalgProblem problem;
+  bool own = true;  ///< true: on the case's backend (make_own); false: as StepMaker::make chooses
+};
+
+class AnalyticsBenchmark : public Benchmark {
+ public:
+  std::vector<Dimension> dimensions() const final;
+  std::string canonical(const std::string& descriptor) const final;
+  void complete(Settings& settings, const RankCount& started) const final;
+  std::unique_ptr<Problem> problem(const Settings& settings) const final;
+  bool ranks_share(const Settings& settings) const final;
+  std::vector<double> working_sets(const Settings& settings) const final;
+  Result<std::unique_ptr<Workload>> prepare(const Case& selected, CaseContext& context) const final;
+  std::unique_ptr<Communicator> connect(Plugins& plugins) const final;
+  /// What the method of `settings` allocates for `rows` rows of a rank. A case that needs more than
+  /// there is fails before it reads or generates any row.
+  virtual AnalysisMemory memory(const Settings& settings, std::int64_t rows,
+                                std::int64_t features) const = 0;
+
+ protected:
+  /// How many sums over rows the case's backend holds at once, for memory().
+  static int sums_of_threads(const Settings& settings);
+  /// "algorithm", and dimensions of this benchmark alone. They are first in the id.
+  virtual std::vector<Dimension> own_dimensions() const = 0;
+  /// Names of the synthetic tables, which are values of --data. The first one is the default.
+  virtual std::vector<std::string> tables() const = 0;
+  /// One of tables().
+  virtual std::unique_ptr<Table> table(const std::string& name, const SyntheticSize& size,
+                                       const Settings& settings) const = 0;
+  virtual bool needs_labels() const { return false; }
+  /// The table in the form that the analysis needs.
+  virtual std::unique_ptr<Table> prepared(std::unique_ptr<Table> table) const { return table; }
+  /// Whether the results do not depend on the origin, and squares of differences are summed: files
+  /// are then centred, and their differences must be squared without underflow.
+  virtual bool is_centred() const { return true; }
+  /// InputError where the labels of a file, which is not prepared(), are not what the analysis
+  /// needs as a whole. Collective.
+  virtual void expect_good_labels(const Table&, const RowPass&, Communicator&) const {}
+  /// Benchmark::complete for own_dimensions().
+  virtual void complete_own(Settings&) const {}
+  /// Floating-point operations and passes over the table of one run (TableProblem).
+  virtual double work(const Settings& settings, double rows, double features) const = 0;
+  virtual double passes(const Settings& settings) const = 0;
+  /// The kernels that parts() of any method may have.
+  virtual std::vector<LinalgKernel> part_kernels() const = 0;
+  /// The parts of the chosen method on a rank with `rows` rows.
+  virtual std::vector<AnalysisPart> parts(const Settings& settings, std::int64_t rows,
+                                          std::int64_t features) const = 0;
+  /// Benchmark::complete for a part alone: gives settings that do not affect it a fixed value.
+  virtual void complete_part(Settings&) const {}
+  /// Makes the analysis. Not collective, since a rank may refuse.
+  virtual Result<std::unique_ptr<Analysis>> make(const AnalysisCase& from) const = 0;
+
+ private:
+  /// Table number `draw` of a file.
+  std::unique_ptr<Table> of_file(const std::string& data, std::uint64_t draw) const;
+  /// file_table() of a value of --data; what it throws also names the generated tables.
+  const Table& file_or_name(const std::string& data, Communicator* ranks) const;
+  Result<AnalysisPart> part(const Settings& settings, int rank) const;
+  /// Why this rank cannot run the whole analysis, or "". CaseError where memory does not suffice.
+  std::string why_not_here(const AnalysisCase& from, int ranks_here) const;
+  /// The same of all ranks, then that every row of the file can be used. Collective. InputError.
+  std::string expect_good_file(const AnalysisCase& from, int ranks_here) const;
+  Result<std::unique_ptr<Workload>> prepare_part(const Case& selected, CaseContext& context) const;
+};
+
+}  // namespace assay

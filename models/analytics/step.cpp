@@ -1,0 +1,116 @@
+#include "models/analytics/step.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "core/base/text.hpp"
+#include "core/measure/buffer_sets.hpp"
+#include "core/measure/checker.hpp"
+
+namespace assay {
+
+Step::Step(std::unique_ptr<Operation> operation, Device& device,
+           const std::map<std::string, Tensor*>& shared, double flops)
+    : operation_(std::move(operation)), device_(device), flops_(flops) {
+  for (const TensorSpec& spec : operation_->arguments()) {
+    const auto found = shared.find(spec.name);
+    if (found == shared.end()) own_.push_back(device_.allocate(spec));
+    bound_.push_back(found == shared.end() ? own_.back().get() : found->second);
+    by_name_[spec.name] = bound_.back();
+    // Those that it reads: a shared tensor may have more.
+    if (spec.name == "x") x_bytes_ = static_cast<double>(spec.bytes);
+  }
+  operation_->bind(bound_);
+}
+
+Tensor& Step::tensor(const std::string& name) const {
+  const auto found = by_name_.find(name);
+  if (found == by_name_.end()) throw std::logic_error("this step has no tensor " + name);
+  return *found->second;
+}
+
+void Step::write(const std::string& name, std::span<const double> values) {
+  device_.put(tensor(name), [values](std::int64_t first, std::span<double> out) {
+    std::copy_n(values.begin() + first, out.size(), out.begin());
+  });
+}
+
+void Step::read(const std::string& name, std::span<double> values) const {
+  device_.stream().wait();
+  device_.get(tensor(name), [values](std::int64_t first, std::span<const double> in) {
+    std::copy(in.begin(), in.end(), values.begin() + first);
+  });
+}
+
+void Step::poison_outputs() {
+  for (Tensor* tensor : bound_) {
+    const TensorSpec& spec = tensor->spec();
+    if (is_output(spec)) device_.fill(*tensor, poison(spec.type));
+  }
+}
+
+StepMaker::StepMaker(CaseContext& context, const Settings& settings)
+    : context_(context), settings_(settings) {
+  if (const auto found = settings.find("threads"); found != settings.end())
+    threads_ = std::stoi(found->second);
+}
+
+Options StepMaker::options_of(const std::string& backend) const {
+  Options options;
+  options.threads = threads_;
+  for (const char* name : {"device", "blas"})
+    if (const auto found = settings_.find(name); found != settings_.end())
+      options.settings[name] = found->second;
+  options.settings["backend"] = backend;
+  if (backend != settings_.at("backend")) options.settings["device"] = "cpu";
+  return options;
+}
+
+Result<Device*> StepMaker::device() {
+  const std::string& backend = settings_.at("backend");
+  Result<Backend*> opened = context_.plugins.open(backend);
+  if (auto* refusal = std::get_if<Unsupported>(&opened)) return std::move(*refusal);
+  return std::get<Backend*>(opened)->device(options_of(backend));
+}
+
+Result<std::unique_ptr<Step>> StepMaker::make_on(const std::string& name, const Problem& problem,
+                                                 const std::map<std::string, Tensor*>& shared) {
+  Result<Backend*> opened = context_.plugins.open(name);
+  if (auto* refusal = std::get_if<Unsupported>(&opened)) return std::move(*refusal);
+  Backend& backend = *std::get<Backend*>(opened);
+  const Options options = options_of(name);
+  Result<Device*> device = backend.device(options);
+  if (auto* refusal = std::get_if<Unsupported>(&device)) return std::move(*refusal);
+  Result<std::unique_ptr<Operation>> made = backend.make(problem, options, context_.ranks);
+  if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
+  return std::make_unique<Step>(std::move(std::get<std::unique_ptr<Operation>>(made)),
+                                *std::get<Device*>(device), shared, problem.flops());
+}
+
+Result<std::unique_ptr<Step>> StepMaker::make_own(const Problem& problem,
+                                                  const std::map<std::string, Tensor*>& shared) {
+  return make_on(settings_.at("backend"), problem, shared);
+}
+
+std::vector<std::string> StepMaker::backends() const {
+  std::vector<std::string> all{settings_.at("backend")};
+  for (const char* name : {"blas", "reference"})
+    if (name != all.front()) all.emplace_back(name);
+  return all;
+}
+
+Result<std::unique_ptr<Step>> StepMaker::make(const Problem& problem) {
+  std::vector<std::string> reasons;
+  for (const std::string& name : backends()) {
+    Result<std::unique_ptr<Step>> made = make_on(name, problem, {});
+    const auto* const refusal = std::get_if<Unsupported>(&made);
+    if (refusal == nullptr) return made;
+    reasons.push_back(refusal->reason);
+  }
+  return Unsupported{
+      fmt::format("no backend computes {} ({})", problem.canonical(), join(reasons, "; "))};
+}
+
+}  // namespace assay

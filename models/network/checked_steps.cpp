@@ -1,0 +1,98 @@
+#include "models/network/checked_steps.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "models/network/convergence.hpp"
+#include "models/ranks.hpp"
+
+namespace assay {
+
+std::uint64_t CheckedSteps::next_seed() { return trainer_.settings().seed + ++checks_ * 65537; }
+
+Verification CheckedSteps::make(const std::string& when) {
+  Verification found;
+  found.passed = true;
+  std::size_t next = 0;  // of the batches that were kept, which come again for a step made again
+  const auto load_kept = [&] {
+    if (next >= kept_.size()) return;
+    trainer_.load(kept_[next].images, kept_[next].labels);
+    ++next;
+  };
+  Verification whole = found;  // also of steps that were skipped
+  skipped_ = false;
+  if (oracle_ != nullptr) oracle_->forget();
+  for (std::int64_t steps = 0; steps <= trainer_.settings().lag;) {
+    if (next >= kept_.size()) next = 0;
+    trainer_.executor().poison();
+    StepCheck check = random_check(trainer_.graph(), nodes, next_seed());
+    check.found = found;
+    load_kept();
+    {
+      const ObservedStep observed(oracle_, trainer_, check.seed);
+      trainer_.step(rate_, &check, load_kept);
+    }
+    if (oracle_ != nullptr) oracle_->end(trainer_, whole);
+    if (trainer_.overflowed()) {
+      skipped_ = true;
+      trainer_.let_loss_scale_grow(false);  // it only falls from here, so this ends
+      steps = 0;
+      found = {};
+      found.passed = true;
+    } else {
+      ++steps;
+      found = check.found;
+    }
+  }
+  trainer_.let_loss_scale_grow(true);
+  found.checked += whole.checked;
+  found.wrong_elements += whole.wrong_elements;
+  if (found.passed && !whole.passed) {
+    found.passed = false;
+    found.reason = whole.reason;
+  }
+  if (!found.passed)
+    found.reason +=
+        ", " + when +
+        (trainer_.counts()[0] > 0 ? overflow_advice(trainer_.settings().loss_scale) : "");
+  judge_finite(when, found);
+  found.outputs = found.checked;
+  return found;
+}
+
+Verification CheckedSteps::learn(const std::function<void()>& load, const std::string& when) {
+  StepCheck check;
+  check.found.passed = true;
+  check.gradient_sum = true;
+  check.seed = next_seed();
+  load();
+  trainer_.step(rate_, &check, load);
+  if (trainer_.lowered()) check.found.passed = true;  // of gradients that are not finite
+  if (!check.found.passed) check.found.reason += ", " + when;
+  return check.found;
+}
+
+void CheckedSteps::keep(std::span<const float> images, std::span<const std::int64_t> labels) {
+  kept_.push_back({{images.begin(), images.end()}, {labels.begin(), labels.end()}});
+}
+
+void CheckedSteps::judge_finite(const std::string& when, Verification& found) {
+  const double loss = mean_loss(), not_finite = trainer_.counts()[0];
+  if (!found.passed || (std::isfinite(loss) && (not_finite == 0 || trainer_.lowered()))) return;
+  found.passed = false;
+  found.reason = fmt::format(
+      "the loss is {} and {:.0f} elements of the gradient are not finite, {} (training diverged, "
+      "or an operation did not write its results{}). Use a smaller --rate; if it still fails, try "
+      "--backend reference, which shows whether a backend is wrong.",
+      loss, not_finite, when, overflow_advice(trainer_.settings().loss_scale));
+}
+
+double CheckedSteps::mean_loss() {
+  RankCalls calls(ranks_);
+  double sum = trainer_.loss();
+  calls.sum(std::span(&sum, 1));
+  return sum / ranks_.size();
+}
+
+}  // namespace assay

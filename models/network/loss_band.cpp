@@ -1,0 +1,93 @@
+#include "models/network/loss_band.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "core/base/paths.hpp"
+#include "core/result/schema.hpp"
+
+namespace assay {
+namespace {
+
+using nlohmann::json;
+
+constexpr double deviations = 6;
+
+bool is_of(const json& settings, const json& free, const Settings& asked,
+           const std::vector<Dimension>& dimensions) {
+  return std::all_of(dimensions.begin(), dimensions.end(), [&](const Dimension& axis) {
+    if (!axis.field.empty() || std::count(free.begin(), free.end(), axis.name) > 0) return true;
+    const std::string& value = asked.at(axis.name);
+    if (settings.contains(axis.name)) return settings.at(axis.name) == value;
+    return !axis.defaults.empty() && value == axis.defaults.front();
+  });
+}
+
+/// Of the losses of each epoch, in `trainings` (one list of losses each).
+std::vector<std::pair<double, double>> bands_of(const json& trainings) {
+  std::vector<std::pair<double, double>> bands;
+  for (std::size_t epoch = 0; epoch < trainings.front().size(); ++epoch) {
+    std::vector<double> losses;
+    for (const json& training : trainings) losses.push_back(training.at(epoch));
+    bands.push_back(band_of(losses));
+  }
+  return bands;
+}
+
+std::string outside(const LossBand& band, const std::pair<double, double>& range, double loss,
+                    const char* of, std::int64_t epoch) {
+  if (loss >= range.first && loss <= range.second) return "";
+  return fmt::format(
+      "the loss of {} is {:.4g} after epoch {}, outside {:.4g} to {:.4g}, the band of {} ({} "
+      "seeds)",
+      of, loss, epoch, range.first, range.second, band.name, band.seeds);
+}
+
+}  // namespace
+
+std::optional<LossBand> loss_band(const Settings& settings,
+                                  const std::vector<Dimension>& dimensions) {
+  const std::filesystem::path folder = data_folder("results-schema") / "loss-bands";
+  for (const std::string& name : json_names(folder)) {
+    const json file = read_checked(folder / (name + ".json"), "loss-bands");
+    for (const json& band : file.at("bands")) {
+      json all = file.at("settings");
+      all.update(band.at("settings"));
+      if (!is_of(all, file.at("free"), settings, dimensions)) continue;
+      return LossBand{name + " " + band.at("name").get<std::string>(), band.at("seeds").size(),
+                      bands_of(band.at("training_loss")), bands_of(band.at("validation_loss"))};
+    }
+  }
+  return std::nullopt;
+}
+
+std::pair<double, double> band_of(const std::vector<double>& losses) {
+  const auto n = static_cast<double>(losses.size());
+  double mean = 0, squares = 0;
+  for (const double loss : losses) mean += std::log(loss) / n;
+  for (const double loss : losses) squares += std::pow(std::log(loss) - mean, 2);
+  const double half = deviations * std::sqrt(squares / (n - 1) * (1 + 1 / n));
+  return {std::exp(mean - half), std::exp(mean + half)};
+}
+
+std::string outside(const LossBand& band, const std::vector<EpochResult>& epochs) {
+  std::int64_t next = epochs.empty() ? 0 : epochs.front().epoch;
+  for (const EpochResult& of : epochs) {
+    const auto at = static_cast<std::size_t>(of.epoch - 1);
+    if (of.epoch != next++ || of.epoch < 1 || at >= band.training.size())
+      return fmt::format("epoch {} is none of the {} epochs of the band of {}, or not the next one",
+                         of.epoch, band.training.size(), band.name);
+    std::string why;
+    if (of.trained())
+      why = outside(band, band.training[at], of.training_loss, "training", of.epoch);
+    if (why.empty() && of.evaluation)
+      why = outside(band, band.validation[at], of.evaluation->loss, "validation", of.epoch);
+    if (!why.empty()) return why;
+  }
+  return "";
+}
+
+}  // namespace assay

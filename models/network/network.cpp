@@ -1,0 +1,28 @@
+#include "models/network/network.hpp"
+
+#include "models/network/graph_builder.hpp"
+
+namespace assay {
+
+Graph training_graph(const Network& network, std::int64_t batch, Precision precision,
+                     const Learning& learning, bool accumulates, bool lags) {
+  GraphBuilder builder(batch, precision, true, learning.narrow_gradients);
+  network.add_layers(builder, learning);
+  builder.backward();
+  if (accumulates) builder.accumulate();
+  UpdateShape rule;
+  rule.rule = learning.rule;
+  rule.momentum = learning.momentum;
+  rule.weight_decay = learning.weight_decay;
+  rule.coefficient = learning.coefficient;
+  builder.update(rule, lags);
+  return builder.finish();
+}
+
+Graph inference_graph(const Network& network, std::int64_t batch, Precision precision) {
+  GraphBuilder builder(batch, precision, false);
+  network.add_layers(builder, {});
+  return builder.finish();
+}
+
+}  // namespace assay

@@ -1,0 +1,47 @@
+#pragma once
+// A network by its layers, and the graphs of its training and inference.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "core/api/precision.hpp"
+#include "kernels/update/problem.hpp"
+#include "models/network/graph.hpp"
+
+namespace assay {
+
+class GraphBuilder;
+
+/// Optimizer and loss (kernels/update/problem.hpp, kernels/loss/problem.hpp).
+struct Learning {
+  UpdateRule rule = UpdateRule::sgd;
+  double momentum = 0.9, weight_decay = 1e-4, coefficient = 1e-3;
+  double smoothing = 0;           ///< label smoothing
+  double last_norm = 1;           ///< initial scale of the last normalization of each block
+  bool narrow_gradients = false;  ///< of filters of 16-bit networks: made in 16 bits
+};
+
+struct Network {
+  std::string family;      ///< "resnet"; checkpoints name the network by it and the descriptor
+  std::string descriptor;  ///< of --problem: "d50w64s224c1000"
+  std::map<std::string, std::int64_t> fields;  ///< of the descriptor, as rows name them
+  std::int64_t image = 224;  ///< height and width of an image, which has three colours
+  std::int64_t classes = 1000;
+  /// Adds all layers, from the images to the loss.
+  std::function<void(GraphBuilder&, const Learning&)> add_layers;
+  /// A form of it that a plain fp64 loop can train (--self-check).
+  std::function<Network()> make_small;
+};
+
+/// A training step of `batch` images: forward, backward, update. `accumulates`: the gradients of
+/// several batches are added before the update. `lags`: the update uses the gradients of the step
+/// before.
+Graph training_graph(const Network& network, std::int64_t batch, Precision precision,
+                     const Learning& learning, bool accumulates = false, bool lags = false);
+/// Logits, losses and correct classes of `batch` images, with moving averages as statistics. The
+/// values `weights`, `stored` and `statistics` have the same order as in the training graph.
+Graph inference_graph(const Network& network, std::int64_t batch, Precision precision);
+
+}  // namespace assay

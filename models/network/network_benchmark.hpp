@@ -1,0 +1,38 @@
+#pragma once
+// A benchmark that trains one network, or runs its inference. A derived class supplies the network.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/program/benchmark.hpp"
+#include "models/network/definition.hpp"
+#include "models/network/loss_band.hpp"
+#include "models/network/network.hpp"
+
+namespace assay {
+
+class NetworkBenchmark : public Benchmark {
+ public:
+  /// --problem and the flags of its fields. The fields `s` (side of an image) and `c` (classes)
+  /// must be among them: the checks of the data read them in the text of --problem.
+  virtual std::vector<Dimension> problem_dimensions() const = 0;
+  virtual Network network(const std::string& problem) const = 0;
+  virtual NetworkDefinition definition(const std::string& problem) const = 0;
+  /// The range for the losses of a training with these settings, if it is a known one.
+  virtual std::optional<LossBand> known_band(const Settings&) const { return std::nullopt; }
+
+  std::vector<Dimension> dimensions() const final;
+  void complete(Settings& settings, const RankCount& started) const final;
+  void expect_compatible(const std::vector<Case>& cases) const final;
+  bool ranks_share(const Settings&) const final { return true; }
+  std::vector<std::string> step_parameters(const Settings& settings) const final;
+  std::string row_label(const nlohmann::json& row) const final;
+  std::vector<std::string> candidates(const Settings& settings) const final;
+  std::unique_ptr<Problem> problem(const Settings& settings) const final;
+  std::vector<double> working_sets(const Settings& settings) const final;
+  Result<std::unique_ptr<Workload>> prepare(const Case& selected, CaseContext& context) const final;
+  std::unique_ptr<Communicator> connect(Plugins& plugins) const final;
+};
+
+}  // namespace assay

@@ -1,0 +1,15 @@
+#pragma once
+// Compares how a training or an inference was prepared with the parameters of its case.
+
+#include "core/measure/case.hpp"
+#include "models/network/training_workload.hpp"
+
+namespace assay {
+
+/// WrongResult if the network or its optimizer is not that of the case. The texts of the case are
+/// read here once more, apart from what has made the settings of them.
+void expect_network(const TrainerSettings& trainer, const Settings& claims);
+/// The same of a whole training: number of steps, epochs, target, files.
+void expect_training(const TrainingRun& run, const Settings& claims);
+
+}  // namespace assay

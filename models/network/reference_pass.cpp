@@ -1,0 +1,287 @@
+#include "models/network/reference_pass.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/api/random.hpp"
+#include "core/base/place.hpp"
+
+namespace assay {
+namespace {
+
+constexpr double normalization_epsilon = 1e-5;  // PyTorch's default
+
+/// Calls body(at, tap, to) for the first elements of each pixel of src [images, side, side,
+/// channels] and of dst that a tap joins. Taps outside src are left out.
+struct Window {
+  std::int64_t images, side, channels, out_side, out_channels, taps, stride, padding;
+
+  template <class Body>
+  void for_each_tap(const Body& body) const {
+    for (std::int64_t image = 0; image < images; ++image)
+      for (std::int64_t y = 0; y < out_side; ++y)
+        for (std::int64_t x = 0; x < out_side; ++x)
+          for (std::int64_t i = 0; i < taps; ++i)
+            for (std::int64_t j = 0; j < taps; ++j) {
+              const std::int64_t row = y * stride + i - padding, column = x * stride + j - padding;
+              if (row < 0 || row >= side || column < 0 || column >= side) continue;
+              body(((image * side + row) * side + column) * channels, i * taps + j,
+                   ((image * out_side + y) * out_side + x) * out_channels);
+            }
+  }
+};
+
+Window window(std::int64_t images, std::int64_t side, std::int64_t channels,
+              std::int64_t out_channels, std::int64_t taps, std::int64_t stride) {
+  const std::int64_t padding = taps / 2;
+  return {images,       side, channels, (side + 2 * padding - taps) / stride + 1,
+          out_channels, taps, stride,   padding};
+}
+
+}  // namespace
+
+ReferencePass::ReferencePass(const ReferenceNetwork& network, const ReferenceStart& start,
+                             double smoothing, const ReferenceBatch& batch,
+                             ReferenceParameters& parameters)
+    : classes_(network.classes),
+      start_(start),
+      smoothing_(smoothing),
+      batch_(batch),
+      parameters_(parameters) {
+  const Node images = activation(static_cast<std::int64_t>(batch.labels.size()), network.image, 3);
+  std::copy(batch.images.begin(), batch.images.end(), images->values.begin());
+  network.forward(*this, images);
+  while (!tape_.empty()) {
+    tape_.back()();
+    tape_.pop_back();
+  }
+}
+
+ReferencePass::Node ReferencePass::activation(std::int64_t images, std::int64_t side,
+                                              std::int64_t channels) {
+  const auto made =
+      std::make_shared<ReferenceActivation>(ReferenceActivation{images, side, channels});
+  made->values.resize(place(made->pixels() * channels));
+  made->gradients.resize(made->values.size());
+  return made;
+}
+
+/// The initial values are data with a definition (core/api/random.hpp): element i is that of the
+/// stream with the parameter's name, times `bound`, in fp32.
+const std::vector<double>& ReferencePass::parameter(const std::string& name, std::int64_t elements,
+                                                    const Initial& initial) {
+  const auto [at, added] = parameters_.try_emplace(name);
+  gradients[name].resize(place(elements));
+  ReferenceParameter& parameter = at->second;
+  if (!added) return parameter.values;
+  parameter.decays = initial.decays;
+  const Values stream(Values::Kind::mantissa, start_.seed, name, DataType::fp32, 0);
+  for (std::int64_t i = 0; i < elements; ++i)
+    parameter.initial.push_back(
+        round_to(DataType::fp32, initial.bound > 0 ? stream(i) * initial.bound : initial.constant) *
+        initial.factor);
+  parameter.values = parameter.initial;
+  parameter.velocity.assign(place(elements), 0);
+  return parameter.values;
+}
+
+ReferencePass::Node ReferencePass::conv(const std::string& layer, const Node& from,
+                                        std::int64_t channels, std::int64_t taps,
+                                        std::int64_t stride) {
+  const Window w = window(from->images, from->side, from->channels, channels, taps, stride);
+  const Node to = activation(from->images, w.out_side, channels);
+  const std::string name = layer + ".weight";
+  const std::int64_t inputs = from->channels;
+  const std::vector<double>& filters =
+      parameter(name, channels * inputs * taps * taps,
+                {.bound = std::sqrt(6 / static_cast<double>(channels * taps * taps)),
+                 .factor = start_.filter_factor,
+                 .decays = true});
+  // Filters in the order [tap, output, input], so that inner loops are over adjacent numbers.
+  const auto sorted = [=](std::int64_t output, std::int64_t input, std::int64_t tap) {
+    return place((tap * channels + output) * inputs + input);
+  };
+  const auto stored = [=](std::int64_t output, std::int64_t input, std::int64_t tap) {
+    return place((output * inputs + input) * taps * taps + tap);
+  };
+  const auto for_each_weight = [=](const auto& body) {
+    for (std::int64_t output = 0; output < channels; ++output)
+      for (std::int64_t input = 0; input < inputs; ++input)
+        for (std::int64_t tap = 0; tap < taps * taps; ++tap)
+          body(sorted(output, input, tap), stored(output, input, tap));
+  };
+  std::vector<double> weights(filters.size());
+  for_each_weight([&](std::size_t here, std::size_t there) { weights[here] = filters[there]; });
+  w.for_each_tap([&](std::int64_t src, std::int64_t tap, std::int64_t dst) {
+    const double* const in = from->values.data() + src;
+    for (std::int64_t output = 0; output < channels; ++output) {
+      const double* const weight = weights.data() + sorted(output, 0, tap);
+      double sum = 0;
+      for (std::int64_t input = 0; input < inputs; ++input) sum += in[input] * weight[input];
+      to->values[place(dst + output)] += sum;
+    }
+  });
+  tape_.emplace_back([=, this, weights = std::move(weights)] {
+    std::vector<double> of_weights(weights.size());
+    w.for_each_tap([&](std::int64_t src, std::int64_t tap, std::int64_t dst) {
+      const double* const in = from->values.data() + src;
+      double* const of_in = from->gradients.data() + src;
+      for (std::int64_t output = 0; output < channels; ++output) {
+        const double g = to->gradients[place(dst + output)];
+        const double* const weight = weights.data() + sorted(output, 0, tap);
+        double* const of_weight = of_weights.data() + sorted(output, 0, tap);
+        for (std::int64_t input = 0; input < inputs; ++input) {
+          of_in[input] += g * weight[input];
+          of_weight[input] += g * in[input];
+        }
+      }
+    });
+    std::vector<double>& gradient = gradients.at(name);
+    for_each_weight(
+        [&](std::size_t here, std::size_t there) { gradient[there] += of_weights[here]; });
+  });
+  return to;
+}
+
+/// With batch statistics: y = weight (x - mean) / sqrt(variance + epsilon) + bias.
+ReferencePass::Node ReferencePass::norm(const std::string& layer, const Node& from,
+                                        double initial) {
+  const std::int64_t channels = from->channels;
+  const auto m = static_cast<double>(from->pixels());
+  const Node to = activation(from->images, from->side, channels);
+  const std::vector<double>&weight = parameter(layer + ".weight", channels, {.constant = initial}),
+        &bias = parameter(layer + ".bias", channels, {});
+  ReferenceStatistics found{std::vector<double>(place(channels)),
+                            std::vector<double>(place(channels)), m};
+  std::vector<double> normalized(from->values.size()), inverse(place(channels));
+  for (std::size_t c = 0; c < inverse.size(); ++c) {
+    const std::size_t step = inverse.size(), end = from->values.size();
+    double sum = 0, squares = 0;
+    for (std::size_t i = c; i < end; i += step) sum += from->values[i];
+    const double mean = sum / m;
+    for (std::size_t i = c; i < end; i += step)
+      squares += (from->values[i] - mean) * (from->values[i] - mean);
+    found.mean[c] = mean;
+    found.variance[c] = squares / m;
+    inverse[c] = 1 / std::sqrt(squares / m + normalization_epsilon);
+    for (std::size_t i = c; i < end; i += step) {
+      normalized[i] = (from->values[i] - mean) * inverse[c];
+      to->values[i] = weight[c] * normalized[i] + bias[c];
+    }
+  }
+  statistics[layer] = std::move(found);
+  tape_.emplace_back([=, this, &weight, normalized = std::move(normalized)] {
+    for (std::size_t c = 0; c < inverse.size(); ++c) {
+      const std::size_t step = inverse.size(), end = normalized.size();
+      double of_bias = 0, of_weight = 0;
+      for (std::size_t i = c; i < end; i += step) {
+        of_bias += to->gradients[i];
+        of_weight += to->gradients[i] * normalized[i];
+      }
+      gradients.at(layer + ".bias")[c] += of_bias;
+      gradients.at(layer + ".weight")[c] += of_weight;
+      for (std::size_t i = c; i < end; i += step)
+        from->gradients[i] += weight[c] * inverse[c] *
+                              (to->gradients[i] - of_bias / m - normalized[i] * of_weight / m);
+    }
+  });
+  return to;
+}
+
+ReferencePass::Node ReferencePass::relu(const Node& from) {
+  const Node to = activation(from->images, from->side, from->channels);
+  for (std::size_t i = 0; i < to->values.size(); ++i)
+    to->values[i] = std::max(from->values[i], 0.0);
+  tape_.emplace_back([=] {
+    for (std::size_t i = 0; i < to->values.size(); ++i)
+      if (from->values[i] > 0) from->gradients[i] += to->gradients[i];
+  });
+  return to;
+}
+
+ReferencePass::Node ReferencePass::add(const Node& one, const Node& other) {
+  const Node to = activation(one->images, one->side, one->channels);
+  for (std::size_t i = 0; i < to->values.size(); ++i)
+    to->values[i] = one->values[i] + other->values[i];
+  tape_.emplace_back([=] {
+    for (std::size_t i = 0; i < to->values.size(); ++i) {
+      one->gradients[i] += to->gradients[i];
+      other->gradients[i] += to->gradients[i];
+    }
+  });
+  return to;
+}
+
+/// Of 3x3 windows with the stride 2; the first of equally large elements has the gradient.
+ReferencePass::Node ReferencePass::max_pool(const Node& from) {
+  const std::int64_t channels = from->channels;
+  const Window w = window(from->images, from->side, channels, channels, 3, 2);
+  const Node to = activation(from->images, w.out_side, channels);
+  std::vector<std::int64_t> largest(to->values.size(), -1);
+  w.for_each_tap([&](std::int64_t src, std::int64_t, std::int64_t dst) {
+    for (std::int64_t c = 0; c < channels; ++c) {
+      std::int64_t& best = largest[place(dst + c)];
+      if (best < 0 || from->values[place(src + c)] > from->values[place(best)]) best = src + c;
+    }
+  });
+  for (std::size_t i = 0; i < largest.size(); ++i) to->values[i] = from->values[place(largest[i])];
+  tape_.emplace_back([=] {
+    for (std::size_t i = 0; i < largest.size(); ++i)
+      from->gradients[place(largest[i])] += to->gradients[i];
+  });
+  return to;
+}
+
+/// Of each plane.
+ReferencePass::Node ReferencePass::mean(const Node& from) {
+  const Node to = activation(from->images, 1, from->channels);
+  const std::int64_t plane = from->side * from->side, channels = from->channels;
+  const auto target = [=](std::size_t i) {  // of element i of `from`
+    const auto at = static_cast<std::int64_t>(i);
+    return place(at / (plane * channels) * channels + at % channels);
+  };
+  for (std::size_t i = 0; i < from->values.size(); ++i)
+    to->values[target(i)] += from->values[i] / static_cast<double>(plane);
+  tape_.emplace_back([=] {
+    for (std::size_t i = 0; i < from->values.size(); ++i)
+      from->gradients[i] += to->gradients[target(i)] / static_cast<double>(plane);
+  });
+  return to;
+}
+
+/// Cross-entropy between the softmax of the logits and q, where q is 1 - smoothing for the label,
+/// and smoothing / classes more for each class.
+void ReferencePass::classify(const std::string& layer, const Node& from) {
+  const std::size_t features = place(from->channels), classes = place(classes_);
+  const double bound = 1 / std::sqrt(static_cast<double>(features));
+  const std::vector<double>&weights = parameter(layer + ".weight", classes_ * from->channels,
+                                                {.bound = bound, .decays = true}),
+        &bias = parameter(layer + ".bias", classes_, {.bound = bound});
+  std::vector<double>&of_weights = gradients.at(layer + ".weight"),
+  &of_bias = gradients.at(layer + ".bias");
+  const auto images = static_cast<double>(batch_.labels.size());
+  for (std::size_t n = 0; n < batch_.labels.size(); ++n) {
+    const double* const x = from->values.data() + n * features;
+    double* const of_x = from->gradients.data() + n * features;
+    std::vector<double> logits = bias;
+    for (std::size_t c = 0; c < classes; ++c)
+      for (std::size_t f = 0; f < features; ++f) logits[c] += weights[c * features + f] * x[f];
+    const double largest = *std::max_element(logits.begin(), logits.end());
+    double sum = 0;
+    for (const double logit : logits) sum += std::exp(logit - largest);
+    for (std::size_t c = 0; c < classes; ++c) {
+      const double log_p = logits[c] - largest - std::log(sum),
+                   q = smoothing_ / static_cast<double>(classes) +
+                       (c == place(batch_.labels[n]) ? 1 - smoothing_ : 0),
+                   g = (std::exp(log_p) - q) / images;
+      loss -= q * log_p / images;
+      of_bias[c] += g;
+      for (std::size_t f = 0; f < features; ++f) {
+        of_weights[c * features + f] += g * x[f];
+        of_x[f] += g * weights[c * features + f];
+      }
+    }
+  }
+}
+
+}  // namespace assay

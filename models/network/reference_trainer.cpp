@@ -1,0 +1,107 @@
+#include "models/network/reference_trainer.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "core/base/error.hpp"
+
+namespace assay {
+namespace {
+
+constexpr double momentum_of_running = 0.1;
+/// `--rate` is stated for so many images in a step.
+constexpr double images_of_stated_rate = 256;
+
+double norm_of(const std::vector<double>& values) {
+  double squares = 0;
+  for (const double value : values) squares += value * value;
+  return std::sqrt(squares);
+}
+
+/// Moves `average` a tenth of the way to `now`.
+void follow(std::vector<double>& average, const std::vector<double>& now, double factor) {
+  for (std::size_t i = 0; i < now.size(); ++i)
+    average[i] = (1 - momentum_of_running) * average[i] + momentum_of_running * factor * now[i];
+}
+
+}  // namespace
+
+ReferenceClaims::ReferenceClaims(const Settings& settings)
+    : batch(std::stoll(settings.at("batch"))),
+      passes(std::stoll(settings.at("accumulate"))),
+      ranks(std::stoll(settings.at("ranks"))),
+      optimizer(settings.at("optimizer")),
+      rate(std::stod(settings.at("rate"))),
+      smoothing(std::stod(settings.at("smoothing"))),
+      lags(settings.at("lag") == "1") {
+  if (settings.at("scaling") == "linear")
+    rate *= static_cast<double>(batch * passes * ranks) / images_of_stated_rate;
+}
+
+ReferenceTrainer::ReferenceTrainer(ReferenceNetwork network, const ReferenceClaims& claims,
+                                   const ReferenceStart& start)
+    : network_(std::move(network)),
+      claims_(claims),
+      start_(start),
+      losses_(static_cast<std::size_t>(claims.ranks)),
+      running_(static_cast<std::size_t>(claims.ranks)) {}
+
+void ReferenceTrainer::step(const std::vector<std::vector<const ReferenceBatch*>>& batches) {
+  std::map<const ReferenceBatch*, ReferencePass> passes;
+  Gradients mean;
+  for (std::size_t rank = 0; rank < batches.size(); ++rank) {
+    losses_[rank] = 0;
+    for (const ReferenceBatch* const batch : batches[rank]) {
+      const ReferencePass& pass =
+          passes.try_emplace(batch, network_, start_, claims_.smoothing, *batch, parameters_)
+              .first->second;
+      losses_[rank] += pass.loss / static_cast<double>(claims_.passes);
+      for (const auto& [name, gradient] : pass.gradients) {
+        std::vector<double>& sum = mean[name];
+        sum.resize(gradient.size());
+        for (std::size_t i = 0; i < sum.size(); ++i)
+          sum[i] += gradient[i] / static_cast<double>(claims_.ranks * claims_.passes);
+      }
+      for (const auto& [layer, now] : pass.statistics) {
+        ReferenceStatistics& average = running_[rank][layer];
+        if (average.mean.empty())
+          average = {std::vector<double>(now.mean.size(), 0),
+                     std::vector<double>(now.mean.size(), 1), now.count};
+        follow(average.mean, now.mean, 1);
+        follow(average.variance, now.variance, now.count > 1 ? now.count / (now.count - 1) : 1);
+      }
+    }
+  }
+  if (claims_.lags) std::swap(mean, waiting_);  // the gradients of the step before, if there is one
+  if (!mean.empty()) update(mean);
+}
+
+/// SGD as in PyTorch; LARS and LARC as kernels/update/problem.hpp documents them.
+void ReferenceTrainer::update(const Gradients& gradients) {
+  for (auto& [name, parameter] : parameters_) {
+    const std::vector<double>& g = gradients.at(name);
+    const double decay = parameter.decays ? claims_.decay : 0, of_w = norm_of(parameter.values),
+                 of_g = norm_of(g);
+    const bool adapts = parameter.decays && of_w > 0 && of_g > 0;
+    const double trust = adapts ? claims_.trust * of_w / (of_g + decay * of_w) : 1;
+    for (std::size_t i = 0; i < g.size(); ++i) {
+      double &w = parameter.values[i], &v = parameter.velocity[i];
+      const double descent = g[i] + decay * w;
+      if (claims_.optimizer == "lars") {
+        v = claims_.momentum * v + claims_.rate * trust * descent;
+        w -= v;
+      } else if (claims_.optimizer == "larc") {
+        v = claims_.momentum * v + (adapts ? std::min(trust / claims_.rate, 1.0) : 1) * descent;
+        w -= claims_.rate * v;
+      } else if (claims_.optimizer == "sgd") {
+        v = claims_.momentum * v + descent;
+        w -= claims_.rate * v;
+      } else {
+        throw CaseError("no update is known for the optimizer " + claims_.optimizer);
+      }
+    }
+  }
+}
+
+}  // namespace assay

@@ -1,0 +1,58 @@
+#pragma once
+// The simplest training loop that is right, in fp64, from the settings of a case alone. It shares
+// no code with the trainer that is measured (trainer.hpp) and its operations.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/measure/case.hpp"
+#include "models/network/reference_pass.hpp"
+
+namespace assay {
+
+/// What the parameters of a row say about a training, as docs/training.md explains them.
+struct ReferenceClaims {
+  explicit ReferenceClaims(const Settings& settings);
+
+  std::int64_t batch = 1, passes = 1, ranks = 1;
+  std::string optimizer;  ///< "sgd", "lars" or "larc"
+  double rate = 0, momentum = 0.9, decay = 1e-4, trust = 1e-3, smoothing = 0;
+  bool lags = false;
+};
+
+/// Trains all ranks in one process.
+class ReferenceTrainer {
+ public:
+  ReferenceTrainer(ReferenceNetwork network, const ReferenceClaims& claims,
+                   const ReferenceStart& start);
+
+  /// The batches of a step: [rank][pass]. Equal pointers are computed once.
+  void step(const std::vector<std::vector<const ReferenceBatch*>>& batches);
+
+  const ReferenceClaims& claims() const { return claims_; }
+  /// Equal on all ranks; empty before the first step.
+  const ReferenceParameters& parameters() const { return parameters_; }
+  /// Mean loss of the last step's images of a rank.
+  double loss(std::size_t rank) const { return losses_.at(rank); }
+  /// Moving averages of a rank's means and unbiased variances, by normalization.
+  const std::map<std::string, ReferenceStatistics>& running(std::size_t rank) const {
+    return running_.at(rank);
+  }
+
+ private:
+  using Gradients = std::map<std::string, std::vector<double>>;
+
+  void update(const Gradients& gradients);
+
+  ReferenceNetwork network_;
+  ReferenceClaims claims_;
+  ReferenceStart start_;
+  ReferenceParameters parameters_;
+  Gradients waiting_;  ///< with a lag
+  std::vector<double> losses_;
+  std::vector<std::map<std::string, ReferenceStatistics>> running_;
+};
+
+}  // namespace assay

@@ -1,0 +1,270 @@
+#include "models/network/self_check.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "core/api/random.hpp"
+#include "core/base/error.hpp"
+#include "core/base/place.hpp"
+#include "models/network/parameters.hpp"
+#include "models/network/tolerance.hpp"
+
+namespace assay {
+namespace {
+
+constexpr int steps_of_check = 5;
+/// Each channel of the smallest planes has as many numbers: with fewer, small variances would
+/// amplify rounding errors.
+constexpr std::int64_t small_batch = 16;
+/// As many ranks and passes have images of their own; the others have those of one of them.
+constexpr std::size_t most_ranks = 4, most_passes = 3;
+/// Learning rate of the steps. The rates of the trainer and of the claims are multiplied by the
+/// same factor, so that they still differ if they did. A large rate would amplify rounding errors
+/// from step to step.
+constexpr double rate_of_check = 0.01;
+/// The network is the same with larger filters, since normalizations follow them. But their
+/// gradients are smaller by this factor and their decay is larger, so that it shows.
+constexpr double factor_of_filters = 8;
+/// Of the last normalization of each block; 1 would amplify rounding errors from block to block.
+constexpr double last_norm_of_check = 0.1;
+
+using Data = std::vector<std::vector<ReferenceBatch>>;  // by rank and pass
+
+/// Multiples of 2^-7, which every type holds exactly.
+Data data_of_step(const ReferenceNetwork& small, int step, std::size_t ranks, std::size_t passes,
+                  std::uint64_t seed) {
+  Data all(std::min(ranks, most_ranks));
+  for (std::size_t rank = 0; rank < all.size(); ++rank)
+    for (std::size_t pass = 0; pass < std::min(passes, most_passes); ++pass) {
+      std::vector<double> pixels(place(small_batch * small.image * small.image * 3));
+      Values(Values::Kind::fixed, seed, fmt::format("self-check {} {} {}", step, rank, pass),
+             DataType::fp32, 7)
+          .fill(0, pixels);
+      ReferenceBatch batch{{pixels.begin(), pixels.end()}, {}};
+      for (std::int64_t image = 0; image < small_batch; ++image)
+        batch.labels.push_back(
+            (7 * image + 2 * step + static_cast<std::int64_t>(5 * rank + 3 * pass)) %
+            small.classes);
+      all[rank].push_back(std::move(batch));
+    }
+  return all;
+}
+
+void enlarge_filters(Trainer& trainer) {
+  const Graph& graph = trainer.graph();
+  std::vector<double> all = read_values(trainer.executor(), graph.weights);
+  for (const Parameter& parameter : graph.parameters)
+    if (parameter.dims.size() == 4)
+      for (std::int64_t i = 0; i < parameter.elements(); ++i)
+        all[place(parameter.offset + i)] *= factor_of_filters;
+  for (const ValueIndex value : {graph.weights, graph.stored})
+    if (value != Graph::none)
+      trainer.device().put(trainer.executor().tensor(value),
+                           [&](std::int64_t first, std::span<double> out) {
+                             std::copy_n(all.begin() + first, out.size(), out.begin());
+                           });
+}
+
+std::unique_ptr<Trainer> small_trainer(const TrainerSettings& settings, Plugins& plugins,
+                                       Communicator& ranks,
+                                       const std::shared_ptr<Communicator>& gradients) {
+  auto trainer = Trainer::make(settings, plugins, ranks, gradients);
+  if (const auto* const refusal = std::get_if<Unsupported>(&trainer)) {
+    if (settings.executor.chosen.empty())
+      throw CaseError("--self-check: the small network cannot be computed: " + refusal->reason);
+    TrainerSettings free = settings;  // choices of a larger network may not fit
+    free.executor.chosen.clear();
+    return small_trainer(free, plugins, ranks, gradients);
+  }
+  return std::move(std::get<std::unique_ptr<Trainer>>(trainer));
+}
+
+/// The weights after all steps. A loss scale at which gradients overflow, as no step of the
+/// reference does, is halved before all steps are made again.
+std::pair<std::unique_ptr<Trainer>, std::vector<double>> trained(
+    TrainerSettings settings, double rate, const std::vector<Data>& data, Plugins& plugins,
+    Communicator& ranks, const std::shared_ptr<Communicator>& gradients) {
+  for (;;) {
+    auto trainer = small_trainer(settings, plugins, ranks, gradients);
+    trainer->let_loss_scale_grow(false);
+    enlarge_filters(*trainer);
+    for (std::size_t step = 0; step < data.size(); ++step) {
+      const std::vector<ReferenceBatch>& mine = data[step][place(ranks.rank()) % data[step].size()];
+      std::size_t next = 0;
+      const auto load = [&] {
+        const ReferenceBatch& batch = mine[next++ % mine.size()];
+        trainer->load(std::span(batch.images), batch.labels);
+      };
+      load();
+      if (step == 0) trainer->prepare();
+      trainer->step(rate, nullptr, load);
+    }
+    if (trainer->loss_scale().skipped() == 0 ||
+        settings.loss_scale.kind == LossScaleSettings::Kind::none ||
+        settings.loss_scale.start <= least_loss_scale) {
+      std::vector<double> weights = read_values(trainer->executor(), trainer->graph().weights);
+      return {std::move(trainer), std::move(weights)};
+    }
+    settings.loss_scale.start /= 2;
+  }
+}
+
+ReferenceTrainer trained_by_reference(const ReferenceNetwork& small, const ReferenceClaims& claims,
+                                      const ReferenceStart& start, const std::vector<Data>& data) {
+  ReferenceTrainer reference(small, claims, start);
+  for (const Data& of_step : data) {
+    std::vector<std::vector<const ReferenceBatch*>> batches(place(claims.ranks));
+    for (std::size_t rank = 0; rank < batches.size(); ++rank)
+      for (std::size_t pass = 0; pass < place(claims.passes); ++pass)
+        batches[rank].push_back(&of_step[rank % of_step.size()][pass % of_step.front().size()]);
+    reference.step(batches);
+  }
+  return reference;
+}
+
+/// The sums of one parameter that a TrainingDifference is made of.
+struct ChangeSums {
+  double error = 0, expected = 0, along = 0, initial = 0, found_decay = 0, expected_decay = 0;
+
+  ChangeSums() = default;
+  ChangeSums(const double* weights, const ReferenceParameter& by) {
+    for (std::size_t i = 0; i < by.values.size(); ++i) {
+      const double start = by.initial[i], is = weights[i] - start, should = by.values[i] - start;
+      error += (is - should) * (is - should);
+      expected += should * should;
+      along += is * should;
+      initial += start * start;
+      found_decay += is * start;
+      expected_decay += should * start;
+    }
+  }
+  /// Each step rounds the weights once. Not a number if the error is none.
+  double relative(double roundoff) const {
+    const double beyond = std::sqrt(error) - steps_of_check * roundoff * std::sqrt(initial);
+    return beyond < 0 ? 0 : beyond / std::sqrt(expected);
+  }
+  void add(const ChangeSums& other) {
+    error += other.error;
+    expected += other.expected;
+    initial += other.initial;
+  }
+};
+
+std::string layer_of(const Parameter& parameter) {
+  return parameter.name.substr(0, parameter.name.rfind('.'));
+}
+
+TrainingDifference difference(const Trainer& trainer, const std::vector<double>& weights,
+                              const ReferenceParameters& expected) {
+  const Graph& graph = trainer.graph();
+  const std::string last = layer_of(graph.parameters.back());
+  const double u = unit_roundoff(graph.value(graph.weights).type);
+  TrainingDifference all;
+  if (graph.parameters.size() != expected.size()) {
+    all.largest = std::numeric_limits<double>::infinity();
+    all.parameter = "the network";
+    return all;
+  }
+  ChangeSums normalizations;
+  double found_decay = 0, expected_decay = 0;
+  for (const Parameter& parameter : graph.parameters) {
+    const auto by = expected.find(parameter.name);
+    if (by == expected.end() || by->second.values.size() != place(parameter.elements())) {
+      all.largest = std::numeric_limits<double>::infinity();
+      all.parameter = parameter.name;
+      return all;
+    }
+    const ChangeSums sums(weights.data() + parameter.offset, by->second);
+    const bool is_last = layer_of(parameter) == last, is_filter = parameter.dims.size() == 4;
+    if (!is_last && !is_filter) {
+      normalizations.add(sums);
+      continue;
+    }
+    const double relative = sums.relative(u), of_length = std::abs(sums.along / sums.expected - 1);
+    if (!(relative <= all.largest)) {  // true for what is no number
+      all.largest = relative;
+      all.parameter = parameter.name;
+    }
+    double& length = is_last ? all.last_length : all.length;
+    length = std::max(of_length, length);
+    if (is_last) continue;
+    found_decay += sums.found_decay / sums.initial;
+    expected_decay += sums.expected_decay / sums.initial;
+  }
+  all.normalizations = normalizations.relative(u);
+  all.decay = std::abs(found_decay / expected_decay - 1);
+  return all;
+}
+
+}  // namespace
+
+TrainingTolerance training_tolerance(DataType operands, bool sent_in_16_bits) {
+  // Measured: native and onednn, depth 18 and 50, 5 to 7 seeds of each optimizer, with and without
+  // lag, accumulation, smoothing and emulation (docs/method-training.md).
+  if (operands == DataType::bf16 || sent_in_16_bits) return {1.2, 0.8, 0.3, 0.01, 0.05};
+  if (operands == DataType::fp16) return {0.5, 0.35, 0.08, 0.003, 0.02};
+  if (operands == DataType::fp32) return {0.1, 0.1, 0.01, 0.003, 0.01};
+  return {1e-7, 1e-7, 1e-7, 1e-7, 1e-7};
+}
+
+TrainingDifference training_difference(const TrainerSettings& trainer, double rate,
+                                       const ReferenceNetwork& small, const ReferenceClaims& claims,
+                                       Plugins& plugins, Communicator& ranks,
+                                       const std::shared_ptr<Communicator>& gradients) {
+  TrainerSettings settings = trainer;
+  settings.network = trainer.network.make_small();
+  settings.batch = small_batch;
+  settings.learning.last_norm = last_norm_of_check;
+  settings.executor.measured = false;
+  settings.executor.memory.clear();
+  ReferenceClaims claimed = claims;
+  claimed.batch = small_batch;
+  claimed.rate = rate_of_check;
+  std::vector<Data> data;
+  for (int step = 0; step < steps_of_check; ++step)
+    data.push_back(
+        data_of_step(small, step, place(claims.ranks), place(claims.passes), trainer.seed));
+  const auto [made, weights] =
+      trained(settings, rate * (rate_of_check / claims.rate), data, plugins, ranks, gradients);
+  const ReferenceTrainer reference = trained_by_reference(
+      small, claimed, {trainer.seed, factor_of_filters, last_norm_of_check}, data);
+  return difference(*made, weights, reference.parameters());
+}
+
+void self_check(Trainer& trainer, double rate, const ReferenceNetwork& small,
+                const Settings& claims, Plugins& plugins, Communicator& ranks,
+                const std::shared_ptr<Communicator>& gradients, Verification& found) {
+  Trainer::State waited;  // for sums in progress, among which no others may begin
+  if (trainer.graph().lags()) trainer.save(waited);
+  TrainerSettings settings = trainer.settings();
+  settings.executor.chosen = trainer.executor().chosen();
+  const TrainingDifference is = training_difference(settings, rate, small, ReferenceClaims(claims),
+                                                    plugins, ranks, gradients);
+  const TrainingTolerance allowed = training_tolerance(
+      operand_type(settings.precision), ranks.size() > 1 && claims.at("wire") != "none");
+  const auto expect = [&](double difference, double most, const std::string& what) {
+    ++found.checked;
+    if (difference <= most) return;  // false for what is no number
+    if (found.passed)
+      found.reason = fmt::format(
+          "--self-check: after {} steps of a small network, {} differs by {:.3g} from that of a "
+          "reference that trains as the parameters of the case say (at most {:.3g} is allowed)",
+          steps_of_check, what, difference, most);
+    found.passed = false;
+    ++found.wrong_elements;
+  };
+  expect(is.largest, allowed.largest, "the change of " + is.parameter);
+  expect(is.normalizations, allowed.normalizations, "the change of the normalizations");
+  expect(is.length, allowed.length, "the length of a filter's change");
+  expect(is.last_length, allowed.last_length, "the length of the last layer's change");
+  expect(is.decay, allowed.decay, "the decay of the filters");
+  found.outputs = found.checked;
+  found.reference +=
+      fmt::format("; {} steps of a small network by a reference trainer", steps_of_check);
+}
+
+}  // namespace assay

@@ -1,0 +1,119 @@
+#include "models/network/training_data.hpp"
+
+#include <fmt/format.h>
+
+#include "core/base/descriptor.hpp"
+#include "core/base/error.hpp"
+#include "models/input/input_sets.hpp"
+#include "models/network/learnable_images.hpp"
+
+namespace assay {
+namespace {
+
+constexpr const char* resident = "synthetic";
+const std::string learnable = "learnable";
+
+struct LearnableSize {
+  std::int64_t training = 60000, validation = 1000;
+};
+
+bool is_learnable(const std::string& data) {
+  return data == learnable || data.starts_with(learnable + ":");
+}
+
+LearnableSize learnable_size(const std::string& data) {
+  LearnableSize size;
+  if (data.size() <= learnable.size() + 1) return size;
+  const DescriptorComplaint complain("learnable", data);
+  const auto fields = read_counts(data.substr(learnable.size() + 1), {"n", "v"}, {}, complain);
+  if (const auto found = fields.find("n"); found != fields.end()) size.training = found->second;
+  if (const auto found = fields.find("v"); found != fields.end()) size.validation = found->second;
+  return size;
+}
+
+std::shared_ptr<const SampleSet> set_of(const std::string& files, const SampleSetOptions& options,
+                                        std::uint64_t seed) {
+  std::shared_ptr<const SampleSet> set = sample_set(files, options, seed);
+  if (set->classes() > options.classes)
+    throw InputError(fmt::format("{} has {} classes, the network {}. Use --classes {}.", files,
+                                 set->classes(), options.classes, set->classes()));
+  return set;
+}
+
+std::unique_ptr<Batches> file_batches(const TrainingData& from, const std::string& files,
+                                      const BatchShare& share) {
+  PipelineSettings settings;
+  settings.decode = {from.size, share.training, ImageLayout::nhwc, share.seed, from.augment};
+  settings.batch = share.batch;
+  settings.threads = from.threads;
+  settings.prefetch = from.prefetch;
+  settings.shuffle = share.training;
+  settings.rank = share.rank;
+  settings.ranks = share.ranks;
+  settings.max_bad_samples = from.max_bad_samples;
+  return pipeline_batches(set_of(files, {from.label_base, from.classes}, from.seed), settings);
+}
+
+std::shared_ptr<const LearnableImages> images_of(const TrainingData& from) {
+  return std::make_shared<const LearnableImages>(
+      LearnableSettings{from.classes, from.size, from.seed});
+}
+
+}  // namespace
+
+bool is_resident(const std::string& data) { return data == resident; }
+
+bool is_files(const std::string& data) { return !is_resident(data) && !is_learnable(data); }
+
+std::string canonical_data(const std::string& data, std::int64_t label_base, std::int64_t classes) {
+  if (is_resident(data)) return data;
+  if (is_learnable(data)) {
+    const LearnableSize size = learnable_size(data);
+    return fmt::format("{}:n{}v{}", learnable, size.training, size.validation);
+  }
+  if (is_generated(data)) return generated_name(data);
+  return set_of(data, {label_base, classes}, 0)->canonical();
+}
+
+void expect_same_classes(const std::string& data, const std::string& validation,
+                         std::int64_t label_base, std::int64_t classes) {
+  if (is_generated(data) || is_generated(validation)) return;
+  const SampleSetOptions options{label_base, classes};
+  const std::vector<std::string> trained = sample_set(data, options, 0)->class_names(),
+                                 validated = sample_set(validation, options, 0)->class_names();
+  if (trained.empty()) return;
+  for (std::size_t label = 0; label < validated.size(); ++label)
+    if (label >= trained.size() || validated[label] != trained[label])
+      throw InputError(
+          fmt::format("--validation {}: its class {} is {}, but that of {} is {}. Give both the "
+                      "same subfolders.",
+                      validation, label, validated[label], data,
+                      label < trained.size() ? trained[label] : "missing"));
+}
+
+void expect_validation(const TrainingData& from) {
+  if (is_files(from.data) && !from.validation.empty())
+    set_of(from.validation, {from.label_base, from.classes}, from.seed);
+}
+
+std::vector<std::string> files_of(const TrainingData& from) {
+  if (!is_files(from.data)) return {};
+  return sample_set(from.data, {from.label_base, from.classes}, from.seed)->files();
+}
+
+std::unique_ptr<Batches> training_batches(const TrainingData& from, const BatchShare& share) {
+  if (is_resident(from.data)) return resident_batch({from.classes, from.size, from.seed}, share);
+  if (is_learnable(from.data))
+    return learnable_batches(images_of(from), learnable_size(from.data).training, share);
+  return file_batches(from, from.data, share);
+}
+
+std::unique_ptr<Batches> validation_batches(const TrainingData& from, BatchShare share) {
+  share.training = false;
+  if (is_resident(from.data)) return nullptr;
+  if (is_learnable(from.data))
+    return learnable_batches(images_of(from), learnable_size(from.data).validation, share);
+  return file_batches(from, from.validation.empty() ? from.data : from.validation, share);
+}
+
+}  // namespace assay

@@ -1,0 +1,27 @@
+#pragma once
+// Training to an accuracy, as a part of a row.
+
+#include <cstdint>
+#include <functional>
+
+#include "models/network/convergence.hpp"
+#include "models/network/training_workload.hpp"
+
+namespace assay {
+
+/// All must outlive the training. `oracle` may be null.
+struct TrainingParts {
+  Trainer& trainer;
+  Batches &training, &validation;
+  StepOracle* oracle;
+};
+
+/// Trains from initial parameters, or from a checkpoint. Adds to `found` what was checked, and
+/// whether the training has reached its target, as far as the run asks for it. `count_bad` counts
+/// bad samples after each epoch of a training on files. No epochs are returned if the training
+/// diverged, which `found` then tells. CaseError if nothing can validate the network. Collective.
+Convergence train_to_accuracy(const TrainingRun& run, const TrainingParts& parts, Plugins& plugins,
+                              Communicator& ranks, const std::function<std::int64_t()>& count_bad,
+                              Verification& found);
+
+}  // namespace assay

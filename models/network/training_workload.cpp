@@ -1,0 +1,440 @@
+#include "models/network/training_workload.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <utility>
+
+#include "core/base/clock.hpp"
+#include "core/base/error.hpp"
+#include "core/measure/rank_failure.hpp"
+#include "models/input/reading.hpp"
+#include "models/network/checked_steps.hpp"
+#include "models/network/claimed_scale.hpp"
+#include "models/network/judged_batches.hpp"
+#include "models/network/memory_use.hpp"
+#include "models/network/parity.hpp"
+#include "models/network/self_check.hpp"
+#include "models/network/step_numbers.hpp"
+#include "models/network/training_checkpoint.hpp"
+#include "models/network/training_to_accuracy.hpp"
+#include "models/network/work_count.hpp"
+#include "models/ranks.hpp"
+
+namespace assay {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Before main(): nothing has read any data yet.
+const auto process_start = std::chrono::system_clock::now();
+
+class TrainingWorkload final : public Workload {
+ public:
+  TrainingWorkload(const TrainingRun& run, std::unique_ptr<Trainer> trainer, Plugins& plugins,
+                   Communicator& ranks, const MemoryUse& memory, double allocate_seconds)
+      : run_(run),
+        trainer_(std::move(trainer)),
+        oracle_(run.claims ? std::make_unique<StepOracle>(StepClaims(*run.claims),
+                                                          trainer_->executor(), ranks)
+                           : nullptr),
+        checks_(*trainer_, ranks, run.convergence.rate, oracle_.get()),
+        plugins_(plugins),
+        ranks_(ranks),
+        memory_(memory) {
+    seconds_ = {{"create", run.create_seconds}, {"allocate", allocate_seconds}};
+    resident_ = is_resident(run.data.data);
+    open_data();
+    if (run.convergence.epochs > 0) {
+      throw_on_all(ranks_, [&] { expect_validation(run_.data); });
+      expect_trainable(*training_, run.trainer.accumulate, run.convergence);
+      TrainingCheckpoint(*trainer_, *training_, ranks_, run_.convergence).expect_usable();
+    }
+    const auto start = Clock::now();
+    trainer_->prepare();
+    seconds_["choose_backends"] = seconds_since(start);
+  }
+
+  Stream& stream() override { return trainer_->device().stream(); }
+  Result<EnergyMeter*> energy_meter() override { return trainer_->device().energy_meter(); }
+  std::optional<DeviceState> device_state() override { return trainer_->device().state(); }
+  // Every step is timed as a whole.
+  bool batchable() const override { return resident_ && run_.steps == 0; }
+  int samples() const override { return run_.steps; }
+  /// Between timed steps.
+  void reset() override {
+    training_->pause();  // nothing is read between steps, in time that does not count
+    if (batches_ && last_ != nullptr) batches_->glance(*last_);
+    if (audited_) return;  // the memory that has the loss may be poisoned
+    if (run_.claims && run_.trainer.lag == 0)
+      if (const std::string why =
+              scale_.see(run_.claims->at("loss_scale"), made_, trainer_->loss_scale().state());
+          !why.empty())
+        throw WrongResult(why);
+    if (run_.cold) drop_from_cache(files_of(run_.data));
+    if (made_ > 0 && (!run_.convergence.progress || seconds_since(told_) < run_.progress_seconds))
+      return;
+    if (made_ > 0)
+      run_.convergence.progress(fmt::format(
+          "{} steps: loss {:.4f}, {:.1f} images/s with the checks among them", made_,
+          trainer_->loss(),
+          static_cast<double>(made_ - told_steps_) * images_of_step() / seconds_since(told_)));
+    told_ = Clock::now();
+    told_steps_ = made_;
+  }
+
+  void run(Stream&) override {
+    double input = 0;
+    const auto begun = Clock::now();
+    const bool reads = !audited_ && is_files(run_.data.data);
+    if (reads) reading_.begin(training_->counters());
+    const auto load = [&] {
+      const auto start = Clock::now();
+      if (!resident_) load_next();
+      input += seconds_since(start);
+    };
+    load();
+    trainer_->step(run_.convergence.rate, nullptr, load);
+    ++made_;
+    if (audited_) return;
+    stop_if_diverged();
+    if (!std::exchange(warm_, true)) return;  // no batch was ready for the first step
+    numbers_.add(*trainer_, input, seconds_since(begun));
+    if (reads) reading_.end(training_->counters(), seconds_since(begun));
+  }
+
+  void begin_audit(Audit kind) override {
+    training_->pause();
+    trainer_->save(state_);
+    audited_ = true;
+    if (kind == Audit::poisoned_outputs)
+      trainer_->executor().poison();
+    else if (resident_)
+      load_random(*trainer_, seed_of(++draws_));
+    // Else the step loads its next images itself. Poison would tell operations of the audit.
+  }
+
+  /// Makes the same step again from the same state, with checks, and compares what was learnt.
+  Verification end_audit() override {
+    Verification found;
+    found.passed = true;
+    checks_.judge_finite("in the timed phase", found);
+    bool skipped = trainer_->lowered();
+    if (run_.trainer.lag > 0) {
+      const auto load = [this] {
+        if (!resident_) load_next();
+      };
+      const Verification learnt = checks_.learn(load, "in the timed phase");
+      if (found.passed && !learnt.passed) found = learnt;
+    }
+    skipped = skipped || trainer_->overflowed();
+    trainer_->exchange(state_);
+    const Verification again = checks_.make("in the timed phase");
+    if (found.passed && !again.passed) found = again;
+    if (found.passed && skipped != checks_.skipped()) {
+      found.passed = false;
+      found.reason = "the timed step and the same step with checks: one was skipped, one not";
+    }
+    // A step that was skipped, for gradients that are not finite, has learnt nothing to compare.
+    const Trainer::Difference difference =
+        skipped ? Trainer::Difference{} : trainer_->difference(state_);
+    if (found.passed && !(difference.relative <= difference.allowed)) {
+      found.passed = false;
+      found.reason =
+          std::isinf(difference.relative)
+              ? fmt::format("after a timed step, {} is not the rounded weight", difference.what)
+              : fmt::format(
+                    "after a timed step, {} differs by {:.3g} of its 2-norm from that after the "
+                    "same step with checks",
+                    difference.what, difference.relative);
+    }
+    found.checked = found.outputs = again.checked;
+    if (resident_) load_next();
+    judge_batches(found);
+    checks_.forget();
+    state_ = {};
+    scale_.forget();  // the checks have made steps
+    audited_ = false;
+    return found;
+  }
+
+  Verification verify_before() override {
+    const auto start = Clock::now();
+    measure_memory();
+    TrainerSettings settings = run_.trainer;
+    settings.executor.chosen = chosen_for_one_pass();
+    Verification parity;  // by each rank alone; what follows is collective
+    throw_on_all(ranks_, [&] { parity = compare_with_reference(settings, plugins_); });
+    Verification found = parity;
+    if (std::exchange(found.undecided, false)) found.passed = true;  // unless what follows is wrong
+    const Verification in_step = checks_.make("before timing");
+    if (found.passed && !in_step.passed) found = in_step;
+    found.checked += in_step.checked;
+    found.outputs = found.checked;
+    judge_batches(found);
+    if (run_.claims && run_.self_check)
+      self_check(*trainer_, run_.convergence.rate, run_.definition.small, *run_.claims, plugins_,
+                 ranks_, run_.gradients, found);
+    found.reference +=
+        fmt::format("; {} operations of checked steps in fp64", CheckedSteps::nodes + 1);
+    if (run_.convergence.epochs == 0)
+      found.reference += "; throughput only: no training to accuracy";
+    else if (is_files(run_.data.data) && run_.data.validation.empty())
+      found.reference += "; validated by the images of training";
+    else if (run_.band)
+      found.reference += fmt::format("; losses within the band of {}", run_.band->name);
+    numbers_ = {};
+    reading_ = {};
+    warm_ = false;
+    seconds_["verify"] = seconds_since(start);
+    return found.passed && parity.undecided ? parity : found;
+  }
+
+  Verification verify_after() override {
+    Verification found;
+    found.passed = true;
+    reading_metrics_ = reading_.metrics(ranks_, bad_samples({training_.get()}));
+    if (!reading_metrics_.empty())
+      reading_metrics_["mean_images_per_s"] = {reading_.images_per_s(ranks_), "", "higher"};
+    checks_.judge_finite("after the last timed step", found);
+    last_loss_ = mean_loss();
+    if (!found.passed) return found;
+    found = checks_.make("after timing");
+    if (const std::string why = why_not_rates(); found.passed && !why.empty()) {
+      found.passed = false;
+      found.reason = why;
+    }
+    judge_batches(found);
+    double refused = found.passed ? 0 : 1;  // by any rank: what follows is collective
+    ranks_.allreduce_max(std::span(&refused, 1));
+    if (refused > 0) return found;
+    time_layers();
+    if (run_.convergence.epochs > 0) converge(found);
+    return found;
+  }
+
+  Executed executed() const override {
+    Executed ran = executed_of(trainer_->executor(), run_.trainer);
+    const Executed sum = trainer_->executed_sum();
+    if (!sum.implementation.empty())
+      ran.implementation += ", gradients added by " + sum.implementation;
+    ran.wire_bits = sum.wire_bits;
+    const Learning& learning = run_.trainer.learning;
+    ran.numbers["momentum"] = learning.momentum;
+    ran.numbers["weight_decay"] = learning.weight_decay;
+    if (learning.rule != UpdateRule::sgd) ran.numbers["trust_coefficient"] = learning.coefficient;
+    return ran;
+  }
+  std::map<std::string, double> work() const override { return run_.amounts; }
+  std::map<std::string, double> take_done() override {
+    const NetworkWork work = work_count_.take(trainer_->executor(), ranks_);
+    double loaded = static_cast<double>(std::exchange(loaded_, 0));
+    RankCalls(ranks_).sum(std::span(&loaded, 1));
+    std::map<std::string, double> done{{"images_per_s", work.images}, {"flops_per_s", work.flops}};
+    // Images that no node has seen, no update has used, or that were not loaded do not count.
+    if (!resident_) done["images_per_s"] = std::min(work.images, loaded);
+    if (!run_.claims) return done;
+    const StepClaims claims(*run_.claims);
+    done["images_per_s"] = std::min(
+        done["images_per_s"], work.updates * static_cast<double>(claims.passes * claims.batch));
+    return done;
+  }
+  std::map<std::string, double> setup() const override { return seconds_; }
+
+  std::map<std::string, Metric> metrics() const override {
+    std::map<std::string, Metric> all = numbers_.metrics();
+    all.merge(operation_metrics(layers_));
+    all.insert(reading_metrics_.begin(), reading_metrics_.end());
+    if (peak_memory_ > 0) all["peak_memory_bytes"] = {peak_memory_, "B", "lower"};
+    if (converged_.epochs.empty()) {
+      all["loss_of_last_step"] = {last_loss_, "", ""};
+      return all;
+    }
+    all.merge(convergence_metrics(converged_));
+    return all;
+  }
+
+  std::vector<LayerTime> layers() const override { return layers_; }
+
+  std::vector<std::map<std::string, double>> epochs() const override {
+    return epoch_numbers(converged_);
+  }
+
+ private:
+  /// By what every step counts: nothing more is read from the device. All ranks alike, since they
+  /// have judged the step alike. Of an audited step end_audit() judges.
+  void stop_if_diverged() const {
+    const LossScale& scale = trainer_->loss_scale();
+    if (!scale.diverged() && !scale.stuck()) return;
+    throw WrongResult(fmt::format(
+        "training diverged: gradients are not finite in step {} (with warm-up), at a loss "
+        "scale of {} (their update was skipped). Use a smaller --rate{}.",
+        made_, scale.scale(), scale.diverged() ? "" : ", or --loss-scale dynamic"));
+  }
+
+  std::string why_not_rates() const {
+    const auto told = reading_metrics_.find("mean_images_per_s");
+    if (told == reading_metrics_.end()) return numbers_.why_not_whole();
+    return numbers_.why_not_rate(told->second.value, images_of_step());
+  }
+
+  double images_of_step() const {
+    return static_cast<double>(run_.trainer.batch * run_.trainer.accumulate * ranks_.size());
+  }
+
+  std::uint64_t seed_of(int draw) const {
+    return run_.trainer.seed + static_cast<std::uint64_t>(draw) * 1000003 +
+           static_cast<std::uint64_t>(ranks_.rank()) * 7919;
+  }
+
+  BatchShare share() const {
+    return {run_.trainer.batch, ranks_.rank(), ranks_.size(), true, run_.trainer.seed};
+  }
+
+  void load_next() {
+    const Batch& batch = next_of(*training_, ranks_);
+    trainer_->load(batch.images, batch.labels);
+    last_ = &batch;
+    loaded_ += batch.count;
+    if (audited_) training_->pause();  // until the checks are made
+    if (audited_ && batches_) batches_->judge(batch, *trainer_);
+    // The same step is made again, and the trainer has but its last images.
+    if (audited_ && !resident_ && run_.trainer.accumulate + run_.trainer.lag > 1)
+      checks_.keep(batch.images, batch.labels);
+  }
+
+  /// InputError on all ranks if there are too many. Collective.
+  std::int64_t bad_samples(const std::vector<const Batches*>& sources) const {
+    std::vector<BadSamples> mine;
+    for (const Batches* const of : sources)
+      mine.push_back({of->canonical(), of->faults(), of->state().bad_samples,
+                      last_message(of->bad_sample_messages())});
+    return number_within(run_.data.max_bad_samples, mine, ranks_);
+  }
+
+  /// The choices of a step that accumulates nothing.
+  std::vector<Choice> chosen_for_one_pass() {
+    const Executor& executor = trainer_->executor();
+    std::vector<Choice> chosen;
+    for (std::size_t i = 0; const Choice& choice : executor.chosen())
+      if (executor.graph().nodes[i++].phase != Phase::accumulate) chosen.push_back(choice);
+    return chosen;
+  }
+
+  /// All ranks: one whose files stay must not leave the others waiting.
+  void leave_cache() {
+    throw_on_all(ranks_, [&] { make_cold(files_of(run_.data)); });
+  }
+
+  /// With the first batch. All ranks: one whose files are bad must not leave the others waiting.
+  void open_data() {
+    if (run_.cold) leave_cache();
+    throw_on_all(ranks_, [&] {
+      training_ = training_batches(run_.data, share());
+      const Batch& batch = training_->next();
+      trainer_->load(batch.images, batch.labels);
+      training_->pause();
+      if (!run_.claims) return;
+      batches_.emplace(*run_.claims, run_.claimed_seed, ranks_);
+      batches_->judge(batch, *trainer_);
+    });
+  }
+
+  /// Those since the last call. Collective.
+  void judge_batches(Verification& found) {
+    if (!batches_) return;
+    const std::string fault = batches_->take_fault();
+    if (!found.passed || fault.empty()) return;
+    found.passed = false;
+    found.reason = fault;
+  }
+
+  /// Of the network and one step, before anything is checked.
+  void measure_memory() {
+    peak_memory_ = memory_.peak_of(
+        [this] {
+          trainer_->executor().poison();  // touches all of it
+          // With a lag the first step has no update.
+          for (std::int64_t i = 0; i <= run_.trainer.lag; ++i)
+            trainer_->step(run_.convergence.rate);
+        },
+        trainer_->executor().bytes(), ranks_);
+  }
+
+  /// In steps of their own: to wait for each operation costs time.
+  void time_layers() {
+    Trainer::State before;
+    trainer_->save(before);
+    std::vector<std::vector<double>> runs;
+    for (int i = 0; i < timed_runs; ++i)
+      runs.push_back(trainer_->timed_step(run_.convergence.rate));
+    trainer_->exchange(before);
+    layers_ =
+        layer_times(trainer_->executor(), runs, static_cast<int>(run_.trainer.accumulate), ranks_);
+  }
+
+  void converge(Verification& found) {
+    if (run_.cold) drop_from_cache(files_of(run_.data));
+    const auto validation = validation_batches(run_.data, share());
+    const auto count_bad = [&] { return bad_samples({training_.get(), validation.get()}); };
+    converged_ = train_to_accuracy(run_, {*trainer_, *training_, *validation, oracle_.get()},
+                                   plugins_, ranks_, count_bad, found);
+    if (converged_.epochs.empty()) return;  // diverged
+    if (const auto bad = reading_metrics_.find("bad_samples"); bad != reading_metrics_.end())
+      bad->second.value = static_cast<double>(count_bad());
+    seconds_["before_training"] =
+        converged_.epochs.front().started_unix_s -
+        std::chrono::duration<double>(process_start.time_since_epoch()).count();
+  }
+
+  double mean_loss() { return checks_.mean_loss(); }
+
+  TrainingRun run_;
+  std::unique_ptr<Trainer> trainer_;
+  std::unique_ptr<StepOracle> oracle_;
+  CheckedSteps checks_;
+  std::optional<JudgedBatches> batches_;
+  const Batch* last_ = nullptr;  ///< batch that a step has loaded
+  Plugins& plugins_;
+  Communicator& ranks_;
+  MemoryUse memory_;
+  double peak_memory_ = 0;
+  Trainer::State state_;
+  bool audited_ = false;
+  bool warm_ = false;  ///< whether a step was made after verify_before()
+  WorkCount work_count_;
+  WatchedScale scale_;
+  std::int64_t loaded_ = 0;  ///< images, since the last call of take_done()
+  StepNumbers numbers_;
+  Reading reading_;  ///< of the timed steps
+  std::map<std::string, Metric> reading_metrics_;
+  std::map<std::string, double> seconds_;
+  double last_loss_ = 0;
+  std::unique_ptr<Batches> training_;
+  Convergence converged_;
+  std::vector<LayerTime> layers_;
+  bool resident_ = true;
+  int draws_ = 0;
+  std::int64_t made_ = 0, told_steps_ = 0;  ///< steps of the timing loop; those at the last report
+  Clock::time_point told_ = Clock::now();
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Workload>> training_workload(const TrainingRun& run, Plugins& plugins,
+                                                    Communicator& ranks) {
+  const MemoryUse memory(run.trainer.executor, plugins);
+  const auto start = Clock::now();
+  auto trainer = Trainer::make(run.trainer, plugins, ranks, run.gradients);
+  if (auto* refusal = std::get_if<Unsupported>(&trainer)) return std::move(*refusal);
+  if (std::string why = std::get<std::unique_ptr<Trainer>>(trainer)->executor().why_unused();
+      !why.empty())
+    return Unsupported{std::move(why)};
+  return std::make_unique<TrainingWorkload>(run,
+                                            std::move(std::get<std::unique_ptr<Trainer>>(trainer)),
+                                            plugins, ranks, memory, seconds_since(start));
+}
+
+}  // namespace assay

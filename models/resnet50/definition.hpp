@@ -1,0 +1,20 @@
+#pragma once
+// Residual networks as their documentation defines them, apart from resnet.hpp.
+
+#include <string>
+
+#include "models/network/definition.hpp"
+
+namespace assay {
+
+/// The small form has these channels, images and classes, and the depth of the network.
+inline constexpr std::int64_t small_resnet_width = 8, small_resnet_image = 32,
+                              small_resnet_classes = 10;
+
+ReferenceNetwork reference_resnet(std::int64_t depth, std::int64_t width, std::int64_t image,
+                                  std::int64_t classes);
+
+/// Of the problem of a case ("d50w64s224c1000"), with the names of parameters in torchvision.
+NetworkDefinition define_resnet(const std::string& problem);
+
+}  // namespace assay

@@ -2,6 +2,7 @@
 // JUnit XML, the format in which continuous-integration systems read test results.
 
 #include <boost/property_tree/ptree.hpp>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -10,12 +11,11 @@ namespace assay {
 /// A testsuite with its testcases and their counts.
 class JunitSuite final {
  public:
-  enum class Outcome { passed, failure, error, skipped };
-
   explicit JunitSuite(std::string name) : name_(std::move(name)) {}
 
-  /// `type` and `reason` are for failures and errors; `reason` alone for what is skipped.
-  void add(const std::string& test, Outcome outcome, const std::string& type,
+  /// `outcome`: failure, error or skipped, else it passed. `type` and `reason` are for failures and
+  /// errors; `reason` alone for what is skipped.
+  void add(const std::string& test, const std::string& outcome, const std::string& type,
            const std::string& reason);
   /// Appends the text of the testsuite, unless it has no tests.
   void write(std::string& testsuites) const;
@@ -23,7 +23,7 @@ class JunitSuite final {
  private:
   std::string name_;
   std::vector<boost::property_tree::ptree> tests_;
-  std::size_t failures_ = 0, errors_ = 0, skipped_ = 0;
+  std::map<std::string, std::size_t> counts_;  ///< by outcome
 };
 
 /// The document of these testsuites. What XML 1.0 cannot represent in a text is replaced.

@@ -53,16 +53,10 @@ FloatFormat float_format(Precision precision) {
 std::string precision_table() {
   std::vector<Line> lines;
   for (const std::string& name : precision_names()) lines.push_back(line_of(precision(name)));
-  return terminal_table({{"precision"},
-                         {"inputs"},
-                         {"results"},
-                         {"sums"},
-                         {"significand bits", true},
-                         {"exponent bits", true},
-                         {"smallest normal", true},
-                         {"largest", true},
-                         {"unit roundoff", true}},
-                        lines);
+  return terminal_table(
+      titled({"precision", "inputs", "results", "sums", ">significand bits", ">exponent bits",
+              ">smallest normal", ">largest", ">unit roundoff"}),
+      lines);
 }
 
 }  // namespace assay

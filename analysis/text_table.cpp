@@ -52,17 +52,13 @@ std::string csv_text(const std::string& text) {
   return quoted + "\"";
 }
 
-std::vector<Column> all_visible(std::vector<Column> columns) {
-  for (Column& column : columns) column.title = visible(column.title);
-  return columns;
-}
-
-std::vector<Line> all_visible(std::vector<Line> lines) {
-  for (Line& line : lines) {
+Table all_visible(Table table) {
+  for (Column& column : table.columns) column.title = visible(column.title);
+  for (Line& line : table.lines) {
     for (std::string& cell : line.cells) cell = visible(cell);
     line.note = visible(line.note);
   }
-  return lines;
+  return table;
 }
 
 }  // namespace
@@ -115,15 +111,44 @@ std::string shortened(const std::string& text, std::size_t width) {
   return text.substr(0, end) + "…";
 }
 
-std::string terminal_table(const std::vector<Column>& raw_columns,
-                           const std::vector<Line>& raw_lines) {
-  const std::vector<Column> columns = all_visible(raw_columns);
-  const std::vector<Line> lines = all_visible(raw_lines);
+std::vector<Column> titled(const std::vector<std::string>& titles) {
+  std::vector<Column> columns;
+  for (const std::string& title : titles)
+    columns.push_back({title.starts_with('>') ? title.substr(1) : title, title.starts_with('>')});
+  return columns;
+}
+
+std::vector<std::string> Table::take(std::size_t column) {
+  const auto at = static_cast<std::ptrdiff_t>(column);
+  std::vector<std::string> taken;
+  columns.erase(columns.begin() + at);
+  for (Line& line : lines) {
+    if (column >= line.cells.size()) continue;
+    taken.push_back(std::move(line.cells[column]));
+    line.cells.erase(line.cells.begin() + at);
+  }
+  return taken;
+}
+
+std::vector<std::size_t> Table::widths() const {
   std::vector<std::size_t> widths;
   for (const Column& column : columns) widths.push_back(shown_width(column.title));
   for (const Line& line : lines)
     for (std::size_t i = 0; i < line.cells.size(); ++i)
       widths[i] = std::max(widths[i], shown_width(line.cells[i]));
+  return widths;
+}
+
+bool Table::fits() const {
+  const std::vector<std::string> text = split(terminal_table(columns, lines), '\n');
+  return std::all_of(text.begin(), text.end(),
+                     [](const std::string& line) { return shown_width(line) <= table_width; });
+}
+
+std::string terminal_table(const std::vector<Column>& raw_columns,
+                           const std::vector<Line>& raw_lines) {
+  const auto [columns, lines] = all_visible({raw_columns, raw_lines});
+  const std::vector<std::size_t> widths = Table{columns, lines}.widths();
   std::string head, rule, text;
   for (std::size_t i = 0; i < columns.size(); ++i) {
     head += padded(columns[i].title, widths[i], columns[i].right) + "  ";

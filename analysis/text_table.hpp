@@ -2,6 +2,7 @@
 // Columns of text, for a terminal or as Markdown.
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace assay {
@@ -15,7 +16,31 @@ struct Column {
 /// result.
 struct Line {
   std::vector<std::string> cells;
-  std::string note;
+  std::string note{};
+};
+
+/// Columns of these titles; one that begins with ">" is aligned right.
+std::vector<Column> titled(const std::vector<std::string>& titles);
+
+/// Columns and lines, in the making.
+struct Table {
+  std::vector<Column> columns{};
+  std::vector<Line> lines{};
+
+  /// Adds a column. `cell` gives its text in each line, by the number of the line; lines with a
+  /// note end before it.
+  template <class Cell>
+  void add(Column column, const Cell& cell) {
+    columns.push_back(std::move(column));
+    for (std::size_t i = 0; i < lines.size(); ++i)
+      if (lines[i].note.empty()) lines[i].cells.push_back(cell(i));
+  }
+  /// Takes a column out; its cells.
+  std::vector<std::string> take(std::size_t column);
+  /// Columns of characters of each column on a terminal.
+  std::vector<std::size_t> widths() const;
+  /// Whether no line is longer than table_width on a terminal.
+  bool fits() const;
 };
 
 /// Text that is safe on a terminal: control characters, characters that change the writing

@@ -4,8 +4,8 @@
 
 #include "analysis/accept/acceptance.hpp"
 #include "analysis/accept/checks.hpp"
+#include "analysis/page.hpp"
 #include "analysis/ratio.hpp"
-#include "analysis/text_table.hpp"
 #include "core/result/marks.hpp"
 
 namespace assay {
@@ -45,13 +45,12 @@ Line line_of(const json& node) {
                                     [](const json& row) { return row["verdict"] == "PASS"; });
   return {{node["node"], node["verdict"], speedup_text(node["speedup"], rows),
            fmt::format("{} of {}", passed, rows.size() + node["rows_missing"].get<std::size_t>()),
-           node["reason"].is_null() ? "" : node["reason"].get<std::string>()},
-          ""};
+           node["reason"].is_null() ? "" : node["reason"].get<std::string>()}};
 }
 
 class Renderer {
  public:
-  Renderer(const json& document, bool markdown) : document_(document), markdown_(markdown) {}
+  Renderer(const json& document, bool markdown) : document_(document), page_(markdown) {}
 
   std::string text() {
     verdict();
@@ -62,69 +61,54 @@ class Renderer {
     marked(throttled_mark, "power or heat held the clock of the device down");
     unknown();
     fleet();
-    const std::string marks = fmt::format(
+    page_.blank();
+    page_.line(fmt::format(
         "{}; for a node the median of its rows. NOT-QUIET: other work ran on the node; measure it "
         "again when nothing else runs.",
-        speedup_header("node", "the median of the other nodes"));
-    return out_ + "\n" + (markdown_ ? marks : wrapped(marks, table_width)) + "\n";
+        speedup_header("node", "the median of the other nodes")));
+    return page_.text();
   }
 
  private:
-  std::string safe(const std::string& raw) const {
-    return markdown_ ? markdown_text(raw) : visible(raw);
-  }
-  void table(const std::vector<Column>& columns, const std::vector<Line>& lines) {
-    out_ += markdown_ ? markdown_table(columns, lines) : terminal_table(columns, lines);
-  }
-  void title(const std::string& text) {
-    out_ += fmt::format("\n{}{}\n{}", markdown_ ? "### " : "", text, markdown_ ? "\n" : "");
-  }
-  void item(const std::string& text) {
-    out_ += fmt::format("{}{}\n", markdown_ ? "- " : "  ", safe(text));
-  }
-
   /// The summary, which comes first.
   void verdict() {
     const json& count = document_["summary"];
     const auto of = [&](const char* key) { return count[key].get<int>(); };
     const std::size_t unmet = document_["unmet"].size();
-    out_ += fmt::format(
-        "{}: {} by {}: {} PASS, {} PERF-FAIL, {} INCORRECT, {} MISSING, {} NOT-QUIET{}.\n",
+    page_.statement(fmt::format(
+        "{}: {} by {}: {} PASS, {} PERF-FAIL, {} INCORRECT, {} MISSING, {} NOT-QUIET{}.",
         document_["verdict"].get<std::string>(), counted(count["nodes"], "node"),
-        safe(document_["criteria"]["name"]), of("pass"), of("perf_fail"), of("incorrect"),
-        of("missing"), of("not_quiet"),
+        document_["criteria"]["name"].get<std::string>(), of("pass"), of("perf_fail"),
+        of("incorrect"), of("missing"), of("not_quiet"),
         unmet == 0   ? ""
         : unmet == 1 ? "; 1 criterion of the fleet is not met"
-                     : fmt::format("; {} criteria of the fleet are not met", unmet));
+                     : fmt::format("; {} criteria of the fleet are not met", unmet)));
     const auto sentence = [&](const json& text) {
-      if (text.is_string()) out_ += (markdown_ ? "\n" : "") + safe(text) + "\n";
+      if (!text.is_string()) return;
+      page_.gap();
+      page_.statement(text);
     };
     sentence(document_["reason"]);
     if (document_["not_compared"] != document_["reason"]) sentence(document_["not_compared"]);
-    out_ += "\n";
+    page_.blank();
   }
 
   void nodes() {
-    std::vector<Line> lines;
+    Table table{titled({"node", "verdict", ">" + over("node", "fleet"), ">rows passed", "reason"})};
     for (const char* verdict : {"INCORRECT", "MISSING", "PERF-FAIL", "NOT-QUIET", "PASS"})
       for (const json& node : document_["nodes"])
-        if (node["verdict"] == verdict) lines.push_back(line_of(node));
-    const std::vector<Column> columns{
-        {"node"}, {"verdict"}, {over("node", "fleet"), true}, {"rows passed", true}, {"reason"}};
-    if (!markdown_) shorten_reasons(columns, lines);
-    table(columns, lines);
+        if (node["verdict"] == verdict) table.lines.push_back(line_of(node));
+    if (!page_.markdown()) shorten_reasons(table);
+    page_.table(table);
   }
 
   /// So that the table fits a terminal: the list of each node's findings has the whole reasons.
-  static void shorten_reasons(const std::vector<Column>& columns, std::vector<Line>& lines) {
+  static void shorten_reasons(Table& table) {
     std::size_t before = 0;
-    for (std::size_t i = 0; i + 1 < columns.size(); ++i) {
-      std::size_t width = shown_width(columns[i].title);
-      for (const Line& line : lines) width = std::max(width, shown_width(line.cells[i]));
-      before += width + 2;
-    }
+    for (const std::size_t width : table.widths()) before += width + 2;
+    before -= table.widths().back() + 2;
     const std::size_t left = table_width - std::min(before, table_width - least_reason);
-    for (Line& line : lines) line.cells.back() = shortened(visible(line.cells.back()), left);
+    for (Line& line : table.lines) line.cells.back() = shortened(visible(line.cells.back()), left);
   }
 
   const json& rows_of(const json& name) const {
@@ -134,17 +118,17 @@ class Renderer {
   }
 
   void stragglers() {
-    std::vector<Line> lines;
+    Table table{titled({">#", "node", ">" + over("node", "fleet"), ">deviation"})};
     for (const json& straggler : document_["stragglers"])
-      if (lines.size() < shown_stragglers)
-        lines.push_back({{std::to_string(straggler["rank"].get<int>()), straggler["node"],
-                          speedup_text(straggler["speedup"], rows_of(straggler["node"])),
-                          number(straggler["deviation"], "{:+.1f}")},
-                         ""});
-    if (lines.empty()) return;
-    title("Slowest nodes");
-    table({{"#", true}, {"node"}, {over("node", "fleet"), true}, {"deviation", true}}, lines);
-    item("deviation: from the median of the other nodes, in units of their spread (1.4826 MAD)");
+      if (table.lines.size() < shown_stragglers)
+        table.lines.push_back({{std::to_string(straggler["rank"].get<int>()), straggler["node"],
+                                speedup_text(straggler["speedup"], rows_of(straggler["node"])),
+                                number(straggler["deviation"], "{:+.1f}")}});
+    if (table.lines.empty()) return;
+    page_.heading("Slowest nodes");
+    page_.table(table);
+    page_.item(
+        "deviation: from the median of the other nodes, in units of their spread (1.4826 MAD)");
   }
 
   void details() {
@@ -163,10 +147,10 @@ class Renderer {
       };
       for (const json& finding : node["health"]["findings"]) take(finding, finding["criterion"]);
       for (const json& row : node["rows"]) take(row, row["id"]);
-      if (items.empty()) continue;
-      title(fmt::format("{} ({})", safe(node["node"]), node["verdict"].get<std::string>()));
-      for (const std::string& text : items) item(text);
-      if (left > 0) item(fmt::format("and {} more (--format json shows all)", left));
+      if (left > 0) items.push_back(fmt::format("and {} more (--format json shows all)", left));
+      page_.list(fmt::format("{} ({})", node["node"].get<std::string>(),
+                             node["verdict"].get<std::string>()),
+                 items);
     }
   }
 
@@ -182,11 +166,11 @@ class Renderer {
         items.push_back(fmt::format("{}: {}{}", node["node"].get<std::string>(), first,
                                     count > 1 ? fmt::format(" and {} more", count - 1) : ""));
     }
-    if (items.empty()) return;
-    title(fmt::format("{} ({}): {} while they were timed",
-                      std::string_view(mark) == shared_mark ? "Disturbed rows" : "Throttled rows",
-                      mark, why));
-    for (const std::string& text : items) item(text);
+    page_.list(
+        fmt::format("{} ({}): {} while they were timed",
+                    std::string_view(mark) == shared_mark ? "Disturbed rows" : "Throttled rows",
+                    mark, why),
+        items);
   }
 
   /// States that are unknown and not required.
@@ -204,36 +188,32 @@ class Renderer {
         else
           ++found->second;
       }
-    if (counts.empty()) return;
-    title("Not judged: the node does not report the quantity, and the criteria do not require it");
+    std::vector<std::string> items;
     for (const auto& [criterion, count] : counts)
-      item(fmt::format("{}: {} of {}", criterion, count,
-                       counted(document_["nodes"].size(), "node")));
+      items.push_back(fmt::format("{}: {} of {}", criterion, count,
+                                  counted(document_["nodes"].size(), "node")));
+    page_.list(
+        "Not judged: the node does not report the quantity, and the criteria do not require it",
+        items);
   }
 
   void fleet() {
-    const auto list = [&](const char* heading, const json& all, const auto& words) {
-      if (all.empty()) return;
-      title(heading);
-      for (const json& entry : all) item(words(entry));
+    const auto list = [&](const char* heading, const char* key, const char* of) {
+      std::vector<std::string> items;
+      for (const json& entry : document_[key])
+        items.push_back(entry.is_string() ? entry.get<std::string>()
+                                          : fmt::format("{}: {}", entry[of].get<std::string>(),
+                                                        entry["reason"].get<std::string>()));
+      page_.list(heading, items);
     };
-    const auto reasoned = [](const char* key) {
-      return [key](const json& entry) {
-        return fmt::format("{}: {}", entry[key].template get<std::string>(),
-                           entry["reason"].template get<std::string>());
-      };
-    };
-    list("Criteria that are not met", document_["unmet"], reasoned("criterion"));
-    list("Optional criteria that apply to nothing", document_["optional_unmatched"],
-         reasoned("criterion"));
-    list("Nodes that the criteria do not name (not judged)", document_["unexpected"],
-         [](const json& entry) { return entry.template get<std::string>(); });
-    list("Rows that are not judged", document_["not_judged"], reasoned("id"));
+    list("Criteria that are not met", "unmet", "criterion");
+    list("Optional criteria that apply to nothing", "optional_unmatched", "criterion");
+    list("Nodes that the criteria do not name (not judged)", "unexpected", "");
+    list("Rows that are not judged", "not_judged", "id");
   }
 
   const json& document_;
-  bool markdown_;
-  std::string out_;
+  Page page_;
 };
 
 }  // namespace

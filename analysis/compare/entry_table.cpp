@@ -59,80 +59,52 @@ bool is_constant(const EntryField& field, const std::vector<const json*>& entrie
                      [&](const json* entry) { return field.cell(*entry, unused) == first; });
 }
 
-/// Columns of the rows of entries: what was run, then the fields, then the footnotes.
-class EntryColumns {
- public:
-  /// The reasons become footnotes of `legend`.
-  EntryColumns(const std::vector<const json*>& entries, const std::vector<EntryField>& fields,
-               const Reasons& reasons, Legend& legend) {
-    for (const json* entry : entries) {
-      const std::string id = entry->at("id");
-      std::vector<std::string> marks;
-      for (const std::string& reason : reasons(*entry)) marks.push_back(legend.footnote(reason));
-      footnotes_[id] = join(marks, " ");
-      by_id_[id] = entry;
-    }
-    for (const EntryField& field : fields) {
-      Legend unused;
-      if (field.if_varied && is_constant(field, entries))
-        constants_.push_back(field.title + " " + field.cell(*entries.front(), unused));
-      else
-        fields_.push_back(&field);
-    }
-  }
-
-  /// Of fields that no column tells.
-  const std::vector<std::string>& constants() const { return constants_; }
-
-  std::vector<Field> operator()(const std::vector<Series>& rows, const Axes& axes) const {
-    static const std::vector<NamedResult> no_results;
-    static const std::vector<std::pair<std::string, const Baseline*>> no_systems;
-    std::vector<Field> columns = fields_of_case({no_results, rows, axes, no_systems});
-    const auto add = [&](const std::string& title, bool right, int spare, auto cell) {
-      columns.push_back({title, title, right, true, true, spare, cell});
-    };
-    for (const EntryField* field : fields_)
-      add(field->title, field->right, field->spare,
-          [this, field](const Series& series, Legend& legend) {
-            return field->cell(entry_of(series), legend);
-          });
-    add("note", false, 0, [this](const Series& series, Legend&) {
-      return footnotes_.at(text_of(series.first(), "id"));
-    });
-    return columns;
-  }
-
- private:
-  const json& entry_of(const Series& series) const {
-    return *by_id_.at(text_of(series.first(), "id"));
-  }
-
-  std::map<std::string, const json*> by_id_;
-  std::map<std::string, std::string> footnotes_;
-  std::vector<const EntryField*> fields_;
-  std::vector<std::string> constants_;
-};
-
 }  // namespace
 
-std::string entry_table(const std::vector<const json*>& entries, const Side& base,
-                        const Side& updated, const std::vector<EntryField>& fields,
-                        const Reasons& reasons, bool markdown) {
+void add_entries(Page& page, const std::vector<const json*>& entries, const Side& base,
+                 const Side& updated, const std::vector<EntryField>& fields,
+                 const Reasons& reasons) {
   static const std::vector<NamedResult> no_results;
+  static const std::vector<std::pair<std::string, const Baseline*>> no_systems;
   FieldTable table;
-  const EntryColumns columns(entries, fields, reasons, table.legend);
   table.to_see_all = "--format markdown shows them";
-  for (const json* entry : entries)
+  std::map<std::string, std::pair<const json*, std::string>> by_id;  // with its footnotes
+  for (const json* entry : entries) {
+    std::vector<std::string> marks;
+    for (const std::string& reason : reasons(*entry))
+      marks.push_back(table.legend.footnote(reason));
+    by_id[entry->at("id")] = {entry, join(marks, " ")};
     table.rows.push_back(row_of_sides(entry->at("id"), base, updated));
+  }
+  std::vector<Field> own;  // what the document has of the entries
+  std::vector<std::string> constants;
+  const auto place = [&](const Series& series) { return by_id.at(text_of(series.first(), "id")); };
+  for (const EntryField& field : fields) {
+    Legend unused;
+    if (field.if_varied && is_constant(field, entries))
+      constants.push_back(field.title + " " + field.cell(*entries.front(), unused));
+    else
+      own.push_back({field.title, field.title, field.right, true, true, field.spare,
+                     [&](const Series& series, Legend& legend) {
+                       return field.cell(*place(series).first, legend);
+                     }});
+  }
+  own.push_back({"note", "note", false, true, true, 0,
+                 [&](const Series& series, Legend&) { return place(series).second; }});
+  const auto all_fields = [&](const std::vector<Series>& rows, const Axes& axes) {
+    std::vector<Field> columns = fields_of_case({no_results, rows, axes, no_systems});
+    columns.insert(columns.end(), own.begin(), own.end());
+    return columns;
+  };
   const Axes axes = axes_of(table.rows, "");
-  table.fields = columns(table.rows, axes);
+  table.fields = all_fields(table.rows, axes);
   TableOptions options;
-  options.markdown = markdown;
+  options.markdown = page.markdown();
   if (several_benchmarks(table.rows) && too_wide(table, options))
-    return benchmark_tables(no_results, table.rows, table, std::cref(columns), columns.constants(),
-                            options);
-  table.constants = shared_by(table.rows, axes.constants, columns.constants());
-  return field_table(no_results, table.rows, table, options);
+    return add_benchmark_tables(page, no_results, table.rows, table, all_fields, constants,
+                                options);
+  table.constants = shared_by(table.rows, axes.constants, constants);
+  add_field_table(page, no_results, table.rows, table, options);
 }
 
 }  // namespace assay

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "analysis/compare/side.hpp"
-#include "analysis/table/legend.hpp"
+#include "analysis/page.hpp"
 
 namespace assay {
 
@@ -27,8 +27,8 @@ using Reasons = std::function<std::vector<std::string>(const nlohmann::json& ent
 /// Entries with their benchmark, problem and the parameters that differ between them, then the
 /// fields, then the numbers of footnotes. Where a table of several benchmarks would be too wide,
 /// each has its own. The rows of the entries are found in the sides by their id.
-std::string entry_table(const std::vector<const nlohmann::json*>& entries, const Side& base,
-                        const Side& updated, const std::vector<EntryField>& fields,
-                        const Reasons& reasons, bool markdown);
+void add_entries(Page& page, const std::vector<const nlohmann::json*>& entries, const Side& base,
+                 const Side& updated, const std::vector<EntryField>& fields,
+                 const Reasons& reasons);
 
 }  // namespace assay

@@ -6,7 +6,6 @@
 #include "analysis/compare/comparison.hpp"
 #include "analysis/compare/entry_table.hpp"
 #include "analysis/ratio.hpp"
-#include "analysis/text_table.hpp"
 #include "core/base/units.hpp"
 #include "core/result/result.hpp"
 
@@ -16,20 +15,9 @@ using nlohmann::json;
 
 namespace {
 
-/// Text of a file that others wrote, without control characters (C0, DEL, C1).
 std::string plain(const json& value) {
-  const std::string text = value.is_string()
-                               ? value.get<std::string>()
-                               : value.dump(-1, ' ', false, json::error_handler_t::replace);
-  std::string safe;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto c = static_cast<unsigned char>(text[i]);
-    const bool c1 =
-        c == 0xC2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xA0;
-    if (c1) ++i;
-    safe += c < 0x20 || c == 0x7F || c1 ? '?' : text[i];
-  }
-  return safe;
+  return value.is_string() ? value.get<std::string>()
+                           : value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 std::string percent(const json& part) {
@@ -153,21 +141,20 @@ std::vector<std::string> reasons_of(const json& entry) {
 class Rendering {
  public:
   Rendering(const json& document, const Side& base, const Side& updated, bool markdown)
-      : document_(document), base_(base), updated_(updated), markdown_(markdown) {}
+      : document_(document), base_(base), updated_(updated), page_(markdown) {}
 
   std::string text() {
     stamp();
-    const std::vector<Column> head = {{""}, {"base"}, {"new"}};
-    std::vector<Line> lines;
+    Table sides{{{""}, {"base"}, {"new"}}};
     const auto both = [&](const std::string& name, const json& base, const json& updated,
                           const char* field) {
-      lines.push_back({{name, plain(base.at(field)), plain(updated.at(field))}, ""});
+      sides.lines.push_back({{name, plain(base.at(field)), plain(updated.at(field))}});
     };
     both("results", document_["base"], document_["new"], "name");
     both("system", document_["base"], document_["new"], "system");
     if (!document_["fresh_base"].is_null())
       both("fresh launches", document_["fresh_base"], document_["fresh_new"], "name");
-    table(head, lines);
+    table(sides);
     line(fmt::format("Meant to differ: {}. S{}.", plain(document_["vary"]),
                      speedup_header("new", "base").substr(1)));
     for (const json& note : document_["notes"]) line("Note: " + plain(note) + ".");
@@ -181,25 +168,18 @@ class Rendering {
     list("lost", "Lost (result only in base):", {});
     ending();
     stamp();
-    return text_;
+    return page_.text();
   }
 
  private:
   void line(const std::string& text) {
-    text_ += (markdown_ ? escaped(text) + "\n" : wrapped(text, table_width)) + "\n";
+    page_.line(text);
+    page_.gap();
   }
 
-  static std::string escaped(const std::string& text) {
-    std::string safe;
-    for (const char c : text) {
-      if (std::string("|<*_`\\[]#").find(c) != std::string::npos) safe += '\\';
-      safe += c;
-    }
-    return safe;
-  }
-
-  void table(const std::vector<Column>& columns, const std::vector<Line>& lines) {
-    text_ += (markdown_ ? markdown_table(columns, lines) : terminal_table(columns, lines)) + "\n";
+  void table(const Table& table) {
+    page_.table(table);
+    page_.blank();
   }
 
   /// At the beginning and at the end, so that every part of a long output shows it.
@@ -215,12 +195,12 @@ class Rendering {
 
   void mismatches() {
     if (document_["mismatches"].empty()) return;
-    std::vector<Line> lines;
+    Table fields{{{"differs"}, {"base"}, {"new"}, {"rows", true}}};
     for (const json& mismatch : document_["mismatches"])
-      lines.push_back({{plain(mismatch["field"]), plain(mismatch["base"]), plain(mismatch["new"]),
-                        mismatch["rows"] == 0 ? "all" : plain(mismatch["rows"])},
-                       ""});
-    table({{"differs"}, {"base"}, {"new"}, {"rows", true}}, lines);
+      fields.lines.push_back(
+          {{plain(mismatch["field"]), plain(mismatch["base"]), plain(mismatch["new"]),
+            mismatch["rows"] == 0 ? "all" : plain(mismatch["rows"])}});
+    table(fields);
   }
 
   void rows() {
@@ -246,7 +226,8 @@ class Rendering {
   }
 
   void entries(const std::vector<const json*>& all, const std::vector<EntryField>& fields) {
-    text_ += entry_table(all, base_, updated_, fields, reasons_of, markdown_) + "\n";
+    add_entries(page_, all, base_, updated_, fields, reasons_of);
+    page_.blank();
   }
 
   void ending() {
@@ -295,8 +276,7 @@ class Rendering {
 
   const json& document_;
   const Side &base_, &updated_;
-  bool markdown_;
-  std::string text_;
+  Page page_;
 };
 
 }  // namespace

@@ -4,8 +4,8 @@
 #include <set>
 
 #include "analysis/history/history.hpp"
+#include "analysis/page.hpp"
 #include "analysis/ratio.hpp"
-#include "analysis/text_table.hpp"
 #include "core/base/units.hpp"
 
 namespace assay {
@@ -148,64 +148,55 @@ std::string render_history(const json& document, bool markdown) {
   std::set<std::string> hardware;
   for (const json& series : all) hardware.insert(series["hardware"]);
   const bool several = hardware.size() > 1;
-  std::vector<Line> lines;
+  Table table{titled({"id", "machine", ">runs", ">last", ">over anchored", ">over rolling",
+                      ">last change", "state"})};
   std::set<std::string> marks;
   for (const json& series : all) {
-    lines.push_back(line_of(series, several));
+    table.lines.push_back(line_of(series, several));
     if (!series["points"].empty()) marks.insert(mark_told(series["points"].back()));
   }
-  const std::vector<Column> columns{{"id"},
-                                    {"machine"},
-                                    {"runs", true},
-                                    {"last", true},
-                                    {"over anchored", true},
-                                    {"over rolling", true},
-                                    {"last change", true},
-                                    {"state"}};
-  std::string text = markdown ? markdown_table(columns, lines) : terminal_table(columns, lines);
-  const auto safe = [&](const std::string& raw) {
-    return markdown ? markdown_text(raw) : visible(raw);
-  };
+  Page page(markdown);
+  page.table(table);
   for (const json& series : all) {
     if (!has_details(series)) continue;
-    text += fmt::format("\n{}{} ({}, {})\n{}", markdown ? "### " : "", safe(series["id"]),
-                        safe(machine(series, several)), series["state"].get<std::string>(),
-                        markdown ? "\n" : "");
-    for (const std::string& line : details_of(series))
-      text += fmt::format("{}{}\n", markdown ? "- " : "  ", safe(line));
+    page.list(fmt::format("{} ({}, {})", series["id"].get<std::string>(), machine(series, several),
+                          series["state"].get<std::string>()),
+              details_of(series));
   }
-  for (const json& file : document["passed_over"])
-    text += fmt::format("\nnot part of the history: {} ({})\n", safe(file["what"]),
-                        safe(file["reason"]));
+  for (const json& file : document["passed_over"]) {
+    page.blank();
+    page.statement(fmt::format("not part of the history: {} ({})", file["what"].get<std::string>(),
+                               file["reason"].get<std::string>()));
+  }
   std::vector<std::string> legend = legend_of(document);
   for (const char* mark : {shared_mark, throttled_mark})
     if (marks.contains(mark)) legend.emplace_back(note_of(mark));
-  text += "\n" + counts_of(document) + "\n";
-  for (const std::string& line : legend)
-    text += markdown ? "\n" + markdown_text(line) + "\n" : wrapped(line, table_width) + "\n";
-  return text;
+  page.blank();
+  page.statement(counts_of(document));
+  for (const std::string& line : legend) {
+    page.gap();
+    page.line(line);
+  }
+  return page.text();
 }
 
 std::string history_csv(const json& document) {
-  const std::vector<Column> columns{{"id"},       {"hardware"}, {"system"},      {"time"},
-                                    {"run"},      {"value_s"},  {"low_s"},       {"high_s"},
-                                    {"launches"}, {"software"}, {"change_point"}};
-  const auto number = [](const json& value) { return value.is_null() ? "" : value.dump(); };
-  std::vector<Line> lines;
+  std::vector<json> records;
   for (const json& series : document["series"]) {
     std::set<std::size_t> changes;
     for (const json& change : series["change_points"])
       changes.insert(change["index"].get<std::size_t>());
     for (std::size_t i = 0; i < series["points"].size(); ++i) {
-      const json& point = series["points"][i];
-      lines.push_back(
-          {{series["id"], series["hardware"], series["system"], point["time"], point["run"],
-            number(point["value"]), number(point["low"]), number(point["high"]),
-            number(point["launches"]), text_of(point, "software"), changes.contains(i) ? "1" : "0"},
-           ""});
+      json& record = records.emplace_back(series["points"][i]);
+      for (const char* key : {"id", "hardware", "system"}) record[key] = series[key];
+      for (const char* key : {"value", "low", "high"})
+        record[std::string(key) + "_s"] = record[key];
+      record["change_point"] = changes.contains(i) ? 1 : 0;
     }
   }
-  return csv_table(columns, lines);
+  return csv_of({"id", "hardware", "system", "time", "run", "value_s", "low_s", "high_s",
+                 "launches", "software", "change_point"},
+                records);
 }
 
 }  // namespace assay

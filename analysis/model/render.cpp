@@ -3,8 +3,7 @@
 #include <algorithm>
 
 #include "analysis/model/document.hpp"
-#include "analysis/table/legend.hpp"
-#include "analysis/text_table.hpp"
+#include "analysis/page.hpp"
 #include "core/base/text.hpp"
 #include "core/base/units.hpp"
 
@@ -42,42 +41,20 @@ std::string in_unit(const json& value, const std::string& unit) {
 /// contains whole.
 constexpr std::size_t most_term = 32, most_remark = 12, most_text = 60, most_head = 100;
 
-/// Tables, and notes below them. Both escape text from files for the terminal and for Markdown.
-class Page {
- public:
-  explicit Page(bool markdown) : markdown_(markdown) {}
-  void table(const std::vector<Column>& columns, const std::vector<Line>& lines) {
-    if (lines.empty()) return;
-    if (!tables_.empty()) tables_ += "\n";
-    tables_ += markdown_ ? markdown_table(columns, lines) : terminal_table(columns, lines);
-  }
+/// A page whose long texts are footnotes on a terminal.
+struct ModelPage : Page {
+  using Page::Page;
+  Legend legend{};
+
   /// The text, or, if it would make a table too wide for a terminal, the number of its footnote.
   std::string brief(const std::string& text, std::size_t width) {
-    return markdown_ || shown_width(text) <= width ? text : legend_.footnote(text);
+    return markdown() || shown_width(text) <= width ? text : legend.footnote(text);
   }
   /// A term as it is printed: a long one is cut, and its footnote has the whole.
   std::string term(const std::string& name) {
     const std::string whole = brief(name, most_term);
     return whole == name ? name : fmt::format("{} {}", shortened(name, most_term), whole);
   }
-  void note(const std::string& text) {
-    notes_.push_back({{text}, ""});
-    legend_.add(text);
-  }
-  std::string text() {
-    const std::string notes = legend_.text(false);
-    if (markdown_)
-      table({{"notes"}}, notes_);
-    else if (!notes.empty())
-      tables_ += "\nnotes\n-----\n" + notes;
-    return tables_;
-  }
-
- private:
-  bool markdown_;
-  std::string tables_;
-  std::vector<Line> notes_;
-  Legend legend_;
 };
 
 /// A line for each of the first entries, then the number of the others.
@@ -101,10 +78,10 @@ std::string f_test_text(const json& f) {
                      number(f.at("value")), p_value(f.at("p"), "= ", "< "));
 }
 
-void add_head(Page& page, const json& document) {
-  std::vector<Line> lines;
+void add_head(ModelPage& page, const json& document) {
+  Table head{{{"model"}, {document.at("formula").get<std::string>()}}};
   const auto say = [&](const std::string& what, const std::string& text) {
-    lines.push_back({{what, text}, ""});
+    head.lines.push_back({{what, text}});
   };
   say("observations", std::to_string(document.at("n").get<std::size_t>()));
   for (const json& rows : document.at("left_out"))
@@ -128,46 +105,45 @@ void add_head(Page& page, const json& document) {
                                document.at("response").at("scale").get<std::string>() + " scale",
                                document.at("df").get<std::size_t>()));
   say("all terms", f_test_text(document.at("f")));
-  page.table({{"model"}, {document.at("formula").get<std::string>()}}, lines);
+  page.part(head);
 }
 
-void add_coefficients(Page& page, const json& document) {
-  bool speedups = false;
-  for (const json& coefficient : document.at("coefficients"))
-    speedups = speedups || coefficient.at("speedup").is_number();
-  std::vector<Column> columns{{"term"},    {"estimate", true}, {"SE", true},
-                              {"t", true}, {"p", true},        {"95 % interval", true}};
-  if (speedups) {
-    columns.push_back({"speedup", true});
-    columns.push_back({"95 % interval", true});
-  }
-  columns.push_back({"note"});
-  std::vector<Line> lines;
+bool has_speedups(const json& document) {
+  const json& all = document.at("coefficients");
+  return std::any_of(all.begin(), all.end(),
+                     [](const json& coefficient) { return coefficient.at("speedup").is_number(); });
+}
+
+void add_coefficients(ModelPage& page, const json& document) {
+  const bool speedups = has_speedups(document);
+  std::vector<std::string> titles{"term", ">estimate", ">SE", ">t", ">p", ">95 % interval"};
+  if (speedups) titles.insert(titles.end(), {">speedup", ">95 % interval"});
+  titles.emplace_back("note");
+  Table table{titled(titles)};
   for (const json& coefficient : document.at("coefficients")) {
-    Line line{{page.term(coefficient.at("term")), number(coefficient.at("estimate")),
-               number(coefficient.at("se")), number(coefficient.at("t")),
-               p_value(coefficient.at("p")), interval(coefficient.at("interval"))},
-              ""};
+    std::vector<std::string>& cells = table.lines.emplace_back().cells;
+    cells = {page.term(coefficient.at("term")), number(coefficient.at("estimate")),
+             number(coefficient.at("se")),      number(coefficient.at("t")),
+             p_value(coefficient.at("p")),      interval(coefficient.at("interval"))};
     if (speedups) {
-      line.cells.push_back(
-          coefficient.at("speedup").is_number() ? number(coefficient.at("speedup")) + "x" : "-");
-      line.cells.push_back(interval(coefficient.at("speedup_interval")));
+      const json& speedup = coefficient.at("speedup");
+      cells.push_back(speedup.is_number() ? number(speedup) + "x" : "-");
+      cells.push_back(interval(coefficient.at("speedup_interval")));
     }
     std::vector<std::string> notes;
     for (const char* what : {"note", "reason"})
       if (coefficient.at(what).is_string()) notes.push_back(coefficient.at(what));
-    line.cells.push_back(page.brief(join(notes, "; "), most_remark));
-    lines.push_back(std::move(line));
+    cells.push_back(page.brief(join(notes, "; "), most_remark));
   }
-  page.table(columns, lines);
+  page.part(table);
 }
 
-void add_checks(Page& page, const json& document) {
-  page.table(
-      {{"aliased term"}, {"because"}}, lines_of(document.at("aliased"), [&](const json& alias) {
-        return Line{{page.term(alias.at("term")), page.brief(alias.at("because"), most_text)}, ""};
-      }));
-  page.table({{"left out, then predicted"},
+void add_checks(ModelPage& page, const json& document) {
+  page.part(
+      {{{"aliased term"}, {"because"}}, lines_of(document.at("aliased"), [&](const json& alias) {
+         return Line{{page.term(alias.at("term")), page.brief(alias.at("because"), most_text)}};
+       })});
+  page.part({{{"left out, then predicted"},
               {"n", true},
               {"RMS error", true},
               {"worst ratio", true},
@@ -175,8 +151,7 @@ void add_checks(Page& page, const json& document) {
              lines_of(document.at("validation"), [&](const json& check) {
                const char* name = check.at("left_out").is_string() ? "left_out" : "kind";
                Line line{{page.brief(check.at(name), most_text),
-                          std::to_string(check.at("n").get<std::size_t>())},
-                         ""};
+                          std::to_string(check.at("n").get<std::size_t>())}};
                if (check.at("reason").is_string()) {
                  line.note = check.at("reason");
                  return line;
@@ -185,12 +160,15 @@ void add_checks(Page& page, const json& document) {
                line.cells.push_back(number(check.at("worst_ratio")));
                line.cells.push_back(page.brief(check.at("worst"), most_text));
                return line;
-             }));
+             })});
 }
 
 void add_predictions(Page& page, const json& document) {
   const std::string unit = document.at("response").at("unit");
-  std::vector<Line> lines;
+  Table table{{{"predicted for"},
+               {document.at("response").at("column").get<std::string>(), true},
+               {"95 % interval", true},
+               {"note"}}};
   for (const json& prediction : document.at("predictions")) {
     std::vector<std::string> given, notes;
     for (const auto& [column, value] : prediction.at("given").items())
@@ -205,72 +183,67 @@ void add_predictions(Page& page, const json& document) {
     if (prediction.at("reason").is_string() && prediction.at("unseen").empty())
       notes.push_back(prediction.at("reason"));
     const json& range = prediction.at("interval");
-    lines.push_back({{join(given, ", "), in_unit(prediction.at("value"), unit),
-                      range.is_array() ? fmt::format("{} .. {}", in_unit(range[0], unit),
-                                                     in_unit(range[1], unit))
-                                       : "-",
-                      join(notes, "; ")},
-                     ""});
+    table.lines.push_back({{join(given, ", "), in_unit(prediction.at("value"), unit),
+                            range.is_array() ? fmt::format("{} .. {}", in_unit(range[0], unit),
+                                                           in_unit(range[1], unit))
+                                             : "-",
+                            join(notes, "; ")}});
   }
-  page.table({{"predicted for"},
-              {document.at("response").at("column").get<std::string>(), true},
-              {"95 % interval", true},
-              {"note"}},
-             lines);
+  page.part(table);
+}
+
+/// The notes of a page that has all else.
+void add_notes(ModelPage& page, const json& document) {
+  Legend& legend = page.legend;
+  if (has_speedups(document))
+    legend.add(
+        "speedup: of the level over its reference, all else equal; above 1 the level is faster");
+  if (!document.at("predictions").empty())
+    legend.add("predictions: the interval contains one new observation with a probability of 95 %");
+  for (const json& note : document.at("notes")) legend.add(note);
+  for (const Line& line : lines_of(document.at("citations"), [](const json& citation) {
+         return Line{{"published: " + citation.get<std::string>()}};
+       }))
+    legend.add(line.cells.empty() ? line.note : line.cells.front());
+  if (legend.lines().empty()) return;
+  if (!page.markdown()) {
+    page.add("\nnotes\n-----\n");
+    return page.notes(legend.lines());
+  }
+  Table table{{{"notes"}}};
+  for (const std::string& line : legend.lines()) table.lines.push_back({{line}});
+  page.part(table);
 }
 
 }  // namespace
 
 std::string render_model(const json& document, bool markdown) {
-  Page page(markdown);
+  ModelPage page(markdown);
   add_head(page, document);
   add_coefficients(page, document);
   add_checks(page, document);
   add_predictions(page, document);
-  for (const json& coefficient : document.at("coefficients"))
-    if (coefficient.at("speedup").is_number()) {
-      page.note(
-          "speedup: of the level over its reference, all else equal; above 1 the level is faster");
-      break;
-    }
-  if (!document.at("predictions").empty())
-    page.note("predictions: the interval contains one new observation with a probability of 95 %");
-  for (const json& note : document.at("notes")) page.note(note);
-  for (const Line& line : lines_of(document.at("citations"), [](const json& citation) {
-         return Line{{"published: " + citation.get<std::string>()}, ""};
-       }))
-    page.note(line.cells.empty() ? line.note : line.cells.front());
+  add_notes(page, document);
   return page.text();
 }
 
 std::string model_csv(const json& document) {
-  const auto quoted = [](const json& value) -> std::string {
-    if (!value.is_string()) return value.is_null() ? "" : value.dump();
-    std::string text;
-    for (const char c : value.get_ref<const std::string&>())
-      text += c == '"' ? "\"\"" : std::string(1, c);
-    return '"' + text + '"';
-  };
-  std::string text = "term,estimate,se,t,p,low,high,speedup,speedup_low,speedup_high,note\r\n";
+  std::vector<json> records;
   for (const json& coefficient : document.at("coefficients")) {
-    const auto end = [&](const char* name, std::size_t i) {
-      const json& range = coefficient.at(name);
-      return range.is_array() ? range[i] : json();
-    };
-    const json& note =
-        coefficient.at("reason").is_string() ? coefficient.at("reason") : coefficient.at("note");
-    std::vector<std::string> cells;
-    for (const json& cell :
-         {coefficient.at("term"), coefficient.at("estimate"), coefficient.at("se"),
-          coefficient.at("t"), coefficient.at("p"), end("interval", 0), end("interval", 1),
-          coefficient.at("speedup"), end("speedup_interval", 0), end("speedup_interval", 1), note})
-      cells.push_back(quoted(cell));
-    text += join(cells, ",") + "\r\n";
+    json& record = records.emplace_back(coefficient);
+    for (const std::string name : {"", "speedup_"}) {
+      const json& range = coefficient.at(name + "interval");
+      record[name + "low"] = range.is_array() ? range[0] : json();
+      record[name + "high"] = range.is_array() ? range[1] : json();
+    }
+    if (record.at("reason").is_string()) record["note"] = record["reason"];
   }
   for (const json& alias : document.at("aliased"))
-    text += fmt::format("{},,,,,,,,,,{}\r\n", quoted(alias.at("term")),
-                        quoted("aliased: " + alias.at("because").get<std::string>()));
-  return text;
+    records.push_back({{"term", alias.at("term")},
+                       {"note", "aliased: " + alias.at("because").get<std::string>()}});
+  return csv_of({"term", "estimate", "se", "t", "p", "low", "high", "speedup", "speedup_low",
+                 "speedup_high", "note"},
+                records);
 }
 
 }  // namespace assay

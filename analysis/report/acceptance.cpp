@@ -41,11 +41,9 @@ json condensed_acceptance(json document) {
   };
   std::stable_sort(failed.begin(), failed.end(),
                    [&](const json* a, const json* b) { return rank(*a) > rank(*b); });
-  const std::size_t whole = std::min(failed.size(), most_whole_nodes);
+  failed.resize(std::min(failed.size(), most_whole_nodes));
   for (json& node : nodes) {
-    if (std::find(failed.begin(), failed.begin() + static_cast<std::ptrdiff_t>(whole), &node) !=
-        failed.begin() + static_cast<std::ptrdiff_t>(whole))
-      continue;
+    if (std::find(failed.begin(), failed.end(), &node) != failed.end()) continue;
     json kept = json::array();
     for (json& row : node["rows"])
       if (needs_a_look(row) && kept.size() < most_rows) kept.push_back(std::move(row));

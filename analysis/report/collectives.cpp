@@ -14,20 +14,13 @@ using nlohmann::json;
 
 namespace {
 
-/// What all rows of a curve over ranks share: one hardware, and every setting but the size.
-std::string key_of(const std::vector<NamedResult>& results, const Series& series) {
-  return fmt::format("{} {} {} {}", series.result, text_of(series.first(), "benchmark"),
-                     hardware_of(results, series),
-                     parameters_but(series, {"problem", "bytes", "ranks", "nodes"}));
-}
-
 /// "allreduce": what stands together in one plot.
 std::string group_of(const Series& series) {
   const std::string collective = series.parameter("collective");
   return collective.empty() ? text_of(series.first(), "benchmark") : collective;
 }
 
-/// Of a line from which nothing can be concluded, its R² alone is told (Curve::fits).
+/// A line from which nothing can be concluded has its R² alone (Curve::fits).
 json by_size(const std::vector<NamedResult>& results, const std::vector<Series>& all) {
   json curves = json::array();
   std::vector<const Series*> firsts;
@@ -47,16 +40,15 @@ json by_size(const std::vector<NamedResult>& results, const std::vector<Series>&
                   {"rivals", measured.comparable ? measured.rivals : 0},
                   {"withheld", measured.rivals > 0 && !measured.comparable &&
                                    (measured.fit || measured.withholds)}};
-    if (measured.fits()) {
-      const json held_out = measured.fit->held_out ? json(*measured.fit->held_out) : json();
-      curve["fit"] = {{"alpha", measured.fit->alpha},
-                      {"beta", measured.fit->beta},
-                      {"worst", measured.fit->worst},
-                      {"held_out", held_out}};
-    } else {
+    if (measured.fits())
+      curve["fit"] = {
+          {"alpha", measured.fit->alpha},
+          {"beta", measured.fit->beta},
+          {"worst", measured.fit->worst},
+          {"held_out", measured.fit->held_out ? json(*measured.fit->held_out) : json()}};
+    else
       curve["fit_reason"] =
           measured.fit ? fmt::format("R\u00b2 below {}", least_r_squared) : measured.reason;
-    }
     if (measured.least)
       curve["least"] = {measured.least->first, std::isfinite(measured.least->second)
                                                    ? json(measured.least->second)
@@ -67,7 +59,7 @@ json by_size(const std::vector<NamedResult>& results, const std::vector<Series>&
   return curves;
 }
 
-/// Of each series of ranks its largest message: where bandwidth counts and not latency.
+/// The largest message of each series of ranks: there bandwidth counts and not latency.
 json by_ranks(const std::vector<NamedResult>& results, const std::vector<Series>& all) {
   std::map<std::string, std::map<double, std::map<double, std::size_t>>> groups;
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -75,8 +67,12 @@ json by_ranks(const std::vector<NamedResult>& results, const std::vector<Series>
     const auto bytes = message_bytes(all[i]);
     const json busbw = rate_of(all[i], "busbw");
     if (all[i].published || !busbw.is_number() || !(busbw > 0) || !bytes || !(ranks > 0)) continue;
-    auto& message = groups[key_of(results, all[i])][*bytes];
-    const auto [place, fresh] = message.emplace(ranks, i);
+    // All rows of a curve over ranks share the hardware, and every setting but the size.
+    const std::string key =
+        fmt::format("{} {} {} {}", all[i].result, text_of(all[i].first(), "benchmark"),
+                    hardware_of(results, all[i]),
+                    parameters_but(all[i], {"problem", "bytes", "ranks", "nodes"}));
+    const auto [place, fresh] = groups[key][*bytes].emplace(ranks, i);
     if (!fresh && all[i].median < all[place->second].median) place->second = i;
   }
   json curves = json::array();

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <optional>
 
 #include "analysis/report/parts.hpp"
 
@@ -19,34 +18,26 @@ constexpr double never = std::numeric_limits<double>::infinity();
 /// Settings that a curve goes over: how a step has so many images, and repetitions.
 const std::vector<std::string> over{"batch", "accumulate", "ranks", "nodes", "trial"};
 
-/// What all trainings of a curve share.
-std::string curve_key(const std::vector<NamedResult>& results, const Series& series) {
-  return fmt::format("{} {} {} {}", series.result, work_of(series), hardware_of(results, series),
-                     parameters_but(series, over));
-}
-
-/// One training: what it took to reach its target, or that it did not.
+/// A training: what it took to reach its target, or that it did not; the accuracy of its last
+/// epoch, null where it has none.
 struct Trained {
   std::size_t row = 0;
   double epochs = never, seconds = never;
-  std::optional<double> accuracy{};  ///< of its last epoch
+  json accuracy{};
 };
 
 std::vector<Trained> trained_of(const std::vector<Series>& all, std::size_t index) {
   std::vector<Trained> found;
   for (const json& row : all[index].rows) {
-    // What failed or was stopped says nothing of learning.
+    // A row that failed or was stopped says nothing of learning.
     if (const std::string status = row.at("status"); status != "ok" && !is_final(status)) continue;
     const json epochs = row.value("epochs", json::array());
+    Trained& trial = found.emplace_back(Trained{index});
     // Without a result: it has diverged, or missed a target that was demanded.
-    Trained trial;
-    trial.row = index;
     if (!epochs.empty()) trial.accuracy = epochs.back().value("accuracy", 0.0);
-    if (row.value("metrics", json::object()).contains("time_to_accuracy_s")) {
-      trial.epochs = epochs.back().at("epoch");
-      trial.seconds = epochs.back().at("seconds");
-    }
-    found.push_back(trial);
+    if (!row.value("metrics", json::object()).contains("time_to_accuracy_s")) continue;
+    trial.epochs = epochs.back().at("epoch");
+    trial.seconds = epochs.back().at("seconds");
   }
   return found;
 }
@@ -63,27 +54,23 @@ json spread_of(std::vector<double> values) {
 }
 
 json point_of(double images, const std::vector<Trained>& trained) {
-  std::vector<double> epochs, seconds, accuracies;
-  json rows = json::array();
+  std::vector<double> epochs, seconds;
+  json rows = json::array(), accuracy;
   for (const Trained& trial : trained) {
     epochs.push_back(trial.epochs);
     seconds.push_back(trial.seconds);
-    if (trial.accuracy) accuracies.push_back(*trial.accuracy);
     rows.push_back(trial.row);
+    accuracy = std::max(accuracy, trial.accuracy);  // null is less than any number
   }
-  const auto reached = std::count_if(trained.begin(), trained.end(), [](const Trained& training) {
-    return training.epochs < never;
-  });
-  return {
-      {"images", images},
-      {"row", trained.front().row},
-      {"rows", rows},
-      {"trials", trained.size()},
-      {"reached", reached},
-      {"accuracy",
-       accuracies.empty() ? json() : json(*std::max_element(accuracies.begin(), accuracies.end()))},
-      {"epochs", spread_of(epochs)},
-      {"seconds", spread_of(seconds)}};
+  const auto unreached = std::count(epochs.begin(), epochs.end(), never);
+  return {{"images", images},
+          {"row", rows[0]},
+          {"rows", rows},
+          {"trials", trained.size()},
+          {"reached", std::ssize(trained) - unreached},
+          {"accuracy", accuracy},
+          {"epochs", spread_of(epochs)},
+          {"seconds", spread_of(seconds)}};
 }
 
 }  // namespace
@@ -94,8 +81,10 @@ json convergence_part(const std::vector<NamedResult>& results, const std::vector
     const json images = problem_number(all[i], "global_batch_size");
     if (all[i].published || !images.is_number() || !(parameter_number(all[i], "epochs") > 0))
       continue;
-    for (const Trained& trial : trained_of(all, i))
-      groups[curve_key(results, all[i])][images].push_back(trial);
+    // All trainings of a curve share this.
+    const std::string key = fmt::format("{} {} {} {}", all[i].result, work_of(all[i]),
+                                        hardware_of(results, all[i]), parameters_but(all[i], over));
+    for (const Trained& trial : trained_of(all, i)) groups[key][images].push_back(trial);
   }
   json curves = json::array();
   std::vector<const Series*> firsts;
@@ -103,9 +92,7 @@ json convergence_part(const std::vector<NamedResult>& results, const std::vector
     json points = json::array();
     for (const auto& [images, trained] : sizes) points.push_back(point_of(images, trained));
     firsts.push_back(&all[sizes.begin()->second.front().row]);
-    curves.push_back({{"target", firsts.back()->parameter("target")},
-                      {"most_epochs", parameter_number(*firsts.back(), "epochs")},
-                      {"points", points}});
+    curves.push_back({{"target", firsts.back()->parameter("target")}, {"points", points}});
   }
   if (curves.empty()) return nullptr;
   name_apart(curves, results, firsts, over);

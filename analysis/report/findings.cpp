@@ -1,8 +1,8 @@
-// What failed, what was lost and what is noisy, of all inputs: groups of items with their reasons.
+// Lists for all inputs what failed, what was lost and what is noisy: groups of items with reasons.
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
@@ -29,25 +29,22 @@ class Groups {
   /// page has more.
   void add(const std::string& word, const std::string& what, const std::string& section,
            const std::string& item, const std::string& reason) {
-    const auto same = [&](const json& group) {
-      return group["word"] == word && group["what"] == what && group["section"] == section;
-    };
-    auto group = std::find_if(list_.begin(), list_.end(), same);
-    if (group == list_.end()) {
+    const auto [place, fresh] = places_.emplace(std::array{word, what, section}, list_.size());
+    if (fresh)
       list_.push_back({{"word", word},
                        {"what", what},
                        {"section", section},
                        {"count", 0},
                        {"items", json::array()}});
-      group = list_.end() - 1;
-    }
-    (*group)["count"] = (*group)["count"].get<std::size_t>() + 1;
-    if ((*group)["items"].size() < most_items)
-      (*group)["items"].push_back({{"name", item}, {"reason", reason}});
+    json& group = list_[place->second];
+    group["count"] = group["count"].get<std::size_t>() + 1;
+    if (group["items"].size() < most_items)
+      group["items"].push_back({{"name", item}, {"reason", reason}});
   }
   json take() { return std::move(list_); }
 
  private:
+  std::map<std::array<std::string, 3>, std::size_t> places_;
   json list_ = json::array();
 };
 
@@ -58,9 +55,7 @@ struct Findings {
 /// Who ran the series: its host in a fleet, else its system.
 std::string owner_of(const ReportInput& input, const Series& series) {
   if (input.fleet.rows.empty()) return system_of(input.results, series);
-  const json& environments = input.results[series.result].result.at("environments");
-  const std::size_t index = series.first().at("environment");
-  return index < environments.size() ? text_of(environments[index], "host") : "";
+  return text_of(environment_of(input.results, series, series.first()), "host");
 }
 
 void add_rows(Findings& found, const ReportInput& input, const std::vector<Series>& all) {
@@ -76,7 +71,7 @@ void add_rows(Findings& found, const ReportInput& input, const std::vector<Serie
     if (runs[owner].size() > 1) words.push_back("in " + input.results[series.result].name);
     const std::string name = join(words, " ");
     if (series.status == "ok") {
-      const double width = series.interval.high - series.interval.low;
+      const auto [low, high] = series.interval;
       if (const std::string mark = mark_of(series); !mark.empty())
         found.noisy.add(
             mark,
@@ -84,11 +79,11 @@ void add_rows(Findings& found, const ReportInput& input, const std::vector<Serie
             : mark == throttled_mark ? "rows whose device was throttled by power or heat"
                                      : "rows with more threads or ranks than processors",
             "rows", name, human_seconds(series.median));
-      if (series.has_interval && width > wide_interval * series.median)
-        found.noisy.add(
-            "wide", "rows whose interval is wider than 10 % of the median", "rows", name,
-            fmt::format("{}: {} to {}", human_seconds(series.median),
-                        human_seconds(series.interval.low), human_seconds(series.interval.high)));
+      if (series.has_interval && high - low > wide_interval * series.median)
+        found.noisy.add("wide", "rows whose interval is wider than 10 % of the median", "rows",
+                        name,
+                        fmt::format("{}: {} to {}", human_seconds(series.median),
+                                    human_seconds(low), human_seconds(high)));
     } else if (series.status != "unsupported") {
       found.failed.add(series.status, "rows of the results", "rows", name, series.reason);
     } else if (lacks_required(series)) {
@@ -155,12 +150,10 @@ void add_acceptance(Findings& found, const json& document, const std::string& se
   const std::string what = "nodes of the acceptance";
   for (const json& node : document.at("nodes")) {
     const std::string verdict = node.at("verdict"), reason = reason_of(node);
-    if (verdict == "MISSING")
-      found.lost.add(verdict, what, section, node.at("node"), reason);
-    else if (verdict == "NOT-QUIET")
-      found.noisy.add(verdict, what, section, node.at("node"), reason);
-    else if (verdict != "PASS")
-      found.failed.add(verdict, what, section, node.at("node"), reason);
+    Groups& group = verdict == "MISSING"     ? found.lost
+                    : verdict == "NOT-QUIET" ? found.noisy
+                                             : found.failed;
+    if (verdict != "PASS") group.add(verdict, what, section, node.at("node"), reason);
   }
   for (const json& unmet : document.at("unmet"))
     found.failed.add("not met", "criteria of the fleet", section, unmet.at("criterion"),
@@ -169,6 +162,10 @@ void add_acceptance(Findings& found, const json& document, const std::string& se
 
 void add_history(Findings& found, const json& document, const std::string& section) {
   const std::string what = "series of the history";
+  const std::map<std::string, Groups*> groups{{"suspect", &found.noisy},
+                                              {"lost", &found.lost},
+                                              {"slower", &found.failed},
+                                              {"drifting", &found.failed}};
   for (const json& series : document.at("series")) {
     const std::string state = series.at("state"), id = series.at("id"),
                       reason = text_of(series, "reason");
@@ -178,12 +175,8 @@ void add_history(Findings& found, const json& document, const std::string& secti
       Groups& group = answer.ends_with("slower") ? found.failed : found.noisy;
       group.add(answer, "suspects that were measured again", section, id,
                 text_of(confirmation, "reason"));
-    } else if (state == "suspect") {
-      found.noisy.add(state, what, section, id, reason);
-    } else if (state == "lost") {
-      found.lost.add(state, what, section, id, reason);
-    } else if (state == "slower" || state == "drifting") {
-      found.failed.add(state, what, section, id, reason);
+    } else if (const auto group = groups.find(state); group != groups.end()) {
+      group->second->add(state, what, section, id, reason);
     }
   }
 }

@@ -1,5 +1,7 @@
 #include "analysis/report/fleet.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -46,39 +48,32 @@ bool is_ok(const Member& member) { return has_time(*member.series); }
 
 /// Chooses what is part of the median, and what needs a look.
 void judge(Case& fleet_case) {
-  std::size_t ok = 0, quiet = 0;
+  std::vector<double> times;
+  std::size_t quiet = 0;
   for (const Member& member : fleet_case.members)
     if (is_ok(member)) {
-      ++ok;
+      times.push_back(member.series->median);
       quiet += any_launch(*member.series, was_disturbed) ? 0 : 1;
     }
   // Disturbed times are upper limits: they are left out while most nodes were quiet.
-  const bool quiet_alone = 2 * quiet >= ok;
-  std::vector<double> times;
-  for (Member& member : fleet_case.members) {
-    const bool disturbed = any_launch(*member.series, was_disturbed);
-    if (is_ok(member)) {
-      member.in_median = !disturbed || !quiet_alone;
-      member.gravity = disturbed ? noisy : 0;
-      times.push_back(member.series->median);
-      if (member.in_median) fleet_case.medians.push_back(member.series->median);
-    } else {
-      const bool excused =
-          member.series->status == "unsupported" && !lacks_required(*member.series);
-      member.gravity = !excused ? bad : ok > 0 ? lacking : 0;
-    }
-  }
-  if (times.empty()) return;
-  fleet_case.median = median(fleet_case.medians);
+  const bool quiet_alone = 2 * quiet >= times.size();
   const std::vector<Standing> places = standings(times);
   std::size_t place = 0;
   for (Member& member : fleet_case.members) {
-    if (!is_ok(member)) continue;
-    const Standing& standing = places[place++];
-    if (!standing.others) continue;
-    member.slowness = std::log(member.series->median / *standing.others);
-    if (member.gravity == 0 && member.slowness > std::log1p(listed_above)) member.gravity = slow;
+    if (!is_ok(member)) {
+      const bool excused =
+          member.series->status == "unsupported" && !lacks_required(*member.series);
+      member.gravity = !excused ? bad : times.empty() ? 0 : lacking;
+      continue;
+    }
+    const bool disturbed = any_launch(*member.series, was_disturbed);
+    member.in_median = !disturbed || !quiet_alone;
+    if (member.in_median) fleet_case.medians.push_back(member.series->median);
+    const std::optional<double> others = places[place++].others;
+    if (others) member.slowness = std::log(member.series->median / *others);
+    member.gravity = disturbed ? noisy : member.slowness > std::log1p(listed_above) ? slow : 0;
   }
+  if (!times.empty()) fleet_case.median = median(fleet_case.medians);
 }
 
 using FleetCases = std::map<std::pair<std::string, std::string>, Case>;  ///< by fleet and id
@@ -88,11 +83,10 @@ FleetCases cases_of_fleets(const std::vector<NamedResult>& results,
   FleetCases cases;
   for (const Series& series : all) {
     if (series.published || parameter_number(series, "nodes") > 1) continue;
-    const json& environments = results[series.result].result.at("environments");
-    const std::size_t index = series.first().at("environment");
-    const std::string system = system_of(results, series);
-    cases[{fleet_name(system, environments.at(index)), series.first().at("id")}].members.push_back(
-        {&series, text_of(environments[index], "host")});
+    const json& environment = environment_of(results, series, series.first());
+    const std::string fleet = fleet_name(system_of(results, series), environment);
+    cases[{fleet, series.first().at("id")}].members.push_back(
+        {&series, text_of(environment, "host")});
   }
   std::erase_if(cases, [](const auto& entry) {
     std::set<std::string> hosts;
@@ -103,23 +97,24 @@ FleetCases cases_of_fleets(const std::vector<NamedResult>& results,
   return cases;
 }
 
-/// The result that has most rows of a fleet in order, and of these the one nearest the medians. One
-/// for all rows: what sets rows in relation then does it within a node.
-std::size_t typical_result(const FleetCases& cases, const std::string& fleet) {
-  std::map<std::size_t, std::pair<int, double>> found;  // rows, and how far they are
+/// For each fleet the result that has most rows in order, and of these the one nearest the medians.
+/// One for all rows: relations between rows are then those within a node.
+std::map<std::string, std::size_t> typical_results(const FleetCases& cases) {
+  // By fleet and result: the rows in order, and how near they are.
+  std::map<std::string, std::map<std::size_t, std::pair<int, double>>> found;
   for (const auto& [key, fleet_case] : cases)
-    if (key.first == fleet)
-      for (const Member& member : fleet_case.members)
-        if (member.gravity == 0) {
-          auto& [rows, distance] = found[member.series->result];
-          ++rows;
-          if (is_ok(member)) distance += std::fabs(member.slowness);
-        }
-  const auto best = std::max_element(found.begin(), found.end(), [](const auto& a, const auto& b) {
-    return std::pair(a.second.first, -a.second.second) <
-           std::pair(b.second.first, -b.second.second);
-  });
-  return best == found.end() ? 0 : best->first;
+    for (const Member& member : fleet_case.members)
+      if (member.gravity == 0) {
+        auto& [rows, nearness] = found[key.first][member.series->result];
+        ++rows;
+        if (is_ok(member)) nearness -= std::fabs(member.slowness);
+      }
+  std::map<std::string, std::size_t> typical;
+  for (const auto& [fleet, results] : found)
+    typical[fleet] = std::max_element(results.begin(), results.end(), [](auto& a, auto& b) {
+                       return a.second < b.second;
+                     })->first;
+  return typical;
 }
 
 /// The member that stands for all; nothing where each of them is listed.
@@ -141,31 +136,37 @@ FleetRow summary_of(const std::string& id, const Case& fleet_case, const Member&
   made.of = fleet_case.members.size();
   made.nodes = fleet_case.medians.size();
   made.median = fleet_case.median;
+  made.values = {{"host", fmt::format("{} nodes", made.of)}};
   if (made.nodes == 0) return made;
   made.interval = median_interval(fleet_case.medians);
+  std::size_t launches = 0;
   std::vector<double> fractions;
+  std::map<std::string, double> errors{{"max_error", 0}, {"error_over_bound", 0}};
   for (const Member& member : fleet_case.members) {
     if (!member.in_median) continue;
-    made.launches += member.series->rows.size();
+    launches += member.series->rows.size();
     const json ceiling = member.series->first().value("ceiling", json());
     if (ceiling.is_object() && ceiling.at("fraction").is_number())
       fractions.push_back(ceiling["fraction"]);
-    for (const json& row : member.series->rows) {
-      const json& verification = row.at("verification");
-      made.max_error = std::max(made.max_error, verification.at("max_error").get<double>());
-      if (const json part = verification.value("error_over_bound", json()); part.is_number())
-        made.error_over_bound = std::max(made.error_over_bound, part.get<double>());
-    }
+    for (const json& row : member.series->rows)
+      for (auto& [name, largest] : errors)
+        if (const json error = row.at("verification").value(name, json()); error.is_number())
+          largest = std::max(largest, error.get<double>());
   }
   if (fractions.size() == made.nodes) made.fraction = ratio_median(fractions);
+  const std::string all = made.nodes == made.of ? "" : fmt::format("{} of ", made.nodes);
+  made.values = {{"host", fmt::format("median of {}{} nodes", all, made.of)},
+                 {"launches", launches}};
+  made.values.update(errors);
+  for (const char* name : {"samples", "min", "p95", "p99", "energy"}) made.values[name] = nullptr;
   return made;
 }
 
-/// The rows that the page shows: result and id.
-using Shown = std::set<std::pair<std::size_t, std::string>>;
+/// Rows: result and id.
+using RowSet = std::set<std::pair<std::size_t, std::string>>;
 
 /// The gravest of what needs a look.
-void list_members(const FleetCases& cases, Shown& shown, FleetSummary& fleet) {
+void list_members(const FleetCases& cases, RowSet& shown, FleetSummary& fleet) {
   std::vector<const Member*> listed;
   for (const auto& [key, fleet_case] : cases)
     for (const Member& member : fleet_case.members)
@@ -181,26 +182,14 @@ void list_members(const FleetCases& cases, Shown& shown, FleetSummary& fleet) {
     shown.insert({member->series->result, member->series->first().at("id")});
 }
 
-/// The rows that are condensed: result and id.
-using Members = std::set<std::pair<std::size_t, std::string>>;
-
-Members members_of(const FleetCases& cases) {
-  Members members;
-  for (const auto& [key, fleet_case] : cases)
-    for (const Member& member : fleet_case.members)
-      members.insert({member.series->result, key.second});
-  return members;
-}
-
-void unpack(std::vector<NamedResult>& results, const Shown* shown, const Members& members) {
+/// Unpacks the rows, but those that are `hidden`.
+void unpack(std::vector<NamedResult>& results, const RowSet& hidden) {
   for (std::size_t i = 0; i < results.size(); ++i) {
     json rows = json::array();
-    for (json& row : results[i].result["rows"]) {
-      const std::pair key{i, row.at("id").get<std::string>()};
-      if (shown != nullptr && members.contains(key) && !shown->contains(key)) continue;
-      rows.push_back(row.contains(packed) ? json::from_cbor(row[packed].get_binary())
-                                          : std::move(row));
-    }
+    for (json& row : results[i].result["rows"])
+      if (!hidden.contains({i, row.at("id")}))
+        rows.push_back(row.contains(packed) ? json::from_cbor(row[packed].get_binary())
+                                            : std::move(row));
     results[i].result["rows"] = std::move(rows);
   }
 }
@@ -260,31 +249,28 @@ ExitCode code_of_rows(const std::vector<NamedResult>& results) {
 FleetSummary condense(std::vector<NamedResult>& results) {
   FleetSummary fleet;
   for (const NamedResult& named : results) fleet.rows_read.push_back(named.result["rows"].size());
-  const ExitCode code = code_of_rows(results);
   const std::vector<Series> all = series_of(results);
   const FleetCases cases = cases_of_fleets(results, all);
-  const Members members = members_of(cases);
-  if (cases.empty()) {
-    unpack(results, nullptr, members);
-    return fleet;
-  }
-  Shown shown;
+  RowSet shown, hidden;
   list_members(cases, shown, fleet);
-  std::map<std::string, std::size_t> typical;
-  for (const auto& [key, fleet_case] : cases)
-    if (!typical.contains(key.first)) typical[key.first] = typical_result(cases, key.first);
+  std::map<std::string, std::size_t> typical = typical_results(cases);
   for (const auto& [key, fleet_case] : cases)
     if (const Member* stands = representative(fleet_case, typical[key.first])) {
       fleet.rows.push_back(summary_of(key.second, fleet_case, *stands));
       shown.insert({stands->series->result, key.second});
     }
   for (const auto& [key, fleet_case] : cases)
-    for (const Member& member : fleet_case.members)
-      if (!shown.contains({member.series->result, key.second}) && member.gravity == 0)
-        ++(is_ok(member) ? fleet.verified : fleet.unsupported);
-  fleet.nodes = nodes_part(results, all);
-  fleet.code = code;
-  unpack(results, &shown, members);
+    for (const Member& member : fleet_case.members) {
+      const std::pair row{member.series->result, key.second};
+      if (shown.contains(row)) continue;
+      hidden.insert(row);
+      if (member.gravity == 0) ++(is_ok(member) ? fleet.verified : fleet.unsupported);
+    }
+  if (!cases.empty()) {
+    fleet.nodes = nodes_part(results, all);
+    fleet.code = code_of_rows(results);
+  }
+  unpack(results, hidden);
   return fleet;
 }
 

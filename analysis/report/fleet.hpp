@@ -26,14 +26,14 @@ inline constexpr std::size_t most_listed = 2000;
 /// One row id over the nodes of a fleet.
 struct FleetRow {
   std::string id;
-  std::size_t result = 0;                      ///< index of the result whose rows represent all
-  std::size_t nodes = 0;                       ///< whose times are in the median
-  std::size_t of = 0;                          ///< number of nodes that have the row
-  std::size_t launches = 0;                    ///< of the nodes in the median
-  double median = 0;                           ///< of the nodes' medians, seconds; 0: no times
-  std::optional<Interval> interval;            ///< of that median, over nodes
-  std::optional<double> fraction;              ///< median of the nodes' fractions of their ceilings
-  double max_error = 0, error_over_bound = 0;  ///< the largest of the nodes in the median
+  std::size_t result = 0;            ///< index of the result whose rows represent all
+  std::size_t nodes = 0;             ///< whose times are in the median
+  std::size_t of = 0;                ///< number of nodes that have the row
+  double median = 0;                 ///< of the nodes' medians, seconds; 0: no times
+  std::optional<Interval> interval;  ///< of that median, over nodes
+  std::optional<double> fraction;    ///< median of the nodes' fractions of their ceilings
+  /// By column of the table of rows: values of all nodes, null for those that only one node has.
+  nlohmann::json values;
 };
 
 struct FleetSummary {

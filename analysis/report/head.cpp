@@ -1,4 +1,4 @@
-// What the page opens with: the machine, the suite, the date, and one verdict over all inputs.
+// The page opens with the machine, the suite, the date, and one verdict over all inputs.
 
 #include <fmt/format.h>
 
@@ -23,14 +23,9 @@ struct Judgement {
   std::string word, text;
 };
 
-void add_once(json& list, const std::string& text) {
-  if (!text.empty() && std::find(list.begin(), list.end(), text) == list.end())
-    list.push_back(text);
-}
-
 /// The systems of the results by name and processor, with the hosts of each.
 json machines_of(const std::vector<NamedResult>& results) {
-  // Of a fleet whose system nobody has named, each result has the name of its host.
+  // If nobody has named the system of a fleet, each result has the name of its host.
   const bool unnamed = results.size() > most_nodes;
   json machines = json::array();
   std::map<std::pair<std::string, std::string>, std::size_t> places;
@@ -53,30 +48,21 @@ json machines_of(const std::vector<NamedResult>& results) {
   return machines;
 }
 
-/// What the documents of a comparison or a history are about.
-std::set<std::string> systems_of(const std::vector<NamedDocument>& documents) {
-  std::set<std::string> systems;
+/// Adds the systems and times that comparisons and histories name.
+void add_documents(const std::vector<NamedDocument>& documents, std::set<std::string>& systems,
+                   std::set<std::string>& times) {
   for (const NamedDocument& named : documents) {
     if (named.kind == "comparison")
       for (const char* side : {"base", "new"})
         systems.insert(text_of(named.document.at(side), "system"));
-    if (named.kind == "history")
-      for (const json& series : named.document.at("series"))
-        systems.insert(text_of(series, "system"));
+    if (named.kind != "history") continue;
+    for (const json& series : named.document.at("series")) {
+      systems.insert(text_of(series, "system"));
+      for (const json& point : series.value("points", json::array()))
+        times.insert(point.at("time").get<std::string>());
+    }
   }
   systems.erase("");
-  return systems;
-}
-
-/// When the points of a history were measured.
-std::set<std::string> times_of(const std::vector<NamedDocument>& documents) {
-  std::set<std::string> times;
-  for (const NamedDocument& named : documents)
-    if (named.kind == "history")
-      for (const json& series : named.document.at("series"))
-        for (const json& point : series.value("points", json::array()))
-          times.insert(point.at("time").get<std::string>());
-  return times;
 }
 
 /// "3 slower, 2 same" of the counts that are not 0, in the order given.
@@ -93,27 +79,16 @@ std::string counted(const json& counts, const std::vector<std::string>& names) {
 
 /// The word for a code that a document ended with.
 std::string word_of(ExitCode code) {
-  switch (code) {
-    case ExitCode::ok:
-      return "PASS";
-    case ExitCode::usage:
-      return "INVALID";
-    case ExitCode::incorrect:
-      return "INCORRECT";
-    case ExitCode::slower:
-      return "SLOWER";
-    case ExitCode::inconclusive:
-      return "INCONCLUSIVE";
-    case ExitCode::incomparable:
-      return "MISSING";
-    case ExitCode::failed:
-      return "FAILED";
-    case ExitCode::unconfirmed:
-      return "UNCONFIRMED";
-    case ExitCode::target_missed:
-      return "TARGET MISSED";
-  }
-  return "INVALID";
+  static const std::map<ExitCode, const char*> words{{ExitCode::ok, "PASS"},
+                                                     {ExitCode::incorrect, "INCORRECT"},
+                                                     {ExitCode::slower, "SLOWER"},
+                                                     {ExitCode::inconclusive, "INCONCLUSIVE"},
+                                                     {ExitCode::incomparable, "MISSING"},
+                                                     {ExitCode::failed, "FAILED"},
+                                                     {ExitCode::unconfirmed, "UNCONFIRMED"},
+                                                     {ExitCode::target_missed, "TARGET MISSED"}};
+  const auto found = words.find(code);
+  return found == words.end() ? "INVALID" : found->second;
 }
 
 Judgement of_document(const NamedDocument& named) {
@@ -159,33 +134,28 @@ std::string rows_text(std::size_t count, const std::string& what = "") {
 
 Judgement of_results(const ReportInput& input, const std::vector<Series>& all) {
   Judgement made;
-  // Of a fleet, rows that are not shown count, too.
+  // Rows of a fleet that are not shown count, too.
   made.code = input.fleet.rows.empty() ? code_of_rows(input.results) : input.fleet.code;
-  std::map<std::string, std::size_t> counts;
-  for (const Series& series : all) ++counts[status_of(series)];
-  // Rows of a fleet's nodes that are not shown by themselves.
-  counts["ok"] += input.fleet.verified;
-  counts["unsupported"] += input.fleet.unsupported;
-  const std::size_t total = all.size() + input.fleet.verified + input.fleet.unsupported;
-  const std::size_t measured = total - counts["published"];
+  auto counts = counts_part(all, input.fleet).get<std::map<std::string, std::size_t>>();
+  const std::size_t total = counts["rows"], measured = total - counts["published"];
+  const auto lacking =
+      static_cast<std::size_t>(std::count_if(all.begin(), all.end(), lacks_required));
   std::vector<std::string> parts;
   for (const auto& [status, did] :
        {std::pair{"incorrect", " computed wrong results"}, std::pair{"failed", " failed"},
         std::pair{"timeout", " timed out"}, std::pair{"target missed", " missed the target"}})
     if (counts[status] > 0) parts.push_back(rows_text(counts[status]) + did);
-  if (const auto lacking = std::count_if(all.begin(), all.end(), lacks_required); lacking > 0)
-    parts.push_back(rows_text(static_cast<std::size_t>(lacking), "required") + " unsupported");
+  if (lacking > 0) parts.push_back(rows_text(lacking, "required") + " unsupported");
   parts.push_back(fmt::format("{} of {} verified", counts["ok"],
                               rows_text(measured, measured == total ? "" : "measured")));
-  const std::size_t excused = counts["unsupported"] - static_cast<std::size_t>(std::count_if(
-                                                          all.begin(), all.end(), lacks_required));
-  if (excused > 0) parts.push_back(fmt::format("{} unsupported", excused));
+  if (const std::size_t excused = counts["unsupported"] - lacking; excused > 0)
+    parts.push_back(fmt::format("{} unsupported", excused));
   made.word = made.code == ExitCode::ok ? "VERIFIED" : word_of(made.code);
   made.text = join(parts, ", ");
   return made;
 }
 
-/// Where results alone are shown, nobody has said how fast they must be. Published numbers may
+/// If results alone are shown, nobody has said how fast they must be. Published numbers may
 /// stand beside them, of rows or in ratios: what is said of all numbers is said of the measured
 /// ones.
 std::string not_judged(const std::vector<Series>& all) {
@@ -210,19 +180,17 @@ bool lacks_required(const Series& series) {
 
 json head_part(const ReportInput& input) {
   json suites = json::array(), machines = machines_of(input.results);
-  std::set<std::string> times;
+  std::set<std::string> systems, times;
   // Documents name systems and times, too; results say more of them.
-  if (input.results.empty()) {
-    for (const std::string& system : systems_of(input.documents))
-      machines.push_back({{"name", system}, {"hosts", json::array()}});
-    times = times_of(input.documents);
-  }
+  if (input.results.empty()) add_documents(input.documents, systems, times);
+  for (const std::string& system : systems)
+    machines.push_back({{"name", system}, {"hosts", json::array()}});
   for (const NamedResult& named : input.results) {
     const json& run = named.result.at("run");
     add_once(suites, text_of(run, "suite"));
-    if (const std::string started = text_of(run, "started"); !started.empty())
-      times.insert(started);
+    times.insert(text_of(run, "started"));
   }
+  times.erase("");
   return {{"machines", machines},
           {"suites", suites},
           {"first", times.empty() ? json() : json(*times.begin())},
@@ -233,41 +201,38 @@ json verdict_part(const ReportInput& input, const std::vector<Series>& all) {
   const bool measured =
       std::any_of(all.begin(), all.end(), [](const Series& series) { return !series.published; });
   std::vector<Judgement> judgements;
-  // Of equals the first is the verdict: rows that are wrong say it best, good ones say least.
-  const Judgement own = measured ? of_results(input, all) : Judgement{};
-  if (measured && own.code != ExitCode::ok) judgements.push_back(own);
   for (const char* kind : {"acceptance", "comparison", "history"})
     for (const NamedDocument& document : input.documents)
       if (document.kind == kind) judgements.push_back(of_document(document));
-  const bool judged = std::any_of(input.documents.begin(), input.documents.end(),
-                                  [](const NamedDocument& named) { return named.kind != "model"; });
-  if (measured && own.code == ExitCode::ok) judgements.push_back(own);
-  if (judgements.empty()) {
-    const bool published = !all.empty();
-    return {{"code", nullptr},
-            {"word", published ? "PUBLISHED" : "NO VERDICT"},
-            {"text", published ? rows_text(all.size()) + " of others; nothing was measured here"
-                               : "nothing here was measured or judged"},
-            {"also", json::array()},
-            {"note", nullptr}};
+  const bool judged = !judgements.empty();
+  // The first of equals is the verdict: rows that are wrong say it best, good ones say least.
+  if (measured) {
+    const Judgement own = of_results(input, all);
+    judgements.insert(own.code == ExitCode::ok ? judgements.end() : judgements.begin(), own);
   }
+  const auto told = [](const Judgement& judgement) -> json {
+    return {{"code", static_cast<int>(judgement.code)},
+            {"word", judgement.word},
+            {"text", judgement.text}};
+  };
   std::size_t worst = 0;
   for (std::size_t i = 1; i < judgements.size(); ++i)
     if (judgements[i].code != judgements[worst].code &&
         gravest(judgements[i].code, judgements[worst].code) == judgements[i].code)
       worst = i;
-  json also = json::array();
+  json verdict = {
+      {"code", nullptr}, {"word", "NO VERDICT"}, {"text", "nothing here was measured or judged"}};
+  if (!judgements.empty()) {
+    verdict = told(judgements[worst]);
+  } else if (!all.empty()) {
+    verdict["word"] = "PUBLISHED";
+    verdict["text"] = rows_text(all.size()) + " of others; nothing was measured here";
+  }
+  verdict["also"] = json::array();
   for (std::size_t i = 0; i < judgements.size(); ++i)
-    if (i != worst)
-      also.push_back({{"code", static_cast<int>(judgements[i].code)},
-                      {"word", judgements[i].word},
-                      {"text", judgements[i].text}});
-  return {
-      {"code", static_cast<int>(judgements[worst].code)},
-      {"word", judgements[worst].word},
-      {"text", judgements[worst].text},
-      {"also", also},
-      {"note", !judged && judgements[worst].code == ExitCode::ok ? json(not_judged(all)) : json()}};
+    if (i != worst) verdict["also"].push_back(told(judgements[i]));
+  verdict["note"] = !judged && verdict["code"] == 0 ? json(not_judged(all)) : json();
+  return verdict;
 }
 
 }  // namespace assay::report

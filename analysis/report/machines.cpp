@@ -1,4 +1,4 @@
-// What belongs to machines: nodes beside one another, environments and their differences.
+// Parts about machines: nodes beside one another, environments and their differences.
 
 #include <algorithm>
 #include <cmath>
@@ -14,11 +14,6 @@ namespace assay::report {
 
 using nlohmann::json;
 
-namespace {
-
-constexpr std::size_t most_heat_rows = 150;  // those that differ most; more cannot be read
-constexpr std::size_t most_heat_hosts = 100;
-
 const json& environment_of(const std::vector<NamedResult>& results, const Series& series,
                            const json& row) {
   static const json none = json::object();
@@ -27,13 +22,26 @@ const json& environment_of(const std::vector<NamedResult>& results, const Series
   return index < all.size() ? all[index] : none;
 }
 
-void flatten(const json& value, const std::string& path, std::map<std::string, std::string>& into) {
-  if (value.is_object()) {
-    for (const auto& [key, inner] : value.items())
-      flatten(inner, path.empty() ? key : path + "." + key, into);
-    return;
-  }
-  into[path] = value.is_string() ? value.get<std::string>() : value.dump();
+void add_once(json& list, const std::string& text) {
+  if (!text.empty() && std::find(list.begin(), list.end(), text) == list.end())
+    list.push_back(text);
+}
+
+std::string fleet_name(const std::string& system, const json& environment) {
+  const std::string host = text_of(environment, "host");
+  return (system == host.substr(0, host.find('.')) ? "" : system) + "\n" +
+         text_of(environment.value("hardware", json::object()), "processor");
+}
+
+namespace {
+
+constexpr std::size_t most_heat_rows = 150;  // those that differ most; more cannot be read
+constexpr std::size_t most_heat_hosts = 100;
+
+/// Calls `add` with the path of each value that is no object, and with its text.
+void flatten(const json& value, const std::string& path, const auto& add) {
+  if (!value.is_object()) return add(path, value.is_string() ? value : json(value.dump()));
+  for (const auto& [key, inner] : value.items()) flatten(inner, path + "." + key, add);
 }
 
 /// One row id on one node.
@@ -73,57 +81,45 @@ Cases cases_of(const std::vector<NamedResult>& results, const std::vector<Series
 struct Line {
   std::string id;
   double fleet = 0, spread = 0;
-  std::map<std::string, double> speedups;    ///< of a node over the median of the other nodes
-  std::map<std::string, std::string> marks;  ///< of nodes: "!" or the mark of throttling
+  std::map<std::string, double> speedups{};    ///< of a node over the median of the other nodes
+  std::map<std::string, std::string> marks{};  ///< of nodes: "!" or the mark of throttling
 };
 
-/// Nothing where too few nodes have a number, by the rule of `assay accept`.
-std::optional<Line> line_of(const std::string& id, const std::map<std::string, Host>& nodes) {
-  Line line;
-  line.id = id;
+double departure(double speedup) { return std::fabs(std::log(speedup)); }
+
+/// Without speedups where too few nodes have a number, by the rule of `assay accept`.
+Line line_of(const std::string& id, const std::map<std::string, Host>& nodes) {
+  Line line{id};
   std::vector<double> medians;
-  std::vector<std::string> timed;
   for (const auto& [host, node] : nodes) {
     if (!node.good || node.medians.empty()) continue;
-    timed.push_back(host);
     medians.push_back(median(node.medians));
     line.marks[host] = node.mark;
   }
-  for (std::size_t i = 0; i < timed.size(); ++i)
-    if (const auto others = standing(medians, i).others) {
-      line.speedups[timed[i]] = speedup(medians[i], *others);
-      line.spread = std::max(line.spread, std::fabs(std::log(line.speedups[timed[i]])));
+  std::size_t i = 0;
+  for (const auto& [host, mark] : line.marks) {
+    const double mine = medians[i];
+    if (const auto others = standing(medians, i++).others) {
+      line.speedups[host] = speedup(mine, *others);
+      line.spread = std::max(line.spread, departure(line.speedups[host]));
     }
-  if (line.speedups.empty()) return std::nullopt;
-  line.fleet = median(medians);
+  }
+  if (!medians.empty()) line.fleet = median(medians);
   return line;
 }
 
-}  // namespace
-
-std::string fleet_name(const std::string& system, const json& environment) {
-  const std::string host = text_of(environment, "host");
-  return (system == host.substr(0, host.find('.')) ? "" : system) + "\n" +
-         text_of(environment.value("hardware", json::object()), "processor");
-}
-
-namespace {
-
-/// The nodes whose rows depart most, in the order of their names.
-std::set<std::string> departing(const std::vector<Line>& lines,
-                                const std::set<std::string>& hosts) {
-  if (hosts.size() <= most_heat_hosts) return hosts;
+/// Leaves the nodes whose rows depart most.
+void leave_departing(const std::vector<Line>& lines, std::set<std::string>& hosts) {
+  if (hosts.size() <= most_heat_hosts) return;
   std::map<std::string, double> spread;
   for (const Line& line : lines)
     for (const auto& [host, speedup] : line.speedups)
-      spread[host] = std::max(spread[host], std::fabs(std::log(speedup)));
-  std::vector<std::pair<double, std::string>> ranked;
-  for (const auto& [host, most] : spread) ranked.emplace_back(-most, host);
-  std::sort(ranked.begin(), ranked.end());
-  std::set<std::string> kept;
+      spread[host] = std::max(spread[host], departure(speedup));
+  std::set<std::pair<double, std::string>> ranked;
+  for (const auto& [host, most] : spread) ranked.emplace(-most, host);
+  hosts.clear();
   for (const auto& [most, host] : ranked)
-    if (kept.size() < most_heat_hosts) kept.insert(host);
-  return kept;
+    if (hosts.size() < most_heat_hosts) hosts.insert(host);
 }
 
 }  // namespace
@@ -132,26 +128,25 @@ json nodes_part(const std::vector<NamedResult>& results, const std::vector<Serie
   std::vector<Line> lines;
   std::set<std::string> hosts;
   for (const auto& [key, nodes] : cases_of(results, all))
-    if (std::optional<Line> line = line_of(key.first, nodes)) {
+    if (Line line = line_of(key.first, nodes); !line.speedups.empty()) {
       for (const auto& [host, node] : nodes) hosts.insert(host);
-      lines.push_back(std::move(*line));
+      lines.push_back(std::move(line));
     }
   if (lines.empty()) return nullptr;
-  const std::size_t total = lines.size();
+  const std::size_t total = lines.size(), of_hosts = hosts.size();
   if (total > most_heat_rows) {
     std::stable_sort(lines.begin(), lines.end(),
                      [](const Line& a, const Line& b) { return a.spread > b.spread; });
     lines.resize(most_heat_rows);
   }
-  const std::size_t of_hosts = hosts.size();
-  hosts = departing(lines, hosts);
+  leave_departing(lines, hosts);
   json rows = json::array();
-  for (const Line& line : lines) {
+  for (Line& line : lines) {
     json speedups = json::array(), marks = json::array();
     for (const std::string& host : hosts) {
-      const auto found = line.speedups.find(host);
-      speedups.push_back(found == line.speedups.end() ? json() : json(found->second));
-      marks.push_back(found == line.speedups.end() ? "" : line.marks.at(host));
+      const bool known = line.speedups.contains(host);
+      speedups.push_back(known ? json(line.speedups[host]) : json());
+      marks.push_back(known ? line.marks[host] : "");
     }
     rows.push_back(
         {{"id", line.id}, {"fleet_median", line.fleet}, {"speedups", speedups}, {"marks", marks}});
@@ -160,47 +155,32 @@ json nodes_part(const std::vector<NamedResult>& results, const std::vector<Serie
 }
 
 json environments_part(const std::vector<NamedResult>& results) {
-  json distinct = json::array();
+  json distinct = json::array(), differences = json::array(), common = json::array();
   std::map<std::string, std::size_t> places;
+  std::map<std::string, std::map<std::size_t, json>> fields;  // by environment, where it has them
   for (const NamedResult& named : results) {
     const std::string system = named.result.at("system").at("name");
     for (const json& environment : named.result.at("environments")) {
       const json &hardware = environment.at("hardware"), &software = environment.at("software");
       const auto [place, fresh] = places.emplace(
           fleet_name(system, environment) + hardware.dump() + software.dump(), distinct.size());
-      if (fresh)
-        distinct.push_back({{"system", system},
-                            {"hosts", json::array()},
-                            {"files", json::array()},
-                            {"hardware", hardware},
-                            {"software", software}});
-      json& known = distinct[place->second];
-      const auto add = [&](const char* list, const std::string& text) {
-        if (std::find(known[list].begin(), known[list].end(), text) == known[list].end())
-          known[list].push_back(text);
-      };
-      add("hosts", environment.at("host"));
-      if (!named.name.empty()) add("files", named.name);
+      const std::size_t index = place->second;
+      if (fresh) {
+        distinct.push_back(
+            {{"system", system}, {"hosts", json::array()}, {"files", json::array()}});
+        for (const char* part : {"hardware", "software"})
+          flatten(environment.at(part), part,
+                  [&](const std::string& path, const json& text) { fields[path][index] = text; });
+      }
+      add_once(distinct[index]["hosts"], environment.at("host"));
+      add_once(distinct[index]["files"], named.name);
     }
   }
   if (distinct.empty()) return nullptr;
-  std::vector<std::map<std::string, std::string>> flat(distinct.size());
-  std::set<std::string> fields;
-  for (std::size_t i = 0; i < distinct.size(); ++i) {
-    for (const char* part : {"hardware", "software"}) flatten(distinct[i][part], part, flat[i]);
-    for (const auto& [field, value] : flat[i]) fields.insert(field);
-    for (const char* part : {"hardware", "software"}) distinct[i].erase(part);
-  }
-  json differences = json::array(), common = json::array();
-  for (const std::string& field : fields) {
+  for (auto& [field, by_environment] : fields) {
     json values = json::array();
-    std::set<std::string> seen;
-    for (const auto& environment : flat) {
-      const auto found = environment.find(field);
-      values.push_back(found == environment.end() ? json() : json(found->second));
-      seen.insert(found == environment.end() ? "\n" : found->second);
-    }
-    if (seen.size() > 1)
+    for (std::size_t i = 0; i < distinct.size(); ++i) values.push_back(by_environment[i]);
+    if (std::count(values.begin(), values.end(), values[0]) < std::ssize(values))
       differences.push_back({{"field", field}, {"values", values}});
     else
       common.push_back({{"field", field}, {"value", values[0]}});

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <map>
 #include <string_view>
 
 #include "analysis/report/report.hpp"
@@ -25,48 +26,25 @@ std::string read_text(const fs::path& file) {
   }
 }
 
-std::string markup(const std::string& text) {
-  std::string safe;
-  for (const char c : text) switch (c) {
-      case '&':
-        safe += "&amp;";
-        break;
-      case '<':
-        safe += "&lt;";
-        break;
-      case '>':
-        safe += "&gt;";
-        break;
-      case '"':
-        safe += "&quot;";
-        break;
-      default:
-        safe += c;
-    }
-  return safe;
+/// The text with each of the named characters replaced.
+std::string replaced(const std::string& text, const std::map<char, std::string>& names) {
+  std::string made;
+  made.reserve(text.size() + text.size() / 64);
+  for (const char c : text)
+    if (const auto found = names.find(c); found == names.end())
+      made += c;
+    else
+      made += found->second;
+  return made;
 }
 
 }  // namespace
 
 std::string script_json(const nlohmann::json& document) {
-  // Texts from a command line may be no UTF-8; those of files are.
-  const std::string text = document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  std::string safe;
-  safe.reserve(text.size() + text.size() / 64);
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    // U+2028 and U+2029 end a line of JavaScript.
-    if (c == '\xE2' && text.compare(i + 1, 1, "\x80") == 0 && i + 2 < text.size() &&
-        (text[i + 2] == '\xA8' || text[i + 2] == '\xA9')) {
-      safe += text[i + 2] == '\xA8' ? "\\u2028" : "\\u2029";
-      i += 2;
-    } else if (c == '<' || c == '>' || c == '&') {
-      safe += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-    } else {
-      safe += c;
-    }
-  }
-  return safe;
+  // ASCII alone: U+2028 and U+2029 would end a line of JavaScript. Texts from a command line may be
+  // no UTF-8; those of files are.
+  return replaced(document.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace),
+                  {{'<', "\\u003c"}, {'>', "\\u003e"}, {'&', "\\u0026"}});
 }
 
 std::string plots_missing(const fs::path& assets) {
@@ -93,11 +71,12 @@ std::string report_page(nlohmann::json document, const fs::path& assets) {
   for (const char* name :
        {"report_base.js", "report_filter.js", "report_table.js", "report_axes.js",
         "report_plots.js", "report_plots_documents.js", "report_heat.js", "report_summary.js",
-        "report_verdicts.js", "report_relations.js", "report_curves.js", "report_convergence.js",
-        "report_documents.js", "report_rows.js", "report.js"})
+        "report_verdicts.js", "report_relations.js", "report_curves.js", "report_documents.js",
+        "report_rows.js", "report.js"})
     scripts += read_text(assets / name);
   const std::array<std::pair<std::string_view, std::string>, 5> places{{
-      {"@TITLE@", markup(document.at("title").get<std::string>())},
+      {"@TITLE@", replaced(document.at("title"),
+                           {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}})},
       {"@STYLE@", read_text(assets / "report.css")},
       {"@PLOTLY@", plotly},
       {"@DATA@", script_json(document)},

@@ -36,7 +36,8 @@ bool lacks_required(const Series& series);
 std::string repeat_command(const nlohmann::json& result, const nlohmann::json& row);
 nlohmann::json rows_part(const std::vector<NamedResult>& results, const std::vector<Series>& all,
                          const FleetSummary& fleet, Strings& strings);
-nlohmann::json counts_part(const std::vector<Series>& all);
+/// The number of rows in all, and of each status.
+nlohmann::json counts_part(const std::vector<Series>& all, const FleetSummary& fleet);
 nlohmann::json speedups_part(const std::vector<Series>& all, const std::vector<Baseline>& baselines,
                              Strings& strings);
 
@@ -51,6 +52,11 @@ nlohmann::json collectives_part(const std::vector<NamedResult>& results,
 nlohmann::json convergence_part(const std::vector<NamedResult>& results,
                                 const std::vector<Series>& all);
 nlohmann::json nodes_part(const std::vector<NamedResult>& results, const std::vector<Series>& all);
+/// The environment of a row of the series; an empty object if the result does not have it.
+const nlohmann::json& environment_of(const std::vector<NamedResult>& results, const Series& series,
+                                     const nlohmann::json& row);
+/// Adds a text to a list that does not have it; "" is never added.
+void add_once(nlohmann::json& list, const std::string& text);
 nlohmann::json environments_part(const std::vector<NamedResult>& results);
 /// A common name of nodes with the same system and processor. If the system was not named, its name
 /// is that of the host, which is left out.

@@ -23,7 +23,7 @@ json roofline_part(const std::vector<NamedResult>& results, const std::vector<Se
   for (std::size_t i = 0; i < all.size(); ++i) {
     const json ceiling = all[i].first().value("ceiling", json());
     const json flops = problem_number(all[i], "flops");
-    // What the roof is about: less than all bytes where caches keep some of them.
+    // The roof is about these: less than all bytes where caches keep some of them.
     const json bytes = ceiling.is_object() && ceiling.contains("memory_bytes")
                            ? ceiling["memory_bytes"]
                            : problem_number(all[i], "bytes");
@@ -54,8 +54,7 @@ json roofline_part(const std::vector<NamedResult>& results, const std::vector<Se
     lines.push_back({{"name", name},
                      {"label", systems.size() > 1 ? name : roof.label},
                      {"flops_per_s", median(roof.flops)},
-                     {"bytes_per_s", median(roof.bytes)},
-                     {"rows", roof.flops.size()}});
+                     {"bytes_per_s", median(roof.bytes)}});
   return {{"roofs", lines}, {"points", columns_of(points)}};
 }
 
@@ -65,25 +64,22 @@ json precision_part(const std::vector<Series>& all, Strings& strings) {
     const bool other = std::any_of(group.begin(), group.end(), [](const PrecisionRow& row) {
       return row.speedup && row.precision != "fp32";
     });
-    if (!other) continue;
     for (const PrecisionRow& row : group) {
       const auto error = largest_norm_error(*row.series);
-      if (row.fp32 == nullptr || row.series->published || !has_time(*row.series) || !error ||
-          !(row.speedup || row.is_reference()))
+      if (!other || row.fp32 == nullptr || row.series->published || !has_time(*row.series) ||
+          !error || !(row.speedup || row.is_reference()))
         continue;
-      const auto number = [](bool known, double value) { return known ? json(value) : json(); };
-      const bool interval = row.speedup && row.speedup->interval;
-      points.push_back(
-          {{"row", row.series - all.data()},
-           {"reference", row.fp32 - all.data()},
-           {"executed", strings(row.precision)},
-           {"speedup", row.speedup ? row.speedup->value : 1},
-           {"low", number(interval, interval ? row.speedup->interval->low : 0)},
-           {"high", number(interval, interval ? row.speedup->interval->high : 0)},
-           {"range", row.speedup && row.speedup->is_range ? 1 : 0},
-           {"energy", number(row.energy.has_value(), row.energy ? row.energy->value : 0)},
-           {"mark", mark_of(*row.series, *row.fp32)},
-           {"error", *error}});
+      const OverFp32 speedup = row.speedup.value_or(OverFp32{});
+      points.push_back({{"row", row.series - all.data()},
+                        {"reference", row.fp32 - all.data()},
+                        {"executed", strings(row.precision)},
+                        {"speedup", speedup.value},
+                        {"low", speedup.interval ? json(speedup.interval->low) : json()},
+                        {"high", speedup.interval ? json(speedup.interval->high) : json()},
+                        {"range", speedup.is_range ? 1 : 0},
+                        {"energy", row.energy ? json(row.energy->value) : json()},
+                        {"mark", mark_of(*row.series, *row.fp32)},
+                        {"error", *error}});
     }
   }
   return columns_of(points);

@@ -86,31 +86,14 @@ json result_entries(const ReportInput& input) {
 void add_documents(const ReportInput& input, json& document) {
   json& files = document["files"];
   for (const NamedDocument& named : input.documents) {
-    files.push_back({{"name", named.name}, {"kind", named.kind}, {"command", nullptr}});
-    if (const json command = named.document.value("command", json()); command.is_string())
-      files.back()["command"] = command;
+    files.push_back({{"name", named.name},
+                     {"kind", named.kind},
+                     {"command", named.document.value("command", json())}});
     json& list = document[named.kind];
-    if (list.is_null()) list = json::array();
     list.push_back(named.kind == "acceptance" ? report::condensed_acceptance(named.document)
                                               : named.document);
     list.back()["file"] = named.name;
   }
-}
-
-/// Adds "fleet", and the rows that are not shown to "counts".
-void add_fleet(const report::FleetSummary& fleet, json& document) {
-  json& counts = document["counts"];
-  for (const auto& [status, count] :
-       {std::pair{"ok", fleet.verified}, {"unsupported", fleet.unsupported}}) {
-    counts[status] = counts[status].get<std::size_t>() + count;
-    counts["rows"] = counts["rows"].get<std::size_t>() + count;
-  }
-  document["fleet"] = {{"rows", fleet.rows.size()},
-                       {"nodes", report::largest_count(fleet)},
-                       {"verified", fleet.verified},
-                       {"unsupported", fleet.unsupported},
-                       {"listed_above", report::listed_above},
-                       {"not_listed", fleet.not_listed}};
 }
 
 }  // namespace
@@ -134,8 +117,12 @@ json report_document(const ReportInput& input) {
   document["verdict"] = report::verdict_part(input, all);
   document["findings"] = report::findings_part(input, all);
   add("rows", report::rows_part(input.results, all, input.fleet, strings));
-  if (!all.empty()) document["counts"] = report::counts_part(all);
-  if (fleet) add_fleet(input.fleet, document);
+  if (!all.empty()) document["counts"] = report::counts_part(all, input.fleet);
+  if (fleet)
+    document["fleet"] = {
+        {"rows", input.fleet.rows.size()},      {"nodes", report::largest_count(input.fleet)},
+        {"verified", input.fleet.verified},     {"unsupported", input.fleet.unsupported},
+        {"listed_above", report::listed_above}, {"not_listed", input.fleet.not_listed}};
   document["several_environments"] = ids_repeat(all);
   add("speedups", report::speedups_part(all, input.baselines, strings));
   add("roofline", report::roofline_part(input.results, all));

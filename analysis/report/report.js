@@ -1,16 +1,16 @@
 // The sections in their order: the verdict, the plots, the tables.
 
-const parts = [
+window.addEventListener('resize', delayed(() => all_plots.forEach((place) => place.redraw()), 150));
+for (const draw of [
   heading, summary, acceptance, nodes, roofline, precision, collectives, scaling, convergence, histories, models, comparisons,
   speedups, all_rows, environments, files, navigation
-];
-for (const draw of parts) {
+]) {
   try {
     draw();
   } catch (error) {
     // One part that fails must not take the verdicts of the others with it, nor vanish in silence.
     console.error(error);
-    main.append(element('p', {class: 'problem'}, 'The part "' + draw.name + '" cannot be drawn (' + error + ').'));
+    append(main, paragraph('The part "' + draw.name + '" cannot be drawn (' + error + ').', 'problem'));
   }
 }
 document.documentElement.dataset.ready = 'true';

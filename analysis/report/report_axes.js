@@ -1,11 +1,13 @@
 // Axes whose ticks can be read, and labels that do not lie on one another.
 
+const unit = (name) => (value) => human(value, name), seconds = unit('s');
+
 function axis(title, more) {
   return {
     title: {text: title, standoff: 14},
     gridcolor: '#e6eaee',
     zerolinecolor: '#b8c0c8',
-    linecolor: '#57606a',
+    linecolor: grey,
     ticks: 'outside',
     automargin: true,
     ...more
@@ -13,7 +15,7 @@ function axis(title, more) {
 }
 // "100 k", "64 KiB" for a tick: no digit more than it needs.
 function brief(value, unit) {
-  let step = Math.floor(Math.log10(value) / 3 + 1e-9);
+  const step = Math.floor(Math.log10(value) / 3 + 1e-9);
   if (step < -3 || step > 6) return value.toExponential(0).replace('e+', 'e') + ' ' + unit;
   const number = String(Number((value / 1000 ** step).toPrecision(3)));
   return unit || prefixes[step + 3] ? number + ' ' + prefixes[step + 3] + unit : number;
@@ -23,15 +25,11 @@ function binary(bytes) {
   const step = Math.min(Math.floor(Math.log2(bytes) / 10 + 1e-9), names.length - 1);
   return Number((bytes / 1024 ** step).toPrecision(3)) + ' ' + names[step];
 }
-const superscripts = {'-': '\u207b', 0: '\u2070', 1: '\u00b9', 2: '\u00b2', 3: '\u00b3', 4: '\u2074', 5: '\u2075',
-                      6: '\u2076', 7: '\u2077', 8: '\u2078', 9: '\u2079'};
 function power_of_ten(value) {
-  const exponent = Math.round(Math.log10(value)), digit = Number((value / 10 ** exponent).toPrecision(2));
-  if (digit < 1) return power_of_ten_text(digit * 10, exponent - 1);
-  return power_of_ten_text(digit, exponent);
-}
-function power_of_ten_text(digit, exponent) {
-  return (digit === 1 ? '' : digit + '\u00b7') + '10' + [...String(exponent)].map((c) => superscripts[c]).join('');
+  const digits = '\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079';
+  let exponent = Math.round(Math.log10(value)), digit = Number((value / 10 ** exponent).toPrecision(2));
+  if (digit < 1) [digit, exponent] = [digit * 10, exponent - 1];
+  return (digit === 1 ? '' : digit + '\u00b7') + '10' + [...String(exponent)].map((c) => digits[c] || '\u207b').join('');
 }
 
 // Some 5 ticks from `low` to `high` in even steps.
@@ -46,27 +44,12 @@ function even_ticks(low, high) {
 // At most some 9 ticks from `low` to `high`: powers of ten, with 2 and 5 between them where there is room.
 function log_ticks(low, high) {
   const first = Math.floor(Math.log10(low)), last = Math.ceil(Math.log10(high)), decades = Math.log10(high / low);
-  const inside = (list) => list.filter((value) => value >= low * 0.999 && value <= high * 1.001);
-  const powers = (every, digits) =>
-      Array.from({length: last - first + 1}, (_, i) => first + i)
-          .filter((power) => power % every === 0)
-          .flatMap((power) => digits.map((digit) => Number((digit + 'e' + power))));
+  const powers = (every, digits) => Array.from({length: last - first + 1}, (_, i) => first + i)
+                                        .filter((power) => power % every === 0)
+                                        .flatMap((power) => digits.map((digit) => Number(digit + 'e' + power)))
+                                        .filter((value) => value >= low * 0.999 && value <= high * 1.001);
   if (decades < 0.8) return even_ticks(low, high);
-  if (decades < 3) return inside(powers(1, [1, 2, 5]));
-  return inside(powers(Math.ceil(decades / 8), [1]));
-}
-// A logarithmic axis over all of `values` (and `also`), with ticks that `show` writes.
-function log_axis(title, values, show, more) {
-  const good = values.filter((value) => known(value) && value > 0);
-  const room = 1.25, low = Math.min(...good) / room, high = Math.max(...good) * room;
-  const ticks = more && more.binary ? binary_ticks(low, high) : log_ticks(low, high);
-  return axis(title, {
-    type: 'log',
-    range: [Math.log10(low), Math.log10(high)],
-    tickmode: 'array',
-    tickvals: ticks,
-    ticktext: ticks.map(show),
-  });
+  return decades < 3 ? powers(1, [1, 2, 5]) : powers(Math.ceil(decades / 8), [1]);
 }
 function binary_ticks(low, high) {
   const first = Math.ceil(Math.log2(low)), last = Math.floor(Math.log2(high)), step = Math.ceil((last - first + 1) / 9);
@@ -74,12 +57,19 @@ function binary_ticks(low, high) {
   for (let power = Math.ceil(first / step) * step; power <= last; power += step) list.push(2 ** power);
   return list;
 }
-// Counts (of ranks, of threads) on a logarithmic axis: those that have room.
-function count_ticks(counts) {
-  const whole = Math.log(counts[counts.length - 1] / counts[0]) || 1, list = [];
+// A logarithmic axis over all of `values`, with the ticks that `find_ticks` finds and `show` writes.
+function log_axis(title, values, show, find_ticks = log_ticks) {
+  const good = values.filter((value) => known(value) && value > 0);
+  const room = 1.25, low = Math.min(...good) / room, high = Math.max(...good) * room, tickvals = find_ticks(low, high);
+  const range = [Math.log10(low), Math.log10(high)];
+  return axis(title, {type: 'log', range, tickmode: 'array', tickvals, ticktext: tickvals.map(show)});
+}
+// Counts (of ranks, of images) on a logarithmic axis: those that have room. `counts` are in their order.
+function count_axis(title, counts) {
+  const whole = Math.log(counts[counts.length - 1] / counts[0]) || 1, ticks = [];
   for (const count of counts)
-    if (!list.length || Math.log(count / list[list.length - 1]) / whole > 0.05) list.push(count);
-  return list;
+    if (!ticks.length || Math.log(count / ticks[ticks.length - 1]) / whole > 0.05) ticks.push(count);
+  return axis(title, {type: 'log', tickvals: ticks, ticktext: ticks.map(String)});
 }
 
 function is_disturbed(point) {
@@ -100,37 +90,23 @@ function ranged(range, otherwise) {
 }
 function outside_note(list, value, range) {
   const count = range ? list.filter((item) => value(item) < range[0] || value(item) > range[1]).length : 0;
-  return count === 0 ? [] : [{
-    text: '! ' + plural(count, 'point') + ' of a busy moment outside (double click shows all)',
-    xref: 'paper',
-    yref: 'paper',
-    x: 1,
-    y: 1,
-    xanchor: 'right',
-    yanchor: 'bottom',
-    showarrow: false,
-    font: {size: 11}
-  }];
+  const text = '! ' + plural(count, 'point') + ' of a busy moment outside (double click shows all)';
+  const place = {xref: 'paper', yref: 'paper', x: 1, y: 1, xanchor: 'right', yanchor: 'bottom'};
+  return count === 0 ? [] : [{text, ...place, showarrow: false, font: {size: 11}}];
 }
 
 // Places from `low` to `high` that are near the wanted ones and at least `gap` apart, in their order.
 function spread(wanted, gap, low, high) {
   const order = wanted.map((_, i) => i).sort((a, b) => wanted[a] - wanted[b]), places = wanted.slice();
-  let least = low;
-  for (const i of order) {
-    places[i] = Math.max(wanted[i], least);
-    least = places[i] + gap;
-  }
-  let most = high;
-  for (const i of order.reverse()) {
-    places[i] = Math.min(places[i], most);
-    most = places[i] - gap;
-  }
+  let least = low, most = high;
+  for (const i of order) least = (places[i] = Math.max(wanted[i], least)) + gap;
+  for (const i of order.reverse()) most = (places[i] = Math.min(places[i], most)) - gap;
   return places;
 }
 // The same for the heights of labels, none of which lies on a line at the height `at`, if there is room.
 function off_the_line(wanted, gap, high, at) {
-  const half = gap / 2, most = high - half, below = [half, Math.min(at - half - 2, most)], above = [Math.max(half, at + half + 2), most];
+  const half = gap / 2, most = high - half;
+  const below = [half, Math.min(at - half - 2, most)], above = [Math.max(half, at + half + 2), most];
   const all = wanted.map((_, i) => i), low = all.filter((i) => wanted[i] < at), rest = all.filter((i) => wanted[i] >= at);
   const fits = (part, [from, to]) => !part.length || (part.length - 1) * gap <= to - from;
   // Near the edge of the plot one side may have no room.
@@ -143,9 +119,9 @@ function off_the_line(wanted, gap, high, at) {
   }
   return spread(wanted, gap, half, most);
 }
-// Columns of the points that stand close by each other, {list, edge, anchor}: their labels are all at the right of the column, or all
-// at its left, where they lie on none of the points at `taken`, on no other label, and not beyond `most`. Neighbours of which one has
-// no such side become one column.
+// Columns of the points that stand close by each other, {list, edge, anchor}: their labels are all at the right of the
+// column, or all at its left, where they lie on none of the points at `taken`, on no other label, and not beyond `most`.
+// Neighbours of which one has no such side become one column.
 function label_columns(points, across, taken, width, most) {
   const columns = [];
   for (const point of [...points].sort((a, b) => across(a) - across(b))) {

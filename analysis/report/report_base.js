@@ -3,7 +3,7 @@
 
 const report = JSON.parse(document.getElementById('data').textContent);
 
-// What is null (a part that there is no reason for) is passed over.
+// A part that is null or undefined (there is no reason for it) is passed over.
 function append(parent, ...children) {
   parent.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
   return parent;
@@ -19,9 +19,33 @@ function element(tag, attributes, ...children) {
   }
   return append(made, children);
 }
+// `kind` is a class: soft, notice, problem, calm.
+function paragraph(content, kind) {
+  return element('p', {class: kind}, content);
+}
+function subtitle(...content) {
+  return element('h3', {}, content);
+}
+function code(text) {
+  return element('code', {}, text);
+}
+function bullets(list) {
+  return element('ul', {}, list.map((content) => element('li', {}, content)));
+}
+// It opens by a click, and before printing.
+function fold(title, ...content) {
+  return element('details', {class: 'fold'}, element('summary', {}, title), content);
+}
+// Calls `act` once the last call is `wait` milliseconds ago.
+function delayed(act, wait) {
+  let timer = null;
+  return () => {
+    clearTimeout(timer);
+    timer = setTimeout(act, wait);
+  };
+}
 
 // --- numbers: SI units in the data, three digits with a prefix for people, all digits in the tooltip
-// -------------------
 const prefixes = ['n', '\u00b5', 'm', '', 'k', 'M', 'G', 'T', 'P', 'E'];
 function digits(value) {
   return Math.abs(value) < 9.995 ? value.toFixed(2) : Math.abs(value) < 99.95 ? value.toFixed(1) : value.toFixed(0);
@@ -29,6 +53,8 @@ function digits(value) {
 function known(value) {
   return typeof value === 'number' && Number.isFinite(value);
 }
+// A function that writes what is known by `write`, and all else as a dash.
+const or_dash = (write) => (value) => known(value) ? write(value) : '\u2013';
 function human(value, unit) {
   if (!known(value)) return '\u2013';
   if (value === 0) return '0 ' + unit;
@@ -39,78 +65,61 @@ function human(value, unit) {
   return digits(value / 1000 ** step) + ' ' + prefixes[step + 3] + unit;
 }
 // Three digits of every ratio: a small one must not read as none.
-function times(value) {
-  if (!known(value)) return '\u2013';
+const times = or_dash((value) => {
   if (value > 0 && value < 1e-4) return value.toExponential(2) + '\u00d7';
   return (value > 0 && value < 0.995 ? value.toPrecision(3) : digits(value)) + '\u00d7';
+});
+const percent = or_dash((value) => (100 * value).toFixed(1) + ' %');
+const error_text = or_dash((value) => value === 0 ? '0' : value.toExponential(1));
+const plain = or_dash((value) => String(Number(value.toPrecision(4))));
+const fixed = (count) => or_dash((value) => value.toFixed(count));
+function range(low, high, show) {
+  return known(low) && known(high) ? show(low) + ' \u2026 ' + show(high) : '\u2013';
 }
-// Of a ratio of times (new over base): the speedup, which is what is shown.
+// The speedup, which is shown, from a ratio of times (new over base).
 function speedup_of(ratio) {
   return known(ratio) && ratio > 0 ? 1 / ratio : null;
 }
-// analysis/ratio.cpp's words, as the beginning of a sentence.
+// The words of analysis/ratio.cpp, as the beginning of a sentence.
 function speedup_header(first, second) {
   const text = report.speedup_header.replaceAll('{first}', () => first).replaceAll('{second}', () => second);
   return text[0].toUpperCase() + text.slice(1);
 }
-function percent(value) {
-  return known(value) ? (100 * value).toFixed(1) + ' %' : '\u2013';
+function plural(count, word) {
+  return count + ' ' + word + (count === 1 ? '' : 's');
 }
-function change(value) {
-  return known(value) ? (value >= 1 ? '+' : '\u2212') + (100 * Math.abs(value - 1)).toFixed(1) + ' %' : '\u2013';
+// "3 of 12 rows", or "12 rows" where these are all.
+function part_of(count, all, word) {
+  return (count === all ? '' : count + ' of ') + plural(all, word);
 }
-function error_text(value) {
-  return !known(value) ? '\u2013' : value === 0 ? '0' : value.toExponential(1);
+function day(time) {
+  return time ? time.slice(0, 16).replace('T', ' ') : '';
 }
-function plain(value) {
-  return known(value) ? String(Number(value.toPrecision(4))) : '\u2013';
+function few(list, most) {
+  return list.slice(0, most).join(', ') + (list.length > most ? ' and ' + (list.length - most) + ' more' : '');
 }
-function range(low, high, show) {
-  return known(low) && known(high) ? show(low) + ' \u2026 ' + show(high) : '\u2013';
+function each(list) {
+  return list || [];
+}
+function count_of(list, key) {
+  return new Map([...grouped(each(list), (record) => record[key])].map(([name, group]) => [name, group.length]));
 }
 
 // --- verdicts: a colour never stands alone, the word is beside it
-// ------------------------------------------------------
-const moods = {
-  ok: 'good',
-  faster: 'good',
-  PASS: 'good',
-  steady: 'good',
-  same: 'good',
-  incorrect: 'bad',
-  failed: 'bad',
-  timeout: 'bad',
-  'target missed': 'bad',
-  slower: 'bad',
-  drifting: 'bad',
-  lost: 'bad',
-  suspect: 'mid',
-  'PERF-FAIL': 'bad',
-  INCORRECT: 'bad',
-  MISSING: 'bad',
-  'not met': 'bad',
-  'software slower': 'bad',
-  'machine slower': 'bad',
-  noise: 'good',
-  vanished: 'bad',
-  unfinished: 'bad',
-  refused: 'bad',
-  unconfirmed: 'mid',
-  wide: 'mid',
-  '!': 'mid',
-  '\u00b0': 'mid',
-  '~': 'mid',
-  unsupported: 'mid',
-  inconclusive: 'mid',
-  'NOT-QUIET': 'mid',
-  'too short': 'mid',
-  'no result': 'mid',
+const words_of_moods = {
+  good: ['ok', 'faster', 'PASS', 'steady', 'same', 'noise'],
+  bad: [
+    'incorrect', 'failed', 'timeout', 'target missed', 'slower', 'drifting', 'lost', 'PERF-FAIL', 'INCORRECT', 'MISSING',
+    'not met', 'software slower', 'machine slower', 'vanished', 'unfinished', 'refused'
+  ],
+  mid: [
+    'suspect', 'unconfirmed', 'wide', '!', '\u00b0', '~', 'unsupported', 'inconclusive', 'NOT-QUIET', 'too short',
+    'no result'
+  ],
 };
-const marks = {
-  good: '\u2713 ',
-  bad: '\u2717 ',
-  mid: '\u25cb '
-};
+const moods = Object.fromEntries(
+    Object.entries(words_of_moods).flatMap(([mood, words]) => words.map((word) => [word, mood])));
+const marks = {good: '\u2713 ', bad: '\u2717 ', mid: '\u25cb '};
 // The marks of times that something disturbed, the most severe first.
 const mark_texts = {
   '!': '(other work wanted the processors)',
@@ -120,24 +129,18 @@ const mark_texts = {
 function worst_mark(list) {
   return Object.keys(mark_texts).find((mark) => list.includes(mark)) || '';
 }
-// Of one side of a comparison, or of a row of an acceptance.
+// The mark of one side of a comparison, or of a row of an acceptance.
 function mark_told(side) {
   return side.shared || side.disturbed ? '!' : side.throttled ? '\u00b0' : '';
 }
-function badge(word) {
-  const mood = moods[word], mark = mark_texts[word] ? '' : marks[mood] || '';
-  return element('span', {class: 'badge ' + (mood || '')}, mark + word);
+function badge(word, mood = moods[word]) {
+  return element('span', {class: 'badge ' + (mood || '')}, (mark_texts[word] ? '' : marks[mood] || '') + word);
 }
-function tile(number, text, mood) {
-  return element('li', {class: 'tile ' + (mood || '')}, element('b', {}, String(number)), ' ' + text);
-}
+// `list`: [number, text, mood] of each tile, null for one that is left out.
 function tiles(...list) {
-  return element('ul', {class: 'tiles'}, list.filter(Boolean));
-}
-function count_of(list, key) {
-  const counts = new Map();
-  for (const record of list || []) counts.set(record[key], (counts.get(record[key]) || 0) + 1);
-  return counts;
+  const tile = ([number, text, mood]) =>
+      element('li', {class: 'tile ' + (mood || '')}, element('b', {}, String(number)), ' ' + text);
+  return element('ul', {class: 'tiles'}, list.filter(Boolean).map(tile));
 }
 
 // A text that may break after each slash (an id, a path).
@@ -148,61 +151,45 @@ function breakable(text) {
 function whole(text) {
   return text.length > 32 ? element('span', {}, breakable(text)) : element('span', {class: 'whole'}, text);
 }
-// What all paths share at their beginnings and ends is said once: {names, common}.
-function told_apart(paths) {
-  const parts = paths.map((path) => path.split('/'));
-  const least = Math.min(...parts.map((part) => part.length));
-  const alike = (at) => parts.every((part) => at(part) === at(parts[0]));
-  let first = 0, last = 0;
-  if (paths.length > 1) {
-    while (first < least - 1 && alike((part) => part[first])) ++first;
-    while (last < least - 1 - first && alike((part) => part[part.length - 1 - last])) ++last;
-  }
-  const beginning = parts[0].slice(0, first), end = last ? parts[0].slice(-last) : [];
-  return {
-    names: parts.map((part) => part.slice(first, part.length - last).join('/')),
-    common: first || last ? [...beginning, '\u2026', ...end].join('/') : ''
-  };
-}
-function plural(count, word) {
-  return count + ' ' + word + (count === 1 ? '' : 's');
-}
 
 // --- rows: text columns are indices into report.strings
-// ----------------------------------------------------------------
-const rows = [];
-if (report.rows) {
-  const names = report.rows.columns, texts = new Set(report.rows.texts);
-  for (const values of report.rows.values) {
-    const row = {index: rows.length};
-    for (let i = 0; i < names.length; ++i)
-      row[names[i]] = texts.has(names[i]) ? report.strings[values[i]] : values[i];
-    rows.push(row);
-  }
+function text_at(index) {
+  return report.strings[index];
 }
 // A list of records that came as columns.
 function records(part) {
   const names = Object.keys(part || {});
   return part ? part[names[0]].map((_, i) => Object.fromEntries(names.map((name) => [name, part[name][i]]))) : null;
 }
+const text_columns = new Set(report.rows ? report.rows.texts : []);
+const rows = (report.rows ? report.rows.values : []).map((values, index) => Object.fromEntries([
+  ['index', index],
+  ...report.rows.columns.map((name, i) => [name, text_columns.has(name) ? text_at(values[i]) : values[i]])
+]));
 if (report.roofline) report.roofline.points = records(report.roofline.points);
 report.precision = records(report.precision);
 report.speedups = records(report.speedups);
-function text_at(index) {
-  return report.strings[index];
-}
 for (const point of report.precision || []) point.executed = text_at(point.executed);
 function label(row) {
-  return [row.benchmark, row.problem, row.direction, row.precision, row.backend, row.algorithm].filter(Boolean).join(
-      ' \u00b7 ');
+  const parts = [row.benchmark, row.problem, row.direction, row.precision, row.backend, row.algorithm];
+  return parts.filter(Boolean).join(' \u00b7 ');
 }
 
 const main = document.getElementById('main');
 const sections = [];
 function section(id, title, ...children) {
-  const made = element(
-      'section', {id: id, 'aria-labelledby': id + '-title'}, element('h2', {id: id + '-title'}, title), children);
-  main.append(made);
   sections.push([id, title]);
-  return made;
+  const heading = element('h2', {id: id + '-title'}, title);
+  return append(main, element('section', {id, 'aria-labelledby': id + '-title'}, heading, children)).lastChild;
+}
+// A section for each document of a kind: its id, its title, `make(document, i)` the content.
+function document_sections(kind, title, make) {
+  each(report[kind]).forEach((document, i) => {
+    const command = document.command ? [' \u00b7 ', code(document.command)] : null;
+    section(kind + (i || ''), title, make(document, paragraph([breakable(document.file), command], 'soft')));
+  });
+}
+function notes_of(document) {
+  const list = each(document.notes).filter(Boolean);
+  return list.length ? element('div', {class: 'notice'}, list.map((text) => paragraph(text))) : null;
 }

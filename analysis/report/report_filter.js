@@ -1,76 +1,78 @@
 // One filter for all that shows rows: the tables and the plots. It stands below the links, which stay in view.
 
-const row_filter = {words: [], chosen: new Map(), listeners: [], passing: rows.length};
-const row_texts = [];  // made when first asked for
-
-function row_text(row) {
-  if (row_texts[row.index] === undefined)
-    row_texts[row.index] = Object.values(row).filter((value) => typeof value === 'string').join(' ').toLowerCase();
-  return row_texts[row.index];
-}
-function row_passes(row) {
-  for (const [key, wanted] of row_filter.chosen)
-    if (row[key] !== wanted) return false;
-  return row_filter.words.every((word) => row_text(row).includes(word));
-}
-let passing_rows = new Set(rows.map((row) => row.index));
+const filter_listeners = [];
+let passing_rows = new Set(rows.keys());
 function passes(index) {
   return passing_rows.has(index);
 }
 // `again` is called after each change of the filter.
 function on_filter(again) {
-  row_filter.listeners.push(again);
+  filter_listeners.push(again);
+}
+// Calls `again` now and after each change of the filter.
+function now_and_on_filter(again) {
+  again();
+  on_filter(again);
 }
 // A text that says something of what passes; hidden where it has nothing to say.
 function filtered_note(text) {
-  const place = element('p', {class: 'soft'});
-  const tell = () => {
+  const place = paragraph([], 'soft');
+  now_and_on_filter(() => {
     place.textContent = text() || '';
     place.hidden = !place.textContent;
-  };
-  tell();
-  on_filter(tell);
+  });
   return place;
 }
 
+// A search field and menus that choose among items. `menus`: {title, get, name, options(values)} of each; one whose values
+// are too few or too many to choose from is left out. `text_of` gives the words of an item, when first asked for.
+function choosing_fields(items, placeholder, label, menus, text_of, changed) {
+  const texts = new Map(), search = element(
+      'input', {type: 'search', placeholder, 'aria-label': label, input: delayed(() => changed(), 120)});
+  const selects = menus.flatMap(({title, get, name, options}) => {
+    const values = [...new Set(items.map((item) => String(get(item))))].sort();
+    if (values.length < 2 || values.length > 60) return [];
+    const attributes = {name, 'aria-label': title, change: () => changed()};
+    const made = element('select', attributes, options(values).map(([value, text]) => element('option', {value}, text)));
+    return [{made, fits: (item) => made.value === '' || String(get(item)) === made.value}];
+  });
+  const text = (item) => {
+    if (!texts.has(item)) texts.set(item, text_of(item).toLowerCase());
+    return texts.get(item);
+  };
+  const fields = [search, ...selects.map(({made}) => made)];
+  const chosen = () => {
+    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    return (item) => selects.every(({fits}) => fits(item)) && words.every((word) => text(item).includes(word));
+  };
+  return {fields, chosen, clear: () => fields.forEach((field) => field.value = '')};
+}
+
+const filter_menus = {
+  system: 'System', benchmark: 'Benchmark', direction: 'Direction', precision: 'Precision', backend: 'Backend',
+  algorithm: 'Algorithm', status: 'Status'
+};
 function filter_bar() {
   if (rows.length < 2) return null;
-  const count = element('span', {class: 'count', role: 'status'});
-  const search = element(
-      'input', {type: 'search', placeholder: 'words of a row', 'aria-label': 'Filter all rows and plots'});
-  const menus = [];
+  const count = element('span', {class: 'count', role: 'status'}, plural(rows.length, 'row'));
   const apply = () => {
-    row_filter.words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-    row_filter.chosen = new Map(menus.filter((menu) => menu.value !== '').map((menu) => [menu.name, menu.value]));
-    passing_rows = new Set(rows.filter(row_passes).map((row) => row.index));
-    const all = passing_rows.size === rows.length;
-    count.textContent = (all ? '' : passing_rows.size + ' of ') + plural(rows.length, 'row');
-    clear.hidden = all && !search.value;
-    for (const again of row_filter.listeners) again();
+    passing_rows = new Set(rows.filter(filter.chosen()).map((row) => row.index));
+    count.textContent = part_of(passing_rows.size, rows.length, 'row');
+    clear.hidden = passing_rows.size === rows.length && !filter.fields[0].value;
+    for (const again of filter_listeners) again();
   };
-  const clear = element('button', {
-    type: 'button',
-    hidden: true,
-    click: () => {
-      search.value = '';
-      for (const menu of menus) menu.value = '';
-      apply();
-    }
-  }, 'Clear');
-  let timer = null;
-  search.addEventListener('input', () => {
-    clearTimeout(timer);
-    timer = setTimeout(apply, 120);
-  });
-  for (const [key, title] of [
-           ['system', 'System'], ['benchmark', 'Benchmark'], ['direction', 'Direction'], ['precision', 'Precision'],
-           ['backend', 'Backend'], ['algorithm', 'Algorithm'], ['status', 'Status']]) {
-    const values = [...new Set(rows.map((row) => row[key]))].sort();
-    if (values.length < 2 || values.length > 60) continue;
-    menus.push(element(
-        'select', {name: key, 'aria-label': title, change: apply}, element('option', {value: ''}, title),
-        values.filter(Boolean).map((value) => element('option', {value: value}, value))));
-  }
-  count.textContent = plural(rows.length, 'row');
-  return element('div', {class: 'tools', id: 'filter', role: 'search'}, 'Filter ', search, menus, clear, count);
+  const menus = Object.entries(filter_menus).map(([name, title]) => ({
+    name,
+    title,
+    get: (row) => row[name],
+    options: (values) => [['', title], ...values.filter(Boolean).map((value) => [value, value])]
+  }));
+  const text_of = (row) => Object.values(row).filter((value) => typeof value === 'string').join(' ');
+  const filter = choosing_fields(rows, 'words of a row', 'Filter all rows and plots', menus, text_of, apply);
+  const click = () => {
+    filter.clear();
+    apply();
+  };
+  const clear = element('button', {type: 'button', hidden: true, click}, 'Clear');
+  return element('div', {class: 'tools', id: 'filter', role: 'search'}, 'Filter ', filter.fields, clear, count);
 }

@@ -1,7 +1,7 @@
 // Plots by Plotly, as SVG so that they print. Each is drawn when it comes into view, and all of them before printing.
 
 // Okabe and Ito's palette without its yellow, which white paper swallows; every series has a marker of its own too.
-const colours = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#000000'];
+const colours = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#000000'], grey = '#57606a';
 const symbols = ['circle', 'square', 'diamond', 'triangle-up', 'cross', 'x', 'star', 'triangle-down', 'hexagon'];
 const dashes = ['solid', 'dash', 'dot', 'dashdot', 'longdash'];
 const most_points = 3000, least_height = 270;
@@ -16,9 +16,8 @@ function lines(...texts) {
   return texts.filter(Boolean).map(safe).join('<br>');
 }
 function shorter(text, most) {
-  return text.length <= most ?
-      text :
-      text.slice(0, Math.ceil(most / 2) - 1) + '\u2026' + text.slice(1 - Math.floor(most / 2));
+  if (text.length <= most) return text;
+  return text.slice(0, Math.ceil(most / 2) - 1) + '\u2026' + text.slice(1 - Math.floor(most / 2));
 }
 function thinned(list) {
   if (list.length <= most_points) return list;
@@ -29,87 +28,6 @@ function thinned_text(count) {
       '' :
       most_points + ' of ' + count + ' points are drawn, evenly taken from all; the table has every row.';
 }
-function marker(i, size) {
-  return {
-    color: colours[i % colours.length],
-    symbol: symbols[i % symbols.length],
-    size: size || 8,
-    line: {width: 0.5, color: '#fff'}
-  };
-}
-
-// A place for a plot. make(width) gives {data, layout}, or null where nothing passes the filter; `labels(layout, size)`
-// gives annotations that need to know how large it came out. `title` is what a reader of the screen hears.
-function plot(title, make, kind) {
-  if (!has_plots) return null;
-  const place = element('div', {class: 'plot ' + (kind || ''), role: 'img', 'aria-label': title});
-  const drawn = {
-    place,
-    done: false,
-    draw() {
-      if (drawn.done) return;
-      drawn.done = true;
-      watcher.unobserve(place);
-      drawn.again();
-    },
-    again() {
-      const made = make(place.clientWidth || 1000);
-      place.classList.toggle('empty', !made);
-      if (!made) {
-        if (place.data) Plotly.purge(place);
-        place.textContent = 'No row passes the filter.';
-        return;
-      }
-      if (!place.data) place.textContent = '';
-      const legend = made.data.filter((series) => series.name && series.showlegend !== false).length > 1;
-      Plotly.react(
-          place, made.data, {
-            font: {family: getComputedStyle(document.body).fontFamily, size: 13, color: '#1b1f24'},
-            paper_bgcolor: '#fff',
-            plot_bgcolor: '#fff',
-            margin: {l: 70, r: 24, t: 30, b: 50},
-            showlegend: legend,
-            legend: {orientation: 'h', x: 0, y: 0, yref: 'container', yanchor: 'bottom', font: {size: 12}},
-            hovermode: 'closest',
-            hoverlabel: {align: 'left', namelength: -1},
-            ...made.layout,
-          },
-          {
-            displaylogo: false,
-            modeBarButtonsToRemove: ['lasso2d', 'select2d'],
-            toImageButtonOptions: {format: 'svg'}
-          });
-      // A long legend takes room below the plot, not from it.
-      const lack = least_height - place._fullLayout._size.h;
-      if (lack > 0 && !made.layout.height) Plotly.relayout(place, {height: place._fullLayout.height + lack});
-      if (made.labels) Plotly.relayout(place, {annotations: made.labels(place._fullLayout._size, place._fullLayout)});
-    },
-  };
-  all_plots.push(drawn);
-  watcher.observe(place);
-  on_filter(() => drawn.place.redraw());
-  drawn.place.redraw = () => {
-    if (drawn.done) drawn.again();
-  };
-  return place;
-}
-const watcher = new IntersectionObserver((entries) => {
-  for (const entry of entries)
-    if (entry.isIntersecting) all_plots.find((drawn) => drawn.place === entry.target).draw();
-}, {rootMargin: '200px'});
-let resized = null;
-window.addEventListener('resize', () => {
-  clearTimeout(resized);
-  resized = setTimeout(() => all_plots.forEach((drawn) => drawn.place.redraw()), 150);
-});
-window.addEventListener('beforeprint', () => all_plots.forEach((drawn) => {
-  drawn.draw();
-  if (drawn.place.data) Plotly.relayout(drawn.place, {autosize: false, width: drawn.place.classList.contains('half') ? 500 : 1000});
-}));
-window.addEventListener('afterprint', () => all_plots.forEach((drawn) => {
-  if (drawn.place.data) Plotly.relayout(drawn.place, {autosize: true, width: null});
-}));
-
 function grouped(list, key) {
   const groups = new Map();
   for (const item of list) {
@@ -123,6 +41,96 @@ function grouped(list, key) {
 function places_of(list, key) {
   return new Map([...new Set(list.map(key))].map((name, i) => [name, i]));
 }
+function colour_of(place) {
+  return colours[place % colours.length];
+}
+
+// Parts of what Plotly draws. A series has a point for each of `list`, with the text that the pointer shows.
+function series_of(list, x, y, text, more) {
+  return {x: list.map(x), y: list.map(y), mode: 'markers', hoverinfo: 'text', text: list.map(text), ...more};
+}
+function marker(i, size) {
+  return {color: colour_of(i), symbol: symbols[i % symbols.length], size: size || 8, line: {width: 0.5, color: '#fff'}};
+}
+// A line beside the points. `text`: what the pointer shows.
+function guide(x, y, line, text, more) {
+  return {x, y, mode: 'lines', line: {color: grey, ...line}, ...text ? {hoverinfo: 'text', text} : {hoverinfo: 'skip'}, ...more};
+}
+// Bars from `low` to `high`; none where these are not known.
+function bars(list, value, low, high, more) {
+  const reach = (end, sign) => list.map((item) => known(end(item)) ? sign * (end(item) - value(item)) : 0);
+  return {type: 'data', symmetric: false, array: reach(high, 1), arrayminus: reach(low, -1), ...more};
+}
+// A line across the whole plot at `x`, or at `y`.
+function across({x, y}, line) {
+  const at = y === undefined ? {x0: x, x1: x, yref: 'paper', y0: 0, y1: 1} : {xref: 'paper', x0: 0, x1: 1, y0: y, y1: y};
+  return {type: 'line', ...at, line};
+}
+// A text beside a point, with a line to it.
+function pointer(x, y, ax, ay, text, more) {
+  return {x, y, ax, ay, text, align: 'left', xanchor: 'left', arrowhead: 0, arrowwidth: 1, arrowcolor: '#8c959f', ...more};
+}
+
+// A place for a plot. make(width) gives {data, layout}, or null where nothing passes the filter; `labels(layout, size)`
+// gives annotations that need to know how large it came out. `title` is what a reader of the screen hears.
+function plot(title, make, kind) {
+  if (!has_plots) return null;
+  const place = element('div', {class: 'plot ' + (kind || ''), role: 'img', 'aria-label': title});
+  let done = false;
+  place.redraw = () => done && draw_plot(place, make(place.clientWidth || 1000));
+  place.draw = () => {
+    if (done) return;
+    done = true;
+    watcher.unobserve(place);
+    place.redraw();
+  };
+  all_plots.push(place);
+  watcher.observe(place);
+  on_filter(() => place.redraw());
+  return place;
+}
+function draw_plot(place, made) {
+  place.classList.toggle('empty', !made);
+  if (!made) {
+    if (place.data) Plotly.purge(place);
+    place.textContent = 'No row passes the filter.';
+    return;
+  }
+  if (!place.data) place.textContent = '';
+  Plotly.react(place, made.data, {...common_layout(made.data), ...made.layout}, {
+    displaylogo: false,
+    modeBarButtonsToRemove: ['lasso2d', 'select2d'],
+    toImageButtonOptions: {format: 'svg'}
+  });
+  // A long legend takes room below the plot, not from it.
+  const lack = least_height - place._fullLayout._size.h;
+  if (lack > 0 && !made.layout.height) Plotly.relayout(place, {height: place._fullLayout.height + lack});
+  if (made.labels) Plotly.relayout(place, {annotations: made.labels(place._fullLayout._size, place._fullLayout)});
+}
+function common_layout(data) {
+  return {
+    font: {family: getComputedStyle(document.body).fontFamily, size: 13, color: '#1b1f24'},
+    paper_bgcolor: '#fff',
+    plot_bgcolor: '#fff',
+    margin: {l: 70, r: 24, t: 30, b: 50},
+    showlegend: data.filter((series) => series.name && series.showlegend !== false).length > 1,
+    legend: {orientation: 'h', x: 0, y: 0, yref: 'container', yanchor: 'bottom', font: {size: 12}},
+    hovermode: 'closest',
+    hoverlabel: {align: 'left', namelength: -1},
+  };
+}
+const watcher = new IntersectionObserver(
+    (entries) => entries.filter((entry) => entry.isIntersecting).forEach((entry) => entry.target.draw()),
+    {rootMargin: '200px'});
+function relayout_all(size_of) {
+  for (const place of all_plots)
+    if (place.data) Plotly.relayout(place, size_of(place));
+}
+window.addEventListener('beforeprint', () => {
+  all_plots.forEach((place) => place.draw());
+  relayout_all((place) => ({autosize: false, width: place.classList.contains('half') ? 500 : 1000}));
+});
+window.addEventListener('afterprint', () => relayout_all(() => ({autosize: true, width: null})));
 
 function roofline_plot(part) {
   const all = part.points, points = thinned(all.filter((point) => passes(point.row)));
@@ -131,45 +139,31 @@ function roofline_plot(part) {
   const places = places_of(all, group), used = new Set(points.map((point) => point.roof));
   const roofs = part.roofs.map((roof, i) => ({...roof, dash: dashes[i % dashes.length]})).filter((roof) => used.has(roof.name));
   const knees = roofs.map((roof) => roof.flops_per_s / roof.bytes_per_s);
+  const intensity = (point) => point.intensity, rate = (point) => point.rate, flops = unit('FLOP/s'), bytes = unit('B/s');
   const xaxis = log_axis(
-      'arithmetic intensity, FLOP/B', [...points.map((point) => point.intensity), ...knees.flatMap((knee) => [knee / 4, knee * 2])], plain);
+      'arithmetic intensity, FLOP/B', [...points.map(intensity), ...knees.flatMap((knee) => [knee / 4, knee * 2])], plain);
   const [left, right] = xaxis.range.map((power) => 10 ** power);
   const height_at = (roof, x) => Math.min(roof.flops_per_s, roof.bytes_per_s * x);
-  const data = roofs.map((roof, i) => {
+  const ceilings = roofs.map((roof, i) => {
     const x = [left, knees[i], right].filter((at) => at >= left && at <= right);
-    return {
-      x,
-      y: x.map((at) => height_at(roof, at)),
-      mode: 'lines',
-      showlegend: false,
-      line: {color: '#57606a', width: 2, dash: roof.dash},
-      hoverinfo: 'text',
-      text: lines('ceiling ' + roof.name, human(roof.flops_per_s, 'FLOP/s'), human(roof.bytes_per_s, 'B/s'))
-    };
+    return guide(
+        x, x.map((at) => height_at(roof, at)), {width: 2, dash: roof.dash},
+        lines('ceiling ' + roof.name, flops(roof.flops_per_s), bytes(roof.bytes_per_s)), {showlegend: false});
   });
-  for (const [name, list] of grouped(points, group))
-    data.push({
-      x: list.map((point) => point.intensity),
-      y: list.map((point) => point.rate),
-      mode: 'markers',
-      name: safe(name),
-      marker: marker(places.get(name)),
-      hoverinfo: 'text',
-      text: list.map(
-          (point) => lines(
-              label(rows[point.row]), human(point.rate, 'FLOP/s') + rows[point.row].mark,
-              plain(point.intensity) + ' FLOP/B',
-              known(point.fraction) ? percent(point.fraction) + rows[point.row].mark + ' of its ceiling' : ''))
-    });
-  const peaks = ceiling_parts(roofs, (roof) => human(roof.flops_per_s, 'FLOP/s'), (roof) => height_at(roof, right));
-  const slopes = ceiling_parts(roofs, (roof) => human(roof.bytes_per_s, 'B/s'), (roof) => height_at(roof, left));
+  const text = (point) => lines(
+      label(rows[point.row]), flops(point.rate) + rows[point.row].mark, plain(point.intensity) + ' FLOP/B',
+      known(point.fraction) ? percent(point.fraction) + rows[point.row].mark + ' of its ceiling' : '');
+  const measured = [...grouped(points, group)].map(
+      ([name, list]) => series_of(list, intensity, rate, text, {name: safe(name), marker: marker(places.get(name))}));
+  const peaks = ceiling_parts(roofs, (roof) => flops(roof.flops_per_s), (roof) => height_at(roof, right));
+  const slopes = ceiling_parts(roofs, (roof) => bytes(roof.bytes_per_s), (roof) => height_at(roof, left));
   const ends = [...peaks, ...slopes].map((part) => part.y);
-  const yaxis = log_axis('rate', [...points.map((point) => point.rate), ...ends], (value) => brief(value, 'FLOP/s'));
+  const yaxis = log_axis('rate', [...points.map(rate), ...ends], (value) => brief(value, 'FLOP/s'));
   const labels = (size) => [
     ...ceiling_labels(peaks, xaxis.range[1], yaxis, size, 0), ...ceiling_labels(slopes, xaxis.range[0], yaxis, size, 12)
   ];
   const margin = {l: 90, r: 190, t: 20, b: 50}, height = Math.max(500, 140 + 36 * peaks.length, 140 + 36 * slopes.length);
-  return {data, layout: {xaxis, yaxis, margin, height, showlegend: true}, labels};
+  return {data: [...ceilings, ...measured], layout: {xaxis, yaxis, margin, height, showlegend: true}, labels};
 }
 // The peaks, or the bandwidths, of all roofs: those that read alike are a single part, with the names of their roofs.
 function ceiling_parts(roofs, text, y) {
@@ -185,20 +179,11 @@ function ceiling_names(names) {
 function ceiling_labels(list, x, yaxis, size, below) {
   const up = (part) => size.h * (Math.log10(part.y) - yaxis.range[0]) / (yaxis.range[1] - yaxis.range[0]);
   const high = spread(list.map((part) => up(part) - below), 34, 16, size.h - 8);
-  return list.map((part, i) => ({
-                    x,
-                    y: Math.log10(part.y),
-                    ax: 18,
-                    ay: up(part) - high[i],
-                    text: '<b>' + part.value + '</b><br>' + safe(ceiling_names(part.names)),
-                    align: 'left',
-                    xanchor: 'left',
-                    font: {size: 11, color: '#3d444d'},
-                    bgcolor: '#ffffffd9',
-                    arrowhead: 0,
-                    arrowwidth: 1,
-                    arrowcolor: '#8c959f',
-                  }));
+  return list.map((part, i) => {
+    const text = '<b>' + part.value + '</b><br>' + safe(ceiling_names(part.names));
+    return pointer(
+        x, Math.log10(part.y), 18, up(part) - high[i], text, {font: {size: 11, color: '#3d444d'}, bgcolor: '#ffffffd9'});
+  });
 }
 
 const precision_margin = 250;  // for the labels of the points at the right
@@ -211,38 +196,24 @@ function precision_plot(all) {
   // A colour for each problem; where these are too many, for each precision.
   const problem = (point) => rows[point.row].problem;
   const few = new Set(all.map(problem)).size <= colours.length, name_of = few ? problem : (point) => point.executed;
-  const places = places_of(all, name_of);
-  const data = [];
-  for (const [name, group] of grouped(thinned(points), name_of))
-    data.push({
-      x: group.map(at),
-      y: group.map(ratio),
-      error_y: {
-        type: 'data',
-        symmetric: false,
-        array: group.map((point) => known(point.high) ? point.high - point.speedup : 0),
-        arrayminus: group.map((point) => known(point.low) ? point.speedup - point.low : 0),
-        thickness: 1.2,
-        width: 4
-      },
-      mode: 'markers',
-      name: safe(name),
-      marker: marker(places.get(name)),
-      hoverinfo: 'text',
-      text: group.map(
-          (point) => lines(
-              label(rows[point.row]), point.executed,
-              times(point.speedup) + point.mark + ' over fp32 (' + human(rows[point.reference].median, 's') + ')',
-              known(point.low) ? (point.range ? 'range ' : '95 % interval ') + range(point.low, point.high, times) : '',
-              'norm error ' + (point.error > 0 ? error_text(point.error) : '0 (drawn at the left edge)')))
-    });
+  const places = places_of(all, name_of), annotations = outside_note(points, ratio, in_view);
+  const text = (point) => lines(
+      label(rows[point.row]), point.executed,
+      times(point.speedup) + point.mark + ' over fp32 (' + seconds(rows[point.reference].median) + ')',
+      known(point.low) ? (point.range ? 'range ' : '95 % interval ') + range(point.low, point.high, times) : '',
+      'norm error ' + (point.error > 0 ? error_text(point.error) : '0 (drawn at the left edge)'));
+  const data = [...grouped(thinned(points), name_of)].map(([name, group]) => series_of(group, at, ratio, text, {
+    name: safe(name),
+    marker: marker(places.get(name)),
+    error_y: bars(group, ratio, (point) => point.low, (point) => point.high, {thickness: 1.2, width: 4})
+  }));
   const xaxis = log_axis('norm error against fp64', points.map(at), power_of_ten);
-  const annotations = outside_note(points, ratio, in_view);
+  const labels_in = (size, [low, high]) => few ?
+      precision_labels(points, at, xaxis.range, size, [low, high], (point) => colour_of(places.get(problem(point)))) :
+      [];
   return {
     data,
-    labels: (size, drawn) =>
-        [...annotations,
-         ...(few ? precision_labels(points, at, xaxis.range, size, drawn.yaxis.range, (point) => places.get(problem(point))) : [])],
+    labels: (size, drawn) => [...annotations, ...labels_in(size, drawn.yaxis.range)],
     layout: {
       showlegend: true,
       margin: {l: 70, r: few ? precision_margin : 24, t: 30, b: 50},
@@ -250,16 +221,14 @@ function precision_plot(all) {
       xaxis,
       yaxis: axis('speedup over fp32', ranged(in_view, {rangemode: 'tozero'})),
       annotations,
-      shapes: [
-        {type: 'line', xref: 'paper', x0: 0, x1: 1, y0: 1, y1: 1, line: {color: '#57606a', width: 1, dash: 'dash'}}
-      ]
+      shapes: [across({y: 1}, {color: grey, width: 1, dash: 'dash'})]
     }
   };
 }
 // Each point's precision and backend beside it in its problem's colour, one below the other where points lie close: rows of
 // one precision have nearly the same error, so their labels are columns. A column with no room for all of them has none.
 // The fp32 that the others are set beside is where the line is, and needs no label.
-function precision_labels(all, at, [left, right], size, [low, high], place_of) {
+function precision_labels(all, at, [left, right], size, [low, high], colour) {
   const seen = all.filter((point) => point.speedup >= low && point.speedup <= high);
   const points = seen.filter((point) => point.row !== point.reference);
   const text = (point) => point.executed + ' \u00b7 ' + rows[point.row].backend;
@@ -269,120 +238,122 @@ function precision_labels(all, at, [left, right], size, [low, high], place_of) {
       label_columns(points, across, seen.map(across), (point) => text_width(text(point), small), size.w + precision_margin);
   return columns.filter(({list}) => list.length * line <= size.h).flatMap(({list, edge, anchor}) => {
     const up = list.map((point) => height(point.speedup)), high_up = off_the_line(up, line, size.h, height(1));
-    return list.map((point, i) => ({
-                      x: Math.log10(at(point)),
-                      y: point.speedup,
-                      ax: edge - across(point),
-                      ay: up[i] - high_up[i],
-                      text: safe(text(point)),
-                      xanchor: anchor,
-                      align: 'left',
-                      font: {size: small, color: colours[place_of(point) % colours.length]},
-                      arrowhead: 0,
-                      arrowwidth: 0.7,
-                      arrowcolor: '#8c959f',
-                    }));
+    return list.map((point, i) => pointer(
+        Math.log10(at(point)), point.speedup, edge - across(point), up[i] - high_up[i], safe(text(point)),
+        {xanchor: anchor, font: {size: small, color: colour(point)}, arrowwidth: 0.7}));
   });
 }
 
 // The curves, each with those of its points that pass the filter and its place among all of them.
-function shown_curves(curves, least) {
+function shown_curves(curves) {
   return curves
       .map((curve, place) => ({...curve, place, points: curve.points.filter((point) => passes(point.row))}))
-      .filter((curve) => curve.points.length >= least);
+      .filter((curve) => curve.points.length);
+}
+// A plot of the first of them: `make(curves, points)` gives it.
+function curves_plot(all, make) {
+  const curves = shown_curves(all).slice(0, most_curves);
+  return curves.length ? make(curves, curves.flatMap((curve) => curve.points)) : null;
+}
+function curve_series(curve, x, y, text, more, list = curve.points) {
+  const dash = dashes[Math.floor(curve.place / colours.length) % dashes.length];
+  return series_of(list, x, y, text, {
+    mode: 'lines+markers',
+    name: safe(shorter(curve.name, 72)),
+    marker: marker(curve.place, 9),
+    line: {color: colour_of(curve.place), dash},
+    ...more
+  });
+}
+function distinct_counts(points, count) {
+  return [...new Set(points.map(count))].sort((a, b) => a - b);
 }
 
 function collectives_plot(all) {
-  const curves = shown_curves(all, 1).slice(0, most_curves);
-  if (!curves.length) return null;
-  const data = [];
-  for (const curve of curves) {
-    const colour = colours[curve.place % colours.length], points = curve.points;
-    data.push({
-      x: points.map((point) => point.bytes),
-      y: points.map((point) => point.busbw),
-      mode: 'lines+markers',
-      name: safe(shorter(curve.name, 72)),
-      marker: marker(curve.place),
-      line: {color: colour, width: 1},
-      legendgroup: 'c' + curve.place,
-      hoverinfo: 'text',
-      text: points.map(
-          (point) => lines(
-              curve.full, binary(point.bytes), human(point.busbw, 'B/s') + rows[point.row].mark,
-              human(point.seconds, 's') + rows[point.row].mark))
-    });
-    if (!curve.fit || points.length < 2) continue;
-    const last = points[points.length - 1], low = Math.log10(points[0].bytes), high = Math.log10(last.bytes);
-    const x = Array.from({length: 60}, (_, j) => 10 ** (low + (high - low) * j / 59));
-    const factor = last.busbw * last.seconds / last.bytes;
-    data.push({
-      x,
-      y: x.map((size) => factor * size / (curve.fit.alpha + curve.fit.beta * size)),
-      mode: 'lines',
-      legendgroup: 'c' + curve.place,
-      showlegend: false,
-      line: {color: colour, width: 2, dash: 'dot'},
-      hoverinfo: 'skip'
-    });
-  }
-  const points = curves.flatMap((curve) => curve.points);
-  return {
-    data,
+  const bytes = (point) => point.bytes, busbw = (point) => point.busbw;
+  return curves_plot(all, (curves, points) => ({
+    data: curves.flatMap((curve) => {
+      const color = colour_of(curve.place), legendgroup = 'c' + curve.place;
+      const text = (point) => lines(
+          curve.full, binary(point.bytes), human(point.busbw, 'B/s') + rows[point.row].mark,
+          seconds(point.seconds) + rows[point.row].mark);
+      const own = {marker: marker(curve.place), line: {color, width: 1}, legendgroup};
+      return [curve_series(curve, bytes, busbw, text, own), ...fitted_line(curve, {color, width: 2, dash: 'dot'}, legendgroup)];
+    }),
     layout: {
       showlegend: true,
-      xaxis: log_axis('message size', points.map((point) => point.bytes), binary, {binary: true}),
-      yaxis: log_axis('bus bandwidth', points.map((point) => point.busbw), (value) => brief(value, 'B/s'))
+      xaxis: log_axis('message size', points.map(bytes), binary, binary_ticks),
+      yaxis: log_axis('bus bandwidth', points.map(busbw), (value) => brief(value, 'B/s'))
     }
-  };
+  }));
+}
+function fitted_line({fit, points}, line, legendgroup) {
+  if (!fit || points.length < 2) return [];
+  const last = points[points.length - 1], low = Math.log10(points[0].bytes), high = Math.log10(last.bytes);
+  const x = Array.from({length: 60}, (_, j) => 10 ** (low + (high - low) * j / 59));
+  const factor = last.busbw * last.seconds / last.bytes, bandwidth = (size) => factor * size / (fit.alpha + fit.beta * size);
+  return [guide(x, x.map(bandwidth), line, '', {legendgroup, showlegend: false})];
 }
 
 // `wanted`: speedup and efficiency have an ideal, a bandwidth has none.
 function scaling_plot(all, over, wanted, title) {
-  const curves = shown_curves(all, 1).slice(0, most_curves);
-  if (!curves.length) return null;
-  const data = curves.map(
-      (curve) => ({
-        x: curve.points.map((point) => point.count),
-        y: curve.points.map((point) => point[wanted]),
-        mode: 'lines+markers',
-        name: safe(shorter(curve.name, 72)),
-        marker: marker(curve.place, 9),
-        line: {
-          color: colours[curve.place % colours.length],
-          dash: dashes[Math.floor(curve.place / colours.length) % dashes.length]
-        },
-        hoverinfo: 'text',
-        text: curve.points.map(
-            (point) => lines(
-                curve.full, point.count + ' ' + over, human(point.seconds, 's'),
-                known(point.busbw) ? human(point.busbw, 'B/s') + point.mark :
-                                     times(point.speedup) + point.mark + ', ideal ' + times(point.ideal),
-                'efficiency ' + percent(point.efficiency) + point.mark))
-      }));
-  const points = curves.flatMap((curve) => curve.points), value = (point) => point[wanted];
-  let in_view = wanted === 'efficiency' ? quiet_range(points, value, is_disturbed, true) : undefined;
-  if (in_view) in_view = [0, Math.max(1.05, in_view[1])];  // with the ideal
-  const counts = [...new Set(points.map((point) => point.count))].sort((a, b) => a - b);
-  const ideal = counts.map((count) => wanted === 'efficiency' ? 1 : count / counts[0]);
-  if (wanted !== 'busbw')
-    data.unshift({
-      x: counts,
-      y: ideal,
-      mode: 'lines',
-      name: 'ideal',
-      line: {color: '#57606a', dash: 'dash', width: 1.5},
-      hoverinfo: 'skip'
+  const value = (point) => point[wanted], count = (point) => point.count;
+  return curves_plot(all, (curves, points) => {
+    const data = curves.map((curve) => curve_series(curve, count, value, (point) => lines(
+        curve.full, point.count + ' ' + over, seconds(point.seconds),
+        known(point.busbw) ? human(point.busbw, 'B/s') + point.mark :
+                             times(point.speedup) + point.mark + ', ideal ' + times(point.ideal),
+        'efficiency ' + percent(point.efficiency) + point.mark)));
+    let in_view = wanted === 'efficiency' ? quiet_range(points, value, is_disturbed, true) : undefined;
+    if (in_view) in_view = [0, Math.max(1.05, in_view[1])];  // with the ideal
+    const counts = distinct_counts(points, count), ideal = counts.map((n) => wanted === 'efficiency' ? 1 : n / counts[0]);
+    if (wanted !== 'busbw') data.unshift(guide(counts, ideal, {dash: 'dash', width: 1.5}, '', {name: 'ideal'}));
+    const tickvals = even_ticks(0, Math.max(...points.map(value).filter(known)));
+    const number = wanted === 'efficiency' ?
+        {tickformat: '.0%'} :
+        {tickmode: 'array', tickvals, ticktext: tickvals.map((tick) => tick ? brief(tick, 'B/s') : '0')};
+    const yaxis = wanted === 'speedup' ?
+        log_axis(title, [...points.map(value), ...ideal], (tick) => plain(tick) + '\u00d7') :
+        axis(title, ranged(in_view, {rangemode: 'tozero', ...number}));
+    const annotations = outside_note(points, value, in_view);
+    return {data, layout: {showlegend: true, xaxis: count_axis(over, counts), yaxis, annotations}};
+  });
+}
+
+// Medians are points; trainings of which most do not reach the accuracy are crosses at the top.
+function convergence_plot(all, wanted, title, show) {
+  const reach = (point) => point[wanted], images = (point) => point.images, middle = (point) => reach(point).median;
+  return curves_plot(all, (curves, points) => {
+    const values = points.flatMap((point) => [reach(point).low, middle(point), reach(point).high]).filter(known);
+    const top = 1.5 * (values.length ? Math.max(...values) : 1);
+    const data = curves.flatMap((curve) => {
+      const color = colour_of(curve.place), legendgroup = 'c' + curve.place;
+      const text = (point) => lines(
+          curve.full, point.images + ' images in a step', title + ': ' + spread_text(reach(point), show),
+          point.reached + ' of ' + point.trials + ' trials reached ' + curve.target);
+      const good = curve.points.filter((point) => known(middle(point)));
+      const bad = curve.points.filter((point) => !known(middle(point)));
+      const error_y =
+          bars(good, middle, (point) => reach(point).low, (point) => reach(point).high ?? top, {color, thickness: 1});
+      const cross = {
+        mode: 'markers',
+        showlegend: !good.length,
+        marker: {color, symbol: 'x-thin', size: 10, line: {width: 2, color}},
+        line: undefined,
+        legendgroup
+      };
+      return [
+        curve_series(curve, images, middle, text, {error_y, legendgroup}, good),
+        ...bad.length ? [curve_series(curve, images, () => top, text, cross, bad)] : []
+      ];
     });
-  const ticks = count_ticks(counts);
-  const xaxis = axis(over, {type: 'log', tickvals: ticks, ticktext: ticks.map(String)});
-  const annotations = outside_note(points, value, in_view);
-  const ticked = even_ticks(0, Math.max(...points.map(value).filter(known)));
-  const number = wanted === 'efficiency' ?
-      {tickformat: '.0%'} :
-      {tickmode: 'array', tickvals: ticked, ticktext: ticked.map((tick) => tick ? brief(tick, 'B/s') : '0')};
-  const yaxis = wanted === 'speedup' ?
-      log_axis(title, [...points.map(value), ...ideal], (tick) => plain(tick) + '\u00d7') :
-      axis(title, ranged(in_view, {rangemode: 'tozero', ...number}));
-  return {data, layout: {showlegend: true, xaxis, yaxis, annotations}};
+    return {
+      data,
+      layout: {
+        showlegend: true,
+        xaxis: count_axis('images in a step', distinct_counts(points, images)),
+        yaxis: log_axis(title + ' to the accuracy', [...values, top], show)
+      }
+    };
+  });
 }

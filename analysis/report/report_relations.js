@@ -1,108 +1,86 @@
 // Rows beside other rows, other systems and the machine.
 
 // Columns of rows for records that name a row.
-function of_row(columns) {
-  return columns.map((column) => ({
-                       ...column,
-                       get: (record) => column.get(rows[record.row]),
-                       show: column.show && ((record) => column.show(rows[record.row])),
-                       tip: column.tip && ((record) => column.tip(rows[record.row])),
-                       find: column.find && ((record) => column.find(rows[record.row]))
-                     }));
+function of_row(...columns) {
+  const on = (what) => what && ((record) => what(rows[record.row]));
+  return columns.filter(Boolean).map((column) => ({
+    ...column,
+    get: on(column.get),
+    show: column.show && ((value, record) => column.show(value, rows[record.row])),
+    tip: on(column.tip),
+    find: on(column.find)
+  }));
 }
 const by_row = {rows: (record) => [record.row]};
-const mark_of_row = (record) => rows[record.row].mark;
-const own_mark = (record) => record.mark;
+const row_mark = {mark: (record) => rows[record.row].mark}, own_mark = {mark: (record) => record.mark};
 
 function speedups() {
   if (!report.speedups) return;
+  const other_value = (value, speedup) =>
+      human(value, text_at(speedup.unit)) + (speedup.projection ? '‡' : speedup.published ? '*' : '');
+  const shown = (value, speedup) =>
+      times(value) + (speedup.published ? '*' : '') + (speedup.not_given ? '?' : '') + rows[speedup.row].mark;
+  // That a number is published is said by its mark.
+  const note = (speedup) => text_at(speedup.note).split('; ').filter((part) => !part.startsWith('published')).join('; ');
   const columns = [
-    ...of_row([problem_column()]),
-    ...of_row([time_column()]),
-    field('Other system', (speedup) => text_at(speedup.system), {kind: 'short'}),
-    {
-      ...measure('Its value', (speedup) => speedup.value, seconds),
-      show: (speedup) => human(speedup.value, text_at(speedup.unit)) + (speedup.projection ? '‡' : speedup.published ? '*' : '')
-    },
-    {
-      ...measure('Row over other', (speedup) => speedup.speedup, times, {down: true, keep: true}),
-      show: (speedup) => times(speedup.speedup) + (speedup.published ? '*' : '') + (speedup.not_given ? '?' : '') + rows[speedup.row].mark
-    },
-    ...of_row(work_columns()),
-    // That a number is published is said by its mark.
-    field('Note', (speedup) => text_at(speedup.note).split('; ').filter((part) => !part.startsWith('published')).join('; '), {wide: true}),
+    ...of_row(problem_column(), time_column()), field('Other system', (speedup) => text_at(speedup.system), 'short'),
+    measure('Its value', 'value', other_value), measure('Row over other', 'speedup', shown, 'down keep'),
+    ...of_row(...work_columns()), field('Note', note, 'wide')
   ];
-  const made = section(
+  const cited = [...new Set(report.speedups.map((speedup) => text_at(speedup.citation)).filter(Boolean))], most = 200;
+  const sources = [...cited.slice(0, most), ...cited.length > most ? [cited.length - most + ' more are in the result file'] : []];
+  section(
       'speedups', 'Speedup over other systems',
-      element(
-          'p', {},
+      paragraph(
           speedup_header('this row', 'the other system') + '. ' +
-              '* marks published numbers, which have no interval, ‡ projections, which nobody measured, ? ratios to a number ' +
-              'whose source does not give all that defines the work (see its note).'),
-      data_table('Speedups', columns, report.speedups, by_row));
-  const cited = [...new Set(report.speedups.map((speedup) => text_at(speedup.citation)).filter(Boolean))];
-  const most = 200;
-  if (cited.length)
-    append(
-        made,
-        element(
-            'details', {}, element('summary', {}, 'Sources of the published numbers (' + cited.length + ')'),
-            element(
-                'ul', {}, cited.slice(0, most).map((citation) => element('li', {}, citation)),
-                cited.length > most ? element('li', {}, cited.length - most + ' more are in the result file') :
-                                      null)));
+          '* marks published numbers, which have no interval, ‡ projections, which nobody measured, ? ratios to a number ' +
+          'whose source does not give all that defines the work (see its note).'),
+      data_table('Speedups', columns, report.speedups, by_row),
+      cited.length ? element(
+          'details', {}, element('summary', {}, 'Sources of the published numbers (' + cited.length + ')'), bullets(sources)) :
+          null);
+}
+
+// A section of rows in a plot and in a table that is opened by a click.
+function plotted_rows(id, title, text, plot_title, make, points, table_title, columns) {
+  section(
+      id, title, paragraph(text), plot(plot_title, make),
+      filtered_note(() => thinned_text(points.filter((point) => passes(point.row)).length)),
+      fold(table_title, data_table(title.split(':')[0], columns, points, by_row)));
 }
 
 function roofline() {
   const part = report.roofline;
   if (!part) return;
   const columns = [
-    ...of_row([problem_column()]),
-    marked(measure('Rate', (point) => point.rate, (value) => human(value, 'FLOP/s'), {down: true}), mark_of_row),
-    marked(measure('Of its ceiling', (point) => point.fraction, percent), mark_of_row),
-    measure('Intensity, FLOP/B', (point) => point.intensity, plain),
-    ...of_row(work_columns()),
+    ...of_row(problem_column()), measure('Rate', 'rate', unit('FLOP/s'), 'down', row_mark),
+    measure('Of its ceiling', 'fraction', percent, '', row_mark), measure('Intensity, FLOP/B', 'intensity', plain),
+    ...of_row(...work_columns())
   ];
-  section(
+  plotted_rows(
       'roofline', 'Roofline',
-      element(
-          'p', {},
-          'Measured rate against arithmetic intensity. The lines are what the machine did in the stream and ' +
-              'arithmetic benchmarks that bracket the rows: medians over the rows of a system and precision.'),
-      plot('Roofline plot', () => roofline_plot(part)),
-      filtered_note(() => thinned_text(part.points.filter((point) => passes(point.row)).length)),
-      folded_table('Table of the roofline', data_table('Roofline', columns, part.points, by_row)));
-}
-
-function precision_interval(gain) {
-  return known(gain.low) ? (gain.range ? 'range ' : '') + range(gain.low, gain.high, times) : '';
+      'Measured rate against arithmetic intensity. The lines are what the machine did in the stream and ' +
+          'arithmetic benchmarks that bracket the rows: medians over the rows of a system and precision.',
+      'Roofline plot', () => roofline_plot(part), part.points, 'Table of the roofline', columns);
 }
 
 function precision() {
   const part = report.precision;
   if (!part) return;
+  const interval = (gain) => known(gain.low) ? (gain.range ? 'range ' : '') + range(gain.low, gain.high, times) : '';
   const columns = [
-    ...of_row([problem_column()]),
-    field('Precision', (gain) => gain.executed, {fold: true, bare: true}),
-    marked(measure('Speedup over fp32', (gain) => gain.speedup, times, {down: true, keep: true}), own_mark),
-    field('Its interval', precision_interval, {kind: 'short'}),
-    measure('Norm error', (gain) => gain.error, error_text, {keep: true}),
-    measure('Largest error', (gain) => rows[gain.row].max_error, error_text),
-    measure('Energy saved', (gain) => gain.energy, times, {down: true}),
-    ...of_row([time_column()]),
-    measure('fp32', (gain) => rows[gain.reference].median, seconds),
-    ...of_row(work_columns('precision')),
+    ...of_row(problem_column()), field('Precision', 'executed', 'fold bare'),
+    measure('Speedup over fp32', 'speedup', times, 'down keep', own_mark), field('Its interval', interval, 'short'),
+    measure('Norm error', 'error', error_text, 'keep'),
+    measure('Largest error', (gain) => rows[gain.row].max_error, error_text), measure('Energy saved', 'energy', times, 'down'),
+    ...of_row(time_column()), measure('fp32', (gain) => rows[gain.reference].median, seconds), ...of_row(...work_columns(null))
   ];
-  section(
+  plotted_rows(
       'precision', 'Precision: speed against error',
-      element(
-          'p', {},
-          'Each row beside the fastest fp32 row of the same work and backend in the same environment: the median of the ' +
-              'launches that have both, with its 95 % interval, or the range of fewer than ' + report.least_for_interval +
-              ' launches. The norm error is the 2-norm of the errors over that of the fp64 reference of the same ' +
-              'inputs: what rounding fp32 data to 16 bits or to integers costs is not included. "X storage, Y arithmetic" ' +
-              'has tensors of X and forms its products in Y.'),
-      plot('Speedup over fp32 against error', () => precision_plot(part)),
-      filtered_note(() => thinned_text(part.filter((gain) => passes(gain.row)).length)),
-      folded_table('Table of precisions', data_table('Precision', columns, part, by_row)));
+      'Each row beside the fastest fp32 row of the same work and backend in the same environment: the median of the ' +
+          'launches that have both, with its 95 % interval, or the range of fewer than ' + report.least_for_interval +
+          ' launches. The norm error is the 2-norm of the errors over that of the fp64 reference of the same ' +
+          'inputs: what rounding fp32 data to 16 bits or to integers costs is not included. "X storage, Y arithmetic" ' +
+          'has tensors of X and forms its products in Y.',
+      'Speedup over fp32 against error', () => precision_plot(part), part, 'Table of precisions', columns);
 }

@@ -5,57 +5,42 @@ function is_message(row) {
   return known(row.busbw) && Number(row.problem) > 0;
 }
 function problem_column() {
-  const more = {kind: 'name', tip: (row) => row.id, find: (row) => row.id, keep: true};
-  return {
-    ...field('Problem', (row) => row.problem, more),
-    show: (row) => is_message(row) ? binary(Number(row.problem)) : whole(row.problem)
-  };
+  return field('Problem', 'problem', 'name keep', {
+    show: (text, row) => is_message(row) ? binary(Number(text)) : whole(text),
+    tip: (row) => row.id,
+    find: (row) => row.id
+  });
 }
-function precision_column() {
-  return field('Precision', (row) => row.precision, {fold: true, bare: true});
-}
-// What else tells rows apart, but for what `without` names.
-function work_columns(without) {
-  return [
-    field('Benchmark', (row) => row.benchmark, {fold: true, bare: true}),
-    field('Direction', (row) => row.direction, {fold: true, bare: true}),
-    without === 'precision' ? null : precision_column(),
-    field('Backend', (row) => row.backend, {fold: true, bare: true}),
-    field('Algorithm', (row) => row.algorithm, {fold: true, bare: true}),
-    field('System', (row) => row.system, {kind: 'short', fold: true}),
-  ].filter(Boolean);
+const direction_column = field('Direction', 'direction', 'fold bare'), algorithm_column = field('Algorithm', 'algorithm', 'fold bare');
+const precision_column = field('Precision', 'precision', 'fold bare'), system_column = field('System', 'system', 'short fold');
+const reason_column = field('Reason', 'reason', 'wide'), id_column = field('Id', 'id', 'wide aside');
+const backend_column = (title = 'Backend') => field(title, 'backend', 'fold bare');
+// Further properties that tell rows apart.
+function work_columns(precision = precision_column) {
+  const benchmark = field('Benchmark', 'benchmark', 'fold bare');
+  return [benchmark, direction_column, precision, backend_column(), algorithm_column, system_column];
 }
 function time_column() {
-  return {
-    title: 'Time',
-    right: true,
-    keep: true,
-    get: (row) => row.median,
-    show: (row) => seconds(row.median) + (row.published ? '*' : row.mark),
+  return measure('Time', 'median', (value, row) => seconds(value) + (row.published ? '*' : row.mark), 'keep', {
     tip: (row) => !known(row.median) ? row.reason :
-                                       row.median + ' s' + (row.published ? ' (published: no interval)' : row.mark && ' ' + mark_texts[row.mark])
-  };
+        row.median + ' s' + (row.published ? ' (published: no interval)' : row.mark && ' ' + mark_texts[row.mark])
+  });
 }
 
 // The file of a row, without the folder that all share, where neither system nor host tells it: runs of several weeks.
 function file_column(list) {
-  const files = new Map();
-  for (const row of list) {
-    const place = row.system + '\n' + row.host;
-    files.set(place, (files.get(place) || new Set()).add(row.file));
-  }
-  if (![...files.values()].some((names) => names.size > 1)) return null;
+  const places = [...grouped(list, (row) => row.system + '\n' + row.host).values()];
+  if (!places.some((place) => new Set(place.map((row) => row.file)).size > 1)) return null;
   const names = [...new Set(list.map((row) => row.file))], first = names[0];
   let start = 0;
   for (let at = first.indexOf('/') + 1; at > 0; at = first.indexOf('/', at) + 1) {
     if (!names.every((name) => name.length > at && name.startsWith(first.slice(0, at)))) break;
     start = at;
   }
-  return field(
-      'File', (row) => row.file.slice(start).replace(/\/$/, ''), {kind: 'short', tip: (row) => row.file, keep: true});
+  return field('File', (row) => row.file.slice(start).replace(/\/$/, ''), 'short keep', {tip: (row) => row.file});
 }
 
-// What tells the rows of one benchmark apart.
+// The columns that tell the rows of one benchmark apart.
 function telling_columns(list) {
   const has = (name) => list.some((row) => row['parameter/' + name]);
   // A collective's transport stands where others have their backend, its message size where they have their problem.
@@ -63,138 +48,102 @@ function telling_columns(list) {
   const by_transport = has('transport') && list.every((row) => row['parameter/transport'] === row.backend);
   const named = report.rows.parameters.filter(
       (name) => has(name) && !(name === 'transport' && by_transport) && !(name === 'bytes' && messages));
-  const parameter = (name) => field(name, (row) => row['parameter/' + name], {fold: true});
-  const size = {
-    ...parameter('bytes'),
-    right: true,
-    get: (row) => Number(row['parameter/bytes']) || null,
-    show: (row) => row['parameter/bytes'] ? binary(Number(row['parameter/bytes'])) : ''
-  };
+  const parameter = (name) => name === 'bytes' ?
+      measure(name, (row) => Number(row['parameter/bytes']) || null, (size) => size ? binary(size) : '', 'fold') :
+      field(name, 'parameter/' + name, 'fold');
   return [
-    field('Status', (row) => row.status, {
-      show: (row) => badge(row.status),
-      tip: (row) => row.reason,
-      fold: true,
-      keep: true,
-      bare: true
-    }),
-    field('System', (row) => row.system, {kind: 'short', fold: true}),
-    field('Host', (row) => row.host, {kind: 'short', fold: true}),
-    file_column(list),
-    problem_column(),
-    field('Direction', (row) => row.direction, {fold: true, bare: true}),
-    precision_column(),
-    field(by_transport ? 'Transport' : 'Backend', (row) => row.backend, {fold: true, bare: true}),
-    field('Algorithm', (row) => row.algorithm, {fold: true, bare: true}),
-    ...named.map((name) => name === 'bytes' ? size : parameter(name)),
+    badge_column('Status', 'status', 'fold keep bare', {tip: (row) => row.reason}), system_column,
+    field('Host', 'host', 'short fold'), file_column(list), problem_column(), direction_column, precision_column,
+    backend_column(by_transport ? 'Transport' : 'Backend'), algorithm_column, ...named.map(parameter)
   ].filter(Boolean);
 }
-// What was measured of them, beyond the time; what no row has is left out.
+// The columns of measured values beyond the time; what no row has is left out.
 function measured_columns(list) {
-  const unit = (name) => (value) => human(value, name);
-  const plain_number = (key, title, show, more) =>
-      list.some((row) => known(row[key])) ? measure(title, (row) => row[key], show, more) : null;
-  const number = (...about) => {
-    const column = plain_number(...about);
-    return column && marked(column, (row) => row.mark);
-  };
+  const number = (title, key, show, flags, more) => measure(title, key, show, flags, {mark: (row) => row.mark, ...more});
+  const energy_tip = (row) => known(row.energy) ? 'per run, of ' + row.energy_domains : null;
   return [
-    number('flops_per_s', 'Rate', unit('FLOP/s')),
-    number('busbw', 'Bus bandwidth', unit('B/s')),
-    number('images_per_s', 'Images', unit('/s')),
-    list.some((row) => row.convergence) ? field('Convergence', (row) => row.convergence) : null,
-    number('fraction', 'Of ceiling', percent),
-    plain_number('max_error', 'Largest error', error_text),
-    plain_number('error_over_bound', 'Of its bound', percent),
-    number('bytes_per_s', 'Bandwidth', unit('B/s')),
-    plain_number('launches', 'Launches', plain),
-    plain_number('samples', 'Samples', plain),
-    number('p95', 'p95', seconds, {aside: true}),
-    number('p99', 'p99', seconds, {aside: true}),
-    number('energy', 'Energy', unit('J'), {aside: true, tip: (row) => known(row.energy) ? 'per run, of ' + row.energy_domains : null}),
-  ].filter(Boolean);
+    ['flops_per_s', number('Rate', 'flops_per_s', unit('FLOP/s'))],
+    ['busbw', number('Bus bandwidth', 'busbw', unit('B/s'))],
+    ['images_per_s', number('Images', 'images_per_s', unit('/s'))],
+    ['convergence', field('Convergence', 'convergence')],
+    ['fraction', number('Of ceiling', 'fraction', percent)],
+    ['max_error', measure('Largest error', 'max_error', error_text)],
+    ['error_over_bound', measure('Of its bound', 'error_over_bound', percent)],
+    ['bytes_per_s', number('Bandwidth', 'bytes_per_s', unit('B/s'))],
+    ['launches', measure('Launches', 'launches', plain)],
+    ['samples', measure('Samples', 'samples', plain)],
+    ['p95', number('p95', 'p95', seconds, 'aside')],
+    ['p99', number('p99', 'p99', seconds, 'aside')],
+    ['energy', number('Energy', 'energy', unit('J'), 'aside', {tip: energy_tip})],
+  ].filter(([key]) => list.some((row) => known(row[key]) || typeof row[key] === 'string' && row[key]))
+      .map(([, column]) => column);
 }
 function interval_column() {
-  return {
-    ...measure('Interval', (row) => row.low, seconds),
-    show: (row) => (row.range ? 'range ' : '') + range(row.low, row.high, seconds),
+  return measure('Interval', 'low', (low, row) => (row.range ? 'range ' : '') + range(low, row.high, seconds), '', {
     tip: (row) => known(row.low) ?
         (row.range ? 'range of the launches: ' : '95 % interval: ') + row.low + ' \u2026 ' + row.high + ' s' :
         null
-  };
+  });
 }
-// What differs first, then the time, then all else.
+// First the columns that differ, then the time, then all else.
 function row_columns(list) {
-  // What is the same in all rows is folded. Of what varies no more than this stands before the time.
+  // Columns with the same in all rows are folded. No more of those that vary than this stand before the time.
   const most_before = 6, telling = telling_columns(list);
   const varies = (column) => column.title === 'Problem' || list.length === 1 || new Set(list.map(column.get)).size > 1;
   const varying = telling.filter(varies);
   return [
     ...telling.filter((column) => !varies(column)), ...varying.slice(0, most_before), time_column(),
     list.some((row) => known(row.low)) ? interval_column() : null, ...varying.slice(most_before),
-    ...measured_columns(list), field('Id', (row) => row.id, {wide: true, aside: true}),
-    list.some((row) => row.reason) ? field('Reason', (row) => row.reason, {wide: true}) : null,
-    field('Repeat', (row) => row.repeat, {
-      aside: true,
-      kind: 'command',
-      show: (row) => row.repeat ? element('code', {}, row.repeat) : 'published, not measured here'
-    })
-  ].filter(Boolean);
+    ...measured_columns(list), id_column, list.some((row) => row.reason) ? reason_column : null,
+    field('Repeat', 'repeat', 'aside command', {show: (text) => text ? code(text) : 'published, not measured here'})
+  ];
 }
 
-// What no backend could run is one line until it is opened.
+const by_index = {rows: (row) => [row.index]};
+// The rows that no backend could run are one line until it is opened.
 function unsupported_rows(list) {
   if (!list.length) return null;
-  const summary = element('summary', {}), left = () => list.filter((row) => passes(row.index)).length;
-  const tell = () => {
-    const count = left();
-    summary.replaceChildren(
-        badge('unsupported'), ' ' + (count === list.length ? '' : count + ' of ') + plural(list.length, 'row') +
-            ' without a number: no backend that was asked supports them');
-  };
-  tell();
-  on_filter(tell);
   const columns = [
-    file_column(list), problem_column(), ...work_columns(), field('Reason', (row) => row.reason, {wide: true, keep: true}),
-    field('Required', (row) => row.required, {fold: true, bare: true}),
-    field('Id', (row) => row.id, {wide: true, aside: true})
-  ].filter(Boolean);
-  return element(
-      'details', {class: 'fold unsupported'}, summary,
-      data_table('Unsupported rows', columns, list, {rows: (row) => [row.index]}));
+    file_column(list), problem_column(), ...work_columns(), {...reason_column, keep: true},
+    field('Required', 'required', 'fold bare'), id_column
+  ];
+  const made = fold('', data_table('Unsupported rows', columns, list, by_index));
+  made.classList.add('unsupported');
+  now_and_on_filter(() => made.firstChild.replaceChildren(
+      badge('unsupported'), ' ' + part_of(list.filter((row) => passes(row.index)).length, list.length, 'row') +
+          ' without a number: no backend that was asked supports them'));
+  return made;
 }
 
 function all_rows() {
   if (!rows.length) return;
-  const made = section(
-      'rows', 'Every row',
-      element(
-          'p', {},
-          'Open a row (\u25b8) for all that is known of it and the command that measures it again. Times are the ' +
-              'median, with a 95 % interval: of the samples of one launch, or of the medians of several launches. Fewer ' +
-              'than ' + report.least_for_interval + ' launches have none: their range is shown.' + mark_sentences()),
-      fleet_note());
   const benchmarks = grouped(rows, (row) => row.benchmark);
-  for (const [name, list] of benchmarks) {
-    const shown = list.filter((row) => row.status !== 'unsupported');
-    append(
-        made, benchmarks.size > 1 ? element('h3', {}, name) : null,
-        shown.length ? data_table('Every row of ' + name, row_columns(shown), shown, {rows: (row) => [row.index]}) : null,
-        unsupported_rows(list.filter((row) => row.status === 'unsupported')));
-  }
+  section(
+      'rows', 'Every row',
+      paragraph(
+          'Open a row (\u25b8) for all that is known of it and the command that measures it again. Times are the ' +
+          'median, with a 95 % interval: of the samples of one launch, or of the medians of several launches. Fewer ' +
+          'than ' + report.least_for_interval + ' launches have none: their range is shown.' + mark_sentences()),
+      fleet_note(), [...benchmarks].map(([name, list]) => {
+        const shown = list.filter((row) => row.status !== 'unsupported');
+        return [
+          benchmarks.size > 1 ? subtitle(name) : null,
+          shown.length ? data_table('Every row of ' + name, row_columns(shown), shown, by_index) : null,
+          unsupported_rows(list.filter((row) => row.status === 'unsupported'))
+        ];
+      }));
 }
-// Of many nodes the page has medians; what is said here is all that is left out.
+// For many nodes the page has medians; this says all that is left out.
 function fleet_note() {
   const fleet = report.fleet;
-  if (!fleet) return null;
-  return element(
-      'p', {class: 'notice'},
-      plural(fleet.rows, 'row') + ' of ' + fleet.nodes + ' nodes: each is the median of the nodes\u2019 medians with the 95 % ' +
-          'interval of that median, ratios within a row are those of a typical node. By themselves stand rows of nodes that ' +
-          'are not ok, were disturbed, or took more than ' + percent(fleet.listed_above) +
-          ' longer than the median of the other nodes. The other ' + (fleet.verified + fleet.unsupported) +
-          ' rows of nodes are in the files' +
-          (fleet.not_listed ? ', and so are ' + fleet.not_listed + ' more that need a look: the gravest are shown.' : '.'));
+  return fleet ? paragraph(
+      plural(fleet.rows, 'row') + ' of ' + fleet.nodes + ' nodes: each is the median of the nodes\u2019 medians with the ' +
+      '95 % interval of that median, ratios within a row are those of a typical node. By themselves stand rows of nodes ' +
+      'that are not ok, were disturbed, or took more than ' + percent(fleet.listed_above) +
+      ' longer than the median of the other nodes. The other ' + (fleet.verified + fleet.unsupported) +
+      ' rows of nodes are in the files' +
+      (fleet.not_listed ? ', and so are ' + fleet.not_listed + ' more that need a look: the gravest are shown.' : '.'),
+      'notice') : null;
 }
 function mark_sentences() {
   const has = (mark) => rows.some((row) => row.mark === mark);
@@ -206,18 +155,9 @@ function mark_sentences() {
 
 function files() {
   const columns = [
-    field('File', (item) => item.name || 'result', {wide: true, keep: true}),
-    field('Kind', (item) => item.kind),
-    field('System', (item) => item.system, {kind: 'short'}),
-    field('Suite', (item) => item.suite),
-    field('Started', (item) => day(item.started)),
-    measure('Rows', (item) => item.rows ?? null, plain),
-    field('Run', (item) => item.run, {wide: true, aside: true}),
-    field('Command', (item) => item.command, {
-      aside: true,
-      kind: 'command',
-      show: (item) => element('code', {}, item.command || '\u2013')
-    }),
+    field('File', (item) => item.name || 'result', 'wide keep'), field('Kind', 'kind'), field('System', 'system', 'short'),
+    field('Suite', 'suite'), field('Started', (item) => day(item.started)), measure('Rows', 'rows', plain),
+    field('Run', 'run', 'wide aside'), field('Command', 'command', 'aside command', {show: (text) => code(text || '\u2013')})
   ];
   section('files', 'Files', data_table('Files', columns, report.files));
 }
@@ -225,44 +165,19 @@ function files() {
 function environments() {
   const part = report.environments;
   if (!part) return;
-  const name = (item, i) => 'E' + (i + 1) + ' ' + item.system;
+  const most = 4, shown = part.distinct.slice(0, most), field_column = field('Field', 'field', 'keep');
   const columns = [
-    field('Environment', (item) => name(item, part.distinct.indexOf(item)), {wide: true}),
-    field('Hosts', (item) => few(item.hosts, 12), {wide: true}),
-    field('Files', (item) => few(item.files, 12), {wide: true}),
+    field('Environment', (item) => 'E' + (part.distinct.indexOf(item) + 1) + ' ' + item.system, 'wide'),
+    field('Hosts', (item) => few(item.hosts, 12), 'wide'), field('Files', (item) => few(item.files, 12), 'wide')
   ];
-  const made = section('environments', 'Environments', data_table('Environments', columns, part.distinct));
-  append(made, element('h3', {}, 'Differences'));
-  const most = 4, shown = part.distinct.slice(0, most);
-  if (part.differences.length) {
-    if (shown.length < part.distinct.length)
-      append(
-          made,
-          element(
-              'p', {class: 'soft'},
-              'The first ' + most + ' of ' + part.distinct.length + ' environments are set side by side.'));
-    append(
-        made,
-        data_table(
-            'Differences',
-            [
-              field('Field', (item) => item.field, {keep: true}),
-              ...shown.map((item, i) => field('E' + (i + 1), (row) => row.values[i] ?? 'absent', {wide: true}))
-            ],
-            part.differences));
-  } else {
-    append(
-        made,
-        element(
-            'p', {},
-            part.distinct.length > 1 ? 'None in hardware and software.' : 'There is one environment alone.'));
-  }
-  append(
-      made,
-      folded_table(
-          'What all have in common (' + part.common.length + ' fields)',
-          data_table(
-              'Common fields',
-              [field('Field', (item) => item.field, {keep: true}), field('Value', (item) => item.value ?? 'unknown', {wide: true})],
-              part.common)));
+  const side_by_side =
+      [field_column, ...shown.map((_, i) => field('E' + (i + 1), (row) => row.values[i] ?? 'absent', 'wide'))];
+  const not_shown = 'The first ' + most + ' of ' + part.distinct.length + ' environments are set side by side.';
+  const none = part.distinct.length > 1 ? 'None in hardware and software.' : 'There is one environment alone.';
+  section(
+      'environments', 'Environments', data_table('Environments', columns, part.distinct), subtitle('Differences'),
+      part.differences.length && shown.length < part.distinct.length ? paragraph(not_shown, 'soft') : null,
+      part.differences.length ? data_table('Differences', side_by_side, part.differences) : paragraph(none),
+      fold('What all have in common (' + part.common.length + ' fields)', data_table(
+          'Common fields', [field_column, field('Value', (item) => item.value ?? 'unknown', 'wide')], part.common)));
 }

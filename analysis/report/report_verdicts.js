@@ -1,220 +1,166 @@
-// What `assay compare` and `assay accept` found. A part without data is left out.
+// The findings of `assay compare` and `assay accept`. A part without data is left out.
 
-const seconds = (value) => human(value, 's');
-function notes_of(document) {
-  const list = (document.notes || []).filter(Boolean);
-  return list.length ? element('div', {class: 'notice'}, list.map((text) => element('p', {}, text))) : null;
+// Documents may hold the ratio of times alone.
+function speedup_told(row, ratio = row.ratio) {
+  return row.speedup ?? speedup_of(ratio);
 }
-function source_of(document) {
-  return element(
-      'p', {class: 'soft'}, breakable(document.file),
-      document.command ? [' \u00b7 ', element('code', {}, document.command)] : null);
+function inverse(interval) {
+  return interval && [speedup_of(interval[1]), speedup_of(interval[0])];
 }
-function each(list) {
-  return list || [];
+// A column of intervals, which sorts by their lower ends.
+function interval_of(title, get, show, more) {
+  return measure(title, (row) => get(row) ? get(row)[0] : null, (_, row) => get(row) ? range(...get(row), show) : '', '', more);
 }
-
+function sides_marks(row) {
+  return [mark_told(row.base), mark_told(row.new)];
+}
 function comparison_columns() {
-  const star = (row) => row.published ? '*' : '';
-  // Documents of before hold the ratio of times alone.
-  const faster = (row) => row.speedup ?? speedup_of(row.ratio);
-  const interval = (row) =>
-      row.speedup_interval ?? (row.interval && [speedup_of(row.interval[1]), speedup_of(row.interval[0])]);
-  const low = (row) => interval(row) ? interval(row)[0] : null;
-  const both = (row) => worst_mark([mark_told(row.base), mark_told(row.new)]);
+  const interval = (row) => row.speedup_interval ?? inverse(row.interval);
+  const side = (title, name) => measure(
+      title, (row) => row[name].median,
+      (value, row) => seconds(value) + (row.published ? '*' : '') + mark_told(row[name]));
   return [
-    field('Verdict', verdict_of, {show: (row) => badge(verdict_of(row)), tip: (row) => row.reason, choose: true, keep: true}),
-    field('Row', (row) => row.id, {wide: true, find: (row) => each(row.names).join(' '), keep: true}),
-    marked(measure('New over base', faster, times, {keep: true}), both),
-    {
-      ...measure('Interval', low, times),
-      show: (row) => range(low(row), (interval(row) || [])[1], times),
-      tip: (row) => (interval(row) || []).join(' \u2026 ') || null
-    },
-    {...measure('Base', (row) => row.base.median, seconds), show: (row) => seconds(row.base.median) + star(row) + mark_told(row.base)},
-    {...measure('New', (row) => row.new.median, seconds), show: (row) => seconds(row.new.median) + star(row) + mark_told(row.new)},
-    measure('p', (row) => row.p, plain),
-    measure('Detectable', (row) => row.minimum_detectable, percent),
-    {
-      ...measure('Launches', (row) => row.base.launches, String),
-      show: (row) => row.base.launches + ' + ' + row.new.launches
-    },
-    field('Reason', (row) => [row.reason, ...each(row.notes)].filter(Boolean).join('; '), {wide: true}),
-    field('Stage', (row) => row.stage, {fold: true}),
+    badge_column('Verdict', (row) => row.verdict || 'no verdict', 'choose keep', {tip: (row) => row.reason}),
+    field('Row', 'id', 'wide keep', {find: (row) => each(row.names).join(' ')}),
+    measure('New over base', (row) => speedup_told(row), times, 'keep', {mark: (row) => worst_mark(sides_marks(row))}),
+    interval_of('Interval', interval, times, {tip: (row) => each(interval(row)).join(' \u2026 ') || null}),
+    side('Base', 'base'), side('New', 'new'), measure('p', 'p', plain), measure('Detectable', 'minimum_detectable', percent),
+    measure('Launches', (row) => row.base.launches, (count, row) => count + ' + ' + row.new.launches),
+    field('Reason', (row) => [row.reason, ...each(row.notes)].filter(Boolean).join('; '), 'wide'),
+    field('Stage', 'stage', 'fold'),
   ];
 }
-function verdict_of(row) {
-  return row.verdict || 'no verdict';
-}
-
 function comparison_tiles(comparison) {
   const sum = comparison.summary || {}, mean = comparison.geometric_mean;
-  const noisy = worst_mark(each(comparison.rows).flatMap((row) => [mark_told(row.base), mark_told(row.new)]));
+  const noisy = worst_mark(each(comparison.rows).flatMap(sides_marks));
+  const counted = (name, mood) => [sum[name], name, sum[name] > 0 ? mood : ''];
+  const listed = (list, name, mood) => each(list).length ? [list.length, name, mood] : null;
   return tiles(
-      tile(sum.slower, 'slower', sum.slower > 0 ? 'bad' : ''), tile(sum.faster, 'faster', sum.faster > 0 ? 'good' : ''),
-      tile(sum.same, 'same', ''), tile(sum.inconclusive, 'inconclusive', sum.inconclusive > 0 ? 'mid' : ''),
-      each(comparison.only_base).length ? tile(comparison.only_base.length, 'vanished', 'bad') : null,
-      each(comparison.only_new).length ? tile(comparison.only_new.length, 'new', '') : null,
-      mean ? tile(
-                 times(mean.speedup) + noisy,
-                 'geometric mean, new over base, ' + mean.rows + ' of ' + mean.of + ' rows', '') :
-             null);
+      counted('slower', 'bad'), counted('faster', 'good'), counted('same', ''), counted('inconclusive', 'mid'),
+      listed(comparison.only_base, 'vanished', 'bad'), listed(comparison.only_new, 'new', ''),
+      mean ?
+          [times(mean.speedup) + noisy, 'geometric mean, new over base, ' + mean.rows + ' of ' + mean.of + ' rows'] :
+          null);
 }
 function comparison_warnings(comparison) {
   const fields = each(comparison.mismatches).map((mismatch) => mismatch.field).join(', ');
-  const warn = (text) => element('p', {class: 'problem'}, text);
+  const refused = 'Refused: more differed than was meant (' + fields + '). Nothing was compared.';
+  const allowed = 'Compared by --allow-mismatch although more differed than was meant: ' + fields + '.';
+  const no_mean = !comparison.geometric_mean && comparison.geometric_mean_reason;
   return [
-    comparison.refused ? warn('Refused: more differed than was meant (' + fields + '). Nothing was compared.') : null,
-    comparison.allow_mismatch && fields ?
-        warn('Compared by --allow-mismatch although more differed than was meant: ' + fields + '.') :
-        null,
-    !comparison.geometric_mean && comparison.geometric_mean_reason ?
-        element('p', {class: 'soft'}, 'No geometric mean: ' + comparison.geometric_mean_reason) :
-        null
+    comparison.refused ? paragraph(refused, 'problem') : null,
+    comparison.allow_mismatch && fields ? paragraph(allowed, 'problem') : null,
+    no_mean ? paragraph('No geometric mean: ' + no_mean, 'soft') : null
   ];
 }
-
+// Rows of one side, and rows that were not compared.
+function lone_rows(comparison) {
+  const told = (list, what) => each(list).map((row) => ({...row, what}));
+  const both = (row) => ({...row, status: row.base_status && row.base_status + ' / ' + row.new_status});
+  return [
+    ...told(comparison.only_base, 'only in base (vanished)'), ...told(comparison.only_new, 'only in new'),
+    ...told(comparison.not_compared, 'not compared').map(both)
+  ];
+}
+function comparison_part(comparison, source) {
+  const side = ({name, system}) => name + ' (' + system + ')', all = each(comparison.rows);
+  const text_of = (value) => typeof value === 'string' ? value : JSON.stringify(value);
+  const told = all.flatMap(sides_marks), disturbed = Object.entries(mark_texts).filter(([mark]) => told.includes(mark));
+  const lone_columns = [
+    field('What', 'what', 'choose'), field('Row', 'id', 'wide keep'), field('Status', 'status'), field('Reason', 'reason', 'wide')
+  ];
+  return [
+    subtitle(side(comparison.new) + ' against ' + side(comparison.base)), source, comparison_tiles(comparison),
+    comparison_warnings(comparison),
+    paragraph(
+        speedup_header('new', 'base') + '; by launch medians. Meant to vary: ' + comparison.vary + '. Stage: ' +
+        comparison.stage + '.'),
+    notes_of(comparison), all.length ? data_table('Comparison', comparison_columns(), all) : null,
+    titled_table('Rows without a ratio', 'Rows without a ratio', lone_columns, lone_rows(comparison)),
+    titled_table(
+        'What differed and was not meant to', 'Mismatches',
+        ['field', 'base', 'new'].map((key) => field(key, (row) => text_of(row[key]), 'wide')), comparison.mismatches),
+    disturbed.map(([mark, text]) => paragraph(mark + ' The side was disturbed while it was timed ' + text + '.', 'soft')),
+    all.some((row) => row.published) ? paragraph('* published, not measured: no interval and no verdict.', 'soft') : null
+  ];
+}
 function comparisons() {
-  each(report.comparison).forEach((comparison, i) => {
-    const made = section(
-        'comparison' + (i || ''), 'Comparison, row by row',
-        element('h3', {}, comparison.new.name + ' (' + comparison.new.system + ') against ' + comparison.base.name + ' (' + comparison.base.system + ')'),
-        source_of(comparison), comparison_tiles(comparison), comparison_warnings(comparison),
-        element(
-            'p', {},
-            speedup_header('new', 'base') + '; by launch medians. Meant to vary: ' + comparison.vary +
-                '. Stage: ' + comparison.stage + '.'),
-        notes_of(comparison));
-    if (each(comparison.rows).length) append(made, data_table('Comparison', comparison_columns(), comparison.rows));
-    const lone = [
-      ...each(comparison.only_base).map((row) => ({...row, what: 'only in base (vanished)'})),
-      ...each(comparison.only_new).map((row) => ({...row, what: 'only in new'})),
-      ...each(comparison.not_compared).map((row) => ({
-                                      ...row,
-                                      what: 'not compared',
-                                      status: row.base_status && row.base_status + ' / ' + row.new_status
-                                    }))
-    ];
-    if (lone.length)
-      append(
-          made, element('h3', {}, 'Rows without a ratio'),
-          data_table(
-              'Rows without a ratio',
-              [
-                field('What', (row) => row.what, {choose: true}), field('Row', (row) => row.id, {wide: true, keep: true}),
-                field('Status', (row) => row.status), field('Reason', (row) => row.reason, {wide: true})
-              ],
-              lone));
-    if (each(comparison.mismatches).length)
-      append(
-          made, element('h3', {}, 'What differed and was not meant to'),
-          data_table(
-              'Mismatches',
-              ['field', 'base', 'new'].map(
-                  (key) => field(
-                      key, (row) => typeof row[key] === 'string' ? row[key] : JSON.stringify(row[key]), {wide: true})),
-              comparison.mismatches));
-    const told = each(comparison.rows).flatMap((row) => [mark_told(row.base), mark_told(row.new)]);
-    for (const [mark, text] of Object.entries(mark_texts))
-      if (told.includes(mark)) append(made, element('p', {class: 'soft'}, mark + ' The side was disturbed while it was timed ' + text + '.'));
-    if (each(comparison.rows).some((row) => row.published))
-      append(made, element('p', {class: 'soft'}, '* published, not measured: no interval and no verdict.'));
-  });
+  document_sections('comparison', 'Comparison, row by row', comparison_part);
 }
 
 // Why a node has its verdict.
 function findings_of(node) {
+  const judged = each(node.rows).filter((row) => row.verdict && row.verdict !== 'PASS' && row.verdict !== 'ok');
+  const health = each(node.health && node.health.findings).filter((judgement) => judgement.verdict !== 'PASS');
   const found = [
-    ...each(node.rows)
-        .filter((row) => row.verdict && row.verdict !== 'PASS' && row.verdict !== 'ok')
-        .map((row) => [mark_told(row), row.id].filter(Boolean).join(' ') + ': ' + (row.reason || row.verdict)),
-    ...each(node.health && node.health.findings)
-        .filter((judgement) => judgement.verdict !== 'PASS')
-        .map((judgement) => judgement.criterion + ': ' + (judgement.reason || judgement.verdict))
+    ...judged.map((row) => [mark_told(row), row.id].filter(Boolean).join(' ') + ': ' + (row.reason || row.verdict)),
+    ...health.map((judgement) => judgement.criterion + ': ' + (judgement.reason || judgement.verdict))
   ];
   if (!found.length) return node.reason || '';
   return found.slice(0, 6).join('; ') + (found.length > 6 ? '; and ' + (found.length - 6) + ' more' : '');
 }
 function node_columns(acceptance) {
   const rank = new Map(each(acceptance.stragglers).map((node) => [node.node, node.rank]));
-  const noisy = (node) => worst_mark(each(node.rows).map(mark_told));
   return [
-    field('Verdict', (node) => node.verdict, {show: (node) => badge(node.verdict), choose: true, keep: true}),
-    field('Node', (node) => node.node, {show: (node) => whole(node.node), keep: true}),
-    marked(measure('Node over the others', (node) => node.speedup ?? speedup_of(node.score), times), noisy),
-    {
-      ...measure('Straggler', (node) => rank.get(node.node) ?? null, plain),
-      show: (node) => rank.has(node.node) ? 'rank ' + rank.get(node.node) : ''
-    },
-    field('Findings', findings_of, {wide: true}),
+    badge_column('Verdict', 'verdict', 'choose keep'), field('Node', 'node', 'keep', {show: whole}),
+    measure('Node over the others', (node) => speedup_told(node, node.score), times, '', {
+      mark: (node) => worst_mark(each(node.rows).map(mark_told))
+    }),
+    measure('Straggler', (node) => rank.get(node.node) ?? null, (place) => place === null ? '' : 'rank ' + place),
+    field('Findings', findings_of, 'wide'),
   ];
 }
 
 // The rows of all nodes as a map, and the table whose filter leaves some of its columns.
 function acceptance_map(acceptance) {
   const nodes = each(acceptance.nodes), most = 150;
-  // Of a fleet, the nodes that passed have no rows here.
-  const whole_fleet = nodes.every((node) => !known(node.rows_of) || node.rows_of === each(node.rows).length);
-  const mapped = whole_fleet ? nodes : nodes.filter((node) => node.verdict !== 'PASS' && each(node.rows).length === node.rows_of);
-  let shown = mapped;
+  // In a fleet, the nodes that passed have no rows here.
+  const has_all = (node) => node.rows_of === each(node.rows).length;
+  const whole_fleet = nodes.every((node) => !known(node.rows_of) || has_all(node));
+  const mapped = whole_fleet ? nodes : nodes.filter((node) => node.verdict !== 'PASS' && has_all(node));
+  const rows_by_id = new Map(nodes.map((node) => [node, new Map(each(node.rows).map((row) => [row.id, row]))]));
   const ids = [...new Set(mapped.flatMap((node) => each(node.rows).filter((row) => known(row.ratio)).map((row) => row.id)))];
-  const of = new Map(nodes.map((node) => [node, new Map(each(node.rows).map((row) => [row.id, row]))]));
   const cell = (node, id) => {
-    const row = of.get(node).get(id);
-    return {speedup: row ? row.speedup ?? speedup_of(row.ratio) : null, mark: row ? mark_told(row) : ''};
+    const row = rows_by_id.get(node).get(id);
+    return row ? {speedup: speedup_told(row), mark: mark_told(row)} : {speedup: null, mark: ''};
   };
   const drawn = ids.slice(0, most);
-  const map = ids.length && mapped.length > (whole_fleet ? 1 : 0) ?
-      node_map(
-          () => shown.map((node) => node.node), () => drawn, () => drawn.map((id) => shown.map((node) => cell(node, id))),
-          ids.length, whole_fleet ? null : 'the ' + mapped.length + ' gravest of the nodes that have results and did not pass') :
-      null;
-  const table = data_table('Nodes', node_columns(acceptance), nodes, {
-    changed: (list) => {
-      shown = mapped.filter((node) => list.includes(node));
-      if (map) map.redraw();
-    }
+  const which = whole_fleet ? null : 'the ' + mapped.length + ' gravest of the nodes that have results and did not pass';
+  const content = (list) => ({
+    hosts: list.map((node) => node.node),
+    cases: drawn,
+    cells: drawn.map((id) => list.map((node) => cell(node, id)))
   });
-  return [map ? map.parts : null, table];
+  const table = ['Nodes', node_columns(acceptance), nodes], has_map = ids.length && mapped.length > (whole_fleet ? 1 : 0);
+  return has_map ? node_map(mapped, content, ids.length, which, ...table) : data_table(...table);
 }
 
+function acceptance_part(acceptance, source) {
+  const disturbed = each(acceptance.nodes).flatMap((node) => each(node.rows)).filter((row) => row.disturbed).length;
+  const verdicts = count_of(acceptance.nodes, 'verdict'), unexpected = each(acceptance.unexpected);
+  const words = ['PASS', 'PERF-FAIL', 'INCORRECT', 'MISSING', 'NOT-QUIET'].filter((word) => verdicts.get(word));
+  const list = (title, entries, word) => each(entries).length ? [
+    subtitle(title),
+    bullets(entries.map((unmet) => [word ? badge(word) : null, (word ? ' ' : '') + unmet.criterion + ': ' + unmet.reason]))
+  ] : null;
+  const name = (node) => typeof node === 'string' ? node : node.node || JSON.stringify(node);
+  return [
+    source, paragraph([badge(acceptance.verdict), acceptance.reason ? ' ' + acceptance.reason : '']),
+    tiles(...words.map((word) => [verdicts.get(word), word, moods[word]])),
+    disturbed ?
+        paragraph('! Other work wanted the processors while ' + disturbed + ' of the judged rows were timed.', 'notice') :
+        null,
+    notes_of(acceptance), acceptance_map(acceptance),
+    list('Criteria of the fleet that are not met', acceptance.unmet, 'not met'),
+    list('Optional criteria that hold for nothing', acceptance.optional_unmatched),
+    unexpected.length ?
+        paragraph('Nodes that the criteria do not name: ' + unexpected.map(name).join(', '), 'notice') :
+        null,
+    titled_table(
+        'Rows that count for nothing', 'Rows that count for nothing', [field('Row', 'id', 'wide keep'), reason_column],
+        acceptance.not_judged)
+  ];
+}
 function acceptance() {
-  each(report.acceptance).forEach((acceptance, i) => {
-    const disturbed = each(acceptance.nodes).flatMap((node) => each(node.rows)).filter((row) => row.disturbed).length;
-    const made = section('acceptance' + (i || ''), 'Acceptance, node by node', source_of(acceptance));
-    const verdicts = count_of(acceptance.nodes, 'verdict');
-    append(
-        made, element('p', {}, badge(acceptance.verdict), acceptance.reason ? ' ' + acceptance.reason : ''),
-        tiles(...['PASS', 'PERF-FAIL', 'INCORRECT', 'MISSING', 'NOT-QUIET'].filter((word) => verdicts.get(word)).map(
-            (word) => tile(verdicts.get(word), word, moods[word]))),
-        disturbed ? element(
-                        'p', {class: 'notice'},
-                        '! Other work wanted the processors while ' + disturbed + ' of the judged rows were timed.') :
-                    null,
-        notes_of(acceptance), acceptance_map(acceptance));
-    const list = (title, entries) =>
-        entries.length ? [element('h3', {}, title), element('ul', {}, entries.map((entry) => element('li', {}, entry)))] : null;
-    append(
-        made,
-        list(
-            'Criteria of the fleet that are not met',
-            each(acceptance.unmet).map((unmet) => [badge('not met'), ' ' + unmet.criterion + ': ' + unmet.reason])),
-        list(
-            'Optional criteria that hold for nothing',
-            each(acceptance.optional_unmatched).map((unmet) => unmet.criterion + ': ' + unmet.reason)));
-    if (each(acceptance.unexpected).length)
-      append(
-          made,
-          element(
-              'p', {class: 'notice'},
-              'Nodes that the criteria do not name: ' +
-                  acceptance.unexpected.map((node) => typeof node === 'string' ? node : node.node || JSON.stringify(node)).join(', ')));
-    if (each(acceptance.not_judged).length)
-      append(
-          made, element('h3', {}, 'Rows that count for nothing'),
-          data_table(
-              'Rows that count for nothing',
-              [field('Row', (row) => row.id, {wide: true, keep: true}), field('Reason', (row) => row.reason, {wide: true})],
-              acceptance.not_judged));
-  });
+  document_sections('acceptance', 'Acceptance, node by node', acceptance_part);
 }

@@ -37,39 +37,43 @@ void name_apart(json& curves, const std::vector<NamedResult>& results,
   static const std::vector<std::string> plain{"system",     "benchmark", "problem",
                                               "collective", "direction", "transport",
                                               "algorithm",  "backend",   "precision"};
-  std::vector<std::map<std::string, std::string>> texts;
-  std::map<std::string, std::set<std::string>> values;
+  const auto is_plain = [](const std::string& name) {
+    return std::find(plain.begin(), plain.end(), name) != plain.end();
+  };
   std::map<std::string, std::set<std::size_t>> files;
   for (const Series* member : series) files[system_of(results, *member)].insert(member->result);
-  for (const Series* member : series) {
-    auto& mine = texts.emplace_back();
-    mine = {{"system", system_of(results, *member)},
-            {"benchmark", text_of(member->first(), "benchmark")},
-            {"problem", is_collective(*member) ? "" : member->problem()}};
-    for (const auto& [name, value] : member->first().at("parameters").items())
-      if (name != "problem" && std::find(without.begin(), without.end(), name) == without.end())
-        mine[name] = member->parameter(name);
-    // Where the system does not tell the file.
-    if (files[mine["system"]].size() > 1) mine["file"] = results[member->result].name;
+  std::map<std::string, std::vector<std::string>> texts;  // of each property, by curve
+  for (std::size_t i = 0; i < series.size(); ++i) {
+    const Series& member = *series[i];
+    const std::string system = system_of(results, member);
+    const auto set = [&](const std::string& name, const std::string& text) {
+      texts.try_emplace(name, series.size()).first->second[i] = text;
+    };
+    set("system", system);
+    set("benchmark", text_of(member.first(), "benchmark"));
+    for (const auto& [name, value] : member.first().at("parameters").items())
+      if (std::find(without.begin(), without.end(), name) == without.end())
+        set(name, member.parameter(name));
+    set("problem", is_collective(member) ? "" : member.problem());
+    // Needed if the system does not tell the file.
+    if (files[system].size() > 1) set("file", results[member.result].name);
     // Equal hashes are one environment, whatever its index.
-    if (member->environment != series.front()->environment)
-      mine["environment"] = text_of(member->first(), "environment");
-    for (const auto& [name, text] : mine) values[name];
+    if (member.environment != series.front()->environment)
+      set("environment", text_of(member.first(), "environment"));
   }
-  for (auto& [name, set] : values)
-    for (auto& mine : texts) set.insert(mine[name]);
   std::vector<std::string> order = plain;
-  for (const auto& [name, set] : values)
-    if (std::find(plain.begin(), plain.end(), name) == plain.end()) order.push_back(name);
-  for (std::size_t i = 0; i < texts.size(); ++i) {
+  for (const auto& [name, values] : texts)
+    if (!is_plain(name)) order.push_back(name);
+  for (std::size_t i = 0; i < series.size(); ++i) {
     std::vector<std::string> apart, full, work;
     for (const std::string& name : order) {
-      const std::string& text = texts[i][name];
-      if (text.empty()) continue;
-      const bool alone = std::find(plain.begin(), plain.end(), name) != plain.end();
-      full.push_back(alone ? text : name + " " + text);
-      if (values[name].size() > 1) apart.push_back(full.back());
-      if (alone && name != "system" && name != "benchmark") work.push_back(text);
+      const auto found = texts.find(name);
+      if (found == texts.end() || found->second[i].empty()) continue;
+      const std::string& text = found->second[i];
+      full.push_back(is_plain(name) ? text : name + " " + text);
+      if (std::count(found->second.begin(), found->second.end(), text) < std::ssize(series))
+        apart.push_back(full.back());
+      if (is_plain(name) && name != "system" && name != "benchmark") work.push_back(text);
     }
     // A curve alone is called by its work.
     curves[i]["full"] = join(full, " ");
@@ -102,21 +106,9 @@ json worst_of(const Series& series, const char* field) {
   return worst;
 }
 
-/// A number of time_s of a single launch: samples of several launches are never pooled.
-json time_number(const Series& series, const char* field) {
-  if (series.status != "ok" || series.rows.size() != 1) return nullptr;
-  return series.first().at("time_s").value(field, json());
-}
-
 json ceiling_fraction(const Series& series) {
   const json ceiling = series.first().value("ceiling", json());
   return series.status == "ok" && ceiling.is_object() ? ceiling.value("fraction", json()) : json();
-}
-
-std::string host_of(const NamedResult& named, const json& row) {
-  const json& all = named.result.at("environments");
-  const std::size_t index = row.at("environment");
-  return index < all.size() ? all[index].at("host").get<std::string>() : "";
 }
 
 /// The parameters that have no column of their own, in the order of their names.
@@ -128,15 +120,6 @@ std::set<std::string> further_parameters(const std::vector<Series>& all) {
     names.erase(own);
   return names;
 }
-
-struct Text {
-  const char* key;
-  std::string value;
-};
-struct Number {
-  const char* key;
-  json value;
-};
 
 }  // namespace
 
@@ -176,121 +159,90 @@ std::string repeat_command(const json& result, const json& row) {
 
 namespace {
 
-/// What stands for a fleet has its numbers, and none that only one node has.
-using FleetRows = std::map<std::pair<std::size_t, std::string>, const FleetRow*>;
+/// A column of the table of rows, and its value in a row: texts are strings, all else is a number.
+using Field = std::pair<std::string, json>;
 
-const FleetRow* fleet_row(const FleetRows& fleet, const Series& series) {
-  if (fleet.empty()) return nullptr;
-  const auto found = fleet.find({series.result, series.first().at("id").get<std::string>()});
-  return found == fleet.end() ? nullptr : found->second;
-}
-
-std::string host_text(const NamedResult& from, const Series& series, const FleetRow* fleet) {
-  if (fleet == nullptr) return host_of(from, series.first());
-  if (fleet->nodes == 0) return fmt::format("{} nodes", fleet->of);
-  return fleet->nodes == fleet->of
-             ? fmt::format("median of {} nodes", fleet->of)
-             : fmt::format("median of {} of {} nodes", fleet->nodes, fleet->of);
-}
-
-void adopt_numbers(std::vector<Number>& numbers, const FleetRow& fleet) {
-  for (auto& [key, value] : numbers) {
-    const std::string_view name = key;
-    if (name == "launches") value = fleet.launches;
-    if (name == "samples" || name == "min" || name == "p95" || name == "p99" || name == "energy")
-      value = nullptr;
-    if (name == "max_error" && value.is_number()) value = fleet.max_error;
-    if (name == "error_over_bound" && value.is_number()) value = fleet.error_over_bound;
-  }
-}
-
-std::vector<Text> texts_of(const NamedResult& from, const Series& series, const FleetRow* fleet,
-                           const Trainings& trainings) {
+std::vector<Field> fields_of(const std::vector<NamedResult>& results, const Series& series,
+                             const std::set<std::string>& parameters, const Trainings& trainings) {
+  const NamedResult& from = results[series.result];
   const json& row = series.first();
-  return {
-      {"system", from.result.at("system").at("name")},
-      {"file", from.name},
-      {"host", host_text(from, series, fleet)},
-      {"id", row.at("id")},
-      {"benchmark", row.at("benchmark")},
-      {"problem", series.problem()},
-      {"direction", series.parameter("direction")},
-      {"precision", series.parameter("precision")},
-      {"backend", series.parameter(series.parameter("backend").empty() ? "transport" : "backend")},
-      {"algorithm", series.algorithm()},
-      {"status", status_of(series)},
-      {"required", lacks_required(series) ? "required" : ""},
-      {"mark", mark_of(series)},
-      {"reason", series.status == "ok" ? "" : series.reason},
-      {"energy_domains", energy_domains(series)},
-      {"convergence", trainings.text(series)},
-      {"repeat", repeat_command(from.result, row)},
-  };
-}
-
-std::vector<Number> numbers_of(const Series& series) {
   const bool ok = series.status == "ok";
-  return {
-      {"median", ok ? json(series.median) : json()},
-      {"low", ok && series.has_interval ? json(series.interval.low) : json()},
-      {"high", ok && series.has_interval ? json(series.interval.high) : json()},
-      {"range", ok && series.is_range ? 1 : 0},
-      {"launches", series.published ? json() : json(series.rows.size())},
-      {"samples", time_number(series, "n")},
-      {"min", time_number(series, "min")},
-      {"p95", time_number(series, "p95")},
-      {"p99", time_number(series, "p99")},
-      {"flops_per_s", rate_of(series, "flops_per_s")},
-      {"bytes_per_s", rate_of(series, "bytes_per_s")},
-      {"images_per_s", rate_of(series, "images_per_s")},
-      {"busbw", rate_of(series, "busbw")},
-      {"fraction", ceiling_fraction(series)},
-      {"max_error", worst_of(series, "max_error")},
-      {"error_over_bound", worst_of(series, "error_over_bound")},
-      {"energy", energy_of(series)},
-      {"published", series.published ? 1 : 0},
+  const std::string by = series.parameter("backend").empty() ? "transport" : "backend";
+  const auto if_ok = [](bool known, auto value) { return known ? json(value) : json(); };
+  const auto time = [&](const char* field) {  // samples of several launches are never pooled
+    return ok && series.rows.size() == 1 ? row.at("time_s").value(field, json()) : json();
   };
+  std::vector<Field> fields{{"system", from.result.at("system").at("name")},
+                            {"file", from.name},
+                            {"host", text_of(environment_of(results, series, row), "host")},
+                            {"id", row.at("id")},
+                            {"benchmark", row.at("benchmark")},
+                            {"problem", series.problem()},
+                            {"direction", series.parameter("direction")},
+                            {"precision", series.parameter("precision")},
+                            {"backend", series.parameter(by)},
+                            {"algorithm", series.algorithm()},
+                            {"status", status_of(series)},
+                            {"required", lacks_required(series) ? "required" : ""},
+                            {"mark", mark_of(series)},
+                            {"reason", ok ? "" : series.reason},
+                            {"energy_domains", energy_domains(series)},
+                            {"convergence", trainings.text(series)},
+                            {"repeat", repeat_command(from.result, row)},
+                            {"median", if_ok(ok, series.median)},
+                            {"low", if_ok(ok && series.has_interval, series.interval.low)},
+                            {"high", if_ok(ok && series.has_interval, series.interval.high)},
+                            {"range", ok && series.is_range ? 1 : 0},
+                            {"launches", if_ok(!series.published, series.rows.size())},
+                            {"samples", time("n")},
+                            {"min", time("min")},
+                            {"p95", time("p95")},
+                            {"p99", time("p99")},
+                            {"fraction", ceiling_fraction(series)},
+                            {"max_error", worst_of(series, "max_error")},
+                            {"error_over_bound", worst_of(series, "error_over_bound")},
+                            {"energy", energy_of(series)},
+                            {"published", series.published ? 1 : 0}};
+  for (const char* rate : {"flops_per_s", "bytes_per_s", "images_per_s", "busbw"})
+    fields.emplace_back(rate, rate_of(series, rate));
+  for (const std::string& name : parameters)
+    fields.emplace_back("parameter/" + name, series.parameter(name));
+  return fields;
 }
 
 }  // namespace
 
 json rows_part(const std::vector<NamedResult>& results, const std::vector<Series>& all,
                const FleetSummary& fleet, Strings& strings) {
-  FleetRows fleet_rows;
-  for (const FleetRow& row : fleet.rows) fleet_rows[{row.result, row.id}] = &row;
+  // The values of a row that stands for a fleet; a column that its node has no value for keeps
+  // none.
+  std::map<std::pair<std::size_t, std::string>, const json*> of_fleet;
+  for (const FleetRow& row : fleet.rows) of_fleet[{row.result, row.id}] = &row.values;
   json columns = json::array(), texts = json::array(), values = json::array();
   const std::set<std::string> parameters = further_parameters(all);
   const Trainings trainings(results);
   for (const Series& series : all) {
-    const FleetRow* const of_fleet = fleet_row(fleet_rows, series);
-    const std::vector<Text> words = texts_of(results[series.result], series, of_fleet, trainings);
-    std::vector<Number> numbers = numbers_of(series);
-    if (of_fleet != nullptr && of_fleet->nodes > 0) adopt_numbers(numbers, *of_fleet);
-    if (columns.empty()) {
-      for (const Text& word : words) columns.push_back(word.key), texts.push_back(word.key);
-      for (const std::string& name : parameters) {
-        columns.push_back("parameter/" + name);
-        texts.push_back("parameter/" + name);
-      }
-      for (const Number& number : numbers) columns.push_back(number.key);
-    }
+    const auto found = of_fleet.find({series.result, series.first().at("id")});
     json line = json::array();
-    for (const Text& word : words) line.push_back(strings(word.value));
-    for (const std::string& name : parameters) line.push_back(strings(series.parameter(name)));
-    for (const Number& number : numbers) line.push_back(number.value);
+    for (auto& [name, value] : fields_of(results, series, parameters, trainings)) {
+      if (found != of_fleet.end() && !value.is_null()) value = found->second->value(name, value);
+      if (values.empty()) columns.push_back(name);
+      if (values.empty() && value.is_string()) texts.push_back(name);
+      line.push_back(value.is_string() ? json(strings(value)) : value);
+    }
     values.push_back(std::move(line));
   }
   if (values.empty()) return nullptr;
   return {{"columns", columns}, {"texts", texts}, {"parameters", parameters}, {"values", values}};
 }
 
-json counts_part(const std::vector<Series>& all) {
-  json counts = {{"rows", all.size()}, {"published", 0}};
-  for (const char* status : row_statuses) counts[status] = 0;
-  for (const Series& series : all) {
-    json& count = counts[status_of(series)];
-    count = count.get<std::size_t>() + 1;
-  }
+json counts_part(const std::vector<Series>& all, const FleetSummary& fleet) {
+  // The rows of a fleet's nodes that are not shown by themselves.
+  std::map<std::string, std::size_t> counts{
+      {"ok", fleet.verified}, {"unsupported", fleet.unsupported}, {"published", 0}};
+  for (const char* status : row_statuses) counts[status] += 0;
+  for (const Series& series : all) ++counts[status_of(series)];
+  counts["rows"] = all.size() + fleet.verified + fleet.unsupported;
   return counts;
 }
 
@@ -307,26 +259,22 @@ json speedups_part(const std::vector<Series>& all, const std::vector<Baseline>& 
     } else {
       json row = all[i].first();
       if (has_time(all[i])) row["time_s"]["median"] = all[i].median;
-      for (const Baseline& baseline : baselines)
-        if (const json match = baseline.match(row); match.is_object()) matches.push_back(match);
+      for (const Baseline& baseline : baselines) matches.push_back(baseline.match(row));
     }
     for (const json& match : matches) {
+      if (!match.is_object()) continue;
       const double value = match.at("value");
       // The ratio is to the time shown, not to that of the first launch; where the other system has
       // a rate, or its source a ratio of its own, it is the one found.
       const bool by_time = match.at("unit") == "s" && !match.contains("ratio_printed");
-      const json speedup = by_time ? json(value / all[i].median) : match.at("speedup");
       list.push_back({{"row", i},
-                      {"system", strings(match.at("system"))},
                       {"value", value},
-                      {"unit", strings(match.at("unit"))},
-                      {"speedup", speedup},
+                      {"speedup", by_time ? json(value / all[i].median) : match.at("speedup")},
                       {"published", match.at("published")},
                       {"projection", match.value("projection", false) ? 1 : 0},
-                      {"not_given", match.contains("not_given") ? 1 : 0},
-                      {"citation", strings(text_of(match, "citation"))},
-                      {"algorithm", strings(text_of(match, "algorithm"))},
-                      {"note", strings(text_of(match, "note"))}});
+                      {"not_given", match.contains("not_given") ? 1 : 0}});
+      for (const char* text : {"system", "unit", "citation", "note"})
+        list.back()[text] = strings(text_of(match, text));
     }
   }
   return columns_of(list);

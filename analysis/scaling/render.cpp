@@ -1,9 +1,7 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-
+#include "analysis/page.hpp"
 #include "analysis/scaling/document.hpp"
-#include "analysis/text_table.hpp"
 #include "core/base/units.hpp"
 
 namespace assay::scaling {
@@ -11,40 +9,6 @@ namespace assay::scaling {
 using nlohmann::json;
 
 namespace {
-
-class ScalePage {
- public:
-  explicit ScalePage(bool markdown) : markdown_(markdown) {}
-  void table(const std::vector<Column>& columns, const std::vector<Line>& lines) {
-    if (lines.empty()) return;
-    if (!text_.empty()) text_ += "\n";
-    text_ += markdown_ ? markdown_table(columns, lines) : terminal_table(columns, lines);
-  }
-  /// A short mark for a long text, which end() prints.
-  std::string source(const std::string& text) {
-    auto place = std::find(sources_.begin(), sources_.end(), text);
-    if (place == sources_.end()) place = sources_.insert(place, text);
-    return fmt::format("[{}]", place - sources_.begin() + 1);
-  }
-  void lines(const std::vector<std::string>& lines) {
-    text_ += "\n";
-    for (const std::string& line : lines)
-      text_ += markdown_ ? "- " + markdown_text(line) + "\n"
-                         : wrapped(visible(line), table_width) + "\n";
-  }
-  std::string end() {
-    std::vector<std::string> all;
-    for (std::size_t i = 0; i < sources_.size(); ++i)
-      all.push_back(fmt::format("[{}] {}", i + 1, sources_[i]));
-    lines(all);
-    return text_;
-  }
-
- private:
-  bool markdown_;
-  std::string text_;
-  std::vector<std::string> sources_;
-};
 
 std::string value_text(const json& value, const std::string& unit) {
   if (value.is_string()) return value;
@@ -81,15 +45,16 @@ std::string title_of(const json& curve) {
                            curve["global_batch"].get<std::int64_t>());
 }
 
-void add_curves(ScalePage& page, const json& curves) {
+void add_curves(Page& page, const json& curves) {
   for (std::size_t first = 0; first < curves.size();) {
     std::size_t end = first;
     while (end < curves.size() && curves[end]["index"] == curves[first]["index"]) ++end;
-    std::vector<Line> lines;
+    Table table{titled({title_of(curves[first]), "algorithm", ">step", ">images/s", ">efficiency",
+                        ">communication", ">exposed"})};
     for (std::size_t point = 0; point < curves[first]["points"].size(); ++point)
       for (std::size_t i = first; i < end; ++i) {
         const json& at = curves[i]["points"][point];
-        Line line{{fmt::format("{}", at["ranks"].get<int>()), curves[i]["algorithm"]}, ""};
+        Line line{{fmt::format("{}", at["ranks"].get<int>()), curves[i]["algorithm"]}};
         if (at["reason"].is_string()) {
           line.note = "unsupported: " + at["reason"].get<std::string>();
         } else {
@@ -99,22 +64,16 @@ void add_curves(ScalePage& page, const json& curves) {
                 value_text(at["communication_s"], "s"), value_text(at["exposed_s"], "s")})
             line.cells.push_back(cell);
         }
-        lines.push_back(std::move(line));
+        table.lines.push_back(std::move(line));
       }
-    page.table({{title_of(curves[first])},
-                {"algorithm"},
-                {"step", true},
-                {"images/s", true},
-                {"efficiency", true},
-                {"communication", true},
-                {"exposed", true}},
-               lines);
+    page.part(table);
     first = end;
   }
 }
 
-void add_published_points(ScalePage& page, const json& points) {
-  std::vector<Line> lines;
+void add_published_points(Page& page, const json& points, Legend& sources) {
+  Table table{
+      titled({"published point", ">published", ">predicted", ">prediction is off by", "source"})};
   for (const json& point : points) {
     const bool part = point["quantity"] == "efficiency";
     const std::string unit = point["quantity"] == "step_s" ? "s" : "";
@@ -123,74 +82,54 @@ void add_published_points(ScalePage& page, const json& points) {
     };
     std::string said = point["citation"];
     if (point["note"].is_string()) said += " (" + point["note"].get<std::string>() + ")";
-    lines.push_back(
+    table.lines.push_back(
         {{fmt::format("{} ranks, {}: {}", point["ranks"].get<int>(),
                       point["algorithm"].get<std::string>(), point["quantity"].get<std::string>()),
           text(point["published"]), text(point["predicted"]), percent(point["error"], true),
-          page.source(said)},
-         ""});
+          sources.footnote(said)}});
   }
-  page.table({{"published point"},
-              {"published", true},
-              {"predicted", true},
-              {"prediction is off by", true},
-              {"source"}},
-             lines);
+  page.part(table);
 }
 
 }  // namespace
 
 std::string render_scaling(const json& document, bool markdown) {
-  ScalePage page(markdown);
-  std::vector<Line> inputs, algorithms;
+  Page page(markdown);
+  Legend sources;
+  Table inputs{{{document.at("name").get<std::string>()}, {"value", true}, {"kind"}, {"source"}}};
   for (const json& input : document.at("inputs"))
-    inputs.push_back({{input["name"], value_text(input["value"], input["unit"]), input["kind"],
-                       page.source(source_text(input))},
-                      ""});
-  page.table({{document.at("name").get<std::string>()}, {"value", true}, {"kind"}, {"source"}},
-             inputs);
+    inputs.lines.push_back({{input["name"], value_text(input["value"], input["unit"]),
+                             input["kind"], sources.footnote(source_text(input))}});
+  page.part(inputs);
   add_curves(page, document.at("curves"));
-  add_published_points(page, document.at("published"));
+  add_published_points(page, document.at("published"), sources);
+  Table algorithms{{{"algorithm"}, {"time of m bytes over p ranks"}, {"source"}}};
   for (const json& algorithm : document.at("algorithms"))
-    algorithms.push_back(
-        {{algorithm["name"], algorithm["formula"], page.source(algorithm["source"])}, ""});
-  page.table({{"algorithm"}, {"time of m bytes over p ranks"}, {"source"}}, algorithms);
-  std::vector<std::string> notes{document.at("description")};
-  for (const json& note : document.at("notes")) notes.push_back(note);
-  std::erase(notes, "");
-  page.lines(notes);
-  return page.end();
+    algorithms.lines.push_back(
+        {{algorithm["name"], algorithm["formula"], sources.footnote(algorithm["source"])}});
+  page.part(algorithms);
+  page.blank();
+  Legend notes;
+  notes.add(document.at("description"));
+  for (const json& note : document.at("notes")) notes.add(note);
+  page.notes(notes.lines());
+  page.blank();
+  page.notes(sources.lines());
+  return page.text();
 }
 
 std::string scaling_csv(const json& document) {
-  std::vector<Line> lines;
-  const auto exact = [](const json& value) {
-    return value.is_null() ? "" : value.is_string() ? value.get<std::string>() : value.dump();
-  };
+  std::vector<json> records;
   for (const json& curve : document.at("curves"))
     for (const json& point : curve["points"]) {
-      Line line;
-      for (const char* key : {"scaling", "batch", "global_batch", "algorithm"})
-        line.cells.push_back(exact(curve[key]));
-      for (const char* key : {"ranks", "batch", "step_s", "images_per_s", "efficiency", "compute_s",
-                              "communication_s", "exposed_s", "reason"})
-        line.cells.push_back(exact(point[key]));
-      lines.push_back(std::move(line));
+      json& record = records.emplace_back(point);
+      for (const char* key : {"scaling", "global_batch", "algorithm"}) record[key] = curve[key];
+      record["curve_batch"] = curve["batch"];
     }
-  return csv_table({{"scaling"},
-                    {"curve_batch"},
-                    {"global_batch"},
-                    {"algorithm"},
-                    {"ranks"},
-                    {"batch"},
-                    {"step_s"},
-                    {"images_per_s"},
-                    {"efficiency"},
-                    {"compute_s"},
-                    {"communication_s"},
-                    {"exposed_s"},
-                    {"reason"}},
-                   lines);
+  return csv_of(
+      {"scaling", "curve_batch", "global_batch", "algorithm", "ranks", "batch", "step_s",
+       "images_per_s", "efficiency", "compute_s", "communication_s", "exposed_s", "reason"},
+      records);
 }
 
 }  // namespace assay::scaling

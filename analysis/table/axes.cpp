@@ -64,6 +64,11 @@ std::set<std::string> shared_parameters(const std::vector<Series>& all) {
   return shared;
 }
 
+void add_axes(Table& table, const std::vector<Series>& rows, const std::vector<std::string>& axes) {
+  for (const std::string& axis : axes)
+    table.add({axis}, [&](std::size_t i) { return axis_text(rows[i], axis); });
+}
+
 Axes axes_of(const std::vector<Series>& all, const std::string& by,
              const std::set<std::string>& told) {
   const std::vector<std::string> names = parameter_names(all);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analysis/series.hpp"
+#include "analysis/text_table.hpp"
 
 namespace assay {
 
@@ -19,6 +20,9 @@ struct Axes {
 
 /// The text of a parameter in a table; for "algorithm", the one that ran.
 std::string axis_text(const Series& series, const std::string& name);
+
+/// Adds a column for each of these parameters, whose lines are those of the series.
+void add_axes(Table& table, const std::vector<Series>& rows, const std::vector<std::string>& axes);
 
 /// The parameters that differ within a benchmark, in a fixed order of importance. A parameter that
 /// repeats the problem in every row is neither shown nor a constant. `by` has no column of its own.

@@ -4,6 +4,8 @@
 #include <set>
 #include <string_view>
 
+#include "analysis/table/cells.hpp"
+#include "analysis/table/folded.hpp"
 #include "analysis/table/table.hpp"
 #include "core/base/text.hpp"
 
@@ -38,22 +40,11 @@ std::vector<std::string> of_one_benchmark(std::vector<std::string> lines) {
   return lines;
 }
 
-std::string benchmark_tables(const std::vector<NamedResult>& results,
-                             const std::vector<Series>& all, const FieldTable& whole,
-                             const MakeFields& make, const std::vector<std::string>& more,
-                             const TableOptions& options) {
+void add_benchmark_tables(Page& page, const std::vector<NamedResult>& results,
+                          const std::vector<Series>& all, const FieldTable& whole,
+                          const MakeFields& make, const std::vector<std::string>& more,
+                          const TableOptions& options) {
   const std::set<std::string> shared = shared_parameters(whole.rows);
-  std::vector<FieldTable> tables;
-  for (std::vector<Series>& rows : by_benchmark(whole.rows)) {
-    FieldTable& table = tables.emplace_back();
-    table.of = text_of(rows.front().first(), "benchmark");
-    table.problems_may_head = whole.problems_may_head;
-    table.to_see_all = whole.to_see_all;
-    table.rows = std::move(rows);
-    const Axes axes = axes_of(table.rows, "", shared);
-    table.fields = make(table.rows, axes);
-    table.constants = of_one_benchmark(shared_by(table.rows, axes.constants));
-  }
   std::vector<std::string> constants;
   for (const std::string& name : parameter_names(whole.rows))
     if (const std::string text = axis_text(whole.rows.front(), name);
@@ -61,7 +52,31 @@ std::string benchmark_tables(const std::vector<NamedResult>& results,
       constants.push_back(name + " " + text);
   constants.insert(constants.end(), more.begin(), more.end());
   if (!constants.empty()) constants.assign(1, std::string(of_all) + join(constants, ", "));
-  return field_tables(results, all, tables, constants, whole.folded, options, whole.legend);
+  add_title(page, results, constants);
+  Legend legend = whole.legend;
+  const auto paragraph = [&](const std::string& text) {
+    page.line(text);
+    page.gap();
+  };
+  for (std::vector<Series>& rows : by_benchmark(whole.rows)) {
+    FieldTable table;
+    table.of = text_of(rows.front().first(), "benchmark");
+    table.problems_may_head = whole.problems_may_head;
+    table.to_see_all = whole.to_see_all;
+    table.rows = std::move(rows);
+    const Axes axes = axes_of(table.rows, "", shared);
+    table.fields = make(table.rows, axes);
+    std::vector<std::string> name = of_one_benchmark(shared_by(table.rows, axes.constants));
+    name.insert(name.begin(), table.of);
+    paragraph(join(name, ": "));
+    add_body(page, results, all, table, options, legend);
+    page.blank();
+  }
+  if (!whole.folded.empty()) {
+    paragraph(folded_line(whole.folded, all, legend));
+    page.blank();
+  }
+  page.notes(legend.lines());
 }
 
 }  // namespace assay

@@ -24,9 +24,9 @@ using MakeFields = std::function<std::vector<Field>(const std::vector<Series>& r
 /// The rows of `whole` in a table for each of their benchmarks, under one title and above one
 /// legend. The columns of a table are the parameters that differ between its own rows, and what
 /// else `make` adds. `more`: constants of all rows beside the parameters that they share.
-std::string benchmark_tables(const std::vector<NamedResult>& results,
-                             const std::vector<Series>& all, const FieldTable& whole,
-                             const MakeFields& make, const std::vector<std::string>& more,
-                             const TableOptions& options);
+void add_benchmark_tables(Page& page, const std::vector<NamedResult>& results,
+                          const std::vector<Series>& all, const FieldTable& whole,
+                          const MakeFields& make, const std::vector<std::string>& more,
+                          const TableOptions& options);
 
 }  // namespace assay

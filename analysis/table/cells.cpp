@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "analysis/text_table.hpp"
+#include "core/base/text.hpp"
 #include "core/base/units.hpp"
 
 namespace assay {
@@ -190,6 +190,14 @@ std::string printed_note(const Series& series, const json& match) {
       human_quantity(quantity_of(series)), human_quantity(quantity_of(match)));
 }
 
+void add_origin(Table& table, const std::vector<NamedResult>& results,
+                const std::vector<Series>& rows) {
+  if (results.size() > 1)
+    table.add({"result"}, [&](std::size_t i) { return results[rows[i].result].name; });
+  if (several_benchmarks(rows))
+    table.add({"benchmark"}, [&](std::size_t i) { return text_of(rows[i].first(), "benchmark"); });
+}
+
 bool several_benchmarks(const std::vector<Series>& all) {
   return std::any_of(all.begin(), all.end(), [&](const Series& series) {
     return series.first().at("benchmark") != all.front().first().at("benchmark");
@@ -204,6 +212,41 @@ std::string counts(const std::vector<Series>& all) {
     if (n > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", n, status);
   }
   return text.empty() ? "no rows" : text;
+}
+
+void explain_projection(const std::string& system, const json& row, Legend& legend) {
+  if (row.contains("projection"))
+    legend.add(fmt::format("\u2021 {}: a projection, not a measurement: {}.", system,
+                           text_of(row, "projection")));
+}
+
+void explain_projected(const std::string& system, const json& match, Legend& legend) {
+  if (match.contains("projection"))
+    legend.add(fmt::format("\u2021 {}: a projection, not a measurement.", system));
+}
+
+void explain_not_given(const std::string& system, const json& match, Legend& legend) {
+  if (!match.contains("not_given")) return;
+  const std::string remark = text_of(match, "remark");
+  legend.add(
+      fmt::format("? {}: its source does not give {}; the ratio holds if they were the same.{}",
+                  system, join(match["not_given"].get<std::vector<std::string>>(), ", "),
+                  remark.empty() ? "" : fmt::format(" {}: {}.", system, remark)));
+}
+
+void add_title(Page& page, const std::vector<NamedResult>& results,
+               const std::vector<std::string>& constants) {
+  for (const NamedResult& named : results) {
+    const json& run = named.result.at("run");
+    const std::string suite = text_of(run, "suite"), started = text_of(run, "started");
+    page.line(
+        fmt::format("{}system {}{}{}", named.name.empty() ? "" : named.name + ": ",
+                    text_of(named.result.at("system"), "name"),
+                    suite.empty() ? "" : ", suite " + suite, started.empty() ? "" : ", " + started),
+        true);
+  }
+  for (const std::string& line : constants) page.line(line, line != constants.back());
+  page.blank();
 }
 
 }  // namespace assay

@@ -1,12 +1,13 @@
 #pragma once
-// Cells that several tables use: the number of a series with its unit and marks, and other systems'
-// numbers for it.
+// What several tables use: their title, the number of a series with its unit and marks, other
+// systems' numbers for it, and what explains these.
 
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "analysis/page.hpp"
 #include "analysis/series.hpp"
 #include "core/result/baseline.hpp"
 
@@ -63,6 +64,11 @@ inline constexpr const char* printed_mark = "\u2020";
 /// The legend's line for a ratio that its source prints and that its own numbers contradict.
 std::string printed_note(const Series& series, const nlohmann::json& match);
 
+/// Adds the columns "result" and "benchmark" where there are several; the lines of the table are
+/// those of the series.
+void add_origin(Table& table, const std::vector<NamedResult>& results,
+                const std::vector<Series>& rows);
+
 /// Whether the series are of several benchmarks.
 bool several_benchmarks(const std::vector<Series>& all);
 
@@ -72,5 +78,16 @@ std::string counts(const std::vector<Series>& all);
 inline constexpr const char* no_verdict = "`assay compare` tells whether a difference is real.";
 inline constexpr const char* published_note =
     "* published, not measured by Assay: no samples, no interval.";
+
+/// Explains the mark of a projection, if the row is one.
+void explain_projection(const std::string& system, const nlohmann::json& row, Legend& legend);
+/// The same of the number that a row is compared with.
+void explain_projected(const std::string& system, const nlohmann::json& match, Legend& legend);
+/// Explains the mark "?" of a ratio whose other side does not specify the work completely.
+void explain_not_given(const std::string& system, const nlohmann::json& match, Legend& legend);
+
+/// The systems, suites and times of the results, and the lines of `constants`.
+void add_title(Page& page, const std::vector<NamedResult>& results,
+               const std::vector<std::string>& constants);
 
 }  // namespace assay

@@ -9,10 +9,8 @@
 #include "analysis/ratio.hpp"
 #include "analysis/table/axes.hpp"
 #include "analysis/table/cells.hpp"
-#include "analysis/table/legend.hpp"
 #include "analysis/table/pivot.hpp"
 #include "analysis/table/table.hpp"
-#include "analysis/text_table.hpp"
 #include "core/base/error.hpp"
 #include "core/base/text.hpp"
 
@@ -90,8 +88,8 @@ class CrossedTable {
   }
 
   /// `ids_repeated`: among all rows, with those that are left out.
-  std::string text(bool ids_repeated) {
-    const std::vector<Line> lines = lines_of();
+  void add_to(Page& page, bool ids_repeated) {
+    const Table table{heads(), lines_of()};
     // As sources print such tables: the gain of the newer system, which the columns are.
     legend_.add(speedup_header("the column's system", "the row's") + ". " + no_verdict);
     if (errors_) legend_.add(error_note);
@@ -99,10 +97,10 @@ class CrossedTable {
       legend_.add(fmt::format("{} cases are left out: no row of {} with {} has their problem.",
                               crossed_.left_out, join(systems_, ", "), options_.by));
     if (ids_repeated) legend_.add(environments_note);
-    const bool markdown = options_.markdown;
-    return table_title(results_, axes_.constants, markdown) +
-           (markdown ? markdown_table(heads(), lines) : terminal_table(heads(), lines)) + "\n" +
-           legend_.text(markdown) + (markdown ? "\n" : "") + counts(kept_) + "\n";
+    add_title(page, results_, axes_.constants);
+    page.table(table, legend_.lines());
+    page.gap();
+    page.statement(counts(kept_));
   }
 
  private:
@@ -134,7 +132,7 @@ class CrossedTable {
 
   /// The columns' absolute values, above the lines that share them.
   Line absolutes_of(const CrossedLine& line) {
-    Line head{{label(*line.series), join(systems_, ", ")}, ""};
+    Line head{{label(*line.series), join(systems_, ", ")}};
     head.cells.resize(3 + axes_.shown.size() + (errors_ ? 1 : 0));
     for (std::size_t i = 0; i < line.matches.size(); ++i) {
       const json& match = line.matches[i];
@@ -155,7 +153,7 @@ class CrossedTable {
   Line line_of(const CrossedLine& line) {
     const Series& series = *line.series;
     const std::string system = text_of(results_[series.result].result.at("system"), "name");
-    Line made{{label(series), system}, ""};
+    Line made{{label(series), system}};
     for (const std::string& axis : axes_.shown) made.cells.push_back(axis_text(series, axis));
     if (const std::string status = status_of(series); status != "ok") {
       made.note = status + ": " + series.reason;
@@ -232,9 +230,9 @@ Crossed cross(const std::vector<NamedResult>& results, const std::vector<Series>
   return crossed;
 }
 
-std::string crossed_table(const std::vector<NamedResult>& results, const Crossed& crossed,
-                          const std::vector<Series>& all, const TableOptions& options) {
-  return CrossedTable(results, crossed, options).text(ids_repeat(all));
+void add_crossed(Page& page, const std::vector<NamedResult>& results, const Crossed& crossed,
+                 const std::vector<Series>& all, const TableOptions& options) {
+  CrossedTable(results, crossed, options).add_to(page, ids_repeat(all));
 }
 
 }  // namespace assay

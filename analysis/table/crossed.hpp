@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/page.hpp"
 #include "analysis/series.hpp"
 #include "core/result/baseline.hpp"
 
@@ -38,7 +39,7 @@ Crossed cross(const std::vector<NamedResult>& results, const std::vector<Series>
 
 /// For every problem, a line with the columns' absolute values, and below it a line for each series
 /// with its value and, in every column, the speedup of the column's system over it.
-std::string crossed_table(const std::vector<NamedResult>& results, const Crossed& crossed,
-                          const std::vector<Series>& all, const TableOptions& options);
+void add_crossed(Page& page, const std::vector<NamedResult>& results, const Crossed& crossed,
+                 const std::vector<Series>& all, const TableOptions& options);
 
 }  // namespace assay

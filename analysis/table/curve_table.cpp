@@ -4,12 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include "analysis/curves.hpp"
+#include "analysis/scaling_curves.hpp"
 #include "analysis/table/axes.hpp"
 #include "analysis/table/cells.hpp"
-#include "analysis/text_table.hpp"
 #include "core/base/units.hpp"
 
 namespace assay {
@@ -43,68 +42,92 @@ std::string mark_of_all(const Curve& curve, const std::vector<Series>& all) {
   return mark;
 }
 
-std::string notes(const std::vector<Curve>& curves, bool markdown) {
-  std::vector<std::string> lines{
+Legend legend_of(const std::vector<Curve>& curves) {
+  Legend legend;
+  legend.add(
       "time = alpha + beta * bytes, by least squares of the relative residuals (R2 also refers to "
-      "these)."};
+      "these).");
   const auto any = [&](auto holds) { return std::any_of(curves.begin(), curves.end(), holds); };
   if (any([](const Curve& curve) { return curve.fits() && curve.fit->held_out; }))
-    lines.emplace_back("held-out: the largest error for a size that the fit did not see.");
+    legend.add("held-out: the largest error for a size that the fit did not see.");
   if (any([](const Curve& curve) { return curve.rivals > 0 && curve.comparable; }))
-    lines.emplace_back(
+    legend.add(
         "least time: the sizes for which this line is below those of the other algorithms; beyond "
         "the measured sizes it is an extrapolation.");
   if (any([](const Curve& curve) { return curve.fit && !curve.fits(); }))
-    lines.push_back(fmt::format("No line is shown for R2 below {}.", least_r_squared));
+    legend.add(fmt::format("No line is shown for R2 below {}.", least_r_squared));
   if (any([](const Curve& curve) { return curve.rivals > 0 && curve.fit && !curve.fits(); }))
-    lines.push_back(fmt::format(
+    legend.add(fmt::format(
         "least time is withheld where the R2 of an algorithm in the comparison is below {}.",
         least_r_squared));
-  // Each reason once.
-  std::set<std::string> reasons;
   for (const Curve& curve : curves)
-    if (curve.withholds && reasons.insert(curve.reason).second)
-      lines.push_back(fmt::format(
+    if (curve.withholds)
+      legend.add(fmt::format(
           "least time is withheld where an algorithm in the comparison has no line: {}.",
           curve.reason));
-  std::string text;
-  for (const std::string& line : lines)
-    text += (markdown ? "- " + markdown_text(line) : wrapped(line, table_width)) + "\n";
-  return text;
+  return legend;
 }
 
 }  // namespace
 
-std::string curve_table(const std::vector<NamedResult>& results, const std::vector<Series>& all,
-                        bool markdown) {
+void add_curves(Page& page, const std::vector<NamedResult>& results,
+                const std::vector<Series>& all) {
   std::vector<Curve> curves = curves_of(results, all);
   std::erase_if(curves, [](const Curve& curve) { return !curve.fit && !curve.withholds; });
-  if (curves.empty()) return "";
+  if (curves.empty()) return;
   std::vector<Series> firsts;
   for (const Curve& curve : curves) firsts.push_back(all[curve.series.front()]);
   std::vector<std::string> axes = axes_of(firsts, "").shown;
   std::erase(axes, "bytes");
-  std::vector<Column> columns;
-  if (results.size() > 1) columns.push_back({"result"});
-  const bool several = several_benchmarks(firsts);
-  if (several) columns.push_back({"benchmark"});
-  for (const std::string& axis : axes) columns.push_back({axis});
-  for (const char* title : {"sizes", "alpha", "1/beta", "R2", "held-out", "least time"})
-    columns.push_back({title, true});
-  std::vector<Line> lines;
-  for (std::size_t i = 0; i < curves.size(); ++i) {
-    std::vector<std::string>& cells = lines.emplace_back().cells;
-    const Series& first = firsts[i];
-    if (results.size() > 1) cells.push_back(results[first.result].name);
-    if (several) cells.push_back(text_of(first.first(), "benchmark"));
-    for (const std::string& axis : axes) cells.push_back(axis_text(first, axis));
-    cells.push_back(std::to_string(curves[i].bytes.size()));
-    for (const std::string& cell : fit_cells(curves[i], mark_of_all(curves[i], all)))
-      cells.push_back(cell);
-    cells.push_back(least_cell(curves[i]));
-  }
-  return "\n" + (markdown ? markdown_table(columns, lines) : terminal_table(columns, lines)) +
-         "\n" + notes(curves, markdown);
+  Table table{{}, std::vector<Line>(curves.size())};
+  add_origin(table, results, firsts);
+  add_axes(table, firsts, axes);
+  table.add({"sizes", true}, [&](std::size_t i) { return std::to_string(curves[i].bytes.size()); });
+  for (const char* title : {"alpha", "1/beta", "R2", "held-out"})
+    table.columns.push_back({title, true});
+  for (std::size_t i = 0; i < curves.size(); ++i)
+    for (std::string& cell : fit_cells(curves[i], mark_of_all(curves[i], all)))
+      table.lines[i].cells.push_back(std::move(cell));
+  table.add({"least time", true}, [&](std::size_t i) { return least_cell(curves[i]); });
+  page.blank();
+  page.table(table, legend_of(curves).lines());
+}
+
+void add_scaling(Page& page, const std::vector<NamedResult>& results,
+                 const std::vector<Series>& all) {
+  const std::vector<std::vector<ScalingCurve>> groups = scaling_curves(results, all);
+  struct Point {
+    const ScalingCurve* curve;
+    const ScalingPoint* point;
+    std::string mark;
+  };
+  std::vector<Point> points;
+  std::vector<Series> rows;
+  for (const std::vector<ScalingCurve>& curves : groups)
+    for (const ScalingCurve& curve : curves)
+      for (const ScalingPoint& point : curve.points) {
+        if (curve.over != "ranks") continue;
+        rows.push_back(all[point.series]);
+        points.push_back({&curve, &point, mark_of(rows.back(), all[curve.points.front().series])});
+      }
+  if (points.empty()) return;
+  Table table{{}, std::vector<Line>(points.size())};
+  table.add({"scaling"}, [&](std::size_t i) { return points[i].curve->weak ? "weak" : "strong"; });
+  add_origin(table, results, rows);
+  table.add({"problem"}, [&](std::size_t i) { return rows[i].problem(); });
+  add_axes(table, rows, axes_of(rows, "").shown);
+  table.add({"time", true}, [&](std::size_t i) { return marked_quantity(rows[i]); });
+  table.add({"speedup", true}, [&](std::size_t i) {
+    return fmt::format("{:.2f}{}", points[i].point->speedup, points[i].mark);
+  });
+  table.add({"efficiency", true}, [&](std::size_t i) {
+    return fmt::format("{:.1f} %{}", 100 * points[i].point->efficiency, points[i].mark);
+  });
+  page.blank();
+  page.table(
+      table,
+      {"speedup: work per time, over that with the fewest ranks (strong: the work of all ranks is "
+       "constant, weak: that of each rank). efficiency: speedup / ratio of the numbers of ranks."});
 }
 
 }  // namespace assay

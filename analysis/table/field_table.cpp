@@ -9,7 +9,6 @@
 #include "analysis/table/folded.hpp"
 #include "analysis/table/rate_cells.hpp"
 #include "analysis/table/table.hpp"
-#include "analysis/text_table.hpp"
 #include "core/base/error.hpp"
 #include "core/base/text.hpp"
 
@@ -228,9 +227,10 @@ std::vector<Filled> columns_of(const FieldTable& table, const TableOptions& opti
   return columns;
 }
 
-/// The table without its title; what explains it goes into the legend.
-std::string body_of(const std::vector<NamedResult>& results, const std::vector<Series>& all,
-                    const FieldTable& table, const TableOptions& options, Legend& legend) {
+}  // namespace
+
+void add_body(Page& page, const std::vector<NamedResult>& results, const std::vector<Series>& all,
+              const FieldTable& table, const TableOptions& options, Legend& legend) {
   const std::vector<Series>& rows = table.rows;
   Legend of_empty;
   std::vector<Filled> columns = columns_of(table, options, of_empty);
@@ -248,22 +248,19 @@ std::string body_of(const std::vector<NamedResult>& results, const std::vector<S
   explain_marks(columns, rows, legend);
   for (const Filled& column : columns) legend.merge(column.legend);
   legend.merge(of_empty);
-  std::vector<Line> lines =
-      lines_of(columns, rows, options.markdown || options.columns == all_columns, legend);
-  if (!headings.empty()) lines = headed(std::move(lines), headings);
-  if (!table.folded.empty()) lines.push_back({{}, folded_line(table.folded, all, legend)});
+  Table body{{},
+             lines_of(columns, rows, options.markdown || options.columns == all_columns, legend)};
+  if (!headings.empty()) body.lines = headed(std::move(body.lines), headings);
+  if (!table.folded.empty()) body.lines.push_back({{}, folded_line(table.folded, all, legend)});
   cite_published(results, rows, legend);
   explain_notes(rows, legend);
   explain_launches(rows, shows("interval"), legend);
   if (shows("ceiling")) note_ceilings(results, rows, legend);
   if (!left_out.empty()) legend.add(left_out);
-  std::vector<Column> heads;
   for (const Filled& column : columns)
-    heads.push_back({column.field.title, column.field.right || counts_alone(column)});
-  return options.markdown ? markdown_table(heads, lines) : terminal_table(heads, lines);
+    body.columns.push_back({column.field.title, column.field.right || counts_alone(column)});
+  page.table(body);
 }
-
-}  // namespace
 
 std::vector<std::string> headings_of(const std::vector<std::string>& texts) {
   std::vector<std::string> headings;
@@ -291,34 +288,15 @@ bool too_wide(const FieldTable& table, const TableOptions& options) {
   return !have_room(columns_of(table, options, unused), options.markdown ? no_spare : spared_first);
 }
 
-std::string field_table(const std::vector<NamedResult>& results, const std::vector<Series>& all,
-                        const FieldTable& table, const TableOptions& options) {
+void add_field_table(Page& page, const std::vector<NamedResult>& results,
+                     const std::vector<Series>& all, const FieldTable& table,
+                     const TableOptions& options) {
   Legend legend = table.legend;
-  const std::string body = body_of(results, all, table, options, legend);
-  const bool everything = options.columns == all_columns;
-  return table_title(results, everything ? std::vector<std::string>{} : table.constants,
-                     options.markdown) +
-         body + "\n" + legend.text(options.markdown);
-}
-
-std::string field_tables(const std::vector<NamedResult>& results, const std::vector<Series>& all,
-                         const std::vector<FieldTable>& tables,
-                         const std::vector<std::string>& constants,
-                         const std::vector<Series>& folded, const TableOptions& options,
-                         Legend legend) {
-  // In Markdown an empty line ends a paragraph.
-  const auto line = [&](const std::string& words) {
-    return table_line(words, options.markdown) + (options.markdown ? "\n\n" : "\n");
-  };
-  std::string text = table_title(results, constants, options.markdown);
-  for (const FieldTable& table : tables) {
-    legend.merge(table.legend);
-    std::vector<std::string> name{table.of};
-    name.insert(name.end(), table.constants.begin(), table.constants.end());
-    text += line(join(name, ": ")) + body_of(results, all, table, options, legend) + "\n";
-  }
-  if (!folded.empty()) text += line(folded_line(folded, all, legend)) + "\n";
-  return text + legend.text(options.markdown);
+  add_title(page, results,
+            options.columns == all_columns ? std::vector<std::string>{} : table.constants);
+  add_body(page, results, all, table, options, legend);
+  page.blank();
+  page.notes(legend.lines());
 }
 
 std::vector<std::string> shared_by(const std::vector<Series>& rows,

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "analysis/page.hpp"
 #include "analysis/series.hpp"
 #include "analysis/table/fields.hpp"
-#include "analysis/table/legend.hpp"
 #include "analysis/text_table.hpp"
 
 namespace assay {
@@ -31,17 +31,13 @@ struct FieldTable {
 
 /// Title, table and legend. Columns as options.columns says; without it the fields that are shown,
 /// on a terminal without spare ones where the table would be wider than table_width.
-std::string field_table(const std::vector<NamedResult>& results, const std::vector<Series>& all,
-                        const FieldTable& table, const TableOptions& options);
+void add_field_table(Page& page, const std::vector<NamedResult>& results,
+                     const std::vector<Series>& all, const FieldTable& table,
+                     const TableOptions& options);
 
-/// Several such tables under one title with `constants`, each below a line of its name and its
-/// constants, and above one legend, which begins with `legend`. `folded`: unsupported rows of all
-/// of them.
-std::string field_tables(const std::vector<NamedResult>& results, const std::vector<Series>& all,
-                         const std::vector<FieldTable>& tables,
-                         const std::vector<std::string>& constants,
-                         const std::vector<Series>& folded, const TableOptions& options,
-                         Legend legend);
+/// The table without its title; what explains it goes into `legend`.
+void add_body(Page& page, const std::vector<NamedResult>& results, const std::vector<Series>& all,
+              const FieldTable& table, const TableOptions& options, Legend& legend);
 
 /// Lines above rows: the text of each row that differs from that of the row before it. {} where few
 /// rows have the same text.

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/page.hpp"
 #include "analysis/series.hpp"
 #include "analysis/table/axes.hpp"
-#include "analysis/table/legend.hpp"
 #include "core/result/baseline.hpp"
 
 namespace assay {

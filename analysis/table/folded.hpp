@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "analysis/page.hpp"
 #include "analysis/series.hpp"
-#include "analysis/table/legend.hpp"
 
 namespace assay {
 

@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "analysis/text_table.hpp"
+#include "analysis/page.hpp"
 #include "core/base/error.hpp"
 #include "core/base/units.hpp"
 #include "core/result/layers.hpp"
@@ -55,21 +55,24 @@ std::string operation_of(const json& layer) {
 
 std::string percent(double part) { return fmt::format("{:.1f} %", 100 * part); }
 
-/// Time, share of the sum, rate, part of the ceiling and what that is.
-std::vector<std::string> cells_of(const Time& time, double sum, const std::string& mark) {
-  std::string rate = "-";
-  if (time.seconds > 0 && time.flops > 0)
-    rate = human(time.flops / time.seconds, "FLOP/s") + mark;
-  else if (time.seconds > 0 && time.bytes > 0)
-    rate = human(time.bytes / time.seconds, "B/s") + mark;
-  const bool bounded = time.has_ceiling && time.seconds > 0;
-  return {human_seconds(time.seconds) + mark, sum > 0 ? percent(time.seconds / sum) : "-", rate,
-          bounded ? percent(time.least / time.seconds) + mark : "-", bounded ? time.bound_by : "-"};
-}
-
-std::string rendered(const std::vector<Column>& columns, const std::vector<Line>& lines,
-                     bool markdown) {
-  return markdown ? markdown_table(columns, lines) : terminal_table(columns, lines);
+/// Adds time, share of the sum, rate, part of the ceiling and what that is.
+void add_times(Table& table, const std::vector<Time>& times, double sum, const std::string& mark) {
+  const auto add = [&](const char* title, bool right, const auto& cell) {
+    table.add({title, right}, [&](std::size_t i) -> std::string { return cell(times[i]); });
+  };
+  const auto bounded = [](const Time& time) { return time.has_ceiling && time.seconds > 0; };
+  add("time", true, [&](const Time& time) { return human_seconds(time.seconds) + mark; });
+  add("share", true, [&](const Time& time) { return sum > 0 ? percent(time.seconds / sum) : "-"; });
+  add("rate", true, [&](const Time& time) {
+    if (time.seconds > 0 && time.flops > 0)
+      return human(time.flops / time.seconds, "FLOP/s") + mark;
+    return time.seconds > 0 && time.bytes > 0 ? human(time.bytes / time.seconds, "B/s") + mark
+                                              : "-";
+  });
+  add("of ceiling", true, [&](const Time& time) {
+    return bounded(time) ? percent(time.least / time.seconds) + mark : "-";
+  });
+  add("bound by", false, [&](const Time& time) { return bounded(time) ? time.bound_by : "-"; });
 }
 
 /// The launch whose time is the median of all, the lower one of two.
@@ -103,55 +106,39 @@ std::vector<ChosenRow> chosen_rows(const std::vector<NamedResult>& results,
   return rows;
 }
 
-std::string by_operation(const json& layers, double sum, const std::string& mark, bool markdown) {
+Table by_operation(const json& layers, double sum, const std::string& mark) {
   std::map<std::string, Time> groups;
   for (const json& layer : layers) groups[operation_of(layer)].add(layer);
   std::vector<std::pair<std::string, Time>> sorted(groups.begin(), groups.end());
   std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
     return a.second.seconds > b.second.seconds;
   });
-  std::vector<Line> lines;
-  for (const auto& [name, time] : sorted) {
-    Line line{{name, std::to_string(time.layers)}, {}};
-    for (std::string& cell : cells_of(time, sum, mark)) line.cells.push_back(std::move(cell));
-    lines.push_back(std::move(line));
-  }
-  return rendered({{"operation"},
-                   {"layers", true},
-                   {"time", true},
-                   {"share", true},
-                   {"rate", true},
-                   {"of ceiling", true},
-                   {"bound by"}},
-                  lines, markdown);
+  std::vector<Time> times;
+  for (const auto& [name, time] : sorted) times.push_back(time);
+  Table table{{}, std::vector<Line>(sorted.size())};
+  table.add({"operation"}, [&](std::size_t i) { return sorted[i].first; });
+  table.add({"layers", true}, [&](std::size_t i) { return std::to_string(times[i].layers); });
+  add_times(table, times, sum, mark);
+  return table;
 }
 
-std::string by_layer(const json& layers, double sum, const std::string& mark, bool markdown) {
-  std::vector<const json*> sorted;
-  for (const json& layer : layers) sorted.push_back(&layer);
-  std::stable_sort(sorted.begin(), sorted.end(), [](const json* a, const json* b) {
-    return time_of(*a).seconds > time_of(*b).seconds;
+Table by_layer(const json& layers, double sum, const std::string& mark) {
+  std::vector<json> sorted(layers.begin(), layers.end());
+  std::stable_sort(sorted.begin(), sorted.end(), [](const json& a, const json& b) {
+    return time_of(a).seconds > time_of(b).seconds;
   });
-  std::vector<Line> lines;
-  for (const json* layer : sorted) {
-    const json& algorithm = layer->at("algorithm");
-    Line line{{layer->at("layer"), operation_of(*layer)}, {}};
-    for (std::string& cell : cells_of(time_of(*layer), sum, mark))
-      line.cells.push_back(std::move(cell));
-    line.cells.push_back(layer->at("backend"));
-    line.cells.push_back(algorithm.is_string() ? algorithm.get<std::string>() : "-");
-    lines.push_back(std::move(line));
-  }
-  return rendered({{"layer"},
-                   {"operation"},
-                   {"time", true},
-                   {"share", true},
-                   {"rate", true},
-                   {"of ceiling", true},
-                   {"bound by"},
-                   {"backend"},
-                   {"algorithm"}},
-                  lines, markdown);
+  std::vector<Time> times;
+  for (const json& layer : sorted) times.push_back(time_of(layer));
+  Table table{{}, std::vector<Line>(sorted.size())};
+  table.add({"layer"}, [&](std::size_t i) { return text_of(sorted[i], "layer"); });
+  table.add({"operation"}, [&](std::size_t i) { return operation_of(sorted[i]); });
+  add_times(table, times, sum, mark);
+  table.add({"backend"}, [&](std::size_t i) { return text_of(sorted[i], "backend"); });
+  table.add({"algorithm"}, [&](std::size_t i) {
+    const json& algorithm = sorted[i].at("algorithm");
+    return algorithm.is_string() ? algorithm.get<std::string>() : "-";
+  });
+  return table;
 }
 
 /// Of layers whose times contain the host's; "" if there are none.
@@ -166,7 +153,7 @@ std::string host_note(const json& layers) {
                      layers.size(), why);
 }
 
-std::string notes(const json& row, const json& sum, bool markdown) {
+std::vector<std::string> notes_of(const json& row, const json& sum) {
   const double seconds = sum.at("seconds"), median = row.at("time_s").at("median");
   const std::string mark = mark_of(row);
   std::vector<std::string> lines{fmt::format(
@@ -189,57 +176,54 @@ std::string notes(const json& row, const json& sum, bool markdown) {
   else
     lines.push_back("No ceilings: " + row.at("ceiling_reason").get<std::string>() + ".");
   if (!mark.empty()) lines.emplace_back(note_of(mark));
-  std::string text;
-  for (const std::string& line : lines)
-    text += (markdown ? markdown_text(line) + "\n" : wrapped(visible(line), table_width)) + "\n";
-  return text;
+  return lines;
 }
 
-std::string layers_of(const ChosenRow& chosen, bool markdown) {
+void add_layers(Page& page, const ChosenRow& chosen) {
   const json &row = chosen.row, &layers = row.at("layers");
-  const std::string mark = mark_of(row), id = (chosen.result.empty() ? "" : chosen.result + ": ") +
-                                              row.at("id").get<std::string>();
   // Files of older versions do not have it.
   const json together = row.contains("layers_sum") ? row["layers_sum"] : layers_sum(row);
   const double sum = together.at("seconds");
-  return (markdown ? "## " + markdown_text(id) + "\n" : visible(id)) + "\n" +
-         by_operation(layers, sum, mark, markdown) + "\n" + by_layer(layers, sum, mark, markdown) +
-         "\n" + notes(row, together, markdown);
+  const std::string mark = mark_of(row);
+  if (page.markdown()) page.add("## ");
+  page.statement((chosen.result.empty() ? "" : chosen.result + ": ") + text_of(row, "id"));
+  page.gap();
+  page.table(by_operation(layers, sum, mark));
+  page.part(by_layer(layers, sum, mark));
+  page.blank();
+  for (const std::string& note : notes_of(row, together)) {
+    page.line(note);
+    page.gap();
+  }
 }
 
 }  // namespace
 
 std::string layer_table(const std::vector<NamedResult>& results, const TableOptions& options) {
-  std::string text;
-  for (const ChosenRow& chosen : chosen_rows(results, options))
-    text += (text.empty() ? "" : "\n") + layers_of(chosen, options.markdown);
-  return text;
+  Page page(options.markdown);
+  for (const ChosenRow& chosen : chosen_rows(results, options)) {
+    if (!page.text().empty()) page.blank();
+    add_layers(page, chosen);
+  }
+  return page.text();
 }
 
 std::string layer_csv(const std::vector<NamedResult>& results, const TableOptions& options) {
-  constexpr const char* plain[] = {"layer",   "direction", "operation", "problem",
-                                   "backend", "algorithm", "compute",   "runs",
-                                   "seconds", "flops",     "bytes"};
-  std::vector<Column> columns{{"result"}, {"id"}, {"launch"}};
-  for (const char* const name : plain) columns.push_back({name});
-  for (const char* const name : {"flops_per_s", "bytes_per_s", "ceiling_fraction", "bound_by"})
-    columns.push_back({name});
-  const auto text = [](const json& of, const char* name) {
-    const json value = of.is_object() ? of.value(name, json()) : json();
-    return value.is_null() ? "" : value.is_string() ? value.get<std::string>() : value.dump();
-  };
-  std::vector<Line> lines;
+  std::vector<json> records;
   for (const auto& [result, row] : chosen_rows(results, options))
     for (const json& layer : row.at("layers")) {
-      Line line{{result, text(row, "id"), text(row, "launch")}, {}};
-      for (const char* const name : plain) line.cells.push_back(text(layer, name));
-      for (const char* const name : {"flops_per_s", "bytes_per_s"})
-        line.cells.push_back(text(layer.at("rates"), name));
-      for (const char* const name : {"fraction", "bound_by"})
-        line.cells.push_back(text(layer.at("ceiling"), name));
-      lines.push_back(std::move(line));
+      json& record = records.emplace_back(layer);
+      record["result"] = result;
+      for (const char* key : {"id", "launch"}) record[key] = text_of(row, key);
+      record.update(layer.at("rates"));
+      const json ceiling = layer.at("ceiling").is_object() ? layer["ceiling"] : json::object();
+      record["ceiling_fraction"] = ceiling.value("fraction", json());
+      record["bound_by"] = ceiling.value("bound_by", json());
     }
-  return csv_table(columns, lines);
+  return csv_of({"result", "id", "launch", "layer", "direction", "operation", "problem", "backend",
+                 "algorithm", "compute", "runs", "seconds", "flops", "bytes", "flops_per_s",
+                 "bytes_per_s", "ceiling_fraction", "bound_by"},
+                records);
 }
 
 }  // namespace assay

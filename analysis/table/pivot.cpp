@@ -12,9 +12,7 @@
 #include "analysis/table/cells.hpp"
 #include "analysis/table/field_table.hpp"
 #include "analysis/table/folded.hpp"
-#include "analysis/table/legend.hpp"
 #include "analysis/table/table.hpp"
-#include "analysis/text_table.hpp"
 #include "core/base/text.hpp"
 
 namespace assay {
@@ -121,21 +119,6 @@ namespace {
 
 std::string named(const std::string& value) { return value.empty() ? "(none)" : value; }
 
-struct PivotColumn {
-  std::string title;
-  /// The title where there is little room: a ratio is right of the value that it belongs to, whose
-  /// name it need not repeat.
-  std::string brief;
-  bool right = false;
-  std::vector<std::string> cells{};  ///< by line
-};
-
-bool fits(const std::string& table) {
-  const std::vector<std::string> lines = split(table, '\n');
-  return std::all_of(lines.begin(), lines.end(),
-                     [](const std::string& line) { return shown_width(line) <= table_width; });
-}
-
 /// The lines of some series. What explains them goes into `legend`.
 class PivotTable {
  public:
@@ -174,66 +157,53 @@ class PivotTable {
   /// What ratios are over; "" without ratios.
   std::string base() const { return pivot_.values.size() > 1 ? named(pivot_.values.front()) : ""; }
 
-  bool too_wide() { return !fits(rendered(filled(), {}, "")); }
+  bool too_wide() { return !Table{heads(false), lines()}.fits(); }
 
   /// The table, on a terminal as narrow as it must be. `with_folded`: also the line of the rows
   /// that are folded.
-  std::string body(bool with_folded) {
-    std::vector<PivotColumn> columns = filled();
-    const std::string last =
-        with_folded && !folded_.empty() ? folded_line(folded_, all_, legend_) : "";
-    std::string text = rendered(columns, {}, last);
-    if (options_.markdown || !options_.columns.empty() || fits(text)) return text;
-    for (PivotColumn& column : columns) column.title = column.brief;
-    text = rendered(columns, {}, last);
-    if (fits(text) || !options_.sort.empty()) return text;
+  Table body(bool with_folded) {
+    Table table{heads(false), lines()};
+    const std::size_t count = table.lines.size();
+    if (with_folded && !folded_.empty())
+      table.lines.push_back({{}, folded_line(folded_, all_, legend_)});
+    if (options_.markdown || !options_.columns.empty() || table.fits()) return table;
+    table.columns = heads(true);
+    if (table.fits() || !options_.sort.empty()) return table;
     const auto problem =
-        std::find_if(columns.begin(), columns.end(),
-                     [](const PivotColumn& column) { return column.title == "problem"; });
-    const std::vector<std::string> headings = headings_of(problem->cells);
-    if (headings.empty()) return text;
-    columns.erase(problem);
-    return rendered(columns, headings, last);
+        std::find_if(table.columns.begin(), table.columns.end(),
+                     [](const Column& column) { return column.title == "problem"; });
+    Table headless = table;
+    std::vector<std::string> headings =
+        headings_of(headless.take(static_cast<std::size_t>(problem - table.columns.begin())));
+    if (headings.empty()) return table;
+    headings.resize(std::max(count, headless.lines.size()));
+    headless.lines = headed(std::move(headless.lines), headings);
+    return headless;
   }
 
  private:
   bool tell_result() const { return results_.size() > 1 && options_.by != "system"; }
 
-  std::vector<PivotColumn> heads() const {
-    std::vector<PivotColumn> columns;
-    const auto add = [&](const std::string& title) { columns.push_back({title, title}); };
-    if (tell_result()) add("result");
-    if (benchmarks_) add("benchmark");
-    add("problem");
-    for (const std::string& axis : axes_.shown) add(axis);
+  /// `brief`: a ratio is right of the value that it belongs to, whose name it does not repeat.
+  std::vector<Column> heads(bool brief) const {
+    std::vector<Column> columns;
+    if (tell_result()) columns.push_back({"result"});
+    if (benchmarks_) columns.push_back({"benchmark"});
+    columns.push_back({"problem"});
+    for (const std::string& axis : axes_.shown) columns.push_back({axis});
+    const std::string base = pivot_.values.empty() ? "" : pivot_.values.front();
     for (const std::string& value : pivot_.values) {
-      add(named(value));
-      columns.back().right = true;
-      if (const std::string base = pivot_.values.front(); value != base)
-        columns.push_back({over(named(value), named(base)), "over " + named(base), true});
+      columns.push_back({named(value), true});
+      if (value != base)
+        columns.push_back({brief ? "over " + named(base) : over(named(value), named(base)), true});
     }
     return columns;
   }
 
-  std::vector<PivotColumn> filled() {
-    std::vector<PivotColumn> columns = heads();
-    for (const PivotLine* line : kept_) {
-      auto column = columns.begin();
-      for (std::string& cell : cells_of(*line)) column++->cells.push_back(std::move(cell));
-    }
-    return columns;
-  }
-
-  std::string rendered(const std::vector<PivotColumn>& columns,
-                       const std::vector<std::string>& headings, const std::string& last) const {
-    std::vector<Column> titles;
-    for (const PivotColumn& column : columns) titles.push_back({column.title, column.right});
-    std::vector<Line> lines(kept_.size());
-    for (std::size_t i = 0; i < lines.size(); ++i)
-      for (const PivotColumn& column : columns) lines[i].cells.push_back(column.cells[i]);
-    if (!headings.empty()) lines = headed(std::move(lines), headings);
-    if (!last.empty()) lines.push_back({{}, last});
-    return options_.markdown ? markdown_table(titles, lines) : terminal_table(titles, lines);
+  std::vector<Line> lines() {
+    std::vector<Line> lines;
+    for (const PivotLine* line : kept_) lines.push_back({cells_of(*line)});
+    return lines;
   }
 
   std::vector<std::string> cells_of(const PivotLine& line) {
@@ -301,16 +271,15 @@ void explain(const std::vector<Series>& all, const std::vector<Series>& shown,
 }
 
 /// A table for each benchmark, where `whole`, the table of all, is too wide for a terminal.
-std::string pivots_of_benchmarks(const std::vector<NamedResult>& results,
-                                 const std::vector<Series>& all, const TableOptions& options,
-                                 const PivotTable& whole) {
+void add_pivots(Page& page, const std::vector<NamedResult>& results, const std::vector<Series>& all,
+                const TableOptions& options, const PivotTable& whole) {
   const std::set<std::string> shared = shared_parameters(whole.shown());
   std::vector<std::string> constants = whole.constants();
   std::erase_if(constants, [](const std::string& line) { return !of_all_rows(line); });
   Legend legend;
   std::set<std::string> bases;
   std::vector<Series> folded;
-  std::string text = table_title(results, constants, false);
+  add_title(page, results, constants);
   for (const std::vector<Series>& rows : by_benchmark(all)) {
     PivotTable table(results, rows, options, legend, shared);
     folded.insert(folded.end(), table.folded().begin(), table.folded().end());
@@ -318,29 +287,34 @@ std::string pivots_of_benchmarks(const std::vector<NamedResult>& results,
     if (!table.base().empty()) bases.insert(table.base());
     std::vector<std::string> name{text_of(rows.front().first(), "benchmark")};
     for (const std::string& line : of_one_benchmark(table.constants())) name.push_back(line);
-    text += table_line(join(name, ": "), false) + "\n" + table.body(false) + "\n";
+    page.line(join(name, ": "));
+    page.table(table.body(false));
+    page.blank();
   }
-  if (!folded.empty()) text += table_line(folded_line(folded, all, legend), false) + "\n\n";
+  if (!folded.empty()) {
+    page.line(folded_line(folded, all, legend));
+    page.blank();
+  }
   explain(all, whole.shown(), bases, legend);
-  return text + legend.text(false);
+  page.notes(legend.lines());
 }
 
 }  // namespace
 
-std::string pivot_table(const std::vector<NamedResult>& results, const std::vector<Series>& all,
-                        const TableOptions& options) {
+void add_pivot(Page& page, const std::vector<NamedResult>& results, const std::vector<Series>& all,
+               const TableOptions& options) {
   axes_of(all, options.by);  // refuses a parameter that no row has
   Legend legend;
   PivotTable whole(results, all, options, legend);
   // Of tables of their own each would be sorted by itself.
   const bool automatic = !options.markdown && options.columns.empty() && options.sort.empty();
   if (automatic && several_benchmarks(whole.shown()) && whole.too_wide())
-    return pivots_of_benchmarks(results, all, options, whole);
-  const std::string body = whole.body(true);
+    return add_pivots(page, results, all, options, whole);
+  const Table body = whole.body(true);
   explain(all, whole.shown(),
           whole.base().empty() ? std::set<std::string>{} : std::set{whole.base()}, legend);
-  return table_title(results, whole.constants(), options.markdown) + body + "\n" +
-         legend.text(options.markdown);
+  add_title(page, results, whole.constants());
+  page.table(body, legend.lines());
 }
 
 }  // namespace assay

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/page.hpp"
 #include "analysis/series.hpp"
 
 namespace assay {
@@ -35,7 +36,7 @@ void sort_counts(std::vector<std::string>& values);
 /// One line per case, ignoring `options.by`; a column for each value of `options.by`, and the ratio
 /// of each to the first; reasons for missing numbers below. On a terminal a table for each
 /// benchmark where one of all would be too wide. InputError if no row has the parameter.
-std::string pivot_table(const std::vector<NamedResult>& results, const std::vector<Series>& all,
-                        const TableOptions& options);
+void add_pivot(Page& page, const std::vector<NamedResult>& results, const std::vector<Series>& all,
+               const TableOptions& options);
 
 }  // namespace assay

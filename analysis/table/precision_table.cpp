@@ -251,9 +251,9 @@ std::vector<PrecisionGroup> chosen_groups(const std::vector<Series>& every,
   return groups;
 }
 
-std::string precision_table(const std::vector<NamedResult>& results,
-                            const std::vector<Series>& every, const std::vector<Series>& chosen,
-                            const TableOptions& options) {
+void add_precisions(Page& page, const std::vector<NamedResult>& results,
+                    const std::vector<Series>& every, const std::vector<Series>& chosen,
+                    const TableOptions& options) {
   axes_of(chosen, "precision");  // refuses rows without the parameter
   std::vector<PrecisionGroup> groups = chosen_groups(every, chosen, !options.sort.empty());
   FieldTable table;
@@ -287,7 +287,7 @@ std::string precision_table(const std::vector<NamedResult>& results,
   table.fields = fields.made(algorithms);
   table.constants = shared_by(table.rows, axes.constants);
   explain(groups, table.legend);
-  return field_table(results, chosen, table, options);
+  add_field_table(page, results, chosen, table, options);
 }
 
 }  // namespace assay

@@ -1,9 +1,9 @@
 #pragma once
 // `assay table --by precision`: the speedup of each precision over fp32, and its error.
 
-#include <string>
 #include <vector>
 
+#include "analysis/page.hpp"
 #include "analysis/precision_study.hpp"
 
 namespace assay {
@@ -20,8 +20,8 @@ std::vector<PrecisionGroup> chosen_groups(const std::vector<Series>& every,
 /// executed, with its speedup over fp32 and the interval of it, its errors and its part of the
 /// precision's own ceiling; reasons below. `every`: all series of the results; `chosen`: those to
 /// show. InputError if no row has a precision.
-std::string precision_table(const std::vector<NamedResult>& results,
-                            const std::vector<Series>& every, const std::vector<Series>& chosen,
-                            const TableOptions& options);
+void add_precisions(Page& page, const std::vector<NamedResult>& results,
+                    const std::vector<Series>& every, const std::vector<Series>& chosen,
+                    const TableOptions& options);
 
 }  // namespace assay

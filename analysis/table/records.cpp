@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 
+#include "analysis/page.hpp"
 #include "analysis/table/axes.hpp"
 #include "analysis/table/cells.hpp"
 #include "analysis/table/crossed.hpp"
@@ -11,50 +12,14 @@
 #include "analysis/table/precision_table.hpp"
 #include "analysis/table/rate_cells.hpp"
 #include "analysis/table/table.hpp"
-#include "analysis/text_table.hpp"
 #include "analysis/trainings.hpp"
+#include "core/base/text.hpp"
 
 namespace assay {
 
 using nlohmann::json;
 
 namespace {
-
-constexpr const char* first_fields[] = {"result", "system", "id", "benchmark", "problem"};
-constexpr const char* last_fields[] = {"status",
-                                       "reason",
-                                       "published",
-                                       "shared",
-                                       "launches",
-                                       "value",
-                                       "unit",
-                                       "low",
-                                       "high",
-                                       "interval",
-                                       "max_error",
-                                       "against",
-                                       "against_value",
-                                       "against_unit",
-                                       "against_published",
-                                       "speedup",
-                                       "ratio",
-                                       "ratio_printed",
-                                       "note",
-                                       "citation",
-                                       "norm_error",
-                                       "storage",
-                                       "compute",
-                                       "accumulate",
-                                       "executed_precision",
-                                       "ceiling_fraction",
-                                       "energy_j",
-                                       "speedup_low",
-                                       "speedup_high",
-                                       "speedup_interval",
-                                       "energy_ratio",
-                                       "step_hash",
-                                       "convergence",
-                                       "throttled"};
 
 /// What records are made of. The results outlive it.
 struct RecordSource {
@@ -227,23 +192,25 @@ std::string render_csv(std::vector<NamedResult> given, const std::vector<Baselin
                        const TableOptions& options) {
   const std::vector<NamedResult> results = prepared(std::move(given), options.by);
   const std::vector<Series> all = selected(results, options);
+  std::vector<json> records = records_of(RecordSource(results), all, baselines, options);
   std::set<std::string> parameters;
   for (const Series& series : all)
     for (const auto& [name, value] : series.first().at("parameters").items())
       parameters.insert(name);
-  std::vector<Column> columns;
-  for (const char* name : first_fields) columns.push_back({name});
-  for (const std::string& name : parameters) columns.push_back({"parameter " + name});
-  for (const char* name : last_fields) columns.push_back({name});
-  std::vector<Line> lines;
-  for (const json& fields : records_of(RecordSource(results), all, baselines, options)) {
-    std::vector<std::string>& cells = lines.emplace_back().cells;
-    for (const char* name : first_fields) cells.push_back(text_of(fields, name));
-    for (const std::string& name : parameters)
-      cells.push_back(text_of(fields.at("parameters"), name));
-    for (const char* name : last_fields) cells.push_back(text_of(fields, name));
+  std::vector<std::string> fields{"result", "system", "id", "benchmark", "problem"};
+  for (const std::string& name : parameters) {
+    fields.push_back("parameter " + name);
+    for (json& record : records) record[fields.back()] = text_of(record.at("parameters"), name);
   }
-  return csv_table(columns, lines);
+  for (const std::string& field : split(
+           "status reason published shared launches value unit low high interval max_error "
+           "against against_value against_unit against_published speedup ratio ratio_printed note "
+           "citation norm_error storage compute accumulate executed_precision ceiling_fraction "
+           "energy_j speedup_low speedup_high speedup_interval energy_ratio step_hash convergence "
+           "throttled",
+           ' '))
+    fields.push_back(field);
+  return csv_of(fields, records);
 }
 
 }  // namespace assay

@@ -8,8 +8,6 @@
 
 #include "analysis/ratio.hpp"
 #include "analysis/table/cells.hpp"
-#include "analysis/table/legend.hpp"
-#include "analysis/text_table.hpp"
 #include "core/base/paths.hpp"
 #include "core/result/result.hpp"
 #include "core/result/same_work.hpp"
@@ -80,25 +78,25 @@ class SummaryTable {
       : summary_(summary),
         results_(results),
         baselines_(baselines),
-        markdown_(markdown),
+        page_(markdown),
         all_(series_of(results)) {}
 
   std::string text() {
     for (const json& category : summary_.at("categories")) add(category);
-    std::vector<Column> columns{{"workload"}};
+    table_.columns = {{"workload"}};
     for (std::size_t result = 0; result < results_.size(); ++result)
       for (const Baseline& baseline : baselines_)
-        columns.push_back({over(name_of(result), baseline.system()), true});
+        table_.columns.push_back({over(name_of(result), baseline.system()), true});
     for (const auto& [system, other] : printed_pairs())
-      columns.push_back({"printed: " + over(system, other), true});
+      table_.columns.push_back({"printed: " + over(system, other), true});
     legend_.add(
         "Speedups, above 1 the first-named system is faster. (n): geometric mean over n problems, "
         "of each the fastest comparable rows of both; of a suite: over its workloads. " +
         std::string(no_verdict));
     legend_.add("printed: " + text_of(summary_, "source"));
-    return table_title(results_, {text_of(summary_, "description")}, markdown_) +
-           (markdown_ ? markdown_table(columns, lines_) : terminal_table(columns, lines_)) + "\n" +
-           legend_.text(markdown_);
+    add_title(page_, results_, {text_of(summary_, "description")});
+    page_.table(table_, legend_.lines());
+    return page_.text();
   }
 
  private:
@@ -135,16 +133,16 @@ class SummaryTable {
         means[i].push_back(
             mean_of(workload, i / baselines_.size(), baselines_[i % baselines_.size()]));
     // Cells in the order in which they are read: they number the footnotes.
-    Line line{{text_of(category, "name")}, ""};
+    Line line{{text_of(category, "name")}};
     for (const std::vector<Mean>& parts : means) line.cells.push_back(cell(whole(category, parts)));
     add_printed(category, line);
-    lines_.push_back(std::move(line));
+    table_.lines.push_back(std::move(line));
     for (std::size_t w = 0; w < category.at("workloads").size(); ++w) {
       const json& workload = category.at("workloads")[w];
-      Line part{{(markdown_ ? "" : "  ") + text_of(workload, "name")}, ""};
+      Line part{{(page_.markdown() ? "" : "  ") + text_of(workload, "name")}};
       for (const std::vector<Mean>& parts : means) part.cells.push_back(cell(parts[w]));
       add_printed(workload, part);
-      lines_.push_back(std::move(part));
+      table_.lines.push_back(std::move(part));
     }
   }
 
@@ -240,9 +238,9 @@ class SummaryTable {
   const json& summary_;
   const std::vector<NamedResult>& results_;
   const std::vector<Baseline>& baselines_;
-  const bool markdown_;
+  Page page_;
   const std::vector<Series> all_;
-  std::vector<Line> lines_;
+  Table table_;
   Legend legend_;
 };
 

@@ -4,16 +4,17 @@
 #include <map>
 #include <set>
 
+#include "analysis/table/benchmark_tables.hpp"
 #include "analysis/table/cells.hpp"
 #include "analysis/table/crossed.hpp"
 #include "analysis/table/curve_table.hpp"
+#include "analysis/table/field_table.hpp"
+#include "analysis/table/folded.hpp"
 #include "analysis/table/pivot.hpp"
 #include "analysis/table/precision_table.hpp"
-#include "analysis/table/row_table.hpp"
-#include "analysis/table/scaling_table.hpp"
 #include "analysis/table/selection.hpp"
 #include "analysis/table/totals.hpp"
-#include "analysis/text_table.hpp"
+#include "core/base/error.hpp"
 
 namespace assay {
 
@@ -92,27 +93,71 @@ std::vector<Series> selected(const std::vector<NamedResult>& results, const Tabl
   return all;
 }
 
+namespace {
+
+/// Title, table and legend. Without options.columns: the columns that tell rows apart, with
+/// unsupported rows folded to one line. Where a table of several benchmarks would be wider than
+/// table_width, each has its own. On a terminal, spare columns are left out, and problems stand
+/// above their rows, where that makes a table fit.
+void add_rows(Page& page, const std::vector<NamedResult>& results, const std::vector<Series>& all,
+              const std::vector<std::pair<std::string, const Baseline*>>& systems,
+              const TableOptions& options) {
+  if (options.absolutes && systems.empty())
+    throw InputError(
+        "--absolutes has no effect here (no ratio is shown). Leave it out, or name a system with "
+        "--baseline.");
+  FieldTable table;
+  for (const Series& series : all)
+    (options.columns != all_columns && may_fold(series) ? table.folded : table.rows)
+        .push_back(series);
+  const std::vector<Series>& rows = table.rows;
+  const Axes axes = axes_of(rows.empty() ? all : rows, "");
+  const FieldSource source{results, rows, axes, systems, options.absolutes};
+  table.fields = fields_of(source);
+  table.problems_may_head = options.sort.empty();
+  // Of tables of their own each would be sorted by itself.
+  const bool automatic = options.columns.empty() && options.sort.empty();
+  if (automatic && several_benchmarks(rows) && too_wide(table, options))
+    return add_benchmark_tables(
+        page, results, all, table,
+        [&](const std::vector<Series>& own, const Axes& differing) {
+          return fields_of({results, own, differing, systems, options.absolutes});
+        },
+        {}, options);
+  table.constants = shared_by(rows, axes.constants);
+  add_field_table(page, results, all, table, options);
+}
+
+}  // namespace
+
 std::string render_table(std::vector<NamedResult> given, const std::vector<Baseline>& baselines,
                          const TableOptions& options) {
   const std::vector<NamedResult> results = prepared(std::move(given), options.by);
   const std::vector<Series> all = selected(results, options);
+  Page page(options.markdown);
   std::string first = nothing_common(all, baselines);
   if (options.by == "system") first += nothing_common_by_system(results, all);
-  if (!first.empty()) first = (options.markdown ? markdown_text(first) : first) + "\n";
-  if (!options.by.empty() && !baselines.empty())
-    return first + crossed_table(results, cross(results, all, baselines, options.by), all, options);
-  // Part of a whole is no total, and a filter asks for a part.
-  const std::string totals = totals_table(results, all, options.filter.empty(), options.markdown);
+  if (!first.empty()) page.add((options.markdown ? markdown_text(first) : first) + "\n");
+  if (!options.by.empty() && !baselines.empty()) {
+    add_crossed(page, results, cross(results, all, baselines, options.by), all, options);
+    return page.text();
+  }
   const bool by_line = options.by.empty();
-  const std::string table = by_line ? row_table(results, all, systems_of(all, baselines), options)
-                            : options.by == "precision"
-                                ? precision_table(results, series_of(results), all, options)
-                                : pivot_table(results, all, options);
-  return first + table + (by_line && !options.markdown && totals.empty() ? "" : "\n") + totals +
-         counts(all) + "\n" +
-         (by_line ? curve_table(results, all, options.markdown) +
-                        scaling_table(results, all, options.markdown)
-                  : "");
+  if (by_line)
+    add_rows(page, results, all, systems_of(all, baselines), options);
+  else if (options.by == "precision")
+    add_precisions(page, results, series_of(results), all, options);
+  else
+    add_pivot(page, results, all, options);
+  // Part of a whole is no total, and a filter asks for a part.
+  if (!add_totals(page, results, all, options.filter.empty()) && (!by_line || options.markdown))
+    page.blank();
+  page.add(counts(all) + "\n");
+  if (by_line) {
+    add_curves(page, results, all);
+    add_scaling(page, results, all);
+  }
+  return page.text();
 }
 
 }  // namespace assay

@@ -7,7 +7,6 @@
 #include <tuple>
 
 #include "analysis/table/axes.hpp"
-#include "analysis/text_table.hpp"
 #include "core/base/units.hpp"
 
 namespace assay {
@@ -69,40 +68,37 @@ std::vector<Total> totals_of(const std::vector<Series>& all) {
   return totals;
 }
 
-std::string totals_table(const std::vector<NamedResult>& results, const std::vector<Series>& all,
-                         bool withheld, bool markdown) {
+bool add_totals(Page& page, const std::vector<NamedResult>& results, const std::vector<Series>& all,
+                bool withheld) {
   std::vector<Total> totals = totals_of(all);
   if (!withheld) std::erase_if(totals, [](const Total& total) { return !total.why.empty(); });
-  if (totals.empty()) return "";
+  if (totals.empty()) return false;
   std::vector<Series> rows;  // one of each
   for (const Total& total : totals) rows.push_back(*total.any);
-  const std::vector<std::string> axes = axes_of(rows, "").shown;
-  const bool several_results = results.size() > 1;
-  std::vector<Column> columns;
-  if (several_results) columns.push_back({"result"});
-  columns.push_back({"total"});
-  for (const std::string& axis : axes) columns.push_back({axis});
-  columns.insert(columns.end(), {{"time", true}, {"rate", true}});
-  std::vector<Line> lines;
-  for (const Total& total : totals) {
-    Line& line = lines.emplace_back();
-    if (several_results) line.cells.push_back(results[total.any->result].name);
-    line.cells.push_back(fmt::format("{}: {}", total.part.list, total.part.whole));
-    for (const std::string& axis : axes) line.cells.push_back(axis_text(*total.any, axis));
-    if (!total.why.empty()) {
-      line.note = "withheld: " + total.why;
-      continue;
-    }
-    line.cells.push_back(human_seconds(total.seconds) + total.mark);
-    line.cells.push_back(total.flops > 0 && total.seconds > 0
-                             ? human(total.flops / total.seconds, "FLOP/s") + total.mark
-                             : "-");
-  }
-  const std::string legend =
-      "total: the sum of the times, each multiplied by the occurrences of its problem in the "
-      "whole; withheld if a problem has no time.";
-  return (markdown ? markdown_table(columns, lines) : terminal_table(columns, lines)) + "\n" +
-         (markdown ? "- " + markdown_text(legend) : wrapped(legend, table_width)) + "\n\n";
+  Table table{{}, std::vector<Line>(totals.size())};
+  if (results.size() > 1)
+    table.add({"result"}, [&](std::size_t i) { return results[rows[i].result].name; });
+  table.add({"total"}, [&](std::size_t i) {
+    return fmt::format("{}: {}", totals[i].part.list, totals[i].part.whole);
+  });
+  add_axes(table, rows, axes_of(rows, "").shown);
+  for (std::size_t i = 0; i < totals.size(); ++i)
+    if (!totals[i].why.empty()) table.lines[i].note = "withheld: " + totals[i].why;
+  table.add({"time", true},
+            [&](std::size_t i) { return human_seconds(totals[i].seconds) + totals[i].mark; });
+  table.add({"rate", true}, [&](std::size_t i) {
+    const Total& total = totals[i];
+    return total.flops > 0 && total.seconds > 0
+               ? human(total.flops / total.seconds, "FLOP/s") + total.mark
+               : "-";
+  });
+  page.blank();
+  page.table(
+      table,
+      {"total: the sum of the times, each multiplied by the occurrences of its problem in the "
+       "whole; withheld if a problem has no time."});
+  page.blank();
+  return true;
 }
 
 }  // namespace assay

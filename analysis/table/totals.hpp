@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/page.hpp"
 #include "analysis/series.hpp"
 #include "core/measure/case.hpp"
 
@@ -25,9 +26,10 @@ struct Total {
 /// the total.
 std::vector<Total> totals_of(const std::vector<Series>& all);
 
-/// A table of the totals, with the parameters that differ between them; "" if no row is part of a
-/// whole. `withheld`: also print totals without a number, with the reason.
-std::string totals_table(const std::vector<NamedResult>& results, const std::vector<Series>& all,
-                         bool withheld, bool markdown);
+/// A table of the totals, with the parameters that differ between them, below a blank line; false
+/// and nothing if no row is part of a whole. `withheld`: also print totals without a number, with
+/// the reason.
+bool add_totals(Page& page, const std::vector<NamedResult>& results, const std::vector<Series>& all,
+                bool withheld);
 
 }  // namespace assay

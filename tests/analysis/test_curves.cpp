@@ -28,6 +28,12 @@ Points line(double alpha, double beta) {
   return points;
 }
 
+std::string curve_table(const std::vector<NamedResult>& results) {
+  Page page(false);
+  add_curves(page, results, series_of(results));
+  return page.text();
+}
+
 TEST(AlphaBeta, AreFoundExactly) {
   const double alpha = 3.7e-6, beta = 4.1e-11;
   Points points = line(alpha, beta);
@@ -132,12 +138,12 @@ TEST(Curves, TellWhereWhichAlgorithmTakesTheLeastTime) {
 
 TEST(Curves, AreBelowTheTable) {
   const auto results = rivals();
-  const std::string text = curve_table(results, series_of(results), false);
+  const std::string text = curve_table(results);
   for (const char* part :
        {"below 10.0 kB", "from 10.0 kB", "never", "1.00 µs", "10.0 GB/s", "1.0000", "0.0 %"})
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   const std::vector<NamedResult> none{{"", test::result({test::row("ok", 1e-3)})}};
-  EXPECT_EQ(curve_table(none, series_of(none), false), "");
+  EXPECT_EQ(curve_table(none), "");
 }
 
 std::vector<NamedResult> with_noise(double factor) {
@@ -162,7 +168,7 @@ TEST(Curves, APoorFitMakesNoClaim) {
         EXPECT_EQ(curve.least.has_value(), !poor) << curve.name;
       }
     }
-    const std::string text = curve_table(results, series_of(results), false);
+    const std::string text = curve_table(results);
     for (const char* claim :
          {"below 10.0 kB", "from 10.0 kB", "never", "beyond the measured sizes"})
       EXPECT_EQ(text.find(claim) != std::string::npos, !poor) << claim << "\n" << text;
@@ -184,7 +190,7 @@ TEST(Curves, ARivalWithFewSizesWithholdsTheClaims) {
     EXPECT_FALSE(curve.least.has_value()) << curve.name;
     EXPECT_EQ(curve.withholds, !curve.fit.has_value()) << curve.name;
   }
-  const std::string text = curve_table(results, series_of(results), false);
+  const std::string text = curve_table(results);
   for (const char* claim : {"below 10.0 kB", "from 10.0 kB", "never", "beyond the measured sizes"})
     EXPECT_EQ(text.find(claim), std::string::npos) << claim << "\n" << text;
   for (const char* told :
@@ -195,12 +201,12 @@ TEST(Curves, ARivalWithFewSizesWithholdsTheClaims) {
   auto few = rivals();
   std::erase_if(few[0].result["rows"].get_ref<json::array_t&>(),
                 [](const json& row) { return row["problem"]["bytes"] > 1e5; });
-  EXPECT_EQ(curve_table(few, series_of(few), false), "");
+  EXPECT_EQ(curve_table(few), "");
 }
 
 TEST(Curves, TheTableNamesWhatDiffersAlone) {
   const auto results = rivals();
-  const std::string text = curve_table(results, series_of(results), false);
+  const std::string text = curve_table(results);
   const std::string head = text.substr(1, text.find('\n', 1) - 1);
   EXPECT_TRUE(head.starts_with("backend")) << head;
   EXPECT_NE(head.find("algorithm"), std::string::npos) << head;

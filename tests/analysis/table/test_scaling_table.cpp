@@ -1,9 +1,8 @@
-#include "analysis/table/scaling_table.hpp"
-
 #include <gtest/gtest.h>
 
 #include <map>
 
+#include "analysis/table/curve_table.hpp"
 #include "core/base/text.hpp"
 #include "tests/support/rows.hpp"
 
@@ -22,6 +21,12 @@ json training(int ranks, int batch, double seconds) {
   object["problem"]["global_batch_size"] = batch * ranks;
   object["problem"]["shared_by"] = ranks;
   return object;
+}
+
+std::string scaling_table(const std::vector<NamedResult>& results) {
+  Page page(false);
+  add_scaling(page, results, series_of(results));
+  return page.text();
 }
 
 /// The cells of each line behind its kind, by "weak 8 2": kind, batch and ranks.
@@ -45,7 +50,7 @@ TEST(ScalingTable, WeakAndStrongScalingHaveTheirEfficiency) {
       {"weak list/first 8 2 125 ms", "1.60 80.0 %"},  // twice the images in 1.25 of the time
       {"strong list/first 16 1 200 ms", "1.00 100.0 %"},
       {"strong list/first 8 2 125 ms", "1.60 80.0 %"}};
-  const std::string table = scaling_table(results, series_of(results), false);
+  const std::string table = scaling_table(results);
   EXPECT_EQ(lines_of(table), expected) << table;
   EXPECT_NE(table.find("efficiency: speedup / ratio of the numbers of ranks"), std::string::npos);
 }
@@ -55,7 +60,7 @@ TEST(ScalingTable, IsAbsentWithoutSeveralNumbersOfRanks) {
   other["parameters"]["threads"] = 8;
   const std::vector<NamedResult> results{
       {"", test::result({test::row("ok", 0.2), other, training(2, 8, 0.125)})}};
-  EXPECT_EQ(scaling_table(results, series_of(results), false), "");
+  EXPECT_EQ(scaling_table(results), "");
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
-#include "analysis/table/legend.hpp"
+#include "analysis/page.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
 
-#include "analysis/text_table.hpp"
+#include "analysis/series.hpp"
 #include "core/base/text.hpp"
 
 namespace assay {
@@ -57,11 +57,7 @@ void Legend::merge(const Legend& other) {
     citations_[system].insert(cited.begin(), cited.end());
 }
 
-std::string Legend::text(bool markdown) const {
-  std::string text;
-  auto put = [&](const std::string& line) {
-    text += fmt::format("{}{}\n", markdown ? "- " : "", table_line(line, markdown));
-  };
+std::vector<std::string> Legend::lines() const {
   // One document often has several systems.
   std::vector<std::pair<std::string, std::string>> sources;  // systems, citation
   for (const auto& [system, cited] : citations_) {
@@ -73,55 +69,60 @@ std::string Legend::text(bool markdown) const {
     else
       known->first += ", " + system;
   }
+  std::vector<std::string> all;
   for (const auto& [systems, source] : sources)
-    put(fmt::format("* {}: published, not measured by Assay, without interval: {}", systems,
-                    source));
-  for (const std::string& line : lines_) put(line);
+    all.push_back(fmt::format("* {}: published, not measured by Assay, without interval: {}",
+                              systems, source));
+  all.insert(all.end(), lines_.begin(), lines_.end());
   for (std::size_t i = 0; i < footnotes_.size(); ++i)
-    put(fmt::format("[{}] {}", i + 1, footnotes_[i]));
-  return text;
+    all.push_back(fmt::format("[{}] {}", i + 1, footnotes_[i]));
+  return all;
 }
 
-void explain_projection(const std::string& system, const nlohmann::json& row, Legend& legend) {
-  if (row.contains("projection"))
-    legend.add(fmt::format("\u2021 {}: a projection, not a measurement: {}.", system,
-                           text_of(row, "projection")));
-}
-
-void explain_projected(const std::string& system, const nlohmann::json& match, Legend& legend) {
-  if (match.contains("projection"))
-    legend.add(fmt::format("\u2021 {}: a projection, not a measurement.", system));
-}
-
-void explain_not_given(const std::string& system, const nlohmann::json& match, Legend& legend) {
-  if (!match.contains("not_given")) return;
-  const std::string remark = text_of(match, "remark");
-  legend.add(
-      fmt::format("? {}: its source does not give {}; the ratio holds if they were the same.{}",
-                  system, join(match["not_given"].get<std::vector<std::string>>(), ", "),
-                  remark.empty() ? "" : fmt::format(" {}: {}.", system, remark)));
-}
-
-std::string table_line(const std::string& text, bool markdown) {
-  return markdown ? markdown_text(text) : wrapped(visible(text), table_width);
-}
-
-std::string table_title(const std::vector<NamedResult>& results,
-                        const std::vector<std::string>& constants, bool markdown) {
-  std::string text;
-  for (const NamedResult& named : results) {
-    const nlohmann::json& run = named.result.at("run");
-    const std::string suite = text_of(run, "suite"), started = text_of(run, "started");
-    text += table_line(fmt::format("{}system {}{}{}", named.name.empty() ? "" : named.name + ": ",
-                                   text_of(named.result.at("system"), "name"),
-                                   suite.empty() ? "" : ", suite " + suite,
-                                   started.empty() ? "" : ", " + started),
-                       markdown) +
-            (markdown ? "  \n" : "\n");
+std::string csv_of(const std::vector<std::string>& fields,
+                   const std::vector<nlohmann::json>& records) {
+  Table table{titled(fields)};
+  for (const nlohmann::json& record : records) {
+    std::vector<std::string>& cells = table.lines.emplace_back().cells;
+    for (const std::string& field : fields) cells.push_back(text_of(record, field));
   }
-  for (const std::string& line : constants)
-    text += table_line(line, markdown) + (markdown && line != constants.back() ? "  \n" : "\n");
-  return text + "\n";
+  return csv_table(table.columns, table.lines);
+}
+
+void Page::line(const std::string& text, bool more) {
+  add(markdown_ ? markdown_text(text) + (more ? "  \n" : "\n")
+                : wrapped(visible(text), table_width) + "\n");
+}
+
+void Page::heading(const std::string& text) {
+  add((markdown_ ? "\n### " : "\n") + safe(text) + "\n");
+  gap();
+}
+
+void Page::list(const std::string& heading, const std::vector<std::string>& items) {
+  if (items.empty()) return;
+  this->heading(heading);
+  for (const std::string& text : items) item(text);
+}
+
+void Page::table(const Table& table) {
+  add(markdown_ ? markdown_table(table.columns, table.lines)
+                : terminal_table(table.columns, table.lines));
+}
+
+void Page::part(const Table& table) {
+  if (table.lines.empty()) return;
+  if (!text_.empty()) blank();
+  this->table(table);
+}
+
+void Page::note(const std::string& text) {
+  if (markdown_) add("- ");
+  line(text);
+}
+
+void Page::notes(const std::vector<std::string>& texts) {
+  for (const std::string& text : texts) note(text);
 }
 
 }  // namespace assay

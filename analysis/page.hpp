@@ -1,0 +1,84 @@
+#pragma once
+// Text of a command for people: lines, headings, lists, tables, and the notes that explain them, on
+// a terminal or as Markdown. All of it may be of files that others wrote.
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "analysis/text_table.hpp"
+
+namespace assay {
+
+/// The notes below a table: each line once, and the citations of a system in one line.
+class Legend {
+ public:
+  /// Nothing for "".
+  void add(const std::string& line);
+  void cite(const std::string& system, const std::string& citation);
+  /// Adds the part of a baseline's note that the columns and marks of the table do not already
+  /// show.
+  void note(const std::string& system, const std::string& note, bool algorithm_shown);
+  /// "[1]", the number of a reason among those below the table; equal reasons have one number.
+  std::string footnote(const std::string& reason);
+  /// Appends the lines of `other`, which must have no footnotes.
+  void merge(const Legend& other);
+  /// Citations, lines, footnotes.
+  std::vector<std::string> lines() const;
+
+ private:
+  std::set<std::string> seen_;
+  std::vector<std::string> lines_, footnotes_;
+  std::map<std::string, std::set<std::string>> citations_;
+};
+
+/// CSV of these fields of JSON objects, with all digits; a field that is missing or null is empty.
+std::string csv_of(const std::vector<std::string>& fields,
+                   const std::vector<nlohmann::json>& records);
+
+class Page {
+ public:
+  explicit Page(bool markdown) : markdown_(markdown) {}
+  bool markdown() const { return markdown_; }
+  const std::string& text() const { return text_; }
+
+  /// Text that is already safe, and has its line breaks.
+  void add(const std::string& text) { text_ += text; }
+  void blank() { add("\n"); }
+  /// A blank line where Markdown needs one to end a paragraph.
+  void gap() { add(markdown_ ? "\n" : ""); }
+  /// A line of a paragraph, which ends there unless there is `more`. A terminal has lines of
+  /// table_width.
+  void line(const std::string& text, bool more = false);
+  /// A line that is never broken.
+  void statement(const std::string& text) { add(safe(text) + "\n"); }
+  /// A heading below a blank line.
+  void heading(const std::string& text);
+  /// An entry below a heading.
+  void item(const std::string& text) { add((markdown_ ? "- " : "  ") + safe(text) + "\n"); }
+  /// A heading and its entries; nothing without entries.
+  void list(const std::string& heading, const std::vector<std::string>& items);
+  void table(const Table& table);
+  /// A table, and below a blank line its notes.
+  void table(const Table& table, const std::vector<std::string>& notes) {
+    this->table(table);
+    blank();
+    this->notes(notes);
+  }
+  /// A table below a blank line, where the page does not begin with it; nothing without lines.
+  void part(const Table& table);
+  void note(const std::string& text);
+  void notes(const std::vector<std::string>& texts);
+
+ private:
+  std::string safe(const std::string& text) const {
+    return markdown_ ? markdown_text(text) : visible(text);
+  }
+
+  bool markdown_;
+  std::string text_;
+};
+
+}  // namespace assay

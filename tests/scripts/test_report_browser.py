@@ -91,6 +91,7 @@ class Browser(BrowserTest):
                 row = make_report_inputs.collective_row("allreduce", "mpi", "fp32", size, 8, 2, seconds, noise)
                 row["id"] = row["id"].replace("/ring/", f"/{algorithm}/")
                 row["parameters"]["algorithm"] = row["executed"]["algorithm"] = algorithm
+                row["id_form"] = make_results.id_form(row)
                 document["rows"].append(row)
         file = self.folder / "in.json"
         file.write_text(json.dumps(document))

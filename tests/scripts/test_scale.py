@@ -42,6 +42,7 @@ def collectives(sizes, collective="allreduce", algorithm="ring", ranks=4, error=
                           "busbw_factor": factor, "amounts": {"algbw": size, "busbw": factor * size}}
         row["parameters"] = {"collective": collective, "algorithm": algorithm, "precision": "fp32", "transport": "mpi",
                              "ranks": ranks, "nodes": nodes, "wire": wire, "replay": "none"}
+        row["id_form"] = make_results.id_form(row)
         median = row["time_s"]["median"]
         row["rates"] = {"algbw": size / median, "busbw": factor * size / median}
         made["rows"].append(row)

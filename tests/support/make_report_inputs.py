@@ -73,6 +73,7 @@ def collective_row(collective, transport, precision, size, ranks, nodes, seconds
     row["id"] = f"collectives/{collective}/{precision}/{transport}/ring/{size}/r{ranks}/n{nodes}"
     row["benchmark"], row["names"], row["parameters"] = "collectives", [], settings
     row["problem"] = {"descriptor": str(size), "flops": None, "bytes": size}
+    row["id_form"] = synthetic.id_form(row)
     row["executed"]["algorithmic_flops"] = None
     median = timed(row, seconds, noise)
     passes = 2 if collective == "allreduce" else 1
@@ -110,6 +111,7 @@ def scaling(document, over="ranks", counts=(1, 2, 4, 8, 16)):
                 row["parameters"]["nodes"] = max(1, count // 4)
                 if not weak:
                     row["problem"]["size"] = 64
+            row["id_form"] = synthetic.id_form(row)
             median = timed(row, 0.01 * (1 + 0.02 * count if weak else serial + (1 - serial) / count), noise)
             row["problem"]["bytes"] = None
             row["rates"] = {"flops_per_s": 8e9 / median, "algorithmic_flops_per_s": 8e9 / median}
@@ -130,6 +132,7 @@ def trainings(document, images=2000, most=20):
                 {"batch": batch, "data": f"learnable:n{images}v500", "epochs": most, "target": "0.97", "trial": trial,
                  "unreached": "kept"}
             )
+            row["id_form"] = synthetic.id_form(row)
             row["problem"].update({"bytes": None, "global_batch_size": batch})
             median = timed(row, 0.001 * batch, noise)
             row["rates"] = {"flops_per_s": flops / median, "algorithmic_flops_per_s": flops / median, "images_per_s": batch / median}
@@ -161,8 +164,6 @@ def all_inputs():
     scaling(first)
     scaling(first, "threads", (1, 2, 4, 8))
     trainings(first)
-    for row in first["rows"]:
-        row["id_form"] = synthetic.id_form(row)
     nodes = [
         synthetic.document(
             rows=6,

@@ -26,13 +26,18 @@ const formula::OfBenchmark of_own("benchmark_of_a_test", check_own);
 
 TEST(Formula, ABenchmarkBringsItsOwnOrIsNotChecked) {
   json row = fixture::row(good_outcome());
-  row["benchmark"] = "without_a_formula";
-  row["id"] = "without_a_formula/mb16ic64ih112oc128oh112kh3ph1/hot/t2";
   row["problem"]["bytes"] = 1024;
   row["parameters"]["blocks"] = "2";
+  const auto set_benchmark = [&](const std::string& name) {
+    row["benchmark"] = name;
+    row["id"] = name + "/a";
+    std::string form = name + "/a";  // which leaves out all parameters
+    for (const auto& [parameter, value] : row["parameters"].items()) form += "[/" + parameter + "]";
+    row["id_form"] = form;
+  };
+  set_benchmark("without_a_formula");
   ASSERT_EQ(refusal(fixture::result({row})), "accepted");
-  row["benchmark"] = "benchmark_of_a_test";
-  row["id"] = "benchmark_of_a_test/mb16ic64ih112oc128oh112kh3ph1/hot/t2";
+  set_benchmark("benchmark_of_a_test");
   ASSERT_EQ(refusal(fixture::result({row})), "accepted");
   row["problem"]["bytes"] = 1025;
   EXPECT_SAYS(refusal(fixture::result({row})),
@@ -137,6 +142,8 @@ TEST(Formula, APeakIsClockTimesLanesTimesUnits) {
 TEST(Formula, NoRankIsSlowerThanTheSlowest) {
   json row = fixture::row(good_outcome());
   row["parameters"]["ranks"] = 2;
+  row["id"] = row["id"].get<std::string>() + "/r2";
+  row["id_form"] = row["id_form"].get<std::string>() + "/r{ranks}";
   row["time_s"].update({{"rank_medians_s", {0.16, 0.161}}, {"barrier_skew_s", 0}});
   json document = fixture::result({row});
   for (const int statistics : {1, 7}) {  // another version may have other estimators

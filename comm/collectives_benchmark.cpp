@@ -49,20 +49,8 @@ CollectiveShape shape_of(const Settings& settings) {
 
 Dimension axis(std::string name, std::string help, std::vector<std::string> values,
                std::vector<std::string> defaults, std::string omit = "") {
-  Dimension made;
-  made.name = std::move(name);
-  made.help = std::move(help);
-  made.values = std::move(values);
-  made.defaults = std::move(defaults);
-  made.omit = std::move(omit);
-  return made;
-}
-
-Dimension counted(std::string name, std::string prefix) {
-  Dimension made = axis(std::move(name), "", {}, {});
-  made.prefix = std::move(prefix);
-  made.traits.found = true;
-  return made;
+  return make_dimension(std::move(name), std::move(help), std::move(values), std::move(defaults),
+                        "", std::move(omit));
 }
 
 /// Not what is communicated, but how.
@@ -105,8 +93,8 @@ std::vector<Dimension> CollectivesBenchmark::dimensions() const {
       of_system(axis("algorithm", "algorithm; library: the transport's own", algorithm_names(),
                      {"library"})),
       bytes,
-      counted("ranks", "r"),
-      counted("nodes", "n"),
+      found_dimension("ranks", "r"),
+      found_dimension("nodes", "n"),
       axis("op", "reduction operator", reduce_op_names(), {"sum"}, "sum"),
       axis("placement", "separate send and receive buffers, or one buffer for both",
            {"out_of_place", "in_place"}, {"out_of_place"}, "out_of_place"),

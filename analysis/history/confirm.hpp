@@ -29,7 +29,7 @@ inline constexpr double confirm_rate = 0.01;
 nlohmann::json answer_of(std::span<const double> promoted_build, std::span<const double> new_build,
                          double level, double tolerance, double limit);
 
-/// What a confirmation asks of its caller, who may start processes.
+/// The request of a confirmation. Its caller may start processes, the confirmation may not.
 struct ConfirmRequest {
   /// Folder with the programs of the promoted build; by default the promoted installation.
   std::optional<std::filesystem::path> build;
@@ -39,8 +39,8 @@ struct ConfirmRequest {
   /// A hash of the build whose programs are in the folder; "" if no benchmark is there.
   std::function<std::string(const std::filesystem::path&)> hash_of;
   /// Launches the cases `ids` with the promoted build, whose programs are in `promoted`, and with
-  /// the new one, interleaved; returns their results, which are in `folder`/promoted and
-  /// `folder`/new.
+  /// the new one, interleaved. Returns the results, promoted build first; they are also files in
+  /// `folder`/promoted and `folder`/new.
   std::function<std::vector<nlohmann::json>(const std::filesystem::path& promoted,
                                             const std::vector<std::string>& ids,
                                             const std::filesystem::path& folder)>

@@ -38,7 +38,7 @@ namespace {
 constexpr std::size_t most_heat_rows = 150;  // those that differ most; more cannot be read
 constexpr std::size_t most_heat_hosts = 100;
 
-/// Calls `add` with the path of each value that is no object, and with its text.
+/// Calls `add` with the path and the text of each value that is not an object.
 void flatten(const json& value, const std::string& path, const auto& add) {
   if (!value.is_object()) return add(path, value.is_string() ? value : json(value.dump()));
   for (const auto& [key, inner] : value.items()) flatten(inner, path + "." + key, add);

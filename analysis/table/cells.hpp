@@ -1,6 +1,6 @@
 #pragma once
-// What several tables use: their title, the number of a series with its unit and marks, other
-// systems' numbers for it, and what explains these.
+// Several tables use these parts: the title, the number of a series with its unit and marks, the
+// numbers of other systems for it, and their explanations.
 
 #include <nlohmann/json.hpp>
 #include <optional>

@@ -141,7 +141,7 @@ Table by_layer(const json& layers, double sum, const std::string& mark) {
   return table;
 }
 
-/// Of layers whose times contain the host's; "" if there are none.
+/// Names the layers whose times contain the host's; "" if there are none.
 std::string host_note(const json& layers) {
   std::size_t count = 0;
   std::string why;

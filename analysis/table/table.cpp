@@ -115,7 +115,7 @@ void add_rows(Page& page, const std::vector<NamedResult>& results, const std::ve
   const FieldSource source{results, rows, axes, systems, options.absolutes};
   table.fields = fields_of(source);
   table.problems_may_head = options.sort.empty();
-  // Of tables of their own each would be sorted by itself.
+  // Separate tables would each be sorted by itself.
   const bool automatic = options.columns.empty() && options.sort.empty();
   if (automatic && several_benchmarks(rows) && too_wide(table, options))
     return add_benchmark_tables(
@@ -149,7 +149,7 @@ std::string render_table(std::vector<NamedResult> given, const std::vector<Basel
     add_precisions(page, results, series_of(results), all, options);
   else
     add_pivot(page, results, all, options);
-  // Part of a whole is no total, and a filter asks for a part.
+  // A filter selects a part of the rows, and totals are of whole lists.
   if (!add_totals(page, results, all, options.filter.empty()) && (!by_line || options.markdown))
     page.blank();
   page.add(counts(all) + "\n");

@@ -14,14 +14,9 @@ namespace assay {
 namespace {
 
 Dimension axis(std::string name, std::string help, std::vector<std::string> values,
-               std::string otherwise) {
-  Dimension made;
-  made.name = std::move(name);
-  made.help = std::move(help);
-  made.values = std::move(values);
-  made.defaults = {otherwise};
-  made.omit = std::move(otherwise);
-  return made;
+               const std::string& otherwise) {
+  return make_dimension(std::move(name), std::move(help), std::move(values), {otherwise}, "",
+                        otherwise);
 }
 
 constexpr std::int64_t most_bytes = std::int64_t{1} << 40;

@@ -140,7 +140,7 @@ class BoundOperation : public Operation {
   T* data(std::size_t argument) const {
     return static_cast<T*>(data_[argument]);
   }
-  /// The same by the argument's name; null if there is no such argument.
+  /// Finds it by the name of the argument; null if there is no such argument.
   template <class T>
   T* find(std::string_view name) const {
     for (std::size_t i = 0; i < data_.size(); ++i)

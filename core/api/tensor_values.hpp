@@ -7,7 +7,7 @@
 
 namespace assay {
 
-/// What the tensor holds when these values are made: they stay so, whatever writes to it later.
+/// A copy of the tensor's elements. Later writes to the tensor do not change it.
 class TensorValues final : public StoredValues {
  public:
   TensorValues(Device& device, Tensor& tensor);

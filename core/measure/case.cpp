@@ -49,6 +49,22 @@ void from_json(const nlohmann::json& json, Case& made) {
     made.tolerance = json.at("tolerance").get<double>();
 }
 
+Dimension make_dimension(std::string name, std::string help, std::vector<std::string> values,
+                         std::vector<std::string> defaults, std::string prefix, std::string omit) {
+  return {.name = std::move(name),
+          .help = std::move(help),
+          .values = std::move(values),
+          .defaults = std::move(defaults),
+          .prefix = std::move(prefix),
+          .omit = std::move(omit)};
+}
+
+Dimension found_dimension(std::string name, std::string prefix) {
+  Dimension made = make_dimension(std::move(name), "", {}, {}, std::move(prefix));
+  made.traits.found = true;
+  return made;
+}
+
 std::vector<std::string> Dimension::names() const {
   std::vector<std::string> all{name};
   std::copy_if(flags.begin(), flags.end(), std::back_inserter(all),

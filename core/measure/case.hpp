@@ -48,6 +48,13 @@ struct Dimension {
   std::vector<std::string> names() const;
 };
 
+/// A dimension with these fields, the others as they are by default.
+Dimension make_dimension(std::string name, std::string help, std::vector<std::string> values,
+                         std::vector<std::string> defaults, std::string prefix = "",
+                         std::string omit = "");
+/// A dimension whose value Benchmark::complete determines (Dimension::Traits::found).
+Dimension found_dimension(std::string name, std::string prefix);
+
 /// Values by name of dimension.
 using Settings = std::map<std::string, std::string>;
 

@@ -73,7 +73,7 @@ const std::vector<Flag>& checking_flags() {
 const std::vector<std::string> formats{"text", "google-benchmark"},
     benchmark_formats{"console", "json"};
 
-/// What users of Google Benchmark type.
+/// The flags that users of Google Benchmark know.
 const std::vector<Flag>& benchmark_flags() {
   static const std::vector<Flag> flags{
       {"--benchmark_list_tests", "print the ids of the cases alone, run nothing", "", ""},

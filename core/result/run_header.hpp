@@ -11,7 +11,7 @@
 
 namespace assay {
 
-/// What `assay run` decides for all processes of a run.
+/// The settings that `assay run` gives to all processes of a run.
 struct RunSettings {
   std::string suite_file, suite_hash;
   std::string programs;                  ///< folder of the benchmarks' executables
@@ -53,7 +53,8 @@ void to_json(nlohmann::json& json, const RunHeader& header);
 /// Reads either. json::exception for a field of another type; files are checked before.
 void from_json(const nlohmann::json& json, RunHeader& header);
 
-/// The fields that a resumed run must have in common with the interrupted one, as in to_json().
+/// The fields that must be equal in a resumed run and in the interrupted one, as to_json() writes
+/// them.
 nlohmann::json settings_that_count(const RunHeader& header);
 
 }  // namespace assay

@@ -35,7 +35,8 @@ Made precision_on_all(CudnnDevice& place, Precision precision, Communicator& ran
   });
 }
 
-/// Of one type, as cuDNN has them; alike on all ranks.
+/// Makes a convolution whose tensors all have one type, as cuDNN computes them. All ranks get the
+/// same outcome.
 Made make_uniform(CudnnDevice& place, const ConvProblem& conv, const Options& options,
                   Communicator& ranks) {
   const Precision precision = conv.precision();

@@ -64,7 +64,7 @@ class Convolution final : public Operation {
     executed_.layout = form.layout;
     executed_.workspace_bytes = way_->workspace;
     if (way_->workspace > 0)
-      arguments_.push_back(scratch_tensor("workspace", Role::workspace, way_->workspace));
+      arguments_.push_back(bytes_tensor("workspace", Role::workspace, way_->workspace));
     if (way_->nondeterministic) executed_.numbers["nondeterministic"] = 1;
     if (way_->winograd_points > 0)
       executed_.tile = way_->winograd_points - static_cast<int>(problem.shape().kh) + 1;

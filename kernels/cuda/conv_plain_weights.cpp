@@ -22,7 +22,7 @@ class PlainWeights final : public Operation {
     channels_ = dims[2];
     taps_ = packed_.elements() / (dims[0] * dims[1] * channels_);
     arguments_[filter_].layout = nullptr;
-    arguments_.push_back(scratch_tensor("filter", Role::workspace, packed_.bytes));
+    arguments_.push_back(bytes_tensor("filter", Role::workspace, packed_.bytes));
   }
 
   const std::vector<TensorSpec>& arguments() const override { return arguments_; }

@@ -23,7 +23,7 @@ class WideInputs final : public Operation {
       arguments_[i].type = type_;
       arguments_[i].bytes = static_cast<std::size_t>(wide_[i].elements()) * size_of(type_);
       arguments_.push_back(
-          scratch_tensor(wide_[i].name + " in fp32", Role::workspace, wide_[i].bytes));
+          bytes_tensor(wide_[i].name + " in fp32", Role::workspace, wide_[i].bytes));
     }
   }
 

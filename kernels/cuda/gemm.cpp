@@ -170,7 +170,7 @@ class LtGemm final : public Operation {
     algorithm_ = found.algo;
     executed_.workspace_bytes = found.workspaceSize;
     if (executed_.workspace_bytes == 0) return std::nullopt;
-    arguments_.push_back(scratch_tensor("workspace", Role::workspace, executed_.workspace_bytes));
+    arguments_.push_back(bytes_tensor("workspace", Role::workspace, executed_.workspace_bytes));
     return std::nullopt;
   }
 

@@ -64,7 +64,7 @@ class LinalgOperation : public Operation {
 
  protected:
   void add_scratch(const char* what, std::size_t bytes) {
-    arguments_.push_back(scratch_tensor(what, Role::workspace, bytes));
+    arguments_.push_back(bytes_tensor(what, Role::workspace, bytes));
     executed_.workspace_bytes += bytes;
   }
 

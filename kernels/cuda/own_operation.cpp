@@ -48,7 +48,7 @@ std::int64_t OwnOperation::sums_size(std::int64_t rows, std::int64_t columns) {
 }
 
 void OwnOperation::add_workspace(std::size_t bytes) {
-  arguments_.push_back(scratch_tensor("workspace", Role::workspace, bytes));
+  arguments_.push_back(bytes_tensor("workspace", Role::workspace, bytes));
   executed_.workspace_bytes = bytes;
 }
 

@@ -151,7 +151,7 @@ class RecurrentNetwork final : public Operation {
                                     descriptors_.x.get(), &work_bytes_, &reserve_bytes_),
           "asking cuDNN for the size of its work space");
     const auto add = [&](const char* name, Role role, std::size_t bytes) {
-      if (bytes > 0) arguments_.push_back(scratch_tensor(name, role, bytes));
+      if (bytes > 0) arguments_.push_back(bytes_tensor(name, role, bytes));
     };
     const std::size_t size = size_of(form.specs[0].type);
     const auto bytes_of = [&](std::int64_t width) {

@@ -20,15 +20,6 @@ std::string gib(std::size_t bytes) {
   return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / (1024.0 * 1024 * 1024));
 }
 
-TensorSpec scratch_tensor(std::string name, Role role, std::size_t bytes) {
-  TensorSpec spec;
-  spec.name = std::move(name);
-  spec.role = role;
-  spec.type = DataType::u8;
-  spec.bytes = bytes;
-  return spec;
-}
-
 std::optional<Seen> trial_run(CudaDevice& device, Operation& operation,
                               const std::string& request) {
   std::size_t need = 0, workspace = 0;

@@ -14,9 +14,6 @@ namespace assay::cuda {
 /// "1.50 GiB"
 std::string gib(std::size_t bytes);
 
-/// Scratch of an operation: Role::workspace, saved or consumed.
-TensorSpec scratch_tensor(std::string name, Role role, std::size_t bytes);
-
 /// Runs `operation` once, after its prologue, on temporary memory. Returns the kernels that run()
 /// started; nothing if they cannot be recorded. Throws CaseError if memory is short, with the
 /// needed and the free bytes (`request` names what was requested), and what prologue() and run()

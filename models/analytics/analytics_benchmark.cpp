@@ -76,14 +76,6 @@ Dimension smt_dimension() {
   return made;
 }
 
-Dimension counted(const char* name, const char* prefix) {
-  Dimension made;
-  made.name = name;
-  made.prefix = prefix;
-  made.traits.found = true;
-  return made;
-}
-
 /// Binds the threads of the cases that ask for it, and takes that back for the others.
 std::optional<std::string> why_not_bound(const Settings& settings) {
   const std::string& smt = settings.at("smt");
@@ -202,8 +194,8 @@ std::vector<Dimension> AnalyticsBenchmark::dimensions() const {
   all.push_back(dimension::field("features", "d", "columns of the table", "250"));
   all.push_back(scale_dimension());
   all.push_back(dimension::conform(name()));
-  all.push_back(counted("ranks", "r"));
-  all.push_back(counted("nodes", "n"));
+  all.push_back(found_dimension("ranks", "r"));
+  all.push_back(found_dimension("nodes", "n"));
   all.push_back(dimension::threads());
   all.push_back(smt_dimension());
   all.push_back(blas_library());

@@ -27,24 +27,6 @@ constexpr std::pair<const char*, const char*> of_pipeline[] = {
     {"prefetch", "0"}, {"interleave", "0"},      {"page_cache", "cached"},
     {"step", "0"},     {"image_layout", "nhwc"}, {"max_bad_samples", "0"}};
 
-Dimension axis(const char* name, const char* help, std::vector<std::string> values,
-               std::vector<std::string> defaults, const char* prefix = "", const char* omit = "") {
-  Dimension made;
-  made.name = name;
-  made.help = help;
-  made.values = std::move(values);
-  made.defaults = std::move(defaults);
-  made.prefix = prefix;
-  made.omit = omit;
-  return made;
-}
-
-Dimension counted(const char* name, const char* prefix) {
-  Dimension made = axis(name, "", {}, {}, prefix);
-  made.traits.found = true;
-  return made;
-}
-
 SampleSetOptions set_options(const Settings& settings) {
   return {std::stoll(settings.at("label_base")), std::stoll(settings.at("classes"))};
 }
@@ -90,42 +72,47 @@ class InputBenchmark final : public Benchmark {
     Dimension problem = dimension::problem({"n256mb32s224"});
     problem.help =
         "number of images (of all ranks), batch of each rank, and height and width of the results";
-    Dimension data =
-        axis("data",
-             "a set of images: TFRecord files (a folder, a pattern or a prefix of names), a folder "
-             "with a subfolder for each class, or generated[:n256c10w500h375q90files8]",
-             {}, {"generated"});
+    Dimension data = make_dimension(
+        "data",
+        "a set of images: TFRecord files (a folder, a pattern or a prefix of names), a folder "
+        "with a subfolder for each class, or generated[:n256c10w500h375q90files8]",
+        {}, {"generated"});
     data.traits.file = true;
     return {
         std::move(data),
-        axis("view", "random crops and flips of training, or the centre of each image",
-             {"train", "evaluate"}, {"train"}),
+        make_dimension("view", "random crops and flips of training, or the centre of each image",
+                       {"train", "evaluate"}, {"train"}),
         std::move(problem),
-        axis("reader",
-             "pipeline; bare_loop: libjpeg-turbo alone, which decodes the same parts of the same "
-             "images from memory, for comparison",
-             {"pipeline", bare_loop}, {"pipeline"}, "", "pipeline"),
-        axis("prefetch", "number of batches prepared ahead", {}, {"2"}, "p"),
-        axis("interleave", "number of shards whose samples are shuffled together; 0: all", {},
-             {"0"}, "i"),
-        axis("page_cache",
-             "cached: files may be in the page cache; cold: they are dropped from it before each "
-             "run",
-             {"cached", "cold"}, {"cached"}),
-        counted("ranks", "r"),
-        counted("nodes", "n"),
+        make_dimension(
+            "reader",
+            "pipeline; bare_loop: libjpeg-turbo alone, which decodes the same parts of the same "
+            "images from memory, for comparison",
+            {"pipeline", bare_loop}, {"pipeline"}, "", "pipeline"),
+        make_dimension("prefetch", "number of batches prepared ahead", {}, {"2"}, "p"),
+        make_dimension("interleave", "number of shards whose samples are shuffled together; 0: all",
+                       {}, {"0"}, "i"),
+        make_dimension(
+            "page_cache",
+            "cached: files may be in the page cache; cold: they are dropped from it before each "
+            "run",
+            {"cached", "cold"}, {"cached"}),
+        found_dimension("ranks", "r"),
+        found_dimension("nodes", "n"),
         dimension::threads(),
-        axis("step",
-             "milliseconds that the consumer waits after each batch, in place of a training step "
-             "on an accelerator",
-             {}, {"0"}, "", "0"),
-        axis("image_layout", "layout of a batch", {"nhwc", "nchw"}, {"nhwc"}, "", "nhwc"),
-        axis("label_base", "label of the first class in TFRecord files", {}, {"0"}, "", "0"),
-        axis("classes", "number of classes of TFRecord files", {}, {"1000"}, "", "1000"),
-        axis("max_bad_samples",
-             "largest number of bad samples (damaged, truncated, label out of range) that are "
-             "skipped, of all ranks",
-             {}, {"0"}, "", "0")};
+        make_dimension(
+            "step",
+            "milliseconds that the consumer waits after each batch, in place of a training step "
+            "on an accelerator",
+            {}, {"0"}, "", "0"),
+        make_dimension("image_layout", "layout of a batch", {"nhwc", "nchw"}, {"nhwc"}, "", "nhwc"),
+        make_dimension("label_base", "label of the first class in TFRecord files", {}, {"0"}, "",
+                       "0"),
+        make_dimension("classes", "number of classes of TFRecord files", {}, {"1000"}, "", "1000"),
+        make_dimension(
+            "max_bad_samples",
+            "largest number of bad samples (damaged, truncated, label out of range) that are "
+            "skipped, of all ranks",
+            {}, {"0"}, "", "0")};
   }
 
   std::string canonical(const std::string& descriptor) const override {

@@ -43,12 +43,7 @@ std::vector<KmeansSettings> settings_of(const Settings& settings, std::uint64_t 
 
 Dimension axis(const char* name, const char* help, std::vector<std::string> values,
                const char* otherwise) {
-  Dimension made;
-  made.name = name;
-  made.help = help;
-  made.values = std::move(values);
-  made.defaults = {otherwise};
-  return made;
+  return make_dimension(name, help, std::move(values), {otherwise});
 }
 
 class KmeansBenchmark final : public AnalyticsBenchmark {

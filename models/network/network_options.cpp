@@ -36,24 +36,6 @@ constexpr const char* outside_step[] = {
     "steps",   "target", "trial",  "unreached",  "validate_every",  "validation"};
 constexpr std::uint64_t most_images = 1 << 20, most_steps = 1 << 30;
 
-Dimension axis(const char* name, const char* help, std::vector<std::string> values,
-               std::vector<std::string> defaults, const char* prefix = "", const char* omit = "") {
-  Dimension made;
-  made.name = name;
-  made.help = help;
-  made.values = std::move(values);
-  made.defaults = std::move(defaults);
-  made.prefix = prefix;
-  made.omit = omit;
-  return made;
-}
-
-Dimension counted(const char* name, const char* prefix) {
-  Dimension made = axis(name, "", {}, {}, prefix);
-  made.traits.found = true;
-  return made;
-}
-
 Dimension file(Dimension made) {
   made.traits.file = true;
   return made;
@@ -61,7 +43,7 @@ Dimension file(Dimension made) {
 
 /// A file that is written: it does not affect what is measured.
 Dimension unnamed(const char* name, const char* help, const char* otherwise) {
-  Dimension made = axis(name, help, {}, {otherwise}, "", otherwise);
+  Dimension made = make_dimension(name, help, {}, {otherwise}, "", otherwise);
   made.traits.in_id = false;
   return made;
 }
@@ -73,8 +55,8 @@ Dimension of_system(Dimension made) {
 }
 
 Dimension transport_dimension() {
-  Dimension made =
-      of_system(axis("allreduce_transport",
+  Dimension made = of_system(
+      make_dimension("allreduce_transport",
                      "library that adds gradients over the ranks; auto: the launcher's MPI. "
                      "nccl adds those of GPUs where they are; the others stage them",
                      {launched_transport, "mpi", "mpich", "gloo", "oneccl", gpu_transport},
@@ -101,124 +83,138 @@ std::vector<std::string> algorithm_names() {
 
 std::vector<Dimension> of_computation() {
   return {
-      axis("direction", "training: forward pass, backward pass and update; inference: forward pass",
-           {"training", inference}, {"training"}),
+      make_dimension("direction",
+                     "training: forward pass, backward pass and update; inference: forward pass",
+                     {"training", inference}, {"training"}),
       dimension::precision({"fp64", "fp32", "tf32", "bf16", "fp16"}, {"fp32"}),
-      axis("emulate",
-           "store in bf16 or fp16 but compute in fp32, on any processor: shows how training "
-           "converges, not how fast it would be",
-           {"none", "bf16", "fp16"}, {"none"}, "", "none"),
-      axis("weight_gradients",
-           "gradients of filters with bf16 and fp16; 16bit: made in 16 bits from sums in fp32, and "
-           "converted; wide: made in fp32; auto: 16bit on a GPU, whose libraries have no fast "
-           "others, else wide",
-           {}, {measured}, "", "wide"),
+      make_dimension(
+          "emulate",
+          "store in bf16 or fp16 but compute in fp32, on any processor: shows how training "
+          "converges, not how fast it would be",
+          {"none", "bf16", "fp16"}, {"none"}, "", "none"),
+      make_dimension(
+          "weight_gradients",
+          "gradients of filters with bf16 and fp16; 16bit: made in 16 bits from sums in fp32, and "
+          "converted; wide: made in fp32; auto: 16bit on a GPU, whose libraries have no fast "
+          "others, else wide",
+          {}, {measured}, "", "wide"),
       backend_dimension()};
 }
 
 std::vector<Dimension> of_step() {
-  return {axis("batch", "images of one rank in a forward and backward pass", {}, {"16"}, "mb"),
-          axis("accumulate",
-               "batches of a step: their gradients are added before the allreduce and the update",
-               {}, {"1"}, "", "1"),
-          axis("lag",
-               "steps between gradients and their update; 1: the next step applies them, so their "
-               "allreduce may take until its end",
-               {"0", "1"}, {"0"}, "", "0")};
+  return {make_dimension("batch", "images of one rank in a forward and backward pass", {}, {"16"},
+                         "mb"),
+          make_dimension(
+              "accumulate",
+              "batches of a step: their gradients are added before the allreduce and the update",
+              {}, {"1"}, "", "1"),
+          make_dimension(
+              "lag",
+              "steps between gradients and their update; 1: the next step applies them, so their "
+              "allreduce may take until its end",
+              {"0", "1"}, {"0"}, "", "0")};
 }
 
 std::vector<Dimension> of_data() {
-  return {
-      file(axis("data",
-                "synthetic: one batch that stays in memory; learnable[:n60000v1000]: "
-                "generated images, n for training and v for validation; generated: "
-                "generated JPEG files; else TFRecord files or a folder of classes",
-                {}, {"synthetic"}, "", "synthetic")),
-      axis("augment",
-           "part of an image that training uses; crop+flip: 8 to 100 % of it, "
-           "mirrored or not; crop: never mirrored; shift: all but an eighth of "
-           "its sides; none: its centre",
-           augment_names.names(), {"crop+flip"}, "", "crop+flip"),
-      axis("page_cache",
-           "cached: files may be in the page cache; cold: they are evicted from "
-           "it before each timed step, and before training",
-           {"cached", "cold"}, {"cached"}, "", "cached"),
-      file(axis("validation",
-                "files that validate a training (--epochs) on files; none: those of --data, whose "
-                "accuracy says nothing of other images",
-                {}, {"none"}, "", "none")),
-      axis("label_base", "label of the first class in TFRecord files", {}, {"0"}, "", "0"),
-      axis("max_bad_samples", "largest number of bad samples that are skipped, of all ranks", {},
-           {"0"}, "", "0")};
+  return {file(make_dimension("data",
+                              "synthetic: one batch that stays in memory; learnable[:n60000v1000]: "
+                              "generated images, n for training and v for validation; generated: "
+                              "generated JPEG files; else TFRecord files or a folder of classes",
+                              {}, {"synthetic"}, "", "synthetic")),
+          make_dimension("augment",
+                         "part of an image that training uses; crop+flip: 8 to 100 % of it, "
+                         "mirrored or not; crop: never mirrored; shift: all but an eighth of "
+                         "its sides; none: its centre",
+                         augment_names.names(), {"crop+flip"}, "", "crop+flip"),
+          make_dimension("page_cache",
+                         "cached: files may be in the page cache; cold: they are evicted from "
+                         "it before each timed step, and before training",
+                         {"cached", "cold"}, {"cached"}, "", "cached"),
+          file(make_dimension(
+              "validation",
+              "files that validate a training (--epochs) on files; none: those of --data, whose "
+              "accuracy says nothing of other images",
+              {}, {"none"}, "", "none")),
+          make_dimension("label_base", "label of the first class in TFRecord files", {}, {"0"}, "",
+                         "0"),
+          make_dimension("max_bad_samples",
+                         "largest number of bad samples that are skipped, of all ranks", {}, {"0"},
+                         "", "0")};
 }
 
 std::vector<Dimension> of_length() {
-  return {axis("steps",
-               "number of timed steps; 0: as many as the timing options (--max-time, ...) need", {},
-               {"0"}, "", "0"),
-          axis("epochs",
-               "after the timed steps, train from the beginning for at most this many "
-               "epochs; 0: measure only throughput",
-               {}, {"0"}, "", "0"),
-          axis("target",
-               "validation accuracy that training (--epochs) must reach, and at which it ends", {},
-               {"0.759"}, "", "0.759"),
-          axis("unreached",
-               "a training that does not reach --target: incorrect: its row has the "
-               "state target missed and no numbers; kept (for studies): its row is ok, "
-               "without time to accuracy",
-               {"incorrect", "kept"}, {"incorrect"}, "", "incorrect"),
-          axis("validate_every", "validate every N epochs, and after the last one", {}, {"1"}, "",
-               "1")};
+  return {
+      make_dimension(
+          "steps", "number of timed steps; 0: as many as the timing options (--max-time, ...) need",
+          {}, {"0"}, "", "0"),
+      make_dimension("epochs",
+                     "after the timed steps, train from the beginning for at most this many "
+                     "epochs; 0: measure only throughput",
+                     {}, {"0"}, "", "0"),
+      make_dimension(
+          "target", "validation accuracy that training (--epochs) must reach, and at which it ends",
+          {}, {"0.759"}, "", "0.759"),
+      make_dimension("unreached",
+                     "a training that does not reach --target: incorrect: its row has the "
+                     "state target missed and no numbers; kept (for studies): its row is ok, "
+                     "without time to accuracy",
+                     {"incorrect", "kept"}, {"incorrect"}, "", "incorrect"),
+      make_dimension("validate_every", "validate every N epochs, and after the last one", {}, {"1"},
+                     "", "1")};
 }
 
 Dimension self_check_dimension() {
-  Dimension made =
-      axis("self_check",
-           "yes: before timing, train 5 steps of a small network with the same options, and "
-           "compare its weights with those of a simple trainer in fp64 that shares no code",
-           {"no", "yes"}, {"no"}, "", "no");
+  Dimension made = make_dimension(
+      "self_check",
+      "yes: before timing, train 5 steps of a small network with the same options, and "
+      "compare its weights with those of a simple trainer in fp64 that shares no code",
+      {"no", "yes"}, {"no"}, "", "no");
   made.traits.in_id = false;
   return made;
 }
 
 std::vector<Dimension> of_learning() {
   return {
-      axis("warmup", "epochs of linear warm-up of the learning rate", {}, {"0"}, "", "0"),
-      axis("schedule",
-           "decay of the learning rate: constant, cosine, step:0.1:30+60+80, poly:2[:END]", {},
-           {"cosine"}, "", "cosine"),
+      make_dimension("warmup", "epochs of linear warm-up of the learning rate", {}, {"0"}, "", "0"),
+      make_dimension(
+          "schedule",
+          "decay of the learning rate: constant, cosine, step:0.1:30+60+80, poly:2[:END]", {},
+          {"cosine"}, "", "cosine"),
       file(of_system(unnamed(
           "checkpoint",
           "file to write after every epoch (--epochs), of one training; none: no file", "none"))),
-      axis("restart", "continue the training from --checkpoint", {"no", "yes"}, {"no"}, "", "no"),
-      axis("optimizer", "update rule", update_rule_names(), {"sgd"}, "", "sgd"),
-      axis("rate", "learning rate for 256 images in a step", {}, {"0.1"}, "", "0.1"),
-      axis("scaling",
-           "learning rate for other numbers of images in a step: linear: in proportion; none: the "
-           "same",
-           {"linear", "none"}, {"linear"}, "", "linear"),
-      axis("trial", "repetition with other initial parameters and another order of the images", {},
-           {"0"}, "", "0"),
-      axis("loss_scale",
-           "factor of the loss, so that 16-bit gradients do not underflow: none, fixed:1024, "
-           "dynamic[:65536[:2000]]; auto: dynamic for training in fp16, else none",
-           {}, {measured}, "", "none"),
-      axis("smoothing", "label smoothing", {}, {"0"}, "", "0"),
+      make_dimension("restart", "continue the training from --checkpoint", {"no", "yes"}, {"no"},
+                     "", "no"),
+      make_dimension("optimizer", "update rule", update_rule_names(), {"sgd"}, "", "sgd"),
+      make_dimension("rate", "learning rate for 256 images in a step", {}, {"0.1"}, "", "0.1"),
+      make_dimension(
+          "scaling",
+          "learning rate for other numbers of images in a step: linear: in proportion; none: the "
+          "same",
+          {"linear", "none"}, {"linear"}, "", "linear"),
+      make_dimension("trial",
+                     "repetition with other initial parameters and another order of the images", {},
+                     {"0"}, "", "0"),
+      make_dimension(
+          "loss_scale",
+          "factor of the loss, so that 16-bit gradients do not underflow: none, fixed:1024, "
+          "dynamic[:65536[:2000]]; auto: dynamic for training in fp16, else none",
+          {}, {measured}, "", "none"),
+      make_dimension("smoothing", "label smoothing", {}, {"0"}, "", "0"),
       self_check_dimension()};
 }
 
 std::vector<Dimension> of_ranks() {
-  return {
-      transport_dimension(),
-      of_system(axis("allreduce", "algorithm that adds the gradients; library: the transport's own",
-                     algorithm_names(), {"library"}, "", "library")),
-      axis("wire", "type in which gradients are sent; none: their own", {"none", "fp16", "bf16"},
-           {"none"}, "", "none"),
-      counted("ranks", "r"),
-      counted("nodes", "n"),
-      dimension::threads(),
-      dimension::device()};
+  return {transport_dimension(),
+          of_system(make_dimension(
+              "allreduce", "algorithm that adds the gradients; library: the transport's own",
+              algorithm_names(), {"library"}, "", "library")),
+          make_dimension("wire", "type in which gradients are sent; none: their own",
+                         {"none", "fp16", "bf16"}, {"none"}, "", "none"),
+          found_dimension("ranks", "r"),
+          found_dimension("nodes", "n"),
+          dimension::threads(),
+          dimension::device()};
 }
 
 void complete_numbers(Settings& settings) {

@@ -2,6 +2,11 @@
 
 namespace assay {
 
+Result<std::unique_ptr<Operation>> Backend::make(const Problem& problem, const Options&,
+                                                 Communicator&) {
+  return Unsupported{name() + " has no " + problem.kind()};
+}
+
 Result<std::unique_ptr<Communicator>> Backend::connect(const Options&, Communicator&) {
   return Unsupported{name() + " is not a transport"};
 }
@@ -14,7 +19,7 @@ Maker::Maker(Makers& makers, const ProblemKind& kind, MakeOperation make,
 Result<std::unique_ptr<Operation>> MakerBackend::make(const Problem& problem,
                                                       const Options& options, Communicator& ranks) {
   const auto found = makers_.find(problem.kind());
-  if (found == makers_.end()) return Unsupported{name() + " has no " + problem.kind()};
+  if (found == makers_.end()) return Backend::make(problem, options, ranks);
   // The cast in the plugin is static: it must not misread a problem of another layout.
   if (found->second.problem_version != problem.version())
     return Unsupported{name() + " was built for another version of the problem " + problem.kind() +

@@ -32,11 +32,12 @@ class Backend {
   /// long as the backend.
   virtual Result<Device*> device(const Options& options) = 0;
   /// Prepares an operation for `problem`, or gives the reason why the backend cannot compute it.
-  /// The caller allocates the operation's arguments on device(options).
+  /// The caller allocates the operation's arguments on device(options). By default it computes
+  /// none, as a transport.
   virtual Result<std::unique_ptr<Operation>> make(const Problem& problem, const Options& options,
-                                                  Communicator& ranks) = 0;
-  /// Names of the algorithms for a kind of problem, without "auto".
-  virtual std::vector<std::string> algorithms(const std::string& kind) const = 0;
+                                                  Communicator& ranks);
+  /// Names of the algorithms for a kind of problem, without "auto"; by default none.
+  virtual std::vector<std::string> algorithms(const std::string&) const { return {}; }
   /// Connects the ranks that a launcher started. Only transports (backends under comm/) can; the
   /// default is Unsupported. `known`: the same ranks over a transport that is already connected;
   /// for the first transport, the serial communicator. Libraries without a launcher of their own

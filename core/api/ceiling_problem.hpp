@@ -1,6 +1,6 @@
 #pragma once
-// Measurements of the processor's ceilings, which the backend `native` makes. A benchmark's program
-// compares its rows with them (core/program/ceiling_probe.hpp).
+// Measurements of the processor's ceilings. A benchmark's program compares its rows with them
+// (core/program/ceiling_probe.hpp).
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -34,5 +34,12 @@ class CeilingProblem final : public ProblemOf<CeilingProblem> {
   Precision precision_;
   int threads_;
 };
+
+/// The backend that measures the ceilings of the processor, for the rows of all backends: the one
+/// that makes this problem (kernels/<backend>/ceiling.cpp).
+const char* ceiling_backend();
+/// Whether ASSAY_<BACKEND>_TARGET limits the instructions of ceiling_backend(). Its ceilings then
+/// bound its own rows alone, since other backends may use more.
+bool is_ceiling_limited();
 
 }  // namespace assay

@@ -1,5 +1,7 @@
 #include "core/api/host_device.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <exception>
@@ -115,6 +117,14 @@ void show_packed(DataType type, std::int64_t elements, const void* data, const S
            part);
     sink(first, part);
   }
+}
+
+Result<Device*> HostBackend::device(const Options& options) {
+  const std::string asked = options.get("device", "cpu");
+  if (asked != "cpu")
+    return Unsupported{fmt::format("{} has no device '{}' (it computes on the processor). Use cpu.",
+                                   name(), asked)};
+  return &device_;
 }
 
 }  // namespace assay

@@ -1,6 +1,7 @@
 #pragma once
 // The device of backends that compute on the host's processor: host memory and the monotonic clock.
 
+#include "core/api/backend.hpp"
 #include "core/api/device.hpp"
 
 namespace assay {
@@ -32,6 +33,16 @@ class HostDevice final : public Device {
  private:
   HostStream stream_;
   double reorder_seconds_ = 0;
+};
+
+/// A backend that computes on the processor alone. A derived class adds its name and software.
+class HostBackend : public MakerBackend {
+ public:
+  using MakerBackend::MakerBackend;
+  Result<Device*> device(const Options& options) override;
+
+ private:
+  HostDevice device_;
 };
 
 /// Host memory of whole cache lines, `from` or aligned to 64 bytes. CaseError, with `what` it was

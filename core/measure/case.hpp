@@ -2,6 +2,7 @@
 // A case is one measured combination: a value for every dimension of a benchmark. Its id is
 // generated from these values, so that equal ids are one series of measurements.
 
+#include <any>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -87,6 +88,7 @@ struct Case {
   std::vector<std::string> one_per_process{};
   /// The dimensions that describe the system, not the work (system_parameters()).
   std::vector<std::string> system_parameters{};
+  std::any typed{};  ///< `settings` as the benchmark's own struct: Benchmark::complete()
 };
 /// A case in the list of a program (`--list --json`). A build of another commit (`assay run
 /// --against`) may list fewer fields.

@@ -126,24 +126,21 @@ json DeviceWatch::found() const {
     const json state = json::parse(text);
     if (state.is_null()) continue;
     unsteady = unsteady || !state.value("steady", true);
-    const auto rank = [](const json& of) {
-      return std::tuple(throttled_part(of), -clock_after(of));
+    const auto severity = [](const json& its) {
+      return std::tuple(throttled_part(its.at("seconds"), its.at("throttled_s").get<Seconds>()),
+                        -clock_after(its));
     };
-    if (worst.is_null() || rank(state) > rank(worst)) worst = state;
+    if (worst.is_null() || severity(state) > severity(worst)) worst = state;
   }
   if (unsteady) worst["steady"] = false;
   return worst;
 }
 
-double throttled_part(const json& device_state) {
-  if (!device_state.is_object()) return 0;
-  const json seconds = device_state.value("seconds", json()),
-             throttled = device_state.value("throttled_s", json());
-  if (!seconds.is_number() || !(seconds > 0) || !throttled.is_object()) return 0;
+double throttled_part(double seconds, const std::map<std::string, double>& throttled_s) {
   double most = 0;
   for (const char* limit : limits)
-    if (const json its = throttled.value(limit, json()); its.is_number())
-      most = std::max(most, its.get<double>() / seconds.get<double>());
+    if (const auto its = throttled_s.find(limit); its != throttled_s.end() && seconds > 0)
+      most = std::max(most, its->second / seconds);
   return most;
 }
 

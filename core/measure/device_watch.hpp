@@ -48,8 +48,8 @@ class DeviceWatch {
   std::optional<std::map<std::string, double>> throttled_s_;  ///< of all, counted in each
 };
 
-/// The part of the samples' time for which power or heat throttled the device, by
-/// row.device_state; 0 where it is not known.
-double throttled_part(const nlohmann::json& device_state);
+/// The part of the samples' `seconds` for which power or heat throttled the device; `throttled_s`:
+/// seconds by reason.
+double throttled_part(double seconds, const std::map<std::string, double>& throttled_s);
 
 }  // namespace assay

@@ -22,7 +22,7 @@ struct Outcome {
   std::map<std::string, double> work;                   ///< Workload::work()
   std::map<std::string, double> setup;                  ///< Workload::setup()
   std::map<std::string, Metric> metrics;                ///< Workload::metrics()
-  std::vector<std::map<std::string, double>> epochs{};  ///< Workload::epochs()
+  std::vector<std::map<std::string, double>> epochs{};  ///< Workload::series()
   std::vector<LayerTime> layers{};                      ///< Workload::layers()
 };
 

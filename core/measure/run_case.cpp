@@ -35,7 +35,7 @@ const char* name(Severity severity) {
   return "failed";
 }
 
-/// What one rank found in one step.
+/// The result of one step on one rank.
 struct Finding {
   Severity severity = Severity::ok;
   std::string reason;
@@ -232,7 +232,7 @@ Outcome run_case(const Prepare& prepare, Communicator& ranks, const TimingOption
   outcome.setup = workload->setup();
   if (good) {
     outcome.metrics = workload->metrics();
-    outcome.epochs = workload->epochs();
+    outcome.epochs = workload->series();
     outcome.layers = workload->layers();
   }
   return outcome;

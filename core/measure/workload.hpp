@@ -15,7 +15,7 @@ namespace assay {
 /// The outcome of checking results against the reference.
 struct Verification {
   bool passed = false;
-  /// What the results were compared with: "fp64, 4096 of 25690112 outputs, exact checksum".
+  /// The reference of the comparison: "fp64, 4096 of 25690112 outputs, exact checksum".
   std::string reference;
   double max_error = 0;   ///< largest |error| / (RMS of the reference values of the sample)
   double norm_error = 0;  ///< ||error||_2 / ||reference||_2 over the sample
@@ -31,6 +31,12 @@ struct Verification {
   bool target_missed = false;       ///< right, but training did not reach its target
   std::string reason;  ///< why it failed: "dst[3,1,0,7] is 2.5 (expected 2.25 within 1e-6)…"
   bool wrong() const { return !passed && !undecided && !target_missed; }
+  /// Fails for this reason, unless it has failed before or `why` is empty.
+  void fail(const std::string& why) {
+    if (!passed || why.empty()) return;
+    passed = false;
+    reason = why;
+  }
 };
 
 /// A result other than a rate: an objective, an accuracy, a number of iterations.
@@ -101,9 +107,9 @@ class Workload {
   virtual std::map<std::string, double> take_done() { return {}; }
   /// Verified results of the timed runs, by name. Valid after verify_after(), equal on all ranks.
   virtual std::map<std::string, Metric> metrics() const { return {}; }
-  /// For training: values by name after each epoch, in order (row.epochs of the result's schema).
+  /// Values by name after each stage of the workload, in order: row.epochs of the result's schema.
   /// Valid after verify_after().
-  virtual std::vector<std::map<std::string, double>> epochs() const { return {}; }
+  virtual std::vector<std::map<std::string, double>> series() const { return {}; }
   /// The operations of a run with their times, in order, equal on all ranks. Empty if a run is a
   /// single operation, or if they were not timed. Valid after verify_after().
   virtual std::vector<LayerTime> layers() const { return {}; }

@@ -3,6 +3,7 @@
 // descriptors and prepares workloads. Core does everything else: flags, suites, lists of problems,
 // verification, timing, rows, files, exit code.
 
+#include <any>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -17,7 +18,7 @@
 
 namespace assay {
 
-/// What Benchmark::prepare needs besides the case; shared by the cases of a process.
+/// The arguments of Benchmark::prepare besides the case; shared by the cases of a process.
 struct CaseContext {
   Plugins& plugins;
   Communicator& ranks;
@@ -52,26 +53,27 @@ class Benchmark {
   /// ("8:64M:2"). By default the text itself.
   virtual std::vector<std::string> descriptors(const std::string& text) const { return {text}; }
   /// Completes the settings of a case before its id is made: sets the dimensions that are `found`,
-  /// and gives a dimension that has no effect a fixed value, so that equal work has one id. Throws
-  /// InputError for settings that exclude each other. If it makes collective calls, all processes
-  /// make the same ones.
-  virtual void complete(Settings&, const RankCount&) const {}
+  /// and gives a dimension that has no effect a fixed value, so that equal work has one id. Returns
+  /// them as a struct of the benchmark's own, which becomes Case::typed: the functions below take
+  /// their values from there (typed_settings()). Throws InputError for settings that exclude each
+  /// other. If it makes collective calls, all processes make the same ones.
+  virtual std::any complete(Settings&, const RankCount&) const { return {}; }
   /// Throws InputError for cases that one command cannot have together: two that write one file.
   virtual void expect_compatible(const std::vector<Case>&) const {}
   /// The problem of a case; null if the workload is not a single problem.
-  virtual std::unique_ptr<Problem> problem(const Settings& settings) const = 0;
+  virtual std::shared_ptr<const Problem> problem(const Case& benchmark_case) const = 0;
   /// Whether all ranks solve the problem of a case together; else each rank solves its own.
-  virtual bool ranks_share(const Settings&) const { return false; }
+  virtual bool ranks_share(const Case&) const { return false; }
   /// The sorted names of the dimensions that determine what a step of the case computes. A row has
   /// them, so that a throughput is shown beside the convergence of the same steps. By default none.
-  virtual std::vector<std::string> step_parameters(const Settings&) const { return {}; }
+  virtual std::vector<std::string> step_parameters(const Case&) const { return {}; }
   /// Words that a printed row has behind its rates; by default none.
   virtual std::string row_label(const nlohmann::json&) const { return ""; }
   /// The plugins that a case may use beside those that its settings name.
-  virtual std::vector<std::string> candidates(const Settings&) const { return {}; }
+  virtual std::vector<std::string> candidates(const Case&) const { return {}; }
   /// Bytes that a rank uses in one run, or in each of the run's operations. They determine which
   /// levels of memory can limit the case. Unknown ones are omitted. By default the problem's bytes.
-  virtual std::vector<double> working_sets(const Settings& settings) const;
+  virtual std::vector<double> working_sets(const Case& benchmark_case) const;
   /// Makes the workload of a case, or gives the reason why it is unsupported.
   virtual Result<std::unique_ptr<Workload>> prepare(const Case& benchmark_case,
                                                     CaseContext& context) const = 0;
@@ -100,18 +102,36 @@ Dimension field(std::string name, std::string field, std::string help,
                 std::string shown_default = "", std::vector<std::string> values = {});
 Dimension cache();                                  ///< hot | cold
 Dimension threads();                                ///< default: processors this process may use
+Dimension smt();                                    ///< default any, which the id omits
 Dimension layout(std::vector<std::string> values);  ///< default any, which the id omits
 Dimension device();                                 ///< cpu | gpu; the id omits cpu
 /// none | the procurements that prescribe a case of `benchmark` (core/program/conform.hpp). The id
 /// omits none.
 Dimension conform(const std::string& benchmark);
+/// The dimension as one that describes the system, not the work (Dimension::Traits::of_system).
+Dimension of_system(Dimension axis);
+/// The same, under the heading "Backend" in --help.
+Dimension of_backend(Dimension axis);
 }  // namespace dimension
 
-/// A benchmark of single operations: a derived class provides problem() and oracle(), and prepare()
-/// is made from them.
+/// The settings of a case, as its benchmark's complete() has returned them.
+template <class Typed>
+const Typed& typed_settings(const Case& benchmark_case) {
+  return std::any_cast<const Typed&>(benchmark_case.typed);
+}
+
+/// The case of these settings, which are completed. It has no id and no names.
+Case make_case(const Benchmark& benchmark, Settings settings, const RankCount& started = {});
+
+/// A benchmark of single operations: a derived class provides make_problem() and oracle(), and
+/// prepare() is made from them.
 class OperationBenchmark : public Benchmark {
  public:
+  virtual std::unique_ptr<Problem> make_problem(const Settings& settings) const = 0;
   virtual std::unique_ptr<Oracle> oracle(const Problem& problem) const = 0;
+  std::any complete(Settings& settings, const RankCount& started) const override;
+  /// Made once for each case.
+  std::shared_ptr<const Problem> problem(const Case& benchmark_case) const final;
   Result<std::unique_ptr<Workload>> prepare(const Case& benchmark_case,
                                             CaseContext& context) const final;
 };

@@ -73,7 +73,7 @@ json environment_of(const Benchmark& benchmark, const std::vector<Case>& cases, 
           axis.traits.plugin && plugin != selected.settings.end())
         first.try_emplace(plugin->second, Options{selected.settings});
   for (const Case& selected : cases)
-    for (const std::string& plugin : benchmark.candidates(selected.settings))
+    for (const std::string& plugin : benchmark.candidates(selected))
       first.try_emplace(plugin, Options{selected.settings});
   json environment = capture_environment();
   const LoadedAllocator allocator = loaded_allocator();
@@ -112,9 +112,7 @@ std::optional<SignalNote> last_note(const RunRequest& request, const Communicato
 }
 
 /// What --quiet still reports.
-bool is_wrong(const json& row) {
-  return row.at("status") != "ok" && row.at("status") != "unsupported";
-}
+bool is_wrong(const Row& row) { return !row.is_ok() && row.status != "unsupported"; }
 
 /// CaseError for a plugin that the run could open before. The case is then lost, not unsupported,
 /// and a resumed run repeats it.
@@ -163,20 +161,19 @@ std::vector<Baseline> baselines_of(const std::string& benchmark, const RunReques
 }
 
 /// The row as it is printed: beside all baselines that have its problem.
-json with_all_baselines(json row, const std::vector<Baseline>& baselines) {
-  if (!row["baseline"].is_object()) return row;
+Row with_all_baselines(Row row, const std::vector<Baseline>& baselines) {
+  if (!row.baseline) return row;
   for (const Baseline& baseline : baselines)
-    if (json match = baseline.match(row);
-        match.is_object() && match["system"] != row["baseline"]["system"])
-      row["further_baselines"].push_back(std::move(match));
+    if (auto match = baseline.match(row); match && match->system != row.baseline->system)
+      row.further_baselines.push_back(std::move(*match));
   return row;
 }
 
 /// Takes a row back that no reader would accept, or whose samples are not those that were taken.
-void expect_consistent(json& row, const Outcome& outcome) {
-  if (row.at("status") != "ok") return;
+void expect_consistent(Row& row, const Outcome& outcome) {
+  if (!row.is_ok()) return;
   try {
-    if (row["samples_s"] != json(outcome.timing->samples))
+    if (row.samples_s != outcome.timing->samples)
       throw InputError("/samples_s: these are not the samples that were taken.");
     check_numbers(row, "", statistics_version);
   } catch (const std::exception& error) {  // also of a field that is missing
@@ -206,13 +203,13 @@ class CaseLoop final {
         speaks_(ranks.rank() == 0) {}
 
   /// The rows of the cases.
-  json measure(const std::vector<Case>& cases) {
-    json rows = json::array();
+  std::vector<Row> measure(const std::vector<Case>& cases) {
+    std::vector<Row> rows;
     for (const Case& selected : cases) {
       journal_.note("begin", {{"id", selected.id}, {"started", utc_now()}});
       if (speaks_ && request_.talk == Talk::verbose)
         tell(fmt::format("case {} of {}: {}", rows.size() + 1, cases.size(), selected.id));
-      json row = row_of(selected);
+      Row row = make(selected);
       journal_.append({{"event", "row"}, {"row", row}});
       if (speaks_) show(row);
       rows.push_back(std::move(row));
@@ -222,8 +219,8 @@ class CaseLoop final {
   }
 
  private:
-  json row_of(const Case& selected) {
-    const std::unique_ptr<Problem> problem = benchmark_.problem(selected.settings);
+  Row make(const Case& selected) {
+    const std::shared_ptr<const Problem> problem = benchmark_.problem(selected);
     Outcome outcome = run_case(
         [&] { return prepared(benchmark_, selected, context_, request_.opened); }, ranks_,
         request_.timing, problem == nullptr ? std::map<std::string, double>{} : problem->amounts());
@@ -232,28 +229,28 @@ class CaseLoop final {
     // something.
     if (!request_.plan.empty() && speaks_)
       std::cerr << "end of " << selected.id << end_of_case << std::endl;
-    json row = make_row(benchmark_.name(), selected, problem.get(), outcome, 0, request_.launch,
-                        request_.attempt, ranks_.size(), ranks_.nodes());
+    Row row = make_row(benchmark_.name(), selected, problem.get(), outcome, 0, request_.launch,
+                       request_.attempt, ranks_.size(), ranks_.nodes());
     if (ranks_.size() > 1)
-      row["problem"]["shared_by"] = benchmark_.ranks_share(selected.settings) ? ranks_.size() : 1;
+      row.problem.shared_by = benchmark_.ranks_share(selected) ? ranks_.size() : 1;
     judge(row, outcome);
     // `assay run`, which gives a plan, judges by what it measures around the cases.
     if (request_.plan.empty() && ranks_.size() == 1) probe_.judge(row);
     add_baseline(row, baselines_);
-    if (request_.baselines.empty()) row.erase("baseline_reason");  // nobody asked
+    if (request_.baselines.empty()) row.baseline_reason.clear();  // nobody asked
     return row;
   }
 
   /// Rank 0's row is the one that is written; the others agree, so that exit codes do.
-  void judge(json& row, const Outcome& outcome) {
+  void judge(Row& row, const Outcome& outcome) {
     if (speaks_) expect_consistent(row, outcome);
     const bool was_ok = outcome.status == "ok";
-    const double failed = ranks_.broadcast(was_ok && row.at("status") != "ok" ? 1.0 : 0.0);
-    if (failed > 0 && row.at("status") == "ok")
+    const double failed = ranks_.broadcast(was_ok && !row.is_ok() ? 1.0 : 0.0);
+    if (failed > 0 && row.is_ok())
       take_back(row, "the row of rank 0 contradicts itself. Report it.");
   }
 
-  void show(const json& row) {
+  void show(const Row& row) {
     if (!request_.google_benchmark && (request_.talk != Talk::quiet || is_wrong(row))) {
       print_row(with_all_baselines(row, baselines_), benchmark_.row_label(row));
       printed_.push_back(row);
@@ -273,7 +270,7 @@ class CaseLoop final {
   CaseContext context_;
   CeilingProbe probe_;
   const bool speaks_;
-  json printed_ = json::array();
+  std::vector<Row> printed_;
 };
 
 int run_on(Communicator& ranks, const Benchmark& benchmark, RunRequest& request,
@@ -304,7 +301,8 @@ int run_on(Communicator& ranks, const Benchmark& benchmark, RunRequest& request,
   // Tells which rank a process is.
   const std::vector<std::string> processes = ranks.allgather(std::to_string(getpid()));
   journal.begin(command, started, environment, processes);
-  const json rows = CaseLoop(ranks, benchmark, request, plugins, baselines, journal).measure(cases);
+  const std::vector<Row> rows =
+      CaseLoop(ranks, benchmark, request, plugins, baselines, journal).measure(cases);
   const json after = capture_volatile();  // beside the state before: what the run has done to it
   journal.note("end", {{"benchmark", benchmark.name()}, {"volatile", after}});
 

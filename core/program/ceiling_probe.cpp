@@ -13,8 +13,6 @@
 
 namespace assay {
 
-using nlohmann::json;
-
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -44,12 +42,11 @@ std::optional<double> least_seconds(Operation& operation, Stream& stream) {
   return least;
 }
 
-bool judged(const json& row) {
-  const json& parameters = row.at("parameters");
-  return row.at("status") == "ok" && bounded_by_native(row) && row.at("benchmark") != "stream" &&
-         parameters.contains("backend") && parameters.contains("precision") &&
-         parameters.value("threads", json()).is_number() && parameters.value("ranks", 1) == 1 &&
-         parameters.value("device", "cpu") == "cpu";
+bool is_judged(const Row& row) {
+  return row.is_ok() && is_bounded(row) && row.benchmark != "stream" &&
+         row.parameters.contains("backend") && row.parameters.contains("precision") &&
+         row.number("threads") && row.number("ranks").value_or(1) == 1 &&
+         (!row.parameters.contains("device") || row.parameter("device") == "cpu");
 }
 
 }  // namespace
@@ -58,10 +55,10 @@ std::optional<double> CeilingProbe::rate(bool fma, const std::string& precision_
   const auto [place, fresh] =
       known_.try_emplace({fma ? precision_name : "read", threads}, std::nullopt);
   if (!fresh) return place->second;
-  const Result<Backend*> opened = plugins_.open("native");
+  const Result<Backend*> opened = plugins_.open(ceiling_backend());
   if (std::holds_alternative<Unsupported>(opened)) return std::nullopt;
   Options options;
-  options.settings = {{"backend", "native"}, {"device", "cpu"}};
+  options.settings = {{"backend", ceiling_backend()}, {"device", "cpu"}};
   options.threads = threads;
   const Result<Device*> device = std::get<Backend*>(opened)->device(options);
   if (std::holds_alternative<Unsupported>(device)) return std::nullopt;
@@ -89,19 +86,18 @@ std::optional<double> CeilingProbe::rate(bool fma, const std::string& precision_
 
 /// Where a processor computes 16-bit data in fp32, and the row says so, the faster of both units
 /// counts.
-std::optional<double> CeilingProbe::peak(const json& row, int threads) {
-  const std::string precision = arithmetic_name(row.at("parameters").at("precision"));
+std::optional<double> CeilingProbe::peak(const Row& row, int threads) {
+  const std::string precision = arithmetic_name(row.parameter("precision"));
   std::optional<double> own = rate(true, precision, threads);
-  if (row.at("executed").value("compute", json()) == "fp32" && precision != "fp32" &&
-      precision != "fp64")
+  if (row.executed && row.executed->compute == "fp32" && precision != "fp32" && precision != "fp64")
     if (const auto other = rate(true, "fp32", threads); other && (!own || *other > *own))
       own = other;
   return own;
 }
 
-void CeilingProbe::judge(json& row) {
-  if (!judged(row)) return;
-  const int threads = row.at("parameters").at("threads");
+void CeilingProbe::judge(Row& row) {
+  if (!is_judged(row)) return;
+  const int threads = static_cast<int>(*row.number("threads"));
   LeastTime least;
   const auto at_least = [&](double amount, const std::optional<double>& per_s, const char* bound) {
     if (per_s && *per_s > 0 && amount / *per_s > least.seconds) least = {amount / *per_s, bound};
@@ -109,9 +105,9 @@ void CeilingProbe::judge(json& row) {
   if (const auto work = operations_done(row); work && *work > 0)
     at_least(*work, peak(row, threads), "compute");
   // Whatever lies where: no byte comes faster than from the first cache.
-  if (const json bytes = row.at("problem").value("bytes", json()); bytes.is_number() && bytes > 0)
-    at_least(bytes.get<double>(), rate(false, "fp64", threads), "L1");
-  if (const auto why = why_impossible(row.at("time_s").at("median"), least)) take_back(row, *why);
+  if (const double bytes = row.problem.bytes.value_or(0); bytes > 0)
+    at_least(bytes, rate(false, "fp64", threads), "L1");
+  if (const auto why = why_impossible(row.median(), least)) take_back(row, *why);
 }
 
 }  // namespace assay

@@ -3,20 +3,21 @@
 
 #include "assay/known_backends.hpp"
 #include "core/machine/environment.hpp"
+#include "core/machine/placement.hpp"
 #include "core/program/benchmark.hpp"
 #include "core/program/conform.hpp"
 
 namespace assay::dimension {
 
-namespace {
-
-Dimension of_backend(Dimension axis) {
-  axis.group = "Backend";
+Dimension of_system(Dimension axis) {
   axis.traits.of_system = true;
   return axis;
 }
 
-}  // namespace
+Dimension of_backend(Dimension axis) {
+  axis.group = "Backend";
+  return of_system(std::move(axis));
+}
 
 std::vector<std::string> backends_of(const std::string& operation) {
   std::vector<std::string> names;
@@ -68,13 +69,10 @@ Dimension problem(std::vector<std::string> defaults) {
 
 Dimension field(std::string name, std::string field, std::string help, std::string shown_default,
                 std::vector<std::string> values) {
-  Dimension made;
-  made.name = std::move(name);
-  made.field = std::move(field);
-  made.help = std::move(help);
-  made.shown_default = std::move(shown_default);
-  made.values = std::move(values);
-  return made;
+  Dimension axis = make_dimension(std::move(name), std::move(help), std::move(values), {});
+  axis.field = std::move(field);
+  axis.shown_default = std::move(shown_default);
+  return axis;
 }
 
 Dimension cache() {
@@ -96,6 +94,14 @@ Dimension threads() {
   axis.shown_default = "the processors of this process";
   for (int count = 1; count < processors(); count *= 2) axis.every.push_back(std::to_string(count));
   axis.every.push_back(std::to_string(processors()));
+  return axis;
+}
+
+Dimension smt() {
+  Dimension axis = of_backend(make_dimension(
+      "smt", "hardware threads used per core, each bound to a thread; any: no binding", {}, {"any"},
+      "", "any"));
+  axis.every = smt_levels();
   return axis;
 }
 

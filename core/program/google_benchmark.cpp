@@ -3,7 +3,6 @@
 #include <benchmark/benchmark.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <sstream>
 #include <vector>
@@ -12,8 +11,6 @@
 #include "core/result/marks.hpp"
 
 namespace assay {
-
-using nlohmann::json;
 
 namespace {
 
@@ -37,50 +34,47 @@ void set_time(Run& run, double seconds, double iterations) {
   run.real_accumulated_time = seconds * iterations;
 }
 
-Run run_of(const json& row, int index) {
+Run run_of(const Row& row, int index) {
   Run run;
-  run.run_name.function_name = row.at("id").get<std::string>();
+  run.run_name.function_name = row.id;
   run.family_index = index;
   run.per_family_instance_index = 0;
   run.repetitions = 1;
   run.repetition_index = 0;
   run.time_unit = benchmark::kNanosecond;
   run.statistics = nullptr;
-  if (const json threads = row.at("parameters").value("threads", json()); threads.is_number())
-    run.threads = threads;
+  if (const auto threads = row.number("threads")) run.threads = static_cast<int>(*threads);
   return run;
 }
 
 /// compare.py reads the times of every run, and takes a time of 0 for a quick one. An aggregate it
 /// passes over, and the reporter writes one of this kind (report_rms) without times.
-Run error_of(const json& row, int index) {
+Run error_of(const Row& row, int index) {
   Run run = run_of(row, index);
   run.run_type = Run::RT_Aggregate;
-  run.aggregate_name = row.at("status").get<std::string>();
+  run.aggregate_name = row.status;
   run.report_rms = true;
-  set_error(run, row.at("reason").get<std::string>());
+  set_error(run, row.reason);
   return run;
 }
 
-std::string label_of(const json& row) {
-  const json implementation = row.at("executed").value("implementation", json());
-  std::string label = implementation.is_string() ? implementation.get<std::string>() : "";
+std::string label_of(const Row& row) {
+  std::string label = row.executed->implementation;
   if (const std::string mark = mark_of(row); !mark.empty())
     label += (label.empty() ? "" : "; ") + std::string(note_of(mark));
   return label;
 }
 
 /// The run of a row, and what its samples have together.
-std::vector<Run> runs_of(const json& row, int index) {
-  const json& time = row.at("time_s");
-  const auto samples = row.at("samples_s").get<std::vector<double>>();
+std::vector<Run> runs_of(const Row& row, int index) {
+  const std::vector<double>& samples = row.samples_s;
   const auto count = static_cast<double>(samples.size());
-  const double median = time.at("median");
+  const double median = row.time_s->median;
   std::vector<Run> runs{run_of(row, index)};
-  set_time(runs.front(), median, count * time.value("batch", 1));
+  set_time(runs.front(), median, count * static_cast<double>(row.time_s->batch.value_or(1)));
   runs.front().report_label = label_of(row);
-  for (const auto& [name, rate] : row.at("rates").items())
-    if (rate.is_number()) runs.front().counters[name] = rate.get<double>();
+  for (const auto& [name, rate] : row.rates)
+    if (rate) runs.front().counters[name] = *rate;
   if (samples.size() < 2) return runs;
   const double mean = std::accumulate(samples.begin(), samples.end(), 0.0) / count;
   double squares = 0;
@@ -100,7 +94,7 @@ std::vector<Run> runs_of(const json& row, int index) {
 
 }  // namespace
 
-std::string google_benchmark_json(const std::string& program, const json& rows) {
+std::string google_benchmark_json(const std::string& program, const std::vector<Row>& rows) {
   using Context = benchmark::BenchmarkReporter::Context;
   [[maybe_unused]] static const bool added =  // a second time would be refused
       (benchmark::AddCustomContext("assay_version", version_text()), true);
@@ -111,9 +105,8 @@ std::string google_benchmark_json(const std::string& program, const json& rows) 
   reporter.ReportContext(Context());
   Context::executable_name = nullptr;
   int index = 0;
-  for (const json& row : rows) {
-    reporter.ReportRuns(row.at("status") == "ok" ? runs_of(row, index)
-                                                 : std::vector<Run>{error_of(row, index)});
+  for (const Row& row : rows) {
+    reporter.ReportRuns(row.is_ok() ? runs_of(row, index) : std::vector<Run>{error_of(row, index)});
     ++index;
   }
   reporter.Finalize();

@@ -1,8 +1,10 @@
 #pragma once
 // The rows of a program as the JSON of Google Benchmark, which its compare.py and dashboards read.
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
+
+#include "core/result/row.hpp"
 
 namespace assay {
 
@@ -10,6 +12,6 @@ namespace assay {
 /// of its id, whose real_time is the median and whose counters are the rates, and the mean, median
 /// and standard deviation of its samples, if there are several. Assay measures no CPU time:
 /// cpu_time is 0. Any other row has `error_occurred` and its reason, and no time.
-std::string google_benchmark_json(const std::string& program, const nlohmann::json& rows);
+std::string google_benchmark_json(const std::string& program, const std::vector<Row>& rows);
 
 }  // namespace assay

@@ -1,19 +1,21 @@
 #pragma once
 // The text that a benchmark's program prints for its rows.
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
+
+#include "core/result/row.hpp"
 
 namespace assay {
 
 /// The lines of a row: its id, then its time with interval and rates in readable units, or the
 /// reason why it has no time. Baselines beyond the one of the row are in `further_baselines`, which
 /// no result file has.
-std::string row_text(const nlohmann::json& row, bool colour = false, const std::string& label = "");
+std::string row_text(const Row& row, bool colour = false, const std::string& label = "");
 /// Prints row_text() to stdout and flushes it. `label`: words behind the rates.
-void print_row(const nlohmann::json& row, const std::string& label);
+void print_row(const Row& row, const std::string& label);
 
 /// The lines after the last row that explain the marks behind numbers; "" if no row has a mark.
-std::string marks_text(const nlohmann::json& rows);
+std::string marks_text(const std::vector<Row>& rows);
 
 }  // namespace assay

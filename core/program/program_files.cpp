@@ -102,7 +102,7 @@ void write_result(nlohmann::json result, const RunRequest& request) {
   if (request.talk != Talk::quiet) std::cerr << "wrote " << request.out.string() << '\n';
 }
 
-void write_google_benchmark(const std::string& program, const nlohmann::json& rows,
+void write_google_benchmark(const std::string& program, const std::vector<Row>& rows,
                             const RunRequest& request) {
   if (!request.google_benchmark && request.benchmark_out.empty()) return;
   const std::string text = google_benchmark_json(program, rows);

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/program/options.hpp"
+#include "core/result/row.hpp"
 #include "core/result/run_header.hpp"
 
 namespace assay {
@@ -33,7 +34,7 @@ RunHeader own_header(const Benchmark& benchmark, const RunRequest& request,
 void write_result(nlohmann::json result, const RunRequest& request);
 
 /// Writes rows as JSON of Google Benchmark: to stdout and to --benchmark_out, as is asked for.
-void write_google_benchmark(const std::string& program, const nlohmann::json& rows,
+void write_google_benchmark(const std::string& program, const std::vector<Row>& rows,
                             const RunRequest& request);
 
 }  // namespace assay

@@ -61,7 +61,7 @@ std::vector<Case> selected_cases(const Benchmark& benchmark, RunRequest& request
     expect_unchanged(file, "suite", suite, request.suite_hash);
     expect_cases_of(benchmark, suite, file);
     cases = expand_suite(benchmark, suite, file.string(), plugins, started, request.chosen);
-    // Of the problem lists that the suite names, too.
+    // The problem lists that the suite names count, too.
     if (!request.cases_hash.empty())
       expect_unchanged(file, "cases", case_list(benchmark, cases), request.cases_hash);
     const json timing = suite.value("timing", json::object());

@@ -297,12 +297,12 @@ std::vector<Case> expand_dimensions(const Benchmark& benchmark,
     before.push_back(benchmark_case.settings);
     benchmark_case.required = required;
     benchmark_case.note = note;
-    benchmark.complete(benchmark_case.settings, started);
+    benchmark_case.typed = benchmark.complete(benchmark_case.settings, started);
     benchmark_case.id = make_id(benchmark.name(), axes, benchmark_case.settings);
     benchmark_case.id_form = form;
     benchmark_case.one_per_process = one_per_process;
     benchmark_case.system_parameters = of_system;
-    benchmark_case.step_parameters = benchmark.step_parameters(benchmark_case.settings);
+    benchmark_case.step_parameters = benchmark.step_parameters(benchmark_case);
   }
   if (unused == Unused::refused)
     refuse_unused(benchmark, axes, asked_by_name, started, before, cases);
@@ -346,7 +346,7 @@ std::vector<std::string> plugins_of(const Benchmark& benchmark, const Settings& 
 json case_list(const Benchmark& benchmark, const std::vector<Case>& cases) {
   json list = json::array();
   for (Case listed : cases) {
-    listed.working_sets = benchmark.working_sets(listed.settings);
+    listed.working_sets = benchmark.working_sets(listed);
     list.push_back(listed);
     list.back()["plugins"] = plugins_of(benchmark, listed.settings);
   }

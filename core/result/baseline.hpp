@@ -4,7 +4,7 @@
 
 #include <filesystem>
 #include <map>
-#include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,7 +25,7 @@ class Baseline {
   /// nearest name.
   static Baseline load(const std::string& file_or_name);
   /// Makes a baseline of rows in memory, all of the same environment.
-  static Baseline of(const std::string& system, const std::vector<nlohmann::json>& rows);
+  static Baseline of(const std::string& system, const std::vector<Row>& rows);
   static Baseline of_launches(const std::string& system, const Launches& launches);
   const std::string& system() const { return system_; }
   const std::vector<SharedRow>& rows() const { return rows_; }
@@ -33,7 +33,7 @@ class Baseline {
   /// The same system, with only the rows in which `parameter` has this value (as text).
   Baseline where(const std::string& parameter, const std::string& value) const;
 
-  /// The "baseline" object of a row; null if no row of this baseline is comparable, with the first
+  /// The "baseline" of a row; nothing if no row of this baseline is comparable, with the first
   /// difference in `why`. Its fields:
   ///   system, citation, published, note, algorithm  of the baseline's row
   ///   value, unit    the baseline's number
@@ -47,30 +47,30 @@ class Baseline {
   /// Rows with the row's algorithm are preferred (unless `preference` is `fastest`). If the fastest
   /// row of another algorithm is used, "note" says so. The launches of an id in one environment are
   /// summarized as in core/result/launches.hpp.
-  nlohmann::json match(const nlohmann::json& row, std::string* why = nullptr,
-                       Preference preference = Preference::same_way) const;
+  std::optional<RowBaseline> match(const Row& row, std::string* why = nullptr,
+                                   Preference preference = Preference::same_way) const;
 
  private:
   void add(SharedRow row, std::string environment);
   /// Indices of the rows with the same benchmark and descriptor. If there are none, of those whose
   /// descriptor is the name of the row's problem in a list ("8GB" of "coral2/8GB").
-  std::vector<std::size_t> of_same_problem(const nlohmann::json& row) const;
+  std::vector<std::size_t> of_same_problem(const Row& row) const;
   /// Of the rows `candidates` (indices), those that did the same work as `row`: their launches by
   /// id. `reason`: why another candidate did not.
-  std::map<std::string, LaunchGroups> same_work(const nlohmann::json& row,
+  std::map<std::string, LaunchGroups> same_work(const Row& row,
                                                 const std::vector<std::size_t>& candidates,
                                                 std::string& reason) const;
 
   std::string system_;
   std::vector<SharedRow> rows_;
-  std::vector<std::string> environments_;  ///< environment_key of each row
+  std::vector<std::string> environments_;  ///< ResultEnvironment::key() of each row
   /// Indices of rows by benchmark and problem. A report matches many rows, so it must be fast.
   std::map<std::pair<std::string, std::string>, std::vector<std::size_t>> rows_of_work_;
 };
 
 /// Sets "baseline" of a row to the match of the first baseline that has one. If none has,
 /// "baseline_reason" gives the reason of each.
-void add_baseline(nlohmann::json& row, const std::vector<Baseline>& baselines);
+void add_baseline(Row& row, const std::vector<Baseline>& baselines);
 
 /// The file `file_or_name` if it exists, else the shipped baseline of this name. InputError with
 /// the nearest name.

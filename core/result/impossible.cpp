@@ -2,18 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
-
+#include "core/api/ceiling_problem.hpp"
 #include "core/result/result_check.hpp"
 
 namespace assay {
 
-using nlohmann::json;
-
-bool bounded_by_native(const json& row) {
-  const char* limited = std::getenv("ASSAY_NATIVE_TARGET");
-  return limited == nullptr || *limited == '\0' ||
-         row.at("parameters").value("backend", "") == "native";
+bool is_bounded(const Row& row) {
+  return !is_ceiling_limited() || row.parameter("backend") == ceiling_backend();
 }
 
 std::optional<std::string> why_impossible(double median_s, const LeastTime& least) {
@@ -30,33 +25,34 @@ std::optional<std::string> why_impossible(double median_s, const LeastTime& leas
       median_s, least.bound_by, least.seconds);
 }
 
-std::optional<double> operations_done(const json& row) {
-  const json really = row.at("executed").value("algorithmic_flops", json());
-  if (really.is_number()) return really.get<double>();
-  const json algorithm = row.at("executed").at("algorithm");
-  if (algorithm.is_string() && saves_operations(algorithm)) return std::nullopt;
-  const json nominal = row.at("problem").value("flops", json());
-  return nominal.is_number() ? nominal.get<double>() : 0;
+std::optional<double> operations_done(const Row& row) {
+  const RowExecuted executed = row.executed.value_or(RowExecuted{});
+  if (executed.algorithmic_flops) return executed.algorithmic_flops;
+  if (saves_operations(executed.algorithm)) return std::nullopt;
+  return row.problem.flops.value_or(0);
 }
 
-void take_back(json& row, const std::string& reason) {
-  row["status"] = "failed";
-  row["reason"] = reason;
-  row["time_s"] = nullptr;
-  row["samples_s"] = json::array();
-  row["rates"] = json::object();
-  row.erase("metrics");
-  row.erase("epochs");
-  row.erase("layers");
-  row.erase("layers_sum");
-  row["baseline"] = nullptr;
-  row.erase("baseline_reason");
-  row["energy_j"] = row["energy_domains_j"] = nullptr;
-  row["energy_reason"] = "the row has no time";
-  row["ceiling"] = nullptr;
-  row["ceiling_reason"] = "the row has no time";
-  if (row.at("executed").is_object())
-    for (const char* part : {"exposed_s", "kernels_s"}) row["executed"].erase(part);
+void take_back(Row& row, const std::string& reason) {
+  row.status = "failed";
+  row.reason = reason;
+  row.time_s.reset();
+  row.samples_s.clear();
+  row.rates.clear();
+  row.metrics.clear();
+  row.epochs.clear();
+  row.layers.clear();
+  row.layers_sum.reset();
+  row.baseline.reset();
+  row.further_baselines.clear();
+  row.baseline_reason.clear();
+  row.energy_j.reset();
+  row.energy_domains_j.clear();
+  row.ceiling.reset();
+  row.energy_reason = row.ceiling_reason = "the row has no time";
+  if (row.executed) {
+    row.executed->exposed_s.reset();
+    row.executed->kernels_s.reset();
+  }
 }
 
 }  // namespace assay

@@ -2,9 +2,10 @@
 // Detection of rows that are faster than the machine can be. Even if the results of such a row were
 // verified, its time cannot be that of the work.
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+
+#include "core/result/row.hpp"
 
 namespace assay {
 
@@ -18,9 +19,9 @@ struct LeastTime {
   std::string bound_by;  ///< "compute", "memory", "L1"
 };
 
-/// Whether the row is bounded by the ceilings that the backend `native` measures. False if
-/// ASSAY_NATIVE_TARGET restricts the instructions of `native`, since other backends may use more.
-bool bounded_by_native(const nlohmann::json& row);
+/// Whether the row is bounded by the ceilings that ceiling_backend() measures. False if
+/// is_ceiling_limited(), but for rows of that backend.
+bool is_bounded(const Row& row);
 
 /// The reason "impossible: …" if the median of `median_s` seconds is below the shortest time by the
 /// factor impossible_from or more; nothing if it is not, or if no shortest time is known (0).
@@ -28,9 +29,9 @@ std::optional<std::string> why_impossible(double median_s, const LeastTime& leas
 
 /// Floating-point operations that the row's algorithm did; nothing if that is unknown (Winograd and
 /// FFT do fewer than a direct sum).
-std::optional<double> operations_done(const nlohmann::json& row);
+std::optional<double> operations_done(const Row& row);
 
 /// Makes an `ok` row `failed` with this reason: removes its time, rates, ceiling and baseline.
-void take_back(nlohmann::json& row, const std::string& reason);
+void take_back(Row& row, const std::string& reason);
 
 }  // namespace assay

@@ -5,16 +5,13 @@
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
-namespace assay {
+#include "core/result/row.hpp"
 
-/// The hashes of hardware and software of a row's environment. Rows of one id are launches of the
-/// same case only if their keys are equal; other rows are never summarized together.
-std::string environment_key(const nlohmann::json& result, const nlohmann::json& row);
+namespace assay {
 
 /// The states of a row, from the mildest to the gravest.
 inline constexpr std::array row_statuses{"ok",      "unsupported", "target missed",
@@ -28,29 +25,29 @@ bool is_final(const std::string& status);
 /// A row that all copies share: a fleet has too many rows to copy, and launches are copied often.
 class SharedRow final {
  public:
-  explicit SharedRow(nlohmann::json row) : row_(std::make_shared<nlohmann::json>(std::move(row))) {}
+  explicit SharedRow(Row row) : row_(std::make_shared<Row>(std::move(row))) {}
   /// A row of a result that outlives all its copies.
-  static SharedRow in(const nlohmann::json& row) {
+  static SharedRow in(const Row& row) {
     // Without an owner it counts as used elsewhere, and is never written to.
-    return SharedRow(std::shared_ptr<nlohmann::json>(std::shared_ptr<void>(),
-                                                     const_cast<nlohmann::json*>(&row)));
+    return SharedRow(std::shared_ptr<Row>(std::shared_ptr<void>(), const_cast<Row*>(&row)));
   }
-  operator const nlohmann::json&() const { return *row_; }
+  operator const Row&() const { return *row_; }
+  const Row* operator->() const { return row_.get(); }
   /// The row to change: a copy, unless nothing else has it.
-  nlohmann::json& own() {
-    if (row_.use_count() != 1) row_ = std::make_shared<nlohmann::json>(*row_);
+  Row& own() {
+    if (row_.use_count() != 1) row_ = std::make_shared<Row>(*row_);
     return *row_;
   }
 
  private:
-  explicit SharedRow(std::shared_ptr<nlohmann::json> row) : row_(std::move(row)) {}
-  std::shared_ptr<nlohmann::json> row_;
+  explicit SharedRow(std::shared_ptr<Row> row) : row_(std::move(row)) {}
+  std::shared_ptr<Row> row_;
 };
 
 /// The launches of one id in one environment, summarized.
 struct Launches {
   std::vector<SharedRow> rows;
-  std::string environment;  ///< environment_key()
+  std::string environment;  ///< ResultEnvironment::key()
   /// The most severe status of any launch: if one launch is incorrect, the times of the others are
   /// not reported.
   std::string status;
@@ -62,7 +59,7 @@ struct Launches {
   /// the largest rate of the launches, with its name.
   double rate = 0;
   std::string rate_name;
-  const nlohmann::json& first() const { return rows.front(); }
+  const Row& first() const { return rows.front(); }
 };
 
 /// The most severe mark of any launch (marks.hpp).
@@ -74,9 +71,7 @@ class LaunchGroups {
   /// Adds a row. A later attempt at the same launch replaces a row that crashed, but never one that
   /// is_final().
   void add(SharedRow row, const std::string& environment);
-  void add(nlohmann::json row, const std::string& environment) {
-    add(SharedRow(std::move(row)), environment);
-  }
+  void add(Row row, const std::string& environment) { add(SharedRow(std::move(row)), environment); }
   /// One summary for each environment, in the order in which environments first appear.
   std::vector<Launches> summarized() const;
   /// The same, but moves the rows: the groups are then empty.

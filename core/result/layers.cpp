@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
 #include "core/base/error.hpp"
+#include "core/result/json_fields.hpp"
 
 namespace assay {
 
@@ -14,104 +17,105 @@ using nlohmann::json;
 
 namespace {
 
-json text_or_null(const std::string& text) { return text.empty() ? json(nullptr) : json(text); }
-
-/// By the name of its rate; what an operation has none of is left out.
-json rates_of(double seconds, double flops, double bytes) {
-  json rates = json::object();
+/// By the names of the rates; an operation without an amount has no such rate.
+OptionalNumbers rates_of(double seconds, double flops, double bytes) {
+  OptionalNumbers rates;
   if (!(seconds > 0)) return rates;  // below the clock's resolution there is no rate
   if (flops > 0) rates["flops_per_s"] = flops / seconds;
   if (bytes > 0) rates["bytes_per_s"] = bytes / seconds;
   return rates;
 }
 
+/// Numbers that the file has with all digits: more than rounding is another number.
+bool is_near(const std::optional<double>& a, const std::optional<double>& b) {
+  if (!a || !b) return a.has_value() == b.has_value();
+  return std::abs(*a - *b) <= 1e-9 * std::abs(*b);
+}
+
+bool is_near(const OptionalNumbers& a, const OptionalNumbers& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
+    return x.first == y.first && is_near(x.second, y.second);
+  });
+}
+
 }  // namespace
 
-json layers_json(const std::vector<LayerTime>& layers) {
-  json all = json::array();
-  for (const LayerTime& of : layers) {
-    all.push_back(
-        {{"layer", of.layer},
-         {"direction", of.direction},
-         {"operation", of.operation},
-         {"problem", of.problem},
-         {"backend", of.backend},
-         {"algorithm", text_or_null(of.executed.algorithm)},
-         {"compute", text_or_null(of.executed.compute)},
-         {"algorithmic_flops",
-          of.executed.algorithmic_flops > 0 ? json(of.executed.algorithmic_flops) : json(nullptr)},
-         {"runs", of.runs},
-         {"seconds", of.seconds},
-         {"flops", of.flops},
-         {"bytes", of.bytes},
-         {"rates", rates_of(of.seconds, of.flops, of.bytes)},
-         {"ceiling", nullptr}});
-    if (!of.host_included.empty()) all.back()["host_included"] = of.host_included;
+std::vector<RowLayer> make_layers(const std::vector<LayerTime>& times) {
+  std::vector<RowLayer> layers;
+  for (const LayerTime& time : times) {
+    RowLayer& layer = layers.emplace_back();
+    layer.layer = time.layer;
+    layer.direction = time.direction;
+    layer.operation = time.operation;
+    layer.problem = time.problem;
+    layer.backend = time.backend;
+    layer.algorithm = time.executed.algorithm;
+    layer.compute = time.executed.compute;
+    if (time.executed.algorithmic_flops > 0)
+      layer.algorithmic_flops = time.executed.algorithmic_flops;
+    layer.runs = time.runs;
+    layer.seconds = time.seconds;
+    layer.flops = time.flops;
+    layer.bytes = time.bytes;
+    layer.host_included = time.host_included;
+    layer.rates = rates_of(time.seconds, time.flops, time.bytes);
   }
-  return all;
+  return layers;
 }
 
-json layers_sum(const json& row) {
-  double sum = 0;
-  for (const json& layer : row.value("layers", json::array()))
-    sum += layer.at("runs").get<double>() * layer.at("seconds").get<double>();
-  const double median = row.at("time_s").at("median");
-  const json fraction = median > 0 ? json(sum / median) : json();
-  return {{"seconds", sum},
-          {"fraction", fraction},
-          {"agrees", median > 0 && std::abs(sum / median - 1) <= layers_agree_within}};
+RowLayersSum sum_layers(const Row& row) {
+  RowLayersSum sum;
+  for (const RowLayer& layer : row.layers)
+    sum.seconds += static_cast<double>(layer.runs) * layer.seconds;
+  if (const double median = row.median(); median > 0) {
+    sum.fraction = sum.seconds / median;
+    sum.agrees = std::abs(*sum.fraction - 1) <= layers_agree_within;
+  }
+  return sum;
 }
 
-json layer_as_row(const json& row, const json& layer) {
-  return {{"benchmark", row.at("benchmark")},
-          {"status", "ok"},
-          {"parameters", row.at("parameters")},
-          {"problem", {{"flops", layer.at("flops")}, {"bytes", layer.at("bytes")}}},
-          {"executed",
-           {{"algorithm", layer.at("algorithm")},
-            {"compute", layer.at("compute")},
-            {"algorithmic_flops", layer.at("algorithmic_flops")}}},
-          {"time_s", {{"median", layer.at("seconds")}}},
-          {"ceiling", layer.at("ceiling")}};
+Row layer_as_row(const Row& row, const RowLayer& layer) {
+  Row alone;
+  alone.benchmark = row.benchmark;
+  alone.status = "ok";
+  alone.parameters = row.parameters;
+  alone.problem.flops = layer.flops;
+  alone.problem.bytes = layer.bytes;
+  RowExecuted& executed = alone.executed.emplace();
+  executed.algorithm = layer.algorithm;
+  executed.compute = layer.compute;
+  executed.algorithmic_flops = layer.algorithmic_flops;
+  alone.time_s.emplace().median = layer.seconds;
+  alone.ceiling = layer.ceiling;
+  return alone;
 }
 
-void check_layers(const json& row, const std::string& where) {
-  const json all = row.value("layers", json::array());
+void check_layers(const Row& row, const std::string& where) {
   std::set<std::pair<std::string, std::string>> names;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const json& layer = all[i];
+  for (std::size_t i = 0; i < row.layers.size(); ++i) {
+    const RowLayer& layer = row.layers[i];
     const auto refuse = [&](const std::string& what) {
       throw InputError(fmt::format("{}/layers/{}{}", where, i, what));
     };
-    if (!names.emplace(layer.at("layer"), layer.at("direction")).second)
-      refuse(fmt::format(": found {} {} a second time, expected one.",
-                         layer["layer"].get<std::string>(), layer["direction"].get<std::string>()));
-    const json expected = rates_of(layer.at("seconds"), layer.at("flops"), layer.at("bytes"));
-    const json& found = layer.at("rates");
-    bool same = found.size() == expected.size();
-    for (const auto& [name, rate] : expected.items())
-      same = same && found.contains(name) &&
-             std::abs(found[name].get<double>() - rate.get<double>()) <= 1e-9 * rate.get<double>();
-    if (!same)
+    if (!names.emplace(layer.layer, layer.direction).second)
+      refuse(
+          fmt::format(": found {} {} a second time, expected one.", layer.layer, layer.direction));
+    const OptionalNumbers expected = rates_of(layer.seconds, layer.flops, layer.bytes);
+    if (!is_near(layer.rates, expected))
       refuse(fmt::format(
           "/rates: found {}, expected {} (flops and bytes over seconds). The file was changed by "
           "hand.",
-          found.dump(), expected.dump()));
+          fields::Form<OptionalNumbers>::write(layer.rates).dump(),
+          fields::Form<OptionalNumbers>::write(expected).dump()));
   }
-  if (const json told = row.value("layers_sum", json()); !told.is_null()) {
-    const json expected = layers_sum(row);
-    const auto near = [&](const char* name) {
-      const json &its = told.at(name), &ours = expected.at(name);
-      return its.is_null() || ours.is_null()
-                 ? its == ours
-                 : std::abs(its.get<double>() - ours.get<double>()) <= 1e-9 * ours.get<double>();
-    };
-    if (!near("seconds") || !near("fraction") || told.at("agrees") != expected.at("agrees"))
-      throw InputError(fmt::format(
-          "{}/layers_sum: found {}, expected {} (runs times seconds of all layers, beside the "
-          "median time). The file was changed by hand.",
-          where, told.dump(), expected.dump()));
-  }
+  if (!row.layers_sum) return;
+  const RowLayersSum &told = *row.layers_sum, expected = sum_layers(row);
+  if (!is_near(told.seconds, expected.seconds) || !is_near(told.fraction, expected.fraction) ||
+      told.agrees != expected.agrees)
+    throw InputError(fmt::format(
+        "{}/layers_sum: found {}, expected {} (runs times seconds of all layers, beside the "
+        "median time). The file was changed by hand.",
+        where, json(told).dump(), json(expected).dump()));
 }
 
 }  // namespace assay

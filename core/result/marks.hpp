@@ -1,9 +1,9 @@
 #pragma once
 // The marks of times that something disturbed, and what they mean.
 
-#include <nlohmann/json_fwd.hpp>
-#include <set>
 #include <string>
+
+#include "core/result/row.hpp"
 
 namespace assay {
 
@@ -15,28 +15,25 @@ inline constexpr double shared_above = 0.05;
 /// (.waiting) while there was foreign work (.foreign; if unknown, it is assumed), or the only
 /// thread of a row that has nothing to wait for did not run (.own). Never of a row of one
 /// rank that is a held device's time alone (.held).
-bool was_shared(const nlohmann::json& row);
+bool was_shared(const Row& row);
 /// Whether power or heat held the clock of the row's device down while it was timed
 /// (device_state.throttled_s).
-bool was_throttled(const nlohmann::json& row);
+bool was_throttled(const Row& row);
 /// Whether either kept the time from being that of a quiet machine.
-bool was_disturbed(const nlohmann::json& row);
+bool was_disturbed(const Row& row);
 /// Whether threads waited for other threads or ranks of the same job, because the job has more of
 /// them than processors. Without foreign work a repetition gives the same time.
-bool was_oversubscribed(const nlohmann::json& row);
+bool was_oversubscribed(const Row& row);
 
 /// In the order of their severity.
 inline constexpr const char *shared_mark = "!", *throttled_mark = "\u00b0",
                             *oversubscribed_mark = "~";
 /// The mark of every number that comes from the row's time; "" if it has none.
-std::string mark_of(const nlohmann::json& row);
+std::string mark_of(const Row& row);
 /// The more severe mark.
 std::string worse_mark(const std::string& a, const std::string& b);
-/// The mark of a number that a document tells of ("shared", "throttled").
-std::string mark_told(const nlohmann::json& side);
-/// The fields of time_s that mark_of() reads. It reads "device_state", too, and "parameters" of a
-/// row with a mark.
-const std::set<std::string>& mark_fields();
+/// The mark of a number of which these are known.
+std::string mark_of(bool shared, bool throttled);
 
 inline constexpr const char* shared_note =
     "! Timed while other processes or a quota took processors away: the time is an upper limit "

@@ -23,9 +23,10 @@ namespace {
 
 using nlohmann::json;
 
-json known(const std::string& text) { return text.empty() ? json(nullptr) : json(text); }
 /// JSON has no infinity: such an error is told in the verification's reason.
-json finite(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
+std::optional<double> finite(double value) {
+  return std::isfinite(value) ? std::optional(value) : std::nullopt;
+}
 
 /// Settings are texts; a count becomes a number in the file.
 json setting(const std::string& text) {
@@ -34,8 +35,9 @@ json setting(const std::string& text) {
 }
 
 /// The problem is one of them where the row's is an operation of it, whose descriptor is another.
-json parameters(const Case& benchmark_case, const Problem* problem, int ranks, int nodes) {
-  json all = json::object();
+std::map<std::string, json> parameters(const Case& benchmark_case, const Problem* problem,
+                                       int ranks, int nodes) {
+  std::map<std::string, json> all;
   for (const auto& [name, value] : benchmark_case.settings)
     if (name != "problem" || (problem != nullptr && value != problem->canonical()))
       all[name] = setting(value);
@@ -45,99 +47,105 @@ json parameters(const Case& benchmark_case, const Problem* problem, int ranks, i
   return all;
 }
 
-json problem_json(const Case& benchmark_case, const Problem* problem) {
-  json all = json::object();
-  if (problem != nullptr) {
-    all = problem->json();
-    all["descriptor"] = problem->canonical();
-    all["flops"] = finite(problem->flops());
-    all["bytes"] = finite(problem->bytes());
-    all["amounts"] = json::object();
-    for (const auto& [rate, amount] : problem->amounts()) all["amounts"][rate] = finite(amount);
-  } else {
-    const auto found = benchmark_case.settings.find("problem");
-    all["descriptor"] = found == benchmark_case.settings.end() ? benchmark_case.id : found->second;
+RowProblem make_problem(const Case& benchmark_case, const Problem* problem) {
+  RowProblem row_problem;
+  if (problem == nullptr) {
+    const auto descriptor = benchmark_case.settings.find("problem");
+    row_problem.descriptor =
+        descriptor == benchmark_case.settings.end() ? benchmark_case.id : descriptor->second;
+    return row_problem;
   }
-  return all;
+  from_json(problem->json(), row_problem);
+  row_problem.descriptor = problem->canonical();
+  row_problem.flops = finite(problem->flops());
+  row_problem.bytes = finite(problem->bytes());
+  row_problem.amounts.emplace();
+  for (const auto& [rate, amount] : problem->amounts())
+    (*row_problem.amounts)[rate] = finite(amount);
+  return row_problem;
 }
 
-json executed_json(const Executed& executed) {
-  json all = json::object();
-  for (const auto& [name, value] : executed.numbers) all[name] = finite(value);
-  if (executed.tile) all["tile"] = *executed.tile;
-  if (executed.operand_roundings) all["operand_roundings"] = *executed.operand_roundings;
-  if (executed.wire_bits) all["wire_bits"] = *executed.wire_bits;
-  all["algorithm"] = known(executed.algorithm);
-  all["implementation"] = known(executed.implementation);
-  all["storage"] = known(executed.storage);
-  all["compute"] = known(executed.compute);
-  all["accumulate"] = known(executed.accumulate);
-  all["layout"] = known(executed.layout);
-  all["workspace_bytes"] = executed.workspace_bytes;
-  all["evidence"] = executed.evidence;
-  all["algorithmic_flops"] =
-      executed.algorithmic_flops > 0 ? finite(executed.algorithmic_flops) : json(nullptr);
-  return all;
+RowExecuted make_executed(const Executed& executed) {
+  RowExecuted row_executed;
+  for (const auto& [name, value] : executed.numbers) {
+    if (name == "compute_s")
+      row_executed.compute_s = finite(value);
+    else if (name == "kernels_s")
+      row_executed.kernels_s = finite(value);
+    else if (name == "exposed_s")
+      row_executed.exposed_s = finite(value);
+    else
+      row_executed.rest[name] = std::isfinite(value) ? json(value) : json();
+  }
+  if (executed.tile) row_executed.rest["tile"] = *executed.tile;
+  if (executed.operand_roundings)
+    row_executed.rest["operand_roundings"] = *executed.operand_roundings;
+  if (executed.wire_bits) row_executed.rest["wire_bits"] = *executed.wire_bits;
+  row_executed.algorithm = executed.algorithm;
+  row_executed.implementation = executed.implementation;
+  row_executed.storage = executed.storage;
+  row_executed.compute = executed.compute;
+  row_executed.accumulate = executed.accumulate;
+  row_executed.layout = executed.layout;
+  row_executed.workspace_bytes = executed.workspace_bytes;
+  row_executed.evidence = executed.evidence;
+  if (executed.algorithmic_flops > 0)
+    row_executed.algorithmic_flops = finite(executed.algorithmic_flops);
+  return row_executed;
 }
 
-json verification_json(const Verification& verification) {
-  return {{"passed", verification.passed},
-          {"reference", verification.reference.empty() ? "none" : verification.reference},
-          {"max_error", finite(verification.max_error)},
-          {"norm_error", finite(verification.norm_error)},
-          {"bound", finite(verification.bound)},
-          // Errors beside a bound of 0 were not held against it: there is none.
-          {"norm_bound", verification.norm_bound == 0 && verification.norm_error > 0
-                             ? json(nullptr)
-                             : finite(verification.norm_bound)},
-          {"error_over_bound", finite(verification.error_over_bound)},
-          {"checked", verification.checked},
-          {"outputs", verification.outputs},
-          {"wrong", verification.wrong_elements},
-          {"exact", verification.exact},
-          {"reason", known(verification.reason)}};
+RowVerification make_verification(const Verification& verification) {
+  RowVerification row_verification;
+  row_verification.passed = verification.passed;
+  row_verification.reference = verification.reference.empty() ? "none" : verification.reference;
+  row_verification.max_error = finite(verification.max_error);
+  row_verification.norm_error = finite(verification.norm_error);
+  row_verification.bound = finite(verification.bound);
+  // Errors beside a bound of 0 were not held against it: there is none.
+  if (verification.norm_bound != 0 || !(verification.norm_error > 0))
+    row_verification.norm_bound = finite(verification.norm_bound);
+  row_verification.error_over_bound = finite(verification.error_over_bound);
+  row_verification.checked = verification.checked;
+  row_verification.outputs = verification.outputs;
+  row_verification.wrong = verification.wrong_elements;
+  row_verification.exact = verification.exact;
+  row_verification.reason = verification.reason;
+  return row_verification;
 }
 
-json optional_json(const std::optional<double>& value) {
-  return value ? json(*value) : json(nullptr);
-}
-
-/// What several ranks have beside their common samples, each of which is the slowest rank's.
-json ranks_json(const Timing& timing) {
-  if (timing.rank_medians.empty()) return json::object();
-  return {{"rank_medians_s", timing.rank_medians},
-          {"slowest_host", known(timing.slowest_host)},
-          {"barrier_skew_s", finite(timing.skew_s)}};
-}
-
-json time_json(const Timing& timing, const Summary& summary) {
-  json all = {{"median", summary.median},
-              {"mad", summary.mad},
-              {"min", summary.min},
-              {"p95", summary.p95},
-              {"p99", summary.p99},
-              {"ci95", summary.ci95 ? json{summary.ci95->low, summary.ci95->high} : json(nullptr)},
-              {"ci95_reason",
-               summary.ci95 ? json(nullptr)
-                            : json(fmt::format("{:.3g} effective samples, a 95 % interval needs {}",
-                                               summary.n_effective, least_for_interval))},
-              {"n", summary.n},
-              {"n_effective", summary.n_effective},
-              {"stopped_by", timing.stopped_by},
-              {"batch", timing.batch},
-              {"clock_s", finite(timing.timer_overhead_s)},
-              {"warmup_runs", timing.warmup_runs},
-              {"warmup_s", timing.warmup_s},
-              {"waiting", optional_json(timing.contention.waiting)},
-              {"stolen", optional_json(timing.contention.stolen)},
-              {"throttled", optional_json(timing.contention.throttled)},
-              {"foreign", optional_json(timing.contention.foreign)},
-              {"own", optional_json(timing.contention.own)},
-              {"slowest_rank", timing.slowest_rank}};
-  all.update(ranks_json(timing));
-  if (!timing.host_included.empty()) all["host_included"] = timing.host_included;
-  if (timing.held) all["held"] = true;
-  return all;
+RowTime make_time(const Timing& timing, const Summary& summary) {
+  RowTime time;
+  time.median = summary.median;
+  time.mad = summary.mad;
+  time.min = summary.min;
+  time.p95 = summary.p95;
+  time.p99 = summary.p99;
+  time.ci95 = summary.ci95;
+  if (!summary.ci95)
+    time.ci95_reason = fmt::format("{:.3g} effective samples, a 95 % interval needs {}",
+                                   summary.n_effective, least_for_interval);
+  time.n = summary.n;
+  time.n_effective = summary.n_effective;
+  time.stopped_by = timing.stopped_by;
+  time.batch = timing.batch;
+  time.clock_s = finite(timing.timer_overhead_s);
+  time.warmup_runs = timing.warmup_runs;
+  time.warmup_s = timing.warmup_s;
+  time.waiting = timing.contention.waiting;
+  time.stolen = timing.contention.stolen;
+  time.throttled = timing.contention.throttled;
+  time.foreign = timing.contention.foreign;
+  time.own = timing.contention.own;
+  time.slowest_rank = timing.slowest_rank;
+  if (!timing.rank_medians.empty()) {
+    // Each of the common samples is the slowest rank's.
+    time.rank_medians_s = timing.rank_medians;
+    time.slowest_host = timing.slowest_host;
+    time.barrier_skew_s = finite(timing.skew_s);
+  }
+  time.host_included = timing.host_included;
+  time.held = timing.held;
+  return time;
 }
 
 /// Whether the whole, or a layer of it, does fewer operations than the direct sum.
@@ -149,51 +157,61 @@ bool saves_somewhere(const Outcome& outcome) {
          });
 }
 
-json rates_json(const Outcome& outcome, double median) {
-  json all = json::object();
-  if (!(median > 0)) return all;  // below the clock's resolution there is no rate
-  for (const auto& [name, amount] : outcome.work) all[name] = finite(amount / median);
+OptionalNumbers make_rates(const Outcome& outcome, double median) {
+  OptionalNumbers rates;
+  if (!(median > 0)) return rates;  // below the clock's resolution there is no rate
+  for (const auto& [name, amount] : outcome.work) rates[name] = finite(amount / median);
   // Winograd and FFT do fewer operations than the direct sum that everybody quotes: an efficiency
   // above 100 % explains itself.
   const auto direct = outcome.work.find("flops_per_s");
-  if (direct == outcome.work.end()) return all;
+  if (direct == outcome.work.end()) return rates;
   if (outcome.executed->algorithmic_flops > 0)
-    all["algorithmic_flops_per_s"] = finite(outcome.executed->algorithmic_flops / median);
+    rates["algorithmic_flops_per_s"] = finite(outcome.executed->algorithmic_flops / median);
   else if (!saves_somewhere(outcome))
-    all["algorithmic_flops_per_s"] = finite(direct->second / median);
-  return all;
+    rates["algorithmic_flops_per_s"] = finite(direct->second / median);
+  return rates;
 }
 
-/// A quality that is not finite means a computation that diverged; verification refuses it before.
-json metrics_json(const std::map<std::string, Metric>& metrics) {
-  json all = json::object();
-  for (const auto& [name, metric] : metrics)
-    all[name] = {
-        {"value", finite(metric.value)}, {"unit", metric.unit}, {"better", known(metric.better)}};
-  return all;
-}
-
-json epochs_json(const std::vector<std::map<std::string, double>>& epochs) {
-  json all = json::array();
-  for (const auto& epoch : epochs) {
-    json& entry = all.emplace_back(json::object());
-    for (const auto& [name, value] : epoch)
-      entry[name] = name == "epoch" ? json(std::llround(value)) : finite(value);
-  }
-  return all;
-}
-
-/// The energy of a row that has a time.
-void add_energy(json& row, const Energy& energy) {
+/// Sets the energy of a row that has a time.
+void set_energy(Row& row, const Energy& energy) {
   if (energy.joules.empty()) {
-    row["energy_reason"] = energy.reason.empty() ? "it was not measured" : energy.reason;
+    row.energy_reason = energy.reason.empty() ? "it was not measured" : energy.reason;
     return;
   }
-  double sum = 0;
-  for (const auto& [domain, joules] : energy.joules) sum += joules;
-  row["energy_j"] = sum;
-  row["energy_domains_j"] = energy.joules;
-  row["energy_reason"] = nullptr;
+  row.energy_j = 0;
+  for (const auto& [domain, joules] : energy.joules) *row.energy_j += joules;
+  row.energy_domains_j = energy.joules;
+  row.energy_reason.clear();
+}
+
+/// Sets what a row has that is ok.
+void set_numbers(Row& row, const Outcome& outcome) {
+  const Timing& timing = *outcome.timing;
+  const Summary summary = summarize(timing.samples);
+  row.samples_s = timing.samples;
+  row.time_s = make_time(timing, summary);
+  // The part of the communication that the computation does not hide. Like the samples it is of
+  // timed runs alone and of the slowest rank of each; a computation's length is every rank's.
+  if (row.executed->compute_s) row.executed->exposed_s = summary.median - *row.executed->compute_s;
+  row.rates = make_rates(outcome, summary.median);
+  // A quality that is not finite means a computation that diverged; verification refuses it before.
+  for (const auto& [name, metric] : outcome.metrics)
+    row.metrics[name] = {finite(metric.value), metric.unit, metric.better};
+  row.epochs = outcome.epochs;
+  if (!outcome.layers.empty()) {
+    row.layers = make_layers(outcome.layers);
+    row.layers_sum = sum_layers(row);
+  }
+  set_energy(row, timing.energy);
+  if (!timing.device_state.is_null()) row.device_state = timing.device_state.get<RowDeviceState>();
+}
+
+/// The name of a value that is not finite.
+std::optional<std::string> find_infinite(const std::vector<std::map<std::string, double>>& epochs) {
+  for (const auto& epoch : epochs)
+    for (const auto& [name, value] : epoch)
+      if (!std::isfinite(value)) return name;
+  return std::nullopt;
 }
 
 /// What may be reported of an outcome: an unverified or impossible number never becomes a result.
@@ -211,6 +229,9 @@ Outcome judged(const Outcome& given) {
                             [](double s) { return std::isfinite(s) && s >= 0; })) {
       outcome.status = "failed";
       outcome.reason = "the clock gave a time that is negative or not finite.";
+    } else if (const auto name = find_infinite(outcome.epochs)) {
+      outcome.status = "failed";
+      outcome.reason = fmt::format("the {} of an epoch is not finite.", *name);
     }
   }
   if (outcome.status == "ok") {
@@ -226,64 +247,38 @@ Outcome judged(const Outcome& given) {
 
 }  // namespace
 
-json make_row(const std::string& benchmark, const Case& benchmark_case, const Problem* problem,
-              const Outcome& given, int environment, int launch, int attempt, int ranks,
-              int nodes) {
+Row make_row(const std::string& benchmark, const Case& benchmark_case, const Problem* problem,
+             const Outcome& given, int environment, int launch, int attempt, int ranks, int nodes) {
   const Outcome outcome = judged(given);
-  json row = {{"id", benchmark_case.id},
-              {"names", benchmark_case.names},
-              {"benchmark", benchmark},
-              {"problem", problem_json(benchmark_case, problem)},
-              {"environment", environment},
-              {"launch", launch},
-              {"attempt", attempt},
-              {"required", benchmark_case.required},
-              {"parameters", parameters(benchmark_case, problem, ranks, nodes)},
-              {"executed", outcome.executed ? executed_json(*outcome.executed) : json(nullptr)},
-              {"status", outcome.status},
-              {"reason", known(outcome.reason)},
-              {"verification",
-               outcome.verification ? verification_json(*outcome.verification) : json(nullptr)},
-              {"setup_s", json::object()},
-              {"samples_s", json::array()},
-              {"time_s", nullptr},
-              {"rates", json::object()},
-              {"ceiling", nullptr},
-              {"ceiling_reason",
-               "no ceiling was measured: `assay run` measures it around the cases of a suite"},
-              {"energy_j", nullptr},
-              {"energy_domains_j", nullptr},
-              {"energy_reason", "the row has no time"},
-              {"baseline", nullptr}};
-  if (!benchmark_case.id_form.empty()) row["id_form"] = benchmark_case.id_form;
-  if (!benchmark_case.step_parameters.empty())
-    row["step_parameters"] = benchmark_case.step_parameters;
+  Row row;
+  row.id = benchmark_case.id;
+  row.id_form = benchmark_case.id_form;
+  row.names = benchmark_case.names;
+  row.benchmark = benchmark;
+  row.problem = make_problem(benchmark_case, problem);
+  row.environment = environment;
+  row.launch = launch;
+  row.attempt = attempt;
+  row.required = benchmark_case.required;
+  row.parameters = parameters(benchmark_case, problem, ranks, nodes);
+  row.step_parameters = benchmark_case.step_parameters;
   if (!benchmark_case.system_parameters.empty())
-    row["system_parameters"] = benchmark_case.system_parameters;
-  if (benchmark_case.tolerance) row["tolerance"] = *benchmark_case.tolerance;
-  if (!benchmark_case.parts.empty()) row["part_of"] = benchmark_case.parts;
-  if (!benchmark_case.note.empty()) row["note"] = benchmark_case.note;
-  for (const auto& [name, seconds] : outcome.setup) row["setup_s"][name] = finite(seconds);
-  if (outcome.status != "ok") {
-    if (row["executed"].is_object()) row["executed"].erase("kernels_s");  // a time, too
-    return row;
-  }
-  const Summary summary = summarize(outcome.timing->samples);
-  row["samples_s"] = outcome.timing->samples;
-  row["time_s"] = time_json(*outcome.timing, summary);
-  // Of what goes on beside a computation: what that does not hide. As the samples are, it is of
-  // timed runs alone and of the slowest rank of each; a computation's length is every rank's.
-  if (const json compute = row["executed"].value("compute_s", json()); compute.is_number())
-    row["executed"]["exposed_s"] = summary.median - compute.get<double>();
-  row["rates"] = rates_json(outcome, summary.median);
-  if (!outcome.metrics.empty()) row["metrics"] = metrics_json(outcome.metrics);
-  if (!outcome.epochs.empty()) row["epochs"] = epochs_json(outcome.epochs);
-  if (!outcome.layers.empty()) {
-    row["layers"] = layers_json(outcome.layers);
-    row["layers_sum"] = layers_sum(row);
-  }
-  add_energy(row, outcome.timing->energy);
-  if (!outcome.timing->device_state.is_null()) row["device_state"] = outcome.timing->device_state;
+    row.system_parameters = benchmark_case.system_parameters;
+  row.tolerance = benchmark_case.tolerance;
+  row.part_of = benchmark_case.parts;
+  row.note = benchmark_case.note;
+  if (outcome.executed) row.executed = make_executed(*outcome.executed);
+  row.status = outcome.status;
+  row.reason = outcome.reason;
+  if (outcome.verification) row.verification = make_verification(*outcome.verification);
+  for (const auto& [name, seconds] : outcome.setup) row.setup_s[name] = finite(seconds);
+  row.ceiling_reason =
+      "no ceiling was measured: `assay run` measures it around the cases of a suite";
+  row.energy_reason = "the row has no time";
+  if (row.is_ok())
+    set_numbers(row, outcome);
+  else if (row.executed)
+    row.executed->kernels_s.reset();  // a time, too
   return row;
 }
 
@@ -308,51 +303,32 @@ json make_result(const RunHeader& header) {
           {"rows", json::array()}};
 }
 
-json read_result(const std::filesystem::path& given) {
-  std::error_code missing;
-  const std::filesystem::path file =
-      std::filesystem::is_directory(given, missing) ? given / "result.json" : given;
-  json result = read_checked(file, "result");
-  check_run(result, file.string());
-  RowsTogether together;
-  std::size_t index = 0;
-  for (const json& row : result["rows"]) {
-    check_row(row, index, result, file.string());
-    together.add(row, index++, file.string());
-  }
-  return result;
+std::string human_metric(const RowMetric& metric) {
+  if (!metric.value) return "-";
+  if (metric.unit == "s") return human_seconds(*metric.value);
+  if (metric.unit == "B") return human(*metric.value, metric.unit);
+  return fmt::format("{:.6g}{}{}", *metric.value, metric.unit.empty() ? "" : " ", metric.unit);
 }
 
-std::string human_metric(const json& metric) {
-  const json& value = metric.at("value");
-  if (!value.is_number()) return "-";
-  const std::string unit = metric.at("unit");
-  if (unit == "s") return human_seconds(value);
-  if (unit == "B") return human(value, unit);
-  return fmt::format("{:.6g}{}{}", value.get<double>(), unit.empty() ? "" : " ", unit);
-}
-
-ExitCode exit_code(const json& rows) {
+ExitCode exit_code(const std::vector<Row>& rows) {
   if (rows.empty())
     return ExitCode::incomparable;  // rows are missing: nothing was shown, so nothing is in order
   // A later attempt at the same launch of a case makes good a crash or a timeout, but never what is
   // final.
-  std::map<std::pair<std::string, int>, int> latest;
-  for (const json& row : rows) {
-    int& attempt =
-        latest.try_emplace({row.at("id"), row.at("launch")}, row.at("attempt")).first->second;
-    attempt = std::max(attempt, row.at("attempt").get<int>());
+  std::map<std::pair<std::string, std::int64_t>, std::int64_t> latest;
+  for (const Row& row : rows) {
+    std::int64_t& attempt = latest.try_emplace({row.id, row.launch}, row.attempt).first->second;
+    attempt = std::max(attempt, row.attempt);
   }
   ExitCode code = ExitCode::ok;
   bool measured = false;
-  for (const json& row : rows) {
-    const std::string status = row.at("status");
-    measured = measured || status == "ok";
-    if (is_final(status)) {
-      code = gravest(code, status == "incorrect" ? ExitCode::incorrect : ExitCode::target_missed);
-    } else if (row.at("attempt") == latest.at({row.at("id"), row.at("launch")})) {
-      const bool tolerated =
-          status == "ok" || (status == "unsupported" && !row.value("required", false));
+  for (const Row& row : rows) {
+    measured = measured || row.is_ok();
+    if (is_final(row.status)) {
+      code =
+          gravest(code, row.status == "incorrect" ? ExitCode::incorrect : ExitCode::target_missed);
+    } else if (row.attempt == latest.at({row.id, row.launch})) {
+      const bool tolerated = row.is_ok() || (row.status == "unsupported" && !row.required);
       if (!tolerated) code = gravest(code, ExitCode::failed);
     }
   }
@@ -361,15 +337,14 @@ ExitCode exit_code(const json& rows) {
   return measured ? code : gravest(code, ExitCode::incomparable);
 }
 
-std::set<std::string> lost_ids(const json& rows) {
-  std::map<std::pair<std::string, int>, std::pair<int, std::string>> latest;
-  for (const json& row : rows) {
+std::set<std::string> lost_ids(const std::vector<Row>& rows) {
+  std::map<std::pair<std::string, std::int64_t>, std::pair<std::int64_t, std::string>> latest;
+  for (const Row& row : rows) {
     // A row that ran and could not be decided had its backend.
-    if (row.value("status", "") == "unsupported" && !row.value("verification", json()).is_null())
-      continue;
-    auto& [attempt, status] = latest[{row.at("id"), row.value("launch", 0)}];
-    if (status.empty() || row.value("attempt", 0) >= attempt)
-      std::tie(attempt, status) = std::pair(row.value("attempt", 0), row.value("status", ""));
+    if (row.status == "unsupported" && row.verification) continue;
+    auto& [attempt, status] = latest[{row.id, row.launch}];
+    if (status.empty() || row.attempt >= attempt)
+      std::tie(attempt, status) = std::pair(row.attempt, row.status);
   }
   std::set<std::string> measured, lost;
   for (const auto& [launch, row] : latest)

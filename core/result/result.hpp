@@ -13,7 +13,9 @@
 #include "core/measure/case.hpp"
 #include "core/measure/outcome.hpp"
 #include "core/result/marks.hpp"
+#include "core/result/row.hpp"
 #include "core/result/run_header.hpp"
+#include "core/result/run_result.hpp"
 
 namespace assay {
 
@@ -23,9 +25,9 @@ inline constexpr const char* result_schema = "assay-result/1";
 /// its verification, but has no time and no rate: a wrong number is never reported as a result.
 /// `problem`: null if the workload is not a single problem. `environment`: index of the environment
 /// in the result.
-nlohmann::json make_row(const std::string& benchmark, const Case& benchmark_case,
-                        const Problem* problem, const Outcome& outcome, int environment, int launch,
-                        int attempt, int ranks, int nodes);
+Row make_row(const std::string& benchmark, const Case& benchmark_case, const Problem* problem,
+             const Outcome& outcome, int environment, int launch, int attempt, int ranks,
+             int nodes);
 
 /// Makes a result without rows.
 nlohmann::json make_result(const RunHeader& header);
@@ -33,20 +35,14 @@ nlohmann::json make_result(const RunHeader& header);
 RunHeader make_header(const std::string& id, const std::string& suite, const std::string& command,
                       std::uint64_t seed, const std::string& started);
 
-/// Reads and checks a result file: schema and its version, unique (id, environment, launch,
-/// attempt), finite times that are not negative, and numbers that follow from each other
-/// (core/result/result_check.hpp). A folder stands for its result.json. InputError if a check
-/// fails.
-nlohmann::json read_result(const std::filesystem::path& file);
-
 /// The exit code for these rows. Rows that are unsupported, but `required`, count as failed.
-ExitCode exit_code(const nlohmann::json& rows);
+ExitCode exit_code(const std::vector<Row>& rows);
 
 /// The ids of the cases that are ok in one launch and unsupported in the last attempt of another.
-std::set<std::string> lost_ids(const nlohmann::json& rows);
+std::set<std::string> lost_ids(const std::vector<Row>& rows);
 
 /// A value of a row's "metrics" with six significant digits and its unit ("0.97", "1.2e+07 J");
 /// seconds and bytes as everywhere, with a prefix: "133 µs", "9.80 MB".
-std::string human_metric(const nlohmann::json& metric);
+std::string human_metric(const RowMetric& metric);
 
 }  // namespace assay

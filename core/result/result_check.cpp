@@ -51,12 +51,11 @@ void check_fields(const json& row, std::size_t index, const json& result, const 
   const int statistics = statistics_of(run);
   check_numbers(row, where, statistics);
   check_ceiling(row, where, statistics, run.contains("bracket") ? &run["bracket"] : nullptr);
-  std::size_t number = 0;
-  for (const json& layer : row.value("layers", json::array())) {
-    const json alone = layer_as_row(row, layer);
-    const std::string place = fmt::format("{}/layers/{}", where, number++);
-    check_ceiling(alone, place, statistics, nullptr);
-  }
+  if (!row.contains("layers")) return;
+  const Row typed = row;
+  for (std::size_t i = 0; i < typed.layers.size(); ++i)
+    check_ceiling(layer_as_row(typed, typed.layers[i]), fmt::format("{}/layers/{}", where, i),
+                  statistics, nullptr);
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ class RowCheck {
     baseline();
     exposed();
     epochs();
-    check_layers(row_, where_);
+    if (row_.contains("layers") || row_.contains("layers_sum")) check_layers(row_, where_);
     formula::check_formulas(row_, where_);
   }
 

@@ -30,6 +30,7 @@ class RowReader {
       : file_(file),
         index_(index),
         head_(head),
+        typed_head_(head.get<RunResult>()),
         keep_(keep),
         rows_(index.rows.size()),
         kept_(index.rows.size()) {}
@@ -48,12 +49,14 @@ class RowReader {
     return good;
   }
 
-  json take() {
-    json::array_t kept;
+  /// The result with the rows that were kept.
+  RunResult take() {
+    std::vector<Row> kept;
     kept.reserve(rows_.size());
     for (std::size_t i = 0; i < rows_.size(); ++i)
       if (kept_[i] != 0) kept.push_back(std::move(rows_[i]));
-    return kept;
+    typed_head_.rows = std::move(kept);
+    return std::move(typed_head_);
   }
 
  private:
@@ -71,12 +74,13 @@ class RowReader {
       const RowPlace& place = index_.rows[i];
       const std::string_view row =
           std::string_view(text).substr(place.offset - start, place.length);
-      rows_[i] = parse_json(row);
-      if (!satisfies(rows_[i], "result", "row")) return false;
-      check_row(rows_[i], i, head_, file_.string());
-      together_.add(rows_[i], i, file_.string());
-      kept_[i] = keep_(rows_[i], row, head_) ? 1 : 0;
-      if (kept_[i] == 0) rows_[i] = nullptr;
+      const json document = parse_json(row);
+      if (!satisfies(document, "result", "row")) return false;
+      check_row(document, i, head_, file_.string());
+      together_.add(document, i, file_.string());
+      rows_[i] = document;
+      kept_[i] = keep_(rows_[i], row, typed_head_) ? 1 : 0;
+      if (kept_[i] == 0) rows_[i] = Row();
     }
     return true;
   }
@@ -84,14 +88,16 @@ class RowReader {
   const fs::path& file_;
   const RowIndex& index_;
   const json& head_;
+  RunResult typed_head_;
   const KeepRow& keep_;
   RowsTogether together_;
-  std::vector<json> rows_;
+  std::vector<Row> rows_;
   std::vector<char> kept_;
 };
 
 /// Nothing where the file cannot be read in parts, or is not good.
-std::optional<json> read_in_parts(const fs::path& file, const KeepRow& keep, std::size_t threads) {
+std::optional<RunResult> read_in_parts(const fs::path& file, const KeepRow& keep,
+                                       std::size_t threads) {
   std::error_code missing;
   if (!fs::is_regular_file(file, missing)) return std::nullopt;  // a pipe can be read only once
   std::ifstream stream(file, std::ios::binary);
@@ -106,8 +112,7 @@ std::optional<json> read_in_parts(const fs::path& file, const KeepRow& keep, std
     check_run(head, file.string());
     RowReader reader(file, *index, head, keep);
     if (!reader.read(threads)) return std::nullopt;
-    head["rows"] = reader.take();
-    return head;
+    return reader.take();
   } catch (const InputError&) {
     return std::nullopt;
   } catch (const json::exception&) {
@@ -126,18 +131,18 @@ json read_head(const fs::path& file) {
   return read_json(file);
 }
 
-json read_result_rows(const fs::path& given, const KeepRow& keep, std::size_t threads) {
+RunResult read_result_rows(const fs::path& given, const KeepRow& keep, std::size_t threads) {
   std::error_code missing;
   const fs::path file = fs::is_directory(given, missing) ? given / "result.json" : given;
-  if (std::optional<json> made = read_in_parts(file, keep, threads)) return std::move(*made);
-  json result = read_result(file);  // says what is wrong, and where
-  json kept = json::array(), rows = std::move(result["rows"]);
-  result["rows"] = json::array();
-  for (json& row : rows)
-    if (keep(row, row.dump(-1, ' ', false, json::error_handler_t::replace), result))
-      kept.push_back(std::move(row));
-  result["rows"] = std::move(kept);
-  return result;
+  if (std::optional<RunResult> result = read_in_parts(file, keep, threads))
+    return std::move(*result);
+  RunResult result = read_result(file);  // says what is wrong, and where
+  const std::vector<Row> rows = std::move(result.rows);
+  RunResult kept = result;
+  for (Row row : rows)
+    if (keep(row, json(row).dump(-1, ' ', false, json::error_handler_t::replace), result))
+      kept.rows.push_back(std::move(row));
+  return kept;
 }
 
 }  // namespace assay

@@ -7,18 +7,19 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string_view>
 
+#include "core/result/run_result.hpp"
+
 namespace assay {
 
-/// Called for each row after it was checked. Erases the parts that the caller does not need, and
+/// Called for each row after it was checked. Clears the parts that the caller does not need, and
 /// returns whether to keep the row. `text`: the row's JSON text in its file; `head`: the result
 /// without rows. Several threads call it, in any order; it must depend on its arguments alone.
-using KeepRow =
-    std::function<bool(nlohmann::json& row, std::string_view text, const nlohmann::json& head)>;
+using KeepRow = std::function<bool(Row& row, std::string_view text, const RunResult& head)>;
 
 /// Reads a result with the same checks and errors as read_result(). Its rows are those that `keep`
 /// has kept, in their order, as it left them.
-nlohmann::json read_result_rows(const std::filesystem::path& file, const KeepRow& keep,
-                                std::size_t threads);
+RunResult read_result_rows(const std::filesystem::path& file, const KeepRow& keep,
+                           std::size_t threads);
 
 /// A result without its rows, unchecked, which is enough to know it by; other files are read as by
 /// read_json().

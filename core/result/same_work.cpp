@@ -36,19 +36,17 @@ bool describes_system_by_default(const std::string& parameter) {
 }
 
 /// Whether a parameter of the row describes the system. A row without it agrees with the other.
-bool describes_system(const std::string& parameter, const json& row) {
-  if (!row.at("parameters").contains(parameter)) return true;
-  const auto names = row.find("system_parameters");
-  if (names == row.end()) return describes_system_by_default(parameter);
-  return std::any_of(names->begin(), names->end(), [&](const json& name) {
-    return name.get_ref<const std::string&>() == parameter;
-  });
+bool describes_system(const std::string& parameter, const Row& row) {
+  if (!row.parameters.contains(parameter)) return true;
+  if (!row.system_parameters) return describes_system_by_default(parameter);
+  return std::find(row.system_parameters->begin(), row.system_parameters->end(), parameter) !=
+         row.system_parameters->end();
 }
 
 /// Whether a parameter of either row may differ where both did the same work: it says how and where
 /// they did it. All other parameters define the work; so does one of which the rows say different
 /// things.
-bool may_differ(const std::string& parameter, const json& row, const json& base) {
+bool may_differ(const std::string& parameter, const Row& row, const Row& base) {
   return describes_system(parameter, row) && describes_system(parameter, base);
 }
 
@@ -64,27 +62,26 @@ json assumed(const std::string& parameter) {
 
 }  // namespace
 
-json parameter(const json& row, const std::string& name) {
-  const json& all = row.at("parameters");
-  if (all.contains(name) && (!all[name].is_null() || row.value("published", false)))
-    return all[name];
-  return assumed(name);
+json parameter(const Row& row, const std::string& name) {
+  const auto its = row.parameters.find(name);
+  const bool told = its != row.parameters.end() && (!its->second.is_null() || row.published);
+  return told ? its->second : assumed(name);
 }
 
 namespace {
 
 /// A procurement prescribes the problem, and leaves the machine free: its figure of merit is of all
 /// of it.
-bool machine_may_differ(const json& row, const json& base) {
+bool machine_may_differ(const Row& row, const Row& base) {
   const json conform = parameter(row, "conform");
   return conform != assumed("conform") && conform == parameter(base, "conform");
 }
 
 /// The number of ranks does not define the work where the problem is given as a whole (by its size)
 /// and ranks share it, or where a source gives nodes instead of ranks.
-bool ranks_may_differ(const json& row, const json& base) {
+bool ranks_may_differ(const Row& row, const Row& base) {
   return machine_may_differ(row, base) ||
-         (row.at("problem").contains("size") && base.at("problem").contains("size")) ||
+         (row.problem.rest.contains("size") && base.problem.rest.contains("size")) ||
          parameter(row, "ranks").is_null() || parameter(base, "ranks").is_null();
 }
 
@@ -95,11 +92,9 @@ std::string within_list(const std::string& name) { return name.substr(name.find(
 namespace {
 
 /// Whether a list gives the row's problem the name by which the other row knows it.
-bool is_named(const json& row, const json& base) {
-  const std::string descriptor = base.at("problem").at("descriptor");
-  const json names = row.value("names", json::array());
-  return std::any_of(names.begin(), names.end(), [&](const json& name) {
-    return within_list(name.get<std::string>()) == descriptor;
+bool is_named(const Row& row, const Row& base) {
+  return std::any_of(row.names.begin(), row.names.end(), [&](const std::string& name) {
+    return within_list(name) == base.problem.descriptor;
   });
 }
 
@@ -110,23 +105,23 @@ std::string shown(const json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-std::vector<std::string> left_to_the_name(const json& row, const json& base) {
+std::vector<std::string> left_to_the_name(const Row& row, const Row& base) {
   std::vector<std::string> names;
-  if (!base.value("published", false) || !is_named(row, base)) return names;
-  for (const auto& [name, value] : row.at("parameters").items())
-    if (!may_differ(name, row, base) && !base.at("parameters").contains(name) &&
+  if (!base.published || !is_named(row, base)) return names;
+  for (const auto& [name, value] : row.parameters)
+    if (!may_differ(name, row, base) && !base.parameters.contains(name) &&
         assumed(name).is_null() && !value.is_null())
       names.push_back(name);
   return names;
 }
 
-std::string difference(const json& row, const json& base) {
+std::string difference(const Row& row, const Row& base) {
   const auto text = [](const std::string& name, const json& mine, const json& its) {
     return fmt::format("{} is {} here and {} there", name, shown(mine), shown(its));
   };
   std::vector<std::string> names;
-  for (const json* side : {&row, &base})
-    for (const auto& [name, value] : (*side)["parameters"].items())
+  for (const Row* side : {&row, &base})
+    for (const auto& [name, value] : side->parameters)
       if (!may_differ(name, row, base) &&
           std::find(names.begin(), names.end(), name) == names.end())
         names.push_back(name);
@@ -139,14 +134,17 @@ std::string difference(const json& row, const json& base) {
       return text(name, parameter(row, name), parameter(base, name));
   // Rates and efficiencies are comparable only where the work is counted alike and the batches are
   // equal.
-  for (const auto& [key, name] :
-       {std::pair{"flops", "the FLOP count"}, std::pair{"size", "the size in bytes"},
-        std::pair{"global_batch_size", "the global batch size"}}) {
-    const json none, mine = row.at("problem").value(key, none),
-                     its = base.at("problem").value(key, none);
-    if (mine.is_number() && its.is_number() && mine.get<double>() != its.get<double>())
+  const auto shape = [](const Row& side, const char* key) {
+    const auto extent = side.problem.rest.find(key);
+    return extent == side.problem.rest.end() ? json() : *extent;
+  };
+  if (row.problem.flops && base.problem.flops && *row.problem.flops != *base.problem.flops)
+    return text("the FLOP count", *row.problem.flops, *base.problem.flops);
+  for (const auto& [key, name] : {std::pair{"size", "the size in bytes"},
+                                  std::pair{"global_batch_size", "the global batch size"}})
+    if (const json mine = shape(row, key), its = shape(base, key);
+        mine.is_number() && its.is_number() && mine.get<double>() != its.get<double>())
       return text(name, mine, its);
-  }
   return "";
 }
 

@@ -71,7 +71,7 @@ class FakeBenchmark : public Benchmark {
       throw InputError("no descriptor '" + descriptor + "'");
     return descriptor;
   }
-  std::unique_ptr<Problem> problem(const Settings&) const override { return nullptr; }
+  std::shared_ptr<const Problem> problem(const Case&) const override { return nullptr; }
   Result<std::unique_ptr<Workload>> prepare(const Case&, CaseContext&) const override {
     if (!refusal.empty()) return Unsupported{refusal};
     if (failure) failure();

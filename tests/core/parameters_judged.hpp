@@ -39,7 +39,7 @@ inline void expect_parameters_judged(const Benchmark& benchmark,
   const std::vector<Dimension> axes = all_dimensions(benchmark);
   Plugins plugins;
   const Case made = expand(benchmark, chosen, plugins).at(0);
-  const std::unique_ptr<Problem> problem = benchmark.problem(made.settings);
+  const std::shared_ptr<const Problem> problem = benchmark.problem(made);
   Settings other = made.settings;
   for (const Dimension& axis : axes)
     if (axis.traits.in_id && !axis.omit.empty()) other[axis.name] = "a/1/other";

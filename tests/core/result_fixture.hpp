@@ -16,6 +16,8 @@
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "core/machine/environment.hpp"
+#include "core/result/baseline.hpp"
+#include "core/result/impossible.hpp"
 #include "core/result/result.hpp"
 #include "core/result/schema.hpp"
 
@@ -134,6 +136,20 @@ class Folder {
 inline Folder::Folder() {
   std::string pattern = (std::filesystem::temp_directory_path() / "assay_test_XXXXXX").string();
   path_ = ::mkdtemp(pattern.data());
+}
+
+/// The match of a row as it stands in a file; null if there is none.
+inline nlohmann::json match(const Baseline& baseline, const Row& row, std::string* why = nullptr,
+                            Preference preference = Preference::same_way) {
+  const auto match = baseline.match(row, why, preference);
+  return match ? nlohmann::json(*match) : nlohmann::json();
+}
+
+/// take_back() of a row as it stands in a file.
+inline void take_back(nlohmann::json& document, const std::string& reason) {
+  Row row = document;
+  assay::take_back(row, reason);
+  document = row;
 }
 
 }  // namespace assay::fixture

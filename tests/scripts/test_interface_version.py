@@ -69,7 +69,7 @@ class InterfaceVersion(RunTest):
         return next(line for line in shown.splitlines() if line.startswith("versions"))
 
     def test_a_change_of_the_printed_row_refuses_nothing(self):
-        environment = self.build("core/program/print_row.hpp", "void print_row(const nlohmann::json& row", "void print_the_row(const nlohmann::json& row")
+        environment = self.build("core/program/print_row.hpp", "void print_row(const Row& row", "void print_the_row(const Row& row")
         self.assertNotIn(REFUSED, self.listed(environment))
         self.assertEqual(self.reason("assay-conv", "mb1ic8ih8oc8oh8kh3ph1", environment), "the plugin sees mb1ic8ih8oc8oh8kh3ph1")
 

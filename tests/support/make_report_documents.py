@@ -12,7 +12,7 @@ def comparison():
     rows = []
     for i in range(12):
         verdict, ratio = verdicts[i % 5], (1.07, 0.91, 1.001, 1.03, 1.2)[i % 5]
-        side = {"median": 1e-3 * (i + 1), "launches": 12, "variation": 0.004}
+        side = {"median": 1e-3 * (i + 1), "launches": 12, "variation": 0.004, "shared": False, "throttled": False}
         rows.append(
             {
                 "id": f"conv/forward/fp32/onednn/direct/mb1c{i:04d}/hot/t2",
@@ -22,6 +22,8 @@ def comparison():
                 "new": {**side, "median": side["median"] * ratio},
                 "ratio": ratio,
                 "interval": [ratio * 0.99, ratio * 1.01] if verdict else None,
+                "speedup": 1 / ratio,
+                "speedup_interval": [1 / (ratio * 1.01), 1 / (ratio * 0.99)] if verdict else None,
                 "p": 1e-5 if verdict else None,
                 "p_limit": 1e-4 if verdict else None,
                 "minimum_detectable": 0.012 if verdict else None,
@@ -63,6 +65,7 @@ def comparison():
         "only_base": [{"id": "gone/away", "names": [], "status": "ok"}],
         "only_new": [],
         "not_compared": [{"id": "conv/x", "base_status": "ok", "new_status": "incorrect", "reason": "wrong numerics"}],
+        "lost": [],
         "geometric_mean": None,
         "geometric_mean_reason": "a row is incorrect",
         "summary": {"faster": 3, "slower": 3, "same": 2, "inconclusive": 2, "without_verdict": 2, "needs_confirmation": 0},
@@ -172,6 +175,7 @@ def history(count=8):
                     "software": "abc",
                     "run": f"run-{i}",
                     "shared": i == 3,
+                    "throttled": False,
                 }
             )
         last, middle = points[-1]["value"], points[0]["value"]
@@ -193,6 +197,8 @@ def history(count=8):
                 "hardware": "h",
                 "system": HOSTILE if s == 0 else "node",
                 "unit": "s",
+                "tolerance": 0.02,
+                "trend": None,
                 "points": points,
                 "gaps": (
                     [{"time": "2026-02-20T12:00:00.000Z", "run": "run-x", "status": "failed", "reason": "crashed <b>"}] if s == 0 else []
@@ -212,10 +218,22 @@ def history(count=8):
     return {
         "schema": "assay-history/1",
         "command": "assay history results",
-        "settings": {"tolerance": 0.02, "false_alarm_rate": 0.01, "level": 0.001, "minimum_segment": 5, "latest": 3, "rolling": 10},
+        "settings": {
+            "tolerance": 0.02,
+            "false_alarm_rate": 0.01,
+            "level": 0.001,
+            "minimum_segment": 5,
+            "latest": 3,
+            "rolling": 10,
+            "anchor": 8,
+            "suspect_rate": 0.07,
+        },
         "series": series,
         "passed_over": [{"what": "results/x", "reason": "published"}],
-        "summary": {"steady": 2, "slower": 2, "faster": 2, "drifting": 2, "too_short": 0},
+        "summary": {
+            "too_short": 0,
+            **{state: sum(s["state"] == state for s in series) for state in ("steady", "slower", "faster", "drifting")},
+        },
         "exit_code": 4,
     }
 
@@ -245,6 +263,7 @@ def acceptance(count=16):
                     "verdict": "PERF-FAIL" if n == 3 else "INCORRECT" if n == 5 and i == 2 else "PASS",
                     "reason": "8 % slower" if n == 3 else None,
                     "disturbed": n == 9,
+                    "throttled": False,
                     "checks": [],
                 }
                 for i in range(6)
@@ -258,6 +277,7 @@ def acceptance(count=16):
                 "score": None if verdict == "MISSING" else factor,
                 "speedup": None if verdict == "MISSING" else 1 / factor,
                 "rows": rows,
+                "rows_missing": 0,
                 "health": {"before": None, "after": None, "findings": []},
             }
         )
@@ -269,8 +289,13 @@ def acceptance(count=16):
         "reason": "node005: its second row",
         "criteria": {"name": "acceptance", "file": "suites/criteria/acceptance.json"},
         "nodes": nodes,
-        "stragglers": [{"node": n["node"], "score": n["score"], "rank": i + 1, "deviation": None} for i, n in enumerate(ranked)],
+        "not_compared": None,
+        "judged": [],
+        "stragglers": [
+            {"node": n["node"], "score": n["score"], "speedup": n["speedup"], "rank": i + 1, "deviation": None} for i, n in enumerate(ranked)
+        ],
         "unmet": [],
+        "optional_unmatched": [],
         "unexpected": [],
         "not_judged": [],
         "summary": {"nodes": count, "pass": count - 4, "not_quiet": 1, "perf_fail": 1, "incorrect": 1, "missing": 1},

@@ -148,11 +148,10 @@ TEST(DeviceWatch, WhatThrottlesAnAuditIsNotTheSamples) {
 }
 
 TEST(DeviceWatch, ThePartIsTheLargestOfPowerAndHeat) {
-  json state{{"seconds", 2}, {"throttled_s", {{"power", 0.1}, {"heat", 0.3}, {"reliability", 2}}}};
-  EXPECT_DOUBLE_EQ(throttled_part(state), 0.15);
-  state["seconds"] = 0;
-  EXPECT_EQ(throttled_part(state), 0);
-  EXPECT_EQ(throttled_part(json()), 0);
+  const std::map<std::string, double> throttled{{"power", 0.1}, {"heat", 0.3}, {"reliability", 2}};
+  EXPECT_DOUBLE_EQ(throttled_part(2, throttled), 0.15);
+  EXPECT_EQ(throttled_part(0, throttled), 0);
+  EXPECT_EQ(throttled_part(2, {}), 0);
 }
 
 TEST(DeviceWatch, OfSeveralRanksTheMostThrottledDeviceIsTold) {

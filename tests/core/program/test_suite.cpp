@@ -71,9 +71,10 @@ class Ranked : public FakeBenchmark {
     all.push_back(ranks);
     return all;
   }
-  void complete(Settings& settings, const RankCount& started) const override {
+  std::any complete(Settings& settings, const RankCount& started) const override {
     settings["ranks"] = std::to_string(started.ranks);
     if (settings["direction"] == "bwd_data") settings["algorithm"] = "auto";
+    return {};
   }
 };
 

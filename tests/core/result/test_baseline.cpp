@@ -90,14 +90,14 @@ TEST(Match, WhatDefinesTheWorkMustAgree) {
   const Baseline baseline = made({timed(measured("p"), 0.2)});
   std::string why;
   json row = timed(measured("p"), 0.1);
-  ASSERT_FALSE(baseline.match(row, &why).is_null()) << why;
-  EXPECT_DOUBLE_EQ(baseline.match(row)["speedup"], 2);
-  EXPECT_EQ(baseline.match(row)["published"], false);
+  ASSERT_FALSE(fixture::match(baseline, row, &why).is_null()) << why;
+  EXPECT_DOUBLE_EQ(fixture::match(baseline, row)["speedup"], 2);
+  EXPECT_EQ(fixture::match(baseline, row)["published"], false);
   const auto differs = [&](const char* key, const json& value, const char* said) {
     json other = row;
     other["parameters"][key] = value;
     std::string reason;
-    EXPECT_TRUE(baseline.match(other, &reason).is_null()) << key;
+    EXPECT_TRUE(fixture::match(baseline, other, &reason).is_null()) << key;
     EXPECT_NE(reason.find(said), std::string::npos) << reason;
   };
   differs("direction", "bwd_data", "direction is bwd_data here and forward there");
@@ -109,19 +109,19 @@ TEST(Match, WhatDefinesTheWorkMustAgree) {
   differs("input_mode", "synthetic", "input_mode");
   json piped = row;
   piped["parameters"]["reader"] = "pipeline";  // as of older rows, which do not say so
-  EXPECT_FALSE(baseline.match(piped, &why).is_null()) << why;
+  EXPECT_FALSE(fixture::match(baseline, piped, &why).is_null()) << why;
   for (const char* how : {"threads", "backend", "layout", "device"}) {
     json other = row;
     other["parameters"][how] = "x";
-    EXPECT_FALSE(baseline.match(other).is_null()) << how;
+    EXPECT_FALSE(fixture::match(baseline, other).is_null()) << how;
   }
   json other = row;
   other["problem"]["descriptor"] = "q";
-  EXPECT_TRUE(baseline.match(other, &why).is_null());
+  EXPECT_TRUE(fixture::match(baseline, other, &why).is_null());
   EXPECT_EQ(why, "other has no row of this problem");
   other = row;
   other["benchmark"] = "gemm";
-  EXPECT_TRUE(baseline.match(other, &why).is_null());
+  EXPECT_TRUE(fixture::match(baseline, other, &why).is_null());
 }
 
 /// Core knows no dimension of a benchmark: its rows say which of them describe the system.
@@ -135,7 +135,7 @@ TEST(Match, ARowDeclaresWhichParametersDescribeTheSystem) {
   const json system = {"backend", "lanes"}, work = {"backend"}, older;
   const auto matched = [](const json& row, const json& base) {
     std::string why;
-    return made({base}).match(row, &why).is_null() ? why : "matched";
+    return fixture::match(made({base}), row, &why).is_null() ? why : "matched";
   };
   const std::string differs = "lanes is 1 here and 2 there";
   EXPECT_EQ(matched(with(0.1, 1, system), with(0.2, 2, system)), "matched");
@@ -158,10 +158,10 @@ TEST(Match, TheFlopDefinitionMustAgree) {
   base["problem"]["flops"] = 100;
   row["problem"]["flops"] = 90;
   std::string why;
-  EXPECT_TRUE(made({base}).match(row, &why).is_null());
+  EXPECT_TRUE(fixture::match(made({base}), row, &why).is_null());
   EXPECT_NE(why.find("FLOP count"), std::string::npos) << why;
   row["problem"]["flops"] = 100.0;
-  EXPECT_FALSE(made({base}).match(row).is_null());
+  EXPECT_FALSE(fixture::match(made({base}), row).is_null());
 }
 
 TEST(Match, TheGlobalBatchMustAgree) {
@@ -169,18 +169,19 @@ TEST(Match, TheGlobalBatchMustAgree) {
   base["problem"]["global_batch_size"] = 256;
   row["problem"]["global_batch_size"] = 512;
   std::string why;
-  EXPECT_TRUE(made({base}).match(row, &why).is_null());
+  EXPECT_TRUE(fixture::match(made({base}), row, &why).is_null());
   EXPECT_NE(why.find("the global batch size is 512 here and 256 there"), std::string::npos) << why;
   row["problem"].erase("global_batch_size");
-  EXPECT_NE(made({base}).match(row)["note"].get<std::string>().find("batch"), std::string::npos);
+  EXPECT_NE(fixture::match(made({base}), row)["note"].get<std::string>().find("batch"),
+            std::string::npos);
 }
 
 TEST(Match, RanksOfOneWholeProblemMayDiffer) {
   json base = timed(measured("p"), 0.2), row = timed(measured("p"), 0.1);
   base["parameters"]["ranks"] = 42;
-  EXPECT_TRUE(made({base}).match(row).is_null());
+  EXPECT_TRUE(fixture::match(made({base}), row).is_null());
   base["problem"]["size"] = row["problem"]["size"] = 8e9;
-  EXPECT_FALSE(made({base}).match(row).is_null());
+  EXPECT_FALSE(fixture::match(made({base}), row).is_null());
 }
 
 TEST(Match, APublishedSizeIsKnownByTheNameOfTheProblem) {
@@ -191,7 +192,7 @@ TEST(Match, APublishedSizeIsKnownByTheNameOfTheProblem) {
   row["parameters"] = {{"precision", "fp64"}, {"data", "normal"}, {"ranks", 2}, {"nodes", 1}};
   const Baseline summit = Baseline::load("summit");
   std::string why;
-  const json match = summit.match(row, &why);
+  const json match = fixture::match(summit, row, &why);
   ASSERT_TRUE(match.is_object()) << why;
   EXPECT_DOUBLE_EQ(match["speedup"], 1.9 / 0.5);  // of three, the best
   EXPECT_NE(match["note"].get<std::string>().find("not given there: data, precision"),
@@ -201,7 +202,7 @@ TEST(Match, APublishedSizeIsKnownByTheNameOfTheProblem) {
   const auto differs = [&](const char* said, const std::function<void(json&)>& change) {
     json other = row;
     change(other);
-    EXPECT_TRUE(summit.match(other, &why).is_null()) << said;
+    EXPECT_TRUE(fixture::match(summit, other, &why).is_null()) << said;
     EXPECT_NE(why.find(said), std::string::npos) << why;
   };
   differs("the size in bytes is", [](json& other) { other["problem"]["size"] = 4e9; });
@@ -217,20 +218,20 @@ TEST(Match, APublishedSizeIsKnownByTheNameOfTheProblem) {
   measured_there["benchmark"] = "pca";
   measured_there["problem"]["size"] = 8e9;
   measured_there["parameters"] = {{"precision", "fp64"}, {"ranks", 2}};
-  EXPECT_TRUE(made({measured_there}).match(row, &why).is_null());
+  EXPECT_TRUE(fixture::match(made({measured_there}), row, &why).is_null());
   EXPECT_NE(why.find("data is normal here and not given there"), std::string::npos) << why;
 }
 
 TEST(Match, AScaledProblemIsNotTheWhole) {
   json row = timed(measured("p"), 0.1), base = timed(measured("p"), 0.2);
   row["parameters"]["scale"] = 1;  // as a row of the whole has it, and an older one does not
-  EXPECT_TRUE(made({base}).match(row).is_object());
+  EXPECT_TRUE(fixture::match(made({base}), row).is_object());
   row["parameters"]["scale"] = "1/16";
   std::string why;
-  EXPECT_TRUE(made({base}).match(row, &why).is_null());
+  EXPECT_TRUE(fixture::match(made({base}), row, &why).is_null());
   EXPECT_NE(why.find("scale is 1/16 here and 1 there"), std::string::npos) << why;
   base["parameters"]["scale"] = "1/16";
-  EXPECT_TRUE(made({base}).match(row).is_object());
+  EXPECT_TRUE(fixture::match(made({base}), row).is_object());
 }
 
 TEST(Match, AFigureOfMeritIsOfTheWholeMachine) {
@@ -242,7 +243,7 @@ TEST(Match, AFigureOfMeritIsOfTheWholeMachine) {
   row["rates"] = {{"figure_of_merit", 1.5e12}, {"input_bytes_per_s", 1.5e12}};
   const Baseline titan = Baseline::load("titan");
   std::string why;
-  const json match = titan.match(row, &why);
+  const json match = fixture::match(titan, row, &why);
   ASSERT_TRUE(match.is_object()) << why;
   EXPECT_EQ(match["unit"], "figure_of_merit");
   EXPECT_DOUBLE_EQ(match["speedup"], 1.5 / 6.0);
@@ -253,7 +254,7 @@ TEST(Match, AFigureOfMeritIsOfTheWholeMachine) {
   const auto differs = [&](const char* said, const std::function<void(json&)>& change) {
     json other = row;
     change(other);
-    EXPECT_TRUE(titan.match(other, &why).is_null()) << said;
+    EXPECT_TRUE(fixture::match(titan, other, &why).is_null()) << said;
     EXPECT_NE(why.find(said), std::string::npos) << why;
   };
   differs("scale is 1/2 here and 1 there",
@@ -273,8 +274,8 @@ TEST(Match, TheFastestWhereThatIsAskedFor) {
   fast["id"] = "fast";
   const Baseline both = made({slow, fast});
   const json row = timed(measured("p", "fp32", "direct"), 0.1);
-  EXPECT_DOUBLE_EQ(both.match(row)["speedup"], 4);
-  EXPECT_DOUBLE_EQ(both.match(row, nullptr, Preference::fastest)["speedup"], 2);
+  EXPECT_DOUBLE_EQ(fixture::match(both, row)["speedup"], 4);
+  EXPECT_DOUBLE_EQ(fixture::match(both, row, nullptr, Preference::fastest)["speedup"], 2);
 }
 
 TEST(Match, WherePicksByValue) {
@@ -283,8 +284,8 @@ TEST(Match, WherePicksByValue) {
   other["parameters"]["smt"] = 2;
   other["id"] = "other";
   const Baseline both = made({base, other});
-  EXPECT_DOUBLE_EQ(both.where("smt", "1").match(timed(measured("p"), 0.1))["value"], 0.2);
-  EXPECT_DOUBLE_EQ(both.where("smt", "2").match(timed(measured("p"), 0.1))["value"], 0.1);
+  EXPECT_DOUBLE_EQ(fixture::match(both.where("smt", "1"), timed(measured("p"), 0.1))["value"], 0.2);
+  EXPECT_DOUBLE_EQ(fixture::match(both.where("smt", "2"), timed(measured("p"), 0.1))["value"], 0.1);
   EXPECT_TRUE(both.where("smt", "3").rows().empty());
 }
 
@@ -322,9 +323,9 @@ TEST(Match, OnlyOkRowsHaveARatio) {
   failed["id"] = "of another kind than make_id's";
   const json ok = timed(measured("p"), 0.1);
   std::string why;
-  EXPECT_TRUE(made({ok}).match(failed, &why).is_null());
+  EXPECT_TRUE(fixture::match(made({ok}), failed, &why).is_null());
   EXPECT_NE(why.find("failed"), std::string::npos) << why;
-  EXPECT_TRUE(made({failed}).match(ok, &why).is_null());
+  EXPECT_TRUE(fixture::match(made({failed}), ok, &why).is_null());
   EXPECT_NE(why.find("failed"), std::string::npos) << why;
 }
 
@@ -333,10 +334,10 @@ TEST(Match, TheSameAlgorithmElseTheFastest) {
              winograd = timed(measured("p", "fp32", "winograd"), 0.2),
              gemm = timed(measured("p", "fp32", "gemm"), 0.25);
   const Baseline baseline = made({direct, winograd, gemm});
-  EXPECT_DOUBLE_EQ(baseline.match(direct)["value"], 0.3);
-  EXPECT_TRUE(baseline.match(direct)["note"].is_null());
-  EXPECT_EQ(baseline.match(direct)["algorithm"], "direct");
-  const json match = baseline.match(timed(measured("p", "fp32", "fft"), 0.1));
+  EXPECT_DOUBLE_EQ(fixture::match(baseline, direct)["value"], 0.3);
+  EXPECT_TRUE(fixture::match(baseline, direct)["note"].is_null());
+  EXPECT_EQ(fixture::match(baseline, direct)["algorithm"], "direct");
+  const json match = fixture::match(baseline, timed(measured("p", "fp32", "fft"), 0.1));
   EXPECT_DOUBLE_EQ(match["value"], 0.2);
   EXPECT_EQ(match["algorithm"], "winograd");
   EXPECT_NE(match["note"].get<std::string>().find("another algorithm: winograd there, fft here"),
@@ -347,7 +348,8 @@ TEST(Match, WhatRanCountsBeforeWhatWasAsked) {
   json chosen = timed(measured("p", "fp32", "auto"), 0.3);  // "auto" that ran direct
   chosen["executed"]["algorithm"] = "direct";
   const Baseline baseline = made({chosen, timed(measured("p", "fp32", "winograd"), 0.2)});
-  EXPECT_DOUBLE_EQ(baseline.match(timed(measured("p", "fp32", "direct"), 0.1))["value"], 0.3);
+  EXPECT_DOUBLE_EQ(fixture::match(baseline, timed(measured("p", "fp32", "direct"), 0.1))["value"],
+                   0.3);
 }
 
 TEST(Match, LaunchesHaveAMedian) {
@@ -356,7 +358,7 @@ TEST(Match, LaunchesHaveAMedian) {
     rows.push_back(timed(measured("p"), seconds));
     rows.back()["launch"] = static_cast<int>(rows.size());
   }
-  EXPECT_DOUBLE_EQ(made(rows).match(rows[0])["value"], 0.2);
+  EXPECT_DOUBLE_EQ(fixture::match(made(rows), rows[0])["value"], 0.2);
 }
 
 /// A launch of the same case as `timed`, without a time.
@@ -374,17 +376,17 @@ TEST(Match, OneBadLaunchLeavesNoNumber) {
   const json ok = timed(measured("p"), 0.2);
   for (const char* status : {"incorrect", "failed", "timeout"}) {
     std::string why;
-    EXPECT_TRUE(made({ok, without_time(status, 1)}).match(ok, &why).is_null()) << status;
+    EXPECT_TRUE(fixture::match(made({ok, without_time(status, 1)}), ok, &why).is_null()) << status;
     EXPECT_NE(why.find(std::string(status) + " (in 1 of 2 launches: why"), std::string::npos)
         << why;
   }
   // A later attempt at the same launch makes good a crash, never a wrong result; in any order.
   json again = ok;
   again["attempt"] = 1;
-  EXPECT_FALSE(made({without_time("failed", 0), again}).match(ok).is_null());
-  EXPECT_FALSE(made({again, without_time("failed", 0)}).match(ok).is_null());
-  EXPECT_TRUE(made({without_time("incorrect", 0), again}).match(ok).is_null());
-  EXPECT_TRUE(made({again, without_time("incorrect", 0)}).match(ok).is_null());
+  EXPECT_FALSE(fixture::match(made({without_time("failed", 0), again}), ok).is_null());
+  EXPECT_FALSE(fixture::match(made({again, without_time("failed", 0)}), ok).is_null());
+  EXPECT_TRUE(fixture::match(made({without_time("incorrect", 0), again}), ok).is_null());
+  EXPECT_TRUE(fixture::match(made({again, without_time("incorrect", 0)}), ok).is_null());
 }
 
 TEST(Match, EnvironmentsAreNotMixed) {
@@ -394,7 +396,7 @@ TEST(Match, EnvironmentsAreNotMixed) {
     rows.back()["launch"] = static_cast<int>(rows.size());
     rows.back()["environment"] = seconds < 0.5 ? 1 : 0;
   }
-  const json match = made(rows).match(rows[0]);
+  const json match = fixture::match(made(rows), rows[0]);
   EXPECT_DOUBLE_EQ(match["value"], (0.1 + 0.2) / 2);  // all five together: 0.7
   EXPECT_NE(match["note"].get<std::string>().find("it ran in 2 different environments"),
             std::string::npos);
@@ -402,7 +404,7 @@ TEST(Match, EnvironmentsAreNotMixed) {
 
 TEST(Match, GivesAValidBaselineObject) {
   json row = timed(measured("p"), 0.1);
-  row["baseline"] = made({timed(measured("p"), 0.2)}).match(row);
+  row["baseline"] = fixture::match(made({timed(measured("p"), 0.2)}), row);
   EXPECT_TRUE(schema_errors(fixture::result({row}), "result", "x").empty());
 }
 

@@ -106,9 +106,9 @@ TEST(Mark, OfTwoTheMoreSevereCounts) {
   EXPECT_EQ(worse_mark("~", ""), "~");
   EXPECT_EQ(worse_mark("~", throttled_mark), throttled_mark);
   EXPECT_EQ(worse_mark("!", throttled_mark), "!");
-  EXPECT_EQ(mark_told({{"shared", false}, {"throttled", true}}), throttled_mark);
-  EXPECT_EQ(mark_told({{"shared", true}, {"throttled", true}}), "!");
-  EXPECT_EQ(mark_told(nullptr), "");
+  EXPECT_EQ(mark_of(false, true), throttled_mark);
+  EXPECT_EQ(mark_of(true, true), "!");
+  EXPECT_EQ(mark_of(false, false), "");
 }
 
 TEST(Mark, TheOnlyThreadMustHaveRunWhileTimed) {
@@ -121,7 +121,7 @@ TEST(Mark, TheOnlyThreadMustHaveRunWhileTimed) {
   row["time_s"]["own"] = 0.51;
   // Those may wait rightfully: teams, ranks, for an accelerator, for files.
   for (const json& other : {json{{"threads", 2}}, json{{"ranks", 2}}, json{{"device", "cuda"}},
-                            json{{"page_cache", "cached"}}, json{{"epochs", 3}}}) {
+                            json{{"page_cache", "cached"}}}) {
     json waits = row;
     waits["parameters"].update(other);
     EXPECT_EQ(mark_of(waits), "") << other;

@@ -91,7 +91,7 @@ TEST(Row, EnergyIsTheSumOfItsDomains) {
   EXPECT_EQ(row["energy_j"], 2.75);
   EXPECT_EQ(row["energy_domains_j"], json({{"package-0", 2.5}, {"package-0/dram", 0.25}}));
   EXPECT_TRUE(row["energy_reason"].is_null());
-  take_back(row, "impossible");
+  fixture::take_back(row, "impossible");
   expect_valid(row);
   EXPECT_TRUE(row["energy_j"].is_null());
   EXPECT_TRUE(row["energy_domains_j"].is_null());
@@ -108,7 +108,7 @@ TEST(Row, TheDurationOfKernelsIsOfVerifiedRunsAlone) {
   json row = fixture::row(outcome);
   EXPECT_EQ(row["executed"]["kernels_s"], 5e-6);
   expect_valid(row);
-  take_back(row, "impossible");
+  fixture::take_back(row, "impossible");
   expect_valid(row);
   EXPECT_FALSE(row["executed"].contains("kernels_s"));
   outcome.status = "failed";
@@ -128,7 +128,7 @@ TEST(Row, MetricsAreOfVerifiedRunsAlone) {
   EXPECT_EQ(row["metrics"]["inertia"],
             json({{"value", 1.25e7}, {"unit", ""}, {"better", "lower"}}));
   EXPECT_TRUE(row["metrics"]["iterations"]["better"].is_null());
-  take_back(row, "impossible");
+  fixture::take_back(row, "impossible");
   expect_valid(row);
   EXPECT_FALSE(row.contains("metrics"));
   EXPECT_FALSE(row.contains("epochs"));
@@ -218,8 +218,8 @@ TEST(Result, RoundTripAndFolder) {
   const json document =
       fixture::result({fixture::row(good_outcome()), fixture::row(good_outcome(), 1)});
   write_json(folder.path() / "result.json", document);
-  EXPECT_EQ(read_result(folder.path() / "result.json"), document);
-  EXPECT_EQ(read_result(folder.path()), document);
+  EXPECT_EQ(json(read_result(folder.path() / "result.json")), document);
+  EXPECT_EQ(json(read_result(folder.path())), document);
 }
 
 TEST(Result, ARunAlwaysHasAnId) {

@@ -68,7 +68,7 @@ class RowReader : public testing::Test {
   }
   static json read(const fs::path& file, std::size_t threads) {
     return read_result_rows(
-        file, [](json&, std::string_view, const json&) { return true; }, threads);
+        file, [](Row&, std::string_view, const RunResult&) { return true; }, threads);
   }
   static std::string refusal(const std::function<void()>& call) {
     try {
@@ -86,25 +86,29 @@ class RowReader : public testing::Test {
 TEST_F(RowReader, ReadsWhatReadResultReads) {
   for (const int indent : {-1, 1}) {
     const fs::path file = write(original_.dump(indent));
-    for (const std::size_t threads : {1, 3}) EXPECT_EQ(read(file, threads), read_result(file));
+    for (const std::size_t threads : {1, 3})
+      EXPECT_EQ(read(file, threads), json(read_result(file)));
   }
 }
 
 TEST_F(RowReader, KeepsWhatIsWanted) {
   const fs::path file = write(original_.dump());
   const std::string wanted = original_["rows"].back()["id"];
-  const json found = read_result_rows(
+  const RunResult result = read_result_rows(
       file,
-      [&](json& row, std::string_view text, const json& head) {
-        EXPECT_EQ(json::parse(text), row);
-        EXPECT_EQ(head["environments"].size(), original_["environments"].size());
-        const bool keep = row["id"] == wanted;
-        row = {{"id", row["id"]}};
+      [&](Row& row, std::string_view text, const RunResult& head) {
+        EXPECT_EQ(json(json::parse(text).get<Row>()), json(row));
+        EXPECT_EQ(head.environments.size(), original_["environments"].size());
+        const bool keep = row.id == wanted;
+        row.samples_s.clear();
         return keep;
       },
       2);
-  ASSERT_GE(found["rows"].size(), 1U);
-  for (const json& row : found["rows"]) EXPECT_EQ(row, json({{"id", wanted}}));
+  ASSERT_GE(result.rows.size(), 1U);
+  for (const Row& row : result.rows) {
+    EXPECT_EQ(row.id, wanted);
+    EXPECT_TRUE(row.samples_s.empty());
+  }
 }
 
 TEST_F(RowReader, RefusesWhatReadResultRefuses) {

@@ -95,7 +95,7 @@ TEST(ShippedBaselines, AreValidCitedAndCanonical) {
     const Baseline baseline = Baseline::load(name);
     EXPECT_EQ(baseline.system(), name);
     std::set<std::string> ids;
-    for (const json& row : baseline.rows()) {
+    for (const json row : baseline.rows()) {
       ++rows[row["status"]];
       ASSERT_TRUE(row.value("published", false)) << row["id"];
       ASSERT_FALSE(row["citation"].get<std::string>().empty());
@@ -131,7 +131,7 @@ TEST(ShippedBaselines, HoldKnownCells) {
   const Baseline v100 = Baseline::load("deepbench-v100");
   json row = measured("mb16ic2048ih7oc512oh7kh1");
   std::string why;
-  const json match = v100.match(row, &why);
+  const json match = fixture::match(v100, row, &why);
   ASSERT_FALSE(match.is_null()) << why;
   EXPECT_DOUBLE_EQ(match["value"], 0.000236);  // DeepBench_NV_V100.xlsx 'Results FP32'!N269
   EXPECT_EQ(match["published"], true);
@@ -162,7 +162,7 @@ TEST(ShippedBaselines, HoldTheRecurrentNetworksOfDeepBench) {
   for (const std::string& name : baseline_names()) {
     if (!name.starts_with("deepbench-")) continue;
     const Baseline sheet = Baseline::load(name);
-    for (const json& row : sheet.rows()) {
+    for (const json row : sheet.rows()) {
       if (row["benchmark"] != "rnn") continue;
       ++found[name][row["parameters"]["direction"]];
       const std::string reason = row["printed"]["reason"];
@@ -183,11 +183,11 @@ TEST(ShippedBaselines, HoldTheRecurrentNetworksOfDeepBench) {
   row["parameters"]["direction"] = "bwd_data";
   row["parameters"]["input"] = "skip";
   std::string why;
-  const json match = v100.match(row, &why);
+  const json match = fixture::match(v100, row, &why);
   ASSERT_TRUE(match.is_object()) << why;
   EXPECT_DOUBLE_EQ(match["value"], 0.002044);
   row["parameters"]["input"] = "linear";
-  EXPECT_TRUE(v100.match(row).is_null());
+  EXPECT_TRUE(fixture::match(v100, row).is_null());
 }
 
 TEST(ShippedBaselines, DeepBenchRowsSayWhatTheirRateIs) {
@@ -202,7 +202,7 @@ TEST(ShippedBaselines, DeepBenchRowsSayWhatTheirRateIs) {
     if (!name.starts_with("deepbench-")) continue;
     std::size_t said = 0;
     const Baseline sheet = Baseline::load(name);
-    for (const json& row : sheet.rows()) {
+    for (const json row : sheet.rows()) {
       const std::string reason = row["printed"]["reason"];
       EXPECT_NE(reason.find("nominal operations"), std::string::npos) << row["id"];
       if (reason.find("does not round the output size") == std::string::npos) continue;
@@ -220,19 +220,20 @@ TEST(ShippedBaselines, UnknownIterationCountsAreNotCompared) {
     const Baseline baseline = Baseline::load(name);
     std::string why;
     EXPECT_TRUE(
-        baseline.match(measured("mb16ic64ih112oc128oh112kh3ph1", "fp16", "winograd_nonfused"), &why)
+        fixture::match(baseline,
+                       measured("mb16ic64ih112oc128oh112kh3ph1", "fp16", "winograd_nonfused"), &why)
             .is_null());
     EXPECT_NE(why.find("iteration count not published"), std::string::npos) << why;
     for (const char* problem : {"lstm:1024-64-25", "gru_lbr:1024-64-1500"}) {
       json row = measured(problem, "fp16");
       row["benchmark"] = "rnn";
       row["parameters"]["input"] = "skip";
-      EXPECT_TRUE(baseline.match(row, &why).is_null());
+      EXPECT_TRUE(fixture::match(baseline, row, &why).is_null());
       EXPECT_NE(why.find("not given there"), std::string::npos) << why;
       // Not by what the slides leave out alone: a row that leaves it out, too, has no ratio.
       row["published"] = true;
       row["parameters"]["direction"] = row["parameters"]["input"] = nullptr;
-      EXPECT_TRUE(baseline.match(row, &why).is_null());
+      EXPECT_TRUE(fixture::match(baseline, row, &why).is_null());
       EXPECT_NE(why.find("iteration count not published"), std::string::npos) << why;
     }
   }
@@ -241,7 +242,7 @@ TEST(ShippedBaselines, UnknownIterationCountsAreNotCompared) {
 /// The row of this id.
 json row_of(const std::string& baseline, const std::string& id) {
   const Baseline loaded = Baseline::load(baseline);
-  for (const json& row : loaded.rows())
+  for (const json row : loaded.rows())
     if (row["id"] == id) return row;
   ADD_FAILURE() << baseline << " has no " << id;
   return {};
@@ -252,27 +253,29 @@ TEST(ShippedBaselines, TwoSystemsOfOneSourceAreCompared) {
   std::string why;
   const json conv = row_of(
       "summitdev", "conv/forward/fp16/cudnn/winograd_nonfused/mb16ic64ih112oc128oh112kh3ph1/hot");
-  const json match = summit.match(conv, &why);
+  const json match = fixture::match(summit, conv, &why);
   ASSERT_TRUE(match.is_object()) << why;
   EXPECT_DOUBLE_EQ(match["speedup"], 2.99 / 5.1);
   EXPECT_FALSE(match.contains("ratio_printed"));
   json of_another = conv;
   of_another["comparable_within"] = "another source";
-  EXPECT_TRUE(summit.match(of_another).is_null());
+  EXPECT_TRUE(fixture::match(summit, of_another).is_null());
 
   // 0.3 / 0.33 is no 1.27: the printed ratio was made of other digits. Either way round.
   const char* nccl = "allreduce/fp16/nccl/100000/nodes4";
-  const json over = summit.match(row_of("summitdev", nccl), &why);
+  const json over = fixture::match(summit, row_of("summitdev", nccl), &why);
   ASSERT_TRUE(over.is_object()) << why;
   EXPECT_EQ(over["value"], 0.33);
   EXPECT_EQ(over["ratio_printed"], "1.27x");
   EXPECT_DOUBLE_EQ(over["speedup"], 1 / 1.27);
-  const json under = Baseline::load("summitdev").match(row_of("summit", nccl), &why);
+  const json under = fixture::match(Baseline::load("summitdev"), row_of("summit", nccl), &why);
   ASSERT_TRUE(under.is_object()) << why;
   EXPECT_EQ(under["value"], 0.3);
   EXPECT_EQ(under["ratio_printed"], "1.27x");
   EXPECT_DOUBLE_EQ(under["speedup"], 1.27);
-  EXPECT_EQ(summit.match(row_of("summitdev", "allreduce/fp16/mpi/100000/nodes4"))["value"], 0.46);
+  EXPECT_EQ(
+      fixture::match(summit, row_of("summitdev", "allreduce/fp16/mpi/100000/nodes4"))["value"],
+      0.46);
 }
 
 TEST(ShippedBaselines, DamagedAndMissingCellsGiveNoNumber) {
@@ -282,7 +285,7 @@ TEST(ShippedBaselines, DamagedAndMissingCellsGiveNoNumber) {
     const json row = row_of("summit", id);
     EXPECT_TRUE(row["time_s"].is_null());
     std::string why;
-    EXPECT_TRUE(smt1.match(row_of("summitdev", id), &why).is_null());
+    EXPECT_TRUE(fixture::match(smt1, row_of("summitdev", id), &why).is_null());
     EXPECT_NE(why.find(said), std::string::npos) << why;
   }
 }
@@ -305,20 +308,20 @@ TEST(ShippedBaselines, RatesMatchRates) {
   json row = row_of("a100", "resnet50/training/mixed/pytorch/nodes1");
   std::string why;
   const Baseline v100 = Baseline::load("v100");
-  const json match = v100.match(row, &why);
+  const json match = fixture::match(v100, row, &why);
   ASSERT_TRUE(match.is_object()) << why;
   EXPECT_EQ(match["unit"], "images_per_s");
   EXPECT_EQ(match["value"], 1200);  // PyTorch's, although MXNet's 1376 is greater
   EXPECT_DOUBLE_EQ(match["speedup"], 2470.0 / 1200);
   // The V100's 905 has no precision: nothing matches it.
   row["parameters"]["precision"] = "bf16";
-  EXPECT_TRUE(v100.match(row, &why).is_null());
+  EXPECT_TRUE(fixture::match(v100, row, &why).is_null());
   EXPECT_NE(why.find("precision is bf16 here"), std::string::npos) << why;
   // No unit in common.
   row["parameters"]["precision"] = "mixed";
   row["rates"] = json::object();
   row["time_s"] = {{"median", 0.1}};
-  EXPECT_TRUE(v100.match(row, &why).is_null());
+  EXPECT_TRUE(fixture::match(v100, row, &why).is_null());
   EXPECT_NE(why.find("no common unit"), std::string::npos) << why;
 }
 
@@ -350,7 +353,7 @@ TEST(ShippedBaselines, APrintedRatioBelongsToOneCell) {
   // In J. Yin's slides the ratios of SVM stand in the column of Power9's SMT 1, the damaged cell.
   std::size_t ratios = 0;
   const Baseline summitdev = Baseline::load("summitdev");
-  for (const json& row : summitdev.rows()) {
+  for (const json row : summitdev.rows()) {
     const json printed = row["printed"].value("ratios", json::array());
     std::set<std::string> cells;
     for (const json& ratio : printed) EXPECT_TRUE(cells.insert(ratio["row"]).second) << row;
@@ -371,7 +374,7 @@ TEST(ShippedBaselines, WhatWeReadIntoASourceIsSaid) {
   std::size_t said = 0;
   for (const char* name : {"summit", "summitdev"}) {
     const Baseline baseline = Baseline::load(name);
-    for (const json& row : baseline.rows())
+    for (const json row : baseline.rows())
       if (row["benchmark"] == "conv") {
         const std::string reason = row["printed"]["reason"];
         EXPECT_NE(reason.find("forward, hot and one node are our reading"), std::string::npos)
@@ -386,13 +389,13 @@ TEST(ShippedBaselines, UnknownNodesMatchNothingKnown) {
   json row = row_of("fugaku", "hpl/fugaku");
   row["parameters"]["nodes"] = 1;
   std::string why;
-  EXPECT_TRUE(Baseline::load("fugaku").match(row, &why).is_null());
+  EXPECT_TRUE(fixture::match(Baseline::load("fugaku"), row, &why).is_null());
   EXPECT_NE(why.find("nodes is 1 here and not given there"), std::string::npos) << why;
   // Titan's figures are of the whole machine: one job's nodes are other nodes.
   row = row_of("titan", "pca/1024GB/fp64/fom");
   row["parameters"]["nodes"] = 18688;
   row["parameters"].erase("conform");
-  const json match = Baseline::load("titan").match(row, &why);
+  const json match = fixture::match(Baseline::load("titan"), row, &why);
   EXPECT_TRUE(match.is_null()) << match;
 }
 

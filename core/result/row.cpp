@@ -1,0 +1,251 @@
+#include "core/result/row.hpp"
+
+#include <cmath>
+
+#include "core/result/json_fields.hpp"
+
+namespace assay {
+
+using nlohmann::json;
+
+static void visit_fields(SameAs<RowProblem> auto& problem, auto& fields) {
+  fields.always("descriptor", problem.descriptor);
+  if (problem.amounts)  // those of a problem are told, where they are unknown, too
+    fields.nullable("flops", problem.flops, "bytes", problem.bytes);
+  else
+    fields.optional("flops", problem.flops, "bytes", problem.bytes);
+  fields.optional("shared_by", problem.shared_by, "passes", problem.passes, "amounts",
+                  problem.amounts);
+  fields.rest(problem.rest);
+}
+
+static void visit_fields(SameAs<RowExecuted> auto& executed, auto& fields) {
+  fields.nullable("algorithm", executed.algorithm, "implementation", executed.implementation,
+                  "storage", executed.storage, "compute", executed.compute, "accumulate",
+                  executed.accumulate, "layout", executed.layout, "workspace_bytes",
+                  executed.workspace_bytes);
+  fields.always("evidence", executed.evidence);
+  fields.nullable("algorithmic_flops", executed.algorithmic_flops);
+  fields.optional("compute_s", executed.compute_s, "exposed_s", executed.exposed_s, "kernels_s",
+                  executed.kernels_s);
+  fields.rest(executed.rest);
+}
+
+static void visit_fields(SameAs<RowVerification> auto& verification, auto& fields) {
+  fields.always("passed", verification.passed, "reference", verification.reference);
+  fields.nullable("max_error", verification.max_error, "norm_error", verification.norm_error,
+                  "bound", verification.bound, "norm_bound", verification.norm_bound,
+                  "error_over_bound", verification.error_over_bound);
+  fields.optional("checked", verification.checked, "outputs", verification.outputs, "wrong",
+                  verification.wrong, "exact", verification.exact);
+  fields.nullable("reason", verification.reason);
+  fields.rest(verification.rest);
+}
+
+static void visit_fields(SameAs<RowTime> auto& time, auto& fields) {
+  fields.always("median", time.median);
+  fields.nullable("mad", time.mad, "min", time.min, "p95", time.p95, "p99", time.p99, "ci95",
+                  time.ci95, "ci95_reason", time.ci95_reason, "n", time.n, "n_effective",
+                  time.n_effective, "stopped_by", time.stopped_by);
+  fields.optional("batch", time.batch);
+  fields.nullable("clock_s", time.clock_s);
+  fields.optional("warmup_runs", time.warmup_runs);
+  fields.nullable("warmup_s", time.warmup_s, "foreign", time.foreign, "own", time.own, "waiting",
+                  time.waiting, "stolen", time.stolen, "throttled", time.throttled, "slowest_rank",
+                  time.slowest_rank);
+  fields.optional("rank_medians_s", time.rank_medians_s, "slowest_host", time.slowest_host,
+                  "barrier_skew_s", time.barrier_skew_s, "host_included", time.host_included,
+                  "held", time.held);
+  fields.rest(time.rest);
+}
+
+static void visit_fields(SameAs<RowCeiling> auto& ceiling, auto& fields) {
+  fields.nullable("flops_per_s", ceiling.flops_per_s);
+  fields.optional("flops_precision", ceiling.flops_precision);
+  fields.nullable("bytes_per_s", ceiling.bytes_per_s, "fraction", ceiling.fraction, "bound_by",
+                  ceiling.bound_by);
+  fields.optional("memory_bytes", ceiling.memory_bytes, "level", ceiling.level, "exceeded",
+                  ceiling.exceeded, "brackets", ceiling.brackets);
+  fields.rest(ceiling.rest);
+}
+
+static void visit_fields(SameAs<RowBaseline> auto& baseline, auto& fields) {
+  fields.always("system", baseline.system, "value", baseline.value, "unit", baseline.unit,
+                "speedup", baseline.speedup, "published", baseline.published);
+  fields.nullable("citation", baseline.citation, "algorithm", baseline.algorithm, "note",
+                  baseline.note);
+  fields.optional("projection", baseline.projection, "not_given", baseline.not_given, "shared",
+                  baseline.shared, "throttled", baseline.throttled, "remark", baseline.remark,
+                  "ratio_printed", baseline.ratio_printed);
+  fields.rest(baseline.rest);
+}
+
+static void visit_fields(SameAs<RowMetric> auto& metric, auto& fields) {
+  fields.nullable("value", metric.value);
+  fields.always("unit", metric.unit);
+  fields.nullable("better", metric.better);
+  fields.rest(metric.rest);
+}
+
+static void visit_fields(SameAs<RowLayer> auto& layer, auto& fields) {
+  fields.always("layer", layer.layer, "direction", layer.direction, "operation", layer.operation,
+                "problem", layer.problem, "backend", layer.backend);
+  fields.nullable("algorithm", layer.algorithm, "compute", layer.compute, "algorithmic_flops",
+                  layer.algorithmic_flops);
+  fields.always("runs", layer.runs, "seconds", layer.seconds, "flops", layer.flops, "bytes",
+                layer.bytes);
+  fields.optional("host_included", layer.host_included);
+  fields.always("rates", layer.rates);
+  fields.nullable("ceiling", layer.ceiling);
+  fields.optional("ceiling_reason", layer.ceiling_reason);
+  fields.rest(layer.rest);
+}
+
+static void visit_fields(SameAs<RowLayersSum> auto& sum, auto& fields) {
+  fields.always("seconds", sum.seconds);
+  fields.nullable("fraction", sum.fraction);
+  fields.always("agrees", sum.agrees);
+  fields.rest(sum.rest);
+}
+
+static void visit_fields(SameAs<RowDeviceState> auto& state, auto& fields) {
+  fields.always("before", state.before, "after", state.after, "seconds", state.seconds);
+  fields.optional("throttled_s", state.throttled_s, "steady", state.steady);
+  fields.rest(state.rest);
+}
+
+static void visit_fields(SameAs<PrintedRatio> auto& ratio, auto& fields) {
+  fields.always("system", ratio.system, "row", ratio.row, "text", ratio.text, "value", ratio.value);
+}
+
+static void visit_fields(SameAs<RowPrinted> auto& printed, auto& fields) {
+  fields.nullable("value", printed.value);
+  fields.always("unit", printed.unit, "text", printed.text);
+  fields.nullable("reason", printed.reason);
+  fields.optional("ratios", printed.ratios);
+  fields.rest(printed.rest);
+}
+
+/// An epoch's number is an integer in the file.
+static json epochs_json(const std::vector<std::map<std::string, double>>& epochs) {
+  json list = json::array();
+  for (const auto& epoch : epochs) {
+    json& entry = list.emplace_back(json::object());
+    for (const auto& [name, value] : epoch)
+      entry[name] = name == "epoch" ? json(std::llround(value)) : json(value);
+  }
+  return list;
+}
+
+/// The fields that published rows need not have.
+static void visit_measured(SameAs<Row> auto& row, auto& fields) {
+  fields.nullable("executed", row.executed, "verification", row.verification);
+  fields.always("setup_s", row.setup_s, "samples_s", row.samples_s, "required", row.required);
+  fields.nullable("ceiling", row.ceiling, "ceiling_reason", row.ceiling_reason, "energy_j",
+                  row.energy_j, "energy_domains_j", row.energy_domains_j, "energy_reason",
+                  row.energy_reason, "baseline", row.baseline);
+}
+
+/// Writes the same fields, but leaves out those that say nothing.
+class OptionalWriter {
+ public:
+  explicit OptionalWriter(FieldWriter& writer) : writer_(writer) {}
+  void always(auto&&... fields) { writer_.optional(fields...); }
+  void nullable(auto&&... fields) { writer_.optional(fields...); }
+
+ private:
+  FieldWriter& writer_;
+};
+/// Reads them where they are.
+class OptionalReader {
+ public:
+  explicit OptionalReader(FieldReader& reader) : reader_(reader) {}
+  void always(auto&&... fields) { reader_.optional(fields...); }
+  void nullable(auto&&... fields) { reader_.optional(fields...); }
+
+ private:
+  FieldReader& reader_;
+};
+
+static void visit_measured_if_any(Row& row, FieldReader& fields) {
+  OptionalReader optional(fields);
+  visit_measured(row, optional);
+}
+static void visit_measured_if_any(const Row& row, FieldWriter& fields) {
+  if (!row.published) return visit_measured(row, fields);
+  OptionalWriter optional(fields);
+  visit_measured(row, optional);
+}
+
+static void visit_epochs(Row& row, FieldReader& fields) { fields.optional("epochs", row.epochs); }
+static void visit_epochs(const Row& row, FieldWriter& fields) {
+  fields.optional("epochs", epochs_json(row.epochs));
+}
+
+static void visit_fields(SameAs<Row> auto& row, auto& fields) {
+  fields.always("id", row.id);
+  fields.optional("published", row.published, "id_form", row.id_form);
+  fields.always("names", row.names, "benchmark", row.benchmark, "problem", row.problem,
+                "environment", row.environment, "launch", row.launch, "attempt", row.attempt,
+                "parameters", row.parameters);
+  fields.optional("step_parameters", row.step_parameters, "system_parameters",
+                  row.system_parameters, "tolerance", row.tolerance, "part_of", row.part_of);
+  fields.always("status", row.status);
+  fields.nullable("reason", row.reason, "time_s", row.time_s);
+  fields.always("rates", row.rates);
+  visit_measured_if_any(row, fields);
+  fields.optional("metrics", row.metrics);
+  visit_epochs(row, fields);
+  fields.optional("layers", row.layers, "layers_sum", row.layers_sum, "device_state",
+                  row.device_state, "further_baselines", row.further_baselines, "baseline_reason",
+                  row.baseline_reason, "citation", row.citation, "note", row.note, "projection",
+                  row.projection, "incomparable", row.incomparable, "comparable_within",
+                  row.comparable_within, "printed", row.printed);
+  fields.rest(row.rest);
+}
+
+std::optional<double> RowProblem::number(const std::string& name) const {
+  const auto field = rest.find(name);
+  return field != rest.end() && field->is_number() ? std::optional(field->get<double>())
+                                                   : std::nullopt;
+}
+
+std::string Row::parameter(const std::string& name) const {
+  const auto found = parameters.find(name);
+  if (found == parameters.end() || found->second.is_null()) return "";
+  return found->second.is_string() ? found->second.get<std::string>() : found->second.dump();
+}
+
+std::optional<double> Row::number(const std::string& name) const {
+  const auto found = parameters.find(name);
+  return found != parameters.end() && found->second.is_number()
+             ? std::optional(found->second.get<double>())
+             : std::nullopt;
+}
+
+std::optional<double> Row::rate(const std::string& name) const {
+  const auto found = rates.find(name);
+  return found == rates.end() ? std::nullopt : found->second;
+}
+
+void from_json(const json& document, RowProblem& problem) { read_fields(document, problem); }
+void to_json(json& document, const RowExecuted& executed) { document = write_fields(executed); }
+void from_json(const json& document, RowExecuted& executed) { read_fields(document, executed); }
+void to_json(json& document, const RowTime& time) { document = write_fields(time); }
+void from_json(const json& document, RowTime& time) { read_fields(document, time); }
+void to_json(json& document, const RowCeiling& ceiling) { document = write_fields(ceiling); }
+void from_json(const json& document, RowCeiling& ceiling) { read_fields(document, ceiling); }
+void to_json(json& document, const RowBaseline& baseline) { document = write_fields(baseline); }
+void from_json(const json& document, RowBaseline& baseline) { read_fields(document, baseline); }
+void to_json(json& document, const RowMetric& metric) { document = write_fields(metric); }
+void from_json(const json& document, RowMetric& metric) { read_fields(document, metric); }
+void to_json(json& document, const RowLayer& layer) { document = write_fields(layer); }
+void from_json(const json& document, RowLayer& layer) { read_fields(document, layer); }
+void to_json(json& document, const RowDeviceState& state) { document = write_fields(state); }
+void from_json(const json& document, RowDeviceState& state) { read_fields(document, state); }
+void to_json(json& document, const RowLayersSum& sum) { document = write_fields(sum); }
+void from_json(const json& document, RowLayersSum& sum) { read_fields(document, sum); }
+void to_json(json& document, const Row& row) { document = write_fields(row); }
+void from_json(const json& document, Row& row) { read_fields(document, row); }
+
+}  // namespace assay

@@ -1,5 +1,5 @@
-// What every rank must have after a collective, from the other ranks' data, which are functions of
-// seed, rank and index.
+// The data that every rank must have after a collective. They follow from the other ranks' data,
+// which are functions of seed, rank and index.
 
 #include <algorithm>
 #include <cmath>
@@ -38,7 +38,7 @@ class CollectiveOracle final : public WholeOracle {
   int full_magnitude(const TensorSpec&) const override {
     return sums() ? 2147483647 / shape_.ranks : 2147483647;
   }
-  /// Where a sum of all ranks' values stays within the significand, no order of additions rounds.
+  /// No order of additions rounds a sum of all ranks' values that stays within the significand.
   int fixed_bits(const TensorSpec&, const Executed& executed) const override {
     if (!sums() || is_integer(shape_.type) || compressed(executed)) return 0;
     return std::max(0, significand(shape_.type) - log2_up(adders(executed)));
@@ -51,7 +51,7 @@ class CollectiveOracle final : public WholeOracle {
     return shape_.ranks <= most ? 1 : (shape_.ranks + most / 2 - 1) / (most / 2);
   }
   std::optional<ElementRange> whole(const TensorSpec& output) const override {
-    // Of a reduce_scatter in place only the rank's own part is a result.
+    // A reduce_scatter in place has only the rank's own part as its result.
     if (shape_.pattern == Pattern::reduce_scatter && shape_.in_place)
       return ElementRange{rank_ * problem_.part(), problem_.part()};
     return ElementRange{0, output.elements()};
@@ -94,8 +94,8 @@ class CollectiveOracle final : public WholeOracle {
   }
 
   const Values& sent(const Inputs& inputs) const {
-    const auto found = inputs.find("send");
-    return found != inputs.end() ? found->second : inputs.at("data");
+    const auto entry = inputs.find("send");
+    return entry != inputs.end() ? entry->second : inputs.at("data");
   }
 
   void reduced(const Inputs& inputs, const Executed& executed, bool exact, std::int64_t first,

@@ -7,7 +7,6 @@
 #include <mutex>
 
 #include "comm/algorithms/algorithm.hpp"
-#include "comm/collective.hpp"
 #include "comm/joined.hpp"
 #include "comm/layers/layers.hpp"
 #include "core/base/error.hpp"
@@ -15,6 +14,7 @@
 #include "core/base/text.hpp"
 #include "core/machine/launched.hpp"
 #include "core/program/launched_ranks.hpp"
+#include "core/program/settings_reader.hpp"
 
 namespace assay {
 namespace {
@@ -31,32 +31,10 @@ std::vector<std::string> algorithm_names() {
 
 constexpr std::int64_t most_bytes = std::int64_t{1} << 50;
 
-int number_of_ranks(const std::string& flag, const std::string& text, int most) {
-  return static_cast<int>(whole_number(flag, text, 0, static_cast<std::uint64_t>(most)));
-}
-
-CollectiveShape shape_of(const Settings& settings) {
-  CollectiveShape shape;
-  shape.pattern = pattern_of(settings.at("collective"));
-  shape.type = type_of(settings.at("precision"));
-  shape.op = reduce_op(settings.at("op"));
-  shape.bytes = std::stoll(settings.at("problem"));
-  shape.ranks = std::stoi(settings.at("ranks"));
-  shape.in_place = settings.at("placement") == "in_place";
-  shape.root = std::stoi(settings.at("root"));
-  return shape;
-}
-
 Dimension axis(std::string name, std::string help, std::vector<std::string> values,
                std::vector<std::string> defaults, std::string omit = "") {
   return make_dimension(std::move(name), std::move(help), std::move(values), std::move(defaults),
                         "", std::move(omit));
-}
-
-/// Not what is communicated, but how.
-Dimension of_system(Dimension made) {
-  made.traits.of_system = true;
-  return made;
 }
 
 void say_one_rank() {
@@ -72,9 +50,9 @@ std::string CollectivesBenchmark::description() const {
 }
 
 std::vector<Dimension> CollectivesBenchmark::dimensions() const {
-  Dimension transport =
-      of_system(axis("transport", "library that moves the data (see `assay list backends`)",
-                     dimension::backends_of("collectives"), {"mpi"}));
+  Dimension transport = dimension::of_system(
+      axis("transport", "library that moves the data (see `assay list backends`)",
+           dimension::backends_of("collectives"), {"mpi"}));
   transport.traits.plugin = true;
   Dimension bytes = dimension::problem({"4", "400000", "16777216"});
   bytes.flags = {"problem", "bytes"};
@@ -90,8 +68,8 @@ std::vector<Dimension> CollectivesBenchmark::dimensions() const {
       axis("collective", "collective call", pattern_names(), {"allreduce"}),
       dimension::precision({"fp64", "fp32", "fp16", "bf16", "int32"}, {"fp32"}),
       transport,
-      of_system(axis("algorithm", "algorithm; library: the transport's own", algorithm_names(),
-                     {"library"})),
+      dimension::of_system(axis("algorithm", "algorithm; library: the transport's own",
+                                algorithm_names(), {"library"})),
       bytes,
       found_dimension("ranks", "r"),
       found_dimension("nodes", "n"),
@@ -127,7 +105,9 @@ std::vector<std::string> CollectivesBenchmark::descriptors(const std::string& te
   return sizes;
 }
 
-void CollectivesBenchmark::complete(Settings& settings, const RankCount& started) const {
+std::any CollectivesBenchmark::complete(Settings& settings, const RankCount& started) const {
+  CollectivesSettings read;
+  CollectiveShape& shape = read.shape;
   const Pattern pattern = pattern_of(settings.at("collective"));
   // Settings that have no effect get one value.
   if (pattern == Pattern::barrier) {
@@ -141,32 +121,38 @@ void CollectivesBenchmark::complete(Settings& settings, const RankCount& started
   if (settings.at("transport") == "nccl") settings["device"] = "gpu";  // the only device of nccl
   if (pattern == Pattern::sendrecv) settings["mode"] = "blocking";
   if (!has_root(pattern)) settings["root"] = "0";
-  settings["root"] =
-      std::to_string(number_of_ranks("--root", settings.at("root"), started.ranks - 1));
+  SettingsReader reader(settings);
+  reader.whole("root", shape.root, 0, static_cast<std::uint64_t>(started.ranks - 1));
 
-  complete_layers(*this, settings);
+  read.replay = complete_layers(*this, settings);
   std::string& problem = settings.at("problem");
-  if (problem.starts_with("n"))
-    problem = std::to_string(std::stoll(problem.substr(1)) *
-                             static_cast<std::int64_t>(size_of(type_of(settings["precision"]))));
-  const int imposed = number_of_ranks("--ranks-per-node", settings.at("ranks_per_node"),
-                                      std::numeric_limits<int>::max());
-  settings["ranks_per_node"] = std::to_string(imposed);
+  const bool counted = problem.starts_with("n");
+  shape.bytes = std::stoll(problem.substr(counted ? 1 : 0));
+  shape.type = type_of(settings.at("precision"));
+  if (counted) shape.bytes *= static_cast<std::int64_t>(size_of(shape.type));
+  problem = std::to_string(shape.bytes);
+  int imposed = 0;
+  reader.whole("ranks_per_node", imposed, 0, std::numeric_limits<int>::max());
   settings["ranks"] = std::to_string(started.ranks);
   settings["nodes"] =
       std::to_string(imposed == 0 ? started.nodes : (started.ranks + imposed - 1) / imposed);
-  CollectiveProblem(shape_of(settings));  // throws InputError
+  shape.pattern = pattern;
+  shape.op = reduce_op(settings.at("op"));
+  shape.ranks = started.ranks;
+  shape.in_place = settings.at("placement") == "in_place";
+  (void)CollectiveProblem(shape);  // throws InputError
+  return read;
 }
 
-std::unique_ptr<Problem> CollectivesBenchmark::problem(const Settings& settings) const {
-  return std::make_unique<CollectiveProblem>(shape_of(settings));
+std::shared_ptr<const Problem> CollectivesBenchmark::problem(const Case& selected) const {
+  return std::make_shared<CollectiveProblem>(typed_settings<CollectivesSettings>(selected).shape);
 }
 
 Result<std::unique_ptr<Workload>> CollectivesBenchmark::prepare(const Case& wanted,
                                                                 CaseContext& context) const {
   static std::once_flag said;
   if (launched().by.empty()) std::call_once(said, say_one_rank);
-  return collective_workload(wanted, shape_of(wanted.settings), context);
+  return collective_workload(wanted, typed_settings<CollectivesSettings>(wanted), context);
 }
 
 std::unique_ptr<Communicator> CollectivesBenchmark::connect(Plugins& plugins) const {

@@ -2,12 +2,20 @@
 // assay-collectives.
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "comm/collective.hpp"
+#include "comm/replay_workload.hpp"
 #include "core/program/benchmark.hpp"
 
 namespace assay {
+
+struct CollectivesSettings {
+  CollectiveShape shape;
+  std::optional<ReplaySettings> replay{};
+};
 
 class CollectivesBenchmark final : public Benchmark {
  public:
@@ -19,8 +27,8 @@ class CollectivesBenchmark final : public Benchmark {
   std::string canonical(const std::string& descriptor) const override;
   /// The sizes of a range in bytes ("8:64M:2").
   std::vector<std::string> descriptors(const std::string& text) const override;
-  void complete(Settings& settings, const RankCount& started) const override;
-  std::unique_ptr<Problem> problem(const Settings& settings) const override;
+  std::any complete(Settings& settings, const RankCount& started) const override;
+  std::shared_ptr<const Problem> problem(const Case& selected) const override;
   Result<std::unique_ptr<Workload>> prepare(const Case& wanted,
                                             CaseContext& context) const override;
   /// The ranks that an MPI launcher started, through the MPI plugin that understands the launcher;

@@ -30,8 +30,8 @@ std::optional<Unsupported> agreed(const std::string& mine, Communicator& ranks) 
 }
 
 template <class T>
-std::string reason_of(const Result<T>& made) {
-  const auto* refusal = std::get_if<Unsupported>(&made);
+std::string reason_of(const Result<T>& result) {
+  const auto* refusal = std::get_if<Unsupported>(&result);
   return refusal == nullptr ? "" : refusal->reason;
 }
 
@@ -39,9 +39,9 @@ std::string reason_of(const Result<T>& made) {
 template <class T, class Step>
 Result<T> together(Communicator& ranks, const Step& step) {
   std::string thrown;
-  Result<T> made = Unsupported{""};
+  Result<T> result = Unsupported{""};
   try {
-    made = step();
+    result = step();
   } catch (const InputError&) {
     throw;
   } catch (const std::exception& error) {
@@ -52,8 +52,8 @@ Result<T> together(Communicator& ranks, const Step& step) {
     throw CaseError(ranks.size() == 1
                         ? failures.text()
                         : fmt::format("rank {}: {}", failures.rank(), failures.text()));
-  if (auto refusal = agreed(reason_of(made), ranks)) return std::move(*refusal);
-  return made;
+  if (auto refusal = agreed(reason_of(result), ranks)) return std::move(*refusal);
+  return result;
 }
 
 const AlgorithmEntry& entry_of(const std::string& name) {
@@ -180,10 +180,10 @@ Result<Communicator*> join_transport(const std::string& name, const Options& opt
   const Result<Backend*> opened =
       together<Backend*>(context.ranks, [&] { return context.plugins.open(name); });
   if (const auto* refusal = std::get_if<Unsupported>(&opened)) return *refusal;
-  Result<std::unique_ptr<Communicator>> made = together<std::unique_ptr<Communicator>>(
+  Result<std::unique_ptr<Communicator>> communicator = together<std::unique_ptr<Communicator>>(
       context.ranks, [&] { return std::get<Backend*>(opened)->connect(options, context.ranks); });
-  if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
-  std::unique_ptr<Communicator>& ranks = std::get<std::unique_ptr<Communicator>>(made);
+  if (auto* refusal = std::get_if<Unsupported>(&communicator)) return std::move(*refusal);
+  std::unique_ptr<Communicator>& ranks = std::get<std::unique_ptr<Communicator>>(communicator);
   if (ranks->size() != context.ranks.size() || ranks->rank() != context.ranks.rank())
     throw CaseError(
         fmt::format("{} connects this process as rank {} of {}, but it is rank {} of {}.", name,
@@ -202,12 +202,12 @@ Result<std::unique_ptr<Communicator>> connected_ranks(const Options& options,
   const Result<Communicator*> joined = join_transport(name, options, context);
   if (const auto* refusal = std::get_if<Unsupported>(&joined)) return *refusal;
   Communicator& transport = *std::get<Communicator*>(joined);
-  Result<std::unique_ptr<Communicator>> made =
+  Result<std::unique_ptr<Communicator>> communicator =
       together<std::unique_ptr<Communicator>>(context.ranks, [&] {
         return entry_of(options.get("algorithm", "library")).make(transport, transport, options);
       });
-  if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
-  return layered(std::move(std::get<std::unique_ptr<Communicator>>(made)), options);
+  if (auto* refusal = std::get_if<Unsupported>(&communicator)) return std::move(*refusal);
+  return layered(std::move(std::get<std::unique_ptr<Communicator>>(communicator)), options);
 }
 
 namespace {
@@ -224,8 +224,9 @@ std::string why_not_sendrecv(const Options& options) {
 }  // namespace
 
 Result<std::unique_ptr<Workload>> collective_workload(const Case& wanted,
-                                                      const CollectiveShape& shape,
+                                                      const CollectivesSettings& asked,
                                                       CaseContext& context) {
+  const CollectiveShape& shape = asked.shape;
   if (std::string reason = why_not_problem(shape); !reason.empty())
     return Unsupported{std::move(reason)};
   const CollectiveProblem problem(shape);
@@ -251,19 +252,19 @@ Result<std::unique_ptr<Workload>> collective_workload(const Case& wanted,
   }
   if (std::string reason = why_not_together(settings, options); !reason.empty())
     return Unsupported{std::move(reason)};
-  Result<std::unique_ptr<Communicator>> made =
+  Result<std::unique_ptr<Communicator>> communicator =
       together<std::unique_ptr<Communicator>>(context.ranks, [&] {
         if (is_staged(options)) expect_room_to_stage(problem, options, context);
         return entry_of(settings.algorithm)
             .make(*joined.transport, *joined.intra_node,
                   staged_as_whole ? on_host(options) : options);
       });
-  if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
+  if (auto* refusal = std::get_if<Unsupported>(&communicator)) return std::move(*refusal);
   std::unique_ptr<Communicator> algorithm =
-      std::move(std::get<std::unique_ptr<Communicator>>(made));
+      std::move(std::get<std::unique_ptr<Communicator>>(communicator));
   if (staged_as_whole) algorithm = staged(std::move(algorithm), *joined.device);
   std::unique_ptr<Communicator> ranks = layered(std::move(algorithm), options);
-  const std::optional<ReplaySettings> replay = replay_settings(CollectivesBenchmark(), options);
+  const std::optional<ReplaySettings>& replay = asked.replay;
   if (std::string reason =
           replay ? why_not_replay(problem, *replay, *ranks) : why_not_collective(problem, *ranks);
       !reason.empty())

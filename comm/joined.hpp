@@ -5,10 +5,11 @@
 #include <memory>
 #include <string>
 
-#include "comm/collective.hpp"
 #include "core/program/benchmark.hpp"
 
 namespace assay {
+
+struct CollectivesSettings;  // collectives_benchmark.hpp
 
 /// The value of --transport for the transport that the launched ranks have joined already: the MPI
 /// of the launcher.
@@ -28,7 +29,7 @@ Result<std::unique_ptr<Communicator>> connected_ranks(const Options& options, Ca
 
 /// The workload of one case. Collective.
 Result<std::unique_ptr<Workload>> collective_workload(const Case& wanted,
-                                                      const CollectiveShape& shape,
+                                                      const CollectivesSettings& asked,
                                                       CaseContext& context);
 
 }  // namespace assay

@@ -94,17 +94,17 @@ std::string DataFile::identity() const {
 std::vector<std::string> DataFile::hashes(Share of) const {
   constexpr std::int64_t piece = 1 << 22;
   const std::int64_t pieces = (size() + piece - 1) / piece, first = of.begin(pieces);
-  std::vector<std::string> made(static_cast<std::size_t>(of.end(pieces) - first));
-  for_each_parallel(std::ssize(made), [&](std::int64_t i) {
+  std::vector<std::string> names(static_cast<std::size_t>(of.end(pieces) - first));
+  for_each_parallel(std::ssize(names), [&](std::int64_t i) {
     const std::int64_t at = (first + i) * piece;
     std::vector<char> bytes(static_cast<std::size_t>(std::min(piece, size() - at)));
     read(at, bytes);
     const boost::uuids::name_generator_sha1 generator(boost::uuids::ns::oid());
-    made[static_cast<std::size_t>(i)] =
+    names[static_cast<std::size_t>(i)] =
         boost::uuids::to_string(generator(bytes.data(), bytes.size()));
   });
   check_unchanged();
-  return made;
+  return names;
 }
 
 std::string DataFile::content_hash(const std::vector<std::string>& hashes) {

@@ -91,8 +91,8 @@ class Values {
   explicit Values(const Given& given) : given_(given) {}
   bool has(const std::string& name) const { return !text(name, "").empty(); }
   std::string text(const std::string& name, const std::string& otherwise) const {
-    const auto found = given_.find(name);
-    return found == given_.end() || found->second.empty() ? otherwise : found->second.front();
+    const auto entry = given_.find(name);
+    return entry == given_.end() || entry->second.empty() ? otherwise : entry->second.front();
   }
   std::int64_t number(const std::string& name, const std::string& otherwise, std::uint64_t least,
                       std::uint64_t most) const {
@@ -128,8 +128,8 @@ std::unique_ptr<ImageSource> images_of(const std::string& text, std::uint64_t se
         table ? std::vector<std::string>{"n", "w"} : std::vector<std::string>{"n", "c", "w", "h"},
         table ? std::vector<std::string>{} : std::vector<std::string>{"n"}, complain);
   const auto field = [&](const std::string& name, std::int64_t otherwise) {
-    const auto found = given.find(name);
-    return found == given.end() ? otherwise : found->second;
+    const auto entry = given.find(name);
+    return entry == given.end() ? otherwise : entry->second;
   };
   constexpr std::int64_t most_side = 1 << 14;
   const auto side = [&](const std::string& name, std::int64_t otherwise) {
@@ -159,11 +159,12 @@ int write_images(const std::string& text, std::uint64_t seed, const Values& valu
 }
 
 Command command() {
-  Command made{"assay-dataset",
-               "Writes a generated table, bit by bit what assay-pca, assay-kmeans and assay-svm "
-               "generate, as an NPY file of fp64; or a set of images as TFRecord files or folders.",
-               {}};
-  made.flags = {
+  Command command{
+      "assay-dataset",
+      "Writes a generated table, bit by bit what assay-pca, assay-kmeans and assay-svm "
+      "generate, as an NPY file of fp64; or a set of images as TFRecord files or folders.",
+      {}};
+  command.flags = {
       {"TABLE",
        "normal, classes, classes-coral or clusters-coral with rows and features: "
        "classes:n262144d250; clusters with their number, clusters:n262144d250k16; "
@@ -191,15 +192,15 @@ Command command() {
        "TABLE is images, perhaps with number and width: images:n500w16",
        "FILE", ""},
       {"--first", "number of the first image, or of the first row of --from", "N", "0"}};
-  made.flags = grouped({{"Options", made.flags}, {"Images", images}});
-  made.examples = {{"assay-dataset classes:n1000d20 -o x.npy --labels y.npy",
-                    "what `assay-svm --problem n1000d20` computes with"},
-                   {"assay-dataset clusters:n1000d20k16 --seed 7 -o clusters.npy",
-                    "what `assay-kmeans --clusters 16 --seed 7 --problem n1000d20` does"},
-                   {"assay-dataset images:n64c10w160h120 --files 4 -o pictures",
-                    "64 JPEG images of 10 classes in 4 TFRecord files"}};
-  made.exit_codes = "0 ok, 2 bad usage or input, 7 failed (for example a full disk)";
-  return made;
+  command.flags = grouped({{"Options", command.flags}, {"Images", images}});
+  command.examples = {{"assay-dataset classes:n1000d20 -o x.npy --labels y.npy",
+                       "what `assay-svm --problem n1000d20` computes with"},
+                      {"assay-dataset clusters:n1000d20k16 --seed 7 -o clusters.npy",
+                       "what `assay-kmeans --clusters 16 --seed 7 --problem n1000d20` does"},
+                      {"assay-dataset images:n64c10w160h120 --files 4 -o pictures",
+                       "64 JPEG images of 10 classes in 4 TFRecord files"}};
+  command.exit_codes = "0 ok, 2 bad usage or input, 7 failed (for example a full disk)";
+  return command;
 }
 
 void write_table(const std::string& text, std::uint64_t seed, const Values& values) {

@@ -1,5 +1,6 @@
 #pragma once
-// What the readers of table formats share. open_table() (file_table.hpp) chooses the reader.
+// The common part of the readers of table formats. open_table() (file_table.hpp) chooses the
+// reader.
 
 #include <cstdint>
 #include <memory>
@@ -28,9 +29,9 @@ class FileTable : public Table {
   const DataFile& file() const { return *file_; }
 
  private:
-  /// What a share of the file tells for the index. By default there is none.
+  /// The entries of the index for a share of the file. By default there is no index.
   virtual std::vector<std::int64_t> index_of(Share) const { return {}; }
-  /// The index, from what all shares tell, in order.
+  /// Makes the index from the entries of all shares, in order.
   virtual void set_index(const std::vector<std::vector<std::int64_t>>&) {}
   /// read_rows() without the check that the file is the same as when it was opened.
   virtual void read_unchecked(std::int64_t first, std::int64_t count, double* x,

@@ -99,8 +99,8 @@ class LibsvmTable final : public FileTable {
         refuse(file(), line.row, column,
                fmt::format("the index {} does not ascend (it follows {}). Sort the row by index.",
                            *index, before));
-      // Of rows in order the last index is the largest, so the file has changed, or this is not
-      // one.
+      // The last index of a row in order is its largest, so the file has changed, or the row is not
+      // in order.
       if (*index > features_)
         refuse(file(), line.row, column,
                fmt::format("the index {} is larger than the last one of any row ({}). Sort the row "

@@ -19,8 +19,8 @@ struct SyntheticSize {
   std::uint64_t seed = 0;
 };
 
-/// What the synthetic tables share. Their constructors throw InputError for no rows, no features,
-/// more than 2^20 features, or a size in bytes that exceeds 64 bits.
+/// The common part of the synthetic tables. Their constructors throw InputError for no rows, no
+/// features, more than 2^20 features, or a size in bytes that exceeds 64 bits.
 class SyntheticTable : public Table {
  public:
   std::int64_t rows() const final { return size_.rows; }

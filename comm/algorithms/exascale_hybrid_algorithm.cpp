@@ -60,9 +60,9 @@ Result<std::unique_ptr<Communicator>> make(Communicator& transport, Communicator
       return Unsupported{"exascale_hybrid needs four ranks on each node (node " +
                          std::to_string(node) + " has " +
                          std::to_string(topology.nodes[node].size()) + ")"};
-  Result<IntraNode> made = IntraNode::make(intra_node, options);
-  if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
-  IntraNode& node = std::get<IntraNode>(made);
+  Result<IntraNode> inside = IntraNode::make(intra_node, options);
+  if (auto* refusal = std::get_if<Unsupported>(&inside)) return std::move(*refusal);
+  IntraNode& node = std::get<IntraNode>(inside);
   const std::vector<int> leaders = exascale_leaders(sockets_of(*node));
   return hybrid_communicator(transport,
                              std::make_unique<Exascale>(std::move(node), transport, leaders),

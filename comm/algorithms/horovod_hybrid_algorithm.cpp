@@ -53,11 +53,11 @@ class Horovod final : public Hybrid {
 Result<std::unique_ptr<Communicator>> make(Communicator& transport, Communicator& intra_node,
                                            const Options& options) {
   const Topology topology = topology_of(transport);
-  Result<IntraNode> made = IntraNode::make(intra_node, options);
-  if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
+  Result<IntraNode> inside = IntraNode::make(intra_node, options);
+  if (auto* refusal = std::get_if<Unsupported>(&inside)) return std::move(*refusal);
   return hybrid_communicator(
       transport,
-      std::make_unique<Horovod>(std::move(std::get<IntraNode>(made)), transport, topology),
+      std::make_unique<Horovod>(std::move(std::get<IntraNode>(inside)), transport, topology),
       options.get("device", "cpu"));
 }
 

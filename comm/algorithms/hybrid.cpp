@@ -87,17 +87,17 @@ class HybridCommunicator final : public ForwardingCommunicator {
 }  // namespace
 
 Result<IntraNode> IntraNode::make(Communicator& all, const Options& options) {
-  IntraNode made;
-  made.node_ = all.split(all.node(), all.rank());
+  IntraNode intra_node;
+  intra_node.node_ = all.split(all.node(), all.rank());
   if (options.get("inside", "") == "shared_memory") {
-    auto over = shared_memory(*made.node_);
+    auto over = shared_memory(*intra_node.node_);
     // One node without shared memory is a refusal on all nodes.
     const auto* refusal = std::get_if<Unsupported>(&over);
     for (const std::string& reason : all.allgather(refusal ? refusal->reason : ""))
       if (!reason.empty()) return Unsupported{reason};
-    made.over_ = std::move(std::get<std::unique_ptr<Communicator>>(over));
+    intra_node.over_ = std::move(std::get<std::unique_ptr<Communicator>>(over));
   }
-  return made;
+  return intra_node;
 }
 
 std::unique_ptr<Communicator> hybrid_communicator(Communicator& transport,

@@ -35,7 +35,7 @@ void append_segments(const ScheduleBuilder& builder, std::vector<Incoming>& all,
 /// always started before one waits for anything that could hold up its sender.
 void stream(ScheduleBuilder& builder, int to, const std::vector<Part>& out, std::size_t ready,
             int from, const std::vector<Incoming>& in) {
-  // Where the result is to stand where its own contribution is still needed, it comes elsewhere.
+  // A part goes elsewhere if its place still holds a contribution that is needed.
   std::vector<Part> room;
   const auto arrives = [&](std::size_t index) {
     const Incoming& incoming = in[index];

@@ -136,8 +136,8 @@ class Scheduled final : public ForwardingCommunicator {
   Plan& plan_of(const Call& call) {
     const Key key{call.what, call.send.count, call.receive.count,    call.receive.type,
                   call.op,   call.root,       in_place(call, rank())};
-    const auto found = plans_.find(key);
-    if (found != plans_.end()) return found->second;
+    const auto entry = plans_.find(key);
+    if (entry != plans_.end()) return entry->second;
     if (const std::string reason = why_not(call); !reason.empty()) throw CaseError(reason);
     ScheduleBuilder builder(call, rank(), size());
     algorithm_.write(call, builder);

@@ -59,7 +59,7 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 struct Flags {
   alignas(line) std::atomic<std::uint64_t> contributed;
   alignas(line) std::atomic<std::uint64_t> reduced;
-  /// Of the call under way.
+  /// The buffers of the call under way.
   alignas(line) RegisteredMemory::Place send, receive;
   std::uint64_t send_at, receive_at;  ///< where they begin in a line
   std::int64_t length;
@@ -103,7 +103,7 @@ class SharedMemory final : public ForwardingCommunicator {
   std::shared_ptr<void> allocate(std::size_t bytes) override { return registered_.allocate(bytes); }
   void describe(const Call& call, Executed& executed) const override {
     std::string how = "shared_memory in slices of at most " + std::to_string(slice_) + " bytes";
-    // Of the last call, on the root, where it alone sends or gets.
+    // Describes the last call; on the root, if it alone sends or gets.
     const bool sends = call.what != Collective::broadcast || rank_ == call.root;
     const bool gets = call.what != Collective::reduce || rank_ == call.root;
     const bool seen = (gets ? place_of_result(call) : flags(call.root).receive).object != 0;
@@ -170,7 +170,7 @@ class SharedMemory final : public ForwardingCommunicator {
   }
 
   Flags& flags(int rank) const { return *reinterpret_cast<Flags*>(segment_->of_rank(rank)); }
-  /// What is contributed: broadcast's only buffer is the one that receives.
+  /// The buffer that is contributed: broadcast's only buffer is the one that receives.
   static const Buffer& contributed(const Call& call) {
     return call.what == Collective::broadcast ? call.receive : call.send;
   }
@@ -185,20 +185,20 @@ class SharedMemory final : public ForwardingCommunicator {
                 (begins + first) % line,
             range.count, type};
   }
-  /// Where `rank`'s contribution to `slice` of block k is put.
+  /// The place to which `rank` copies its contribution to `slice` of block k.
   Buffer put_at(std::uint64_t k, int rank, int slice, Range range, DataType type) const {
     return place(rank,
                  (block_ + k) % places * static_cast<std::uint64_t>(size_) +
                      static_cast<std::uint64_t>(slice),
                  seen_[static_cast<std::size_t>(rank)].send_at, range, type);
   }
-  /// Where another rank's stands.
+  /// The place of another rank's contribution.
   Buffer contribution(std::uint64_t k, int rank, int slice, Range range, DataType type) const {
     if (std::byte* const send = seen_[static_cast<std::size_t>(rank)].send)
       return Buffer{send, range.first + range.count, type}.part(range.first, range.count);
     return put_at(k, rank, slice, range, type);
   }
-  /// Where `rank`'s reduced slice of block k stands.
+  /// The place of `rank`'s reduced slice of block k.
   Buffer reduced(std::uint64_t k, int rank, Range range, DataType type) const {
     return place(rank, places * static_cast<std::uint64_t>(size_) + (block_ + k) % places,
                  seen_[static_cast<std::size_t>(rank)].receive_at, range, type);
@@ -214,8 +214,8 @@ class SharedMemory final : public ForwardingCommunicator {
   RegisteredMemory::Place place_of_result(const Call& call) const {
     return gets_result(call) ? registered_.place(call.receive) : RegisteredMemory::Place();
   }
-  /// What the others have told of their call. One of another size would be read and written beyond
-  /// its end.
+  /// Reads what the others have told of their call. A call of another size would be read and
+  /// written beyond its end.
   void look(const Flags& mine) {
     for (int other = 0; other < size_; ++other) {
       const Flags& theirs = flags(other);
@@ -355,8 +355,8 @@ class SharedMemory final : public ForwardingCommunicator {
   int spins_;
   RegisteredMemory registered_;
   StoreChoice stores_;
-  /// Of each rank's call: where its buffers are seen (null: its contribution is in its places, its
-  /// result is collected), and where they begin in a line.
+  /// Each rank's call: the addresses of its buffers here (null: its contribution is in its places,
+  /// its result is collected), and their first bytes in a line.
   struct Seen {
     std::byte *send = nullptr, *receive = nullptr;
     std::uint64_t send_at = 0, receive_at = 0;
@@ -375,11 +375,11 @@ Result<std::unique_ptr<Communicator>> shared_memory(Communicator& ranks,
     return Unsupported{"shared_memory needs one node (there are " + std::to_string(ranks.nodes()) +
                        ")"};
   if (ranks.size() == 1) return std::make_unique<ForwardingCommunicator>(ranks);
-  auto made = SharedSegment::make(ranks, SharedMemory::bytes_of_rank(ranks.size()));
-  if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
-  return std::make_unique<SharedMemory>(ranks,
-                                        std::move(std::get<std::unique_ptr<SharedSegment>>(made)),
-                                        SharedMemory::slice_of(ranks.size()), streamed);
+  auto segment = SharedSegment::make(ranks, SharedMemory::bytes_of_rank(ranks.size()));
+  if (auto* refusal = std::get_if<Unsupported>(&segment)) return std::move(*refusal);
+  return std::make_unique<SharedMemory>(
+      ranks, std::move(std::get<std::unique_ptr<SharedSegment>>(segment)),
+      SharedMemory::slice_of(ranks.size()), streamed);
 }
 
 }  // namespace assay

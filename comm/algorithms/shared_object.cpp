@@ -20,7 +20,7 @@ namespace {
   throw CaseError(what + ": " + std::strerror(error));
 }
 
-/// What tells one object from another of the same path in another process or container.
+/// Identifies an object: another process or container may have another one at the same path.
 std::string identity(int fd) {
   struct stat status {};
   if (fstat(fd, &status) != 0) fail("fstat");

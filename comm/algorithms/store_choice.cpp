@@ -93,8 +93,8 @@ bool StoreChoice::may_stream(const Call& call) const {
 bool StoreChoice::streamed(const Call& call, const Kind& kind) const {
   if (!may_stream(call)) return false;
   if (given_) return *given_;
-  const auto found = measured_.find(kind);
-  return found != measured_.end() && found->second;
+  const auto entry = measured_.find(kind);
+  return entry != measured_.end() && entry->second;
 }
 
 /// Collective: whether some rank has to measure. Calls of different sizes are refused when they

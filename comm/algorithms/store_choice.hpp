@@ -20,7 +20,7 @@ bool faster_when_streamed(Communicator& ranks, const std::function<void(bool str
 /// kind of call.
 class StoreChoice {
  public:
-  /// What the choice depends on, as this rank sees it. Sizes are equal up to a factor of two.
+  /// The inputs of the choice, as this rank sees them. Sizes are equal up to a factor of two.
   struct Kind {
     Kind(const Call& call, bool send_registered, bool receive_registered);
     auto operator<=>(const Kind&) const = default;

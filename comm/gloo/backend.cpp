@@ -22,11 +22,6 @@ class GlooBackend final : public Backend {
       return Unsupported{"gloo has no device '" + wanted + "' (this build transfers host memory)"};
     return &device_;
   }
-  Result<std::unique_ptr<Operation>> make(const Problem& problem, const Options&,
-                                          Communicator&) override {
-    return Unsupported{"gloo has no " + problem.kind()};
-  }
-  std::vector<std::string> algorithms(const std::string&) const override { return {}; }
 
   Result<std::unique_ptr<Communicator>> connect(const Options& options,
                                                 Communicator& known) override {

@@ -103,15 +103,15 @@ class Fusion final : public ForwardingCommunicator {
 
  private:
   Batch* find(Batch::State state) {
-    const auto found = std::find_if(batches_.begin(), batches_.end(),
+    const auto place = std::find_if(batches_.begin(), batches_.end(),
                                     [&](const Batch& batch) { return batch.state == state; });
-    return found == batches_.end() ? nullptr : &*found;
+    return place == batches_.end() ? nullptr : &*place;
   }
   Batch* find(std::uint64_t number) {
-    const auto found = std::find_if(batches_.begin(), batches_.end(), [&](const Batch& batch) {
+    const auto place = std::find_if(batches_.begin(), batches_.end(), [&](const Batch& batch) {
       return batch.state != Batch::State::idle && batch.number == number;
     });
-    return found == batches_.end() ? nullptr : &*found;
+    return place == batches_.end() ? nullptr : &*place;
   }
 
   /// An idle batch with a new number; where there is none, that of the oldest one under way, once

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <numeric>
+
 #include "comm/forwarding.hpp"
 #include "comm/layers/fusion.hpp"
 #include "comm/layers/wire.hpp"
@@ -14,9 +16,9 @@ namespace assay {
 namespace {
 
 Dimension axis(std::string name, std::string help, std::vector<std::string> values,
-               const std::string& otherwise) {
-  return make_dimension(std::move(name), std::move(help), std::move(values), {otherwise}, "",
-                        otherwise);
+               const std::string& standard) {
+  return make_dimension(std::move(name), std::move(help), std::move(values), {standard}, "",
+                        standard);
 }
 
 constexpr std::int64_t most_bytes = std::int64_t{1} << 40;
@@ -63,22 +65,25 @@ std::vector<Dimension> layer_dimensions() {
            {"library", "polled"}, "library")};
 }
 
-void complete_layers(const Benchmark& benchmark, Settings& settings) {
+std::optional<ReplaySettings> complete_layers(const Benchmark& benchmark, Settings& settings) {
   const bool replays = settings.at("replay") != "none";
-  settings["fusion"] = std::to_string(replays ? fusion_bytes(settings["fusion"]) : 0);
-  settings["compute"] = fmt::format("{}", replays ? compute_seconds(settings["compute"]) : 0.0);
-  if (settings["compute"] == "0") settings["progress"] = "library";  // no time in which to poll
-  if (!replays) return;
+  const std::size_t fused_bytes = replays ? fusion_bytes(settings["fusion"]) : 0;
+  const double seconds = replays ? compute_seconds(settings["compute"]) : 0;
+  settings["fusion"] = std::to_string(fused_bytes);
+  settings["compute"] = fmt::format("{}", seconds);
+  if (seconds == 0) settings["progress"] = "library";  // no time in which to poll
+  if (!replays) return std::nullopt;
   if (settings.at("collective") != "allreduce")
     throw InputError(
         fmt::format("--replay cannot replay {} (gradients are combined by allreduce). Use "
                     "--collective allreduce.",
                     settings.at("collective")));
   settings["mode"] = "blocking";  // fusion and the computation decide which calls are started
-  std::int64_t elements = 0;
-  for (const std::int64_t count : replay_counts(benchmark, settings.at("replay")))
-    elements += count;
-  settings["problem"] = "n" + std::to_string(elements);
+  ReplaySettings replay{replay_counts(benchmark, settings.at("replay")), fused_bytes > 0, seconds,
+                        settings.at("progress") == "polled"};
+  settings["problem"] = "n" + std::to_string(std::accumulate(replay.counts.begin(),
+                                                             replay.counts.end(), std::int64_t{0}));
+  return replay;
 }
 
 std::vector<std::int64_t> replay_counts(const Benchmark& benchmark, const std::string& list) {
@@ -91,14 +96,6 @@ std::vector<std::int64_t> replay_counts(const Benchmark& benchmark, const std::s
     counts.push_back(std::stoll(problem.descriptor.substr(1)));
   }
   return counts;
-}
-
-std::optional<ReplaySettings> replay_settings(const Benchmark& benchmark, const Options& options) {
-  const std::string list = options.get("replay", "none");
-  if (list == "none") return std::nullopt;
-  return ReplaySettings{
-      replay_counts(benchmark, list), fusion_bytes(options.get("fusion", "0")) > 0,
-      compute_seconds(options.get("compute", "0")), options.get("progress", "library") == "polled"};
 }
 
 std::unique_ptr<Communicator> layered(std::unique_ptr<Communicator> algorithm,

@@ -17,17 +17,15 @@ namespace assay {
 /// compute (seconds of the replay's computation) and progress. The id omits each at its default.
 std::vector<Dimension> layer_dimensions();
 
-/// Normalises the settings, so that equal work has equal settings. fusion, compute and progress
+/// Normalises the settings, so that equal work has equal settings, and returns the replay that they
+/// name; nothing if they name none. fusion, compute and progress
 /// apply to a replay only; the problem of a replay is the total number of elements of its tensors
 /// ("n25557032"). InputError for values that are not numbers, for unknown lists, and for a replay
 /// of another collective than allreduce.
-void complete_layers(const Benchmark& benchmark, Settings& settings);
+std::optional<ReplaySettings> complete_layers(const Benchmark& benchmark, Settings& settings);
 
 /// Elements of each tensor of a list of problems, in the order of the list.
 std::vector<std::int64_t> replay_counts(const Benchmark& benchmark, const std::string& list);
-
-/// The replay that the setting "replay" names; nothing if it is "none".
-std::optional<ReplaySettings> replay_settings(const Benchmark& benchmark, const Options& options);
 
 /// `algorithm` with the wire compression and fusion that `options` ask for; `algorithm` itself
 /// where they ask for neither.

@@ -71,7 +71,6 @@ class MpiBackend final : public Backend {
                                           Communicator&) override {
     return Unsupported{fmt::format("{} is a transport: it has no {}", name(), problem.kind())};
   }
-  std::vector<std::string> algorithms(const std::string&) const override { return {}; }
   Result<std::unique_ptr<Communicator>> connect(const Options& options, Communicator&) override;
 
  private:

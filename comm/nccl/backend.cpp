@@ -25,11 +25,6 @@ class NcclBackend final : public Backend {
     if (!device_) device_ = std::make_unique<cuda::CudaDevice>(chosen_);
     return device_.get();
   }
-  Result<std::unique_ptr<Operation>> make(const Problem& problem, const Options&,
-                                          Communicator&) override {
-    return Unsupported{"nccl has no " + problem.kind()};
-  }
-  std::vector<std::string> algorithms(const std::string&) const override { return {}; }
 
   Result<std::unique_ptr<Communicator>> connect(const Options& options,
                                                 Communicator& known) override {

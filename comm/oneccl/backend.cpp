@@ -84,11 +84,6 @@ class OneCclBackend final : public Backend {
                          "' (this build is the library for processors)"};
     return &device_;
   }
-  Result<std::unique_ptr<Operation>> make(const Problem& problem, const Options&,
-                                          Communicator&) override {
-    return Unsupported{"oneccl has no " + problem.kind()};
-  }
-  std::vector<std::string> algorithms(const std::string&) const override { return {}; }
 
   Result<std::unique_ptr<Communicator>> connect(const Options& options,
                                                 Communicator& known) override {
@@ -107,7 +102,7 @@ class OneCclBackend final : public Backend {
 
   /// The library knows the launcher of Intel's MPI alone. Without being told, each rank believes to
   /// be the only one of its node, and pins its worker thread to the same core as all others do.
-  /// What the user has set stays.
+  /// Settings of the user stay.
   void initialise(Communicator& known) {
     if (initialised_) return;
     const std::vector<std::string> hosts = known.allgather(known.host());

@@ -57,14 +57,14 @@ Bytes encode_jpeg(std::span<const std::uint8_t> pixels, ImageSize size, int qual
   const bool good =
       compress(info, errors, four ? inks.data() : pixels.data(), size.width, size.height,
                four ? 4 : 3, quality, colours, progressive, &out, &bytes);
-  Bytes made;
-  if (good) made.assign(out, out + bytes);
+  Bytes encoded;
+  if (good) encoded.assign(out, out + bytes);
   std::free(out);
   jpeg_destroy_compress(&info);
   if (!good)
     throw CaseError(fmt::format("libjpeg cannot encode an image of {} x {} pixels ({}).",
                                 size.width, size.height, errors.text));
-  return made;
+  return encoded;
 }
 
 }  // namespace assay

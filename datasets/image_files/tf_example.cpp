@@ -38,8 +38,8 @@ void parse_example(std::span<const std::uint8_t> bytes, ImageExample& example) {
 }
 
 std::string example_bytes(const ImageExample& example, ImageSize size, const std::string& format) {
-  tf_example::Example made;
-  auto& features = *made.mutable_features()->mutable_feature();
+  tf_example::Example message;
+  auto& features = *message.mutable_features()->mutable_feature();
   const auto integer = [&](const char* name, std::int64_t value) {
     features[name].mutable_int64_list()->add_value(value);
   };
@@ -52,7 +52,7 @@ std::string example_bytes(const ImageExample& example, ImageSize size, const std
   google::protobuf::io::StringOutputStream stream(&bytes);
   google::protobuf::io::CodedOutputStream coded(&stream);
   coded.SetSerializationDeterministic(true);  // a map has no order of its own
-  made.SerializeToCodedStream(&coded);
+  message.SerializeToCodedStream(&coded);
   coded.Trim();
   return bytes;
 }

@@ -124,16 +124,16 @@ std::vector<DecodeOracle::Tap> DecodeOracle::taps(double start, double length, i
                centre = start + (position + 0.5) * step;
   const int first = std::clamp(static_cast<int>(std::floor(start)), 0, pixels - 1),
             end = std::clamp(static_cast<int>(std::ceil(start + length)), first + 1, pixels);
-  std::vector<Tap> found;
+  std::vector<Tap> taps;
   double sum = 0;
   for (int pixel = first; pixel < end; ++pixel) {
     const double weight = 1 - std::fabs(pixel + 0.5 - centre) / width;
     if (weight <= 0) continue;
-    found.push_back({pixel, weight});
+    taps.push_back({pixel, weight});
     sum += weight;
   }
-  for (Tap& tap : found) tap.weight /= sum;
-  return found;
+  for (Tap& tap : taps) tap.weight /= sum;
+  return taps;
 }
 
 DecodeOracle::Element DecodeOracle::at(int row, int column, int colour) const {

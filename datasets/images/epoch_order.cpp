@@ -40,10 +40,10 @@ EpochOrder::Samples EpochOrder::of(std::uint64_t epoch) const {
   const std::lock_guard lock(mutex_);  // others wait for the thread that makes it
   for (const Kept& kept : kept_)
     if (kept.epoch == epoch) return kept.samples;
-  auto made = std::make_shared<const std::vector<std::int64_t>>(make(epoch));
+  auto order = std::make_shared<const std::vector<std::int64_t>>(make(epoch));
   if (kept_.size() == 2) kept_.erase(kept_.begin());
-  kept_.push_back({epoch, made});
-  return made;
+  kept_.push_back({epoch, order});
+  return order;
 }
 
 std::vector<std::int64_t> EpochOrder::make(std::uint64_t epoch) const {

@@ -32,13 +32,13 @@ InputError unreadable(const fs::path& path, const std::error_code& why) {
 template <class Wanted>
 std::vector<fs::path> entries(const fs::path& folder, const Wanted& wanted) {
   std::error_code failed;
-  std::vector<fs::path> found;
+  std::vector<fs::path> paths;
   for (fs::directory_iterator entry(folder, failed), end; !failed && entry != end;
        entry.increment(failed))
-    if (wanted(*entry)) found.push_back(entry->path());
+    if (wanted(*entry)) paths.push_back(entry->path());
   if (failed) throw unreadable("the folder " + folder.string(), failed);
-  std::sort(found.begin(), found.end());
-  return found;
+  std::sort(paths.begin(), paths.end());
+  return paths;
 }
 
 /// Hidden folders (.cache, .ipynb_checkpoints) are those of programs. A link that leads nowhere may

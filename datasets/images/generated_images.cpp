@@ -77,17 +77,18 @@ class Generated final : public ImageSource {
   Picture picture(std::int64_t index) const override {
     const std::int64_t number = images_.first + index;
     const Words own = words_of(images_.seed, Use::of_picture, number);
-    Picture made{{},
-                 images_.size,
-                 static_cast<std::int64_t>(
-                     (std::uint64_t{own[0]} * static_cast<std::uint64_t>(images_.classes)) >> 32)};
-    const Words of_class = words_of(images_.seed, Use::of_class, made.label);
+    Picture picture{
+        {},
+        images_.size,
+        static_cast<std::int64_t>(
+            (std::uint64_t{own[0]} * static_cast<std::uint64_t>(images_.classes)) >> 32)};
+    const Words of_class = words_of(images_.seed, Use::of_class, picture.label);
     const double across = 1 + std::floor(10 * part(of_class[2], 0));  // stripes
     const double down = 1 + std::floor(10 * part(of_class[2], 1));
     const double phase = part(own[1], 0), brightness = 40 * (part(own[1], 1) - 0.5);
-    const Spots spots(images_.seed, number, made.size);
-    const auto [width, height] = made.size;
-    made.pixels.reserve(3 * static_cast<std::size_t>(width) * static_cast<std::size_t>(height));
+    const Spots spots(images_.seed, number, picture.size);
+    const auto [width, height] = picture.size;
+    picture.pixels.reserve(3 * static_cast<std::size_t>(width) * static_cast<std::size_t>(height));
     for (int y = 0; y < height; ++y)
       for (int x = 0; x < width; ++x) {
         const double stripe = wave(across * x / width + down * y / height + phase);
@@ -99,10 +100,10 @@ class Generated final : public ImageSource {
           const double light = 30 + 190 * part(of_class[1], c);
           const double value = dark + (light - dark) * stripe + brightness +
                                20 * spots.at(x, y, c) + grain + 12 * (part(noise[0], c) - 0.5);
-          made.pixels.push_back(static_cast<std::uint8_t>(std::clamp(value, 0.0, 255.0)));
+          picture.pixels.push_back(static_cast<std::uint8_t>(std::clamp(value, 0.0, 255.0)));
         }
       }
-    return made;
+    return picture;
   }
 
  private:

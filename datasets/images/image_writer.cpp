@@ -145,12 +145,12 @@ void write_image_set(const ImageSource& source, const fs::path& folder,
         fmt::format("--files: {} files cannot hold {} images. Use at most one for "
                     "each image.",
                     format.files, source.size()));
-  NewFolder made(folder);
+  NewFolder new_folder(folder);
   if (format.tfrecord)
-    write_tfrecords(source, made, format);
+    write_tfrecords(source, new_folder, format);
   else
-    write_folders(source, made, format);
-  made.finish();
+    write_folders(source, new_folder, format);
+  new_folder.finish();
 }
 
 }  // namespace assay

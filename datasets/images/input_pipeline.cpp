@@ -102,14 +102,14 @@ class InputPipeline::Threads {
   int threads() const { return static_cast<int>(workers_.size()); }
   int prefetch() const { return static_cast<int>(slots_.size()) - 1; }
 
-  void start(const PipelineState& from, std::int64_t batches) {
+  void start(const PipelineState& state, std::int64_t batches) {
     std::unique_lock lock(mutex_);
     limit_ = 0;
     idle_.wait(lock, [&] { return busy_ == 0; });
     failure_ = nullptr;
-    first_epoch_ = from.epoch;
-    first_step_ = from.step;
-    bad_.insert(from.bad_samples.begin(), from.bad_samples.end());
+    first_epoch_ = state.epoch;
+    first_step_ = state.step;
+    bad_.insert(state.bad_samples.begin(), state.bad_samples.end());
     wanted_ = next_step_ = next_element_ = 0;
     paused_ = false;
     counters_ = {};
@@ -354,8 +354,8 @@ InputPipeline::~InputPipeline() = default;
 std::int64_t InputPipeline::steps() const { return threads_->steps(); }
 int InputPipeline::threads() const { return threads_->threads(); }
 int InputPipeline::prefetch() const { return threads_->prefetch(); }
-void InputPipeline::start(const PipelineState& from, std::int64_t batches) {
-  threads_->start(from, batches);
+void InputPipeline::start(const PipelineState& state, std::int64_t batches) {
+  threads_->start(state, batches);
 }
 const Batch& InputPipeline::next() { return threads_->next(); }
 void InputPipeline::pause() { threads_->pause(); }

@@ -28,7 +28,7 @@ struct PipelineSettings {
 RankShare share_of(const SampleSet& set, const PipelineSettings& settings);
 EpochOrder order_of(const SampleSet& set, const PipelineSettings& settings);
 
-/// Where a pipeline continues; checkpoints contain it.
+/// The position at which a pipeline continues; checkpoints contain it.
 struct PipelineState {
   std::uint64_t epoch = 0;
   std::int64_t step = 0;                  ///< of this rank's next batch
@@ -80,7 +80,7 @@ class InputPipeline {
   int prefetch() const;        ///< batches that it has memory to prepare in advance
   /// Starts preparing at most `batches` batches, beginning at `from`, over as many epochs as they
   /// need. Batches that were prepared before are dropped.
-  void start(const PipelineState& from, std::int64_t batches = unlimited);
+  void start(const PipelineState& state, std::int64_t batches = unlimited);
   /// The next batch; valid until the next call of next() or start(). Throws InputError if a file
   /// cannot be read or has changed, or if there are more bad samples than max_bad_samples (the
   /// message has file and offset of the last one). After an InputError every call throws it again.

@@ -32,14 +32,14 @@ class OpenFile {
 std::optional<ProcessIo> process_io() {
   std::ifstream file("/proc/self/io");
   ProcessIo io;
-  int found = 0;
+  int resident = 0;
   std::string name;
   std::int64_t value = 0;
   while (file >> name >> value) {
-    if (name == "rchar:") io.requested = value, ++found;
-    if (name == "read_bytes:") io.from_device = value, ++found;
+    if (name == "rchar:") io.requested = value, ++resident;
+    if (name == "read_bytes:") io.from_device = value, ++resident;
   }
-  if (found != 2) return std::nullopt;
+  if (resident != 2) return std::nullopt;
   return io;
 }
 

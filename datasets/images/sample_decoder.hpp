@@ -20,7 +20,7 @@ struct DecodeSettings {
   std::int64_t elements() const { return std::int64_t{3} * size * size; }
 };
 
-/// What SampleDecoder decodes of an image.
+/// The part of an image that SampleDecoder decodes.
 struct DecodedPart {
   int reduction = 1;  ///< by which the sides of the image are divided
   ImageSize size;     ///< of the image after that

@@ -35,7 +35,7 @@ class SampleSet {
   /// Reads sample `index`, and reuses the memory of `sample`. BadSample "FILE, offset N: PROBLEM"
   /// if it cannot be used. InputError if a file cannot be read or has changed since it was opened.
   virtual void read(std::int64_t index, Sample& sample) const = 0;
-  /// Where sample `index` is stored: "FILE, offset N", or "FILE".
+  /// The place of sample `index`: "FILE, offset N", or "FILE".
   virtual std::string where(std::int64_t index) const = 0;
   /// Damaged parts of files from which no sample can be read, each with file and offset. The set
   /// does not contain them. They count as bad samples.

@@ -37,7 +37,7 @@ std::string literal(const std::string& text) {
 /// glob(3) leaves out a folder that it cannot read, unless it is told to end there.
 std::vector<std::string> matching(const std::string& pattern) {
   thread_local std::string fault;
-  glob_t found = {};
+  glob_t matches = {};
   const int result = glob(
       pattern.c_str(), GLOB_NOSORT,
       [](const char* folder, int error) {
@@ -45,10 +45,10 @@ std::vector<std::string> matching(const std::string& pattern) {
                             folder, std::generic_category().message(error));
         return 1;
       },
-      &found);
+      &matches);
   std::vector<std::string> files;
-  if (result == 0) files.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
-  globfree(&found);
+  if (result == 0) files.assign(matches.gl_pathv, matches.gl_pathv + matches.gl_pathc);
+  globfree(&matches);
   if (result == GLOB_ABORTED) throw InputError(fault);
   if (result == GLOB_NOSPACE) throw std::bad_alloc();
   std::erase_if(files, [](const std::string& file) {

@@ -53,17 +53,17 @@ class TableImages final : public ImageSource {
   }
 
   Picture picture(std::int64_t index) const override {
-    Picture made{{}, {side_, side_}, 0};
+    Picture picture{{}, {side_, side_}, 0};
     const std::int64_t row = first_ + index;
-    made.label = static_cast<std::int64_t>(labels_.at(static_cast<std::size_t>(row)));
+    picture.label = static_cast<std::int64_t>(labels_.at(static_cast<std::size_t>(row)));
     const double* const values = values_.data() + row * features_;
     const int repeat = side_ / own_side_;
     for (int y = 0; y < side_; ++y)
       for (int x = 0; x < side_; ++x)
-        made.pixels.insert(made.pixels.end(), 3,
-                           static_cast<std::uint8_t>(
-                               std::lround(scale_ * values[y / repeat * own_side_ + x / repeat])));
-    return made;
+        picture.pixels.insert(picture.pixels.end(), 3,
+                              static_cast<std::uint8_t>(std::lround(
+                                  scale_ * values[y / repeat * own_side_ + x / repeat])));
+    return picture;
   }
 
  private:

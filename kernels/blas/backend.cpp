@@ -32,9 +32,10 @@ std::string& refused() {
 std::string open_library(const std::string& name, int threads) {
   std::unique_ptr<Library>& library = opened();
   if (!library) {
-    Result<std::unique_ptr<Library>> made = Library::open(name, threads);
-    if (const auto* refusal = std::get_if<Unsupported>(&made)) return refused() = refusal->reason;
-    library = std::move(std::get<std::unique_ptr<Library>>(made));
+    Result<std::unique_ptr<Library>> opening = Library::open(name, threads);
+    if (const auto* refusal = std::get_if<Unsupported>(&opening))
+      return refused() = refusal->reason;
+    library = std::move(std::get<std::unique_ptr<Library>>(opening));
   }
   if (library->is(name)) return library->why_not_threads(threads);
   return fmt::format(
@@ -44,9 +45,9 @@ std::string open_library(const std::string& name, int threads) {
       library->file(), name);
 }
 
-class BlasBackend final : public MakerBackend {
+class BlasBackend final : public HostBackend {
  public:
-  BlasBackend() : MakerBackend(makers()) {}
+  BlasBackend() : HostBackend(makers()) {}
   std::string name() const override { return "blas"; }
 
   nlohmann::json software() const override {
@@ -56,17 +57,12 @@ class BlasBackend final : public MakerBackend {
   }
 
   Result<Device*> device(const Options& options) override {
-    const std::string wanted = options.get("device", "cpu");
-    if (wanted != "cpu")
-      return Unsupported{
-          fmt::format("blas has no device '{}' (it computes on the processor). Use cpu.", wanted)};
+    Result<Device*> host = HostBackend::device(options);
+    if (std::holds_alternative<Unsupported>(host)) return host;
     if (std::string why = open_library(options.get("blas", "auto"), options.threads); !why.empty())
       return Unsupported{std::move(why)};
-    return &device_;
+    return host;
   }
-
- private:
-  HostDevice device_;
 };
 
 Backend* create(std::string&) { return new BlasBackend; }

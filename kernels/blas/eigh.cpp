@@ -70,8 +70,8 @@ class Eigh final : public BlasOperation {
   }
 
  private:
-  /// What the library asks for; at least what LAPACK documents, since ssyevd tells it as a rounded
-  /// fp32 number.
+  /// Takes the sizes that the library asks for, but at least those that LAPACK documents, since
+  /// ssyevd tells them as rounded fp32 numbers.
   void size_workspaces() {
     const Int ask = -1;
     Int info = 0, integers = 0;
@@ -99,14 +99,14 @@ constexpr std::int64_t most_of_32_bits = 26754;
 
 Result<std::unique_ptr<Operation>> make_eigh(const LinalgProblem& problem, int threads) {
   const std::string name = problem.precision() == Precision::fp64 ? "dsyevd" : "ssyevd";
-  Result<void*> found = library().lapack(name);
-  if (auto* const why = std::get_if<Unsupported>(&found)) return std::move(*why);
+  Result<void*> function = library().lapack(name);
+  if (auto* const why = std::get_if<Unsupported>(&function)) return std::move(*why);
   if (!library().wide() && problem.shape().d > most_of_32_bits)
     return Unsupported{fmt::format(
         "{} has 32-bit integers (LP64), which do not hold the size of the workspace of {} for d = "
         "{} (up to {}). Use a library with 64-bit ones.",
         library().file(), name, problem.shape().d, most_of_32_bits)};
-  return make_own<Eigh>(problem.precision(), problem, name, std::get<void*>(found), threads);
+  return make_own<Eigh>(problem.precision(), problem, name, std::get<void*>(function), threads);
 }
 
 }  // namespace assay::blas

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t losses = 4;
 
-/// Of all precisions: x w, and the sum in fp64.
+/// The functions of all precisions: x w, and the sum in fp64.
 struct Functions {
   std::string names;
   void *of_precision, *of_fp64;

@@ -22,7 +22,8 @@
 namespace assay::blas {
 namespace {
 
-/// What "auto" tries. The last two are interfaces that a distribution points to one of several.
+/// The libraries that "auto" tries. The last two are interfaces that a distribution points to one
+/// of several.
 constexpr std::array known{"libopenblas.so.0",
                            "libblis.so.4",
                            "libmkl_rt.so.2",
@@ -70,9 +71,9 @@ std::string why_not_computing(const std::string& file, int threads,
                               const std::function<void()>& compute) {
   constexpr std::chrono::seconds limit{20};  // a product takes milliseconds
   static std::map<std::string, std::pair<int, std::string>> refused;
-  if (const auto found = refused.find(file);
-      found != refused.end() && found->second.first <= threads)
-    return found->second.second;
+  if (const auto entry = refused.find(file);
+      entry != refused.end() && entry->second.first <= threads)
+    return entry->second.second;
   const Trial trial = try_in_child(
       [&] {
         // A thread that has formed no team: the threads of this process's teams are not in a child.
@@ -96,9 +97,9 @@ Result<std::unique_ptr<Library>> Library::open(const std::string& name, int thre
   if (name != "auto") return open_file(name, name, threads);
   std::vector<std::string> reasons;
   for (const char* candidate : known) {
-    Result<std::unique_ptr<Library>> made = open_file(name, candidate, threads);
-    if (!std::holds_alternative<Unsupported>(made)) return made;
-    reasons.push_back(std::get<Unsupported>(made).reason);
+    Result<std::unique_ptr<Library>> library = open_file(name, candidate, threads);
+    if (!std::holds_alternative<Unsupported>(library)) return library;
+    reasons.push_back(std::get<Unsupported>(library).reason);
   }
   return Unsupported{
       fmt::format("blas: unavailable: no CBLAS library was found ({}). Install one, "
@@ -176,7 +177,7 @@ std::string Library::why_not(const std::string& name) const {
 /// have none (dsyevd_64).
 Result<void*> Library::lapack(const std::string& name) const {
   for (const char* end : {"_", ""})
-    if (void* const found = symbol(name + end + suffix_)) return found;
+    if (void* const function = symbol(name + end + suffix_)) return function;
   dlerror();
   symbol(name + "_" + suffix_);
   return Unsupported{
@@ -192,13 +193,13 @@ Result<bool> Library::probe_width() const {
   const auto dot = reinterpret_cast<Dot>(function("cblas_sdot"));
   if (dot == nullptr) return Unsupported{why_not("cblas_sdot")};
   const float value = 1;
-  const float found = dot(1 - (std::int64_t{1} << 32), &value, 1, &value, 1);
-  if (found == 1) return false;
-  if (found == 0) return true;
+  const float product = dot(1 - (std::int64_t{1} << 32), &value, 1, &value, 1);
+  if (product == 1) return false;
+  if (product == 0) return true;
   return Unsupported{
       fmt::format("blas: unavailable: {} is not a CBLAS library (cblas_sdot of 1 and 1 is {}). Use "
                   "another one.",
-                  file_, found)};
+                  file_, product)};
 }
 
 std::string Library::read_version() const {

@@ -101,7 +101,7 @@ std::string cblas_name(const std::string& function, Precision precision) {
 }
 
 Result<void*> cblas(const std::string& name) {
-  if (void* const found = library().function(name)) return found;
+  if (void* const function = library().function(name)) return function;
   return Unsupported{library().why_not(name)};
 }
 

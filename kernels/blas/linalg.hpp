@@ -29,7 +29,7 @@ std::string cblas_name(const std::string& function, Precision precision);
 /// The address of that name, or why the library lacks it.
 Result<void*> cblas(const std::string& name);
 
-/// What functions of the library execute.
+/// The row's "executed" for functions of the library.
 Executed executed_by(const std::string& functions, const LinalgProblem& problem,
                      const std::string& algorithm);
 

@@ -137,9 +137,9 @@ class TallSkinnyQr final : public BlasOperation {
 
 Result<std::unique_ptr<Operation>> make_qr(const LinalgProblem& problem, int threads) {
   const std::string name = problem.precision() == Precision::fp64 ? "dtpqrt" : "stpqrt";
-  Result<void*> found = library().lapack(name);
-  if (auto* const why = std::get_if<Unsupported>(&found)) return std::move(*why);
-  return make_own<TallSkinnyQr>(problem.precision(), problem, name, std::get<void*>(found),
+  Result<void*> function = library().lapack(name);
+  if (auto* const why = std::get_if<Unsupported>(&function)) return std::move(*why);
+  return make_own<TallSkinnyQr>(problem.precision(), problem, name, std::get<void*>(function),
                                 threads);
 }
 

@@ -14,15 +14,10 @@ class ConvBenchmark final : public OperationBenchmark {
   }
 
   std::vector<Dimension> dimensions() const override {
-    Dimension direction;
-    direction.name = "direction";
-    direction.help = "pass to time";
-    direction.values = conv_direction_names();
-    direction.defaults = {"forward"};
     // cuDNN's names, in lower case, are the field's. All are valid where cuDNN is not, too: a suite
     // for GPUs is then unsupported, and no misuse.
     return {
-        direction,
+        make_dimension("direction", "pass to time", conv_direction_names(), {"forward"}),
         dimension::precision(precision_names(), {"fp32"}),
         dimension::backend("conv", {"onednn"}),
         dimension::algorithm({"auto", "direct", "winograd", "winograd_nonfused", "implicit_gemm",
@@ -39,7 +34,7 @@ class ConvBenchmark final : public OperationBenchmark {
     return to_descriptor(parse_conv(descriptor));
   }
 
-  std::unique_ptr<Problem> problem(const Settings& settings) const override {
+  std::unique_ptr<Problem> make_problem(const Settings& settings) const override {
     return std::make_unique<ConvProblem>(parse_conv(settings.at("problem")),
                                          conv_direction(settings.at("direction")),
                                          precision(settings.at("precision")));

@@ -39,10 +39,10 @@ double typical(const std::vector<double>& amplifications, const ConvProblem& pro
                std::span<const std::int64_t> indices) {
   const std::size_t m = amplifications.size();
   const auto [rows, columns] = plane(problem);
-  std::vector<double> found(m * m);  // outputs at each place, by row and column
+  std::vector<double> outputs(m * m);  // outputs at each place, by row and column
   for (const std::int64_t index : indices)
-    found[static_cast<std::size_t>(index / columns % rows) % m * m +
-          static_cast<std::size_t>(index % columns) % m] += 1;
+    outputs[static_cast<std::size_t>(index / columns % rows) % m * m +
+            static_cast<std::size_t>(index % columns) % m] += 1;
   double largest = 0;
   for (std::size_t choice = 0; choice < 4 * m * m; ++choice) {
     const auto at = [&](std::size_t place, std::size_t offset, bool reversed) {
@@ -51,7 +51,7 @@ double typical(const std::vector<double>& amplifications, const ConvProblem& pro
     };
     double sum = 0;
     for (std::size_t i = 0; i < m * m; ++i)
-      sum += found[i] * at(i / m, choice / 4 / m, choice % 2 == 1) *
+      sum += outputs[i] * at(i / m, choice / 4 / m, choice % 2 == 1) *
              at(i % m, choice / 4 % m, choice / 2 % 2 == 1);
     largest = std::max(largest, sum);
   }

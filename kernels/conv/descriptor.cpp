@@ -105,8 +105,8 @@ Numbers read_fields(const std::string& text, const DescriptorComplaint& complain
   return given;
 }
 
-/// Of one dimension: the inputs from the first to the last that one output reads, and the distance
-/// of the last output's inputs from those of the first.
+/// Extents in one dimension: the inputs from the first to the last that one output reads, and the
+/// distance of the last output's inputs from those of the first.
 struct Extents {
   std::int64_t reach, span;
 };
@@ -248,8 +248,8 @@ ConvShape given_shape(const Numbers& given, const DescriptorComplaint& complain)
     shape.*axis->pad = -1;
   }
   for (const Field& field : fields)
-    if (const auto found = given.find(field.name); found != given.end())
-      shape.*field.member = found->second;
+    if (const auto entry = given.find(field.name); entry != given.end())
+      shape.*field.member = entry->second;
   for (const char* name : {"ic", "oc"})
     if (!given.contains(name)) complain("{} is missing. Give for example {}64.", name, name);
   for (const auto& [name, channels] : {std::pair{"ic", shape.ic}, {"oc", shape.oc}})
@@ -316,8 +316,8 @@ ConvShape parse_conv(const std::string& descriptor) {
     derive(shape, *axis, complain);
   }
 
-  // What is left out: width follows height, height and width follow depth alone; dimensions further
-  // out are 1.
+  // Fields may be left out: width follows height, height and width follow depth alone; dimensions
+  // further out are 1.
   const auto absent = [&](const AxisMembers& a) {
     shape.*a.in = shape.*a.out = shape.*a.taps = 1;
     shape.*a.pad = 0;

@@ -20,11 +20,11 @@ std::vector<std::int64_t> channel_marks(std::int64_t channels, std::int64_t grou
   return marks.take();
 }
 
-/// Of the outputs of forward (`of_input` false), or of the inputs that bwd_data writes.
+/// Marks of the outputs of forward (`of_input` false), or of the inputs that bwd_data writes.
 std::vector<std::int64_t> spatial_marks(const Axis& axis, bool of_input) {
   Marks marks(of_input ? axis.in : axis.out);
   for (std::int64_t tile : {2, 4, 6, 8, 16}) marks.add_blocks(tile);
-  // Where windows begin to lie wholly inside, and where they cease to.
+  // The first and the last window that lie wholly inside.
   const std::int64_t reach = (axis.taps - 1) * axis.step;
   const std::int64_t first = (axis.pad + axis.stride - 1) / axis.stride;
   const std::int64_t end = (axis.in - 1 + axis.pad - reach) / axis.stride;

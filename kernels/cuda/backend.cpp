@@ -35,7 +35,7 @@ class CudaBackend final : public MakerBackend {
                        {"built_for", version_text(CUDART_VERSION)},
                        {"cudnn", cudnn_library().substr(6)},
                        {"trace", tracer()}};
-    // What decides whether two results are of one kind of machine, and CUDA alone knows.
+    // Properties that only CUDA knows, and by which machines of one kind are recognised.
     try {
       const Facts& gpu = place().facts();
       all.update({{"driver", version_text(gpu.driver)},

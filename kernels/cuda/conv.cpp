@@ -43,8 +43,8 @@ Made make_uniform(CudnnDevice& place, const ConvProblem& conv, const Options& op
   const std::string wanted = options.get("algorithm", "auto");
   const std::vector<std::string>& names = conv_algorithm_names(conv.direction());
   const bool graph = std::ranges::find(conv_plan_names(), wanted) != conv_plan_names().end();
-  const auto found = std::ranges::find(names, wanted);
-  if (wanted != "auto" && !graph && found == names.end())
+  const auto position = std::ranges::find(names, wanted);
+  if (wanted != "auto" && !graph && position == names.end())
     return Unsupported{fmt::format("cuDNN has no {} for {} (it has auto, {}, {})", wanted,
                                    name(conv.direction()), fmt::join(names, ", "),
                                    fmt::join(conv_plan_names(), ", "))};
@@ -57,18 +57,19 @@ Made make_uniform(CudnnDevice& place, const ConvProblem& conv, const Options& op
   const bool plain_weights = layout == plain_weights_layout;
   if (plain_weights && precision == Precision::int8)
     return Unsupported{fmt::format("cuda has no int8 in {}. Use nhwc.", layout)};
-  Result<ConvForm> made = conv_form(conv, plain_weights ? "nhwc" : layout);
-  if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
-  const ConvForm& form = std::get<ConvForm>(made);
+  Result<ConvForm> made_form = conv_form(conv, plain_weights ? "nhwc" : layout);
+  if (auto* refusal = std::get_if<Unsupported>(&made_form)) return std::move(*refusal);
+  const ConvForm& form = std::get<ConvForm>(made_form);
   const Asked asked{place, conv, form,
                     fmt::format("{} {}, {}, {}, {}", wanted, name(conv.direction()),
                                 name(precision), form.layout, conv.canonical()),
                     ranks};
   Made operation = wanted == "auto" ? best_of(asked, true, graphs_of_auto(precision))
-                   : graph          ? best_of(asked, false, {wanted})
-                                    : on_all(ranks, [&] {
-                               return by_algorithm(asked, static_cast<int>(found - names.begin()));
-                             });
+                   : graph
+                       ? best_of(asked, false, {wanted})
+                       : on_all(ranks, [&] {
+                           return by_algorithm(asked, static_cast<int>(position - names.begin()));
+                         });
   if (const auto* refusal = std::get_if<Unsupported>(&operation))
     return Unsupported{fmt::format("{} ({})", refusal->reason, asked.text)};
   if (!plain_weights) return operation;

@@ -45,16 +45,16 @@ class AlgorithmWay final : public ConvWay {
   void* workspace_ = nullptr;
 };
 
-class Convolution final : public Operation {
+class Convolution final : public BoundOperation {
  public:
   Convolution(const CudnnDevice& device, const ConvProblem& problem, const ConvForm& form,
               const std::string& algorithm, std::unique_ptr<ConvWay> way)
-      : device_(device),
+      : BoundOperation(form.specs),
+        device_(device),
         precision_(problem.precision()),
         direction_(problem.direction()),
         products_(problem.flops() / 2 / static_cast<double>(form.specs[2].elements())),
-        way_(std::move(way)),
-        arguments_(form.specs) {
+        way_(std::move(way)) {
     executed_.algorithm = algorithm;
     executed_.implementation = way_->implementation;
     executed_.storage = std::string(name(storage(precision_)));
@@ -76,8 +76,6 @@ class Convolution final : public Operation {
     return judge(trial_run(device, *this, request));
   }
 
-  const std::vector<TensorSpec>& arguments() const override { return arguments_; }
-
   void bind(std::span<Tensor* const> tensors) override {
     std::array<void*, 3> data{};
     for (std::size_t i = 0; i < data.size(); ++i) data[i] = tensors[i]->data();
@@ -90,8 +88,6 @@ class Convolution final : public Operation {
     if (status != CUDNN_STATUS_SUCCESS)
       throw CudnnError(fmt::format("{} ({})", executed_.algorithm, name(direction_)), status);
   }
-
-  Executed executed() const override { return executed_; }
 
  private:
   /// Compares what ran with what was asked for.
@@ -138,8 +134,6 @@ class Convolution final : public Operation {
   ConvDirection direction_;
   double products_;  ///< in one output, in the mean
   std::unique_ptr<ConvWay> way_;
-  std::vector<TensorSpec> arguments_;
-  Executed executed_;
 };
 
 std::string no_memory_for(const Asked& asked, const char* what) {
@@ -244,7 +238,7 @@ class Choice {
   enum class Trial { refused, broke, ran, best };
   using Candidates = Result<std::vector<Candidate>>;
 
-  /// Of durations that are unknown the first suffices.
+  /// The first operation suffices if durations are unknown.
   bool decided() const { return best_.operation && best_.seconds <= 0; }
 
   Candidates algorithms() const {
@@ -278,16 +272,16 @@ class Choice {
     return all;
   }
 
-  /// What all ranks have of the list, in the order of the first one.
+  /// The candidates of the list that all ranks have, in the order of the first one.
   std::vector<Candidate> common(const std::function<Candidates()>& list) {
     std::vector<Candidate> mine, kept;
     try {
-      Candidates made = on_all(asked_.ranks, [&] { return supported(list); });
-      if (auto* refusal = std::get_if<Unsupported>(&made)) {
+      Candidates candidates = on_all(asked_.ranks, [&] { return supported(list); });
+      if (auto* refusal = std::get_if<Unsupported>(&candidates)) {
         refused_ = std::move(refusal->reason);
         return {};
       }
-      mine = std::move(std::get<std::vector<Candidate>>(made));
+      mine = std::move(std::get<std::vector<Candidate>>(candidates));
     } catch (...) {
       if (!failure_) failure_ = std::current_exception();
       return {};
@@ -309,19 +303,19 @@ class Choice {
   Trial attempt(const Candidate& candidate) {
     Timed next;
     try {
-      Made made = on_all(asked_.ranks, candidate.make);
-      if (auto* refusal = std::get_if<Unsupported>(&made)) {
+      Made operation = on_all(asked_.ranks, candidate.make);
+      if (auto* refusal = std::get_if<Unsupported>(&operation)) {
         refused_ = std::move(refusal->reason);
         return Trial::refused;
       }
-      next.operation = std::move(std::get<std::unique_ptr<Operation>>(made));
+      next.operation = std::move(std::get<std::unique_ptr<Operation>>(operation));
     } catch (...) {
       if (!failure_) failure_ = std::current_exception();
       return Trial::broke;
     }
     const Executed executed = next.operation->executed();
-    const auto found = executed.numbers.find("kernels_s");
-    next.seconds = found == executed.numbers.end() ? 0 : found->second;
+    const auto entry = executed.numbers.find("kernels_s");
+    next.seconds = entry == executed.numbers.end() ? 0 : entry->second;
     double all[] = {next.seconds, next.seconds > 0 ? 0.0 : 1.0,
                     executed.numbers.contains(sums::partial_sums) ? 1.0 : 0.0};
     asked_.ranks.allreduce_max(all);

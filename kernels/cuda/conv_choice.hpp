@@ -16,7 +16,7 @@
 
 namespace assay::cuda {
 
-/// What is asked of cuDNN.
+/// A request to cuDNN.
 struct Asked {
   CudnnDevice& place;
   const ConvProblem& problem;
@@ -35,7 +35,7 @@ Made by_algorithm(const Asked& asked, int algorithm);
 /// durations.
 Made best_of(const Asked& asked, bool older, const std::vector<std::string>& graphs);
 
-/// What `make` makes, if it does so on all ranks. Where it is Unsupported or throws on one, it is
+/// The result of `make`, if it has one on all ranks. If it is Unsupported or throws on one, it does
 /// so on all: ranks with a result would else go on, and wait for one without in their next
 /// collective.
 template <class Make>

@@ -9,14 +9,14 @@
 namespace assay::cuda {
 namespace {
 
-class PlainWeights final : public Operation {
+class PlainWeights final : public BoundOperation {
  public:
   PlainWeights(const ConvProblem& problem, std::unique_ptr<Operation> inner)
-      : inner_(std::move(inner)),
+      : BoundOperation(inner->arguments()),
+        inner_(std::move(inner)),
         what_("filters of " + problem.canonical()),
         backward_(problem.direction() == ConvDirection::bwd_weights),
         filter_(conv_parts(problem.direction()).w),
-        arguments_(inner_->arguments()),
         packed_(arguments_[filter_]) {
     const std::vector<std::int64_t>& dims = packed_.dims;  // [g, oc/g, ic/g, …]
     channels_ = dims[2];
@@ -24,8 +24,6 @@ class PlainWeights final : public Operation {
     arguments_[filter_].layout = nullptr;
     arguments_.push_back(bytes_tensor("filter", Role::workspace, packed_.bytes));
   }
-
-  const std::vector<TensorSpec>& arguments() const override { return arguments_; }
 
   void bind(std::span<Tensor* const> tensors) override {
     plain_ = tensors[filter_]->data();
@@ -68,7 +66,6 @@ class PlainWeights final : public Operation {
   std::string what_;
   bool backward_;
   std::size_t filter_;
-  std::vector<TensorSpec> arguments_;
   TensorSpec packed_;
   std::int64_t channels_ = 0, taps_ = 0;
   void* plain_ = nullptr;

@@ -94,24 +94,26 @@ ConvEngine engine_of(GraphObject settings) {
   const GraphObject engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
   cudnnBackendDescriptor_t into = engine.get();
   settings.get(CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &into);
-  ConvEngine made{std::move(settings),
-                  fmt::format("eng{}", engine.get(CUDNN_ATTR_ENGINE_GLOBAL_INDEX)),
-                  std::vector<cudnnBackendNumericalNote_t>(most_notes)};
-  made.notes.resize(static_cast<std::size_t>(engine.get(
-      CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE, most_notes, made.notes.data())));
+  ConvEngine described{std::move(settings),
+                       fmt::format("eng{}", engine.get(CUDNN_ATTR_ENGINE_GLOBAL_INDEX)),
+                       std::vector<cudnnBackendNumericalNote_t>(most_notes)};
+  described.notes.resize(static_cast<std::size_t>(engine.get(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE,
+                                                             CUDNN_TYPE_NUMERICAL_NOTE, most_notes,
+                                                             described.notes.data())));
   std::vector<GraphObject> knobs;
-  std::vector<cudnnBackendDescriptor_t> found;
+  std::vector<cudnnBackendDescriptor_t> proposals;
   for (std::size_t i = 0; i < most_knobs; ++i)
-    found.push_back(knobs.emplace_back(CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR).get());
-  const std::int64_t count = made.settings.get(
-      CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, CUDNN_TYPE_BACKEND_DESCRIPTOR, most_knobs, found.data());
+    proposals.push_back(knobs.emplace_back(CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR).get());
+  const std::int64_t count =
+      described.settings.get(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, CUDNN_TYPE_BACKEND_DESCRIPTOR,
+                             most_knobs, proposals.data());
   for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
     cudnnBackendKnobType_t knob{};
     knobs[i].get(CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, CUDNN_TYPE_KNOB_TYPE, 1, &knob);
-    made.name += fmt::format("_k{}={}", static_cast<int>(knob),
-                             knobs[i].get(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE));
+    described.name += fmt::format("_k{}={}", static_cast<int>(knob),
+                                  knobs[i].get(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE));
   }
-  return made;
+  return described;
 }
 
 Family family_of(const ConvEngine& engine) {
@@ -286,7 +288,7 @@ std::vector<ConvEngine> ConvGraph::engines() const {
 }
 
 std::vector<GraphObject> ConvGraph::proposals(cudnnBackendHeurMode_t mode) const {
-  std::vector<GraphObject> found;
+  std::vector<GraphObject> objects;
   try {
     GraphObject heuristics(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
     heuristics.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph_);
@@ -300,15 +302,15 @@ std::vector<GraphObject> ConvGraph::proposals(cudnnBackendHeurMode_t mode) const
     const std::int64_t most = ask(0, nullptr);
     std::vector<cudnnBackendDescriptor_t> into;
     while (static_cast<std::int64_t>(into.size()) < most)
-      into.push_back(found.emplace_back(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR).get());
+      into.push_back(objects.emplace_back(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR).get());
     // There may be fewer than it said.
     const std::int64_t count = most == 0 ? 0 : ask(most, into.data());
-    while (static_cast<std::int64_t>(found.size()) > count) found.pop_back();
+    while (static_cast<std::int64_t>(objects.size()) > count) objects.pop_back();
   } catch (const CudnnError& error) {
     if (!not_supported(error.status)) throw;
-    found.clear();
+    objects.clear();
   }
-  return found;
+  return objects;
 }
 
 GraphObject ConvGraph::plan(const ConvEngine& engine) const {

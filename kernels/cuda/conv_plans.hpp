@@ -66,8 +66,8 @@ class ConvGraph {
  public:
   /// Throws a CudnnError, also if the library has no such graph.
   ConvGraph(const GraphTarget& target, const ConvProblem& problem, const ConvForm& form);
-  /// What the heuristics propose, first what they expect to be fastest; then what they fall back
-  /// to. Each engine with its knobs once.
+  /// The proposals of the heuristics, the fastest by their expectation first; then those that they
+  /// fall back to. Each engine with its knobs once.
   std::vector<ConvEngine> engines() const;
   /// Throws a CudnnError, also if the engine cannot compute it after all.
   GraphObject plan(const ConvEngine& engine) const;

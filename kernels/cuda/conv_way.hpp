@@ -21,7 +21,7 @@ class ConvWay {
 
   std::string implementation;  ///< the library's own name of it
   std::size_t workspace = 0;   ///< bytes
-  /// What the library itself says of the kernels; nothing if it says nothing.
+  /// The library's own description of the kernels; nothing if it has none.
   std::optional<Seen> told;
   int winograd_points = 0;        ///< of a transform in one dimension; 0: unknown
   bool nondeterministic = false;  ///< by the library: equal inputs may give other bits

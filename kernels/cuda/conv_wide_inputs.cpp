@@ -10,13 +10,13 @@
 namespace assay::cuda {
 namespace {
 
-class WideInputs final : public Operation {
+class WideInputs final : public BoundOperation {
  public:
   WideInputs(const ConvProblem& problem, std::unique_ptr<Operation> inner)
-      : inner_(std::move(inner)),
+      : BoundOperation(inner->arguments()),
+        inner_(std::move(inner)),
         what_("inputs of " + problem.canonical()),
         type_(storage(problem.precision())),
-        arguments_(inner_->arguments()),
         first_wide_(arguments_.size()) {
     for (std::size_t i = 0; i < inputs; ++i) {  // src, diff_dst
       wide_[i] = arguments_[i];
@@ -26,8 +26,6 @@ class WideInputs final : public Operation {
           bytes_tensor(wide_[i].name + " in fp32", Role::workspace, wide_[i].bytes));
     }
   }
-
-  const std::vector<TensorSpec>& arguments() const override { return arguments_; }
 
   void bind(std::span<Tensor* const> tensors) override {
     std::vector<Tensor*> of_inner(tensors.begin(),
@@ -78,7 +76,6 @@ class WideInputs final : public Operation {
   std::unique_ptr<Operation> inner_;
   std::string what_;
   DataType type_;
-  std::vector<TensorSpec> arguments_;
   std::size_t first_wide_;  ///< the arguments of `inner_` come before
   std::array<TensorSpec, inputs> wide_;
   std::array<void*, inputs> narrow_{};

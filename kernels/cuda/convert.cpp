@@ -17,7 +17,8 @@ class Conversion final : public OwnOperation {
 
  private:
   void start_all() override {
-    start(ToFp32<Stored>{at<const Stored>("src"), at<float>("dst"), n_}, ToFp32<Stored>::items(n_));
+    start(ToFp32<Stored>{find<const Stored>("src"), find<float>("dst"), n_},
+          ToFp32<Stored>::items(n_));
   }
 
   std::int64_t n_;

@@ -20,12 +20,12 @@ namespace {
 
 /// Memory that an algorithm may use: what NVIDIA advises for Hopper, and enough for the others.
 constexpr std::size_t most_workspace = std::size_t{32} << 20;
-/// What the memory of every matrix is aligned to. cuBLASLt takes it to be 256, which parts of a
+/// The alignment of the memory of every matrix. cuBLASLt takes it to be 256, which parts of a
 /// network's parameters are not: they begin at cache lines.
 constexpr std::uint32_t least_alignment = 64;
 
-/// What matrices of 8-bit floating types are multiplied by, as those of a network are by the scales
-/// of their data; alpha takes it back. Powers of two, so nothing is rounded; their product is not
+/// The factors of matrices of 8-bit floating types, as those of a network have the scales of their
+/// data; alpha takes them back. Powers of two, so nothing is rounded; their product is not
 /// 1, so a result without them is wrong.
 constexpr float scale_of_a = 0.5F, scale_of_b = 0.25F;
 
@@ -57,7 +57,7 @@ using Description = LtOwned<cublasLtMatmulDesc_t, &cublasLtMatmulDescDestroy>;
 using Matrix = LtOwned<cublasLtMatrixLayout_t, &cublasLtMatrixLayoutDestroy>;
 using Preference = LtOwned<cublasLtMatmulPreference_t, &cublasLtMatmulPreferenceDestroy>;
 
-/// What cuBLASLt is asked for in a precision.
+/// The types that cuBLASLt is asked for in a precision.
 struct Types {
   cublasComputeType_t compute;
   cudaDataType_t scale;  ///< of alpha and beta
@@ -112,15 +112,15 @@ struct Factor {
   std::int32_t s32;
 };
 
-class LtGemm final : public Operation {
+class LtGemm final : public BoundOperation {
  public:
   explicit LtGemm(const GemmProblem& problem)
-      : problem_(problem),
+      : BoundOperation(problem.tensors()),
+        problem_(problem),
         types_(types_of(problem.precision())),
         alpha_(problem.alpha() /
                (is_fp8(problem.precision()) ? double{scale_of_a} * double{scale_of_b} : 1)),
-        beta_(problem.beta()),
-        arguments_(problem.tensors()) {
+        beta_(problem.beta()) {
     const GemmShape& s = problem.shape();
     if (problem.precision() == Precision::int8)
       arguments_[1].type = DataType::s8;  // signed bytes by signed ones
@@ -153,13 +153,13 @@ class LtGemm final : public Operation {
     Preference preference;
     check_lt(cublasLtMatmulPreferenceCreate(preference.out()), "making a preference");
     limit(preference);
-    cublasLtMatmulHeuristicResult_t found{};
+    cublasLtMatmulHeuristicResult_t proposal{};
     int count = 0;
     cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
         handle_.get(), description_.get(), layouts_[0].get(), layouts_[1].get(), layouts_[2].get(),
-        layouts_[2].get(), preference.get(), 1, &found, &count);
+        layouts_[2].get(), preference.get(), 1, &proposal, &count);
     if (status == CUBLAS_STATUS_SUCCESS)
-      status = count == 0 ? CUBLAS_STATUS_NOT_SUPPORTED : found.state;
+      status = count == 0 ? CUBLAS_STATUS_NOT_SUPPORTED : proposal.state;
     const bool fp8 = is_fp8(problem_.precision());
     if (status == CUBLAS_STATUS_NOT_SUPPORTED || (fp8 && status == CUBLAS_STATUS_INVALID_VALUE))
       return fmt::format("cuBLASLt has no algorithm for it ({}{})", cublasLtGetStatusString(status),
@@ -167,8 +167,8 @@ class LtGemm final : public Operation {
                                "extents that are multiples of 16"
                              : "");
     check_lt(status, "asking cuBLASLt for an algorithm");
-    algorithm_ = found.algo;
-    executed_.workspace_bytes = found.workspaceSize;
+    algorithm_ = proposal.algo;
+    executed_.workspace_bytes = proposal.workspaceSize;
     if (executed_.workspace_bytes == 0) return std::nullopt;
     arguments_.push_back(bytes_tensor("workspace", Role::workspace, executed_.workspace_bytes));
     return std::nullopt;
@@ -183,25 +183,17 @@ class LtGemm final : public Operation {
     return why.empty() ? std::nullopt : std::optional("cuBLASLt: " + why);
   }
 
-  const std::vector<TensorSpec>& arguments() const override { return arguments_; }
-
-  void bind(std::span<Tensor* const> tensors) override {
-    for (std::size_t i = 0; i < data_.size(); ++i) data_[i] = tensors[i]->data();
-    workspace_ = tensors.size() > data_.size() ? tensors[data_.size()]->data() : nullptr;
-  }
-
   void run(Stream& stream) override {
     check_lt(cublasLtMatmul(handle_.get(), description_.get(), alpha_.as(types_.scale), data_[0],
                             layouts_[0].get(), data_[1], layouts_[1].get(), beta_.as(types_.scale),
                             data_[2], layouts_[2].get(), data_[2], layouts_[2].get(), &algorithm_,
-                            workspace_, executed_.workspace_bytes, cuda_stream(stream)),
+                            data_.size() > 3 ? data_[3] : nullptr, executed_.workspace_bytes,
+                            cuda_stream(stream)),
              problem_.canonical());
   }
 
-  Executed executed() const override { return executed_; }
-
  private:
-  /// What an algorithm may do.
+  /// Limits the choice of an algorithm.
   void limit(const Preference& preference) const {
     // By default the parts of a sum that is split may be stored in the type of the result, which
     // rounds them to 16 bits.
@@ -262,15 +254,11 @@ class LtGemm final : public Operation {
   GemmProblem problem_;
   Types types_;
   Factor alpha_, beta_;
-  std::vector<TensorSpec> arguments_;
   Handle handle_;
   Description description_;
   std::array<Matrix, 3> layouts_;
   cublasLtMatmulAlgo_t algorithm_{};
-  std::array<void*, 3> data_{};
   std::shared_ptr<void> scales_;
-  void* workspace_ = nullptr;
-  Executed executed_;
 };
 
 Result<std::unique_ptr<Operation>> make_gemm(Device& place, const Problem& what,
@@ -294,13 +282,13 @@ Result<std::unique_ptr<Operation>> make_product(CudaDevice& device, const GemmPr
   const Precision units = format(problem.precision()).arithmetic;
   if (std::string why = why_not_precision(units, device.facts()); !why.empty())
     return Unsupported{std::move(why)};
-  auto made = std::make_unique<LtGemm>(problem);
-  std::optional<std::string> why = made->choose();
-  if (!why) why = made->prove(device);
+  auto product = std::make_unique<LtGemm>(problem);
+  std::optional<std::string> why = product->choose();
+  if (!why) why = product->prove(device);
   if (why)
     return Unsupported{
         fmt::format("{} ({} {})", *why, name(problem.precision()), problem.canonical())};
-  return made;
+  return product;
 }
 
 }  // namespace assay::cuda

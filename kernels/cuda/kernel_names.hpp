@@ -1,5 +1,5 @@
 #pragma once
-// What the names of NVIDIA's kernels say of their arithmetic and algorithm.
+// The arithmetic and the algorithm of NVIDIA's kernels, by their names.
 
 #include <string>
 #include <vector>
@@ -11,7 +11,7 @@ namespace assay::cuda {
 /// The algorithms that can be distinguished by names.
 enum class Family { direct, winograd, fft };
 
-/// What the names of the kernels that ran say.
+/// The meaning of the names of the kernels that ran.
 struct Seen {
   Family family = Family::direct;
   bool tensor_cores = false;  ///< some kernel used them, other than in fp64

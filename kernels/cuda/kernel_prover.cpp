@@ -122,7 +122,7 @@ bool alike(const ElementComparison& a, const ElementComparison& b, Fault fault) 
       !near(a.max_error, b.max_error, b.largest) ||
       !near(a.least_bound, b.least_bound, b.largest) || !near(a.largest, b.largest, 0))
     return false;
-  // Of right elements roundings may make another one the worst.
+  // Roundings may make another one of the right elements the worst.
   return fault == Fault::none ||
          (a.worst == b.worst && near(a.found, b.found, 0) && near(a.target, b.target, 0) &&
           near(a.bound, b.bound, std::fabs(b.target)) && near(a.worst_ratio, b.worst_ratio, 0));

@@ -24,11 +24,11 @@ class Syrk final : public LinalgOperation {
   void run(Stream& stream) override {
     const BlasOf<Real>& of = blas_.of<Real>();
     const std::int64_t n = shape_.n, d = shape_.d;
-    Real *const c = at<Real>(1), *const t = at<Real>(2);
+    Real *const c = data<Real>(1), *const t = data<Real>(2);
     check_blas(blas_.set_stream(handle_, cuda_stream(stream)), what_);
     check(cudaMemsetAsync(t, 0, arguments_[1].bytes, cuda_stream(stream)), what_);
-    check_blas(of.syrk(handle_, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N, d, n, &one<Real>, at<Real>(0),
-                       d, &zero<Real>, t, d),
+    check_blas(of.syrk(handle_, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N, d, n, &one<Real>,
+                       data<Real>(0), d, &zero<Real>, t, d),
                what_);
     add_transposed(of, handle_, d, t, c, what_);
   }
@@ -46,9 +46,9 @@ std::string algorithm_of(LinalgKernel kernel) {
 }
 
 Result<std::unique_ptr<LinalgOperation>> made(const LinalgProblem& problem, int processors) {
-  const Result<const Blas*> found = blas();
-  if (const auto* const why = std::get_if<Unsupported>(&found)) return *why;
-  const Blas& of = *std::get<const Blas*>(found);
+  const Result<const Blas*> library = blas();
+  if (const auto* const why = std::get_if<Unsupported>(&library)) return *why;
+  const Blas& of = *std::get<const Blas*>(library);
   switch (problem.shape().kernel) {
     case LinalgKernel::syrk:
       if (problem.precision() == Precision::fp64)

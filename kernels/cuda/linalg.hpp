@@ -27,14 +27,14 @@ inline constexpr Real one = 1;
 template <class Real>
 inline constexpr cudaDataType type_of = std::is_same_v<Real, double> ? CUDA_R_64F : CUDA_R_32F;
 
-class LinalgOperation : public Operation {
+class LinalgOperation : public BoundOperation {
  public:
   LinalgOperation(const LinalgProblem& problem, const Blas& blas, const char* algorithm)
-      : blas_(blas),
+      : BoundOperation(problem.tensors()),
+        blas_(blas),
         shape_(problem.shape()),
         precision_(problem.precision()),
-        what_(problem.canonical()),
-        arguments_(problem.tensors()) {
+        what_(problem.canonical()) {
     check_blas(blas_.create(&handle_), "starting cuBLAS");
     executed_.algorithm = algorithm;
     executed_.storage = executed_.compute = executed_.accumulate = std::string(name(precision_));
@@ -44,13 +44,6 @@ class LinalgOperation : public Operation {
   ~LinalgOperation() override { blas_.destroy(handle_); }
   LinalgOperation(const LinalgOperation&) = delete;
   LinalgOperation& operator=(const LinalgOperation&) = delete;
-
-  const std::vector<TensorSpec>& arguments() const override { return arguments_; }
-  void bind(std::span<Tensor* const> tensors) override {
-    data_.clear();
-    for (Tensor* const tensor : tensors) data_.push_back(tensor->data());
-  }
-  Executed executed() const override { return executed_; }
 
   /// Runs once and records the kernels. Returns the reason why they are not the requested
   /// arithmetic; nothing if they are.
@@ -68,19 +61,11 @@ class LinalgOperation : public Operation {
     executed_.workspace_bytes += bytes;
   }
 
-  template <class Real>
-  Real* at(std::size_t argument) const {
-    return static_cast<Real*>(data_[argument]);
-  }
-
   const Blas& blas_;
   LinalgShape shape_;
   Precision precision_;
   std::string what_;
-  std::vector<TensorSpec> arguments_;
   cublasHandle_t handle_ = nullptr;
-  std::vector<void*> data_;
-  Executed executed_;
 };
 
 /// cuSOLVER's handles.

@@ -30,19 +30,19 @@ class Eigh final : public LinalgOperation {
 
   void run(Stream& stream) override {
     const std::int64_t d = shape_.d;
-    Real* const copy = at<Real>(3);
+    Real* const copy = data<Real>(3);
     const cudaStream_t on = cuda_stream(stream);
     check_blas(blas_.set_stream(handle_, on), what_);
     check_solver(dense_->set_stream(dense_.handle(), on), what_);
     check(cudaMemcpyAsync(copy, data_[0], arguments_[0].bytes, cudaMemcpyDeviceToDevice, on),
           what_);
-    check_solver(
-        dense_->syevd(dense_.handle(), dense_.params(), CUSOLVER_EIG_MODE_VECTOR,
-                      CUBLAS_FILL_MODE_UPPER, d, type_of<Real>, copy, d, type_of<Real>, data_[1],
-                      type_of<Real>, data_[4], on_device_, host_.data(), host_.size(), at<int>(5)),
-        what_);
+    check_solver(dense_->syevd(dense_.handle(), dense_.params(), CUSOLVER_EIG_MODE_VECTOR,
+                               CUBLAS_FILL_MODE_UPPER, d, type_of<Real>, copy, d, type_of<Real>,
+                               data_[1], type_of<Real>, data_[4], on_device_, host_.data(),
+                               host_.size(), data<int>(5)),
+                 what_);
     check_blas(blas_.of<Real>().geam(handle_, CUBLAS_OP_T, CUBLAS_OP_T, d, d, &one<Real>, copy, d,
-                                     &zero<Real>, copy, d, at<Real>(2), d),
+                                     &zero<Real>, copy, d, data<Real>(2), d),
                what_);
   }
 

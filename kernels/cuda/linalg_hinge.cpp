@@ -23,13 +23,13 @@ class Hinge final : public OwnOperation {
   std::int64_t columns() const { return d_ + 1 + hinge_losses; }
 
   void start_all() override {
-    auto* const parts = at<double>("workspace");
-    start(Rows{at<const Real>("x"), at<const Real>("y"), at<const Real>("w"),
-               at<const Real>("slope"), n_, d_, warps_, at<Real>("s"), parts},
+    auto* const parts = find<double>("workspace");
+    start(Rows{find<const Real>("x"), find<const Real>("y"), find<const Real>("w"),
+               find<const Real>("slope"), n_, d_, warps_, find<Real>("s"), parts},
           tiles_of(d_) * warps_ * warp_lanes);
-    start(
-        AddHinge{few(parts, warps_, columns()), d_, at<double>("direction"), at<double>("losses")},
-        columns());
+    start(AddHinge{few(parts, warps_, columns()), d_, find<double>("direction"),
+                   find<double>("losses")},
+          columns());
   }
 
   std::int64_t n_, d_, warps_;

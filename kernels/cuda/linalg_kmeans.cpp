@@ -28,18 +28,18 @@ class KmeansAssign final : public OwnOperation {
 
   void start_all() override {
     const auto& [kernel, n, d, k] = shape_;
-    const auto* const centroids = at<const Real>("centroids");
-    auto* const labels = at<std::int32_t>("labels");
-    auto* const half_norms = at<Real>("workspace");
-    double* const parts = at<double>("workspace") + k;
-    const NearestCentroid<Real, width> nearest{at<const Real>("x"), centroids, half_norms, d, k};
+    const auto* const centroids = find<const Real>("centroids");
+    auto* const labels = find<std::int32_t>("labels");
+    auto* const half_norms = find<Real>("workspace");
+    double* const parts = find<double>("workspace") + k;
+    const NearestCentroid<Real, width> nearest{find<const Real>("x"), centroids, half_norms, d, k};
     start(HalfNorm<Real>{centroids, half_norms, d}, k * warp_lanes);
     if (pieces_ > 1)
       start(FindLabels<Real, width>{nearest, n, finders_, labels}, finders_ * warp_lanes);
     start(Sums{nearest, pieces_ == 1, n, warps_, columns(), labels, parts},
           pieces_ * warps_ * warp_lanes);
-    start(AddCentroids{few(parts, warps_, columns()), k, d, at<double>("sums"),
-                       at<double>("counts"), at<double>("inertia")},
+    start(AddCentroids{few(parts, warps_, columns()), k, d, find<double>("sums"),
+                       find<double>("counts"), find<double>("inertia")},
           k * (d + 1) + 1);
   }
 

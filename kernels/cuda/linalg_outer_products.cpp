@@ -50,23 +50,23 @@ class OuterProducts final : public LinalgOperation {
     stream_ = cuda_stream(stream);
     check_blas(blas_.set_stream(handle_, stream_), what_);
     const std::int64_t d = shape_.d, at_once = blocks_ * rows_;
-    double* const copy = at<double>(scratch_);
+    double* const copy = data<double>(scratch_);
     double* const products = copy + at_once * columns_;
     for (std::int64_t first = 0; first < shape_.n; first += at_once) {
-      const Real* const second = at<const Real>(1);
-      start(Observe<Real>{at<const Real>(0) + first * d, moments_ ? second : nullptr,
+      const Real* const second = data<const Real>(1);
+      start(Observe<Real>{data<const Real>(0) + first * d, moments_ ? second : nullptr,
                           moments_ ? nullptr : second + first, copy, shape_.n - first, d, columns_,
                           Divisor(columns_ / 2)},
             at_once * columns_ / 2);
       multiply(copy, products, first == 0 ? zero<double> : one<double>);
     }
     start(AddMatrices{products, blocks_, columns_, moments_ ? d : d + 1,
-                      at<double>(moments_ ? 3 : 2), moments_ ? at<double>(2) : nullptr},
+                      data<double>(moments_ ? 3 : 2), moments_ ? data<double>(2) : nullptr},
           columns_ * columns_);
   }
 
  private:
-  /// Of the products, which cuBLAS sees by columns, those on and below the diagonal.
+  /// Makes the products on and below the diagonal of the matrix, which cuBLAS sees by columns.
   void multiply(const double* copy, double* products, double beta) const {
     const std::int64_t whole = quotient_up(columns_, panel),
                        width = std::min(columns_, quotient_up(whole, 2) * panel),

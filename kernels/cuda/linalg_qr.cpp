@@ -39,7 +39,7 @@ class Qr final : public LinalgOperation {
   void run(Stream& stream) override {
     const BlasOf<Real>& of = blas_.of<Real>();
     const std::int64_t n = shape_.n, d = shape_.d;
-    Real *const x = at<Real>(0), *const columns = at<Real>(2);
+    Real *const x = data<Real>(0), *const columns = data<Real>(2);
     const cudaStream_t on = cuda_stream(stream);
     check_blas(blas_.set_stream(handle_, on), what_);
     check_solver(dense_->set_stream(dense_.handle(), on), what_);
@@ -48,7 +48,7 @@ class Qr final : public LinalgOperation {
                what_);
     check_solver(dense_->geqrf(dense_.handle(), dense_.params(), n, d, type_of<Real>, columns, n,
                                type_of<Real>, data_[3], type_of<Real>, data_[7], on_device_,
-                               host_.data(), host_.size(), at<int>(8)),
+                               host_.data(), host_.size(), data<int>(8)),
                  what_);
     store(of, columns, on);
   }
@@ -57,7 +57,8 @@ class Qr final : public LinalgOperation {
   /// r by rows, with zeros below the diagonal, which is not negative.
   void store(const BlasOf<Real>& of, const Real* columns, cudaStream_t on) {
     const std::int64_t d = shape_.d;
-    Real *const triangle = at<Real>(4), *const packed = at<Real>(5), *const signs = at<Real>(6);
+    Real *const triangle = data<Real>(4), *const packed = data<Real>(5),
+                *const signs = data<Real>(6);
     const std::size_t bytes = signs_.size() * sizeof(Real);
     check(cudaMemsetAsync(triangle, 0, arguments_[1].bytes, on), what_);
     check_blas(of.pack(handle_, CUBLAS_FILL_MODE_UPPER, static_cast<int>(d), columns,
@@ -73,7 +74,7 @@ class Qr final : public LinalgOperation {
     check(cudaMemcpyAsync(signs, signs_.data(), bytes, cudaMemcpyHostToDevice, on), what_);
     check_blas(of.dgmm(handle_, CUBLAS_SIDE_LEFT, d, d, triangle, d, signs, 1, triangle, d), what_);
     check_blas(of.geam(handle_, CUBLAS_OP_T, CUBLAS_OP_T, d, d, &one<Real>, triangle, d,
-                       &zero<Real>, triangle, d, at<Real>(1), d),
+                       &zero<Real>, triangle, d, data<Real>(1), d),
                what_);
   }
 

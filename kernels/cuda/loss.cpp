@@ -23,22 +23,22 @@ class Loss final : public OwnOperation {
 
   void start_all() override {
     const auto [samples, classes, smoothing] = shape_;
-    auto* const softmax = at<LossSoftmax<Value>>("workspace");
-    const LossOfSample<Stored> sample{at<const Stored>("logits"),
-                                      at<const Value>("bias"),
-                                      at<const std::int32_t>("labels"),
+    auto* const softmax = find<LossSoftmax<Value>>("workspace");
+    const LossOfSample<Stored> sample{find<const Stored>("logits"),
+                                      find<const Value>("bias"),
+                                      find<const std::int32_t>("labels"),
                                       classes,
                                       smoothing,
-                                      at<Value>("losses"),
-                                      at<std::int32_t>("correct"),
+                                      find<Value>("losses"),
+                                      find<std::int32_t>("correct"),
                                       softmax};
     start(sample, samples * warp_lanes);
-    const auto* const scale = at<const Value>("scale");
+    const auto* const scale = find<const Value>("scale");
     if (scale == nullptr) return;  // validation
     auto* const sums = reinterpret_cast<double*>(softmax + samples);
-    start(LossGradients<Stored>{sample, scale, samples, at<Stored>("diff_logits"), sums},
+    start(LossGradients<Stored>{sample, scale, samples, find<Stored>("diff_logits"), sums},
           parts_ * classes);
-    add_up(sums, parts_, classes, at<Value>("diff_bias"));
+    add_up(sums, parts_, classes, find<Value>("diff_bias"));
   }
 
   LossShape shape_;

@@ -16,7 +16,7 @@
   ASSAY_START(Item<__half>)      \
   ASSAY_START(Item<__nv_bfloat16>)
 
-// Of whole packs of channels, and of single ones.
+// Items of whole packs of channels, and of single ones.
 #define ASSAY_START_PACKED(Item)      \
   ASSAY_START(Item<double, 2>)        \
   ASSAY_START(Item<double, 1>)        \

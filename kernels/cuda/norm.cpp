@@ -41,30 +41,30 @@ class Normalization final : public OwnOperation {
   using Value = ValueOf<Stored>;
 
   void start_all() override {
-    sums_ = at<double>("workspace");
+    sums_ = find<double>("workspace");
     factors_ = reinterpret_cast<Value*>(sums_ + sums_size(shape_.chunks(), 2 * channels_));
     if (problem_.direction() == NormDirection::backward) return backward();
-    const auto* const src = at<const Stored>("src");
+    const auto* const src = find<const Stored>("src");
     if (problem_.direction() == NormDirection::forward_training)
       start(NormMoments<Stored>{sums(NormMomentTerm<Stored, width>{src}), src, shape_,
-                                at<Value>("mean"), at<Value>("variance"), factor()},
+                                find<Value>("mean"), find<Value>("variance"), factor()},
             channels_);
     else
       start(factor(), channels_);
-    start(
-        Normalize<Stored, width>{src, at<const Stored>("addend"), factors_,
-                                 problem_.fusion() != NormFusion::none, shape_, at<Stored>("dst")},
-        elements());
+    start(Normalize<Stored, width>{src, find<const Stored>("addend"), factors_,
+                                   problem_.fusion() != NormFusion::none, shape_,
+                                   find<Stored>("dst")},
+          elements());
   }
 
   std::int64_t elements() const {
     return (shape_.rows + norm_rows<width> - 1) / norm_rows<width> * (channels_ / width);
   }
   NormFactor<Value> factor() const {
-    return {at<const Value>("scale"),
-            at<const Value>("variance"),
-            at<const Value>("mean"),
-            at<const Value>("shift"),
+    return {find<const Value>("scale"),
+            find<const Value>("variance"),
+            find<const Value>("mean"),
+            find<const Value>("shift"),
             norm_epsilon,
             channels_,
             factors_};
@@ -77,17 +77,17 @@ class Normalization final : public OwnOperation {
   }
 
   void backward() {
-    const auto *const src = at<const Stored>("src"), *const diff = at<const Stored>("diff_dst"),
-                      *const dst = at<const Stored>("dst");
-    auto* const passed = at<Stored>("diff_addend");
-    const NormGradientTerm<Stored, width> term{src, dst, diff, at<const Value>("mean"), passed};
-    start(NormSlopes<Value>{sums(term), shape_, factor(), at<Value>("diff_scale"),
-                            at<Value>("diff_shift")},
+    const auto *const src = find<const Stored>("src"), *const diff = find<const Stored>("diff_dst"),
+                      *const dst = find<const Stored>("dst");
+    auto* const passed = find<Stored>("diff_addend");
+    const NormGradientTerm<Stored, width> term{src, dst, diff, find<const Value>("mean"), passed};
+    start(NormSlopes<Value>{sums(term), shape_, factor(), find<Value>("diff_scale"),
+                            find<Value>("diff_shift")},
           channels_);
-    // What passed the rectifier is read again where it was written.
+    // The gradient behind the rectifier is read again from the place where it was written.
     const bool kept = passed != nullptr;
     start(NormGradients<Stored, width>{src, kept ? nullptr : dst, kept ? passed : diff, factors_,
-                                       shape_, at<Stored>("diff_src")},
+                                       shape_, find<Stored>("diff_src")},
           elements());
   }
 

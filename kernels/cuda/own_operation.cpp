@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "core/api/layout.hpp"
 #include "kernels/cuda/arithmetic.hpp"
 #include "kernels/cuda/trial_run.hpp"
@@ -13,7 +11,7 @@ namespace assay::cuda {
 
 OwnOperation::OwnOperation(const Problem& problem, Precision precision,
                            std::vector<TensorSpec> arguments)
-    : arguments_(std::move(arguments)), what_(problem.kind() + " " + problem.canonical()) {
+    : BoundOperation(std::move(arguments)), what_(problem.kind() + " " + problem.canonical()) {
   executed_.algorithm = "direct";
   executed_.implementation = "own kernels";
   executed_.storage = std::string(name(precision));
@@ -23,20 +21,9 @@ OwnOperation::OwnOperation(const Problem& problem, Precision precision,
   executed_.evidence = "numerical";  // the bounds of fp32 exclude bf16
 }
 
-void OwnOperation::bind(std::span<Tensor* const> tensors) {
-  data_.clear();
-  for (Tensor* const tensor : tensors) data_.push_back(tensor->data());
-}
-
 void OwnOperation::run(Stream& stream) {
   stream_ = cuda_stream(stream);
   start_all();
-}
-
-void* OwnOperation::find(std::string_view name) const {
-  const auto found = std::ranges::find(arguments_, name, &TensorSpec::name);
-  return found == arguments_.end() ? nullptr
-                                   : data_[static_cast<std::size_t>(found - arguments_.begin())];
 }
 
 void OwnOperation::started(cudaError_t error) const { check(error, what_); }

@@ -2,9 +2,7 @@
 // Operations that are computed by our own kernels alone.
 
 #include <optional>
-#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/api/backend.hpp"
@@ -14,11 +12,8 @@
 
 namespace assay::cuda {
 
-class OwnOperation : public Operation {
+class OwnOperation : public BoundOperation {
  public:
-  const std::vector<TensorSpec>& arguments() const final { return arguments_; }
-  Executed executed() const final { return executed_; }
-  void bind(std::span<Tensor* const> tensors) final;
   void run(Stream& stream) final;
 
  protected:
@@ -58,21 +53,11 @@ class OwnOperation : public Operation {
   void add_workspace(std::size_t bytes);
   /// Lays out all tensors of four dimensions with channels innermost.
   void lay_channels_last();
-  /// The memory of an argument; null if the problem has no argument of this name.
-  template <class T>
-  T* at(std::string_view name) const {
-    return static_cast<T*>(find(name));
-  }
-
-  std::vector<TensorSpec> arguments_;
-  Executed executed_;
 
  private:
-  void* find(std::string_view name) const;
   void started(cudaError_t error) const;
 
   std::string what_;
-  std::vector<void*> data_;
   cudaStream_t stream_ = nullptr;
 };
 

@@ -39,15 +39,15 @@ class Pooling final : public OwnOperation {
   }
 
   void start_all() override {
-    const auto* const src = at<const Stored>("src");
-    auto* const taps = at<PoolTap>("workspace");  // null where nothing gathers by them
+    const auto* const src = find<const Stored>("src");
+    auto* const taps = find<PoolTap>("workspace");  // null where nothing gathers by them
     if (max_)
-      start(PoolLargest<Stored, width>{src, planes_, at<Stored>("dst"), taps}, outputs_);
+      start(PoolLargest<Stored, width>{src, planes_, find<Stored>("dst"), taps}, outputs_);
     else if (!backward_)
-      start(PoolMean<Stored, width>{src, planes_, at<Stored>("dst")}, outputs_);
+      start(PoolMean<Stored, width>{src, planes_, find<Stored>("dst")}, outputs_);
     if (backward_)
-      start(PoolGather<Stored, width>{at<const Stored>("diff_dst"), taps, planes_,
-                                      at<Stored>("diff_src")},
+      start(PoolGather<Stored, width>{find<const Stored>("diff_dst"), taps, planes_,
+                                      find<Stored>("diff_src")},
             inputs_);
   }
 

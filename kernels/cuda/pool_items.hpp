@@ -78,7 +78,7 @@ struct PoolLargest {
     const std::int64_t left = along.first(at.x), right = along.last(at.x);
     ValueOf<Stored> best[width] = {}, values[width];
     Pack<PoolTap, width> where = {};
-    bool found = false;
+    bool seen = false;
     for (std::int64_t y = down.first(at.y); y < down.last(at.y); ++y) {
       const Stored* from =
           src + ((at.image * down.in + y) * along.in + left) * channels + at.channel;
@@ -87,11 +87,11 @@ struct PoolLargest {
       for (std::int64_t x = left; x < right; ++x, ++tap, from += channels) {
         load<width>(from, values);
         for (int j = 0; j < width; ++j)
-          if (!found || values[j] > best[j]) {
+          if (!seen || values[j] > best[j]) {
             best[j] = values[j];
             where.at[j] = tap;
           }
-        found = true;
+        seen = true;
       }
     }
     if (to != nullptr) store<width>(best, to + i * width);

@@ -67,7 +67,7 @@ ASSAY_ITEM double rounded_to(Format format, double value) {
 
 inline constexpr int most_inputs = 3;
 
-/// What the code of a formula reads.
+/// The arguments of the code of a formula.
 struct FormulaInputs {
   AnyTensor of[most_inputs];
   const double* table = nullptr;
@@ -112,7 +112,7 @@ struct JoinComparisons {
   }
 };
 
-/// What the code expects of one element.
+/// The expectation of one element.
 template <class Code>
 struct ExpectElement {
   Code code;

@@ -16,15 +16,15 @@
 namespace assay::cuda {
 namespace {
 
-class RecurrentNetwork final : public Operation {
+class RecurrentNetwork final : public BoundOperation {
  public:
   RecurrentNetwork(CudnnDevice& device, const RnnProblem& problem, const RnnForm& form)
-      : device_(device),
+      : BoundOperation(form.specs),
+        device_(device),
         problem_(problem),
         descriptors_(problem, form),
         lengths_(static_cast<std::size_t>(problem.shape().batch),
-                 static_cast<std::int32_t>(problem.shape().steps)),
-        arguments_(form.specs) {
+                 static_cast<std::int32_t>(problem.shape().steps)) {
     if (form.algorithm == CUDNN_RNN_ALGO_PERSIST_DYNAMIC)
       check(cudnnBuildRNNDynamic(device.cudnn(), descriptors_.network.get(),
                                  static_cast<int>(problem.shape().batch)),
@@ -59,16 +59,14 @@ class RecurrentNetwork final : public Operation {
     return std::nullopt;
   }
 
-  const std::vector<TensorSpec>& arguments() const override { return arguments_; }
-
   void bind(std::span<Tensor* const> tensors) override {
     std::map<std::string, void*> named;  // once, since run() is timed
     for (std::size_t i = 0; i < arguments_.size(); ++i)
       named[arguments_[i].name] = tensors[i]->data();
     for (const std::string prefix : {"", "diff_"})
       for (const char* part : {"weights_layer", "bias"}) {
-        const auto found = named.find(prefix + part);
-        if (found != named.end() && found->second != named[prefix + "weights_iter"])
+        const auto entry = named.find(prefix + part);
+        if (entry != named.end() && entry->second != named[prefix + "weights_iter"])
           throw std::logic_error("rnn: weights of one set lie in several weight spaces");
       }
     // null where the direction, or the cell, has no such tensor: cuDNN then leaves it out.
@@ -121,11 +119,9 @@ class RecurrentNetwork final : public Operation {
     }
   }
 
-  Executed executed() const override { return executed_; }
-
  private:
-  /// What bounds must know of the sums of gates (docs/method-rnn.md). `kernels`: their names, or ""
-  /// if they are unknown.
+  /// Notes the properties of the sums of gates that bounds depend on (docs/method-rnn.md).
+  /// `kernels`: their names, or "" if they are unknown.
   void note_sums(const std::string& kernels) {
     const bool persistent = kernels.find("RNN_persist_") != std::string::npos ||
                             kernels.find("ampere_lstm_") != std::string::npos;
@@ -224,10 +220,8 @@ class RecurrentNetwork final : public Operation {
   RnnProblem problem_;
   RnnDescriptors descriptors_;
   std::vector<std::int32_t> lengths_;  ///< of the sequences of a batch, for the GPU
-  std::vector<TensorSpec> arguments_;
   std::size_t weight_bytes_ = 0, work_bytes_ = 0, reserve_bytes_ = 0;
   Data data_{};
-  Executed executed_;
 };
 
 Result<std::unique_ptr<Operation>> make_rnn(Device& device, const Problem& problem,
@@ -237,13 +231,13 @@ Result<std::unique_ptr<Operation>> make_rnn(Device& device, const Problem& probl
   if (std::string why = why_not_precision(rnn.precision(), place.facts()); !why.empty())
     return Unsupported{std::move(why)};
   const std::string wanted = options.get("algorithm", "auto");
-  Result<RnnForm> made = rnn_form(rnn, wanted);
-  if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
+  Result<RnnForm> form = rnn_form(rnn, wanted);
+  if (auto* refusal = std::get_if<Unsupported>(&form)) return std::move(*refusal);
   const std::string request =
       fmt::format("{} {}, {}, {}, input {}", wanted, name(rnn.direction()), name(rnn.precision()),
                   rnn.canonical(), name(rnn.input()));
   try {
-    auto operation = std::make_unique<RecurrentNetwork>(place, rnn, std::get<RnnForm>(made));
+    auto operation = std::make_unique<RecurrentNetwork>(place, rnn, std::get<RnnForm>(form));
     if (auto refusal = operation->prove(request))
       return Unsupported{fmt::format("{} ({})", refusal->reason, request)};
     return operation;

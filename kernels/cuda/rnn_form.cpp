@@ -52,8 +52,8 @@ GateIds gate_ids(RnnCell cell, std::int64_t gate) {
 Result<RnnForm> rnn_form(const RnnProblem& problem, const std::string& algorithm) {
   const auto& names = rnn_algorithm_names();
   const std::string wanted = algorithm == "auto" ? names.front() : algorithm;
-  const auto found = std::find(names.begin(), names.end(), wanted);
-  if (found == names.end())
+  const auto place = std::find(names.begin(), names.end(), wanted);
+  if (place == names.end())
     return Unsupported{fmt::format("cuDNN has no {} recurrent network (it has auto, {})", wanted,
                                    fmt::join(names, ", "))};
   const RnnShape& s = problem.shape();
@@ -71,7 +71,7 @@ Result<RnnForm> rnn_form(const RnnProblem& problem, const std::string& algorithm
           "cuDNN's descriptors hold up to {} elements ('{}' has {}). Use a smaller batch.", INT_MAX,
           spec.name, spec.elements())};
   }
-  form.algorithm = static_cast<cudnnRNNAlgo_t>(found - names.begin());
+  form.algorithm = static_cast<cudnnRNNAlgo_t>(place - names.begin());
   form.cell = mode_of(s.cell);
   // One bias a gate, in the product with the input; a linear reset has one in each product. cuDNN
   // Developer Guide 7.6, cudnnSetRNNBiasMode: other algorithms than standard have two biases alone.

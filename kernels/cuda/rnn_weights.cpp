@@ -142,7 +142,7 @@ void share_weight_space(CudaDevice& device, const RnnProblem& problem, const Wei
     spec.memory = [shared, which](std::size_t) { return shared->of(which); };
     ++which;
   }
-  // What the space has beside the three counts, too.
+  // The rest of the space beside the three counts, too.
   if (iter != nullptr) iter->bytes += places.bytes - std::min(places.bytes, plain);
 }
 

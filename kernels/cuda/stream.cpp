@@ -1,5 +1,4 @@
-// What a GPU can do at most: its memory by our own kernels, its arithmetic as far as cuBLAS brings
-// it.
+// The limits of a GPU: its memory by our own kernels, its arithmetic as far as cuBLAS brings it.
 
 #include "kernels/stream/problem.hpp"
 
@@ -15,37 +14,19 @@
 namespace assay::cuda {
 namespace {
 
-class StreamOperation : public Operation {
+class StreamOperation : public BoundOperation {
  public:
   StreamOperation(const StreamProblem& problem, const CudaDevice& device)
-      : problem_(problem), device_(device), arguments_(problem.tensors()) {
+      : BoundOperation(problem.tensors()), problem_(problem), device_(device) {
     executed_.layout = "any";
     executed_.evidence = "numerical";
     executed_.storage = executed_.compute = executed_.accumulate =
         std::string(name(arguments_[0].type));
   }
-  const std::vector<TensorSpec>& arguments() const final { return arguments_; }
-  void bind(std::span<Tensor* const> tensors) final {
-    data_.clear();
-    for (Tensor* tensor : tensors) data_.push_back(tensor->data());
-    bound();
-  }
-  Executed executed() const final { return executed_; }
 
  protected:
-  virtual void bound() {}
-  template <class T>
-  T* data(std::size_t argument) const {
-    return static_cast<T*>(data_[argument]);
-  }
-
   StreamProblem problem_;
   const CudaDevice& device_;
-  std::vector<TensorSpec> arguments_;
-  Executed executed_;
-
- private:
-  std::vector<void*> data_;
 };
 
 template <class T>
@@ -93,16 +74,23 @@ class Chasing final : public StreamOperation {
  public:
   Chasing(const StreamProblem& problem, const CudaDevice& device)
       : StreamOperation(problem, device) {
-    TensorSpec ring;
-    ring.name = "ring";
-    ring.role = Role::workspace;
+    TensorSpec ring = bytes_tensor("ring", Role::workspace,
+                                   static_cast<std::size_t>(problem.shape().n * stream_line));
     ring.type = DataType::s32;
-    ring.bytes = static_cast<std::size_t>(problem.shape().n * stream_line);
     arguments_.push_back(ring);
     executed_.algorithm = "chase";
     executed_.implementation = "one thread, one random cycle of lines of 64 bytes, ld.cg";
     executed_.workspace_bytes = ring.bytes;
     executed_.storage = executed_.compute = executed_.accumulate = "";
+  }
+  void bind(std::span<Tensor* const> tensors) override {
+    BoundOperation::bind(tensors);
+    const std::vector<std::size_t> order = latency_order(problem_.shape().n);
+    std::vector<std::int32_t> ring(order.size() * stride);
+    for (std::size_t i = 0; i < order.size(); ++i)
+      ring[order[i] * stride] = static_cast<std::int32_t>(order[(i + 1) % order.size()]);
+    copy_to_gpu(data<std::int32_t>(2), ring.data(), ring.size() * sizeof ring[0],
+                "copying the chase to the GPU");
   }
   void run(Stream& stream) override {
     check(chase(data<std::int32_t>(2), problem_.shape().n, stride, data<std::int32_t>(0),
@@ -112,29 +100,20 @@ class Chasing final : public StreamOperation {
 
  private:
   static constexpr std::int64_t stride = stream_line / 4;
-  void bound() override {
-    const std::vector<std::size_t> order = latency_order(problem_.shape().n);
-    std::vector<std::int32_t> ring(order.size() * stride);
-    for (std::size_t i = 0; i < order.size(); ++i)
-      ring[order[i] * stride] = static_cast<std::int32_t>(order[(i + 1) % order.size()]);
-    copy_to_gpu(data<std::int32_t>(2), ring.data(), ring.size() * sizeof ring[0],
-                "copying the chase to the GPU");
-  }
 };
 
 /// dst^T = weights * src^T by columns, with both operands along the sum, the only form that int8
 /// has.
-class Product final : public Operation {
+class Product final : public BoundOperation {
  public:
   Product(std::unique_ptr<Operation> gemm, std::vector<TensorSpec> named)
-      : gemm_(std::move(gemm)), arguments_(gemm_->arguments()) {
+      : BoundOperation(gemm->arguments()), gemm_(std::move(gemm)) {
     std::swap(arguments_[0], arguments_[1]);  // src is B, weights are A
     for (std::size_t i = 0; i < named.size(); ++i) {
       arguments_[i].name = named[i].name;
       arguments_[i].dims = named[i].dims;
     }
   }
-  const std::vector<TensorSpec>& arguments() const override { return arguments_; }
   void bind(std::span<Tensor* const> tensors) override {
     std::vector<Tensor*> of_gemm(tensors.begin(), tensors.end());
     std::swap(of_gemm[0], of_gemm[1]);
@@ -145,16 +124,15 @@ class Product final : public Operation {
 
  private:
   std::unique_ptr<Operation> gemm_;
-  std::vector<TensorSpec> arguments_;
 };
 
 Result<std::unique_ptr<Operation>> make_matmul(CudaDevice& device, const StreamProblem& problem) {
   GemmShape shape;
   shape.m = shape.n = shape.k = shape.lda = shape.ldb = shape.ldc = problem.shape().n;
   shape.ta = true;
-  auto made = make_product(device, GemmProblem(shape, problem.precision()));
-  if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
-  return std::make_unique<Product>(std::move(std::get<std::unique_ptr<Operation>>(made)),
+  auto operation = make_product(device, GemmProblem(shape, problem.precision()));
+  if (auto* refusal = std::get_if<Unsupported>(&operation)) return std::move(*refusal);
+  return std::make_unique<Product>(std::move(std::get<std::unique_ptr<Operation>>(operation)),
                                    problem.tensors());
 }
 

@@ -15,9 +15,9 @@ class Sum final : public OwnOperation {
 
  private:
   void start_all() override {
-    auto* const a = at<Stored>("a");
-    auto* const dst = at<Stored>("dst");
-    start(Add<Stored>{a, at<const Stored>("b"), dst == nullptr ? a : dst, n_},
+    auto* const a = find<Stored>("a");
+    auto* const dst = find<Stored>("dst");
+    start(Add<Stored>{a, find<const Stored>("b"), dst == nullptr ? a : dst, n_},
           (n_ + Add<Stored>::width - 1) / Add<Stored>::width);
   }
 

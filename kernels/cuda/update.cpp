@@ -13,7 +13,7 @@
 namespace assay::cuda {
 namespace {
 
-/// What stays on the GPU as long as the operation.
+/// A copy on the GPU, which lives as long as the operation.
 template <class T>
 std::shared_ptr<const T> copied(const std::vector<T>& from, const char* what) {
   const std::shared_ptr<void> to = gpu_memory(from.size() * sizeof(T), what);
@@ -55,11 +55,12 @@ class Update final : public OwnOperation {
   using Value = ValueOf<Stored>;
 
   void start_all() override {
-    const auto* const gradient = at<const Value>("gradient");
-    const auto *const rate = at<const Value>("rate"), *const unscale = at<const Value>("unscale");
-    auto *const weights = at<Value>("weights"), *const velocity = at<Value>("velocity");
-    auto *const norms = at<double>("norms"), *const counts = at<double>("counts");
-    auto* const of_tensors = at<UpdateSums>("workspace");
+    const auto* const gradient = find<const Value>("gradient");
+    const auto *const rate = find<const Value>("rate"), *const unscale =
+                                                            find<const Value>("unscale");
+    auto *const weights = find<Value>("weights"), *const velocity = find<Value>("velocity");
+    auto *const norms = find<double>("norms"), *const counts = find<double>("counts");
+    auto* const of_tensors = find<UpdateSums>("workspace");
     auto* const of_blocks = of_tensors + count_;
     auto* const steps = reinterpret_cast<UpdateStep<Value>*>(of_blocks + block_count_);
     auto* const stale = reinterpret_cast<double*>(of_blocks);
@@ -69,7 +70,7 @@ class Update final : public OwnOperation {
           count_ * warp_lanes);
     start(MakeNorms<Value>{of_tensors, count_, unscale, norms, counts}, warp_lanes);
     start(UpdateParameters<Value, Stored>{gradient, blocks_.get(), steps, counts, weights, velocity,
-                                          at<Stored>("stored"), stale},
+                                          find<Stored>("stored"), stale},
           threads);
     start(AddStale{stale, block_count_, counts + 2}, warp_lanes);
   }

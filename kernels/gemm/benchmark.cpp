@@ -26,11 +26,12 @@ class GemmBenchmark final : public OperationBenchmark {
     return to_descriptor(parse_gemm(descriptor));
   }
 
-  void complete(Settings& settings, const RankCount&) const override {
+  std::any complete(Settings& settings, const RankCount& started) const override {
     settle_blas_library(settings);
+    return OperationBenchmark::complete(settings, started);
   }
 
-  std::unique_ptr<Problem> problem(const Settings& settings) const override {
+  std::unique_ptr<Problem> make_problem(const Settings& settings) const override {
     return std::make_unique<GemmProblem>(parse_gemm(settings.at("problem")),
                                          precision(settings.at("precision")));
   }
@@ -43,18 +44,14 @@ class GemmBenchmark final : public OperationBenchmark {
 }  // namespace
 
 Dimension blas_library() {
-  Dimension made;
-  made.name = "blas";
-  made.help =
+  Dimension library = dimension::of_backend(make_dimension(
+      "blas",
       "CBLAS library that the backend blas opens, as a file name or a path (libopenblas.so.0); "
-      "auto: the first known one that opens";
-  made.defaults = {"auto"};
-  made.omit = "auto";
-  made.group = "Backend";
-  made.traits.one_per_process = true;
-  made.traits.of_system = true;
-  made.traits.file = true;
-  return made;
+      "auto: the first known one that opens",
+      {}, {"auto"}, "", "auto"));
+  library.traits.one_per_process = true;
+  library.traits.file = true;
+  return library;
 }
 
 void settle_blas_library(Settings& settings) {

@@ -37,7 +37,7 @@ class Reference {
         column_(row_.size()) {}
 
   bool is_padding(std::int64_t index) const { return index % shape_.ldc >= shape_.m; }
-  /// What C held before.
+  /// The value of C before.
   double before(std::int64_t index) const { return c_ == nullptr ? 0 : (*c_)(index); }
 
   sums::Terms element(std::int64_t index) {
@@ -119,7 +119,7 @@ std::vector<double> folded(const Values& values, const Stored& matrix, std::int6
   return sums;
 }
 
-/// Where the blocks of a matrix multiplication end; `padded`: with what pads a column.
+/// The ends of the blocks of a matrix multiplication; `padded`: with the padding of a column.
 std::vector<std::int64_t> marks(std::int64_t extent, std::int64_t padded) {
   sampling::Marks of_matrix(extent), all(padded);
   for (const std::int64_t size : {4, 6, 8, 12, 16, 24, 32, 48, 64, 128, 256})
@@ -213,7 +213,7 @@ class GemmOracle final : public Oracle {
   }
 
  private:
-  /// What C held before, where it is read or its padding kept.
+  /// The values of C before, if they are read or its padding is kept.
   const Values* before(const Inputs& inputs) const {
     return tensors_[2].role == Role::inout ? &inputs.find("c")->second : nullptr;
   }

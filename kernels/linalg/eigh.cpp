@@ -14,7 +14,7 @@ namespace {
 /// Threshold of the tests of LAPACK's linear solvers, here in units of sqrt(d) u.
 constexpr double largest_ratio = 30;
 
-/// What is known of the symmetric matrix of which the lower triangle is given.
+/// The known parts of the symmetric matrix whose lower triangle is given.
 struct Symmetric {
   Block product;  ///< with the vectors
   double frobenius = 0;

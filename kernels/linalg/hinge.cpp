@@ -81,7 +81,7 @@ class HingeOracle final : public WholeOracle {
       const Uncertain of = output.name == "s"        ? pass.s[at]
                            : output.name == "losses" ? pass.losses_of.sum(at, n)
                                                      : pass.direction.sum(at, n);
-      // What is clipped beyond all doubt is exactly 0 or 1.
+      // A value that is clipped beyond all doubt is exactly 0 or 1.
       const bool certain = exact || (output.name == "s" && of.variance == 0);
       expected[i] = certain ? Expected{of.value, 0, 0} : bounds.expected(of.value, of.variance);
     }
@@ -147,7 +147,7 @@ class HingeOracle final : public WholeOracle {
                  reach = deviations * std::sqrt(variance), s = std::min(std::max(raw, 0.0), 1.0);
     const bool clipped = raw + reach <= 0 || raw - reach >= 1;
     const double of_s = clipped ? 0 : variance;
-    // Of the term's own rounding.
+    // The variance of the term's own rounding.
     const auto rounding = [u](double value) { return square(u * value) * 2 / 3; };
     const bool below = z.value + deviations * std::sqrt(z.variance) <= 0;
     part.losses_of.add(0, std::max(z.value, 0.0), below ? 0 : z.variance);
@@ -166,7 +166,7 @@ class HingeOracle final : public WholeOracle {
 
   LinalgProblem problem_;
   std::int64_t n_, d_;
-  // Of the last inputs.
+  // The result for the last inputs.
   mutable std::vector<double> key_;
   mutable std::unique_ptr<Pass> pass_;
 };

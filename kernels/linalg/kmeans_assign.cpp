@@ -19,7 +19,7 @@ using namespace sums;
 /// Largest magnitude of integers: small, so that observations are often equally near to two.
 constexpr double largest_coordinate = 2;
 
-/// What a pass over all observations finds.
+/// The result of a pass over all observations.
 struct Assignment {
   Assignment(std::int64_t n, std::int64_t d, std::int64_t k)
       : first(place(n)),
@@ -121,8 +121,8 @@ class KmeansAssignOracle final : public WholeOracle {
     return sums::ErrorModel::accumulator_roundoff(problem_.precision(), executed);
   }
 
-  /// Of sums of d squares, whose differences are rounded once, by the implementation and by this
-  /// reference; then n of these are added in fp64.
+  /// The variance of sums of d squares, whose differences are rounded once, by the implementation
+  /// and by this reference; then n of these are added in fp64.
   double inertia_variance(const Assignment& all, const Executed& executed) const {
     const auto n = static_cast<double>(n_), d = static_cast<double>(d_);
     return 2 * square(u(executed)) * (d / 9 + 2) * all.inertia_squares +
@@ -218,7 +218,7 @@ class KmeansAssignOracle final : public WholeOracle {
 
   LinalgProblem problem_;
   std::int64_t n_, d_, k_;
-  // Of the last inputs.
+  // The result for the last inputs.
   mutable std::vector<double> key_;
   mutable std::unique_ptr<Assignment> assignment_;
 };

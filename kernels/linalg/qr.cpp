@@ -10,8 +10,8 @@
 namespace assay::linalg {
 namespace {
 
-/// Of the error over u: the threshold of the tests of LAPACK's linear solvers, and six standard
-/// deviations of what grows with the extents.
+/// The threshold of the error over u: that of the tests of LAPACK's linear solvers, and six
+/// standard deviations of the part that grows with the extents.
 double threshold(const LinalgShape& shape) {
   return 30 + 2 * std::sqrt(static_cast<double>(shape.n)) +
          2 * std::sqrt(static_cast<double>(shape.d));

@@ -112,28 +112,28 @@ class LossOracle final : public WholeOracle {
       spread = std::max(spread, largest - value);
     }
     const double log_sum = largest + std::log(sum);
-    // Of one exponential, relative.
+    // The relative error of one exponential.
     const auto of_exp = [&](double value) {
       return u * (of_functions + 2 * magnitude + (largest - value));
     };
     // Terms far below the largest have larger errors, but less of the sum.
     const double of_sum = of_exp(largest - 1 - std::log(c)) + (c + 1) * u / 2;
-    Sample made;
-    made.loss.value = log_sum - (1 - e) * x[y] - e * total / c;
-    made.loss.error = of_sum + u * (of_functions * std::log(c + 1) + 6 * magnitude + 2 * spread) +
-                      e * u * (c / 2 + 2) * magnitude;
-    made.correct = correct(x, y, 2 * u * magnitude);
-    if (problem_.pass() == LossPass::validation) return made;
+    Sample sample;
+    sample.loss.value = log_sum - (1 - e) * x[y] - e * total / c;
+    sample.loss.error = of_sum + u * (of_functions * std::log(c + 1) + 6 * magnitude + 2 * spread) +
+                        e * u * (c / 2 + 2) * magnitude;
+    sample.correct = correct(x, y, 2 * u * magnitude);
+    if (problem_.pass() == LossPass::validation) return sample;
     for (std::size_t i = 0; i < x.size(); ++i) {
       const double p = std::exp(x[i] - largest) / sum, q = (i == y ? 1 - e : 0) + e / c,
                    by = factor / static_cast<double>(count);
-      made.gradient.push_back(
+      sample.gradient.push_back(
           {by * (p - q), std::abs(by) * (p * (of_exp(x[i]) + of_sum + 2 * u) + 4 * u * (p + q))});
     }
-    return made;
+    return sample;
   }
 
-  /// Where sums of logit and bias are closer than their roundings, either answer is right.
+  /// Either answer is right if sums of logit and bias are closer than their roundings.
   static Approximate correct(const std::vector<double>& x, std::size_t y, double tolerance) {
     bool right = true, doubtful = false;
     for (std::size_t i = 0; i < x.size(); ++i) {

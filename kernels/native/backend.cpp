@@ -18,24 +18,13 @@ Makers& makers() {
 
 namespace {
 
-class NativeBackend final : public MakerBackend {
+class NativeBackend final : public HostBackend {
  public:
-  NativeBackend() : MakerBackend(makers()) {}
+  NativeBackend() : HostBackend(makers()) {}
   std::string name() const override { return "native"; }
   nlohmann::json software() const override {
     return {{"highway", fmt::format("{}.{}.{}", HWY_MAJOR, HWY_MINOR, HWY_PATCH)}};
   }
-
-  Result<Device*> device(const Options& options) override {
-    const std::string wanted = options.get("device", "cpu");
-    if (wanted != "cpu")
-      return Unsupported{fmt::format(
-          "native has no device '{}' (it computes on the processor). Use cpu.", wanted)};
-    return &device_;
-  }
-
- private:
-  HostDevice device_;
 };
 
 /// ASSAY_NATIVE_TARGET=AVX2 limits the instruction set, as ONEDNN_MAX_CPU_ISA does oneDNN's. Of

@@ -36,10 +36,10 @@ Result<std::unique_ptr<Operation>> make_ceiling(Device& device, const Problem& w
   const StreamShape shape{fma ? StreamKernel::fma : StreamKernel::read,
                           fma ? 16384 : std::int64_t{2048} * problem.threads()};
   const StreamProblem stream(shape, fma ? problem.precision() : Precision::fp64, problem.threads());
-  auto made = makers().at(StreamProblem::kind_name).make(device, stream, options, ranks);
-  if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
-  return std::make_unique<CeilingOperation>(std::move(std::get<std::unique_ptr<Operation>>(made)),
-                                            stream);
+  auto operation = makers().at(StreamProblem::kind_name).make(device, stream, options, ranks);
+  if (auto* refusal = std::get_if<Unsupported>(&operation)) return std::move(*refusal);
+  return std::make_unique<CeilingOperation>(
+      std::move(std::get<std::unique_ptr<Operation>>(operation)), stream);
 }
 
 const Maker add_ceiling{makers(), kind_of<CeilingProblem>(), &make_ceiling, {}};

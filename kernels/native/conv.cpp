@@ -64,8 +64,8 @@ Result<std::unique_ptr<Operation>> make_conv(Device&, const Problem& problem,
   const std::string asked = options.get("algorithm", "auto");
   const std::string algorithm = asked == "auto" ? best_for(conv) : asked;
   const std::string layout = options.get("layout", "any");
-  const auto found = std::ranges::find(algorithms, algorithm, &Algorithm::name);
-  if (found == algorithms.end())
+  const auto place = std::ranges::find(algorithms, algorithm, &Algorithm::name);
+  if (place == algorithms.end())
     return Unsupported{
         fmt::format("native has no {} convolution (its algorithms are {}). Use one of these.",
                     algorithm, fmt::join(names(), ", "))};
@@ -78,12 +78,13 @@ Result<std::unique_ptr<Operation>> make_conv(Device&, const Problem& problem,
   const bool whole_blocks =
       s.g == 1 || (s.ic / s.g % channel_block == 0 && s.oc / s.g % channel_block == 0);
   const Request request{conv, layout == "any" && whole_blocks, std::max(1, options.threads)};
-  Result<std::unique_ptr<Operation>> made =
-      found->tile > 0 ? make_winograd(request, found->tile, found->narrow)
+  Result<std::unique_ptr<Operation>> operation =
+      place->tile > 0 ? make_winograd(request, place->tile, place->narrow)
       : conv.direction() == ConvDirection::bwd_weights ? make_implicit_gemm_weights(request)
                                                        : make_implicit_gemm(request);
-  if (layout != plain_weights_layout || std::holds_alternative<Unsupported>(made)) return made;
-  return on_plain_weights(std::move(std::get<std::unique_ptr<Operation>>(made)), request);
+  if (layout != plain_weights_layout || std::holds_alternative<Unsupported>(operation))
+    return operation;
+  return on_plain_weights(std::move(std::get<std::unique_ptr<Operation>>(operation)), request);
 }
 
 const Maker add_conv{makers(), kind_of<ConvProblem>(), &make_conv, names()};

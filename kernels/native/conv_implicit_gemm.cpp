@@ -25,7 +25,7 @@ struct Phase {
   Blocking blocking{};
   Window window{};
   std::ptrdiff_t blocks = 1;  ///< of input channels at once
-  /// Of the blocks of channels in one window after the other: [tap][block]. The taps that lie in
+  /// The blocks of channels in one window after the other: [tap][block]. The taps that lie in
   /// the plane, for one row of outputs, are then one run of segments.
   std::vector<Segment> segments{};
 };
@@ -152,8 +152,8 @@ class ImplicitGemm final : public ConvOperation {
     for (const Phase& p : phases_)
       blocks += s.mb * s.g * blocks_of(p.rows, p.blocking.height) *
                 blocks_of(p.columns, p.blocking.width);
-    // Where images and planes give too little to share, channels are divided as well; each part
-    // then loads the window anew.
+    // If images and planes give too little to share, channels are divided as well; each part then
+    // loads the window anew.
     const std::ptrdiff_t panels = weights_.panels(),
                          parts = std::clamp<std::ptrdiff_t>(
                              blocks_of(std::ptrdiff_t{4} * threads_, blocks), 1, panels);

@@ -1,6 +1,6 @@
 #pragma once
-// What native convolutions share: layouts of activations and weights, scratch memory, and matrix
-// products of whole blocks.
+// The common part of native convolutions: layouts of activations and weights, scratch memory, and
+// matrix products of whole blocks.
 
 #include <omp.h>
 
@@ -113,7 +113,7 @@ class WorkQueue {
   /// takes. Threads do not wait for each other.
   template <class Body>
   void each(float* scratch, Body body) {
-    // Where all have memory, each keeps its own, which its core's caches may still hold.
+    // If all have memory, each keeps its own, which its core's caches may still hold.
     const bool all = own_.size() >= static_cast<std::size_t>(omp_get_num_threads());
     const auto owner = static_cast<std::size_t>(all ? omp_get_thread_num() : taken_++);
     if (owner >= own_.size()) return;
@@ -126,7 +126,7 @@ class WorkQueue {
   std::atomic<std::ptrdiff_t> taken_ = 0, next_ = 0;
 };
 
-/// Where a matrix product is written: row r of its block j of 16 columns at to[r*row + j*block].
+/// The place of a matrix product: row r of its block j of 16 columns at to[r*row + j*block].
 struct Destination {
   float* to;
   std::ptrdiff_t row, block;
@@ -151,7 +151,7 @@ inline void* element(void* base, DataType type, std::ptrdiff_t at) {
 void widen_shared(const GemmTable& table, DataType type, const void* from, float* to,
                   std::ptrdiff_t count);
 
-/// What the makers below are given: a problem that native computes, its layout, and threads.
+/// The arguments of the makers below: a problem that native computes, its layout, and threads.
 struct Request {
   ConvProblem problem;
   bool blocked;  ///< nChw16c, else nhwc
@@ -171,7 +171,8 @@ class ConvOperation : public BoundOperation {
   int threads_;
 };
 
-/// What `executed` says of every algorithm: storage, arithmetic, layout, workspace and threads.
+/// The part of `executed` that is common to all algorithms: storage, arithmetic, layout, workspace
+/// and threads.
 Executed describe(const Request& request, const std::string& algorithm, std::size_t workspace_bytes,
                   const WorkQueue& queue, const std::string& weights_layout);
 

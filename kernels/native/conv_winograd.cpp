@@ -129,7 +129,7 @@ class Winograd final : public ConvOperation {
       float* const products = weights + plan_.per_thread;
       for (std::ptrdiff_t first = 0; first < tiles_; first += plan_.tiles) {
         const std::ptrdiff_t last = std::min(tiles_, first + plan_.tiles);
-        // Where not all weights of a panel are there at once, each block of tiles makes them again.
+        // If not all weights of a panel are there at once, each block of tiles makes them again.
         for (std::ptrdiff_t from = 0; from < blocks; from += plan_.blocks) {
           if (first == 0 || plan_.blocks < blocks)
             for (std::ptrdiff_t at = from; at < std::min(blocks, from + plan_.blocks); ++at)

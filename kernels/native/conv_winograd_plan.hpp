@@ -6,7 +6,7 @@
 
 namespace assay::native {
 
-/// What the memory depends on.
+/// The sizes that the memory depends on.
 struct WinogradSizes {
   Panels weights;              ///< of one frequency
   std::ptrdiff_t frequencies;  ///< products of a tile
@@ -23,8 +23,8 @@ struct WinogradPlan {
   std::ptrdiff_t blocks = 1;    ///< of 16 input channels whose weights are transformed at once
   std::ptrdiff_t parts = 1;     ///< into which the work is divided among threads
   std::ptrdiff_t resident = 0;  ///< of the side that is held whole
-  /// Of each thread: its block of the other side, products, and an fp32 copy of what is stored in
-  /// 16 bits.
+  /// The memory of each thread: its block of the other side, products, and an fp32 copy of what is
+  /// stored in 16 bits.
   std::ptrdiff_t per_thread = 0, products = 0, fp32_copy = 0;
 
   std::ptrdiff_t each() const { return per_thread + products + fp32_copy; }

@@ -57,12 +57,13 @@ class KmeansAssign final : public LinalgOperation {
   double* sums(std::ptrdiff_t thread) const {
     return scratch_of_thread<double>(sums_, k_ * sums_stride_, thread);
   }
-  /// Of the centroids, and then the inertia.
+  /// The counts of the centroids, and then the inertia.
   double* counts(std::ptrdiff_t thread) const {
     return scratch_of_thread<double>(counts_, k_ + 1, thread);
   }
 
-  /// That of the centroid nearest to 0 is 0 and needs no product. Padding is never the least.
+  /// Packs the centroids. The product of the one nearest to 0 is 0 and is not made. Padding is
+  /// never the least.
   void pack() {
     const T* const centroids = data<T>(1);
     const std::ptrdiff_t base = nearest_to_zero(centroids, k_, d_);
@@ -113,7 +114,7 @@ class KmeansAssign final : public LinalgOperation {
       if (heads[labels[row]] >= 0) add_members(thread, x, labels[row], heads, next);
   }
 
-  /// Of equally near ones the first. Without vectors: the loads of one would wait for the stores of
+  /// The first of equally near ones. It uses no vectors: their loads would wait for the stores of
   /// single products.
   std::int32_t least_of_few(const T* dots) const {
     const T* const start = scratch<T>(start_);

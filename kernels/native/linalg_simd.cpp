@@ -123,7 +123,7 @@ template <class T>
 using Multiply = void (*)(const T*, std::ptrdiff_t, const T*, std::ptrdiff_t, std::ptrdiff_t, T*,
                           std::ptrdiff_t, const T*);
 
-/// Of as many rows as there are, and at most kRows.
+/// The product of as many rows as there are, at most kRows.
 template <class T, int kVectors, bool kAcross, int kRows>
 Multiply<T> block_of(std::ptrdiff_t& rows) {
   if constexpr (kRows > 1)
@@ -246,13 +246,13 @@ std::int32_t least(const T* start, const T* dots, std::ptrdiff_t count) {
   low = hn::MinOfLanes(d, low);
   for (std::ptrdiff_t i = 0; i < count; i += lanes) {
     const auto score = hn::Sub(hn::LoadU(d, start + i), hn::LoadU(d, dots + i));
-    const auto found = hn::FindFirstTrue(d, hn::Eq(score, low));
-    if (found >= 0) return static_cast<std::int32_t>(i + found);
+    const auto index = hn::FindFirstTrue(d, hn::Eq(score, low));
+    if (index >= 0) return static_cast<std::int32_t>(i + index);
   }
   return 0;  // a score is NaN
 }
 
-// Of few rows at once.
+// Products of few rows at once.
 #define ASSAY_FEW_ROWS(X) X(0) X(1) X(2) X(3)
 #define ASSAY_MEMBER_ZERO(r) auto e##r = hn::Zero(tag);
 #define ASSAY_MEMBER_AT(r, load)         \

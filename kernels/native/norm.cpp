@@ -188,7 +188,7 @@ class Normalization final : public BoundOperation {
       slope_[c] = static_cast<Value>(-a * by * of_scale / m);
       offset_[c] = static_cast<Value>(-a * totals_[c] / m);
     }
-    // What passed the rectifier is read again where it was written.
+    // The gradient behind the rectifier is read again from the place where it was written.
     const bool kept = diff_addend_ != nullptr;
     const void* const g = kept ? diff_addend_ : diff_dst_;
     const void* const dst = kept ? nullptr : dst_;

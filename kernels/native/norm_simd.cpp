@@ -68,7 +68,7 @@ struct Norm {
     }
   }
 
-  /// What of diff passed the rectifier.
+  /// The part of diff that passed the rectifier.
   template <class D>
   static HWY_INLINE hn::Vec<D> passed_of(D d, const Stored* dst, const Stored* diff,
                                          std::ptrdiff_t at) {

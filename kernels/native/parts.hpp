@@ -1,5 +1,5 @@
 #pragma once
-// What operations of the native backend share.
+// The common part of operations of the native backend.
 
 #include <algorithm>
 #include <cstddef>
@@ -19,8 +19,8 @@ TensorSpec workspace(std::size_t bytes);
 /// run reads more than the processor knows small pages of. Null where the system refuses.
 std::shared_ptr<void> large_pages(std::size_t bytes);
 
-/// What an operation with the one algorithm `direct` executes: it computes in fp64 on fp64 tensors,
-/// and in fp32 on all others. `target`: Highway's name of the instruction set.
+/// The row's "executed" for an operation with the one algorithm `direct`: it computes in fp64 on
+/// fp64 tensors, and in fp32 on all others. `target`: Highway's name of the instruction set.
 Executed executed_direct(Precision precision, std::string_view target, std::string_view layout);
 
 /// Why no operation with the one algorithm `direct` computes a problem of this kind with these

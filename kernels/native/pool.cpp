@@ -16,7 +16,7 @@
 namespace assay::native {
 namespace {
 
-/// Of a block of channels: whole vectors of every instruction set, and lines of fp32.
+/// The size of a block of channels: whole vectors of every instruction set, and lines of fp32.
 constexpr std::ptrdiff_t channels_at_once = 64;
 
 template <class Value>

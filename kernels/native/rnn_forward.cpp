@@ -151,7 +151,7 @@ void RnnNetwork::forward(const RnnWalk& walk) {
             saved_[walk.c + i] = saved_[walk.c + plan_.kept * plan_.state + i];
         }
       }
-      // Of a whole sequence both directions read what the first one has read.
+      // Both directions use the inputs of a whole sequence that the first one has read.
       if (plan_.reads_parts(walk) || (walk.layer == 0 && walk.direction == 0))
         read_inputs(walk, first, count);
       if (plan_.problem.place_of(walk.layer) < 0)

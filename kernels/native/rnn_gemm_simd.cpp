@@ -34,7 +34,7 @@ constexpr int rows_of(int vectors) {
   return std::min(most_rows, std::max(1, (registers - 1) / vectors - 1));
 }
 
-/// What all rows of a register block share.
+/// The common part of all rows of a register block.
 struct Part {
   const float* a;
   std::ptrdiff_t a_block;
@@ -43,7 +43,7 @@ struct Part {
   float* const* c;
   std::ptrdiff_t row, column;  ///< first one of c
   bool add;
-  /// What is fetched: so many parts of a line after each few products, rounded up to whole lines.
+  /// The prefetches: so many parts of a line after each few products, rounded up to whole lines.
   /// Requests that come all at once would wait for each other, and all loads for them.
   const float* ahead;
   std::size_t lines;

@@ -41,8 +41,8 @@ class RnnNetwork {
   };
   static Share share(std::ptrdiff_t count);
   float* tensor(std::string_view name) const {
-    const auto found = tensors_.find(name);
-    return found == tensors_.end() ? nullptr : found->second;
+    const auto entry = tensors_.find(name);
+    return entry == tensors_.end() ? nullptr : entry->second;
   }
   /// The first element of a layer's and direction's weights (input: -1, it has none).
   std::ptrdiff_t input_weight(const RnnWalk& walk) const;

@@ -29,7 +29,7 @@ namespace {
 constexpr std::ptrdiff_t line = 16;       // in 4 bytes: pairs of bf16, or a sum
 constexpr std::ptrdiff_t tile_rows = 16;  // of a tile, whose rows are lines
 
-/// What the operand from behind the caches is fetched by: some lines with each block.
+/// Fetches the operand from behind the caches: some lines with each block.
 struct Ahead {
   const float* at;
   std::ptrdiff_t each;

@@ -37,7 +37,7 @@ void make_lines(const T* plain, std::ptrdiff_t stride, std::ptrdiff_t rows, std:
     }
 }
 
-/// Where a block of 16 columns lies in a packed group of so many rows of lines.
+/// The place of a block of 16 columns in a packed group of so many rows of lines.
 struct Column {
   std::ptrdiff_t panel;  ///< floats before it
   std::ptrdiff_t width, at;

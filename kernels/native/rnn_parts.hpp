@@ -1,6 +1,6 @@
 #pragma once
-// What the forward and the backward pass of native recurrent networks share: layouts of arrays, and
-// packed weights.
+// The common part of the forward and the backward pass of native recurrent networks: layouts of
+// arrays, and packed weights.
 //
 // Activations are stored in blocks of 16 units: [block][row of the batch][16]. So the operands of a
 // step's matrix product are whole cache lines for any number of rows, and the units of a block are
@@ -38,7 +38,7 @@ struct RnnGroups {
   }
   /// Most columns of a group. A packed group has room for as many columns of each row.
   std::ptrdiff_t columns() const { return together * gates * channel_block; }
-  /// Of all groups, packed.
+  /// The size of all groups, packed.
   std::ptrdiff_t floats(std::ptrdiff_t rows) const { return count() * columns() * rows; }
 };
 
@@ -75,7 +75,7 @@ struct RnnPlan {
   std::ptrdiff_t batch_blocks;        ///< of 16 rows of the batch
   std::ptrdiff_t kept;                ///< steps that are held
   std::vector<RnnWalk> walks;
-  /// What each layer reads, [T][blocks][N][16]; the first layer's inputs [kept][blocks][N][16].
+  /// The inputs of each layer, [T][blocks][N][16]; the first layer's inputs [kept][blocks][N][16].
   std::vector<std::ptrdiff_t> between;
   std::ptrdiff_t above = 0, below = 0;  ///< gradients of dst_layer, and of what a layer reads
   std::ptrdiff_t saved = 0;             ///< floats of all these
@@ -93,7 +93,7 @@ struct RnnPlan {
   RnnGroups groups(std::ptrdiff_t gate, std::ptrdiff_t gates_) const {
     return {gate, gates_, unit_blocks, gates_ > 1 ? 1 : together(unit_blocks)};
   }
-  /// Of transposed weights, whose columns are `blocks` blocks of what is read.
+  /// Groups of transposed weights, whose columns are `blocks` blocks of the inputs.
   RnnGroups transposed(std::ptrdiff_t blocks) const { return {0, 1, blocks, together(blocks)}; }
   /// Groups of input weights that a thread multiplies with all steps before it takes the next:
   /// they stay in its second-level cache.
@@ -105,7 +105,7 @@ struct RnnPlan {
   }
   /// Rows of packed recurrent weights, each of one number or pair for each column.
   std::ptrdiff_t unit_rows() const { return unit_lines * channel_block; }
-  /// Where the recurrent weights of gru's last gate lie among those of a walk.
+  /// The place of the recurrent weights of gru's last gate among those of a walk.
   std::ptrdiff_t last_recurrent() const { return groups(0, first_gates()).floats(unit_rows()); }
   /// The time of step k of a walk.
   std::ptrdiff_t time(const RnnWalk& walk, std::ptrdiff_t k) const {
@@ -113,7 +113,7 @@ struct RnnPlan {
   }
   /// Whether a walk reads its layer's inputs in parts of `kept` steps.
   bool reads_parts(const RnnWalk& walk) const { return walk.layer == 0 && kept < s.steps; }
-  /// Where step k of a walk lies in what its layer reads: by time, in a part by its order.
+  /// The place of step k of a walk among the inputs of its layer: by time, in a part by its order.
   std::ptrdiff_t input_place(const RnnWalk& walk, std::ptrdiff_t k) const {
     return reads_parts(walk) ? k % kept : time(walk, k);
   }

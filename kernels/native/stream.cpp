@@ -30,8 +30,8 @@ namespace {
 
 constexpr std::size_t line = 64;
 
-/// What all operations of the benchmark share: tensors, threads, and the clock of the cores, read
-/// at each bind(), which is never timed and next to what is.
+/// The common part of all operations of the benchmark: tensors, threads, and the clock of the
+/// cores, read at each bind(), which is never timed and next to what is.
 class StreamOperation : public BoundOperation {
  public:
   StreamOperation(const StreamProblem& problem, std::string algorithm)
@@ -212,9 +212,9 @@ Result<std::unique_ptr<Operation>> make_fma(const StreamProblem& problem) {
   if (precision == Precision::tf32)
     return Unsupported{"native has no tf32 (a format of tensor cores). Use fp32."};
   const bool wide = precision == Precision::fp64 || precision == Precision::fp32;
-  Result<Registers> made = wide ? fma_registers(precision) : half_registers(precision);
-  if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
-  return std::make_unique<Fma>(problem, std::get<Registers>(made));
+  Result<Registers> registers = wide ? fma_registers(precision) : half_registers(precision);
+  if (auto* refusal = std::get_if<Unsupported>(&registers)) return std::move(*refusal);
+  return std::make_unique<Fma>(problem, std::get<Registers>(registers));
 }
 
 template <class T>

@@ -15,8 +15,8 @@ HWY_BEFORE_NAMESPACE();
 namespace assay::native::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Where a multiply-add is two instructions there is no peak of multiply-adds, and the two round
-// twice.
+// A processor on which a multiply-add is two instructions has no peak of multiply-adds, and the two
+// round twice.
 #if HWY_ARCH_X86
 constexpr bool fused = HWY_TARGET <= HWY_AVX2;
 #else

@@ -30,7 +30,7 @@ namespace {
 
 constexpr std::size_t chains = 24;
 
-/// What the processor has and the system lets us use.
+/// The units that the processor has and the system lets us use.
 struct Features {
   bool fp16 = false, bf16 = false, vnni = false;
   Features() {

@@ -46,7 +46,7 @@ struct alignas(64) Configuration {
   }
 };
 
-/// What is multiplied. All rows of `first` are alike; row p of `second` is the p-th group of every
+/// The operands. All rows of `first` are alike; row p of `second` is the p-th group of every
 /// column.
 struct alignas(64) Factors {
   std::uint32_t first[rows][16], second[rows][16];

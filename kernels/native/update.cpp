@@ -77,7 +77,7 @@ class Update final : public BoundOperation {
     std::int64_t begin, count;
   };
 
-  /// Of all blocks; makes the factors of all tensors.
+  /// Adds up the sums of all blocks, and makes the factors of all tensors.
   UpdateSums add_up() {
     std::fill(of_tensor_.begin(), of_tensor_.end(), UpdateSums());
     UpdateSums total;

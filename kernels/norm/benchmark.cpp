@@ -14,34 +14,27 @@ class NormBenchmark final : public OperationBenchmark {
   }
 
   std::vector<Dimension> dimensions() const override {
-    Dimension direction;
-    direction.name = "direction";
-    direction.help = "pass to time";
-    direction.values = norm_direction_names();
-    direction.defaults = {norm_direction_names().front()};
-    Dimension fusion;
-    fusion.name = "fusion";
-    fusion.help = "what follows in the same pass: max(y, 0), or max(y + addend, 0)";
-    fusion.values = norm_fusion_names();
-    fusion.defaults = {norm_fusion_names().front()};
-    fusion.omit = norm_fusion_names().front();
-    return {direction,
-            fusion,
-            dimension::precision({"fp64", "fp32", "bf16", "fp16"}, {"fp32"}),
-            dimension::backend("norm", {"onednn"}),
-            dimension::algorithm({"auto"}),
-            dimension::problem({"resnet50"}),
-            dimension::cache(),
-            dimension::threads(),
-            dimension::layout({"any", "nchw", "nhwc"}),
-            dimension::device()};
+    const std::vector<std::string>&directions = norm_direction_names(),
+          &fusions = norm_fusion_names();
+    return {
+        make_dimension("direction", "pass to time", directions, {directions.front()}),
+        make_dimension("fusion", "what follows in the same pass: max(y, 0), or max(y + addend, 0)",
+                       fusions, {fusions.front()}, "", fusions.front()),
+        dimension::precision({"fp64", "fp32", "bf16", "fp16"}, {"fp32"}),
+        dimension::backend("norm", {"onednn"}),
+        dimension::algorithm({"auto"}),
+        dimension::problem({"resnet50"}),
+        dimension::cache(),
+        dimension::threads(),
+        dimension::layout({"any", "nchw", "nhwc"}),
+        dimension::device()};
   }
 
   std::string canonical(const std::string& descriptor) const override {
     return to_descriptor(parse_norm(descriptor));
   }
 
-  std::unique_ptr<Problem> problem(const Settings& settings) const override {
+  std::unique_ptr<Problem> make_problem(const Settings& settings) const override {
     return std::make_unique<NormProblem>(
         parse_norm(settings.at("problem")), norm_direction(settings.at("direction")),
         norm_fusion(settings.at("fusion")), precision(settings.at("precision")));

@@ -34,7 +34,7 @@ ASSAY_ITEM double gradient(const In& in, bool relu, std::int64_t i) {
   return relu && !(in(2, i) > 0) ? 0 : in(1, i);
 }
 
-/// What all elements share.
+/// The common part of all elements.
 struct Element {
   sums::SumBound bound;
   Planes planes;
@@ -112,7 +112,7 @@ struct SourceSums {
   }
 };
 
-/// Of (x - mean)^2.
+/// Sums of (x - mean)^2.
 struct CentredSums {
   static constexpr const char* name = "norm centred sums";
   static constexpr int terms = 1;
@@ -125,8 +125,8 @@ struct CentredSums {
   }
 };
 
-/// Of g, |g|, g^2, g (x - mean) inverse, and |r| and r^2 of r = g (|x| + |mean|) inverse. Inputs as
-/// of DiffSrc.
+/// Sums of g, |g|, g^2, g (x - mean) inverse, and |r| and r^2 of r = g (|x| + |mean|) inverse. The
+/// inputs are those of DiffSrc.
 struct GradientSums {
   static constexpr const char* name = "norm gradient sums";
   static constexpr int terms = 6;

@@ -37,7 +37,8 @@ struct Uncertain {
 class Bounds final : public sums::Bounds {
  public:
   using sums::Bounds::Bounds;
-  /// Of a channel's own value. The errors of all channels may be those of equal terms.
+  /// The expectation of a channel's own value. The errors of all channels may be those of equal
+  /// terms.
   Expected expected(const Uncertain& of) const {
     const double deviation = std::sqrt(of.variance);
     return rounded(of.value, std::max(deviations * deviation, of.of_equal),
@@ -91,11 +92,11 @@ class NormOracle final : public WholeOracle {
                                         const Executed& executed, bool) const override {
     if (output.dims.size() == 1) return std::nullopt;
     const Bounds bounds(problem_.precision(), executed, output.type, place(output.elements()));
-    ElementFormula made;
+    ElementFormula formula;
     with_element(output.name, bounds, executed, inputs, [&](const auto& element) {
-      made = formula_of(element, names(), table(inputs, executed).rows);
+      formula = formula_of(element, names(), table(inputs, executed).rows);
     });
-    return made;
+    return formula;
   }
 
   double widest_norm_bound() const override {
@@ -103,7 +104,7 @@ class NormOracle final : public WholeOracle {
   }
 
  private:
-  /// What is known of the channels.
+  /// The known values of the channels.
   struct Table {
     std::vector<double> rows;       ///< norm::Channel
     std::vector<Uncertain> own[4];  ///< mean, variance, diff_scale, diff_shift
@@ -167,7 +168,7 @@ class NormOracle final : public WholeOracle {
     return problem_.precision() == Precision::fp64 ? 2 * u : u;  // the reference is in fp64, too
   }
 
-  /// Of the last inputs: one pass over them serves all outputs and checks.
+  /// The table of the last inputs: one pass over them serves all outputs and checks.
   const Table& table(const Inputs& inputs, const Executed& executed) const {
     std::vector<double> key = sums::fingerprint(tensors_, inputs);
     key.push_back(roundoff(executed));
@@ -178,8 +179,8 @@ class NormOracle final : public WholeOracle {
     for (std::vector<Uncertain>& own : table_.own) own.resize(channels);
     for (std::size_t c = 0; c < channels; ++c) {
       const auto of_channel = [&](const char* name) {
-        const auto found = inputs.find(name);
-        return found == inputs.end() ? 0 : found->second(static_cast<std::int64_t>(c));
+        const auto entry = inputs.find(name);
+        return entry == inputs.end() ? 0 : entry->second(static_cast<std::int64_t>(c));
       };
       row(c).scale = of_channel("scale");
       row(c).shift = of_channel("shift");

@@ -19,7 +19,7 @@ namespace {
 using dnnl::algorithm;
 using dnnl::memory;
 
-/// What the primitive was asked for, and what the library chose.
+/// The request for the primitive, and the library's choice.
 struct Chosen {
   dnnl::primitive primitive;
   std::string implementation;
@@ -34,7 +34,7 @@ memory::dims dims_of(const TensorSpec& spec, bool weights, bool grouped) {
   return dims;
 }
 
-/// Where a source of channels-last layout is read with a stride, the 1x1 kernels copy it into a
+/// The 1x1 kernels copy a source of channels-last layout that is read with a stride into a
 /// workspace of whole blocks of channels, and write past its end if there are fewer (oneDNN's issue
 /// 6035: https://github.com/uxlfoundation/oneDNN/issues/6035).
 bool writes_past_workspace(const dnnl::convolution_backward_weights::primitive_desc& backward,
@@ -56,7 +56,7 @@ void leave_out_wrong(dnnl::convolution_backward_weights::primitive_desc& backwar
 /// A convolution in the library's terms.
 struct ConvDescription {
   memory::desc src, weights, dst;
-  /// Of the forward pass, which the library wants as a hint: weights of its activations' type.
+  /// The weights of the forward pass, in its activations' type: the library wants it as a hint.
   memory::desc forward_weights;
   memory::dims strides, dilation, left, right;
 };

@@ -49,7 +49,7 @@ memory::dims row_major(const memory::dims& dims) {
   return strides;
 }
 
-/// Of [n, c, ...] in blocks of 16 or 8 channels; undefined for others.
+/// The format of [n, c, ...] in blocks of 16 or 8 channels; undefined for others.
 memory::format_tag blocks_of_channels(std::int64_t block, std::size_t dims) {
   using tag = memory::format_tag;
   static constexpr tag sixteens[] = {tag::aBc16b, tag::aBcd16b, tag::aBcde16b},

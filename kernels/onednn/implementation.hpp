@@ -1,5 +1,5 @@
 #pragma once
-// What the name of the implementation that oneDNN has chosen implies.
+// The meaning of the name of the implementation that oneDNN has chosen.
 
 #include <string>
 

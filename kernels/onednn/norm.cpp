@@ -139,7 +139,7 @@ class Normalization final : public BoundOperation {
   void plan_backward() {
     const char* gradient = "diff_dst";
     if (problem_.fusion() != NormFusion::none) {
-      // What passed the rectifier, in diff_addend or, for a while, in diff_src.
+      // The gradient behind the rectifier lies in diff_addend or, for a while, in diff_src.
       gradient = problem_.fusion() == NormFusion::add_relu ? "diff_addend" : "diff_src";
       const memory::desc dst = desc("dst");
       const dnnl::eltwise_forward::primitive_desc hint(

@@ -63,8 +63,8 @@ class Wishes {
       }
   }
   const_dnnl_memory_desc_t operator()(int id) const {
-    const auto found = descs_.find(id);
-    return found == descs_.end() ? nullptr : found->second.get();
+    const auto entry = descs_.find(id);
+    return entry == descs_.end() ? nullptr : entry->second.get();
   }
 
  private:
@@ -82,36 +82,36 @@ dnnl::primitive_desc forward_desc(const RnnProblem& problem, const dnnl::engine&
   const auto walk = s.directions == 2 ? dnnl_bidirectional_concat : dnnl_unidirectional_left2right;
   std::array<const_dnnl_memory_desc_t, 9> d;
   for (std::size_t i = 0; i < d.size(); ++i) d[i] = wish(arguments_of_forward[i].id);
-  dnnl_primitive_desc_t made = nullptr;
+  dnnl_primitive_desc_t description = nullptr;
   switch (s.cell) {
     case RnnCell::vanilla_relu:
     case RnnCell::vanilla_tanh:
       check(dnnl_vanilla_rnn_forward_primitive_desc_create(
-                &made, engine.get(), kind,
+                &description, engine.get(), kind,
                 s.cell == RnnCell::vanilla_relu ? dnnl_eltwise_relu : dnnl_eltwise_tanh, walk, d[0],
                 d[1], d[3], d[4], d[5], d[6], d[7], dnnl_rnn_flags_undef, 0, 0, attributes.get()),
             "could not create a primitive descriptor for vanilla_rnn");
       break;
     case RnnCell::lstm:
       check(dnnl_lstm_forward_primitive_desc_create(
-                &made, engine.get(), kind, walk, d[0], d[1], d[2], d[3], d[4], nullptr, nullptr,
-                d[5], d[6], d[7], d[8], dnnl_rnn_flags_undef, attributes.get()),
+                &description, engine.get(), kind, walk, d[0], d[1], d[2], d[3], d[4], nullptr,
+                nullptr, d[5], d[6], d[7], d[8], dnnl_rnn_flags_undef, attributes.get()),
             "could not create a primitive descriptor for lstm");
       break;
     case RnnCell::gru:
-      check(dnnl_gru_forward_primitive_desc_create(&made, engine.get(), kind, walk, d[0], d[1],
-                                                   d[3], d[4], d[5], d[6], d[7],
+      check(dnnl_gru_forward_primitive_desc_create(&description, engine.get(), kind, walk, d[0],
+                                                   d[1], d[3], d[4], d[5], d[6], d[7],
                                                    dnnl_rnn_flags_undef, attributes.get()),
             "could not create a primitive descriptor for gru");
       break;
     case RnnCell::gru_lbr:
-      check(dnnl_lbr_gru_forward_primitive_desc_create(&made, engine.get(), kind, walk, d[0], d[1],
-                                                       d[3], d[4], d[5], d[6], d[7],
+      check(dnnl_lbr_gru_forward_primitive_desc_create(&description, engine.get(), kind, walk, d[0],
+                                                       d[1], d[3], d[4], d[5], d[6], d[7],
                                                        dnnl_rnn_flags_undef, attributes.get()),
             "could not create a primitive descriptor for lbr_gru");
       break;
   }
-  return dnnl::primitive_desc(made);
+  return dnnl::primitive_desc(description);
 }
 
 dnnl::primitive_desc backward_desc(const RnnProblem& problem, const dnnl::engine& engine,
@@ -181,7 +181,7 @@ class RecurrentNetwork final : public BoundOperation {
     primitive_ = dnnl::primitive(timed_);
     for (TensorSpec& spec : arguments_) {
       const bool weights = spec.name.starts_with("weights");
-      // Of a backward pass they are plain: the prologue lays them out for both passes.
+      // Weights of a backward pass are plain: the prologue lays them out for both passes.
       ids_.push_back(weights && backward ? not_in_call : id_of(spec.name));
       if (weights && !backward) lay_out(spec, argument_desc(timed_, ids_.back()));
     }

@@ -12,7 +12,7 @@ inline constexpr double u_tf32 = 0x1p-10;
 /// Standard deviation of the relative error of a product of two such operands (method-conv.md).
 inline constexpr double tf32_deviation = 0.76 * u_tf32;
 
-/// What the reference computes for the sum of products of one output element.
+/// The reference's values for the sum of products of one output element.
 struct Terms {
   double value = 0;        ///< sum
   double squares = 0;      ///< sum of squared products, ||ab||_2^2

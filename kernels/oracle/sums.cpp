@@ -11,7 +11,7 @@ namespace {
 /// A check fails a correct implementation at most this often.
 constexpr double false_alarm = 1e-9;
 
-/// Of a sum of k products of integers uniform in [-m, m] exceeding `limit`.
+/// The tail of a sum of k products of integers uniform in [-m, m]: that it exceeds `limit`.
 double tail(double k, double m, double limit) {
   if (k * m * m <= limit) return -std::numeric_limits<double>::infinity();
   const double mean_square = m * (m + 1) / 3;
@@ -99,14 +99,14 @@ int significand_bits(DataType type) {
 Moments moments(const Values& values, std::int64_t elements) {
   constexpr std::int64_t most = 4096;
   const std::int64_t count = std::min(elements, most);
-  Moments found;
+  Moments moments;
   for (std::int64_t i = 0; i < count; ++i) {
     // i * elements / count without overflow, evenly spaced
     const double v = values(i * (elements / count) + i * (elements % count) / count);
-    found.mean_square += v * v / static_cast<double>(count);
-    found.largest = std::max(found.largest, std::abs(v));
+    moments.mean_square += v * v / static_cast<double>(count);
+    moments.largest = std::max(moments.largest, std::abs(v));
   }
-  return found;
+  return moments;
 }
 
 double log_tail(double count, double mean_square, double largest, double limit) {
@@ -125,7 +125,7 @@ int exact_magnitude(Precision precision, const Executed& executed, DataType in, 
       is_integer(in) ? 63 : std::min(1024.0, std::ldexp(1, significand_bits(in) - 1));
   if (out == DataType::fp32 || out == DataType::fp64)
     held = std::min(held, std::ldexp(1, significand_bits(out)));
-  // What a sum may be, so that the result is within `limit`.
+  // The largest sum whose result is within `limit`.
   const auto room = [&](double limit, double m) {
     return (limit - std::abs(added) * m) / std::abs(scale);
   };
@@ -135,8 +135,8 @@ int exact_magnitude(Precision precision, const Executed& executed, DataType in, 
   double m = std::min(most, std::floor(std::sqrt(room(held, most) / k)));
   if (!(m >= 1)) m = fits(1, held, 0) ? 1 : 0;
   if (m < 1 || (out != DataType::bf16 && out != DataType::fp16)) return static_cast<int>(m);
-  // Where the outputs can be kept within the integers that a 16-bit type holds, the checksum
-  // applies (10: a margin over what checksum() itself demands of the data); else within the
+  // If the outputs can be kept within the integers that a 16-bit type holds, the checksum applies
+  // (10: a margin over what checksum() itself demands of the data); else within the
   // type's range.
   const double exact = std::ldexp(1, significand_bits(out));
   for (int small = static_cast<int>(m); small >= 1; --small)

@@ -1,7 +1,5 @@
 #include "kernels/pool/benchmark.hpp"
 
-#include <algorithm>
-
 #include "kernels/pool/problem.hpp"
 
 namespace assay {
@@ -16,19 +14,10 @@ class PoolBenchmark final : public OperationBenchmark {
   }
 
   std::vector<Dimension> dimensions() const override {
-    Dimension direction;
-    direction.name = "direction";
-    direction.help = "pass to time";
-    direction.values = pool_direction_names();
-    direction.defaults = {pool_direction_names().front()};
-    Dimension mode;
-    mode.name = "mode";
-    mode.help = "result of a window: its largest element, or its mean";
-    mode.values = pool_mode_names();
-    mode.defaults = {pool_mode_names().front()};
-    mode.omit = pool_mode_names().front();
-    return {direction,
-            mode,
+    const std::vector<std::string>&directions = pool_direction_names(), &modes = pool_mode_names();
+    return {make_dimension("direction", "pass to time", directions, {directions.front()}),
+            make_dimension("mode", "result of a window: its largest element, or its mean", modes,
+                           {modes.front()}, "", modes.front()),
             dimension::precision({"fp64", "fp32", "bf16", "fp16"}, {"fp32"}),
             dimension::backend("pool", {"onednn"}),
             dimension::algorithm({"auto"}),
@@ -43,7 +32,7 @@ class PoolBenchmark final : public OperationBenchmark {
     return to_descriptor(parse_pool(descriptor));
   }
 
-  std::unique_ptr<Problem> problem(const Settings& settings) const override {
+  std::unique_ptr<Problem> make_problem(const Settings& settings) const override {
     return std::make_unique<PoolProblem>(
         parse_pool(settings.at("problem")), pool_direction(settings.at("direction")),
         pool_mode(settings.at("mode")), precision(settings.at("precision")));

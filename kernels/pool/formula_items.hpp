@@ -54,16 +54,16 @@ struct Pool {
   template <class In>
   ASSAY_ITEM std::int64_t largest(const In& in, std::int64_t plane, std::int64_t oy,
                                   std::int64_t ox) const {
-    std::int64_t found = plane + y.first(oy) * x.in + x.first(ox);
-    double most = in(0, found);
+    std::int64_t largest_at = plane + y.first(oy) * x.in + x.first(ox);
+    double most = in(0, largest_at);
     for (std::int64_t i = y.first(oy); i < y.last(oy); ++i)
       for (std::int64_t j = x.first(ox); j < x.last(ox); ++j) {
         const double value = in(0, plane + i * x.in + j);
         if (!(value > most)) continue;
         most = value;
-        found = plane + i * x.in + j;
+        largest_at = plane + i * x.in + j;
       }
-    return found;
+    return largest_at;
   }
 };
 

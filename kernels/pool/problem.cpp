@@ -15,7 +15,7 @@ struct Axis {
   std::int64_t in, out, taps, step, padding;
 };
 
-/// Where windows end that begin within the padding: as many as fit, the last one whole.
+/// The end of the windows that begin within the padding: as many as fit, the last one whole.
 std::int64_t outputs(const Axis& axis) {
   return (axis.in + 2 * axis.padding - axis.taps) / axis.step + 1;
 }
@@ -54,8 +54,8 @@ PoolShape parse_pool(const std::string& descriptor) {
       descriptor, {"mb", "ic", "ih", "iw", "oh", "ow", "kh", "kw", "sh", "sw", "ph", "pw"},
       {"mb", "ic", "ih", "kh"}, complain, {"ph", "pw"});
   const auto value = [&](const char* name, std::int64_t otherwise) {
-    const auto found = fields.find(name);
-    return found == fields.end() ? otherwise : found->second;
+    const auto entry = fields.find(name);
+    return entry == fields.end() ? otherwise : entry->second;
   };
   PoolShape s;
   s.mb = value("mb", 0);

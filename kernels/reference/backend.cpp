@@ -31,24 +31,13 @@ std::optional<std::string> why_not_nchw(const Options& options) {
 
 namespace {
 
-class ReferenceBackend final : public MakerBackend {
+class ReferenceBackend final : public HostBackend {
  public:
-  ReferenceBackend() : MakerBackend(makers()) {}
+  ReferenceBackend() : HostBackend(makers()) {}
   std::string name() const override { return "reference"; }
   nlohmann::json software() const override {
     return nlohmann::json::object();
   }  // no library but Assay's own
-
-  Result<Device*> device(const Options& options) override {
-    const std::string wanted = options.get("device", "cpu");
-    if (wanted != "cpu")
-      return Unsupported{fmt::format(
-          "reference has no device '{}' (it computes on the processor). Use cpu.", wanted)};
-    return &device_;
-  }
-
- private:
-  HostDevice device_;
 };
 
 Backend* create(std::string&) { return new ReferenceBackend; }

@@ -44,7 +44,7 @@ Result<std::unique_ptr<Operation>> make_linalg(Device&, const Problem& problem,
   if (auto why = why_not_direct(options)) return Unsupported{std::move(*why)};
   const auto& linalg = problem_cast<LinalgProblem>(problem);
   const int threads = std::max(1, options.threads);
-  if (auto made = make_observations(linalg, threads)) return made;
+  if (auto operation = make_observations(linalg, threads)) return operation;
   switch (linalg.shape().kernel) {
     case LinalgKernel::syrk:
       return std::make_unique<PlainSyrk>(linalg, threads);

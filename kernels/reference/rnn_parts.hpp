@@ -1,5 +1,5 @@
 #pragma once
-// Where the reference's recurrent networks keep their states, and their products.
+// The states of the reference's recurrent networks, and their products.
 
 #include <cstdint>
 #include <vector>
@@ -32,7 +32,7 @@ struct Plan {
   /// Scratch: weights and biases (gradients of weights lie at `diff_weights` as these do at 0).
   std::int64_t weights_layer = 0, weights_iter = 0, bias = 0, above = 0, below = 0, gathered = 0,
                arrives = 0, product = 0, diff_weights = 0, scratch = 0;
-  explicit Plan(const RnnProblem& of);
+  explicit Plan(const RnnProblem& problem);
 };
 
 /// out[n][c] += sum over k of a[n][k] w[k][c]; rows lie `lda`, `ldw`, `ldo` values apart.

@@ -14,24 +14,16 @@ class RnnBenchmark final : public OperationBenchmark {
   }
 
   std::vector<Dimension> dimensions() const override {
-    Dimension direction;
-    direction.name = "direction";
-    direction.help = "pass to time; bwd: data and weights together";
-    direction.values = rnn_direction_names();
-    direction.defaults = {"forward_inference"};
-    Dimension input;
-    input.name = "input";
-    input.help =
-        "linear: the first layer multiplies its input; skip: adds it to each gate (cuDNN, "
-        "DeepBench)";
-    input.values = rnn_input_names();
-    input.defaults = {"linear"};
-    return {direction,
+    return {make_dimension("direction", "pass to time; bwd: data and weights together",
+                           rnn_direction_names(), {"forward_inference"}),
             dimension::precision({"fp32", "tf32", "bf16", "fp16"}, {"fp32"}),
             dimension::backend("rnn", {"onednn"}),
             dimension::algorithm({"auto", "standard", "persist_static", "persist_dynamic"}),
             dimension::problem({"coral2/lstm"}),
-            input,
+            make_dimension("input",
+                           "linear: the first layer multiplies its input; skip: adds it to each "
+                           "gate (cuDNN, DeepBench)",
+                           rnn_input_names(), {"linear"}),
             dimension::cache(),
             dimension::threads(),
             dimension::device()};
@@ -41,7 +33,7 @@ class RnnBenchmark final : public OperationBenchmark {
     return to_descriptor(parse_rnn(descriptor));
   }
 
-  std::unique_ptr<Problem> problem(const Settings& settings) const override {
+  std::unique_ptr<Problem> make_problem(const Settings& settings) const override {
     return std::make_unique<RnnProblem>(
         parse_rnn(settings.at("problem")), rnn_input(settings.at("input")),
         rnn_direction(settings.at("direction")), precision(settings.at("precision")));

@@ -136,9 +136,9 @@ class RnnOracle final : public Oracle {
  private:
   /// The bound is derived for up to two roundings, in 16-bit tensors.
   int stored_sums(const Executed& executed) const {
-    const auto found = executed.numbers.find(rounds_gate_sums);
-    if (found == executed.numbers.end() || size_of(storage(problem_.precision())) != 2) return 0;
-    return found->second >= 2 ? 2 : found->second >= 1 ? 1 : 0;
+    const auto entry = executed.numbers.find(rounds_gate_sums);
+    if (entry == executed.numbers.end() || size_of(storage(problem_.precision())) != 2) return 0;
+    return entry->second >= 2 ? 2 : entry->second >= 1 ? 1 : 0;
   }
   bool has_weight_gradients() const {
     return problem_.direction() == RnnDirection::bwd_weights ||
@@ -165,7 +165,7 @@ class RnnOracle final : public Oracle {
     return {rows.begin(), rows.end()};
   }
 
-  /// What was computed for one draw of inputs serves all outputs.
+  /// The results for one draw of inputs serve all outputs.
   void remember(const Inputs& inputs) const {
     std::vector<double> print;
     for (const char* name : {"src_layer", "src_iter", "weights_iter", "bias"})
@@ -218,8 +218,8 @@ class RnnOracle final : public Oracle {
     const bool layer = output.name == "diff_weights_layer";
     if (layer) at += (s.layers - problem_.weighted_layers()) * s.directions;
     const WeightGradient& gradient = layer ? all.layer[place(at)] : all.iter[place(at)];
-    const auto found = std::lower_bound(gradient.rows.begin(), gradient.rows.end(), row);
-    return {gradient.values[place((found - gradient.rows.begin()) * columns + column)],
+    const auto at_row = std::lower_bound(gradient.rows.begin(), gradient.rows.end(), row);
+    return {gradient.values[place((at_row - gradient.rows.begin()) * columns + column)],
             gradient.variance[place(column)]};
   }
 

@@ -90,7 +90,7 @@ double RnnProblem::bytes() const {
   for (const TensorSpec& tensor : tensors())
     if (is_moved(tensor)) sum += static_cast<double>(tensor.bytes);
   if (is_forward(direction_)) return sum;
-  // Of each unit and step: the gates or their gradients, and what multiplies these in gradients of
+  // Each unit and step has the gates or their gradients, and the factors of these in gradients of
   // recurrent weights.
   const std::int64_t values = shape_.gates() + (direction_ == RnnDirection::bwd_data ? 0 : 1);
   return sum + static_cast<double>(shape_.layers * shape_.directions * values) *

@@ -48,7 +48,7 @@ using Numbers = std::vector<double, Unwritten<double>>;
 /// An array of numbers with variances. The values are contiguous, as products need them.
 struct Field {
   Numbers value, variance;
-  /// What it holds then is not defined.
+  /// The values are then undefined.
   void resize(std::int64_t count) {
     value.resize(static_cast<std::size_t>(count));
     variance.resize(static_cast<std::size_t>(count));

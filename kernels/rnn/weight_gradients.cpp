@@ -21,8 +21,8 @@ constexpr double most_bytes = 8e9;
 /// Part of the memory that is left that they may take.
 constexpr double part_of_memory = 0.25;
 
-/// What multiplies the gradients of gates [first, last): the states before each step, r*h, or the
-/// inputs; and where those gradients are.
+/// The factors of the gradients of gates [first, last): the states before each step, r*h, or the
+/// inputs; and the place of those gradients.
 struct Part {
   const Field* operands;  ///< [k][row][width], or in order of time
   std::int64_t width;

@@ -20,20 +20,11 @@ class StreamBenchmark final : public OperationBenchmark {
   std::vector<Dimension> dimensions() const override {
     Dimension algorithm = dimension::algorithm({"auto", "regular", "nontemporal"});
     algorithm.help = "kind of stores in copy, scale, add and triad; auto is regular";
-    const auto place = [](const char* name, const char* help, std::vector<std::string> every) {
-      Dimension made;
-      made.name = name;
-      made.help = help;
-      made.defaults = {"any"};
-      made.omit = "any";
-      made.every = std::move(every);
-      made.group = "Backend";
-      return made;
-    };
-    Dimension smt =
-        place("smt", "hardware threads used per core, each bound to a thread; any: no binding",
-              smt_levels());
-    smt.traits.of_system = true;
+    Dimension numa =
+        make_dimension("numa", "NUMA node to which threads and memory are bound; any: no binding",
+                       {}, {"any"}, "", "any");
+    numa.every = numa_nodes();
+    numa.group = "Backend";
     // A sweep also fills each part of the machine.
     Dimension threads = dimension::threads();
     std::set<int> counts;
@@ -48,9 +39,8 @@ class StreamBenchmark final : public OperationBenchmark {
             dimension::problem({"stream"}),
             dimension::cache(),
             std::move(threads),
-            place("numa", "NUMA node to which threads and memory are bound; any: no binding",
-                  numa_nodes()),
-            std::move(smt),
+            std::move(numa),
+            dimension::smt(),
             dimension::device()};
   }
 
@@ -58,7 +48,7 @@ class StreamBenchmark final : public OperationBenchmark {
     return to_descriptor(parse_stream(descriptor));
   }
 
-  std::unique_ptr<Problem> problem(const Settings& settings) const override {
+  std::unique_ptr<Problem> make_problem(const Settings& settings) const override {
     return std::make_unique<StreamProblem>(parse_stream(settings.at("problem")),
                                            precision(settings.at("precision")),
                                            std::stoi(settings.at("threads")));

@@ -10,7 +10,8 @@
 namespace assay {
 namespace {
 
-/// Of two numbers of p bits in fp64, rounded again to p bits: as rounded once, since 53 >= 2p + 2
+/// The sum of two numbers of p bits in fp64, rounded again to p bits, is as rounded once, since
+/// 53 >= 2p + 2
 /// (S. A. Figueroa, When is double rounding innocuous?, SIGNUM Newsletter 30, 1995). fp64 is
 /// rounded once.
 class SumOracle final : public WholeOracle {

@@ -23,7 +23,7 @@ struct Updated {
   double step = 0, step_error = 0;  ///< what was taken off
 };
 
-/// Of all inputs: where tensors begin, their factors, and what is counted.
+/// A pass over all inputs: the begin of each tensor, its factors, and the counts.
 struct Pass {
   std::vector<std::int64_t> begin;
   std::vector<UpdateFactors> factors;
@@ -61,8 +61,8 @@ class UpdateOracle final : public WholeOracle {
         expected[i] = {kept, 0, 0};
         continue;
       }
-      const Updated made = updated(tensor, pass.factors[tensor], g[i], w[i], v[i], u);
-      const Approximate& of = output.name == "velocity" ? made.velocity : made.weight;
+      const Updated result = updated(tensor, pass.factors[tensor], g[i], w[i], v[i], u);
+      const Approximate& of = output.name == "velocity" ? result.velocity : result.weight;
       // Stored weights are rounded from the rounded master copy.
       const double more = output.name == "stored" ? u * std::abs(of.value) : 0;
       expected[i] = bounds.expected({of.value, of.error + more});
@@ -96,16 +96,16 @@ class UpdateOracle final : public WholeOracle {
     const double of_norms =
         shape.rule == UpdateRule::sgd ? 0 : of_sums(shape.tensors[tensor].elements);
     const double kept = shape.momentum * v, of_g = f.of_gradient * g, of_w = f.of_weight * w;
-    Updated made;
-    made.velocity.value = kept + of_g + of_w;
-    made.velocity.error =
+    Updated updated;
+    updated.velocity.value = kept + of_g + of_w;
+    updated.velocity.error =
         4 * u * std::abs(kept) + (10 * u + of_norms) * (std::abs(of_g) + std::abs(of_w));
-    made.step = f.of_velocity * made.velocity.value;
-    made.weight.value = w - made.step;
-    made.step_error = f.of_velocity * made.velocity.error + 3 * u * std::abs(made.step);
-    made.weight.error =
-        made.step_error + unit_roundoff(DataType::fp64) * std::abs(w);  // this subtraction's own
-    return made;
+    updated.step = f.of_velocity * updated.velocity.value;
+    updated.weight.value = w - updated.step;
+    updated.step_error = f.of_velocity * updated.velocity.error + 3 * u * std::abs(updated.step);
+    updated.weight.error =
+        updated.step_error + unit_roundoff(DataType::fp64) * std::abs(w);  // this subtraction's own
+    return updated;
   }
 
   Expected of_all(const std::string& name, std::int64_t index, const Pass& pass, double u,
@@ -122,7 +122,7 @@ class UpdateOracle final : public WholeOracle {
     return {index == 0 ? pass.not_finite : pass.zeros, 0, 0};
   }
 
-  /// Of the last inputs.
+  /// The pass over the last inputs.
   const Pass& pass(const Inputs& inputs, double u) const {
     std::vector<double> key = sums::fingerprint(tensors_, inputs);
     key.push_back(u);

@@ -1,9 +1,11 @@
 #include "models/analytics/analytics_benchmark.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
+#include <climits>
 #include <cmath>
 #include <span>
 
@@ -17,6 +19,7 @@
 #include "core/measure/rank_failure.hpp"
 #include "core/program/conform.hpp"
 #include "core/program/launched_ranks.hpp"
+#include "core/program/settings_reader.hpp"
 #include "kernels/gemm/benchmark.hpp"
 #include "kernels/linalg/benchmark.hpp"
 #include "models/analytics/data.hpp"
@@ -26,62 +29,38 @@ namespace assay {
 namespace {
 
 Dimension data_dimension(const std::vector<std::string>& tables) {
-  Dimension made;
-  made.name = "data";
-  made.help =
-      fmt::format("a generated table ({}), or a file: NPY, CSV or libsvm", join(tables, ", "));
-  made.defaults = {tables.front()};
-  made.traits.file = true;
-  return made;
+  Dimension data = make_dimension(
+      "data",
+      fmt::format("a generated table ({}), or a file: NPY, CSV or libsvm", join(tables, ", ")), {},
+      {tables.front()});
+  data.traits.file = true;
+  return data;
 }
 
-constexpr const char* whole = "whole";
-
 Dimension part_dimension(const std::vector<LinalgKernel>& kernels) {
-  Dimension made;
-  made.name = "part";
-  made.values = made.defaults = {whole};
-  std::vector<std::string> names;
+  std::vector<std::string> names{"whole"};
   for (const LinalgKernel kernel : kernels) names.push_back(name(kernel));
-  made.values.insert(made.values.end(), names.begin(), names.end());
-  made.help = fmt::format(
+  const std::string help = fmt::format(
       "{}: the complete analysis; {}: one of its operations alone, at the size of each rank's part "
       "of the table, as in assay-linalg",
-      whole, join(names, ", "));
-  made.omit = whole;
-  return made;
+      names.front(), fmt::join(names.begin() + 1, names.end(), ", "));
+  return make_dimension("part", help, names, {names.front()}, "", names.front());
 }
 
 Dimension scale_dimension() {
-  Dimension made;
-  made.name = "scale";
-  made.help =
+  Dimension scale = make_dimension(
+      "scale",
       "1/N: use this part of the table's rows, on machines with less memory; such a result is not "
-      "comparable with one of the whole table";
-  made.defaults = {"1"};
-  made.omit = "1";
-  made.traits.over_suite = true;
-  return made;
-}
-
-Dimension smt_dimension() {
-  Dimension made;
-  made.name = "smt";
-  made.help = "hardware threads used per core, each bound to a thread; any: no binding";
-  made.defaults = {"any"};
-  made.omit = "any";
-  made.every = smt_levels();
-  made.group = "Backend";
-  made.traits.of_system = true;
-  return made;
+      "comparable with one of the whole table",
+      {}, {"1"}, "", "1");
+  scale.traits.over_suite = true;
+  return scale;
 }
 
 /// Binds the threads of the cases that ask for it, and takes that back for the others.
-std::optional<std::string> why_not_bound(const Settings& settings) {
-  const std::string& smt = settings.at("smt");
-  if (settings.at("device") == "cpu")
-    return why_not_placed({"any", smt}, std::stoi(settings.at("threads")));
-  if (smt == "any") return std::nullopt;
+std::optional<std::string> why_not_bound(const AnalyticsSettings& settings) {
+  if (settings.device == "cpu") return why_not_placed({"any", settings.smt}, settings.threads);
+  if (settings.smt == "any") return std::nullopt;
   return "--smt applies to the processor only. Leave --smt out.";
 }
 
@@ -197,7 +176,7 @@ std::vector<Dimension> AnalyticsBenchmark::dimensions() const {
   all.push_back(found_dimension("ranks", "r"));
   all.push_back(found_dimension("nodes", "n"));
   all.push_back(dimension::threads());
-  all.push_back(smt_dimension());
+  all.push_back(dimension::smt());
   all.push_back(blas_library());
   all.push_back(dimension::device());
   return all;
@@ -217,9 +196,19 @@ const Table& AnalyticsBenchmark::file_or_name(const std::string& data, Communica
   }
 }
 
-void AnalyticsBenchmark::complete(Settings& settings, const RankCount& started) const {
+std::any AnalyticsBenchmark::complete(Settings& settings, const RankCount& started) const {
   settings["ranks"] = std::to_string(started.ranks);
   settings["nodes"] = std::to_string(started.nodes);
+  SettingsReader reader(settings);
+  AnalyticsSettings read{.algorithm = reader.text("algorithm"),
+                         .backend = reader.text("backend"),
+                         .device = reader.text("device"),
+                         .smt = reader.text("smt"),
+                         .part = reader.text("part"),
+                         .precision = precision(reader.text("precision")),
+                         .ranks = started.ranks,
+                         .conforms = !reader.is("conform", conform_none)};
+  reader.whole("threads", read.threads, 1, INT_MAX);
   std::string& data = settings.at("data");
   std::string& scale = settings.at("scale");
   const std::int64_t divisor = divisor_of(scale);
@@ -229,90 +218,101 @@ void AnalyticsBenchmark::complete(Settings& settings, const RankCount& started) 
       throw InputError(
           "--scale has no effect on a file (it scales generated tables). Leave --scale out.");
     const Table& table = file_or_name(data, started.together);
-    settings["problem"] = fmt::format("n{}d{}", table.rows(), table.features());
+    read.rows = table.rows();
+    read.features = table.features();
     data = table.canonical();
   } else {
     const TableSize size = parse_table(settings.at("problem"));
-    const std::size_t element = size_of(storage(precision(settings.at("precision"))));
-    const std::int64_t rows = rows_of_all(size, started.ranks, element) / divisor;
-    if (rows == 0)
+    read.rows = rows_of_all(size, started.ranks, size_of(storage(read.precision))) / divisor;
+    read.features = size.features;
+    if (read.rows == 0)
       throw InputError(
           fmt::format("--scale {}: nothing is left of the table. Give a larger part.", scale));
-    settings["problem"] = fmt::format("n{}d{}", rows, size.features);
   }
-  complete_own(settings);
-  if (settings.at("part") == whole) return;
-  complete_part(settings);
-  settings["data"] = "random";  // an operation's inputs are those of its own verification
-  const Result<AnalysisPart> made = part(settings, 0);
-  if (const auto* const found = std::get_if<AnalysisPart>(&made))
-    settings["precision"] = assay::name(found->problem.precision());
+  settings["problem"] = fmt::format("n{}d{}", read.rows, read.features);
+  complete_own(settings, read);
+  if (!read.is_whole()) {
+    complete_part(settings, read);
+    data = "random";  // an operation's inputs are those of its own verification
+    const Result<AnalysisPart> alone = part(read, 0);
+    if (const auto* const usable = std::get_if<AnalysisPart>(&alone)) {
+      read.precision = usable->problem.precision();
+      settings["precision"] = assay::name(read.precision);
+    }
+  }
+  read.data = data;
+  return read;
 }
 
-Result<AnalysisPart> AnalyticsBenchmark::part(const Settings& settings, int rank) const {
-  const TableSize size = parse_table(settings.at("problem"));
-  const RowRange mine = rows_of(size.rows, rank, std::stoi(settings.at("ranks")));
+Result<AnalysisPart> AnalyticsBenchmark::part(const AnalyticsSettings& settings, int rank) const {
+  const RowRange mine = rows_of(settings.rows, rank, settings.ranks);
   std::vector<std::string> names;
-  for (const AnalysisPart& made : parts(settings, mine.count, size.features)) {
-    names.push_back(assay::name(made.problem.shape().kernel));
-    if (names.back() == settings.at("part")) return made;
+  for (const AnalysisPart& part : parts(settings, mine.count, settings.features)) {
+    names.push_back(assay::name(part.problem.shape().kernel));
+    if (names.back() == settings.part) return part;
   }
   return Unsupported{fmt::format("{} has no part {} (it has {}). Use another algorithm.",
-                                 settings.at("algorithm"), settings.at("part"), join(names, ", "))};
+                                 settings.algorithm, settings.part, join(names, ", "))};
 }
 
-std::unique_ptr<Problem> AnalyticsBenchmark::problem(const Settings& settings) const {
-  if (settings.at("part") != whole) {
-    const Result<AnalysisPart> made = part(settings, 0);
-    if (const auto* const found = std::get_if<AnalysisPart>(&made))
-      return std::make_unique<LinalgProblem>(found->problem);
+TableProblem AnalyticsBenchmark::table_problem(const AnalyticsSettings& settings) const {
+  return {
+      name(),
+      settings.rows,
+      settings.features,
+      settings.precision,
+      work(settings, static_cast<double>(settings.rows), static_cast<double>(settings.features)),
+      passes(settings),
+      settings.conforms};
+}
+
+std::shared_ptr<const Problem> AnalyticsBenchmark::problem(const Case& selected) const {
+  const auto& settings = typed_settings<AnalyticsSettings>(selected);
+  if (!settings.is_whole()) {
+    const Result<AnalysisPart> alone = part(settings, 0);
+    if (const auto* const usable = std::get_if<AnalysisPart>(&alone))
+      return std::make_shared<LinalgProblem>(usable->problem);
   }
-  const TableSize size = parse_table(settings.at("problem"));
-  return std::make_unique<TableProblem>(
-      name(), size.rows, size.features, precision(settings.at("precision")),
-      work(settings, static_cast<double>(size.rows), static_cast<double>(size.features)),
-      passes(settings), settings.at("conform") != conform_none);
+  return std::make_shared<TableProblem>(table_problem(settings));
 }
 
-bool AnalyticsBenchmark::ranks_share(const Settings& settings) const {
-  return settings.at("part") == whole;
+bool AnalyticsBenchmark::ranks_share(const Case& selected) const {
+  return typed_settings<AnalyticsSettings>(selected).is_whole();
 }
 
 /// A pass over the table has all of it, however many passes there are.
-std::vector<double> AnalyticsBenchmark::working_sets(const Settings& settings) const {
-  if (settings.at("part") != whole) return Benchmark::working_sets(settings);
-  const TableSize size = parse_table(settings.at("problem"));
-  return {static_cast<double>(size.rows) / std::stod(settings.at("ranks")) *
-          static_cast<double>(size.features) *
-          static_cast<double>(size_of(storage(precision(settings.at("precision")))))};
+std::vector<double> AnalyticsBenchmark::working_sets(const Case& selected) const {
+  const auto& settings = typed_settings<AnalyticsSettings>(selected);
+  if (!settings.is_whole()) return Benchmark::working_sets(selected);
+  return {static_cast<double>(settings.rows) / settings.ranks *
+          static_cast<double>(settings.features) *
+          static_cast<double>(size_of(storage(settings.precision)))};
 }
 
-int AnalyticsBenchmark::sums_of_threads(const Settings& settings) {
-  return settings.at("backend") == "native" ? std::stoi(settings.at("threads")) : 1;
-}
-
-std::string AnalyticsBenchmark::why_not_here(const AnalysisCase& from, int ranks_here) const {
-  if (auto why = why_not_bound(from.settings)) return *why;
-  const Result<Device*> device = from.steps.device();
+std::string AnalyticsBenchmark::why_not_here(const AnalysisCase& analysis, int ranks_here) const {
+  if (auto why = why_not_bound(analysis.settings)) return *why;
+  const Result<Device*> device = analysis.steps.device();
   if (const auto* refusal = std::get_if<Unsupported>(&device)) return refusal->reason;
-  if (auto why = why_not_threads(from.steps.threads())) return *why;
+  if (auto why = why_not_threads(analysis.steps.threads())) return *why;
   expect_room(*std::get<Device*>(device),
-              static_cast<double>(from.mine.count) * static_cast<double>(from.features) *
-                  static_cast<double>(size_of(storage(from.precision))),
-              memory(from.settings, from.mine.count, from.features), ranks_here);
+              static_cast<double>(analysis.mine.count) * static_cast<double>(analysis.features) *
+                  static_cast<double>(size_of(storage(analysis.precision))),
+              memory(analysis.settings, analysis.mine.count, analysis.features), ranks_here);
   return "";
 }
 
-std::string AnalyticsBenchmark::expect_good_file(const AnalysisCase& from, int ranks_here) const {
+std::string AnalyticsBenchmark::expect_good_file(const AnalysisCase& analysis,
+                                                 int ranks_here) const {
   std::string why;
-  throw_on_all(from.ranks, [&] { why = why_not_here(from, ranks_here); });
-  if (why = fault_of_any(why, from.ranks); !why.empty()) return why;
-  const std::string& data = from.settings.at("data");
-  const RowPass pass{from.mine, storage(from.precision), needs_labels(), from.steps.threads()};
+  throw_on_all(analysis.ranks, [&] { why = why_not_here(analysis, ranks_here); });
+  if (why = fault_of_any(why, analysis.ranks); !why.empty()) return why;
+  const std::string& data = analysis.settings.data;
+  const RowPass pass{analysis.mine, storage(analysis.precision), needs_labels(),
+                     analysis.steps.threads()};
   std::unique_ptr<Table> table;
-  throw_on_all(from.ranks, [&] { table = of_file(data, 0); });
-  why = why_not_squared(*table, pass, is_centred(), from.ranks);
-  expect_good_labels(*scaled_file_table(data, 0), pass, from.ranks);
+  throw_on_all(analysis.ranks, [&] { table = of_file(data, 0); });
+  why = why_not_squared(*table, pass, is_centred(), analysis.ranks);
+  expect_good_labels(*scaled_file_table(data, 0), pass, analysis.ranks);
   return why;
 }
 
@@ -325,62 +325,59 @@ std::unique_ptr<Table> AnalyticsBenchmark::of_file(const std::string& data,
 Result<std::unique_ptr<Workload>> AnalyticsBenchmark::prepare(const Case& selected,
                                                               CaseContext& context) const {
   const auto start = std::chrono::steady_clock::now();
-  const Settings& settings = selected.settings;
-  const TableSize size = parse_table(settings.at("problem"));
-  if (size.rows < context.ranks.size())
-    return Unsupported{fmt::format("{} rows are fewer than {} ranks. Start fewer ranks.", size.rows,
-                                   context.ranks.size())};
-  if (settings.at("part") != whole) {
+  const auto& settings = typed_settings<AnalyticsSettings>(selected);
+  if (settings.rows < context.ranks.size())
+    return Unsupported{fmt::format("{} rows are fewer than {} ranks. Start fewer ranks.",
+                                   settings.rows, context.ranks.size())};
+  if (!settings.is_whole()) {
     if (auto why = why_not_bound(settings)) return Unsupported{std::move(*why)};
     return prepare_part(selected, context);
   }
-  StepMaker steps(context, settings);
+  StepMaker steps(context, selected.settings);
   const AnalysisCase from{settings,
-                          size.rows,
-                          size.features,
-                          rows_of(size.rows, context.ranks.rank(), context.ranks.size()),
-                          precision(settings.at("precision")),
+                          settings.rows,
+                          settings.features,
+                          rows_of(settings.rows, context.ranks.rank(), context.ranks.size()),
+                          settings.precision,
                           context.ranks,
                           steps,
                           context.seed};
-  std::string why = is_file(settings.at("data"), tables())
-                        ? expect_good_file(from, context.ranks_here)
-                        : why_not_here(from, context.ranks_here);
+  std::string why = is_file(settings.data, tables()) ? expect_good_file(from, context.ranks_here)
+                                                     : why_not_here(from, context.ranks_here);
   if (!why.empty()) return Unsupported{std::move(why)};
-  Result<std::unique_ptr<Analysis>> made = make(from);
-  if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
+  Result<std::unique_ptr<Analysis>> analysis = make(from);
+  if (auto* refusal = std::get_if<Unsupported>(&analysis)) return std::move(*refusal);
 
-  Draws draws = [this, settings, size, seed = context.seed](int draw) -> std::unique_ptr<Table> {
-    const std::string& data = settings.at("data");
-    if (is_file(data, tables()))
-      return of_file(data, draw == 0 ? 0 : seed + static_cast<std::uint64_t>(draw));
-    return prepared(
-        table(data, {size.rows, size.features, seed + static_cast<std::uint64_t>(draw)}, settings));
+  Draws draws = [this, settings, seed = context.seed](int draw) -> std::unique_ptr<Table> {
+    const std::uint64_t drawn = seed + static_cast<std::uint64_t>(draw);
+    if (is_file(settings.data, tables())) return of_file(settings.data, draw == 0 ? 0 : drawn);
+    return prepared(table(settings.data, {settings.rows, settings.features, drawn}, settings));
   };
-  return analytics_workload(std::move(std::get<std::unique_ptr<Analysis>>(made)), std::move(draws),
-                            {selected.settings, context.seed}, context.ranks,
-                            problem(settings)->amounts(), seconds_since(start));
+  return analytics_workload(std::move(std::get<std::unique_ptr<Analysis>>(analysis)),
+                            std::move(draws), {selected.settings, context.seed}, context.ranks,
+                            table_problem(settings).amounts(), seconds_since(start));
 }
 
 Result<std::unique_ptr<Workload>> AnalyticsBenchmark::prepare_part(const Case& selected,
                                                                    CaseContext& context) const {
-  const Settings& settings = selected.settings;
-  const Result<AnalysisPart> made = part(settings, context.ranks.rank());
-  if (const auto* const refusal = std::get_if<Unsupported>(&made)) return *refusal;
-  const AnalysisPart& found = std::get<AnalysisPart>(made);
-  std::vector<std::string> backends{settings.at("backend")}, reasons;
-  if (!found.own) backends = StepMaker(context, settings).backends();
-  Case alone = selected;
+  const auto& settings = typed_settings<AnalyticsSettings>(selected);
+  const Result<AnalysisPart> alone = part(settings, context.ranks.rank());
+  if (const auto* const refusal = std::get_if<Unsupported>(&alone)) return *refusal;
+  const auto& [problem, own] = std::get<AnalysisPart>(alone);
+  std::vector<std::string> backends{settings.backend}, reasons;
+  if (!own) backends = StepMaker(context, selected.settings).backends();
   for (const std::string& backend : backends) {
-    alone.settings = {{"problem", found.problem.canonical()},
-                      {"precision", std::string(assay::name(found.problem.precision()))},
-                      {"backend", backend},
-                      {"algorithm", "auto"},
-                      {"cache", "hot"},
-                      {"threads", settings.at("threads")},
-                      {"blas", settings.at("blas")},
-                      {"device", backend == backends.front() ? settings.at("device") : "cpu"}};
-    Result<std::unique_ptr<Workload>> workload = linalg_benchmark().prepare(alone, context);
+    Result<std::unique_ptr<Workload>> workload = linalg_benchmark().prepare(
+        make_case(linalg_benchmark(),
+                  {{"problem", problem.canonical()},
+                   {"precision", std::string(assay::name(problem.precision()))},
+                   {"backend", backend},
+                   {"algorithm", "auto"},
+                   {"cache", "hot"},
+                   {"threads", selected.settings.at("threads")},
+                   {"blas", selected.settings.at("blas")},
+                   {"device", backend == backends.front() ? settings.device : "cpu"}}),
+        context);
     const auto* const refusal = std::get_if<Unsupported>(&workload);
     if (refusal == nullptr) return workload;
     reasons.push_back(refusal->reason);

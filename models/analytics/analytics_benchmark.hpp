@@ -1,6 +1,7 @@
 #pragma once
 // The common part of assay-pca, assay-kmeans and assay-svm: tables, ranks, backends, dimensions.
 
+#include <any>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,9 +17,23 @@
 
 namespace assay {
 
-/// What a benchmark needs to make the analysis of a case.
+/// The settings of a case.
+struct AnalyticsSettings {
+  std::string algorithm{}, backend{}, device{}, smt{}, data{};
+  std::string part{};                   ///< "whole", or the kernel that runs alone
+  std::int64_t rows = 0, features = 0;  ///< of the whole table
+  Precision precision = Precision::fp64;
+  int ranks = 1, threads = 1;
+  bool conforms = false;  ///< to the problem that a procurement prescribes
+  std::any method{};      ///< further settings, as complete_own() has read them
+  bool is_whole() const { return part == "whole"; }
+  /// How many sums over rows the backend holds at once.
+  int sums_of_threads() const { return backend == "native" ? threads : 1; }
+};
+
+/// The arguments with which a benchmark makes the analysis of a case.
 struct AnalysisCase {
-  const Settings& settings;
+  const AnalyticsSettings& settings;
   std::int64_t rows = 0, features = 0;  ///< of the whole table
   RowRange mine;                        ///< rows of this rank
   Precision precision = Precision::fp64;
@@ -44,27 +59,25 @@ class AnalyticsBenchmark : public Benchmark {
  public:
   std::vector<Dimension> dimensions() const final;
   std::string canonical(const std::string& descriptor) const final;
-  void complete(Settings& settings, const RankCount& started) const final;
-  std::unique_ptr<Problem> problem(const Settings& settings) const final;
-  bool ranks_share(const Settings& settings) const final;
-  std::vector<double> working_sets(const Settings& settings) const final;
+  std::any complete(Settings& settings, const RankCount& started) const final;
+  std::shared_ptr<const Problem> problem(const Case& selected) const final;
+  bool ranks_share(const Case& selected) const final;
+  std::vector<double> working_sets(const Case& selected) const final;
   Result<std::unique_ptr<Workload>> prepare(const Case& selected, CaseContext& context) const final;
   std::unique_ptr<Communicator> connect(Plugins& plugins) const final;
-  /// What the method of `settings` allocates for `rows` rows of a rank. A case that needs more than
-  /// there is fails before it reads or generates any row.
-  virtual AnalysisMemory memory(const Settings& settings, std::int64_t rows,
+  /// The memory that the method of `settings` allocates for `rows` rows of a rank. A case that
+  /// needs more than there is fails before it reads or generates any row.
+  virtual AnalysisMemory memory(const AnalyticsSettings& settings, std::int64_t rows,
                                 std::int64_t features) const = 0;
 
  protected:
-  /// How many sums over rows the case's backend holds at once, for memory().
-  static int sums_of_threads(const Settings& settings);
   /// "algorithm", and dimensions of this benchmark alone. They are first in the id.
   virtual std::vector<Dimension> own_dimensions() const = 0;
   /// Names of the synthetic tables, which are values of --data. The first one is the default.
   virtual std::vector<std::string> tables() const = 0;
   /// One of tables().
   virtual std::unique_ptr<Table> table(const std::string& name, const SyntheticSize& size,
-                                       const Settings& settings) const = 0;
+                                       const AnalyticsSettings& settings) const = 0;
   virtual bool needs_labels() const { return false; }
   /// The table in the form that the analysis needs.
   virtual std::unique_ptr<Table> prepared(std::unique_ptr<Table> table) const { return table; }
@@ -74,31 +87,32 @@ class AnalyticsBenchmark : public Benchmark {
   /// InputError where the labels of a file, which is not prepared(), are not what the analysis
   /// needs as a whole. Collective.
   virtual void expect_good_labels(const Table&, const RowPass&, Communicator&) const {}
-  /// Benchmark::complete for own_dimensions().
-  virtual void complete_own(Settings&) const {}
+  /// Benchmark::complete for own_dimensions(); sets `read.method`.
+  virtual void complete_own(Settings&, AnalyticsSettings& /*read*/) const {}
   /// Floating-point operations and passes over the table of one run (TableProblem).
-  virtual double work(const Settings& settings, double rows, double features) const = 0;
-  virtual double passes(const Settings& settings) const = 0;
+  virtual double work(const AnalyticsSettings& settings, double rows, double features) const = 0;
+  virtual double passes(const AnalyticsSettings& settings) const = 0;
   /// The kernels that parts() of any method may have.
   virtual std::vector<LinalgKernel> part_kernels() const = 0;
   /// The parts of the chosen method on a rank with `rows` rows.
-  virtual std::vector<AnalysisPart> parts(const Settings& settings, std::int64_t rows,
+  virtual std::vector<AnalysisPart> parts(const AnalyticsSettings& settings, std::int64_t rows,
                                           std::int64_t features) const = 0;
   /// Benchmark::complete for a part alone: gives settings that do not affect it a fixed value.
-  virtual void complete_part(Settings&) const {}
+  virtual void complete_part(Settings&, AnalyticsSettings& /*read*/) const {}
   /// Makes the analysis. Not collective, since a rank may refuse.
-  virtual Result<std::unique_ptr<Analysis>> make(const AnalysisCase& from) const = 0;
+  virtual Result<std::unique_ptr<Analysis>> make(const AnalysisCase& analysis) const = 0;
 
  private:
   /// Table number `draw` of a file.
   std::unique_ptr<Table> of_file(const std::string& data, std::uint64_t draw) const;
   /// file_table() of a value of --data; what it throws also names the generated tables.
   const Table& file_or_name(const std::string& data, Communicator* ranks) const;
-  Result<AnalysisPart> part(const Settings& settings, int rank) const;
+  Result<AnalysisPart> part(const AnalyticsSettings& settings, int rank) const;
   /// Why this rank cannot run the whole analysis, or "". CaseError where memory does not suffice.
-  std::string why_not_here(const AnalysisCase& from, int ranks_here) const;
+  std::string why_not_here(const AnalysisCase& analysis, int ranks_here) const;
   /// The same of all ranks, then that every row of the file can be used. Collective. InputError.
-  std::string expect_good_file(const AnalysisCase& from, int ranks_here) const;
+  std::string expect_good_file(const AnalysisCase& analysis, int ranks_here) const;
+  TableProblem table_problem(const AnalyticsSettings& settings) const;
   Result<std::unique_ptr<Workload>> prepare_part(const Case& selected, CaseContext& context) const;
 };
 

@@ -71,10 +71,7 @@ class AnalysisWorkload final : public Workload {
     if (!other.passed) return other;
     load(0);  // metrics are those of the timed data
     Verification timed = verified_run("after timing");
-    if (std::string fault = fault_of_metrics(); timed.passed && !fault.empty()) {
-      timed.passed = false;
-      timed.reason = std::move(fault);
-    }
+    timed.fail(fault_of_metrics());
     return timed;
   }
 

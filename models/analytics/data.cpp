@@ -74,8 +74,8 @@ const Table& file_table(const std::string& data, bool needs_labels, Communicator
     throw InputError(data +
                      ": has no labels (a CSV file has them in a column named label, target or "
                      "class, an NPY file in a second file: x.npy+y.npy). Give labels.");
-  const std::shared_ptr<Table> found = table;
-  return *opened().emplace(found->canonical(), found).first->second;
+  const std::shared_ptr<Table> known = table;
+  return *opened().emplace(known->canonical(), known).first->second;
 }
 
 std::unique_ptr<Table> changed_table(std::shared_ptr<const Table> table, ChangeRows change) {

@@ -10,7 +10,7 @@
 namespace assay {
 namespace {
 
-/// Of a block: some 1 MB of 250 features, and not much more where rows are long.
+/// The size of a block: some 1 MB of 250 features, and not much more if rows are long.
 constexpr std::int64_t most_rows = 512, most_elements = 1 << 20;
 
 std::int64_t rows_of_block(std::int64_t rows, std::int64_t features) {

@@ -13,7 +13,7 @@
 namespace assay {
 
 /// Writes rows to x [range.count, features] and their labels to y [range.count], unless y is null.
-/// What one rank cannot read or store is an error of all (throw_on_all). Collective.
+/// An error of one rank that reads or stores is an error of all (throw_on_all). Collective.
 void load_rows(const Table& table, RowRange range, Device& device, Tensor& x, Tensor* y,
                int threads, Communicator& ranks);
 

@@ -15,9 +15,9 @@ Step::Step(std::unique_ptr<Operation> operation, Device& device,
            const std::map<std::string, Tensor*>& shared, double flops)
     : operation_(std::move(operation)), device_(device), flops_(flops) {
   for (const TensorSpec& spec : operation_->arguments()) {
-    const auto found = shared.find(spec.name);
-    if (found == shared.end()) own_.push_back(device_.allocate(spec));
-    bound_.push_back(found == shared.end() ? own_.back().get() : found->second);
+    const auto entry = shared.find(spec.name);
+    if (entry == shared.end()) own_.push_back(device_.allocate(spec));
+    bound_.push_back(entry == shared.end() ? own_.back().get() : entry->second);
     by_name_[spec.name] = bound_.back();
     // Those that it reads: a shared tensor may have more.
     if (spec.name == "x") x_bytes_ = static_cast<double>(spec.bytes);
@@ -26,9 +26,9 @@ Step::Step(std::unique_ptr<Operation> operation, Device& device,
 }
 
 Tensor& Step::tensor(const std::string& name) const {
-  const auto found = by_name_.find(name);
-  if (found == by_name_.end()) throw std::logic_error("this step has no tensor " + name);
-  return *found->second;
+  const auto entry = by_name_.find(name);
+  if (entry == by_name_.end()) throw std::logic_error("this step has no tensor " + name);
+  return *entry->second;
 }
 
 void Step::write(const std::string& name, std::span<const double> values) {
@@ -53,16 +53,16 @@ void Step::poison_outputs() {
 
 StepMaker::StepMaker(CaseContext& context, const Settings& settings)
     : context_(context), settings_(settings) {
-  if (const auto found = settings.find("threads"); found != settings.end())
-    threads_ = std::stoi(found->second);
+  if (const auto entry = settings.find("threads"); entry != settings.end())
+    threads_ = std::stoi(entry->second);
 }
 
 Options StepMaker::options_of(const std::string& backend) const {
   Options options;
   options.threads = threads_;
   for (const char* name : {"device", "blas"})
-    if (const auto found = settings_.find(name); found != settings_.end())
-      options.settings[name] = found->second;
+    if (const auto entry = settings_.find(name); entry != settings_.end())
+      options.settings[name] = entry->second;
   options.settings["backend"] = backend;
   if (backend != settings_.at("backend")) options.settings["device"] = "cpu";
   return options;
@@ -83,9 +83,9 @@ Result<std::unique_ptr<Step>> StepMaker::make_on(const std::string& name, const 
   const Options options = options_of(name);
   Result<Device*> device = backend.device(options);
   if (auto* refusal = std::get_if<Unsupported>(&device)) return std::move(*refusal);
-  Result<std::unique_ptr<Operation>> made = backend.make(problem, options, context_.ranks);
-  if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
-  return std::make_unique<Step>(std::move(std::get<std::unique_ptr<Operation>>(made)),
+  Result<std::unique_ptr<Operation>> operation = backend.make(problem, options, context_.ranks);
+  if (auto* refusal = std::get_if<Unsupported>(&operation)) return std::move(*refusal);
+  return std::make_unique<Step>(std::move(std::get<std::unique_ptr<Operation>>(operation)),
                                 *std::get<Device*>(device), shared, problem.flops());
 }
 
@@ -104,9 +104,9 @@ std::vector<std::string> StepMaker::backends() const {
 Result<std::unique_ptr<Step>> StepMaker::make(const Problem& problem) {
   std::vector<std::string> reasons;
   for (const std::string& name : backends()) {
-    Result<std::unique_ptr<Step>> made = make_on(name, problem, {});
-    const auto* const refusal = std::get_if<Unsupported>(&made);
-    if (refusal == nullptr) return made;
+    Result<std::unique_ptr<Step>> step = make_on(name, problem, {});
+    const auto* const refusal = std::get_if<Unsupported>(&step);
+    if (refusal == nullptr) return step;
     reasons.push_back(refusal->reason);
   }
   return Unsupported{

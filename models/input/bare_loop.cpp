@@ -135,7 +135,7 @@ class BareLoopWorkload final : public Workload {
  private:
   static constexpr std::int64_t not_decoded = -1;
 
-  /// Of one thread.
+  /// The decoder and the last image of one thread.
   struct Thread {
     std::unique_ptr<BareJpegLoop> loop;
     RgbView view;              ///< of its last image
@@ -232,12 +232,8 @@ class BareLoopWorkload final : public Workload {
     Verification checked = judge(tasks, seen_, "");
     std::vector<std::int64_t> samples;
     for (const Task& task : tasks.all) samples.push_back(task.index);
-    std::string fault =
-        audit_.fault_of_samples(tasks.all.empty() ? 0 : tasks.all.front().epoch, samples, false);
-    if (checked.passed && !fault.empty()) {
-      checked.passed = false;
-      checked.reason = std::move(fault);
-    }
+    checked.fail(
+        audit_.fault_of_samples(tasks.all.empty() ? 0 : tasks.all.front().epoch, samples, false));
     audited_.reset();
     return checked;
   }
@@ -248,7 +244,7 @@ class BareLoopWorkload final : public Workload {
     return end_check();
   }
 
-  /// What each thread has decoded last, in a run of the timed images.
+  /// The last image that each thread has decoded, in a run of the timed images.
   Verification judge_last() {
     std::vector<std::int64_t> seen;
     throw_on_all(ranks_, [&] {

@@ -7,9 +7,9 @@
 
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
-#include "core/base/numbers.hpp"
 #include "core/machine/threads.hpp"
 #include "core/program/launched_ranks.hpp"
+#include "core/program/settings_reader.hpp"
 #include "models/input/bare_loop.hpp"
 #include "models/input/input_problem.hpp"
 #include "models/input/input_sets.hpp"
@@ -22,31 +22,56 @@ constexpr std::uint64_t most_threads = 4096, most_prefetch = 4096, most_shards =
 constexpr std::uint64_t most_samples_allowed = 1 << 20, most_classes = 1 << 24;
 constexpr double longest_step_ms = 60000;
 constexpr const char* bare_loop = "bare_loop";
-/// Dimensions of the pipeline that the bare loop does not have, and their value there.
-constexpr std::pair<const char*, const char*> of_pipeline[] = {
-    {"prefetch", "0"}, {"interleave", "0"},      {"page_cache", "cached"},
-    {"step", "0"},     {"image_layout", "nhwc"}, {"max_bad_samples", "0"}};
 
-SampleSetOptions set_options(const Settings& settings) {
-  return {std::stoll(settings.at("label_base")), std::stoll(settings.at("classes"))};
+struct InputSettings {
+  InputSize size;
+  SampleSetOptions set;
+  InputRun run;
+  bool bare = false;
+};
+
+InputSettings read(Settings& settings) {
+  SettingsReader reader(settings);
+  InputSettings input;
+  PipelineSettings& pipeline = input.run.pipeline;
+  double step = 0;
+  reader.whole("prefetch", pipeline.prefetch, 0, most_prefetch);
+  reader.whole("interleave", pipeline.interleave, 0, most_shards);
+  reader.whole("threads", pipeline.threads, 1, most_threads);
+  reader.whole("label_base", input.set.label_base, 0, most_classes);
+  reader.whole("classes", input.set.classes, 1, most_classes);
+  reader.whole("max_bad_samples", pipeline.max_bad_samples, 0, most_samples_allowed);
+  reader.number("step", step, 0, longest_step_ms);
+  input.bare = reader.is("reader", bare_loop);
+  if (input.bare) {  // which has no pipeline
+    reader.set("prefetch", pipeline.prefetch, 0);
+    reader.set("interleave", pipeline.interleave, 0);
+    reader.set("max_bad_samples", pipeline.max_bad_samples, 0);
+    reader.set("step", step, 0);
+    settings["page_cache"] = "cached";
+    settings["image_layout"] = "nhwc";
+  }
+  if (is_generated(reader.text("data"))) {
+    reader.set("label_base", input.set.label_base, 0);
+    reader.set("classes", input.set.classes, 1000);
+  }
+  input.size = parse_input(reader.text("problem"));
+  pipeline.batch = input.size.batch;
+  pipeline.decode.size = static_cast<int>(input.size.side);
+  pipeline.decode.training = reader.is("view", "train");
+  pipeline.shuffle = pipeline.decode.training;
+  pipeline.decode.layout =
+      reader.is("image_layout", "nhwc") ? ImageLayout::nhwc : ImageLayout::nchw;
+  input.run.step_seconds = step / 1000;
+  input.run.cold = reader.is("page_cache", "cold");
+  return input;
 }
 
-InputRun run_of(const Settings& settings, const InputSize& size, const CaseContext& context) {
-  InputRun run;
-  run.pipeline.decode = {
-      static_cast<int>(size.side), settings.at("view") == "train",
-      settings.at("image_layout") == "nhwc" ? ImageLayout::nhwc : ImageLayout::nchw, context.seed};
-  run.pipeline.batch = size.batch;
-  run.pipeline.threads = std::stoi(settings.at("threads"));
-  run.pipeline.prefetch = std::stoi(settings.at("prefetch"));
-  run.pipeline.interleave = std::stoi(settings.at("interleave"));
-  run.pipeline.shuffle = run.pipeline.decode.training;
+InputRun run_on(const CaseContext& context, InputRun run, const InputSize& size) {
+  run.pipeline.decode.seed = context.seed;
   run.pipeline.rank = context.ranks.rank();
   run.pipeline.ranks = context.ranks.size();
-  run.pipeline.max_bad_samples = std::stoll(settings.at("max_bad_samples"));
   run.batches = size.images / size.batch / context.ranks.size();
-  run.step_seconds = std::stod(settings.at("step")) / 1000;
-  run.cold = settings.at("page_cache") == "cold";
   return run;
 }
 
@@ -119,24 +144,11 @@ class InputBenchmark final : public Benchmark {
     return to_text(parse_input(descriptor));
   }
 
-  void complete(Settings& settings, const RankCount& started) const override {
-    const auto whole = [&](const char* name, const char* flag, std::uint64_t least,
-                           std::uint64_t most) {
-      settings[name] = std::to_string(whole_number(flag, settings.at(name), least, most));
-    };
-    whole("prefetch", "--prefetch", 0, most_prefetch);
-    whole("interleave", "--interleave", 0, most_shards);
-    whole("threads", "--threads", 1, most_threads);
-    whole("label_base", "--label-base", 0, most_classes);
-    whole("classes", "--classes", 1, most_classes);
-    whole("max_bad_samples", "--max-bad-samples", 0, most_samples_allowed);
-    settings["step"] =
-        fmt::format("{}", number_between("--step", settings.at("step"), 0, longest_step_ms));
-    if (settings.at("reader") == bare_loop)
-      for (const auto& [name, value] : of_pipeline) settings[name] = value;
+  std::any complete(Settings& settings, const RankCount& started) const override {
+    const InputSettings input = read(settings);
+    const InputSize& size = input.size;
     settings["ranks"] = std::to_string(started.ranks);
     settings["nodes"] = std::to_string(started.nodes);
-    const InputSize size = parse_input(settings.at("problem"));
     if (size.images % (size.batch * started.ranks) != 0)
       throw InputError(
           fmt::format("input problem '{}': {} images are not a whole number of batches of {} on {} "
@@ -144,29 +156,27 @@ class InputBenchmark final : public Benchmark {
                       settings.at("problem"), size.images, size.batch, started.ranks,
                       started.ranks == 1 ? "" : "s"));
     std::string& data = settings.at("data");
-    if (is_generated(data)) {
+    if (is_generated(data))
       data = generated_name(data);
-      settings["label_base"] = "0";
-      settings["classes"] = "1000";
-    } else if (why_no_images().empty()) {
-      data = sample_set(data, set_options(settings), 0)->canonical();
-    }
+    else if (why_no_images().empty())
+      data = sample_set(data, input.set, 0)->canonical();
+    return input;
   }
 
-  bool ranks_share(const Settings&) const override { return true; }
+  bool ranks_share(const Case&) const override { return true; }
 
-  std::unique_ptr<Problem> problem(const Settings& settings) const override {
-    return std::make_unique<InputProblem>(parse_input(settings.at("problem")));
+  std::shared_ptr<const Problem> problem(const Case& selected) const override {
+    return std::make_shared<InputProblem>(typed_settings<InputSettings>(selected).size);
   }
 
   Result<std::unique_ptr<Workload>> prepare(const Case& selected,
                                             CaseContext& context) const override {
     const auto start = std::chrono::steady_clock::now();
     if (!why_no_images().empty()) return Unsupported{why_no_images()};
-    const Settings& settings = selected.settings;
-    const InputSize size = parse_input(settings.at("problem"));
-    const InputRun run = run_of(settings, size, context);
-    auto set = sample_set(settings.at("data"), set_options(settings), context.seed);
+    const auto& input = typed_settings<InputSettings>(selected);
+    const InputSize& size = input.size;
+    const InputRun run = run_on(context, input.run, size);
+    auto set = sample_set(selected.settings.at("data"), input.set, context.seed);
     if (!run.pipeline.decode.training && size.images > set->size() /
                                                            (size.batch * context.ranks.size()) *
                                                            (size.batch * context.ranks.size()))
@@ -175,12 +185,13 @@ class InputBenchmark final : public Benchmark {
                       "most the whole batches in them. Use a smaller n.",
                       set->size())};
     const InputClaims claims(selected.settings, context.seed);
-    if (settings.at("reader") != bare_loop)
-      return input_workload(std::move(set), run, claims, context.ranks,
-                            problem(settings)->amounts(), seconds_since(start));
+    const auto amounts = InputProblem(size).amounts();
+    if (!input.bare)
+      return input_workload(std::move(set), run, claims, context.ranks, amounts,
+                            seconds_since(start));
     if (auto why = why_not_threads(run.pipeline.threads)) return Unsupported{std::move(*why)};
-    return bare_loop_workload(std::move(set), run, claims, context.ranks,
-                              problem(settings)->amounts(), seconds_since(start));
+    return bare_loop_workload(std::move(set), run, claims, context.ranks, amounts,
+                              seconds_since(start));
   }
 
   std::unique_ptr<Communicator> connect(Plugins& plugins) const override {

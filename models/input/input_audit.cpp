@@ -55,8 +55,8 @@ std::int64_t InputAudit::steps() const {
 }
 
 std::int64_t InputAudit::position(std::int64_t step, std::int64_t i) const {
-  const std::int64_t found = (step * claims_.ranks + ranks_.rank()) * claims_.batch + i;
-  return found < set_->size() ? found : -1;
+  const std::int64_t position = (step * claims_.ranks + ranks_.rank()) * claims_.batch + i;
+  return position < set_->size() ? position : -1;
 }
 
 InputAudit::Place InputAudit::place(std::uint64_t first_epoch, std::int64_t i) const {

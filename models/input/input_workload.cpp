@@ -28,7 +28,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::int64_t defined_images = 4;  // of a check that are also compared with definitions
 
-/// What a consumer keeps of an image, and what it should be.
+/// The part of an image that a consumer keeps, and its expected value.
 struct Image {
   std::int64_t sample = 0, label = 0;
   std::uint32_t check = 0;  ///< CRC-32C of its numbers
@@ -132,10 +132,7 @@ class InputWorkload final : public Workload {
     seen_.clear();
     if (reading_.any()) keep(*last_);
     Verification last = judge(", those of the last timed run");
-    if (std::string fault = fault_of_stall(); last.passed && !fault.empty()) {
-      last.passed = false;
-      last.reason = std::move(fault);
-    }
+    last.fail(fault_of_stall());
     const Verification again = verified_runs();
     return last.passed ? again : last;
   }
@@ -206,10 +203,7 @@ class InputWorkload final : public Workload {
       if (i >= std::ssize(seen_) ||
           seen_[static_cast<std::size_t>(i)].place != audit_.place(epoch_, i))
         fault = fmt::format("image {} of the run is not the next of its epoch", i);
-    if (checked.passed && !fault.empty()) {
-      checked.passed = false;
-      checked.reason = std::move(fault);
-    }
+    checked.fail(fault);
     if (epoch_ == 0) timed_samples_ = std::move(samples);
     epoch_ = 0;
     return checked;
@@ -241,8 +235,8 @@ class InputWorkload final : public Workload {
         told->second.value, own);
   }
 
-  /// Of another epoch and of the timed one. Both, whatever the first has found here: the other
-  /// ranks may have found another thing, and would wait for this one.
+  /// Verifies another epoch and the timed one. Always both: other ranks may have another result for
+  /// the first, and would wait for this one.
   Verification verified_runs() {
     const Verification other = verified_run(next_epoch_++);
     const Verification timed = verified_run(0);

@@ -58,20 +58,20 @@ std::map<std::string, Metric> Reading::metrics(Communicator& ranks,
   calls.sum(sums);
   const auto [bytes, decode_s, read_s, requested, from_device, unknown, decoded, images] = sums;
   if (images == 0) return {};
-  std::map<std::string, Metric> found = {
+  std::map<std::string, Metric> metrics = {
       {"stall_percent", {100 * stall, "%", "lower"}},
       {"bad_samples", {static_cast<double>(bad_samples), "", "lower"}}};
   if (decoded > 0) {  // else all images were ready before
-    found["encoded_bytes_per_image"] = {bytes / decoded, "B", ""};
-    found["decode_s_per_image"] = {decode_s / decoded, "s", "lower"};
-    found["read_s_per_image"] = {read_s / decoded, "s", "lower"};
+    metrics["encoded_bytes_per_image"] = {bytes / decoded, "B", ""};
+    metrics["decode_s_per_image"] = {decode_s / decoded, "s", "lower"};
+    metrics["read_s_per_image"] = {read_s / decoded, "s", "lower"};
   }
-  if (unknown > 0) return found;  // a system that does not tell
-  if (decoded > 0) found["read_bytes_per_image"] = {from_device / decoded, "B", ""};
+  if (unknown > 0) return metrics;  // a system that does not tell
+  if (decoded > 0) metrics["read_bytes_per_image"] = {from_device / decoded, "B", ""};
   // Reading ahead may bring more than was asked for.
   const double hits = requested > 0 ? std::max(0.0, 1 - from_device / requested) : 0;
-  found["page_cache_percent"] = {100 * hits, "%", ""};
-  return found;
+  metrics["page_cache_percent"] = {100 * hits, "%", ""};
+  return metrics;
 }
 
 std::int64_t number_of(const std::vector<BadSamples>& mine, Communicator& ranks) {
@@ -93,8 +93,8 @@ std::int64_t number_within(std::int64_t most, const std::vector<BadSamples>& min
   const std::int64_t all = number_of(mine, ranks);
   if (all <= most) return all;
   std::string told;
-  for (const BadSamples& of : mine)
-    if (!of.message.empty()) told = of.message;
+  for (const BadSamples& samples : mine)
+    if (!samples.message.empty()) told = samples.message;
   const std::vector<std::string> messages = ranks.allgather(told);
   const auto known = std::find_if(messages.begin(), messages.end(),
                                   [](const std::string& message) { return !message.empty(); });

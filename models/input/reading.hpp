@@ -45,7 +45,7 @@ class Reading {
   bool io_known_ = true;
 };
 
-/// What of a set could not be used.
+/// The parts of a set that could not be used.
 struct BadSamples {
   std::string set;                    ///< its canonical name
   std::int64_t faults = 0;            ///< of the set as a whole: the same on all ranks

@@ -8,6 +8,7 @@
 #include "core/base/error.hpp"
 #include "core/base/numbers.hpp"
 #include "core/base/text.hpp"
+#include "core/program/settings_reader.hpp"
 #include "models/kmeans/kmeans.hpp"
 
 namespace assay {
@@ -23,22 +24,16 @@ std::vector<std::int64_t> clusters_of(const std::string& text) {
   return all;
 }
 
-std::int64_t most_of(const std::vector<std::int64_t>& clusters) {
-  return *std::max_element(clusters.begin(), clusters.end());
+/// A run for each number of clusters.
+using Runs = std::vector<KmeansSettings>;
+const Runs& runs_of(const AnalyticsSettings& settings) {
+  return std::any_cast<const Runs&>(settings.method);
 }
 
-std::vector<KmeansSettings> settings_of(const Settings& settings, std::uint64_t seed) {
-  KmeansSettings of;
-  of.plus_plus = settings.at("start") == "kmeans++";
-  of.iterations = std::stoi(settings.at("iterations"));
-  if (settings.at("until_moved") != "none") of.tolerance = std::stod(settings.at("until_moved"));
-  of.seed += seed - 1;  // the default, 1, starts as CORAL-2 does
-  std::vector<KmeansSettings> all;
-  for (const std::int64_t clusters : clusters_of(settings.at("clusters"))) {
-    all.push_back(of);
-    all.back().clusters = clusters;
-  }
-  return all;
+std::int64_t most_clusters_of(const Runs& runs) {
+  return std::max_element(runs.begin(), runs.end(),
+                          [](const auto& a, const auto& b) { return a.clusters < b.clusters; })
+      ->clusters;
 }
 
 Dimension axis(const char* name, const char* help, std::vector<std::string> values,
@@ -80,80 +75,93 @@ class KmeansBenchmark final : public AnalyticsBenchmark {
   std::vector<std::string> tables() const override { return {"clusters", "coral2", "normal"}; }
 
   std::unique_ptr<Table> table(const std::string& name, const SyntheticSize& size,
-                               const Settings& settings) const override {
+                               const AnalyticsSettings& settings) const override {
     if (name == "coral2") return ClusterTable::coral(size);
     if (name == "normal") return std::make_unique<NormalTable>(size);
-    return std::make_unique<ClusterTable>(size, most_of(clusters_of(settings.at("clusters"))));
+    return std::make_unique<ClusterTable>(size, most_clusters_of(runs_of(settings)));
   }
 
-  void complete_own(Settings& settings) const override {
-    const std::vector<std::int64_t> clusters = clusters_of(settings.at("clusters"));
-    const std::int64_t rows = parse_table(settings.at("problem")).rows;
-    if (most_of(clusters) > rows)
+  void complete_own(Settings& settings, AnalyticsSettings& read) const override {
+    SettingsReader reader(settings);
+    const std::vector<std::int64_t> clusters = clusters_of(reader.text("clusters"));
+    if (const auto most = *std::max_element(clusters.begin(), clusters.end()); most > read.rows)
       throw InputError(fmt::format("--clusters: {} are more than the {} rows. Use fewer clusters.",
-                                   most_of(clusters), rows));
+                                   most, read.rows));
     settings["clusters"] = fmt::format("{}", fmt::join(clusters, "+"));
-    settings["iterations"] =
-        std::to_string(whole_number("--iterations", settings.at("iterations"), 1, most_iterations));
-    std::string& tolerance = settings.at("until_moved");
-    if (tolerance != "none")
-      tolerance = fmt::format("{}", number_between("--until-moved", tolerance, 0, 1));
+    KmeansSettings run;
+    run.plus_plus = reader.is("start", "kmeans++");
+    reader.whole("iterations", run.iterations, 1, most_iterations);
+    if (!reader.is("until_moved", "none")) reader.number("until_moved", run.tolerance, 0, 1);
+    Runs runs;
+    for (const std::int64_t number : clusters) {
+      run.clusters = number;
+      runs.push_back(run);
+    }
+    read.method = runs;
   }
 
   /// A tolerance decides during the run how many iterations there are.
-  double passes(const Settings& settings) const override {
-    if (settings.at("until_moved") != "none") return 0;
-    return std::stod(settings.at("iterations")) *
-           static_cast<double>(clusters_of(settings.at("clusters")).size());
+  double passes(const AnalyticsSettings& settings) const override {
+    const Runs& runs = runs_of(settings);
+    if (runs.front().tolerance >= 0) return 0;
+    return static_cast<double>(runs.front().iterations) * static_cast<double>(runs.size());
   }
-  double work(const Settings& settings, double n, double d) const override {
-    if (settings.at("until_moved") != "none") return 0;
+  double work(const AnalyticsSettings& settings, double n, double d) const override {
+    const Runs& runs = runs_of(settings);
+    if (runs.front().tolerance >= 0) return 0;
     double each = 0;  // operations for an element in one iteration of every run
-    for (const std::int64_t clusters : clusters_of(settings.at("clusters")))
-      each += operations_of_element(static_cast<double>(clusters));
-    return std::stod(settings.at("iterations")) * n * d * each;
+    for (const KmeansSettings& run : runs)
+      each += operations_of_element(static_cast<double>(run.clusters));
+    return runs.front().iterations * n * d * each;
   }
 
   std::vector<LinalgKernel> part_kernels() const override { return {LinalgKernel::kmeans_assign}; }
-  std::vector<AnalysisPart> parts(const Settings& settings, std::int64_t rows,
+  std::vector<AnalysisPart> parts(const AnalyticsSettings& settings, std::int64_t rows,
                                   std::int64_t features) const override {
-    return {{assignment_of(rows, features, std::stoll(settings.at("clusters")),
-                           precision(settings.at("precision")))}};
+    return {
+        {assignment_of(rows, features, runs_of(settings).front().clusters, settings.precision)}};
   }
-  void complete_part(Settings& settings) const override {
-    if (clusters_of(settings.at("clusters")).size() > 1)
+  void complete_part(Settings& settings, AnalyticsSettings& read) const override {
+    const Runs& runs = runs_of(read);
+    if (runs.size() > 1)
       throw InputError(fmt::format(
           "--part: one operation has one number of centroids (--clusters is {}). Give one.",
           settings.at("clusters")));
     settings["start"] = "random";
     settings["iterations"] = "1";
     settings["until_moved"] = "none";
+    KmeansSettings run;
+    run.clusters = runs.front().clusters;
+    run.iterations = 1;
+    read.method = Runs{run};
   }
 
   /// The centroids of every iteration are kept, since any of them may be verified.
-  AnalysisMemory memory(const Settings& settings, std::int64_t rows,
+  AnalysisMemory memory(const AnalyticsSettings& settings, std::int64_t rows,
                         std::int64_t features) const override {
-    const int threads = std::stoi(settings.at("threads"));
-    const double element =
-        static_cast<double>(size_of(storage(precision(settings.at("precision")))));
-    const double n = static_cast<double>(rows), iterations = std::stod(settings.at("iterations"));
+    const Runs& runs = runs_of(settings);
+    const bool plus_plus = runs.front().plus_plus;
+    const double element = static_cast<double>(size_of(storage(settings.precision)));
+    const double n = static_cast<double>(rows), iterations = runs.front().iterations;
     AnalysisMemory need;
     double checked = 0;  // numbers of three iterations
-    for (const std::int64_t clusters : clusters_of(settings.at("clusters"))) {
-      const double k = static_cast<double>(clusters), all = k * static_cast<double>(features);
+    for (const KmeansSettings& run : runs) {
+      const double k = static_cast<double>(run.clusters), all = k * static_cast<double>(features);
       // Centroids; sums and counts of all and of each thread; labels.
-      need.device += element * all + 8 * (sums_of_threads(settings) + 1) * (all + k) + 4 * n;
+      need.device += element * all + 8 * (settings.sums_of_threads() + 1) * (all + k) + 4 * n;
       need.host += 8 * ((iterations + 1) * all + iterations * (k + 1) + 2 * all);
-      checked += 3 * (all + 5 * k + 2 * static_cast<double>(features)) +
-                 (settings.at("start") == "kmeans++" ? 3 * k : 0);
+      checked += 3 * (all + 5 * k + 2 * static_cast<double>(features)) + (plus_plus ? 3 * k : 0);
     }
-    if (settings.at("start") == "kmeans++") need.host += 8 * n;  // each row's distance
-    need.host += bytes_of_pass(rows, features, checked, threads);
+    if (plus_plus) need.host += 8 * n;  // each row's distance
+    need.host += bytes_of_pass(rows, features, checked, settings.threads);
     return need;
   }
 
-  Result<std::unique_ptr<Analysis>> make(const AnalysisCase& from) const override {
-    return make_kmeans(from, settings_of(from.settings, from.seed));
+  Result<std::unique_ptr<Analysis>> make(const AnalysisCase& analysis) const override {
+    Runs runs = runs_of(analysis.settings);
+    // The default seed, 1, starts as CORAL-2 does.
+    for (KmeansSettings& run : runs) run.seed += analysis.seed - 1;
+    return make_kmeans(analysis, runs);
   }
 };
 

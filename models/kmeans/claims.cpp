@@ -35,13 +35,15 @@ namespace {
 
 /// Whether the run stopped where the case does not let it, or went on where it had to stop.
 bool stops_wrongly(const Trajectory& trajectory, const KmeansClaims& claims) {
-  const auto made = iterations_in(trajectory);
-  if (made == 0 || static_cast<std::int64_t>(made) > claims.iterations) return true;
-  const bool all = static_cast<std::int64_t>(made) == claims.iterations;
+  const auto iterations_made = iterations_in(trajectory);
+  if (iterations_made == 0 || static_cast<std::int64_t>(iterations_made) > claims.iterations)
+    return true;
+  const bool all = static_cast<std::int64_t>(iterations_made) == claims.iterations;
   if (!claims.until_moved) return !all;
   const double slack = error_of_move(claims) * *claims.until_moved;
-  if (!all && !(move_in(trajectory, made - 1, claims) <= *claims.until_moved + slack)) return true;
-  for (std::size_t step = 0; step + 1 < made; ++step)
+  if (!all && !(move_in(trajectory, iterations_made - 1, claims) <= *claims.until_moved + slack))
+    return true;
+  for (std::size_t step = 0; step + 1 < iterations_made; ++step)
     if (move_in(trajectory, step, claims) < *claims.until_moved - slack ||
         (*claims.until_moved == 0 && move_in(trajectory, step, claims) == 0))
       return true;
@@ -49,9 +51,9 @@ bool stops_wrongly(const Trajectory& trajectory, const KmeansClaims& claims) {
 }
 
 double error_of_moved(const Trajectory& trajectory, const KmeansClaims& claims) {
-  const std::size_t made = iterations_in(trajectory);
-  if (made == 0) return std::numeric_limits<double>::infinity();
-  const double own = move_in(trajectory, made - 1, claims);
+  const std::size_t iterations_made = iterations_in(trajectory);
+  if (iterations_made == 0) return std::numeric_limits<double>::infinity();
+  const double own = move_in(trajectory, iterations_made - 1, claims);
   return own == trajectory.moved ? 0 : std::abs(trajectory.moved - own) / own;  // keeps NaN
 }
 
@@ -68,14 +70,14 @@ double missed_rows(const Trajectory& trajectory, const KmeansClaims& claims) {
 
 }  // namespace
 
-KmeansClaims::KmeansClaims(const CaseClaims& of)
-    : TableClaims(of.settings),
-      start(of.settings.at("start")),
-      iterations(std::stoll(of.settings.at("iterations"))),
-      seed(1234 + of.seed - 1) {
-  for (const std::string& number : split(of.settings.at("clusters"), '+'))
+KmeansClaims::KmeansClaims(const CaseClaims& claims)
+    : TableClaims(claims.settings),
+      start(claims.settings.at("start")),
+      iterations(std::stoll(claims.settings.at("iterations"))),
+      seed(1234 + claims.seed - 1) {
+  for (const std::string& number : split(claims.settings.at("clusters"), '+'))
     clusters.push_back(std::stoll(number));
-  if (const std::string& part = of.settings.at("until_moved"); part != "none")
+  if (const std::string& part = claims.settings.at("until_moved"); part != "none")
     until_moved = std::stod(part);
 }
 

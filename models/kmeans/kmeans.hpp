@@ -54,7 +54,7 @@ struct KmeansClaims : TableClaims {
   std::optional<double> until_moved;
   std::uint64_t seed = 1234;
   KmeansClaims() = default;
-  explicit KmeansClaims(const CaseClaims& of);
+  explicit KmeansClaims(const CaseClaims& claims);
 };
 
 /// Checks that the trajectories are those of the case: their number of centroids, the start, how
@@ -79,7 +79,7 @@ LinalgProblem assignment_of(std::int64_t rows, std::int64_t features, std::int64
 
 /// An analysis that runs k-means once with each element of `all` (at least one), on one loaded
 /// table. CORAL-2 times the runs with 2, 3 and 4 clusters together.
-Result<std::unique_ptr<Analysis>> make_kmeans(const AnalysisCase& from,
+Result<std::unique_ptr<Analysis>> make_kmeans(const AnalysisCase& analysis,
                                               const std::vector<KmeansSettings>& all);
 
 }  // namespace assay

@@ -15,12 +15,13 @@ namespace {
 /// The iterations with one number of centroids.
 class LloydRun {
  public:
-  LloydRun(const AnalysisCase& from, const KmeansSettings& settings, std::unique_ptr<Step> assign)
+  LloydRun(const AnalysisCase& analysis, const KmeansSettings& settings,
+           std::unique_ptr<Step> assign)
       : settings_(settings),
-        rows_(from.rows),
-        d_(static_cast<std::size_t>(from.features)),
+        rows_(analysis.rows),
+        d_(static_cast<std::size_t>(analysis.features)),
         k_(static_cast<std::size_t>(settings.clusters)),
-        type_(storage(from.precision)),
+        type_(storage(analysis.precision)),
         assign_(std::move(assign)),
         sums_(k_ * d_ + k_ + 1) {
     const auto steps = static_cast<std::size_t>(settings.iterations);
@@ -32,7 +33,7 @@ class LloydRun {
   std::int64_t clusters() const { return settings_.clusters; }
   /// Whether the run decides how many iterations it has.
   bool decides() const { return settings_.tolerance >= 0; }
-  /// Of the last run: passes over the table, and operations.
+  /// Passes over the table in the last run, and operations.
   double passes() const { return static_cast<double>(trajectory_.passes); }
   double operations() const {
     return passes() * static_cast<double>(rows_) * static_cast<double>(d_) *
@@ -120,10 +121,10 @@ class LloydRun {
 /// Runs in turn, each from its own start, on one loaded table: their operations share it.
 class Kmeans final : public Analysis {
  public:
-  Kmeans(const AnalysisCase& from, std::vector<LloydRun> runs)
-      : pass_{from.mine, storage(from.precision), false, from.steps.threads()},
-        seed_(from.seed),
-        ranks_(from.ranks),
+  Kmeans(const AnalysisCase& analysis, std::vector<LloydRun> runs)
+      : pass_{analysis.mine, storage(analysis.precision), false, analysis.steps.threads()},
+        seed_(analysis.seed),
+        ranks_(analysis.ranks),
         runs_(std::move(runs)) {}
 
   Device& device() override { return runs_.front().assign().device(); }
@@ -213,18 +214,20 @@ LinalgProblem assignment_of(std::int64_t rows, std::int64_t features, std::int64
   return {{LinalgKernel::kmeans_assign, rows, features, clusters}, precision};
 }
 
-Result<std::unique_ptr<Analysis>> make_kmeans(const AnalysisCase& from,
+Result<std::unique_ptr<Analysis>> make_kmeans(const AnalysisCase& analysis,
                                               const std::vector<KmeansSettings>& all) {
   std::vector<LloydRun> runs;
   for (const KmeansSettings& settings : all) {
     std::map<std::string, Tensor*> shared;
     if (!runs.empty()) shared["x"] = &runs.front().assign().tensor("x");
-    Result<std::unique_ptr<Step>> assign = from.steps.make_own(
-        assignment_of(from.mine.count, from.features, settings.clusters, from.precision), shared);
+    Result<std::unique_ptr<Step>> assign =
+        analysis.steps.make_own(assignment_of(analysis.mine.count, analysis.features,
+                                              settings.clusters, analysis.precision),
+                                shared);
     if (auto* refusal = std::get_if<Unsupported>(&assign)) return std::move(*refusal);
-    runs.emplace_back(from, settings, std::move(std::get<std::unique_ptr<Step>>(assign)));
+    runs.emplace_back(analysis, settings, std::move(std::get<std::unique_ptr<Step>>(assign)));
   }
-  return std::make_unique<Kmeans>(from, std::move(runs));
+  return std::make_unique<Kmeans>(analysis, std::move(runs));
 }
 
 }  // namespace assay

@@ -37,18 +37,18 @@ std::int64_t row_at(double part, const std::vector<double>& weights, RowRange mi
   }
   const double wanted = part * all;
   // The rank that has the row tells it (from 1); rounding may leave none, or two with it.
-  std::vector<double> found(static_cast<std::size_t>(ranks.size()));
+  std::vector<double> sums(static_cast<std::size_t>(ranks.size()));
   double running = before;
   for (std::size_t i = 0; i < weights.size(); ++i) {
     running += weights[i];
     if (weights[i] > 0 && running > wanted && before <= wanted) {
-      found[static_cast<std::size_t>(ranks.rank())] =
+      sums[static_cast<std::size_t>(ranks.rank())] =
           static_cast<double>(mine.first + static_cast<std::int64_t>(i) + 1);
       break;
     }
   }
-  ranks.sum(found);
-  for (const double row : found)
+  ranks.sum(sums);
+  for (const double row : sums)
     if (row > 0) return static_cast<std::int64_t>(row) - 1;
   return 0;  // all rows are equal
 }

@@ -61,10 +61,10 @@ struct Roundoff {
   double underflow;  ///< of products in the type of the table, as it is
 };
 
-/// Of two scores, each of a norm and a product, that are sums of d products in any order: each sum
-/// has an error of at most d u / (1 - d u) times the sum of its absolute terms (Higham, Accuracy
-/// and Stability of Numerical Algorithms, 2002, 3.1), and 2 |x|.|c| <= ||x||^2 + ||c||^2. The
-/// constant exceeds the subtractions.
+/// The error of the difference of two scores, each a norm and a product, both sums of d products in
+/// any order. Each sum has an error of at most d u / (1 - d u) times the sum of its absolute terms
+/// (Higham, Accuracy and Stability of Numerical Algorithms, 2002, 3.1), and 2 |x|.|c| <= ||x||^2 +
+/// ||c||^2. The constant exceeds the subtractions.
 double error_of_scores(std::size_t d) {
   return 2 * (static_cast<double>(d) + 8) * unit_roundoff(DataType::fp64);
 }
@@ -164,7 +164,7 @@ double wrong_choices(const Checked& checked, const KmeansClaims& claims, const d
   for (std::size_t c = 1; c < checked.at.k; ++c) {
     const double* const weights = sums + checked.at.weights() + 3 * c;
     const double all = weights[0], wanted = start.parts()[c] * all;
-    // Of sums over rows, and of each row's scores.
+    // The rounding of sums over rows, and of each row's scores.
     const double slack =
         8 * rows * unit_roundoff(DataType::fp64) * all +
         2 * error_of_scores(checked.at.d) * (all_norms + rows * checked.norms.maxCoeff());
@@ -264,10 +264,11 @@ std::vector<Checked> checked_iterations(const std::vector<const Trajectory*>& cl
   std::vector<Checked> all;
   std::size_t offset = 0;
   for (const Trajectory* trajectory : claimed) {
-    const std::size_t made = iterations_in(*trajectory);
-    if (made == 0) continue;
+    const std::size_t iterations_made = iterations_in(*trajectory);
+    if (iterations_made == 0) continue;
     const std::size_t k = trajectory->centroids.front().size() / d;
-    for (const std::size_t step : std::set<std::size_t>{0, made - 1, random() % made}) {
+    for (const std::size_t step :
+         std::set<std::size_t>{0, iterations_made - 1, random() % iterations_made}) {
       const Rows from(trajectory->centroids[step].data(), static_cast<Eigen::Index>(k),
                       static_cast<Eigen::Index>(d));
       const bool plus_plus = step == 0 && start == "kmeans++" && trajectory->start_rows.size() == k;
@@ -279,7 +280,7 @@ std::vector<Checked> checked_iterations(const std::vector<const Trajectory*>& cl
   return all;
 }
 
-/// Of the last centroids, those whose bits are not rank 0's, on all ranks together. A rank with
+/// The number of last centroids whose bits are not rank 0's, on all ranks together. A rank with
 /// other centroids would go another way from there on.
 double differing_centroids(const std::vector<const Trajectory*>& claimed, RankCalls& ranks) {
   double differing = 0;

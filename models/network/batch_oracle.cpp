@@ -113,39 +113,39 @@ BatchOracle::BatchOracle(const DataClaims& claims, int rank) : claims_(claims), 
 }
 
 std::string BatchOracle::fault(const Batch& batch, bool training) const {
-  std::string found = fault_of_numbers(batch, training);
+  std::string fault = fault_of_numbers(batch, training);
   std::mt19937_64 random(1000003 * batch.epoch + static_cast<std::uint64_t>(batch.step));
   const bool files = claims_.kind == DataClaims::Kind::files;
   const auto first =
       static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(claims_.batch));
-  for (std::int64_t i = 0; found.empty() && i < claims_.batch; ++i) {
+  for (std::int64_t i = 0; fault.empty() && i < claims_.batch; ++i) {
     const std::int64_t image = (first + i) % claims_.batch;
     if (files && i >= files_of_batch) break;
     if (!files || batch.samples[static_cast<std::size_t>(image)] < 0) {
-      found = fault_of_image(batch, image, training, pixels_of_image);
+      fault = fault_of_image(batch, image, training, pixels_of_image);
       continue;
     }
     try {
-      found = fault_of_file(batch, image, training);
+      fault = fault_of_file(batch, image, training);
     } catch (const std::exception& error) {  // on this rank alone: the others would wait for it
-      found = fmt::format("{} cannot be read again: {}", place_of(batch, image), error.what());
+      fault = fmt::format("{} cannot be read again: {}", place_of(batch, image), error.what());
     }
   }
-  return found;
+  return fault;
 }
 
 std::string BatchOracle::glance(const Batch& batch) {
   if (claims_.kind == DataClaims::Kind::one_batch) return "";
-  if (std::string found = fault_of_numbers(batch, true); !found.empty()) return found;
+  if (std::string fault = fault_of_numbers(batch, true); !fault.empty()) return fault;
   // In an epoch a sample comes once, unless it replaces a bad one.
   const Taken before = std::exchange(last_, {batch.epoch, batch.step, batch.samples.front()});
   if (before.epoch == batch.epoch && before.step != batch.step &&
       before.sample == batch.samples.front() && claims_.bad_samples == 0)
     return fmt::format("{} is a sample of step {}, too", place_of(batch, 0), before.step);
   if (claims_.kind == DataClaims::Kind::learnable)
-    if (std::string found = fault_of_image(batch, batch.step % claims_.batch, true, 2);
-        !found.empty())
-      return found;
+    if (std::string fault = fault_of_image(batch, batch.step % claims_.batch, true, 2);
+        !fault.empty())
+      return fault;
   if (claims_.kind != DataClaims::Kind::files) return "";
   std::uint64_t hash = 0;
   const std::size_t image = batch.images.size() / static_cast<std::size_t>(claims_.batch);
@@ -217,8 +217,8 @@ std::string BatchOracle::fault_of_image(const Batch& batch, std::int64_t image, 
   };
   for (int i = 0; i < pixels; ++i) {
     const Place at{image, any(claims_.side), any(claims_.side), any(3)};
-    if (std::string found = compare(batch, at, made(batch, at, training), 0); !found.empty())
-      return found;
+    if (std::string fault = compare(batch, at, made(batch, at, training), 0); !fault.empty())
+      return fault;
   }
   return "";
 }
@@ -246,8 +246,8 @@ std::string BatchOracle::fault_of_file(const Batch& batch, std::int64_t image,
     const Place at{image, any(claims_.side), any(claims_.side), any(3)};
     const DecodeOracle::Element expected = decoded.at(
         static_cast<int>(at.row), static_cast<int>(at.column), static_cast<int>(at.colour));
-    if (std::string found = compare(batch, at, expected.value, expected.bound); !found.empty())
-      return found;
+    if (std::string fault = compare(batch, at, expected.value, expected.bound); !fault.empty())
+      return fault;
   }
   return "";
 }
@@ -269,22 +269,22 @@ std::string BatchOracle::fault_of_copy(const Batch& batch, const Executor& execu
     if (batch.labels[i] >= 0 && labels[i] != static_cast<double>(batch.labels[i]))
       return fmt::format("the network has the label {} for {}, not {}", labels[i],
                          place_of(batch, static_cast<std::int64_t>(i)), batch.labels[i]);
-  const GraphValue& of = graph.value(graph.images);
-  const std::int64_t plane = of.dims[2] * of.dims[3];
-  std::string found;
+  const GraphValue& value = graph.value(graph.images);
+  const std::int64_t plane = value.dims[2] * value.dims[3];
+  std::string fault;
   executor.device().get(executor.tensor(graph.images), [&](std::int64_t first,
                                                            std::span<const double> part) {
-    for (std::size_t i = 0; found.empty() && i < part.size(); ++i) {
+    for (std::size_t i = 0; fault.empty() && i < part.size(); ++i) {
       const std::int64_t at = first + static_cast<std::int64_t>(i), image = at / (3 * plane),
                          colour = at / plane % 3, pixel = at % plane;
       const double expected = round_to(
-          of.type, batch.images[static_cast<std::size_t>((image * plane + pixel) * 3 + colour)]);
+          value.type, batch.images[static_cast<std::size_t>((image * plane + pixel) * 3 + colour)]);
       if (part[i] != expected)
-        found = fmt::format("the network has {} as element {} of {}, not {}", part[i],
+        fault = fmt::format("the network has {} as element {} of {}, not {}", part[i],
                             colour * plane + pixel, place_of(batch, image), expected);
     }
   });
-  return found;
+  return fault;
 }
 
 }  // namespace assay

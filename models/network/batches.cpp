@@ -24,8 +24,8 @@ void check_share(const BatchShare& share, std::int64_t samples) {
         share.batch, samples, share.rank, share.ranks));
 }
 
-/// What sources that make their batches when asked have in common: one batch in memory, and where
-/// they are.
+/// The common part of sources that make their batches when asked: one batch in memory, and their
+/// position.
 class MadeBatches : public Batches {
  public:
   MadeBatches(const BatchShare& share, std::int64_t elements)
@@ -57,9 +57,9 @@ class MadeBatches : public Batches {
     return batch_;
   }
   PipelineState state() const final { return {epoch_, step_, {}}; }
-  void start(const PipelineState& from, std::int64_t batches) final {
-    epoch_ = from.epoch + static_cast<std::uint64_t>(from.step / steps());
-    step_ = from.step % steps();
+  void start(const PipelineState& state, std::int64_t batches) final {
+    epoch_ = state.epoch + static_cast<std::uint64_t>(state.step / steps());
+    step_ = state.step % steps();
     limit_ = batches;
     counters_ = {};
   }
@@ -170,8 +170,8 @@ class PipelineBatches final : public Batches {
   }
   void pause() override { pipeline_.pause(); }
   PipelineState state() const override { return pipeline_.state(); }
-  void start(const PipelineState& from, std::int64_t batches) override {
-    pipeline_.start(from, batches);
+  void start(const PipelineState& state, std::int64_t batches) override {
+    pipeline_.start(state, batches);
     started_ = true;
   }
   std::int64_t steps() const override { return pipeline_.steps(); }

@@ -32,7 +32,7 @@ class Batches {
   /// The state from which start() continues with the same batch as next() would.
   virtual PipelineState state() const = 0;
   /// Continues from a state. At most `batches` batches are prepared in advance from there on.
-  virtual void start(const PipelineState& from,
+  virtual void start(const PipelineState& state,
                      std::int64_t batches = InputPipeline::unlimited) = 0;
 
   virtual std::int64_t steps() const = 0;    ///< batches of this rank in an epoch

@@ -40,7 +40,7 @@ std::string Choice::text() const {
   return algorithm.empty() ? backend : fmt::format("{} ({})", backend, algorithm);
 }
 
-/// What is asked for a node, in this order.
+/// The requests for a node, in this order.
 std::vector<Choice> Executor::choices(std::size_t node, Plugins& plugins) const {
   if (!settings_.chosen.empty()) {
     const Choice& chosen = settings_.chosen.at(node);
@@ -65,8 +65,8 @@ std::string Executor::make_candidates(Plugins& plugins, Communicator& ranks) {
     std::vector<std::string> reasons;
     std::vector<Candidate>& all = candidates_[i];
     for (const Choice& choice : choices(i, plugins)) {
-      Result<Candidate> made = make_candidate(graph_.nodes[i], choice, plugins, ranks);
-      if (auto* refusal = std::get_if<Unsupported>(&made)) {
+      Result<Candidate> prepared = make_candidate(graph_.nodes[i], choice, plugins, ranks);
+      if (auto* refusal = std::get_if<Unsupported>(&prepared)) {
         // A backend that computes it by no choice of its own says so once, not of each algorithm.
         if (choice.algorithm.empty())
           reasons.push_back(refusal->reason.starts_with(choice.backend)
@@ -77,7 +77,7 @@ std::string Executor::make_candidates(Plugins& plugins, Communicator& ranks) {
           first_refusal_ = refusal->reason;
         continue;
       }
-      Candidate& candidate = std::get<Candidate>(made);
+      Candidate& candidate = std::get<Candidate>(prepared);
       if (std::ranges::none_of(all, [&](const Candidate& other) {
             return other.choice.backend == choice.backend &&
                    same_way(other.operation->executed(), candidate.operation->executed());
@@ -168,19 +168,22 @@ std::string Executor::why_not(std::size_t index, Communicator& ranks, bool& wron
   const std::string which = fmt::format("{} by {}", node.text(), by.text());
   if (const auto unknown = node.oracle->cannot_judge(executed(index)))  // the same on all ranks
     return fmt::format("{}: {}", which, *unknown);
-  Verification found;
-  found.passed = true;
-  run_checked(*this, index, budget_of_node, index + 1, found);
-  double answers[] = {found.wrong() ? 2.0 : found.passed ? 0.0 : 1.0, found.norm_error};
+  Verification verification;
+  verification.passed = true;
+  run_checked(*this, index, budget_of_node, index + 1, verification);
+  double answers[] = {verification.wrong()  ? 2.0
+                      : verification.passed ? 0.0
+                                            : 1.0,
+                      verification.norm_error};
   ranks.allreduce_max(answers);
   if (answers[0] > 0) {
     const bool is_wrong = answers[0] > 1;
-    if (found.passed || (is_wrong && found.undecided))
-      found.reason =
+    if (verification.passed || (is_wrong && verification.undecided))
+      verification.reason =
           fmt::format("{}: it {} on another rank", which, is_wrong ? "is wrong" : "cannot be used");
-    if (is_wrong) left_out_.push_back(found.reason);
+    if (is_wrong) left_out_.push_back(verification.reason);
     wrong |= is_wrong;
-    return found.reason;
+    return verification.reason;
   }
   const NetworkTolerance tolerance = network_tolerance(operand_type(graph_.precision));
   const double most =

@@ -2,9 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <random>
 
-#include "models/network/convergence.hpp"
 #include "models/ranks.hpp"
 
 namespace assay {
@@ -12,22 +13,22 @@ namespace assay {
 std::uint64_t CheckedSteps::next_seed() { return trainer_.settings().seed + ++checks_ * 65537; }
 
 Verification CheckedSteps::make(const std::string& when) {
-  Verification found;
-  found.passed = true;
+  Verification verification;
+  verification.passed = true;
   std::size_t next = 0;  // of the batches that were kept, which come again for a step made again
   const auto load_kept = [&] {
     if (next >= kept_.size()) return;
     trainer_.load(kept_[next].images, kept_[next].labels);
     ++next;
   };
-  Verification whole = found;  // also of steps that were skipped
+  Verification whole = verification;  // also of steps that were skipped
   skipped_ = false;
   if (oracle_ != nullptr) oracle_->forget();
   for (std::int64_t steps = 0; steps <= trainer_.settings().lag;) {
     if (next >= kept_.size()) next = 0;
     trainer_.executor().poison();
     StepCheck check = random_check(trainer_.graph(), nodes, next_seed());
-    check.found = found;
+    check.found = verification;
     load_kept();
     {
       const ObservedStep observed(oracle_, trainer_, check.seed);
@@ -38,27 +39,25 @@ Verification CheckedSteps::make(const std::string& when) {
       skipped_ = true;
       trainer_.let_loss_scale_grow(false);  // it only falls from here, so this ends
       steps = 0;
-      found = {};
-      found.passed = true;
+      verification = {};
+      verification.passed = true;
     } else {
       ++steps;
-      found = check.found;
+      verification = check.found;
     }
   }
   trainer_.let_loss_scale_grow(true);
-  found.checked += whole.checked;
-  found.wrong_elements += whole.wrong_elements;
-  if (found.passed && !whole.passed) {
-    found.passed = false;
-    found.reason = whole.reason;
-  }
-  if (!found.passed)
-    found.reason +=
+  verification.checked += whole.checked;
+  verification.wrong_elements += whole.wrong_elements;
+  verification.fail(whole.reason);
+  verification.passed = verification.passed && whole.passed;
+  if (!verification.passed)
+    verification.reason +=
         ", " + when +
         (trainer_.counts()[0] > 0 ? overflow_advice(trainer_.settings().loss_scale) : "");
-  judge_finite(when, found);
-  found.outputs = found.checked;
-  return found;
+  judge_finite(when, verification);
+  verification.outputs = verification.checked;
+  return verification;
 }
 
 Verification CheckedSteps::learn(const std::function<void()>& load, const std::string& when) {
@@ -77,15 +76,15 @@ void CheckedSteps::keep(std::span<const float> images, std::span<const std::int6
   kept_.push_back({{images.begin(), images.end()}, {labels.begin(), labels.end()}});
 }
 
-void CheckedSteps::judge_finite(const std::string& when, Verification& found) {
+void CheckedSteps::judge_finite(const std::string& when, Verification& verification) {
   const double loss = mean_loss(), not_finite = trainer_.counts()[0];
-  if (!found.passed || (std::isfinite(loss) && (not_finite == 0 || trainer_.lowered()))) return;
-  found.passed = false;
-  found.reason = fmt::format(
+  if (!verification.passed || (std::isfinite(loss) && (not_finite == 0 || trainer_.lowered())))
+    return;
+  verification.fail(fmt::format(
       "the loss is {} and {:.0f} elements of the gradient are not finite, {} (training diverged, "
       "or an operation did not write its results{}). Use a smaller --rate; if it still fails, try "
       "--backend reference, which shows whether a backend is wrong.",
-      loss, not_finite, when, overflow_advice(trainer_.settings().loss_scale));
+      loss, not_finite, when, overflow_advice(trainer_.settings().loss_scale)));
 }
 
 double CheckedSteps::mean_loss() {
@@ -93,6 +92,20 @@ double CheckedSteps::mean_loss() {
   double sum = trainer_.loss();
   calls.sum(std::span(&sum, 1));
   return sum / ranks_.size();
+}
+
+StepCheck random_check(const Graph& graph, std::size_t nodes, std::uint64_t seed) {
+  StepCheck check;
+  check.found.passed = true;
+  check.gradient_sum = graph.gradients != Graph::none;
+  check.seed = seed;
+  std::mt19937_64 random(seed);
+  const std::size_t last = graph.nodes.size() - 1;
+  while (check.nodes.size() < std::min(nodes, last)) check.nodes.insert(random() % last);
+  check.nodes.insert(last);  // the update
+  for (std::size_t i = 0; i < last; ++i)
+    if (graph.nodes[i].phase == Phase::accumulate) check.nodes.insert(i);
+  return check;
 }
 
 }  // namespace assay

@@ -14,6 +14,9 @@
 
 namespace assay {
 
+/// The checks of a step: `nodes` random nodes, the update, and the sum over the ranks.
+StepCheck random_check(const Graph& graph, std::size_t nodes, std::uint64_t seed);
+
 class CheckedSteps {
  public:
   /// Number of nodes that a checked step compares with their oracles, in addition to the update.
@@ -46,7 +49,7 @@ class CheckedSteps {
 
   /// Adds a failure to `found` if the loss of the last step or the gradients of the last update are
   /// not finite. Collective.
-  void judge_finite(const std::string& when, Verification& found);
+  void judge_finite(const std::string& when, Verification& verification);
   /// Mean loss of the last step over all ranks. Collective.
   double mean_loss();
 

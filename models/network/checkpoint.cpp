@@ -187,18 +187,18 @@ Checkpoint::Checkpoint(const std::filesystem::path& path, const std::string& arc
 }
 
 std::span<const std::byte> Checkpoint::bytes(const std::string& name) const {
-  const auto found = std::find_if(blobs_.begin(), blobs_.end(),
+  const auto place = std::find_if(blobs_.begin(), blobs_.end(),
                                   [&](const Blob& blob) { return blob.name == name; });
-  if (found == blobs_.end()) throw unusable(file_, "it has no blob " + name);
-  return std::as_bytes(std::span(found->bytes));
+  if (place == blobs_.end()) throw unusable(file_, "it has no blob " + name);
+  return std::as_bytes(std::span(place->bytes));
 }
 
 void Checkpoint::copy(const std::string& name, std::span<std::byte> out) const {
-  const std::span<const std::byte> found = bytes(name);
-  if (found.size() != out.size())
+  const std::span<const std::byte> blob = bytes(name);
+  if (blob.size() != out.size())
     throw unusable(file_, fmt::format("its blob {} has {} bytes, this run needs {}", name,
-                                      found.size(), out.size()));
-  std::copy(found.begin(), found.end(), out.begin());
+                                      blob.size(), out.size()));
+  std::copy(blob.begin(), blob.end(), out.begin());
 }
 
 }  // namespace assay

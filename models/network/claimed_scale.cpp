@@ -7,9 +7,9 @@
 namespace assay {
 namespace {
 
-std::string text_of(const LossScaleState& of) {
-  return fmt::format("{} ({} of {} steps skipped, {} in a row, {} good ones)", of.scale, of.skipped,
-                     of.steps, of.skipped_in_row, of.good_steps);
+std::string text_of(const LossScaleState& state) {
+  return fmt::format("{} ({} of {} steps skipped, {} in a row, {} good ones)", state.scale,
+                     state.skipped, state.steps, state.skipped_in_row, state.good_steps);
 }
 
 }  // namespace
@@ -31,13 +31,13 @@ std::string ClaimedScale::begin(const LossScaleState& state, bool restarted) {
   return fmt::format("the loss scale begins as {}, not {}", text_of(state), start_);
 }
 
-std::string ClaimedScale::step(const LossScaleState& found) {
+std::string ClaimedScale::step(const LossScaleState& state) {
   const double now = state_.scale, made = lags_ ? waiting_ : now;
   waiting_ = now;
-  skipped_ = found.skipped > state_.skipped;
+  skipped_ = state.skipped > state_.skipped;
   if (unknown_) {
     unknown_ = false;
-    state_ = found;
+    state_ = state;
     return "";
   }
   if (made > 0) {  // else nothing was updated
@@ -56,9 +56,9 @@ std::string ClaimedScale::step(const LossScaleState& found) {
     }
   }
   const LossScaleState expected = state_;
-  state_ = found;  // a fault is reported once
-  if (found == expected) return "";
-  return fmt::format("the loss scale is {}, not {}", text_of(found), text_of(expected));
+  state_ = state;  // a fault is reported once
+  if (state == expected) return "";
+  return fmt::format("the loss scale is {}, not {}", text_of(state), text_of(expected));
 }
 
 std::string WatchedScale::see(const std::string& rule, std::int64_t step,

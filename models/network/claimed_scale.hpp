@@ -19,7 +19,7 @@ class ClaimedScale {
   /// Begins with a state: of a new training, or of a checkpoint.
   std::string begin(const LossScaleState& state, bool restarted);
   /// The difference after a step; "" if there is none.
-  std::string step(const LossScaleState& found);
+  std::string step(const LossScaleState& state);
   /// Whether the last step was skipped.
   bool skipped() const { return skipped_; }
 

@@ -21,7 +21,7 @@ void Concerns::add(const Trainer& trainer) {
   double elements = 0;
   for (const Parameter& parameter : graph.parameters)
     elements += static_cast<double>(parameter.elements());
-  // What fills cache lines between parameters has gradients of 0, too.
+  // The padding of cache lines between parameters has gradients of 0, too.
   const double filling = static_cast<double>(graph.elements(graph.gradients)) - elements;
   zeros_ += (counts[1] - filling) / elements;
   stale_ += counts[2] / elements;

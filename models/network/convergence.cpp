@@ -12,10 +12,13 @@
 
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
+#include "models/network/checked_steps.hpp"
 #include "models/network/claimed_rate.hpp"
 #include "models/network/stop_request.hpp"
 #include "models/network/training_checkpoint.hpp"
+#include "models/network/training_clock.hpp"
 #include "models/network/training_oracle.hpp"
+#include "models/network/training_texts.hpp"
 #include "models/network/work_count.hpp"
 #include "models/ranks.hpp"
 
@@ -65,15 +68,13 @@ class Training {
   Convergence run() {
     if (!settings_.restart) checkpoint_.expect_usable();
     trainer_.initialise();
-    PipelineState from;
-    if (settings_.restart) from = restored();
+    PipelineState state;
+    if (settings_.restart) state = restored();
     // Gradients of steps before this training wait no more.
     if (settings_.step_oracle != nullptr) settings_.step_oracle->forget();
     if (oracle_ != nullptr) oracle_->begin(trainer_, epoch_, step_, settings_.restart);
-    start_ = Clock::now();
-    start_unix_s_ =
-        std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-    training_.start(from);
+    clock_.start();
+    training_.start(state);
     if (!settings_.checkpoint.empty()) stop_.emplace();
     while (epoch_ < settings_.epochs && !made_.reached) {
       one_epoch();
@@ -84,7 +85,7 @@ class Training {
     if (made_.epochs.empty()) {  // nothing was left to learn
       EpochResult none;
       none.epoch = epoch_;
-      none.started_unix_s = none.trained_unix_s = unix_now();
+      none.started_unix_s = none.trained_unix_s = clock_.unix_s();
       validate(none, trainer_.settings().seed + static_cast<std::uint64_t>(epoch_));
     }
     if (oracle_ != nullptr) {
@@ -95,9 +96,6 @@ class Training {
   }
 
  private:
-  double elapsed() const { return seconds_since(start_) - not_counted_; }
-  double unix_now() const { return start_unix_s_ + seconds_since(start_); }
-
   void one_epoch() {
     const std::int64_t first = step_, made_before = made_.steps;
     (void)work_.take(trainer_.executor(), ranks_);
@@ -108,9 +106,9 @@ class Training {
     auto checked = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(steps_));
     const std::int64_t counted_later = untimed_;
     std::int64_t timed = 0;  // steps without checks
-    const double begun = elapsed();
+    const double begun = clock_.counted();
     EpochResult result;
-    result.started_unix_s = unix_now();
+    result.started_unix_s = clock_.unix_s();
     while (step_ < steps_) {
       const bool check = step_ == checked, slowed = check || is_judged();
       if (slowed && timed == 0 && step_ + 1 == steps_) {
@@ -125,7 +123,6 @@ class Training {
       stop_if_diverged();
       if (step_ < steps_) stop_if_asked();
     }
-    const std::int64_t made = steps_ - first;
     expect_work(made_.steps - made_before + rehearsed_);
     if (training_.steps() % passes_ != 0) {
       PipelineState next = training_.state();
@@ -134,11 +131,16 @@ class Training {
       training_.start(next);
     }
     // Checked and judged steps count as long as the others took in the mean.
-    const double step_seconds = (elapsed() - begun) / static_cast<double>(timed);
-    not_counted_ -= step_seconds * static_cast<double>(made + counted_later - timed);
+    const double step_seconds = (clock_.counted() - begun) / static_cast<double>(timed);
+    clock_.leave_out(-step_seconds * static_cast<double>(steps_ - first + counted_later - timed));
     untimed_ = 0;
+    result.trained_unix_s = clock_.unix_s();
+    end_epoch(result, step_seconds, random());
+  }
+
+  /// Makes the result of the epoch's steps, and validates it if it is time. `seed`: of the checks.
+  void end_epoch(EpochResult result, double step_seconds, std::uint64_t seed) {
     double losses = losses_;
-    result.trained_unix_s = unix_now();
     losses_ = 0;
     step_ = 0;
     result.epoch = ++epoch_;
@@ -153,46 +155,43 @@ class Training {
           "warm-up.",
           result.training_loss, result.epoch));
     if (result.epoch % settings_.validate_every == 0 || result.epoch == settings_.epochs)
-      return validate(result, random());
-    result.seconds = elapsed();
+      return validate(result, seed);
+    result.seconds = clock_.counted();
     result.ended_unix_s = result.trained_unix_s;
     tell(result);
   }
 
   void judge(const EpochResult& trained) {
     if (oracle_ == nullptr) return;
-    const double before = elapsed();
+    const LeftOut left_out(clock_);
     oracle_->end_epoch(trainer_, trained);
-    not_counted_ += elapsed() - before;
   }
 
   void judge_epoch() {
-    const double before = elapsed();
+    const LeftOut left_out(clock_);
     training_.pause();
     settings_.after_epoch();
-    not_counted_ += elapsed() - before;
   }
 
   /// The next step without checks, for its time alone: it is then made again from the same state.
   /// So the only step of an epoch can be checked.
   void rehearse() {
-    double before = elapsed();
+    const double before = clock_.counted();
     Trainer::State state;
     trainer_.save(state);
     const PipelineState data = training_.state();
-    not_counted_ += elapsed() - before;
+    clock_.leave_out(clock_.counted() - before);
     if (oracle_ != nullptr) oracle_->rehearse(true);
     rehearses_ = true;
     one_step(false, 0);
     rehearses_ = false;
     if (oracle_ != nullptr) oracle_->rehearse(false);
-    before = elapsed();
+    const LeftOut left_out(clock_);
     trainer_.exchange(state);
     training_.start(data);
     --made_.steps;
     ++rehearsed_;
     if (settings_.step_oracle != nullptr) settings_.step_oracle->forget();
-    not_counted_ += elapsed() - before;
   }
 
   /// The nodes of the network have counted the images that they ran on, and the updates. With a lag
@@ -214,39 +213,31 @@ class Training {
   }
 
   void validate(EpochResult result, std::uint64_t seed) {
-    const double before = elapsed();
+    const double before = clock_.counted();
     StepCheck check = random_check(evaluator_.executor().graph(), nodes_of_check, seed);
-    const Evaluation found = evaluator_.evaluate(
+    const Evaluation evaluation = evaluator_.evaluate(
         validation_, &check, oracle_ == nullptr ? nullptr : &oracle_->evaluation());
     add(check.found, fmt::format("in the validation after epoch {}", result.epoch));
-    not_counted_ += found.check_seconds;
+    clock_.leave_out(evaluation.check_seconds);
     // The same validation was counted before the checkpoint was written.
-    if (accuracy_) not_counted_ += elapsed() - before;
-    accuracy_ = found.accuracy;
-    result.evaluation = found;
-    result.seconds = elapsed();
-    result.ended_unix_s = unix_now();
-    if (!std::isfinite(found.loss) && !made_.found.passed) throw Diverged(made_.found.reason);
-    if (!std::isfinite(found.loss))
+    if (accuracy_) clock_.leave_out(clock_.counted() - before);
+    accuracy_ = evaluation.accuracy;
+    result.evaluation = evaluation;
+    result.seconds = clock_.counted();
+    result.ended_unix_s = clock_.unix_s();
+    if (!std::isfinite(evaluation.loss) && !made_.found.passed) throw Diverged(made_.found.reason);
+    if (!std::isfinite(evaluation.loss))
       throw Diverged(
           fmt::format("training diverged: the loss of validation is {} after epoch {}. Use a "
                       "smaller learning rate, or a longer warm-up.",
-                      found.loss, result.epoch));
-    made_.reached = found.accuracy >= settings_.target;
+                      evaluation.loss, result.epoch));
+    made_.reached = evaluation.accuracy >= settings_.target;
     tell(result);
   }
 
   void tell(const EpochResult& result) {
     made_.epochs.push_back(result);
-    if (!settings_.progress) return;
-    std::string text = result.trained()
-                           ? fmt::format("epoch {}: loss {:.4f}, {:.1f} images/s", result.epoch,
-                                         result.training_loss, result.images_per_s)
-                           : fmt::format("epoch {}: nothing was left to train", result.epoch);
-    if (const auto& found = result.evaluation)
-      text +=
-          fmt::format("; validation: loss {:.4f}, accuracy {:.4f}", found->loss, found->accuracy);
-    settings_.progress(text);
+    if (settings_.progress) settings_.progress(epoch_text(result));
   }
 
   /// With a lag two steps in a row: the second applies the gradients of the first.
@@ -267,15 +258,15 @@ class Training {
     }
     if (oracle == nullptr) return;
     oracle->expect_rate(ClaimedRate(settings_.claims, steps_).at(epoch_ * steps_ + step_));
-    Verification found;
-    found.passed = true;
-    oracle->end(trainer_, found);
-    add(found, fmt::format("in epoch {}", epoch_ + 1));
+    Verification verification;
+    verification.passed = true;
+    oracle->end(trainer_, verification);
+    add(verification, fmt::format("in epoch {}", epoch_ + 1));
   }
 
   /// The step's loss on this rank.
   double one_step(bool checked, std::uint64_t seed) {
-    const double before = elapsed();
+    const double before = clock_.counted();
     if (oracle_ != nullptr) oracle_->begin_step();
     const auto load_next = [this, checked] {
       const auto start = Clock::now();
@@ -296,7 +287,7 @@ class Training {
       judged_step(rate, nullptr, load_next, judged, seed);
       const double loss = trainer_.loss();
       if (oracle_ != nullptr) oracle_->end_step(trainer_, rate, loss, false, judged);
-      if (judged) not_counted_ += elapsed() - before;
+      if (judged) clock_.leave_out(clock_.counted() - before);
       return loss;
     }
     StepCheck check = random_check(trainer_.graph(), nodes_of_check, seed);
@@ -306,39 +297,26 @@ class Training {
     if (oracle_ != nullptr) oracle_->end_step(trainer_, rate, trainer_.loss(), true, true);
     overflowed_ = trainer_.overflowed();
     if (!overflowed_) add(check.found, fmt::format("in epoch {}", epoch_ + 1));
-    not_counted_ += elapsed() - before;
+    clock_.leave_out(clock_.counted() - before);
     return trainer_.loss();
   }
 
   void add(const Verification& checked, const std::string& when) {
     made_.found.checked += checked.checked;
     made_.found.wrong_elements += checked.wrong_elements;
-    if (checked.passed || !made_.found.passed) return;
-    made_.found.passed = false;
-    made_.found.reason = checked.reason + ", " + when;
+    if (!checked.passed) made_.found.fail(checked.reason + ", " + when);
   }
 
   void add_checkpoint() {
-    Verification found;
-    found.reason = checkpoint_.fault();
-    found.passed = found.reason.empty();
-    add(found, "in a checkpoint");
+    if (const std::string fault = checkpoint_.fault(); !fault.empty())
+      made_.found.fail(fault + ", in a checkpoint");
   }
 
   /// All ranks alike, since they have judged the step alike.
   void stop_if_diverged() const {
-    const LossScale& scale = trainer_.loss_scale();
-    if (scale.diverged())
-      throw Diverged(
-          fmt::format("training diverged: gradients are not finite in step {} of epoch {}. Use a "
-                      "smaller learning rate, or a longer warm-up.",
-                      step_, epoch_ + 1));
-    if (!scale.stuck()) return;
-    throw Diverged(
-        fmt::format("training diverged: {} steps in a row were skipped, up to step {} of epoch {}, "
-                    "whose gradients are not finite at the loss scale {}. Use a smaller one, or "
-                    "--loss-scale dynamic.",
-                    scale.state().skipped_in_row, step_, epoch_ + 1, scale.scale()));
+    if (const auto why = why_diverged(trainer_.loss_scale(),
+                                      fmt::format("step {} of epoch {}", step_, epoch_ + 1)))
+      throw Diverged(*why);
   }
 
   /// Ranks end together: one that was asked to is enough. Whole epochs are in the checkpoint
@@ -360,28 +338,28 @@ class Training {
   }
 
   void write() {
-    const double before = elapsed();
+    const LeftOut left_out(clock_);
     training_.pause();
-    const CheckpointCost cost = checkpoint_.write(
-        {epoch_, step_, losses_, before, untimed_, training_.state().bad_samples, accuracy_});
+    const CheckpointCost cost =
+        checkpoint_.write({epoch_, step_, losses_, left_out.since(), untimed_,
+                           training_.state().bad_samples, accuracy_});
     add_checkpoint();
     made_.checkpoint_seconds = cost.seconds;
     made_.checkpoint_bytes = cost.bytes;
-    not_counted_ += elapsed() - before;
   }
 
-  /// Where the training was when the checkpoint was written.
+  /// The position of the training when the checkpoint was written.
   PipelineState restored() {
-    const TrainingProgress from = checkpoint_.read();
+    const TrainingProgress progress = checkpoint_.read();
     add_checkpoint();
-    epoch_ = from.epoch;
-    step_ = from.step;
-    losses_ = from.losses;
-    untimed_ = from.untimed;
-    accuracy_ = from.accuracy;
+    epoch_ = progress.epoch;
+    step_ = progress.step;
+    losses_ = progress.losses;
+    untimed_ = progress.untimed;
+    accuracy_ = progress.accuracy;
     made_.reached = accuracy_ && *accuracy_ >= settings_.target;
-    not_counted_ = -from.seconds;
-    return {static_cast<std::uint64_t>(epoch_), step_ * passes_, from.bad_samples};
+    clock_.leave_out(-progress.seconds);
+    return {static_cast<std::uint64_t>(epoch_), step_ * passes_, progress.bad_samples};
   }
 
   Trainer& trainer_;
@@ -399,31 +377,15 @@ class Training {
   std::int64_t epoch_ = 0, step_ = 0;  ///< whole epochs, and steps of the next one, that were made
   std::optional<double> accuracy_;     ///< of a validation since the last step
   double losses_ = 0;                  ///< sum over these steps, on this rank
-  Clock::time_point start_;
-  double start_unix_s_ = 0;
+  TrainingClock clock_;
   WorkCount work_;
   bool rehearses_ = false;
   std::int64_t rehearsed_ = 0;  ///< steps of the epoch that were made twice
   bool overflowed_ = false;     ///< the checked step, whose checks say nothing then
-  double not_counted_ = 0;
-  std::int64_t untimed_ = 0;  ///< checked steps of this epoch that are not yet counted as others
+  std::int64_t untimed_ = 0;    ///< checked steps of this epoch that are not yet counted as others
 };
 
 }  // namespace
-
-StepCheck random_check(const Graph& graph, std::size_t nodes, std::uint64_t seed) {
-  StepCheck check;
-  check.found.passed = true;
-  check.gradient_sum = graph.gradients != Graph::none;
-  check.seed = seed;
-  std::mt19937_64 random(seed);
-  const std::size_t last = graph.nodes.size() - 1;
-  while (check.nodes.size() < std::min(nodes, last)) check.nodes.insert(random() % last);
-  check.nodes.insert(last);  // the update
-  for (std::size_t i = 0; i < last; ++i)
-    if (graph.nodes[i].phase == Phase::accumulate) check.nodes.insert(i);
-  return check;
-}
 
 void expect_trainable(const Batches& training, std::int64_t accumulate,
                       const ConvergenceSettings& settings) {

@@ -40,7 +40,7 @@ struct ConvergenceSettings {
   /// Called with a line about each epoch, on every rank.
   std::function<void(const std::string&)> progress{};
   /// Called on all ranks after each epoch and its validation, before the checkpoint is written.
-  /// What it throws, on all ranks, ends the training.
+  /// An exception, on all ranks, ends the training.
   std::function<void()> after_epoch{};
   /// Judges data, evaluation and state of the training, on all ranks or on none; nullptr: steps and
   /// operations are judged alone.
@@ -91,8 +91,5 @@ void expect_trainable(const Batches& training, std::int64_t accumulate,
 /// of another training, a file that would be lost.
 Convergence train(Trainer& trainer, Evaluator& evaluator, Batches& training, Batches& validation,
                   Communicator& ranks, const ConvergenceSettings& settings);
-
-/// The checks of a step: `nodes` random nodes, the update, and the sum over the ranks.
-StepCheck random_check(const Graph& graph, std::size_t nodes, std::uint64_t seed);
 
 }  // namespace assay

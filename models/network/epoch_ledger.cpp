@@ -45,7 +45,7 @@ std::string EpochLedger::end() {
   return fault_of_any(fault_, ranks_);
 }
 
-/// Of this rank's samples.
+/// A fault in the order of this rank's samples, or "".
 std::string EpochLedger::fault_of_order() {
   const std::int64_t expected = (claims_.steps() * claims_.passes - first_) * claims_.batch;
   if (std::ssize(order_) != expected)

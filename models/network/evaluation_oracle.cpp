@@ -120,18 +120,18 @@ void EvaluationOracle::add(const Batch& batch, std::span<const double> losses,
   }
 }
 
-void EvaluationOracle::end(const Evaluation& found) {
+void EvaluationOracle::end(const Evaluation& evaluation) {
   double sums[] = {losses_, correct_, images_};
   RankCalls(ranks_).sum(sums);
   const auto images = static_cast<std::int64_t>(sums[2]), all = data_.claims().valid_images;
-  if (images > all || images < all - data_.claims().bad_samples || found.images != images)
-    note(fmt::format("{} images were validated, {} were taken, and the set has {}", found.images,
-                     images, all));
-  else if (images > 0 && (!agrees(found.loss * sums[2], sums[0], 1e-9 * std::fabs(sums[0])) ||
-                          std::fabs(found.accuracy * sums[2] - sums[1]) > 1e-6))
+  if (images > all || images < all - data_.claims().bad_samples || evaluation.images != images)
+    note(fmt::format("{} images were validated, {} were taken, and the set has {}",
+                     evaluation.images, images, all));
+  else if (images > 0 && (!agrees(evaluation.loss * sums[2], sums[0], 1e-9 * std::fabs(sums[0])) ||
+                          std::fabs(evaluation.accuracy * sums[2] - sums[1]) > 1e-6))
     note(fmt::format(
         "the validation's loss {} and accuracy {} are not those of its batches ({} and {})",
-        found.loss, found.accuracy, sums[0] / sums[2], sums[1] / sums[2]));
+        evaluation.loss, evaluation.accuracy, sums[0] / sums[2], sums[1] / sums[2]));
   fault_ = fault_of_any(fault_, ranks_);
 }
 

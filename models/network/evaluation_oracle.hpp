@@ -30,12 +30,12 @@ class EvaluationOracle {
   /// Adds the results of a batch.
   void add(const Batch& batch, std::span<const double> losses, std::span<const double> correct);
   /// Compares totals and number of images. Collective.
-  void end(const Evaluation& found);
+  void end(const Evaluation& evaluation);
 
   /// The first fault, on any rank after end(); "" if there is none.
   const std::string& fault() const { return fault_; }
   std::int64_t checked() const { return checked_; }  ///< numbers that were compared
-  /// Of each evaluation: seconds of its batches without the checked one, by this object's clock.
+  /// Seconds of each evaluation's batches without the checked one, by this object's clock.
   const std::vector<double>& seconds() const { return seconds_; }
 
  private:

@@ -22,10 +22,10 @@ Result<std::unique_ptr<Evaluator>> Evaluator::make(Trainer& trainer, Plugins& pl
   settings.memory = {{graph.weights, trainer.executor().memory(trainer.graph().weights)}};
   if (graph.stored != Graph::none)
     settings.memory[graph.stored] = trainer.executor().memory(trainer.graph().stored);
-  auto made = Executor::make(std::move(graph), settings, plugins, ranks);
-  if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
+  auto executor = Executor::make(std::move(graph), settings, plugins, ranks);
+  if (auto* refusal = std::get_if<Unsupported>(&executor)) return std::move(*refusal);
   return std::unique_ptr<Evaluator>(
-      new Evaluator(trainer, std::move(std::get<std::unique_ptr<Executor>>(made)), ranks));
+      new Evaluator(trainer, std::move(std::get<std::unique_ptr<Executor>>(executor)), ranks));
 }
 
 /// Ranks have seen other images: all take the mean of their averages.
@@ -89,16 +89,16 @@ Evaluation Evaluator::evaluate(Batches& batches, StepCheck* check, EvaluationOra
     }
   }
   RankCalls(ranks_).sum(sums);
-  Evaluation found;
+  Evaluation evaluation;
   if (sums[2] > 0)
-    found = {sums[0] / sums[2], sums[1] / sums[2], static_cast<std::int64_t>(sums[2])};
-  judge([&](auto& of) { of.end(found); });
-  // Of a single batch nobody knows how long it takes without checks: then they count.
+    evaluation = {sums[0] / sums[2], sums[1] / sums[2], static_cast<std::int64_t>(sums[2])};
+  judge([&](auto& of) { of.end(evaluation); });
+  // Nobody knows how long a single batch takes without checks: then they count.
   if (checked >= 0 && batches.steps() > 1)
-    found.check_seconds =
+    evaluation.check_seconds =
         std::max(0.0, seconds[1] - seconds[0] / static_cast<double>(batches.steps() - 1));
-  found.check_seconds += judging;
-  return found;
+  evaluation.check_seconds += judging;
+  return evaluation;
 }
 
 }  // namespace assay

@@ -47,21 +47,21 @@ Executor::Executor(Graph graph, const ExecutorSettings& settings)
 Result<std::unique_ptr<Executor>> Executor::make(Graph graph, const ExecutorSettings& settings,
                                                  Plugins& plugins, Communicator& ranks) {
   using Made = std::unique_ptr<Executor>;
-  Result<Made> made = made_on_all<Made>(ranks, [&]() -> Result<Made> {
+  Result<Made> all_made = made_on_all<Made>(ranks, [&]() -> Result<Made> {
     Made own(new Executor(std::move(graph), settings));
     if (std::string why = own->make_candidates(plugins, ranks); !why.empty())
       return Unsupported{std::move(why)};
     own->allocate();
     return own;
   });
-  if (const auto* const own = std::get_if<Made>(&made)) (*own)->expect_equal_candidates(ranks);
-  return made;
+  if (const auto* const own = std::get_if<Made>(&all_made)) (*own)->expect_equal_candidates(ranks);
+  return all_made;
 }
 
 TensorSpec Executor::spec_of(ValueIndex index) const {
   const GraphValue& value = graph_.values[index];
   TensorSpec spec = plain_tensor(value.name, Role::input, value.type, value.dims);
-  // Of images and activations; filters [oc, ic, kh, kw] are parts.
+  // Images and activations lie so; filters [oc, ic, kh, kw] are parts.
   if (value.dims.size() == 4 && value.storage != Storage::part && !row_major_)
     spec.layout = std::make_shared<const Layout>(channels_last(value.dims));
   return spec;
@@ -93,12 +93,12 @@ Result<Executor::Candidate> Executor::make_candidate(const GraphNode& node, cons
   if (!node.layout.empty() && !row_major_) options.settings["layout"] = node.layout;
   Result<Device*> device = backend.device(options);
   if (auto* refusal = std::get_if<Unsupported>(&device)) return std::move(*refusal);
-  Result<std::unique_ptr<Operation>> made = backend.make(*node.problem, options, ranks);
-  if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
+  Result<std::unique_ptr<Operation>> result = backend.make(*node.problem, options, ranks);
+  if (auto* refusal = std::get_if<Unsupported>(&result)) return std::move(*refusal);
   Candidate candidate;
   candidate.choice = choice;
   candidate.device = std::get<Device*>(device);
-  candidate.operation = std::move(std::get<std::unique_ptr<Operation>>(made));
+  candidate.operation = std::move(std::get<std::unique_ptr<Operation>>(result));
   if (const std::string why = why_not_layout(node, *candidate.operation); !why.empty())
     return Unsupported{why};
   if (const std::string compute = candidate.operation->executed().compute;
@@ -212,7 +212,7 @@ std::unique_ptr<Tensor> Executor::tensor_of(ValueIndex value) const {
 
 Executor::Binding Executor::binding(const Candidate& candidate, std::size_t index) const {
   const GraphNode& node = graph_.nodes[index];
-  Binding made;
+  Binding binding;
   std::size_t scratch = scratch_[index].offset;
   for (TensorSpec spec : candidate.operation->arguments()) {
     std::shared_ptr<void> place;
@@ -223,10 +223,10 @@ Executor::Binding Executor::binding(const Candidate& candidate, std::size_t inde
       place = places_[node.tensors.at(spec.name)];
     }
     spec.memory = [place](std::size_t) { return place; };
-    made.own.push_back(candidate.device->allocate(spec));
-    made.bound.push_back(made.own.back().get());
+    binding.own.push_back(candidate.device->allocate(spec));
+    binding.bound.push_back(binding.own.back().get());
   }
-  return made;
+  return binding;
 }
 
 bool Executor::is_swapped(ValueIndex value) const {

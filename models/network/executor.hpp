@@ -18,7 +18,7 @@
 
 namespace assay {
 
-/// What computes a node: a backend, by the algorithm that it is asked for (empty: its own choice).
+/// A backend that computes a node, and the algorithm that it is asked for (empty: its own choice).
 struct Choice {
   std::string backend, algorithm;
   std::string text() const;  ///< "native", "native (winograd_2x2)"
@@ -34,7 +34,7 @@ struct ExecutorSettings {
   /// store. This emulates 16-bit arithmetic on processors that do not have it.
   bool wide_products = false;
   /// The choice for each node, as Executor::chosen() of another executor; replaces `backends`.
-  /// Where the backend lacks the algorithm, as for another batch, the backend chooses.
+  /// The backend chooses if it lacks the algorithm, as it may for another batch.
   std::vector<Choice> chosen{};
   int threads = 1;
   std::string device = "cpu";
@@ -119,7 +119,7 @@ class Executor {
   /// Fills all activations, gradients and scratch memory with NaN, so that values that a step does
   /// not compute are found. Gradients of the step before (Graph::lagged) are not changed.
   void poison();
-  /// Of these only the scratch memory of a node, which no other node needs.
+  /// Poisons only the scratch memory of a node, which no other node needs.
   void poison_scratch(std::size_t node);
   /// For a graph with a lag: exchanges the memory of `gradients` and `lagged` in all nodes. Copies
   /// nothing.
@@ -190,7 +190,7 @@ class Executor {
   bool row_major_ = false;
   Device* device_ = nullptr;
   std::vector<std::vector<Candidate>> candidates_;  ///< by node; after measure() one for each
-  /// Of all activations, gradients and scratch.
+  /// The memory of all activations, gradients and scratch.
   std::shared_ptr<void> arena_;
   std::size_t arena_bytes_ = 0, bytes_ = 0;
   std::vector<Scratch> scratch_;               ///< by node

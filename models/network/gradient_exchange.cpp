@@ -181,7 +181,7 @@ std::vector<double> GradientExchange::gradients_of_update() const {
   throw std::logic_error("a network without update");
 }
 
-void GradientExchange::check(Verification& found) {
+void GradientExchange::check(Verification& verification) {
   const OwnGradients& own = read_by_update().own;
   if (own.at.empty()) return;
   RankCalls calls(ranks_);
@@ -200,14 +200,12 @@ void GradientExchange::check(Verification& found) {
     const double has = all[static_cast<std::size_t>(own.at[i])],
                  bound = u * sums[own.at.size() + i] + least;
     if (std::abs(has - sums[i]) <= bound) continue;
-    ++found.wrong_elements;
-    if (found.passed)
-      found.reason =
-          fmt::format("element {} of the sum of gradients{} is {} (expected {} within {:.3g})",
-                      own.at[i], lags() ? " of the step before" : "", has, sums[i], bound);
-    found.passed = false;
+    ++verification.wrong_elements;
+    verification.fail(
+        fmt::format("element {} of the sum of gradients{} is {} (expected {} within {:.3g})",
+                    own.at[i], lags() ? " of the step before" : "", has, sums[i], bound));
   }
-  found.checked += static_cast<std::int64_t>(own.at.size());
+  verification.checked += static_cast<std::int64_t>(own.at.size());
 }
 
 }  // namespace assay

@@ -55,7 +55,7 @@ class GradientExchange {
   /// Call it after wait(). Checks that the values that the update reads, on all ranks, are the sums
   /// in fp64 of the ranks' own gradients, up to rounding errors. Does nothing if own gradients were
   /// not stored. Collective.
-  void check(Verification& found);
+  void check(Verification& verification);
   /// Call it at the end of a step. With a lag its gradients become those of the step before.
   void end();
   /// Waits for all sums in progress.

@@ -64,16 +64,17 @@ ValueIndex GraphBuilder::part(ValueIndex whole, const std::string& name, DataTyp
 ValueIndex GraphBuilder::add_parameter(const std::string& name,
                                        const std::vector<std::int64_t>& dims, double bound,
                                        double constant) {
-  Parameter made;
-  made.name = name;
-  made.dims = dims;
-  made.bound = bound;
-  made.constant = constant;
-  made.decays = dims.size() > 1;
-  const bool small = made.decays && type_ != wide_;
-  made.value = part(small ? graph_.stored : graph_.weights, name, small ? type_ : wide_, dims, 0);
-  if (training_) made.gradient = part(graph_.gradients, "grad " + name, wide_, dims, 0);
-  graph_.parameters.push_back(made);
+  Parameter parameter;
+  parameter.name = name;
+  parameter.dims = dims;
+  parameter.bound = bound;
+  parameter.constant = constant;
+  parameter.decays = dims.size() > 1;
+  const bool small = parameter.decays && type_ != wide_;
+  parameter.value =
+      part(small ? graph_.stored : graph_.weights, name, small ? type_ : wide_, dims, 0);
+  if (training_) parameter.gradient = part(graph_.gradients, "grad " + name, wide_, dims, 0);
+  graph_.parameters.push_back(parameter);
   return graph_.parameters.size() - 1;
 }
 
@@ -139,16 +140,16 @@ ValueIndex GraphBuilder::conv(const std::string& layer, ValueIndex from, std::in
     }
     const ValueIndex wide = parameter(weights).gradient;
     const std::int64_t elements = parameter(weights).elements();
-    const ValueIndex made =
+    const ValueIndex value =
         narrow_gradients_ ? add_value("narrow grad " + layer + ".weight", type_, {elements}) : wide;
     add_node(layer, "bwd_weights", Phase::backward,
              ConvProblem(s, ConvDirection::bwd_weights,
                          narrow_gradients_ ? products_ : of_weight_gradients(products_)),
-             &conv_oracle, {{"src", from}, {"diff_dst", diff}, {"diff_weights", made}}, nhwc_oihw);
+             &conv_oracle, {{"src", from}, {"diff_dst", diff}, {"diff_weights", value}}, nhwc_oihw);
     if (narrow_gradients_)
       add_node(layer, "convert", Phase::backward,
                ConvertProblem(elements, of_weight_gradients(products_)), &convert_oracle,
-               {{"src", made}, {"dst", wide}});
+               {{"src", value}, {"dst", wide}});
   });
   return dst;
 }
@@ -282,7 +283,7 @@ void GraphBuilder::backward() {
 
 std::int64_t GraphBuilder::all_elements() const {
   std::int64_t all = 0;
-  for (const Parameter& of : graph_.parameters) all += aligned(of.elements());
+  for (const Parameter& parameter : graph_.parameters) all += aligned(parameter.elements());
   return all;
 }
 
@@ -297,10 +298,10 @@ void GraphBuilder::accumulate() {
 void GraphBuilder::update(UpdateShape rule, bool lags) {
   rule.tensors.clear();
   for (std::size_t i = graph_.parameters.size(); i-- > 0;) {
-    const Parameter& of = graph_.parameters[i];
-    rule.tensors.push_back({of.elements(), of.decays, of.decays});
-    // What fills the cache line is 0 and stays so.
-    if (const std::int64_t rest = aligned(of.elements()) - of.elements(); rest > 0)
+    const Parameter& parameter = graph_.parameters[i];
+    rule.tensors.push_back({parameter.elements(), parameter.decays, parameter.decays});
+    // The padding of the cache line is 0 and stays so.
+    if (const std::int64_t rest = aligned(parameter.elements()) - parameter.elements(); rest > 0)
       rule.tensors.push_back({rest, false, false});
   }
   if (lags)
@@ -325,11 +326,11 @@ void GraphBuilder::update(UpdateShape rule, bool lags) {
 Graph GraphBuilder::finish() {
   std::int64_t at = 0;
   for (std::size_t i = graph_.parameters.size(); i-- > 0;) {
-    Parameter& of = graph_.parameters[i];
-    of.offset = at;
-    graph_.values[of.value].offset = at;
-    if (training_) graph_.values[of.gradient].offset = at;
-    at += aligned(of.elements());
+    Parameter& parameter = graph_.parameters[i];
+    parameter.offset = at;
+    graph_.values[parameter.value].offset = at;
+    if (training_) graph_.values[parameter.gradient].offset = at;
+    at += aligned(parameter.elements());
   }
   for (const ValueIndex all : {graph_.weights, graph_.stored, graph_.gradients,
                                graph_.batch_gradients, graph_.lagged, graph_.velocity})

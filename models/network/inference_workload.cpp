@@ -27,7 +27,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Of a checked pass: compared with their oracles, beside the loss.
+/// Nodes of a checked pass that are compared with their oracles, beside the loss.
 constexpr std::size_t nodes_of_pass = 6;
 /// Compared with fp64.
 constexpr std::int64_t images_of_check = 2;
@@ -49,7 +49,7 @@ std::vector<double> of_images(const std::vector<double>& all, std::size_t batch,
   return some;
 }
 
-/// What a pass leaves, by name.
+/// The results of a pass, by name.
 using Results = std::vector<std::pair<std::string, std::vector<double>>>;
 
 Results results_of(const Executor& executor) {
@@ -60,17 +60,15 @@ Results results_of(const Executor& executor) {
 }
 
 void compare(const Results& is, const Results& should, double tolerance, const std::string& what,
-             Verification& found) {
+             Verification& verification) {
   for (std::size_t i = 0; i < should.size(); ++i) {
     const double relative = relative_difference(is[i].second, should[i].second);
-    found.checked += static_cast<std::int64_t>(should[i].second.size());
+    verification.checked += static_cast<std::int64_t>(should[i].second.size());
     if (relative <= tolerance) continue;  // false for what is no number
-    if (found.passed)
-      found.reason =
-          fmt::format("{} differ by {:.3g} of their 2-norm from {} (at most {:.3g} is allowed)",
-                      is[i].first, relative, what, tolerance);
-    found.passed = false;
-    found.wrong_elements += static_cast<std::int64_t>(should[i].second.size());
+    verification.fail(
+        fmt::format("{} differ by {:.3g} of their 2-norm from {} (at most {:.3g} is allowed)",
+                    is[i].first, relative, what, tolerance));
+    verification.wrong_elements += static_cast<std::int64_t>(should[i].second.size());
   }
 }
 
@@ -108,13 +106,13 @@ class InferenceWorkload final : public Workload {
   }
 
   Verification end_audit() override {
-    const Verification found = judge_last_run("in the timed phase");
+    const Verification verification = judge_last_run("in the timed phase");
     if (other_images_) {
       load_random(*executor_, seed_of(0));
       executor_->run(Phase::forward);  // so that results are of these images if this was the last
     }
     other_images_ = false;
-    return found;
+    return verification;
   }
 
   Verification verify_before() override {
@@ -129,17 +127,17 @@ class InferenceWorkload final : public Workload {
     make_expected();
     executor_->poison();
     executor_->run(Phase::forward);
-    Verification found = judge_last_run("before timing");
-    found.reference = fmt::format(
+    Verification verification = judge_last_run("before timing");
+    verification.reference = fmt::format(
         "the network in fp64 on {} images: logits and losses; {} "
         "operations of checked runs in fp64",
         images_.size(), nodes_of_pass + 1);
     seconds_["verify"] = seconds_since(start);
-    return found;
+    return verification;
   }
 
   Verification verify_after() override {
-    Verification found = judge_last_run("after timing");
+    Verification verification = judge_last_run("after timing");
     RankCalls calls(ranks_);
     const std::vector<double> losses = read_values(*executor_, executor_->graph().losses);
     double sum = std::accumulate(losses.begin(), losses.end(), 0.0);
@@ -150,13 +148,10 @@ class InferenceWorkload final : public Workload {
     const auto [least, most] = std::ranges::minmax(losses);
     double range[] = {-least, most};
     ranks_.allreduce_max(range);
-    if (found.passed &&
-        !(mean_loss_ >= -range[0] * (1 - 1e-9) && mean_loss_ <= range[1] * (1 + 1e-9))) {
-      found.passed = false;
-      found.reason = fmt::format("the mean loss is {}, but losses are {} to {}", mean_loss_,
-                                 -range[0], range[1]);
-    }
-    return found;
+    if (!(mean_loss_ >= -range[0] * (1 - 1e-9) && mean_loss_ <= range[1] * (1 + 1e-9)))
+      verification.fail(fmt::format("the mean loss is {}, but losses are {} to {}", mean_loss_,
+                                    -range[0], range[1]));
+    return verification;
   }
 
   Executed executed() const override { return executed_of(*executor_, run_.trainer); }
@@ -194,13 +189,13 @@ class InferenceWorkload final : public Workload {
     plain.device = "cpu";
     plain.threads = run_.trainer.executor.threads;
     const auto alone = serial_communicator();
-    auto made =
+    auto executor =
         Executor::make(inference_graph(run_.trainer.network,
                                        static_cast<std::int64_t>(images_.size()), Precision::fp64),
                        plain, plugins_, *alone);
-    if (const auto* const refusal = std::get_if<Unsupported>(&made))
+    if (const auto* const refusal = std::get_if<Unsupported>(&executor))
       throw CaseError("the network cannot be checked: " + refusal->reason);
-    Executor& reference = *std::get<std::unique_ptr<Executor>>(made);
+    Executor& reference = *std::get<std::unique_ptr<Executor>>(executor);
     const Graph &from = executor_->graph(), &to = reference.graph();
     for (std::size_t i = 0; i < to.parameters.size(); ++i)
       put_values(reference, to.parameters[i].value,
@@ -227,26 +222,26 @@ class InferenceWorkload final : public Workload {
   /// Compares what the last run left with fp64, if it had the images that this is known of, and
   /// with what a run leaves that computes everything anew and is checked.
   Verification judge_last_run(const std::string& when) {
-    Verification found;
-    found.passed = true;
+    Verification verification;
+    verification.passed = true;
     const Results last = results_of(*executor_);
     if (!other_images_) {
       Results some = last;
       for (auto& [name, values] : some)
         values = of_images(values, static_cast<std::size_t>(run_.trainer.batch), images_);
       compare(some, expected_, network_tolerance(operand_type(run_.trainer.precision)).forward,
-              "the network's in fp64", found);
+              "the network's in fp64", verification);
     }
-    checked_run(found);
+    checked_run(verification);
     // Sums may be made in another order.
     compare(last, results_of(*executor_), repeated_tolerance(run_.trainer.precision),
-            "those of the same run with checks", found);
-    if (!found.passed) found.reason += ", " + when;
-    found.outputs = found.checked;
-    return found;
+            "those of the same run with checks", verification);
+    if (!verification.passed) verification.reason += ", " + when;
+    verification.outputs = verification.checked;
+    return verification;
   }
 
-  void checked_run(Verification& found) {
+  void checked_run(Verification& verification) {
     const std::size_t count = executor_->graph().nodes.size();
     const std::uint64_t seed = seed_of(0) + static_cast<std::uint64_t>(++checks_) * 65537;
     std::mt19937_64 random(seed);
@@ -255,7 +250,7 @@ class InferenceWorkload final : public Workload {
     executor_->poison();
     for (std::size_t i = 0; i < count; ++i) {
       if (checked.contains(i))
-        run_checked(*executor_, i, budget_of_node, seed + i, found);
+        run_checked(*executor_, i, budget_of_node, seed + i, verification);
       else
         executor_->run_node(i);
     }
@@ -285,9 +280,9 @@ Result<Memory> learnt(TrainerSettings settings, Plugins& plugins) {
   settings.executor.measured = false;
   settings.learning.last_norm = parity_last_norm;
   const auto alone = serial_communicator();
-  auto made = Trainer::make(settings, plugins, *alone);
-  if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
-  Executor& executor = std::get<std::unique_ptr<Trainer>>(made)->executor();
+  auto trainer = Trainer::make(settings, plugins, *alone);
+  if (auto* refusal = std::get_if<Unsupported>(&trainer)) return std::move(*refusal);
+  Executor& executor = std::get<std::unique_ptr<Trainer>>(trainer)->executor();
   load_random(executor, settings.seed);
   executor.run(Phase::forward);
   executor.device().stream().wait();

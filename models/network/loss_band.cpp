@@ -26,7 +26,7 @@ bool is_of(const json& settings, const json& free, const Settings& asked,
   });
 }
 
-/// Of the losses of each epoch, in `trainings` (one list of losses each).
+/// The bands of the losses of each epoch, in `trainings` (one list of losses each).
 std::vector<std::pair<double, double>> bands_of(const json& trainings) {
   std::vector<std::pair<double, double>> bands;
   for (std::size_t epoch = 0; epoch < trainings.front().size(); ++epoch) {
@@ -75,16 +75,16 @@ std::pair<double, double> band_of(const std::vector<double>& losses) {
 
 std::string outside(const LossBand& band, const std::vector<EpochResult>& epochs) {
   std::int64_t next = epochs.empty() ? 0 : epochs.front().epoch;
-  for (const EpochResult& of : epochs) {
-    const auto at = static_cast<std::size_t>(of.epoch - 1);
-    if (of.epoch != next++ || of.epoch < 1 || at >= band.training.size())
+  for (const EpochResult& result : epochs) {
+    const auto at = static_cast<std::size_t>(result.epoch - 1);
+    if (result.epoch != next++ || result.epoch < 1 || at >= band.training.size())
       return fmt::format("epoch {} is none of the {} epochs of the band of {}, or not the next one",
-                         of.epoch, band.training.size(), band.name);
+                         result.epoch, band.training.size(), band.name);
     std::string why;
-    if (of.trained())
-      why = outside(band, band.training[at], of.training_loss, "training", of.epoch);
-    if (why.empty() && of.evaluation)
-      why = outside(band, band.validation[at], of.evaluation->loss, "validation", of.epoch);
+    if (result.trained())
+      why = outside(band, band.training[at], result.training_loss, "training", result.epoch);
+    if (why.empty() && result.evaluation)
+      why = outside(band, band.validation[at], result.evaluation->loss, "validation", result.epoch);
     if (!why.empty()) return why;
   }
   return "";

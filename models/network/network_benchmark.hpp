@@ -23,14 +23,14 @@ class NetworkBenchmark : public Benchmark {
   virtual std::optional<LossBand> known_band(const Settings&) const { return std::nullopt; }
 
   std::vector<Dimension> dimensions() const final;
-  void complete(Settings& settings, const RankCount& started) const final;
+  std::any complete(Settings& settings, const RankCount& started) const final;
   void expect_compatible(const std::vector<Case>& cases) const final;
-  bool ranks_share(const Settings&) const final { return true; }
-  std::vector<std::string> step_parameters(const Settings& settings) const final;
+  bool ranks_share(const Case&) const final { return true; }
+  std::vector<std::string> step_parameters(const Case& selected) const final;
   std::string row_label(const nlohmann::json& row) const final;
-  std::vector<std::string> candidates(const Settings& settings) const final;
-  std::unique_ptr<Problem> problem(const Settings& settings) const final;
-  std::vector<double> working_sets(const Settings& settings) const final;
+  std::vector<std::string> candidates(const Case& selected) const final;
+  std::shared_ptr<const Problem> problem(const Case& selected) const final;
+  std::vector<double> working_sets(const Case& selected) const final;
   Result<std::unique_ptr<Workload>> prepare(const Case& selected, CaseContext& context) const final;
   std::unique_ptr<Communicator> connect(Plugins& plugins) const final;
 };

@@ -3,15 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <iterator>
-#include <map>
 
 #include "comm/algorithms/algorithm.hpp"
 #include "comm/joined.hpp"
-#include "core/base/error.hpp"
-#include "core/base/numbers.hpp"
-#include "models/input/input_sets.hpp"
 #include "models/network/loss_scale.hpp"
 #include "models/network/schedule.hpp"
 #include "models/network/training_data.hpp"
@@ -19,60 +14,51 @@
 namespace assay::network_options {
 namespace {
 
-constexpr const char* inference = "inference";
 /// Dimensions that only a training has.
 constexpr const char* of_training[] = {
     "data",      "augment",   "page_cache", "validation", "label_base",     "max_bad_samples",
     "epochs",    "target",    "warmup",     "schedule",   "checkpoint",     "restart",
     "optimizer", "rate",      "smoothing",  "loss_scale", "validate_every", "accumulate",
     "scaling",   "unreached", "trial",      "lag",        "self_check",     "weight_gradients"};
-/// Those that only a training to an accuracy has; --epochs asks for one.
-constexpr const char* of_epochs[] = {"validation",     "target",     "unreached",
-                                     "validate_every", "checkpoint", "restart"};
 /// Those that do not affect what a step computes: which images there are, how long a training
 /// lasts.
 constexpr const char* outside_step[] = {
     "augment", "data",   "epochs", "label_base", "max_bad_samples", "page_cache", "restart",
     "steps",   "target", "trial",  "unreached",  "validate_every",  "validation"};
-constexpr std::uint64_t most_images = 1 << 20, most_steps = 1 << 30;
 
-Dimension file(Dimension made) {
-  made.traits.file = true;
-  return made;
+using dimension::of_system;
+
+Dimension file(Dimension axis) {
+  axis.traits.file = true;
+  return axis;
 }
 
 /// A file that is written: it does not affect what is measured.
-Dimension unnamed(const char* name, const char* help, const char* otherwise) {
-  Dimension made = make_dimension(name, help, {}, {otherwise}, "", otherwise);
-  made.traits.in_id = false;
-  return made;
-}
-
-/// Describes how the system does the work, not the work.
-Dimension of_system(Dimension made) {
-  made.traits.of_system = true;
-  return made;
+Dimension unnamed(const char* name, const char* help, const char* standard) {
+  Dimension axis = make_dimension(name, help, {}, {standard}, "", standard);
+  axis.traits.in_id = false;
+  return axis;
 }
 
 Dimension transport_dimension() {
-  Dimension made = of_system(
+  Dimension axis = of_system(
       make_dimension("allreduce_transport",
                      "library that adds gradients over the ranks; auto: the launcher's MPI. "
                      "nccl adds those of GPUs where they are; the others stage them",
                      {launched_transport, "mpi", "mpich", "gloo", "oneccl", gpu_transport},
                      {launched_transport}, "", launched_transport));
-  made.flags = {"allreduce_transport", "transport"};
-  return made;
+  axis.flags = {"allreduce_transport", "transport"};
+  return axis;
 }
 
 Dimension backend_dimension() {
-  Dimension made = dimension::backend("norm", {measured});
-  made.values.insert(made.values.begin(), measured);
-  made.help =
+  Dimension axis = dimension::backend("norm", {measured});
+  axis.values.insert(axis.values.begin(), measured);
+  axis.help =
       "backend of the operations; auto: measure all backends before timing and use the fastest one "
       "for each operation. Another backend computes operations that a backend lacks; the row lists "
       "them";
-  return made;
+  return axis;
 }
 
 std::vector<std::string> algorithm_names() {
@@ -164,13 +150,13 @@ std::vector<Dimension> of_length() {
 }
 
 Dimension self_check_dimension() {
-  Dimension made = make_dimension(
+  Dimension axis = make_dimension(
       "self_check",
       "yes: before timing, train 5 steps of a small network with the same options, and "
       "compare its weights with those of a simple trainer in fp64 that shares no code",
       {"no", "yes"}, {"no"}, "", "no");
-  made.traits.in_id = false;
-  return made;
+  axis.traits.in_id = false;
+  return axis;
 }
 
 std::vector<Dimension> of_learning() {
@@ -217,85 +203,6 @@ std::vector<Dimension> of_ranks() {
           dimension::device()};
 }
 
-void complete_numbers(Settings& settings) {
-  const auto whole = [&](const char* name, const char* flag, std::uint64_t least,
-                         std::uint64_t most) {
-    settings[name] = std::to_string(whole_number(flag, settings.at(name), least, most));
-  };
-  whole("batch", "--batch", 1, most_images);
-  whole("label_base", "--label-base", 0, most_images);
-  whole("max_bad_samples", "--max-bad-samples", 0, most_images);
-  whole("accumulate", "--accumulate", 1, most_images);
-  whole("steps", "--steps", 0, most_steps);
-  whole("epochs", "--epochs", 0, most_steps);
-  whole("validate_every", "--validate-every", 1, most_steps);
-  whole("trial", "--trial", 0, most_images);
-  whole("warmup", "--warmup", 0, most_steps);
-  settings["rate"] =
-      fmt::format("{}", positive_number("--rate", settings.at("rate"), "learning rate", 1e3));
-  settings["smoothing"] =
-      fmt::format("{}", number_between("--smoothing", settings.at("smoothing"), 0, 0.999));
-  settings["target"] = fmt::format("{}", number_between("--target", settings.at("target"), 0, 1));
-  settings["schedule"] = to_text(parse_decay("--schedule", settings.at("schedule")));
-}
-
-void complete_data(Settings& settings, std::int64_t classes) {
-  const std::int64_t label_base = std::stoll(settings.at("label_base"));
-  const std::string given = settings.at("data"), validation = settings.at("validation");
-  for (const char* files : {"data", "validation"})
-    if (settings.at(files) != "none")
-      settings[files] = canonical_data(settings.at(files), label_base, classes);
-  if (!is_files(settings.at("data"))) {  // of files alone
-    settings["augment"] = "crop+flip";
-    settings["page_cache"] = "cached";
-    settings["validation"] = "none";  // generated images have their own
-    settings["label_base"] = settings["max_bad_samples"] = "0";
-  } else if (validation != "none") {
-    // Generated sets of one seed have the same first images.
-    if (settings.at("validation") == settings.at("data") ||
-        (is_generated(given) && is_generated(validation)))
-      throw InputError(fmt::format(
-          "--validation {}: these are images of --data, whose accuracy says nothing of other "
-          "images. Give others, or leave it out.",
-          validation));
-    expect_same_classes(given, validation, label_base, classes);
-  }
-  if (settings.at("epochs") != "0" && is_resident(settings.at("data")))
-    throw InputError(
-        "--epochs: one batch that stays in memory has no validation. Use --data learnable, or "
-        "files.");
-  if (settings.at("restart") == "yes" && settings.at("checkpoint") == "none")
-    throw InputError("--restart yes needs a --checkpoint. Name the file.");
-}
-
-/// Without a training to an accuracy: nothing is validated, written or continued.
-void complete_without_epochs(Settings& settings, const std::vector<Dimension>& dimensions) {
-  for (const Dimension& dimension : dimensions)
-    if (std::count(std::begin(of_epochs), std::end(of_epochs), dimension.name) > 0)
-      settings[dimension.name] = dimension.defaults.front();
-}
-
-void complete_weight_gradients(Settings& settings) {
-  std::string& made = settings["weight_gradients"];
-  const bool narrow = size_of(storage(stored(settings))) == 2;
-  if (made != "16bit" && made != "wide" && made != measured)
-    throw InputError(
-        fmt::format("--weight-gradients {} is unknown. Use 16bit, wide or auto.", made));
-  if (made == "16bit" && !narrow)
-    throw InputError(
-        fmt::format("--weight-gradients 16bit: {} has no 16-bit tensors. Leave it out.",
-                    name(stored(settings))));
-  if (made == measured)
-    made = narrow && !is_inference(settings) && settings.at("device") != "cpu" ? "16bit" : "wide";
-}
-
-void complete_loss_scale(Settings& settings) {
-  std::string& scale = settings["loss_scale"];
-  if (scale == measured)
-    scale = !is_inference(settings) && stored(settings) == Precision::fp16 ? "dynamic" : "none";
-  scale = to_text(parse_loss_scale("--loss-scale", scale));
-}
-
 }  // namespace
 
 std::vector<Dimension> dimensions(const std::vector<Dimension>& problem) {
@@ -315,58 +222,6 @@ std::vector<std::string> step_parameters(const std::vector<Dimension>& dimension
       names.push_back(axis.name);
   std::sort(names.begin(), names.end());
   return names;
-}
-
-void complete(Settings& settings, const RankCount& started,
-              const std::vector<Dimension>& dimensions, std::int64_t classes) {
-  complete_numbers(settings);
-  complete_data(settings, classes);
-  if (settings.at("epochs") == "0") complete_without_epochs(settings, dimensions);
-  if (settings.at("emulate") != "none" && settings.at("precision") != "fp32")
-    throw InputError(fmt::format("--emulate {} computes in fp32, not in {}. Leave --precision out.",
-                                 settings.at("emulate"), settings.at("precision")));
-  complete_loss_scale(settings);
-  complete_weight_gradients(settings);
-  if (started.ranks == 1 || is_inference(settings)) {  // nothing is added
-    settings["allreduce_transport"] = launched_transport;
-    settings["allreduce"] = "library";
-    settings["wire"] = "none";
-  }
-  settings["ranks"] = std::to_string(started.ranks);
-  settings["nodes"] = std::to_string(started.nodes);
-}
-
-namespace {
-
-/// The same for all spellings of a path.
-std::filesystem::path plain_path(const std::filesystem::path& file) {
-  std::error_code unknown;
-  const std::filesystem::path whole = std::filesystem::absolute(file),
-                              plain = std::filesystem::weakly_canonical(whole, unknown);
-  return unknown ? whole.lexically_normal() : plain;
-}
-
-}  // namespace
-
-void expect_compatible(const std::vector<Case>& cases) {
-  std::map<std::filesystem::path, int> trainings;  // by their file
-  for (const Case& each : cases)
-    if (const Settings& of = each.settings;
-        !is_inference(of) && of.at("epochs") != "0" && of.at("checkpoint") != "none")
-      ++trainings[plain_path(of.at("checkpoint"))];
-  for (const auto& [file, count] : trainings)
-    if (count > 1)
-      throw InputError(fmt::format(
-          "--checkpoint {}: {} cases train, and a checkpoint has one training. Give one case, or "
-          "run each in a command of its own, with its own file.",
-          file.string(), count));
-}
-
-bool is_inference(const Settings& settings) { return settings.at("direction") == inference; }
-
-Precision stored(const Settings& settings) {
-  const std::string& emulated = settings.at("emulate");
-  return precision(emulated == "none" ? settings.at("precision") : emulated);
 }
 
 std::optional<std::string> why_not_inference(const Settings& settings,

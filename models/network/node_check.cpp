@@ -50,9 +50,9 @@ void judge(const OutputCheck& check, const std::string& where, Verification& res
   result.passed = false;
 }
 
-/// Of a product of which it is only known that tf32 was requested: whether no element has an error
-/// of tf32. Each alone may by chance, but not all of so many, of which none may hide behind a large
-/// one (docs/method-training.md).
+/// Whether no element of a product has an error of tf32, if it is only known that tf32 was
+/// requested. Each alone may by chance, but not all of so many, of which none may hide behind a
+/// large one (docs/method-training.md).
 bool is_promoted(const GraphNode& node, const Executed& executed, const Expectation& expected,
                  const OutputCheck& check) {
   constexpr std::int64_t least_elements = 16;
@@ -94,12 +94,9 @@ void run_checked(Executor& executor, std::size_t index, double budget, std::uint
   device.stream().wait();
   // Operations that read a spoilt input later are right by what they read: only the sums tell.
   for (const auto& [tensor, was] : before)
-    if (const Scanned is = sum_of(*tensor);
-        result.passed && (is.bad != was.bad || (is.bad == 0 && is.sum != was.sum))) {
-      result.passed = false;
-      result.reason = fmt::format("{} by {} changed its input {}", node.text(),
-                                  executor.choice(index).text(), tensor->spec().name);
-    }
+    if (const Scanned is = sum_of(*tensor); is.bad != was.bad || (is.bad == 0 && is.sum != was.sum))
+      result.fail(fmt::format("{} by {} changed its input {}", node.text(),
+                              executor.choice(index).text(), tensor->spec().name));
   const Executed executed = executor.executed(index);
   for (Tensor* const tensor : executor.arguments(index)) {
     const TensorSpec& spec = tensor->spec();

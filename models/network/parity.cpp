@@ -30,7 +30,7 @@ constexpr double surely_wrong = 100;
 constexpr double least_change_to_zero = 0.5;
 
 struct Comparison {
-  Verification found;
+  Verification verification;
   struct Difference {
     std::string of;
     std::size_t at, count;  ///< elements in the buffer of gradients
@@ -56,15 +56,13 @@ struct Comparison {
   void compare(const std::string& what, std::span<const double> is, std::span<const double> should,
                double tolerance) {
     const double relative = relative_difference(is, should);
-    found.checked += static_cast<std::int64_t>(is.size());
-    if (relative > found.norm_error) found.norm_error = relative;
+    verification.checked += static_cast<std::int64_t>(is.size());
+    if (relative > verification.norm_error) verification.norm_error = relative;
     if (relative <= tolerance) return;  // false for what is no number
-    if (found.passed)
-      found.reason = fmt::format(
-          "{} of the network differs by {:.3g} of its 2-norm from fp64 (at most {:.3g} is allowed)",
-          what, relative, tolerance);
-    found.passed = false;
-    found.wrong_elements += static_cast<std::int64_t>(is.size());
+    verification.fail(fmt::format(
+        "{} of the network differs by {:.3g} of its 2-norm from fp64 (at most {:.3g} is allowed)",
+        what, relative, tolerance));
+    verification.wrong_elements += static_cast<std::int64_t>(is.size());
   }
 };
 
@@ -135,10 +133,10 @@ std::string wrong_node(Executor& executor) {
   const std::vector<GraphNode>& nodes = executor.graph().nodes;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (nodes[i].phase != Phase::backward) continue;
-    Verification found;
-    found.passed = true;
-    run_checked(executor, i, budget_of_node, i + 1, found);
-    if (!found.passed && found.wrong_elements > 0) return found.reason;
+    Verification verification;
+    verification.passed = true;
+    run_checked(executor, i, budget_of_node, i + 1, verification);
+    if (!verification.passed && verification.wrong_elements > 0) return verification.reason;
   }
   return "";
 }
@@ -160,18 +158,19 @@ void leave_undecided(Comparison& all, Executor& is, Executor& should,
     for (std::size_t i = 0; i < changes.size(); ++i) {
       const Comparison::Difference& of = all.gradients[i];
       changes[i] = std::max(changes[i], relative_difference(of.part(rounded), of.part(expected)));
-      const std::optional<bool> found = is_rounding(of.relative, of.zero, changes[i], draw, stored);
-      if (found == false) return;
-      explained = explained && found;
+      const std::optional<bool> rounding =
+          is_rounding(of.relative, of.zero, changes[i], draw, stored);
+      if (rounding == false) return;
+      explained = explained && rounding;
     }
   }
   if (const std::string wrong = wrong_node(is); !wrong.empty()) {
-    all.found.reason = wrong;
+    all.verification.reason = wrong;
     return;
   }
-  all.found.undecided = true;
-  all.found.wrong_elements = 0;
-  all.found.reason = fmt::format(
+  all.verification.undecided = true;
+  all.verification.wrong_elements = 0;
+  all.verification.reason = fmt::format(
       "{} of the network differs by {:.3g} of its 2-norm from fp64, but its terms "
       "cancel (rounding alone may change it by {:.3g}). Use a wider network, or a higher precision",
       all.gradients.front().of, all.gradients.front().relative,
@@ -221,6 +220,13 @@ void load_random(Executor& executor, std::uint64_t seed) {
 
 void load_random(Trainer& trainer, std::uint64_t seed) { load_random(trainer.executor(), seed); }
 
+std::vector<Choice> chosen_for_one_pass(const Executor& executor) {
+  std::vector<Choice> chosen;
+  for (std::size_t i = 0; const Choice& choice : executor.chosen())
+    if (executor.graph().nodes[i++].phase != Phase::accumulate) chosen.push_back(choice);
+  return chosen;
+}
+
 Verification compare_with_reference(TrainerSettings settings, Plugins& plugins) {
   const auto alone = serial_communicator();
   settings.batch = parity_batch(settings.network);
@@ -247,8 +253,8 @@ Verification compare_with_reference(TrainerSettings settings, Plugins& plugins) 
   Comparison all;
   const DataType operands = operand_type(settings.precision);
   const NetworkTolerance tolerance = network_tolerance(operands);
-  all.found.passed = true;
-  all.found.reference =
+  all.verification.passed = true;
+  all.verification.reference =
       fmt::format("the network in fp64 on {} images: loss, logits, statistics and {} gradients",
                   settings.batch, a.graph().parameters.size());
   // Graphs of other precisions number their values otherwise.
@@ -266,17 +272,17 @@ Verification compare_with_reference(TrainerSettings settings, Plugins& plugins) 
   std::vector<double> gradients = read_values(is, a.graph().gradients);
   const std::vector<double> expected = read_values(should, b.graph().gradients);
   for (double& gradient : gradients) gradient /= a.loss_scale().scale();
-  const bool forward = all.found.passed;
+  const bool forward = all.verification.passed;
   for (const Parameter& parameter : a.graph().parameters)
     all.compare("the gradient of " + parameter.name, static_cast<std::size_t>(parameter.offset),
                 static_cast<std::size_t>(parameter.elements()), gradients, expected,
                 tolerance.gradients);
-  const bool each = all.found.passed;
+  const bool each = all.verification.passed;
   all.compare("the gradient", 0, gradients.size(), gradients, expected, tolerance.all_gradients);
   if (forward && !each) leave_undecided(all, is, should, expected, theirs.gradients, operands);
-  if (!are_finite(gradients)) all.found.reason += overflow_advice(settings.loss_scale);
-  all.found.outputs = all.found.checked;
-  return all.found;
+  if (!are_finite(gradients)) all.verification.reason += overflow_advice(settings.loss_scale);
+  all.verification.outputs = all.verification.checked;
+  return all.verification;
 }
 
 }  // namespace assay

@@ -17,6 +17,8 @@ namespace assay {
 /// rounding would change signs before rectifiers, and a single one of N elements changes a gradient
 /// by a part of about N^-1/2.
 Verification compare_with_reference(TrainerSettings settings, Plugins& plugins);
+/// The choices of `executor` for its pass, which is one of a step that accumulates nothing.
+std::vector<Choice> chosen_for_one_pass(const Executor& executor);
 
 /// ||is - should||_2 / ||should||_2, or ||is||_2 if `should` is 0. NaN if an element of either is.
 double relative_difference(std::span<const double> is, std::span<const double> should);

@@ -212,7 +212,7 @@ ReferencePass::Node ReferencePass::add(const Node& one, const Node& other) {
   return to;
 }
 
-/// Of 3x3 windows with the stride 2; the first of equally large elements has the gradient.
+/// Maxima of 3x3 windows with the stride 2; the first of equally large elements has the gradient.
 ReferencePass::Node ReferencePass::max_pool(const Node& from) {
   const std::int64_t channels = from->channels;
   const Window w = window(from->images, from->side, channels, channels, 3, 2);
@@ -232,7 +232,7 @@ ReferencePass::Node ReferencePass::max_pool(const Node& from) {
   return to;
 }
 
-/// Of each plane.
+/// The mean of each plane.
 ReferencePass::Node ReferencePass::mean(const Node& from) {
   const Node to = activation(from->images, 1, from->channels);
   const std::int64_t plane = from->side * from->side, channels = from->channels;

@@ -12,7 +12,7 @@
 
 namespace assay {
 
-/// What the parameters of a row say about a training, as docs/training.md explains them.
+/// The training that the parameters of a row describe, as docs/training.md explains them.
 struct ReferenceClaims {
   explicit ReferenceClaims(const Settings& settings);
 

@@ -29,7 +29,8 @@ constexpr double rate_of_check = 0.01;
 /// The network is the same with larger filters, since normalizations follow them. But their
 /// gradients are smaller by this factor and their decay is larger, so that it shows.
 constexpr double factor_of_filters = 8;
-/// Of the last normalization of each block; 1 would amplify rounding errors from block to block.
+/// The scale of the last normalization of each block; 1 would amplify rounding errors from block to
+/// block.
 constexpr double last_norm_of_check = 0.1;
 
 using Data = std::vector<std::vector<ReferenceBatch>>;  // by rank and pass
@@ -237,7 +238,7 @@ TrainingDifference training_difference(const TrainerSettings& trainer, double ra
 
 void self_check(Trainer& trainer, double rate, const ReferenceNetwork& small,
                 const Settings& claims, Plugins& plugins, Communicator& ranks,
-                const std::shared_ptr<Communicator>& gradients, Verification& found) {
+                const std::shared_ptr<Communicator>& gradients, Verification& verification) {
   Trainer::State waited;  // for sums in progress, among which no others may begin
   if (trainer.graph().lags()) trainer.save(waited);
   TrainerSettings settings = trainer.settings();
@@ -247,23 +248,21 @@ void self_check(Trainer& trainer, double rate, const ReferenceNetwork& small,
   const TrainingTolerance allowed = training_tolerance(
       operand_type(settings.precision), ranks.size() > 1 && claims.at("wire") != "none");
   const auto expect = [&](double difference, double most, const std::string& what) {
-    ++found.checked;
+    ++verification.checked;
     if (difference <= most) return;  // false for what is no number
-    if (found.passed)
-      found.reason = fmt::format(
-          "--self-check: after {} steps of a small network, {} differs by {:.3g} from that of a "
-          "reference that trains as the parameters of the case say (at most {:.3g} is allowed)",
-          steps_of_check, what, difference, most);
-    found.passed = false;
-    ++found.wrong_elements;
+    verification.fail(fmt::format(
+        "--self-check: after {} steps of a small network, {} differs by {:.3g} from that of a "
+        "reference that trains as the parameters of the case say (at most {:.3g} is allowed)",
+        steps_of_check, what, difference, most));
+    ++verification.wrong_elements;
   };
   expect(is.largest, allowed.largest, "the change of " + is.parameter);
   expect(is.normalizations, allowed.normalizations, "the change of the normalizations");
   expect(is.length, allowed.length, "the length of a filter's change");
   expect(is.last_length, allowed.last_length, "the length of the last layer's change");
   expect(is.decay, allowed.decay, "the decay of the filters");
-  found.outputs = found.checked;
-  found.reference +=
+  verification.outputs = verification.checked;
+  verification.reference +=
       fmt::format("; {} steps of a small network by a reference trainer", steps_of_check);
 }
 

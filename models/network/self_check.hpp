@@ -48,6 +48,6 @@ TrainingDifference training_difference(const TrainerSettings& trainer, double ra
 /// the parameters of the case. Collective.
 void self_check(Trainer& trainer, double rate, const ReferenceNetwork& small,
                 const Settings& claims, Plugins& plugins, Communicator& ranks,
-                const std::shared_ptr<Communicator>& gradients, Verification& found);
+                const std::shared_ptr<Communicator>& gradients, Verification& verification);
 
 }  // namespace assay

@@ -33,12 +33,13 @@ std::vector<double> decoded(const std::vector<std::byte>& values, DataType type,
   return elements;
 }
 
-/// Of each parameter. Errors of an element up to `relative` times its value count as 0.
+/// The distance of each parameter. Errors of an element up to `relative` times its value count as
+/// 0.
 std::vector<Distance> distances(const Executor& executor, ValueIndex value,
                                 const std::vector<std::byte>& should, double relative) {
   const Graph& graph = executor.graph();
   const std::vector<double> all = read_values(executor, value);
-  std::vector<Distance> found;
+  std::vector<Distance> distances;
   for (const Parameter& parameter : graph.parameters) {
     const std::vector<double> then = decoded(should, graph.value(value).type, parameter);
     double errors = 0, squares = 0;
@@ -49,9 +50,9 @@ std::vector<Distance> distances(const Executor& executor, ValueIndex value,
       errors += error * error;
       squares += now * now;
     }
-    found.push_back({std::sqrt(errors), std::sqrt(squares)});
+    distances.push_back({std::sqrt(errors), std::sqrt(squares)});
   }
-  return found;
+  return distances;
 }
 
 /// Whether the 16-bit copy of a parameter is the rounded parameter. Arithmetic may make 0 of
@@ -74,12 +75,12 @@ std::set<ValueIndex> sums_in_16_bits(const Executor& executor, bool on_gpu) {
     const auto& tensors = graph.nodes[i].tensors;
     if (graph.nodes[i].direction == "convert" && narrow.contains(tensors.at("src")))
       narrow.insert(tensors.at("dst"));
-    const auto made = tensors.find("diff_weights");
-    if (made == tensors.end() || size_of(graph.value(made->second).type) != 2) continue;
+    const auto gradient = tensors.find("diff_weights");
+    if (gradient == tensors.end() || size_of(graph.value(gradient->second).type) != 2) continue;
     const Executed executed = executor.executed(i);
     if (executed.numbers.contains(sums::partial_sums) ||
         (on_gpu && executed.evidence == "requested"))
-      narrow.insert(made->second);
+      narrow.insert(gradient->second);
   }
   return narrow;
 }
@@ -100,9 +101,9 @@ Trainer::Difference Trainer::difference(const State& state) const {
     most = relative / allowed;
     largest = {relative, allowed, what + (" of " + parameter.name)};
   };
-  UpdateShape of;
-  of.rule = settings_.learning.rule;
-  const double by = update_factors(of, {}, numbers(graph().rate)[0], 1, 0, 0).of_velocity;
+  UpdateShape shape;
+  shape.rule = settings_.learning.rule;
+  const double by = update_factors(shape, {}, numbers(graph().rate)[0], 1, 0, 0).of_velocity;
   const DataType type = graph().value(graph().weights).type;
   // In the order of state_values().
   const std::vector<Distance> velocity =

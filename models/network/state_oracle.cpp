@@ -70,26 +70,26 @@ struct Weights {
   std::vector<std::byte> wide, rounded;
 };
 
-std::string fault_of_parameter(const Weights& weights, const Parameter& of, const Initial& initial,
-                               std::uint64_t seed) {
-  const Values values(Values::Kind::mantissa, seed, of.name, DataType::fp32, 0);
+std::string fault_of_parameter(const Weights& weights, const Parameter& parameter,
+                               const Initial& initial, std::uint64_t seed) {
+  const Values values(Values::Kind::mantissa, seed, parameter.name, DataType::fp32, 0);
   std::mt19937_64 random(seed);
   const DataType wide = weights.graph.value(weights.graph.weights).type;
   for (int i = 0; i < sampled; ++i) {
-    const auto at =
-        i == 0 ? 0
-               : static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(of.elements()));
+    const auto at = i == 0 ? 0
+                           : static_cast<std::int64_t>(
+                                 random() % static_cast<std::uint64_t>(parameter.elements()));
     const double expected = initial.bound > 0 ? values(at) * initial.bound : initial.constant,
-                 found = element(weights.wide, wide, of.offset + at);
+                 found = element(weights.wide, wide, parameter.offset + at);
     if (std::fabs(found - expected) > 0x1p-23 * std::fabs(expected))
-      return fmt::format("element {} of {} begins as {} (expected {})", at, of.name, found,
+      return fmt::format("element {} of {} begins as {} (expected {})", at, parameter.name, found,
                          expected);
-    if (weights.rounded.empty() || of.dims.size() < 2) continue;
+    if (weights.rounded.empty() || parameter.dims.size() < 2) continue;
     const DataType type = weights.graph.value(weights.graph.stored).type;
-    const double copy = element(weights.rounded, type, of.offset + at);
+    const double copy = element(weights.rounded, type, parameter.offset + at);
     if (copy != round_to(type, found))
-      return fmt::format("the rounded copy of element {} of {} begins as {}, of {}", at, of.name,
-                         copy, found);
+      return fmt::format("the rounded copy of element {} of {} begins as {}, of {}", at,
+                         parameter.name, copy, found);
   }
   return "";
 }
@@ -136,21 +136,21 @@ void add_fingerprints(std::span<const double> running, const LossScaleState& sca
 
 Fingerprints fingerprints_of(Trainer& trainer) {
   const Graph& graph = trainer.graph();
-  Fingerprints found;
+  Fingerprints fingerprints;
   const std::pair<const char*, ValueIndex> values[] = {{"velocity", graph.velocity},
                                                        {"weights", graph.weights},
                                                        {"rounded weights", graph.stored},
                                                        {"waiting gradients", graph.lagged}};
   for (const auto& [name, value] : values)
-    if (value != Graph::none) found[name] = fingerprint_text(bytes_of(trainer, value));
-  add_fingerprints(trainer.running_statistics(), trainer.loss_scale().state(), found);
-  return found;
+    if (value != Graph::none) fingerprints[name] = fingerprint_text(bytes_of(trainer, value));
+  add_fingerprints(trainer.running_statistics(), trainer.loss_scale().state(), fingerprints);
+  return fingerprints;
 }
 
-std::string difference(const Fingerprints& found, const Fingerprints& expected) {
+std::string difference(const Fingerprints& fingerprints, const Fingerprints& expected) {
   for (const auto& [name, text] : expected) {
-    const auto own = found.find(name);
-    if (own == found.end()) return fmt::format("there are no {}", name);
+    const auto own = fingerprints.find(name);
+    if (own == fingerprints.end()) return fmt::format("there are no {}", name);
     if (own->second != text) return fmt::format("the {} are {}, not {}", name, own->second, text);
   }
   return "";
@@ -164,14 +164,16 @@ std::string fault_of_start(Trainer& trainer, const std::string& problem,
   if (graph.parameters.size() != defined.size())
     return fmt::format("the network has {} parameters, not the {} of {}", graph.parameters.size(),
                        defined.size(), problem);
-  for (const Parameter& of : graph.parameters) {
-    const auto found = defined.find(of.name);
-    if (found == defined.end() || found->second != of.dims)
-      return fmt::format("{} has no parameter {} with {} elements", problem, of.name,
-                         of.elements());
-    const auto weight = defined.find(of.name.substr(0, of.name.rfind('.')) + ".weight");
-    const Initial initial = initial_of(of.name, weight == defined.end() ? of.dims : weight->second);
-    if (std::string fault = fault_of_parameter(weights, of, initial, seed); !fault.empty())
+  for (const Parameter& parameter : graph.parameters) {
+    const auto entry = defined.find(parameter.name);
+    if (entry == defined.end() || entry->second != parameter.dims)
+      return fmt::format("{} has no parameter {} with {} elements", problem, parameter.name,
+                         parameter.elements());
+    const auto weight =
+        defined.find(parameter.name.substr(0, parameter.name.rfind('.')) + ".weight");
+    const Initial initial =
+        initial_of(parameter.name, weight == defined.end() ? parameter.dims : weight->second);
+    if (std::string fault = fault_of_parameter(weights, parameter, initial, seed); !fault.empty())
       return fault;
   }
   const std::vector<std::byte> velocity = bytes_of(trainer, graph.velocity);

@@ -27,7 +27,7 @@ void add_fingerprints(std::span<const double> running, const LossScaleState& sca
                       Fingerprints& to);
 std::string fingerprint_text(std::span<const std::byte> bytes);
 /// The first difference; "" if there is none.
-std::string difference(const Fingerprints& found, const Fingerprints& expected);
+std::string difference(const Fingerprints& fingerprints, const Fingerprints& expected);
 
 /// The first fault of the state in which a training of `problem` begins: parameters that its
 /// definition does not have, elements of them that are not those of the generator with `seed` (32

@@ -102,7 +102,7 @@ std::string why_not_measured(const std::vector<LayerTime>& layers,
   return "";
 }
 
-/// Of each node the reason of the first rank that has one.
+/// For each node, the reason of the first rank that has one.
 std::vector<std::string> hosts_included(const Executor& executor, Communicator& ranks) {
   std::vector<std::string> reasons;
   for (std::size_t i = 0; i < executor.graph().nodes.size(); ++i)
@@ -132,19 +132,19 @@ std::vector<LayerTime> layer_times(const Executor& executor,
   std::vector<LayerTime> all;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const GraphNode& node = nodes[i];
-    LayerTime of;
-    of.layer = node.layer;
-    of.direction = node.direction;
-    of.operation = node.problem->kind();
-    of.problem = node.problem->canonical();
-    of.backend = executor.choice(i).backend;
-    of.executed = executor.executed(i);
-    of.runs = node.phase == Phase::update ? 1 : passes;
-    of.seconds = seconds[i] / of.runs;
-    of.host_included = host_included[i];
-    of.flops = node.problem->flops();
-    of.bytes = node.problem->bytes();
-    all.push_back(std::move(of));
+    LayerTime layer;
+    layer.layer = node.layer;
+    layer.direction = node.direction;
+    layer.operation = node.problem->kind();
+    layer.problem = node.problem->canonical();
+    layer.backend = executor.choice(i).backend;
+    layer.executed = executor.executed(i);
+    layer.runs = node.phase == Phase::update ? 1 : passes;
+    layer.seconds = seconds[i] / layer.runs;
+    layer.host_included = host_included[i];
+    layer.flops = node.problem->flops();
+    layer.bytes = node.problem->bytes();
+    all.push_back(std::move(layer));
   }
   const std::string why = why_not_measured(all, runs);
   double wrong = why.empty() ? 0 : 1;  // on all ranks: what follows is collective
@@ -155,13 +155,14 @@ std::vector<LayerTime> layer_times(const Executor& executor,
 
 std::map<std::string, Metric> operation_metrics(const std::vector<LayerTime>& layers) {
   std::map<std::string, Metric> all;
-  for (const LayerTime& of : layers) {
-    if (of.operation == "update") continue;
-    // What has one direction is named by its kind alone.
-    Metric& sum = all[of.operation == "loss" || of.operation == "sum" || of.operation == "convert"
-                          ? of.operation + "_s"
-                          : fmt::format("{}_{}_s", of.operation, of.direction)];
-    sum = {sum.value + of.runs * of.seconds, "s", "lower"};
+  for (const LayerTime& layer : layers) {
+    if (layer.operation == "update") continue;
+    // An operation with one direction is named by its kind alone.
+    Metric& sum =
+        all[layer.operation == "loss" || layer.operation == "sum" || layer.operation == "convert"
+                ? layer.operation + "_s"
+                : fmt::format("{}_{}_s", layer.operation, layer.direction)];
+    sum = {sum.value + layer.runs * layer.seconds, "s", "lower"};
   }
   return all;
 }
@@ -170,7 +171,7 @@ Executed executed_of(const Executor& executor, const TrainerSettings& settings) 
   const Precision precision = settings.precision;
   std::map<std::string, int> nodes;
   for (const Choice& choice : executor.chosen()) ++nodes[choice.backend];
-  // Of what they form products in: of 16-bit operands, not all have such arithmetic.
+  // The types in which they form products: not all processors multiply 16-bit operands as such.
   std::map<std::string, int> products;
   int converted = 0;
   for (std::size_t i = 0; i < executor.graph().nodes.size(); ++i) {
@@ -231,19 +232,19 @@ std::map<std::string, Metric> convergence_metrics(const Convergence& convergence
 
 std::vector<std::map<std::string, double>> epoch_numbers(const Convergence& convergence) {
   std::vector<std::map<std::string, double>> all;
-  for (const EpochResult& of : convergence.epochs) {
-    all.push_back({{"epoch", static_cast<double>(of.epoch)},
-                   {"seconds", of.seconds},
-                   {"started_unix_s", of.started_unix_s},
-                   {"trained_unix_s", of.trained_unix_s},
-                   {"ended_unix_s", of.ended_unix_s}});
-    if (of.evaluation) {
-      all.back()["validation_loss"] = of.evaluation->loss;
-      all.back()["accuracy"] = of.evaluation->accuracy;
+  for (const EpochResult& result : convergence.epochs) {
+    all.push_back({{"epoch", static_cast<double>(result.epoch)},
+                   {"seconds", result.seconds},
+                   {"started_unix_s", result.started_unix_s},
+                   {"trained_unix_s", result.trained_unix_s},
+                   {"ended_unix_s", result.ended_unix_s}});
+    if (result.evaluation) {
+      all.back()["validation_loss"] = result.evaluation->loss;
+      all.back()["accuracy"] = result.evaluation->accuracy;
     }
-    if (!of.trained()) continue;  // continued after its last step: validation alone
-    all.back()["training_loss"] = of.training_loss;
-    all.back()["images_per_s"] = of.images_per_s;
+    if (!result.trained()) continue;  // continued after its last step: validation alone
+    all.back()["training_loss"] = result.training_loss;
+    all.back()["images_per_s"] = result.images_per_s;
   }
   return all;
 }

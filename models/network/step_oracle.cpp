@@ -144,12 +144,12 @@ void StepOracle::after(std::size_t node) {
   const Graph& graph = executor_.graph();
   // Before the ranks add: they may do so in place.
   for (const auto& [name, value] : graph.nodes[node].tensors) {
-    const auto found = parameter_of_.find(value);
-    if (found == parameter_of_.end()) continue;
-    const Observed& parameter = observed_[found->second];
+    const auto entry = parameter_of_.find(value);
+    if (entry == parameter_of_.end()) continue;
+    const Observed& parameter = observed_[entry->second];
     std::vector<double> gradients(parameter.at.size());
     read(graph.batch_gradients, parameter, gradients);
-    ++now_.passes[found->second];
+    ++now_.passes[entry->second];
     for (std::size_t i = 0; i < gradients.size(); ++i) {
       now_.values[parameter.first + i] += gradients[i];
       now_.magnitudes[parameter.first + i] += std::abs(gradients[i]);
@@ -172,7 +172,7 @@ void StepOracle::after(std::size_t node) {
                           [](double g) { return std::isfinite(g); });
 }
 
-/// Of the mean gradient, as the update reads it, and of the weights, by parameter.
+/// Norms of the mean gradient, as the update reads it, and of the weights, by parameter.
 std::vector<StepOracle::Norms> StepOracle::norms() const {
   const Graph& graph = executor_.graph();
   const std::vector<double> gradients =
@@ -299,13 +299,14 @@ void StepOracle::judge_statistics(const std::vector<double>& running) {
     for (const std::int64_t first : {one.mean, one.variance})
       for (std::int64_t c = 0; c < one.channels; ++c) {
         const auto at = static_cast<std::size_t>(first + c);
-        const double found = running[at], expected = expected_running_[at];
-        if (std::abs(found - expected) <= tolerance_of_statistics * (1 + std::abs(expected)))
+        const double statistic = running[at], expected = expected_running_[at];
+        if (std::abs(statistic - expected) <= tolerance_of_statistics * (1 + std::abs(expected)))
           continue;
         // After an overflow both may be infinite or NaN.
-        if (!std::isfinite(found) && !std::isfinite(expected)) continue;
+        if (!std::isfinite(statistic) && !std::isfinite(expected)) continue;
         add(fmt::format("the moving {} of channel {} of {} is {} after a step (expected {})",
-                        first == one.mean ? "mean" : "variance", c, one.layer, found, expected));
+                        first == one.mean ? "mean" : "variance", c, one.layer, statistic,
+                        expected));
       }
 }
 
@@ -372,7 +373,7 @@ void StepOracle::judge_ranks() {
   if (const std::string why = fault_of_ranks(executor_, ranks_); !why.empty()) add(why);
 }
 
-void StepOracle::end(const Trainer& trainer, Verification& found) {
+void StepOracle::end(const Trainer& trainer, Verification& verification) {
   Sums& sums = claims_.lags ? waiting_ : now_;
   if (claims_.ranks != ranks_.size())
     add(fmt::format("{} ranks train, not {}", ranks_.size(), claims_.ranks));
@@ -385,16 +386,15 @@ void StepOracle::end(const Trainer& trainer, Verification& found) {
     if (fault_.empty() && not_finite_ > 0) judge_skipped();
     if (fault_.empty() && not_finite_ == 0) judge_update(sums);
     if (fault_.empty()) judge_copies();
-    found.checked += 2 * static_cast<std::int64_t>(elements_);
+    verification.checked += 2 * static_cast<std::int64_t>(elements_);
   }
   if (fault_.empty()) judge_told(trainer);
   judge_statistics(trainer.running_statistics());
   judge_ranks();
   if (claims_.lags) waiting_ = std::move(now_);
   if (fault_.empty()) return;
-  if (found.passed) found.reason = fault_;
-  found.passed = false;
-  ++found.wrong_elements;
+  verification.fail(fault_);
+  ++verification.wrong_elements;
 }
 
 }  // namespace assay

@@ -16,7 +16,7 @@
 
 namespace assay {
 
-/// What the parameters of a case say about each of its steps.
+/// Each step of a case, as its parameters describe it.
 struct StepClaims {
   /// From the texts of the case, as the documentation explains them.
   explicit StepClaims(const Settings& settings);
@@ -55,7 +55,7 @@ class StepOracle final : public NodeObserver {
   void before(std::size_t node) override;
   void after(std::size_t node) override;
   /// Judges the step of the same trainer. Collective.
-  void end(const Trainer& trainer, Verification& found);
+  void end(const Trainer& trainer, Verification& verification);
   /// Forgets gradients that wait for the next step, as when the trainer's state was exchanged.
   void forget() { waiting_ = {}; }
 

@@ -46,9 +46,9 @@ Result<std::unique_ptr<Trainer>> Trainer::make(const TrainerSettings& settings, 
         if (auto memory = (gradients ? *gradients : ranks).allocate(bytes))
           of.memory[value] = std::move(memory);
   }
-  auto made = Executor::make(std::move(graph), of, plugins, ranks);
-  if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
-  auto& executor = std::get<std::unique_ptr<Executor>>(made);
+  auto made_executor = Executor::make(std::move(graph), of, plugins, ranks);
+  if (auto* refusal = std::get_if<Unsupported>(&made_executor)) return std::move(*refusal);
+  auto& executor = std::get<std::unique_ptr<Executor>>(made_executor);
   if (is_staged(settings, ranks)) {
     Device& device = executor->device();
     gradients = gradients ? staged(std::move(gradients), device) : staged(ranks, device);
@@ -88,8 +88,8 @@ void Trainer::initialise() {
 
 void Trainer::judge_gradients(bool finite) { judge(finite, loss_scale_.scale()); }
 
-/// Of gradients that were made with `scale`. MPI does not promise that a sum has equal bits on all
-/// ranks, and what follows, the scale and whether steps are made again, has to be equal.
+/// Judges gradients that were made with `scale`. MPI does not promise that a sum has equal bits on
+/// all ranks, but the next scale, and whether steps are made again, must be equal on all.
 void Trainer::judge(bool finite, double scale) {
   if (ranks_.size() > 1) {
     double found[] = {finite ? 0.0 : 1.0, finite ? 1.0 : 0.0};

@@ -36,8 +36,8 @@ struct TrainerSettings {
   std::uint64_t seed = 1;  ///< of the initial parameters
   /// Smallest number of bytes of gradients that one call sums over the ranks.
   std::size_t bucket_bytes = 25 << 20;
-  /// What sums the gradients reads the memory of the device; else, on a GPU, they are staged
-  /// through memory of the host.
+  /// Whether the communicator that sums the gradients reads the memory of the device; else, on a
+  /// GPU, they are staged through memory of the host.
   bool sums_on_device = false;
 };
 

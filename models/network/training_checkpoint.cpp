@@ -19,9 +19,9 @@ namespace {
 using nlohmann::json;
 
 std::string architecture(const Trainer& trainer) {
-  const TrainerSettings& of = trainer.settings();
-  return fmt::format("{} {} {} {}", of.network.family, of.network.descriptor, name(of.precision),
-                     name(of.learning.rule));
+  const TrainerSettings& settings = trainer.settings();
+  return fmt::format("{} {} {} {}", settings.network.family, settings.network.descriptor,
+                     name(settings.precision), name(settings.learning.rule));
 }
 
 /// By the names of the options.
@@ -54,7 +54,7 @@ std::string text_of(const json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-/// What the state of a checkpoint has beside TrainingProgress.
+/// The state of a checkpoint beside TrainingProgress.
 struct Stored {
   TrainingProgress progress;
   LossScaleState loss_scale;
@@ -62,8 +62,8 @@ struct Stored {
 };
 
 Stored stored_in(const json& state, const Communicator& ranks) {
-  Stored found;
-  TrainingProgress& progress = found.progress;
+  Stored stored;
+  TrainingProgress& progress = stored.progress;
   progress.epoch = state.at("epochs").get<std::int64_t>();
   progress.step = state.at("step").get<std::int64_t>();
   progress.losses = state.at("losses").get<double>();
@@ -75,11 +75,11 @@ Stored stored_in(const json& state, const Communicator& ranks) {
   if (const json& accuracy = state.at("accuracy"); !accuracy.is_null())
     progress.accuracy = accuracy.get<double>();
   const json& scale = state.at("loss_scale");
-  found.loss_scale = {scale.at(0).get<double>(), scale.at(1).get<std::int64_t>(),
-                      scale.at(2).get<std::int64_t>(), scale.at(3).get<std::int64_t>(),
-                      scale.at(4).get<std::int64_t>()};
-  found.waiting_scale = state.at("waiting_scale").get<double>();
-  return found;
+  stored.loss_scale = {scale.at(0).get<double>(), scale.at(1).get<std::int64_t>(),
+                       scale.at(2).get<std::int64_t>(), scale.at(3).get<std::int64_t>(),
+                       scale.at(4).get<std::int64_t>()};
+  stored.waiting_scale = state.at("waiting_scale").get<double>();
+  return stored;
 }
 
 }  // namespace
@@ -94,10 +94,10 @@ TrainingCheckpoint::TrainingCheckpoint(Trainer& trainer, const Batches& training
       decisive_(decisive(trainer, training, ranks, settings)) {}
 
 Checkpoint TrainingCheckpoint::open() const {
-  Checkpoint from(settings_.checkpoint, architecture_);
+  Checkpoint checkpoint(settings_.checkpoint, architecture_);
   const std::string file = settings_.checkpoint.string();
   try {
-    const json& its = from.state().at("settings");
+    const json& its = checkpoint.state().at("settings");
     for (const auto& [name, value] : decisive_.items())
       if (its.contains(name) && its.at(name) != value)
         throw InputError(fmt::format("{}: its {} is {}, here {}. Continue with the same.", file,
@@ -105,21 +105,21 @@ Checkpoint TrainingCheckpoint::open() const {
     if (its != decisive_)
       throw InputError(fmt::format("{}: its settings are {}, here {}. Continue with the same.",
                                    file, its.dump(), decisive_.dump()));
-    const TrainingProgress made = stored_in(from.state(), ranks_).progress;
-    if (made.epoch < 0 || made.step < 0 || made.step >= steps_)
+    const TrainingProgress stored = stored_in(checkpoint.state(), ranks_).progress;
+    if (stored.epoch < 0 || stored.step < 0 || stored.step >= steps_)
       throw InputError(fmt::format(
           "{}: it was made after step {} of epoch {}, but epochs have {} steps. Start anew.", file,
-          made.step, made.epoch + 1, steps_));
-    if (made.epoch + (made.step > 0 ? 1 : 0) > settings_.epochs)
-      throw InputError(
-          fmt::format("{}: it was made after {}, beyond --epochs {}. Give more.", file,
-                      made.step > 0 ? fmt::format("step {} of epoch {}", made.step, made.epoch + 1)
-                                    : fmt::format("epoch {}", made.epoch),
-                      settings_.epochs));
+          stored.step, stored.epoch + 1, steps_));
+    if (stored.epoch + (stored.step > 0 ? 1 : 0) > settings_.epochs)
+      throw InputError(fmt::format(
+          "{}: it was made after {}, beyond --epochs {}. Give more.", file,
+          stored.step > 0 ? fmt::format("step {} of epoch {}", stored.step, stored.epoch + 1)
+                          : fmt::format("epoch {}", stored.epoch),
+          settings_.epochs));
   } catch (const json::exception& error) {
     throw InputError(fmt::format("{}: its state cannot be used ({})", file, error.what()));
   }
-  return from;
+  return checkpoint;
 }
 
 void TrainingCheckpoint::expect_new() const {
@@ -201,48 +201,48 @@ void TrainingCheckpoint::compare(const Checkpoint& file, const Fingerprints& own
   std::vector<std::string> names = {"velocity", "weights"};
   if (trainer_.graph().stored != Graph::none) names.emplace_back("rounded weights");
   if (trainer_.graph().lags()) names.emplace_back("waiting gradients");
-  Fingerprints found;
+  Fingerprints fingerprints;
   for (std::size_t i = 0; i < names.size(); ++i)
-    found[names[i]] = fingerprint_text(file.bytes(fmt::format("value {}", i)));
+    fingerprints[names[i]] = fingerprint_text(file.bytes(fmt::format("value {}", i)));
   const std::span<const std::byte> running = file.bytes("running statistics");
   std::vector<double> averages(running.size() / sizeof(double));
   std::memcpy(averages.data(), running.data(), running.size());
-  add_fingerprints(averages, stored_in(file.state(), ranks_).loss_scale, found);
+  add_fingerprints(averages, stored_in(file.state(), ranks_).loss_scale, fingerprints);
   const std::string name = settings_.checkpoint.string();
-  fault_ = difference(own, found);
+  fault_ = difference(own, fingerprints);
   if (!fault_.empty()) fault_ = fmt::format("on the device {}, as {} has them", fault_, name);
   const auto writers = file.state().find("fingerprints");  // missing in older files
   if (writers == file.state().end() || !fault_.empty()) return;
-  fault_ = difference(found, writers->get<Fingerprints>());
+  fault_ = difference(fingerprints, writers->get<Fingerprints>());
   if (!fault_.empty()) fault_ = fmt::format("in {} {}, as was written", name, fault_);
 }
 
 Checkpoint TrainingCheckpoint::open_on_all() const {
-  std::optional<Checkpoint> from;
-  throw_on_all(ranks_, [&] { from.emplace(open()); });
-  const std::vector<std::string> checks = ranks_.allgather(std::to_string(from->check()));
+  std::optional<Checkpoint> checkpoint;
+  throw_on_all(ranks_, [&] { checkpoint.emplace(open()); });
+  const std::vector<std::string> checks = ranks_.allgather(std::to_string(checkpoint->check()));
   for (std::size_t rank = 1; rank < checks.size(); ++rank)
     if (checks[rank] != checks.front())
       throw InputError(
           fmt::format("{}: rank {} reads another checkpoint than rank 0. Name a file that all "
                       "ranks share, or copy rank 0's to all nodes.",
                       settings_.checkpoint.string(), rank));
-  return std::move(*from);
+  return std::move(*checkpoint);
 }
 
 TrainingProgress TrainingCheckpoint::read() const {
-  const Checkpoint from = open_on_all();
-  const Stored found = stored_in(from.state(), ranks_);
+  const Checkpoint checkpoint = open_on_all();
+  const Stored stored = stored_in(checkpoint.state(), ranks_);
   Trainer::State state;
   trainer_.save(state);  // for the sizes
   for (std::size_t i = 0; i < state.values.size(); ++i)
-    from.copy(fmt::format("value {}", i), state.values[i]);
-  from.copy("running statistics", std::as_writable_bytes(std::span(state.running)));
-  state.waiting_scale = found.waiting_scale;
-  state.loss_scale = found.loss_scale;
+    checkpoint.copy(fmt::format("value {}", i), state.values[i]);
+  checkpoint.copy("running statistics", std::as_writable_bytes(std::span(state.running)));
+  state.waiting_scale = stored.waiting_scale;
+  state.loss_scale = stored.loss_scale;
   trainer_.exchange(state);
-  compare(from, fingerprints_of(trainer_));
-  return found.progress;
+  compare(checkpoint, fingerprints_of(trainer_));
+  return stored.progress;
 }
 
 }  // namespace assay

@@ -25,7 +25,7 @@ struct TrainingProgress {
 
 class TrainingCheckpoint {
  public:
-  /// Of the file in `settings`. All arguments must outlive this.
+  /// The checkpoint in the file of `settings`. All arguments must outlive this.
   TrainingCheckpoint(Trainer& trainer, const Batches& training, Communicator& ranks,
                      const ConvergenceSettings& settings);
 

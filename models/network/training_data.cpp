@@ -26,8 +26,8 @@ LearnableSize learnable_size(const std::string& data) {
   if (data.size() <= learnable.size() + 1) return size;
   const DescriptorComplaint complain("learnable", data);
   const auto fields = read_counts(data.substr(learnable.size() + 1), {"n", "v"}, {}, complain);
-  if (const auto found = fields.find("n"); found != fields.end()) size.training = found->second;
-  if (const auto found = fields.find("v"); found != fields.end()) size.validation = found->second;
+  if (const auto entry = fields.find("n"); entry != fields.end()) size.training = entry->second;
+  if (const auto entry = fields.find("v"); entry != fields.end()) size.validation = entry->second;
   return size;
 }
 
@@ -40,23 +40,23 @@ std::shared_ptr<const SampleSet> set_of(const std::string& files, const SampleSe
   return set;
 }
 
-std::unique_ptr<Batches> file_batches(const TrainingData& from, const std::string& files,
+std::unique_ptr<Batches> file_batches(const TrainingData& data, const std::string& files,
                                       const BatchShare& share) {
   PipelineSettings settings;
-  settings.decode = {from.size, share.training, ImageLayout::nhwc, share.seed, from.augment};
+  settings.decode = {data.size, share.training, ImageLayout::nhwc, share.seed, data.augment};
   settings.batch = share.batch;
-  settings.threads = from.threads;
-  settings.prefetch = from.prefetch;
+  settings.threads = data.threads;
+  settings.prefetch = data.prefetch;
   settings.shuffle = share.training;
   settings.rank = share.rank;
   settings.ranks = share.ranks;
-  settings.max_bad_samples = from.max_bad_samples;
-  return pipeline_batches(set_of(files, {from.label_base, from.classes}, from.seed), settings);
+  settings.max_bad_samples = data.max_bad_samples;
+  return pipeline_batches(set_of(files, {data.label_base, data.classes}, data.seed), settings);
 }
 
-std::shared_ptr<const LearnableImages> images_of(const TrainingData& from) {
+std::shared_ptr<const LearnableImages> images_of(const TrainingData& data) {
   return std::make_shared<const LearnableImages>(
-      LearnableSettings{from.classes, from.size, from.seed});
+      LearnableSettings{data.classes, data.size, data.seed});
 }
 
 }  // namespace
@@ -91,29 +91,29 @@ void expect_same_classes(const std::string& data, const std::string& validation,
                       label < trained.size() ? trained[label] : "missing"));
 }
 
-void expect_validation(const TrainingData& from) {
-  if (is_files(from.data) && !from.validation.empty())
-    set_of(from.validation, {from.label_base, from.classes}, from.seed);
+void expect_validation(const TrainingData& data) {
+  if (is_files(data.data) && !data.validation.empty())
+    set_of(data.validation, {data.label_base, data.classes}, data.seed);
 }
 
-std::vector<std::string> files_of(const TrainingData& from) {
-  if (!is_files(from.data)) return {};
-  return sample_set(from.data, {from.label_base, from.classes}, from.seed)->files();
+std::vector<std::string> files_of(const TrainingData& data) {
+  if (!is_files(data.data)) return {};
+  return sample_set(data.data, {data.label_base, data.classes}, data.seed)->files();
 }
 
-std::unique_ptr<Batches> training_batches(const TrainingData& from, const BatchShare& share) {
-  if (is_resident(from.data)) return resident_batch({from.classes, from.size, from.seed}, share);
-  if (is_learnable(from.data))
-    return learnable_batches(images_of(from), learnable_size(from.data).training, share);
-  return file_batches(from, from.data, share);
+std::unique_ptr<Batches> training_batches(const TrainingData& data, const BatchShare& share) {
+  if (is_resident(data.data)) return resident_batch({data.classes, data.size, data.seed}, share);
+  if (is_learnable(data.data))
+    return learnable_batches(images_of(data), learnable_size(data.data).training, share);
+  return file_batches(data, data.data, share);
 }
 
-std::unique_ptr<Batches> validation_batches(const TrainingData& from, BatchShare share) {
+std::unique_ptr<Batches> validation_batches(const TrainingData& data, BatchShare share) {
   share.training = false;
-  if (is_resident(from.data)) return nullptr;
-  if (is_learnable(from.data))
-    return learnable_batches(images_of(from), learnable_size(from.data).validation, share);
-  return file_batches(from, from.validation.empty() ? from.data : from.validation, share);
+  if (is_resident(data.data)) return nullptr;
+  if (is_learnable(data.data))
+    return learnable_batches(images_of(data), learnable_size(data.data).validation, share);
+  return file_batches(data, data.validation.empty() ? data.data : data.validation, share);
 }
 
 }  // namespace assay

@@ -10,7 +10,7 @@
 
 namespace assay {
 
-/// Where images come from.
+/// The sources of images.
 struct TrainingData {
   /// "synthetic": one batch that stays in memory. "learnable[:n60000v1000]": n generated images for
   /// training and v for validation (LearnableImages). "generated[:n256c10w500h375]": generated JPEG
@@ -36,17 +36,17 @@ void expect_same_classes(const std::string& data, const std::string& validation,
                          std::int64_t label_base, std::int64_t classes);
 /// InputError if the files of validation have more classes than the network. For the beginning of a
 /// run: a training reads them after its first epoch.
-void expect_validation(const TrainingData& from);
+void expect_validation(const TrainingData& data);
 /// Whether the data is "synthetic", one batch that stays in memory.
 bool is_resident(const std::string& data);
 
 /// Whether the data is read from files.
 bool is_files(const std::string& data);
 /// The files that a training reads; empty for other data.
-std::vector<std::string> files_of(const TrainingData& from);
+std::vector<std::string> files_of(const TrainingData& data);
 
-std::unique_ptr<Batches> training_batches(const TrainingData& from, const BatchShare& share);
+std::unique_ptr<Batches> training_batches(const TrainingData& data, const BatchShare& share);
 /// Null for resident data, which has no validation.
-std::unique_ptr<Batches> validation_batches(const TrainingData& from, BatchShare share);
+std::unique_ptr<Batches> validation_batches(const TrainingData& data, BatchShare share);
 
 }  // namespace assay

@@ -90,7 +90,7 @@ void TrainingOracle::judge_step(Trainer& trainer, double rate, double loss) {
                      trainer.counts()[0], scale_.skipped() ? "skipped" : "made"));
 }
 
-/// Of the epoch's result. Numbers that are not finite are the training's own to refuse.
+/// Judges the epoch's result. The training itself refuses numbers that are not finite.
 void TrainingOracle::judge_numbers(const EpochResult& trained) {
   double losses = losses_;
   RankCalls(ranks_).sum(std::span(&losses, 1));
@@ -119,57 +119,58 @@ void TrainingOracle::end_epoch(Trainer& trainer, const EpochResult& trained) {
   step_ = 0;
 }
 
-void TrainingOracle::end(const Convergence& made, bool restarted) {
+void TrainingOracle::end(const Convergence& convergence, bool restarted) {
   const double target = std::stod(settings_.at("target"));
   const std::int64_t epochs = std::stoll(settings_.at("epochs"));
-  if (made.epochs.empty() || !made.epochs.back().evaluation)
+  if (convergence.epochs.empty() || !convergence.epochs.back().evaluation)
     return note("a training has ended without a validation");
-  if (made.epochs.front().epoch > 1 && !restarted)
-    note(fmt::format("a training begins with epoch {}", made.epochs.front().epoch));
-  for (std::size_t i = 0; i < made.epochs.size(); ++i) {
-    const EpochResult& of = made.epochs[i];
-    if (i > 0 && of.epoch != made.epochs[i - 1].epoch + 1)
-      note(fmt::format("epoch {} follows epoch {}", of.epoch, made.epochs[i - 1].epoch));
-    if (!of.evaluation) continue;
-    const bool reaches = of.evaluation->accuracy >= target, last = i + 1 == made.epochs.size();
-    if (reaches != (last && made.reached))
+  if (convergence.epochs.front().epoch > 1 && !restarted)
+    note(fmt::format("a training begins with epoch {}", convergence.epochs.front().epoch));
+  for (std::size_t i = 0; i < convergence.epochs.size(); ++i) {
+    const EpochResult& result = convergence.epochs[i];
+    if (i > 0 && result.epoch != convergence.epochs[i - 1].epoch + 1)
+      note(fmt::format("epoch {} follows epoch {}", result.epoch, convergence.epochs[i - 1].epoch));
+    if (!result.evaluation) continue;
+    const bool reaches = result.evaluation->accuracy >= target,
+               last = i + 1 == convergence.epochs.size();
+    if (reaches != (last && convergence.reached))
       note(fmt::format("the accuracy {} after epoch {} {} the target {}, but the training {}",
-                       of.evaluation->accuracy, of.epoch, reaches ? "reaches" : "does not reach",
-                       target,
-                       !last          ? "went on"
-                       : made.reached ? "counts it as reached"
-                                      : "counts it as missed"));
+                       result.evaluation->accuracy, result.epoch,
+                       reaches ? "reaches" : "does not reach", target,
+                       !last                 ? "went on"
+                       : convergence.reached ? "counts it as reached"
+                                             : "counts it as missed"));
   }
-  judge_times(made, restarted);
-  if (made.epochs.back().epoch != epoch_ || (!made.reached && epoch_ != epochs))
+  judge_times(convergence, restarted);
+  if (convergence.epochs.back().epoch != epoch_ || (!convergence.reached && epoch_ != epochs))
     note(fmt::format("a training of {} epochs has ended after {}", epochs, epoch_));
 }
 
 /// The seconds of a training are those of its steps, at the speed of each epoch, and of its
 /// validations. Those of a run before a restart are not known here.
-void TrainingOracle::judge_times(const Convergence& made, bool restarted) {
+void TrainingOracle::judge_times(const Convergence& convergence, bool restarted) {
   const double images =
       static_cast<double>(claims_.steps() * claims_.passes * claims_.batch * claims_.ranks);
   std::size_t validations = 0;
-  for (std::size_t i = 0; i < made.epochs.size(); ++i) {
-    const EpochResult& of = made.epochs[i];
-    double least = of.trained() ? images / of.images_per_s : 0;
-    if (of.evaluation && validations < evaluation_.seconds().size())
+  for (std::size_t i = 0; i < convergence.epochs.size(); ++i) {
+    const EpochResult& result = convergence.epochs[i];
+    double least = result.trained() ? images / result.images_per_s : 0;
+    if (result.evaluation && validations < evaluation_.seconds().size())
       least += evaluation_.seconds()[validations++];
     if (i == 0 && restarted) continue;
-    const double passed = of.seconds - (i == 0 ? 0 : made.epochs[i - 1].seconds);
+    const double passed = result.seconds - (i == 0 ? 0 : convergence.epochs[i - 1].seconds);
     if (passed < 0.99 * least)
-      note(fmt::format("epoch {} and its validation count {:.4g} s, but took {:.4g} s", of.epoch,
-                       passed, least));
+      note(fmt::format("epoch {} and its validation count {:.4g} s, but took {:.4g} s",
+                       result.epoch, passed, least));
   }
 }
 
 Verification TrainingOracle::found() const {
-  Verification found;
-  found.reason = fault_.empty() ? evaluation_.fault() : fault_;
-  found.passed = found.reason.empty();
-  found.checked = checked_ + evaluation_.checked();
-  return found;
+  Verification verification;
+  verification.reason = fault_.empty() ? evaluation_.fault() : fault_;
+  verification.passed = verification.reason.empty();
+  verification.checked = checked_ + evaluation_.checked();
+  return verification;
 }
 
 }  // namespace assay

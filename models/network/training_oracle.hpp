@@ -50,7 +50,7 @@ class TrainingOracle {
   /// After the last step of an epoch, with its result so far. Collective.
   void end_epoch(Trainer& trainer, const EpochResult& trained);
   /// After the training: whether it has ended where it should.
-  void end(const Convergence& made, bool restarted);
+  void end(const Convergence& convergence, bool restarted);
   /// Adds a fault that was found elsewhere.
   void note(const std::string& fault);
 
@@ -60,7 +60,7 @@ class TrainingOracle {
  private:
   void judge_step(Trainer& trainer, double rate, double loss);
   void judge_numbers(const EpochResult& trained);
-  void judge_times(const Convergence& made, bool restarted);
+  void judge_times(const Convergence& convergence, bool restarted);
 
   const Settings settings_;
   const DefinedParameters parameters_;
@@ -74,7 +74,7 @@ class TrainingOracle {
   std::int64_t epoch_ = 0, step_ = 0;  ///< whole epochs, and steps of this one
   std::int64_t first_step_ = 0;        ///< of this epoch here; before it, another run has made them
   double losses_ = 0;                  ///< sum over the steps of this epoch, on this rank
-  /// Of this epoch: steps whose time counts; the seconds of those without checks of any kind, by
+  /// Steps of this epoch whose time counts, and the seconds of those without checks of any kind, by
   /// this object's own clock.
   std::int64_t counted_ = 0;
   double seconds_ = 0;

@@ -12,7 +12,7 @@ namespace assay {
 
 Convergence train_to_accuracy(const TrainingRun& run, const TrainingParts& parts, Plugins& plugins,
                               Communicator& ranks, const std::function<std::int64_t()>& count_bad,
-                              Verification& found) {
+                              Verification& verification) {
   auto evaluator = Evaluator::make(parts.trainer, plugins, ranks);
   if (const auto* const refusal = std::get_if<Unsupported>(&evaluator))
     throw CaseError("nothing validates the network: " + refusal->reason);
@@ -27,31 +27,31 @@ Convergence train_to_accuracy(const TrainingRun& run, const TrainingParts& parts
     settings.oracle = &*oracle;
   }
   if (is_files(run.data.data)) settings.after_epoch = [&] { count_bad(); };
-  Convergence made;
+  Convergence training;
   try {
-    made = train(parts.trainer, *std::get<std::unique_ptr<Evaluator>>(evaluator), parts.training,
-                 parts.validation, ranks, settings);
+    training = train(parts.trainer, *std::get<std::unique_ptr<Evaluator>>(evaluator),
+                     parts.training, parts.validation, ranks, settings);
   } catch (const Diverged& why) {  // no fault of the machine: a wrong result
-    found.passed = false;
-    found.reason = why.what();
+    verification.passed = false;
+    verification.reason = why.what();
     return {};
   }
-  found.checked += made.found.checked;
-  found.outputs = found.checked;
-  found.wrong_elements += made.found.wrong_elements;
-  const double accuracy = made.epochs.empty() ? 0 : made.epochs.back().evaluation->accuracy;
-  found.passed = made.found.passed && (made.reached || run.keep_unreached);
-  if (!made.found.passed)
-    found.reason = made.found.reason;
-  else if (run.band && !(found.reason = outside(*run.band, made.epochs)).empty())
-    found.passed = false;
-  else if (!found.passed) {
-    found.target_missed = true;
-    found.reason =
+  verification.checked += training.found.checked;
+  verification.outputs = verification.checked;
+  verification.wrong_elements += training.found.wrong_elements;
+  const double accuracy = training.epochs.empty() ? 0 : training.epochs.back().evaluation->accuracy;
+  verification.passed = training.found.passed && (training.reached || run.keep_unreached);
+  if (!training.found.passed)
+    verification.reason = training.found.reason;
+  else if (run.band && !(verification.reason = outside(*run.band, training.epochs)).empty())
+    verification.passed = false;
+  else if (!verification.passed) {
+    verification.target_missed = true;
+    verification.reason =
         fmt::format("validation reached an accuracy of {:.4f} in {} epochs, not {:g} (--target)",
                     accuracy, run.convergence.epochs, run.convergence.target);
   }
-  return made;
+  return training;
 }
 
 }  // namespace assay

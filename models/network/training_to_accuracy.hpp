@@ -22,6 +22,6 @@ struct TrainingParts {
 /// diverged, which `found` then tells. CaseError if nothing can validate the network. Collective.
 Convergence train_to_accuracy(const TrainingRun& run, const TrainingParts& parts, Plugins& plugins,
                               Communicator& ranks, const std::function<std::int64_t()>& count_bad,
-                              Verification& found);
+                              Verification& verification);
 
 }  // namespace assay

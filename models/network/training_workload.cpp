@@ -19,6 +19,7 @@
 #include "models/network/self_check.hpp"
 #include "models/network/step_numbers.hpp"
 #include "models/network/training_checkpoint.hpp"
+#include "models/network/training_texts.hpp"
 #include "models/network/training_to_accuracy.hpp"
 #include "models/network/work_count.hpp"
 #include "models/ranks.hpp"
@@ -118,115 +119,91 @@ class TrainingWorkload final : public Workload {
 
   /// Makes the same step again from the same state, with checks, and compares what was learnt.
   Verification end_audit() override {
-    Verification found;
-    found.passed = true;
-    checks_.judge_finite("in the timed phase", found);
+    Verification verification;
+    verification.passed = true;
+    checks_.judge_finite("in the timed phase", verification);
     bool skipped = trainer_->lowered();
     if (run_.trainer.lag > 0) {
       const auto load = [this] {
         if (!resident_) load_next();
       };
       const Verification learnt = checks_.learn(load, "in the timed phase");
-      if (found.passed && !learnt.passed) found = learnt;
+      if (verification.passed && !learnt.passed) verification = learnt;
     }
     skipped = skipped || trainer_->overflowed();
     trainer_->exchange(state_);
     const Verification again = checks_.make("in the timed phase");
-    if (found.passed && !again.passed) found = again;
-    if (found.passed && skipped != checks_.skipped()) {
-      found.passed = false;
-      found.reason = "the timed step and the same step with checks: one was skipped, one not";
-    }
+    if (verification.passed && !again.passed) verification = again;
+    if (skipped != checks_.skipped())
+      verification.fail("the timed step and the same step with checks: one was skipped, one not");
     // A step that was skipped, for gradients that are not finite, has learnt nothing to compare.
     const Trainer::Difference difference =
         skipped ? Trainer::Difference{} : trainer_->difference(state_);
-    if (found.passed && !(difference.relative <= difference.allowed)) {
-      found.passed = false;
-      found.reason =
+    if (!(difference.relative <= difference.allowed))
+      verification.fail(
           std::isinf(difference.relative)
               ? fmt::format("after a timed step, {} is not the rounded weight", difference.what)
               : fmt::format(
                     "after a timed step, {} differs by {:.3g} of its 2-norm from that after the "
                     "same step with checks",
-                    difference.what, difference.relative);
-    }
-    found.checked = found.outputs = again.checked;
+                    difference.what, difference.relative));
+    verification.checked = verification.outputs = again.checked;
     if (resident_) load_next();
-    judge_batches(found);
+    judge_batches(verification);
     checks_.forget();
     state_ = {};
     scale_.forget();  // the checks have made steps
     audited_ = false;
-    return found;
+    return verification;
   }
 
   Verification verify_before() override {
     const auto start = Clock::now();
     measure_memory();
     TrainerSettings settings = run_.trainer;
-    settings.executor.chosen = chosen_for_one_pass();
+    settings.executor.chosen = chosen_for_one_pass(trainer_->executor());
     Verification parity;  // by each rank alone; what follows is collective
     throw_on_all(ranks_, [&] { parity = compare_with_reference(settings, plugins_); });
-    Verification found = parity;
-    if (std::exchange(found.undecided, false)) found.passed = true;  // unless what follows is wrong
+    Verification verification = parity;
+    if (std::exchange(verification.undecided, false))
+      verification.passed = true;  // unless what follows is wrong
     const Verification in_step = checks_.make("before timing");
-    if (found.passed && !in_step.passed) found = in_step;
-    found.checked += in_step.checked;
-    found.outputs = found.checked;
-    judge_batches(found);
+    if (verification.passed && !in_step.passed) verification = in_step;
+    verification.checked += in_step.checked;
+    verification.outputs = verification.checked;
+    judge_batches(verification);
     if (run_.claims && run_.self_check)
       self_check(*trainer_, run_.convergence.rate, run_.definition.small, *run_.claims, plugins_,
-                 ranks_, run_.gradients, found);
-    found.reference +=
-        fmt::format("; {} operations of checked steps in fp64", CheckedSteps::nodes + 1);
-    if (run_.convergence.epochs == 0)
-      found.reference += "; throughput only: no training to accuracy";
-    else if (is_files(run_.data.data) && run_.data.validation.empty())
-      found.reference += "; validated by the images of training";
-    else if (run_.band)
-      found.reference += fmt::format("; losses within the band of {}", run_.band->name);
+                 ranks_, run_.gradients, verification);
+    verification.reference += reference_text(run_);
     numbers_ = {};
     reading_ = {};
     warm_ = false;
     seconds_["verify"] = seconds_since(start);
-    return found.passed && parity.undecided ? parity : found;
+    return verification.passed && parity.undecided ? parity : verification;
   }
 
   Verification verify_after() override {
-    Verification found;
-    found.passed = true;
+    Verification verification;
+    verification.passed = true;
     reading_metrics_ = reading_.metrics(ranks_, bad_samples({training_.get()}));
     if (!reading_metrics_.empty())
       reading_metrics_["mean_images_per_s"] = {reading_.images_per_s(ranks_), "", "higher"};
-    checks_.judge_finite("after the last timed step", found);
-    last_loss_ = mean_loss();
-    if (!found.passed) return found;
-    found = checks_.make("after timing");
-    if (const std::string why = why_not_rates(); found.passed && !why.empty()) {
-      found.passed = false;
-      found.reason = why;
-    }
-    judge_batches(found);
-    double refused = found.passed ? 0 : 1;  // by any rank: what follows is collective
+    checks_.judge_finite("after the last timed step", verification);
+    last_loss_ = checks_.mean_loss();
+    if (!verification.passed) return verification;
+    verification = checks_.make("after timing");
+    verification.fail(why_not_rates());
+    judge_batches(verification);
+    double refused = verification.passed ? 0 : 1;  // by any rank: what follows is collective
     ranks_.allreduce_max(std::span(&refused, 1));
-    if (refused > 0) return found;
+    if (refused > 0) return verification;
     time_layers();
-    if (run_.convergence.epochs > 0) converge(found);
-    return found;
+    if (run_.convergence.epochs > 0) converge(verification);
+    return verification;
   }
 
-  Executed executed() const override {
-    Executed ran = executed_of(trainer_->executor(), run_.trainer);
-    const Executed sum = trainer_->executed_sum();
-    if (!sum.implementation.empty())
-      ran.implementation += ", gradients added by " + sum.implementation;
-    ran.wire_bits = sum.wire_bits;
-    const Learning& learning = run_.trainer.learning;
-    ran.numbers["momentum"] = learning.momentum;
-    ran.numbers["weight_decay"] = learning.weight_decay;
-    if (learning.rule != UpdateRule::sgd) ran.numbers["trust_coefficient"] = learning.coefficient;
-    return ran;
-  }
+  Executed executed() const override { return executed_training(*trainer_, run_.trainer); }
   std::map<std::string, double> work() const override { return run_.amounts; }
   std::map<std::string, double> take_done() override {
     const NetworkWork work = work_count_.take(trainer_->executor(), ranks_);
@@ -258,13 +235,13 @@ class TrainingWorkload final : public Workload {
 
   std::vector<LayerTime> layers() const override { return layers_; }
 
-  std::vector<std::map<std::string, double>> epochs() const override {
+  std::vector<std::map<std::string, double>> series() const override {
     return epoch_numbers(converged_);
   }
 
  private:
-  /// By what every step counts: nothing more is read from the device. All ranks alike, since they
-  /// have judged the step alike. Of an audited step end_audit() judges.
+  /// Uses what every step counts: nothing more is read from the device. All ranks decide alike,
+  /// since they have judged the step alike. end_audit() judges an audited step.
   void stop_if_diverged() const {
     const LossScale& scale = trainer_->loss_scale();
     if (!scale.diverged() && !scale.stuck()) return;
@@ -314,23 +291,10 @@ class TrainingWorkload final : public Workload {
     return number_within(run_.data.max_bad_samples, mine, ranks_);
   }
 
-  /// The choices of a step that accumulates nothing.
-  std::vector<Choice> chosen_for_one_pass() {
-    const Executor& executor = trainer_->executor();
-    std::vector<Choice> chosen;
-    for (std::size_t i = 0; const Choice& choice : executor.chosen())
-      if (executor.graph().nodes[i++].phase != Phase::accumulate) chosen.push_back(choice);
-    return chosen;
-  }
-
-  /// All ranks: one whose files stay must not leave the others waiting.
-  void leave_cache() {
-    throw_on_all(ranks_, [&] { make_cold(files_of(run_.data)); });
-  }
-
-  /// With the first batch. All ranks: one whose files are bad must not leave the others waiting.
+  /// With the first batch. All ranks: one whose files are bad, or stay in the page cache, must not
+  /// leave the others waiting.
   void open_data() {
-    if (run_.cold) leave_cache();
+    if (run_.cold) throw_on_all(ranks_, [&] { make_cold(files_of(run_.data)); });
     throw_on_all(ranks_, [&] {
       training_ = training_batches(run_.data, share());
       const Batch& batch = training_->next();
@@ -343,15 +307,11 @@ class TrainingWorkload final : public Workload {
   }
 
   /// Those since the last call. Collective.
-  void judge_batches(Verification& found) {
-    if (!batches_) return;
-    const std::string fault = batches_->take_fault();
-    if (!found.passed || fault.empty()) return;
-    found.passed = false;
-    found.reason = fault;
+  void judge_batches(Verification& verification) {
+    if (batches_) verification.fail(batches_->take_fault());
   }
 
-  /// Of the network and one step, before anything is checked.
+  /// Measures the memory of the network and one step, before anything is checked.
   void measure_memory() {
     peak_memory_ = memory_.peak_of(
         [this] {
@@ -375,12 +335,12 @@ class TrainingWorkload final : public Workload {
         layer_times(trainer_->executor(), runs, static_cast<int>(run_.trainer.accumulate), ranks_);
   }
 
-  void converge(Verification& found) {
+  void converge(Verification& verification) {
     if (run_.cold) drop_from_cache(files_of(run_.data));
     const auto validation = validation_batches(run_.data, share());
     const auto count_bad = [&] { return bad_samples({training_.get(), validation.get()}); };
     converged_ = train_to_accuracy(run_, {*trainer_, *training_, *validation, oracle_.get()},
-                                   plugins_, ranks_, count_bad, found);
+                                   plugins_, ranks_, count_bad, verification);
     if (converged_.epochs.empty()) return;  // diverged
     if (const auto bad = reading_metrics_.find("bad_samples"); bad != reading_metrics_.end())
       bad->second.value = static_cast<double>(count_bad());
@@ -388,8 +348,6 @@ class TrainingWorkload final : public Workload {
         converged_.epochs.front().started_unix_s -
         std::chrono::duration<double>(process_start.time_since_epoch()).count();
   }
-
-  double mean_loss() { return checks_.mean_loss(); }
 
   TrainingRun run_;
   std::unique_ptr<Trainer> trainer_;

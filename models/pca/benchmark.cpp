@@ -29,56 +29,53 @@ class PcaBenchmark final : public AnalyticsBenchmark {
   std::vector<std::string> tables() const override { return {"normal", "spectrum"}; }
 
   std::unique_ptr<Table> table(const std::string& name, const SyntheticSize& size,
-                               const Settings&) const override {
+                               const AnalyticsSettings&) const override {
     if (name == "normal") return std::make_unique<NormalTable>(size);
     return std::make_unique<SpectrumTable>(size, planted_condition);
   }
 
-  void complete_own(Settings& settings) const override {
-    const TableSize size = parse_table(settings.at("problem"));
-    if (size.rows < 2)
+  void complete_own(Settings&, AnalyticsSettings& read) const override {
+    if (read.rows < 2)
       throw InputError(
           "principal components need two rows (a variance has n - 1 degrees of "
           "freedom). Give more rows.");
   }
 
-  double work(const Settings& settings, double n, double d) const override {
-    if (settings.at("algorithm") == "gram") return n * d * (d + 1) + 9 * d * d * d;
+  double work(const AnalyticsSettings& settings, double n, double d) const override {
+    if (settings.algorithm == "gram") return n * d * (d + 1) + 9 * d * d * d;
     return 2 * (d + 1) * (d + 1) * (n - (d + 1) / 3) + 12 * d * d * d;
   }
-  double passes(const Settings&) const override { return 1; }
+  double passes(const AnalyticsSettings&) const override { return 1; }
 
   std::vector<LinalgKernel> part_kernels() const override {
     return {LinalgKernel::moments, LinalgKernel::eigh, LinalgKernel::qr};
   }
-  std::vector<AnalysisPart> parts(const Settings& settings, std::int64_t rows,
+  std::vector<AnalysisPart> parts(const AnalyticsSettings& settings, std::int64_t rows,
                                   std::int64_t features) const override {
-    if (settings.at("algorithm") == "tsqr") return {{qr_block_of(features), false}};
-    return {{moments_of(rows, features, precision(settings.at("precision")))},
-            {eigh_of(features), false}};
+    if (settings.algorithm == "tsqr") return {{qr_block_of(features), false}};
+    return {{moments_of(rows, features, settings.precision)}, {eigh_of(features), false}};
   }
 
   /// Matrices of d x d. gram: the moments and each thread's sums of them; eigh's matrix, vectors
   /// and a copy to work on; those that the method holds. tsqr: a block and a pair of triangles,
   /// with their R; those of the singular values.
-  AnalysisMemory memory(const Settings& settings, std::int64_t rows,
+  AnalysisMemory memory(const AnalyticsSettings& settings, std::int64_t rows,
                         std::int64_t features) const override {
-    const int threads = std::stoi(settings.at("threads"));
     const auto d = static_cast<double>(features), width = d + 1;
-    const double of_pass = bytes_of_pass(rows, features, 6 * d, threads);
-    if (settings.at("algorithm") == "gram")
-      return {8 * d * d * (4 + sums_of_threads(settings)), 8 * d * d * 4.5 + of_pass};
+    const double of_pass = bytes_of_pass(rows, features, 6 * d, settings.threads);
+    if (settings.algorithm == "gram")
+      return {8 * d * d * (4 + settings.sums_of_threads()), 8 * d * d * 4.5 + of_pass};
     const auto stack = static_cast<double>(qr_block_of(features).shape().n);
     return {8 * width * (stack + 4 * width), 8 * d * d * 8 + of_pass};
   }
 
-  Result<std::unique_ptr<Analysis>> make(const AnalysisCase& from) const override {
-    return from.settings.at("algorithm") == "gram" ? gram_pca(from) : tsqr_pca(from);
+  Result<std::unique_ptr<Analysis>> make(const AnalysisCase& analysis) const override {
+    return analysis.settings.algorithm == "gram" ? gram_pca(analysis) : tsqr_pca(analysis);
   }
 
  private:
-  /// Of the covariance matrix of `spectrum`: beyond what the Gram matrix resolves in fp64 (1e-12)
-  /// and within what singular values do.
+  /// The condition of the covariance matrix of `spectrum`: singular values resolve it, the Gram
+  /// matrix in fp64 (1e-12) does not.
   static constexpr double planted_condition = 1e16;
 };
 

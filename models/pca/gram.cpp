@@ -12,22 +12,22 @@ namespace {
 
 class GramPca final : public Analysis {
  public:
-  GramPca(const AnalysisCase& from, std::unique_ptr<Step> moments, std::unique_ptr<Step> eigh)
-      : rows_(from.rows),
-        d_(static_cast<std::size_t>(from.features)),
-        mine_(from.mine),
-        threads_(from.steps.threads()),
-        seed_(from.seed),
-        ranks_(from.ranks),
+  GramPca(const AnalysisCase& analysis, std::unique_ptr<Step> moments, std::unique_ptr<Step> eigh)
+      : rows_(analysis.rows),
+        d_(static_cast<std::size_t>(analysis.features)),
+        mine_(analysis.mine),
+        threads_(analysis.steps.threads()),
+        seed_(analysis.seed),
+        ranks_(analysis.ranks),
         moments_(std::move(moments)),
         eigh_(std::move(eigh)),
         shift_(moments_->device(), moments_->tensor("x"), mine_),
-        components_(from.features),
+        components_(analysis.features),
         gram_(d_ * d_),
         packed_(d_ + d_ * (d_ + 1) / 2),
         variances_(d_),
         columns_(d_ * d_) {
-    resolution_ = resolution_of(storage(from.precision), false, moments_->executed());
+    resolution_ = resolution_of(storage(analysis.precision), false, moments_->executed());
   }
 
   Device& device() override { return moments_->device(); }
@@ -136,13 +136,13 @@ LinalgProblem eigh_of(std::int64_t features) {
   return {{LinalgKernel::eigh, 0, features}, Precision::fp64};
 }
 
-Result<std::unique_ptr<Analysis>> gram_pca(const AnalysisCase& from) {
-  Result<std::unique_ptr<Step>> moments =
-      from.steps.make_own(moments_of(from.mine.count, from.features, from.precision));
+Result<std::unique_ptr<Analysis>> gram_pca(const AnalysisCase& analysis) {
+  Result<std::unique_ptr<Step>> moments = analysis.steps.make_own(
+      moments_of(analysis.mine.count, analysis.features, analysis.precision));
   if (auto* refusal = std::get_if<Unsupported>(&moments)) return std::move(*refusal);
-  Result<std::unique_ptr<Step>> eigh = from.steps.make(eigh_of(from.features));
+  Result<std::unique_ptr<Step>> eigh = analysis.steps.make(eigh_of(analysis.features));
   if (auto* refusal = std::get_if<Unsupported>(&eigh)) return std::move(*refusal);
-  return std::make_unique<GramPca>(from, std::move(std::get<std::unique_ptr<Step>>(moments)),
+  return std::make_unique<GramPca>(analysis, std::move(std::get<std::unique_ptr<Step>>(moments)),
                                    std::move(std::get<std::unique_ptr<Step>>(eigh)));
 }
 

@@ -84,10 +84,10 @@ LinalgProblem qr_block_of(std::int64_t features);
 
 /// CORAL-2's method: one pass for the moments, one allreduce of the packed triangle, then the
 /// eigenvectors of the covariance matrix on every rank.
-Result<std::unique_ptr<Analysis>> gram_pca(const AnalysisCase& from);
+Result<std::unique_ptr<Analysis>> gram_pca(const AnalysisCase& analysis);
 /// The R factor of the centred table by a tree of QR factorizations, over blocks of rows and then
 /// over ranks, and its singular values: variances below the roundoff of the largest one are kept.
-Result<std::unique_ptr<Analysis>> tsqr_pca(const AnalysisCase& from);
+Result<std::unique_ptr<Analysis>> tsqr_pca(const AnalysisCase& analysis);
 
 /// The metrics of both methods: the largest and the smallest standard deviation, and the number of
 /// variances that `error` does not resolve.

@@ -25,24 +25,24 @@ constexpr std::int64_t block_rows = 2048;
 
 class TsqrPca final : public Analysis {
  public:
-  TsqrPca(const AnalysisCase& from, std::unique_ptr<Step> block, std::unique_ptr<Step> pair)
-      : rows_(from.rows),
-        d_(from.features),
-        mine_(from.mine),
-        threads_(from.steps.threads()),
-        seed_(from.seed),
-        ranks_(from.ranks),
+  TsqrPca(const AnalysisCase& analysis, std::unique_ptr<Step> block, std::unique_ptr<Step> pair)
+      : rows_(analysis.rows),
+        d_(analysis.features),
+        mine_(analysis.mine),
+        threads_(analysis.steps.threads()),
+        seed_(analysis.seed),
+        ranks_(analysis.ranks),
         block_(std::move(block)),
         pair_(std::move(pair)),
-        x_(block_->device().allocate(plain_tensor("x", Role::input, storage(from.precision),
-                                                  {from.mine.count, from.features}))),
+        x_(block_->device().allocate(plain_tensor("x", Role::input, storage(analysis.precision),
+                                                  {analysis.mine.count, analysis.features}))),
         shift_(block_->device(), *x_, mine_),
-        components_(from.features),
+        components_(analysis.features),
         r_(static_cast<std::size_t>((d_ + 1) * (d_ + 1))),
         other_(r_.size()),
         decoded_(static_cast<std::size_t>(d_)),
         solver_(d_, d_, Eigen::ComputeThinV) {
-    resolution_ = resolution_of(storage(from.precision), true, block_->executed());
+    resolution_ = resolution_of(storage(analysis.precision), true, block_->executed());
   }
 
   Device& device() override { return block_->device(); }
@@ -92,7 +92,7 @@ class TsqrPca final : public Analysis {
   }
   ExpectedMetrics expected_metrics() const override { return expected_; }
 
-  /// Of the rows that a factorization has included, whatever else its blocks had, and of the
+  /// Counts the rows that a factorization has included, whatever else its blocks had, and the
   /// triangle that is left, which is one for all ranks.
   StepWork done() const override {
     const auto d = static_cast<double>(d_), width = d + 1;
@@ -201,18 +201,18 @@ LinalgProblem qr_block_of(std::int64_t features) {
   return {{LinalgKernel::qr, width + block_rows, width}, Precision::fp64};
 }
 
-Result<std::unique_ptr<Analysis>> tsqr_pca(const AnalysisCase& from) {
-  const Result<Device*> device = from.steps.device();
+Result<std::unique_ptr<Analysis>> tsqr_pca(const AnalysisCase& analysis) {
+  const Result<Device*> device = analysis.steps.device();
   if (const auto* refusal = std::get_if<Unsupported>(&device)) return *refusal;
   if (std::get<Device*>(device)->name() != "cpu")
     return Unsupported{"tsqr stacks blocks of rows in host memory. Use --device cpu."};
-  const std::int64_t width = from.features + 1;
-  Result<std::unique_ptr<Step>> block = from.steps.make(qr_block_of(from.features));
+  const std::int64_t width = analysis.features + 1;
+  Result<std::unique_ptr<Step>> block = analysis.steps.make(qr_block_of(analysis.features));
   if (auto* refusal = std::get_if<Unsupported>(&block)) return std::move(*refusal);
   Result<std::unique_ptr<Step>> pair =
-      from.steps.make(LinalgProblem({LinalgKernel::qr, 2 * width, width}, Precision::fp64));
+      analysis.steps.make(LinalgProblem({LinalgKernel::qr, 2 * width, width}, Precision::fp64));
   if (auto* refusal = std::get_if<Unsupported>(&pair)) return std::move(*refusal);
-  return std::make_unique<TsqrPca>(from, std::move(std::get<std::unique_ptr<Step>>(block)),
+  return std::make_unique<TsqrPca>(analysis, std::move(std::get<std::unique_ptr<Step>>(block)),
                                    std::move(std::get<std::unique_ptr<Step>>(pair)));
 }
 

@@ -31,13 +31,13 @@ Probes make_probes(const ConstMap& directions, std::uint64_t seed) {
   const Eigen::Index d = directions.rows();
   std::mt19937_64 random(seed);
   std::normal_distribution<double> normal;
-  Probes made{Matrix(d, probes),
-              {0, d - 1, static_cast<Eigen::Index>(random() % static_cast<std::uint64_t>(d))}};
+  Probes all{Matrix(d, probes),
+             {0, d - 1, static_cast<Eigen::Index>(random() % static_cast<std::uint64_t>(d))}};
   for (Eigen::Index i = 0; i < d; ++i)
-    for (Eigen::Index p = 0; p < random_probes; ++p) made.vectors(i, p) = normal(random);
+    for (Eigen::Index p = 0; p < random_probes; ++p) all.vectors(i, p) = normal(random);
   for (Eigen::Index p = random_probes; p < probes; ++p)
-    made.vectors.col(p) = directions.row(made.chosen[p - random_probes]).transpose();
-  return made;
+    all.vectors.col(p) = directions.row(all.chosen[p - random_probes]).transpose();
+  return all;
 }
 
 /// Sums over rows, with y = x - mean: y (y . p) for all probes, y, (y . p)^2, and ||y||^2.

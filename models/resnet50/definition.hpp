@@ -14,7 +14,8 @@ inline constexpr std::int64_t small_resnet_width = 8, small_resnet_image = 32,
 ReferenceNetwork reference_resnet(std::int64_t depth, std::int64_t width, std::int64_t image,
                                   std::int64_t classes);
 
-/// Of the problem of a case ("d50w64s224c1000"), with the names of parameters in torchvision.
+/// The network of a case's problem ("d50w64s224c1000"), with the names of parameters in
+/// torchvision.
 NetworkDefinition define_resnet(const std::string& problem);
 
 }  // namespace assay

@@ -69,10 +69,10 @@ ResnetShape parse_resnet(const std::string& descriptor) {
   const DescriptorComplaint complain("resnet50", descriptor);
   const auto fields = read_counts(descriptor, {"d", "w", "s", "c"}, {}, complain);
   const auto value = [&](const char* name, std::int64_t otherwise, std::int64_t most) {
-    const auto found = fields.find(name);
-    if (found == fields.end()) return otherwise;
-    if (found->second > most) complain("{} is {}. Use at most {}.", name, found->second, most);
-    return found->second;
+    const auto entry = fields.find(name);
+    if (entry == fields.end()) return otherwise;
+    if (entry->second > most) complain("{} is {}. Use at most {}.", name, entry->second, most);
+    return entry->second;
   };
   ResnetShape shape;
   shape.depth = static_cast<int>(value("d", shape.depth, 50));

@@ -1,8 +1,6 @@
 #include "models/svm/benchmark.hpp"
 
-#include <fmt/format.h>
-
-#include "core/base/numbers.hpp"
+#include "core/program/settings_reader.hpp"
 #include "models/svm/svm.hpp"
 
 namespace assay {
@@ -12,25 +10,8 @@ namespace {
 /// large table, and small ones cost nothing.
 constexpr int nelder_mead_evaluations = 500, newton_evaluations = 20000;
 
-SvmSettings settings_of(const Settings& settings) {
-  SvmSettings of;
-  of.nelder_mead = settings.at("algorithm") == "nelder_mead";
-  of.cost = std::stod(settings.at("cost"));
-  if (settings.at("gap") != "none") of.gap = std::stod(settings.at("gap"));
-  const std::string& evaluations = settings.at("evaluations");
-  of.evaluations = evaluations != "auto" ? std::stoi(evaluations)
-                   : of.nelder_mead      ? nelder_mead_evaluations
-                                         : newton_evaluations;
-  return of;
-}
-
-Dimension axis(const char* name, const char* help, const char* otherwise) {
-  Dimension made;
-  made.name = name;
-  made.help = help;
-  made.defaults = {otherwise};
-  made.omit = otherwise;
-  return made;
+Dimension axis(const char* name, const char* help, const char* standard) {
+  return make_dimension(name, help, {}, {standard}, "", standard);
 }
 
 class SvmBenchmark final : public AnalyticsBenchmark {
@@ -60,7 +41,7 @@ class SvmBenchmark final : public AnalyticsBenchmark {
   std::vector<std::string> tables() const override { return {"classes", "coral2"}; }
 
   std::unique_ptr<Table> table(const std::string& name, const SyntheticSize& size,
-                               const Settings&) const override {
+                               const AnalyticsSettings&) const override {
     if (name == "coral2") return ClassTable::coral(size);
     return std::make_unique<ClassTable>(size);
   }
@@ -77,33 +58,35 @@ class SvmBenchmark final : public AnalyticsBenchmark {
     expect_two_classes(file, mine, ranks);
   }
 
-  void complete_own(Settings& settings) const override {
-    settings["cost"] =
-        fmt::format("{}", positive_number("--cost", settings.at("cost"), "weight", 1e12));
-    std::string& evaluations = settings.at("evaluations");
-    if (evaluations != "auto")
-      evaluations = std::to_string(whole_number("--evaluations", evaluations, 1, 1000000));
-    if (settings.at("algorithm") == "nelder_mead")
+  void complete_own(Settings& settings, AnalyticsSettings& read) const override {
+    SettingsReader reader(settings);
+    SvmSettings svm;
+    svm.nelder_mead = read.algorithm == "nelder_mead";
+    reader.positive("cost", svm.cost, "weight", 1e12);
+    svm.evaluations = svm.nelder_mead ? nelder_mead_evaluations : newton_evaluations;
+    if (!reader.is("evaluations", "auto")) reader.whole("evaluations", svm.evaluations, 1, 1000000);
+    if (svm.nelder_mead)
       settings["gap"] = "none";
     else
-      settings["gap"] = fmt::format("{}", number_between("--gap", settings.at("gap"), 1e-9, 1));
+      reader.number("gap", svm.gap, 1e-9, 1);
+    read.method = svm;
   }
 
   // How many passes a run needs is known after it.
-  double passes(const Settings&) const override { return 0; }
-  double work(const Settings&, double, double) const override { return 0; }
+  double passes(const AnalyticsSettings&) const override { return 0; }
+  double work(const AnalyticsSettings&, double, double) const override { return 0; }
 
   std::vector<LinalgKernel> part_kernels() const override {
     return {LinalgKernel::hinge, LinalgKernel::hinge_hessian};
   }
-  std::vector<AnalysisPart> parts(const Settings& settings, std::int64_t rows,
+  std::vector<AnalysisPart> parts(const AnalyticsSettings& settings, std::int64_t rows,
                                   std::int64_t features) const override {
-    const Precision of = precision(settings.at("precision"));
-    std::vector<AnalysisPart> made{{hinge_of(rows, features, of)}};
-    if (settings.at("algorithm") == "newton") made.push_back({hessian_of(rows, features, of)});
-    return made;
+    std::vector<AnalysisPart> parts{{hinge_of(rows, features, settings.precision)}};
+    if (settings.algorithm == "newton")
+      parts.push_back({hessian_of(rows, features, settings.precision)});
+    return parts;
   }
-  void complete_part(Settings& settings) const override {
+  void complete_part(Settings& settings, AnalyticsSettings&) const override {
     settings["cost"] = "1";
     if (settings.at("gap") != "none") settings["gap"] = "0.001";
     settings["evaluations"] = "auto";
@@ -111,22 +94,20 @@ class SvmBenchmark final : public AnalyticsBenchmark {
 
   /// y and s of each row, of which the first part of the rows has its own s; matrices of (d + 1) x
   /// (d + 1), for newton of the whole and of that part.
-  AnalysisMemory memory(const Settings& settings, std::int64_t rows,
+  AnalysisMemory memory(const AnalyticsSettings& settings, std::int64_t rows,
                         std::int64_t features) const override {
-    const int threads = std::stoi(settings.at("threads"));
-    const bool newton = settings.at("algorithm") == "newton";
-    const double element =
-        static_cast<double>(size_of(storage(precision(settings.at("precision")))));
+    const bool newton = settings.algorithm == "newton";
+    const double element = static_cast<double>(size_of(storage(settings.precision)));
     const auto n = static_cast<double>(rows), width = static_cast<double>(features + 1);
     const double matrix = 8 * width * width;
-    const int matrices = newton ? 2 * (1 + sums_of_threads(settings)) : 0;
+    const int matrices = newton ? 2 * (1 + settings.sums_of_threads()) : 0;
     return {element * n * (newton ? 2.0625 : 2) + matrices * matrix,
             (newton ? 5 : 2) * matrix +
-                bytes_of_pass(rows, features, (newton ? 4 : 1) * width + 10, threads)};
+                bytes_of_pass(rows, features, (newton ? 4 : 1) * width + 10, settings.threads)};
   }
 
-  Result<std::unique_ptr<Analysis>> make(const AnalysisCase& from) const override {
-    return make_svm(from, settings_of(from.settings));
+  Result<std::unique_ptr<Analysis>> make(const AnalysisCase& analysis) const override {
+    return make_svm(analysis, std::any_cast<SvmSettings>(analysis.settings.method));
   }
 };
 

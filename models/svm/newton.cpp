@@ -14,20 +14,20 @@ using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowM
 /// At w = 0 every row has z = 1: below 1 the first slope makes all of them curved, and the first
 /// step is that of least squares.
 constexpr double first_slope = 0.5, largest_slope = 1e12;
-/// Where the smoothed problem is solved the gap that is left falls as the square of the hinge's
-/// width, as long as many rows lie within it. Fewer than the unknowns leave directions without
-/// curvature: then the width is halved, and the last solution is near the next one.
+/// Once the smoothed problem is solved, the remaining gap falls as the square of the hinge's width,
+/// as long as many rows lie within it. Fewer than the unknowns leave directions without curvature:
+/// then the width is halved, and the last solution is near the next one.
 constexpr double least_factor = 2, largest_factor = 16, margin = 1.5;
 /// A step ends where the function has fallen all along it, or by this part of what its gradient
 /// promises (Armijo), and its slope is at most this part of the first one. A step of length 1 may
 /// also end where the function still falls.
 constexpr double least_decrease = 1e-4, largest_rise = 0.5;
 constexpr int most_trials = 40;
-/// Where rounding makes H singular, or no step along -H^-1 g lowers the function, H + r I is used,
-/// r being these parts of H's largest diagonal element: the step turns towards -g (K. Levenberg, A
+/// If rounding makes H singular, or no step along -H^-1 g lowers the function, H + r I is used, r
+/// being these parts of H's largest diagonal element: the step turns towards -g (K. Levenberg, A
 /// method for the solution of certain non-linear problems in least squares, 1944).
 constexpr double dampings[] = {0, 1e-13, 1e-9, 1e-5, 1};
-/// Where a step promises less than so many roundings of the function, these may hide what it gains.
+/// Roundings may hide the gain of a step that promises less than so many roundings of the function.
 constexpr double most_hidden = 1e4;
 /// After so many steps without a smaller gap it is as small as rounding permits.
 constexpr int most_fruitless = 500;

@@ -17,20 +17,20 @@ using Made = Result<std::unique_ptr<SvmObjective>>;
 /// Rows for each unknown below which a part tells nothing of the whole.
 constexpr std::int64_t least_rows_of_part = 16;
 
-/// Of the first `rows` rows of this rank, `all` rows of all ranks. `shared`: their tensors, where
-/// another objective has them.
-Made make_of_rows(const AnalysisCase& from, std::int64_t rows, std::int64_t all, double cost,
+/// Makes the objective of the first `rows` rows of this rank, `all` rows of all ranks. `shared`:
+/// their tensors, if another objective has them.
+Made make_of_rows(const AnalysisCase& analysis, std::int64_t rows, std::int64_t all, double cost,
                   bool with_hessian, const std::map<std::string, Tensor*>& shared) {
   Result<std::unique_ptr<Step>> hinge =
-      from.steps.make_own(hinge_of(rows, from.features, from.precision), shared);
+      analysis.steps.make_own(hinge_of(rows, analysis.features, analysis.precision), shared);
   if (auto* refusal = std::get_if<Unsupported>(&hinge)) return std::move(*refusal);
   Step& first = *std::get<std::unique_ptr<Step>>(hinge);
   Result<std::unique_ptr<Step>> hessian = std::unique_ptr<Step>();
   if (with_hessian)
-    hessian = from.steps.make_own(hessian_of(rows, from.features, from.precision),
-                                  {{"x", &first.tensor("x")}, {"s", &first.tensor("s")}});
+    hessian = analysis.steps.make_own(hessian_of(rows, analysis.features, analysis.precision),
+                                      {{"x", &first.tensor("x")}, {"s", &first.tensor("s")}});
   if (auto* refusal = std::get_if<Unsupported>(&hessian)) return std::move(*refusal);
-  return std::make_unique<SvmObjective>(from, static_cast<double>(all), cost,
+  return std::make_unique<SvmObjective>(analysis, static_cast<double>(all), cost,
                                         std::move(std::get<std::unique_ptr<Step>>(hinge)),
                                         std::move(std::get<std::unique_ptr<Step>>(hessian)));
 }
@@ -45,30 +45,30 @@ LinalgProblem hessian_of(std::int64_t rows, std::int64_t features, Precision pre
   return {{LinalgKernel::hinge_hessian, rows, features}, precision};
 }
 
-Made SvmObjective::make(const AnalysisCase& from, double cost, bool with_hessian) {
-  return make_of_rows(from, from.mine.count, from.rows, cost, with_hessian, {});
+Made SvmObjective::make(const AnalysisCase& analysis, double cost, bool with_hessian) {
+  return make_of_rows(analysis, analysis.mine.count, analysis.rows, cost, with_hessian, {});
 }
 
-Made SvmObjective::make_part(const AnalysisCase& from, double cost, SvmObjective& whole,
+Made SvmObjective::make_part(const AnalysisCase& analysis, double cost, SvmObjective& whole,
                              std::int64_t part) {
   std::int64_t all = 0;  // the same decision on every rank
-  for (int rank = 0; rank < from.ranks.size(); ++rank) {
-    const std::int64_t rows = rows_of(from.rows, rank, from.ranks.size()).count / part;
+  for (int rank = 0; rank < analysis.ranks.size(); ++rank) {
+    const std::int64_t rows = rows_of(analysis.rows, rank, analysis.ranks.size()).count / part;
     if (rows < 1) return std::unique_ptr<SvmObjective>();
     all += rows;
   }
-  if (all < least_rows_of_part * (from.features + 1)) return std::unique_ptr<SvmObjective>();
-  const double weight = static_cast<double>(from.rows) / static_cast<double>(all);
-  return make_of_rows(from, from.mine.count / part, all, cost * weight, true,
+  if (all < least_rows_of_part * (analysis.features + 1)) return std::unique_ptr<SvmObjective>();
+  const double weight = static_cast<double>(analysis.rows) / static_cast<double>(all);
+  return make_of_rows(analysis, analysis.mine.count / part, all, cost * weight, true,
                       {{"x", &whole.x()}, {"y", &whole.y()}});
 }
 
-SvmObjective::SvmObjective(const AnalysisCase& from, double rows, double cost,
+SvmObjective::SvmObjective(const AnalysisCase& analysis, double rows, double cost,
                            std::unique_ptr<Step> hinge, std::unique_ptr<Step> hessian)
-    : d_(from.features),
+    : d_(analysis.features),
       rows_(rows),
       cost_(cost),
-      ranks_(from.ranks),
+      ranks_(analysis.ranks),
       hinge_(std::move(hinge)),
       hessian_(std::move(hessian)),
       sums_(dimensions() + 4),

@@ -18,10 +18,10 @@ constexpr double first_gap = 0.02;
 
 class Svm final : public Analysis {
  public:
-  Svm(const AnalysisCase& from, const SvmSettings& settings,
+  Svm(const AnalysisCase& analysis, const SvmSettings& settings,
       std::unique_ptr<SvmObjective> objective, std::unique_ptr<SvmObjective> part)
       : settings_(settings),
-        pass_{from.mine, storage(from.precision), true, from.steps.threads()},
+        pass_{analysis.mine, storage(analysis.precision), true, analysis.steps.threads()},
         objective_(std::move(objective)),
         part_(std::move(part)),
         newton_(objective_->dimensions()),
@@ -88,9 +88,9 @@ class Svm final : public Analysis {
   Executed executed() const override {
     Executed all = objective_->executed();
     all.algorithm = settings_.nelder_mead ? "nelder_mead" : "newton";
-    // Of the last run. Rows without curvature need nothing, and without a slope (nelder_mead) there
-    // is no gradient to add to. Passes are those that surely read the whole table: what the
-    // curvature and the first part read again may come from a cache.
+    // Describes the last run. Rows without curvature need nothing, and without a slope
+    // (nelder_mead) there is no gradient to add to. Passes are those that surely read the whole
+    // table: what the curvature and the first part read again may come from a cache.
     const auto width = static_cast<double>(objective_->dimensions());
     const double of_row = (settings_.nelder_mead ? 2 : 4) * width;
     all.algorithmic_flops =
@@ -153,15 +153,17 @@ class Svm final : public Analysis {
 
 }  // namespace
 
-Result<std::unique_ptr<Analysis>> make_svm(const AnalysisCase& from, const SvmSettings& settings) {
+Result<std::unique_ptr<Analysis>> make_svm(const AnalysisCase& analysis,
+                                           const SvmSettings& settings) {
   Result<std::unique_ptr<SvmObjective>> objective =
-      SvmObjective::make(from, settings.cost, !settings.nelder_mead);
+      SvmObjective::make(analysis, settings.cost, !settings.nelder_mead);
   if (auto* refusal = std::get_if<Unsupported>(&objective)) return std::move(*refusal);
   SvmObjective& whole = *std::get<std::unique_ptr<SvmObjective>>(objective);
   Result<std::unique_ptr<SvmObjective>> part = std::unique_ptr<SvmObjective>();
-  if (!settings.nelder_mead) part = SvmObjective::make_part(from, settings.cost, whole, first_part);
+  if (!settings.nelder_mead)
+    part = SvmObjective::make_part(analysis, settings.cost, whole, first_part);
   if (auto* refusal = std::get_if<Unsupported>(&part)) return std::move(*refusal);
-  return std::make_unique<Svm>(from, settings,
+  return std::make_unique<Svm>(analysis, settings,
                                std::move(std::get<std::unique_ptr<SvmObjective>>(objective)),
                                std::move(std::get<std::unique_ptr<SvmObjective>>(part)));
 }

@@ -25,7 +25,7 @@ struct SvmSettings {
   int evaluations = 500;     ///< of P, at most
 };
 
-/// What the texts of a case ask for. Its verification uses this, the runs SvmSettings.
+/// The demands of a case, read from its texts. Its verification uses this, the runs SvmSettings.
 struct SvmClaims : TableClaims {
   bool nelder_mead = false;
   double cost = 1, gap = 1e-3;
@@ -86,15 +86,15 @@ LinalgProblem hessian_of(std::int64_t rows, std::int64_t features, Precision pre
 class SvmObjective {
  public:
   /// Unsupported where the case's backend lacks an operation.
-  static Result<std::unique_ptr<SvmObjective>> make(const AnalysisCase& from, double cost,
+  static Result<std::unique_ptr<SvmObjective>> make(const AnalysisCase& analysis, double cost,
                                                     bool with_hessian);
   /// The same for a sample of the table: the first 1 / `part` of the rows of every rank, weighted
   /// so that the sum estimates that of all rows. It reads the tensors x and y of `whole`, which
   /// must outlive it. Null where the sample would be too small to be useful.
-  static Result<std::unique_ptr<SvmObjective>> make_part(const AnalysisCase& from, double cost,
+  static Result<std::unique_ptr<SvmObjective>> make_part(const AnalysisCase& analysis, double cost,
                                                          SvmObjective& whole, std::int64_t part);
   /// `rows`: number of rows of all ranks.
-  SvmObjective(const AnalysisCase& from, double rows, double cost, std::unique_ptr<Step> hinge,
+  SvmObjective(const AnalysisCase& analysis, double rows, double cost, std::unique_ptr<Step> hinge,
                std::unique_ptr<Step> hessian);
 
   Device& device() { return hinge_->device(); }
@@ -176,6 +176,7 @@ std::unique_ptr<Table> signed_labels(std::unique_ptr<Table> table);
 /// `mine` is a pass with labels. Collective.
 void expect_two_classes(const Table& table, const RowPass& mine, Communicator& ranks);
 
-Result<std::unique_ptr<Analysis>> make_svm(const AnalysisCase& from, const SvmSettings& settings);
+Result<std::unique_ptr<Analysis>> make_svm(const AnalysisCase& analysis,
+                                           const SvmSettings& settings);
 
 }  // namespace assay

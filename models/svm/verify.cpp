@@ -67,7 +67,7 @@ double squared(const double* v, std::size_t count) {
 /// best w of all.
 constexpr double most_further_evaluations = 3;
 
-/// What is wrong with the number of evaluations: 0 if they are counted right and within the limit.
+/// The error in the number of evaluations: 0 if they are counted right and within the limit.
 double wrong_evaluations(const SvmSolution& solution, const SvmClaims& claims) {
   const double further = claims.nelder_mead ? 0 : most_further_evaluations;
   return std::abs(static_cast<double>(solution.passes - solution.evaluations)) +
@@ -140,8 +140,8 @@ SvmCheck verify_svm(const SvmSolution& solution, const SvmClaims& claims, const 
   // Nelder-Mead before its last evaluation: its simplex has then to be flat.
   const bool stopped = claims.nelder_mead && solution.evaluations < claims.evaluations &&
                        solution.vertex.size() == width;
-  // Of d + 1 terms in any order, w rounded to the table's type, there and here: errors are random,
-  // so that 8 deviations bound them. Equal rows have equal ones, which add up.
+  // Sums of d + 1 terms in any order, with w rounded to the table's type, there and here: errors
+  // are random, so that 8 deviations bound them. Equal rows have equal ones, which add up.
   const double roundoff = 8 * std::sqrt(static_cast<double>(d) / 6 + 2) *
                           (unit_roundoff(mine.type) + unit_roundoff(DataType::fp64));
   const HessianCheck hessian(solution.hessian, mine.type, roundoff);

@@ -29,9 +29,9 @@ class GpuMeter final : public EnergyMeter {
 }  // namespace
 
 Result<std::unique_ptr<EnergyMeter>> gpu_energy(const std::string& pci_address) {
-  const Result<NvmlDevice> found = nvml_device(pci_address);
-  if (const auto* const refusal = std::get_if<Unsupported>(&found)) return *refusal;
-  const NvmlDevice gpu = std::get<NvmlDevice>(found);
+  const Result<NvmlDevice> device = nvml_device(pci_address);
+  if (const auto* const refusal = std::get_if<Unsupported>(&device)) return *refusal;
+  const NvmlDevice gpu = std::get<NvmlDevice>(device);
   if (nvml().energy_mj == nullptr)
     return Unsupported{"NVML has no nvmlDeviceGetTotalEnergyConsumption"};
   unsigned index = 0;

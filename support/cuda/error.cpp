@@ -7,7 +7,7 @@
 namespace assay::cuda {
 namespace {
 
-/// What has broken the CUDA context of this process; empty: nothing.
+/// The error that has broken the CUDA context of this process; empty: none.
 std::string& broken() {
   static std::string words;
   return words;

@@ -20,18 +20,18 @@ using Wait = CUresult (*)(CUstream, CUdeviceptr, cuuint32_t, unsigned);
 /// The driver's function, of the version whose flags are used here; null if it has none.
 Wait wait_of_driver() {
   constexpr const char* name = "cuStreamWaitValue32";
-  void* found = nullptr;
+  void* function = nullptr;
   cudaDriverEntryPointQueryResult known{};
 #if CUDART_VERSION >= 12050
   constexpr unsigned version = 12000;
   const cudaError_t error =
-      cudaGetDriverEntryPointByVersion(name, &found, version, cudaEnableDefault, &known);
+      cudaGetDriverEntryPointByVersion(name, &function, version, cudaEnableDefault, &known);
 #else
-  const cudaError_t error = cudaGetDriverEntryPoint(name, &found, cudaEnableDefault, &known);
+  const cudaError_t error = cudaGetDriverEntryPoint(name, &function, cudaEnableDefault, &known);
 #endif
   if (error != cudaSuccess) cudaGetLastError();
   return error == cudaSuccess && known == cudaDriverEntryPointSuccess
-             ? reinterpret_cast<Wait>(found)
+             ? reinterpret_cast<Wait>(function)
              : nullptr;
 }
 

@@ -64,9 +64,9 @@ std::map<std::string, double> throttled(NvmlDevice gpu) {
 }  // namespace
 
 std::optional<DeviceState> CudaDevice::state() {
-  const Result<NvmlDevice> found = nvml_device(facts_.pci_address);
-  if (std::holds_alternative<Unsupported>(found)) return std::nullopt;
-  const NvmlDevice gpu = std::get<NvmlDevice>(found);
+  const Result<NvmlDevice> device = nvml_device(facts_.pci_address);
+  if (std::holds_alternative<Unsupported>(device)) return std::nullopt;
+  const NvmlDevice gpu = std::get<NvmlDevice>(device);
   DeviceState state;
   state.clock_hz = told(1e6, nvml().clock_mhz, gpu, clock_sm);
   state.memory_clock_hz = told(1e6, nvml().clock_mhz, gpu, clock_memory);

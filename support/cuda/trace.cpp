@@ -98,7 +98,7 @@ struct Cupti {
     if (function == nullptr) problem = fmt::format("CUPTI has no {}", name);
   }
 
-  /// Where a toolkit and where wheels have it, seen from the folder of libcudart.
+  /// Its folders in a toolkit and in wheels, relative to the folder of libcudart.
   static void* open_beside_the_runtime(const std::string& file) {
     Dl_info info{};
     if (dladdr(reinterpret_cast<void*>(&cudaMalloc), &info) == 0 || info.dli_fname == nullptr)
@@ -147,8 +147,8 @@ std::optional<Traced> traced_kernels(const std::function<void()>& body) {
     stop();
     throw;
   }
-  Traced found = stop();
-  return found.names.empty() ? std::nullopt : std::optional(std::move(found));
+  Traced traced = stop();
+  return traced.names.empty() ? std::nullopt : std::optional(std::move(traced));
 }
 
 #else

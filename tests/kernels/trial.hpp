@@ -14,15 +14,22 @@
 
 namespace assay::kernel_test {
 
+inline Plugins& plugins() {
+  static Plugins built({std::filesystem::path(ASSAY_BUILD_DIR) / "lib" / "assay"});
+  return built;
+}
+inline Communicator& alone() {
+  static const auto ranks = serial_communicator();
+  return *ranks;
+}
+
 /// `axes`: one value of each dimension that is not to have its default.
 inline Result<std::unique_ptr<Workload>> prepare(const OperationBenchmark& benchmark,
                                                  const std::map<std::string, std::string>& axes) {
-  static Plugins plugins({std::filesystem::path(ASSAY_BUILD_DIR) / "lib" / "assay"});
-  static const auto ranks = serial_communicator();
-  CaseContext context{plugins, *ranks};
+  CaseContext context{plugins(), alone()};
   std::map<std::string, std::vector<std::string>> wanted;
   for (const auto& [name, value] : axes) wanted[name] = {value};
-  return benchmark.prepare(expand(benchmark, wanted, plugins).at(0), context);
+  return benchmark.prepare(expand(benchmark, wanted, plugins()).at(0), context);
 }
 
 /// Verified, run twice, and verified again.
@@ -41,15 +48,13 @@ inline void verify(Workload& workload, const std::string& what) {
 /// A problem that no program measures alone. False where the backend has none, which says why.
 inline testing::AssertionResult verify(const Problem& problem, std::unique_ptr<Oracle> oracle,
                                        const std::string& backend, int threads) {
-  static Plugins plugins({std::filesystem::path(ASSAY_BUILD_DIR) / "lib" / "assay"});
-  static const auto ranks = serial_communicator();
-  Result<Backend*> opened = plugins.open(backend);
+  Result<Backend*> opened = plugins().open(backend);
   if (const auto* const why = std::get_if<Unsupported>(&opened))
     return testing::AssertionFailure() << why->reason;
   Options options;
   options.threads = threads;
   Device& device = *std::get<Device*>(std::get<Backend*>(opened)->device(options));
-  auto made = std::get<Backend*>(opened)->make(problem, options, *ranks);
+  auto made = std::get<Backend*>(opened)->make(problem, options, alone());
   if (const auto* const why = std::get_if<Unsupported>(&made))
     return testing::AssertionFailure() << why->reason;
   const auto workload =
@@ -65,6 +70,28 @@ inline std::string refusal(const OperationBenchmark& benchmark,
   const Result<std::unique_ptr<Workload>> made = prepare(benchmark, axes);
   const auto* const why = std::get_if<Unsupported>(&made);
   return why == nullptr ? "" : why->reason;
+}
+
+/// Verifies these problems with every combination of the values of other dimensions, on 1 to 3
+/// threads. The number of supported cases of each precision.
+inline std::map<std::string, int> verify_all(const OperationBenchmark& benchmark,
+                                             const std::vector<std::string>& problems,
+                                             std::map<std::string, std::vector<std::string>> axes) {
+  axes["precision"] = {"fp64", "fp32", "bf16", "fp16"};
+  std::map<std::string, int> supported;
+  for (std::size_t i = 0; i < problems.size(); ++i) {
+    axes["problem"] = {problems[i]};
+    axes["threads"] = {std::to_string(1 + i % 3)};
+    for (const Case& selected : expand(benchmark, axes, plugins())) {
+      CaseContext context{plugins(), alone()};
+      Result<std::unique_ptr<Workload>> made = benchmark.prepare(selected, context);
+      auto* const workload = std::get_if<std::unique_ptr<Workload>>(&made);
+      supported[selected.settings.at("precision")] += workload != nullptr;
+      if (workload != nullptr) verify(**workload, selected.id);
+      if (testing::Test::HasFailure()) return supported;
+    }
+  }
+  return supported;
 }
 
 /// Verified, run twice, and verified again. False where it is unsupported.

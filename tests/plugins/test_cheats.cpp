@@ -31,11 +31,8 @@ class Cheats : public testing::Test {
         {"backend", "cheating"}, {"algorithm", algorithm}, {"direction", direction},
         {"problem", problem},    {"precision", "fp32"},    {"cache", cache},
         {"layout", "any"},       {"device", "cpu"},        {"threads", "1"}};
-    return run_case(
-        [&] {
-          return benchmark_.prepare(Case{"id", settings, {}, false}, context);
-        },
-        *ranks_, timing);
+    return run_case([&] { return benchmark_.prepare(make_case(benchmark_, settings), context); },
+                    *ranks_, timing);
   }
 
   /// All of `trials` runs must be found out; `said`: a part of the reason.
@@ -120,9 +117,7 @@ TEST_F(Cheats, InGradientsOfRecurrentNetworks) {
                             {"device", "cpu"},
                             {"threads", "1"}};
     return run_case(
-        [&] {
-          return rnn_benchmark().prepare(Case{"id", settings, {}, false}, context);
-        },
+        [&] { return rnn_benchmark().prepare(make_case(rnn_benchmark(), settings), context); },
         *ranks_, timing);
   };
   for (const char* cell : {"vanilla_tanh", "lstm", "gru", "gru_lbr"})

@@ -32,8 +32,9 @@ class NetworkCheats : public testing::Test {
                   {"batch", {"2"}},
                   {"threads", {"1"}}});
     const std::vector<Case> cases = expand(resnet50_benchmark(), flags, plugins);
-    Case selected = cases.at(0);
-    selected.settings["backend"] = "cheating";
+    Settings settings = cases.at(0).settings;
+    settings["backend"] = "cheating";
+    const Case selected = make_case(resnet50_benchmark(), settings);
     return run_case([&] { return resnet50_benchmark().prepare(selected, context); }, *ranks_,
                     timing);
   }

@@ -29,7 +29,7 @@ nlohmann::json workspaces() {
                {"algorithm", {"implicit_gemm", "winograd_2x2", "winograd_4x4"}},
                {"threads", {"2", "64"}}},
               plugins)) {
-    const auto problem = benchmark.problem(benchmark_case.settings);
+    const auto problem = benchmark.problem(benchmark_case);
     auto made = std::get<Backend*>(backend)->make(
         *problem, {benchmark_case.settings, std::stoi(benchmark_case.settings.at("threads"))},
         *ranks);

@@ -74,8 +74,8 @@ nlohmann::json child(const Subject& subject) {
   }
   const double peak = status("VmHWM") - loaded;
 
-  auto made = std::get<Backend*>(backend)->make(*benchmark.problem(benchmark_case.settings),
-                                                options, *ranks);
+  auto made =
+      std::get<Backend*>(backend)->make(*benchmark.problem(benchmark_case), options, *ranks);
   const auto& operation = *std::get<std::unique_ptr<Operation>>(made);
   double tensors = 0, copy = 0,
          workspace = static_cast<double>(operation.executed().workspace_bytes), scratch = 0;

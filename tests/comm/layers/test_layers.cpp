@@ -66,13 +66,20 @@ struct Told {
 Told told(const CollectiveShape& wanted, Settings settings,
           const testing_fakes::Spoil& spoil = nullptr) {
   Told all;
+  Settings layers{{"collective", "allreduce"},
+                  {"replay", "none"},
+                  {"fusion", "0"},
+                  {"compute", "0"},
+                  {"progress", "library"}};
+  for (const auto& [name, value] : settings) layers[name] = value;
+  const std::optional<ReplaySettings> replay = complete_layers(benchmark, layers);
   on_threads(wanted.ranks, [&](Communicator& transport) {
     Options options;
     options.settings = settings;
     auto under = std::make_unique<testing_fakes::Spoiled>(
         transport, transport.rank() == 1 ? spoil : testing_fakes::Spoil());
-    const auto rank = rank_case(wanted, transport, layered(std::move(under), options), false,
-                                replay_settings(benchmark, options));
+    const auto rank =
+        rank_case(wanted, transport, layered(std::move(under), options), false, replay);
     const Verification before = rank->workload->verify_before();
     double failed = before.passed ? 0 : 1;
     transport.allreduce_max(std::span(&failed, 1));

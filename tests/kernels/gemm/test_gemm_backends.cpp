@@ -3,35 +3,26 @@
 
 #include <gtest/gtest.h>
 
-#include "assay/test_paths.hpp"
-#include "core/program/suite.hpp"
 #include "gemm_helpers.hpp"
 #include "kernels/gemm/benchmark.hpp"
 #include "tests/kernels/broken_operation.hpp"
+#include "trial.hpp"
 
 namespace assay {
 namespace {
 
 using namespace gemm_test;
-using Made = Result<std::unique_ptr<Workload>>;
-
-Made prepare(const std::string& backend, const std::string& problem, Precision precision,
-             int threads = 1) {
-  static Plugins plugins({std::filesystem::path(ASSAY_BUILD_DIR) / "lib" / "assay"});
-  static const auto ranks = serial_communicator();
-  CaseContext context{plugins, *ranks};
-  const std::vector<Case> cases = expand(gemm_benchmark(),
-                                         {{"problem", {problem}},
-                                          {"precision", {std::string(name(precision))}},
-                                          {"backend", {backend}},
-                                          {"threads", {std::to_string(threads)}}},
-                                         plugins);
-  return gemm_benchmark().prepare(cases.at(0), context);
+Result<std::unique_ptr<Workload>> prepare(const std::string& backend, const std::string& problem,
+                                          Precision precision, int threads = 1) {
+  return kernel_test::prepare(gemm_benchmark(), {{"problem", problem},
+                                                 {"precision", std::string(name(precision))},
+                                                 {"backend", backend},
+                                                 {"threads", std::to_string(threads)}});
 }
 
 std::string refusal(const std::string& backend, const std::string& problem, Precision precision,
                     int threads = 1) {
-  const Made made = prepare(backend, problem, precision, threads);
+  const auto made = prepare(backend, problem, precision, threads);
   const auto* const why = std::get_if<Unsupported>(&made);
   return why == nullptr ? "" : why->reason;
 }
@@ -39,22 +30,12 @@ std::string refusal(const std::string& backend, const std::string& problem, Prec
 /// Both passes, some runs, and both again. False where it is unsupported.
 bool verify(const std::string& backend, const std::string& problem, Precision precision,
             int threads) {
-  Made made = prepare(backend, problem, precision, threads);
+  const auto made = prepare(backend, problem, precision, threads);
   if (std::holds_alternative<Unsupported>(made)) return false;
   const std::string what = backend + " " + problem + " " + std::string(name(precision));
   Workload& workload = *std::get<std::unique_ptr<Workload>>(made);
-  const Verification before = workload.verify_before();
-  EXPECT_TRUE(before.passed) << what << ": " << before.reason;
-  if (!before.passed) return true;
-  for (int i = 0; i < 2; ++i) {
-    workload.reset();
-    workload.run(workload.stream());
-  }
-  const Verification after = workload.verify_after();
-  EXPECT_TRUE(after.passed) << what << ": " << after.reason;
-  const Executed ran = workload.executed();
-  EXPECT_EQ(ran.storage, name(precision)) << what;
-  EXPECT_FALSE(ran.implementation.empty()) << what;
+  kernel_test::verify(workload, what);
+  EXPECT_EQ(workload.executed().storage, name(precision)) << what;
   return true;
 }
 

@@ -12,6 +12,7 @@
 #include "core/program/suite.hpp"
 #include "kernels/linalg/benchmark.hpp"
 #include "kernels/linalg/problem.hpp"
+#include "trial.hpp"
 
 namespace assay {
 namespace {
@@ -20,16 +21,10 @@ using Made = Result<std::unique_ptr<Workload>>;
 
 Made prepare(const std::string& backend, const std::string& problem, const std::string& precision,
              int threads = 1) {
-  static Plugins plugins({std::filesystem::path(ASSAY_BUILD_DIR) / "lib" / "assay"});
-  static const auto ranks = serial_communicator();
-  CaseContext context{plugins, *ranks};
-  const std::vector<Case> cases = expand(linalg_benchmark(),
-                                         {{"problem", {problem}},
-                                          {"precision", {precision}},
-                                          {"backend", {backend}},
-                                          {"threads", {std::to_string(threads)}}},
-                                         plugins);
-  return linalg_benchmark().prepare(cases.at(0), context);
+  return kernel_test::prepare(linalg_benchmark(), {{"problem", problem},
+                                                   {"precision", precision},
+                                                   {"backend", backend},
+                                                   {"threads", std::to_string(threads)}});
 }
 
 std::string refusal(const std::string& backend, const std::string& problem,

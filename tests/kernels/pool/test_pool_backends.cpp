@@ -37,25 +37,15 @@ PoolShape random_shape(std::mt19937& random) {
 std::map<std::string, int> verify_random(const std::string& backend, int shapes,
                                          const std::vector<std::string>& layouts) {
   std::mt19937 random(41);
-  std::map<std::string, int> had;
+  std::vector<std::string> problems;
   for (int i = 0; i < shapes; ++i) {
     const PoolShape shape = random_shape(random);
-    EXPECT_EQ(parse_pool(to_descriptor(shape)), shape) << to_descriptor(shape);
-    for (const std::string& direction : pool_direction_names())
-      for (const std::string& mode : pool_mode_names())
-        for (const char* precision : {"fp64", "fp32", "bf16", "fp16"})
-          for (const std::string& layout : layouts) {
-            had[precision] += verify(pool_benchmark(), {{"problem", to_descriptor(shape)},
-                                                        {"direction", direction},
-                                                        {"mode", mode},
-                                                        {"precision", precision},
-                                                        {"backend", backend},
-                                                        {"layout", layout},
-                                                        {"threads", std::to_string(1 + i % 3)}});
-            if (testing::Test::HasFailure()) return had;
-          }
+    problems.push_back(to_descriptor(shape));
+    EXPECT_EQ(parse_pool(problems.back()), shape) << problems.back();
   }
-  return had;
+  return verify_all(
+      pool_benchmark(), problems,
+      {{"direction", {"all"}}, {"mode", {"all"}}, {"backend", {backend}}, {"layout", layouts}});
 }
 
 TEST(PoolBackends, ReferenceHasEveryPrecision) {

@@ -127,7 +127,7 @@ TEST(RnnSuites, HaveAPartnerForEveryPublishedRow) {
   for (const std::string& name : baseline_names()) {
     if (!name.starts_with("deepbench-")) continue;
     const Baseline baseline = Baseline::load(name);
-    for (const json& row : baseline.rows()) {
+    for (const json row : baseline.rows()) {
       if (row["benchmark"] != "rnn") continue;
       const std::string id = row["id"], list = split(row["names"][0].get<std::string>(), '/')[0];
       EXPECT_TRUE(measured[list].contains(work(id))) << name << ": " << id;

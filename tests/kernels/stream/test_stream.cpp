@@ -156,13 +156,12 @@ Result<std::unique_ptr<Workload>> prepare(const Settings& given) {
   static Plugins plugins({std::filesystem::path(ASSAY_BUILD_DIR) / "lib" / "assay"});
   static const std::unique_ptr<Communicator> ranks = serial_communicator();
   const OperationBenchmark& benchmark = stream_benchmark();
-  Case benchmark_case;
-  benchmark_case.settings = {{"precision", "fp64"}, {"backend", "native"}, {"algorithm", "auto"},
-                             {"cache", "hot"},      {"threads", "1"},      {"numa", "any"},
-                             {"smt", "any"}};
-  for (const auto& [name, value] : given) benchmark_case.settings[name] = value;
+  Settings settings{{"precision", "fp64"}, {"backend", "native"}, {"algorithm", "auto"},
+                    {"cache", "hot"},      {"threads", "1"},      {"numa", "any"},
+                    {"smt", "any"}};
+  for (const auto& [name, value] : given) settings[name] = value;
   CaseContext context{plugins, *ranks};
-  return benchmark.prepare(benchmark_case, context);
+  return benchmark.prepare(make_case(benchmark, settings), context);
 }
 
 std::string refusal(const Settings& given) {

@@ -17,7 +17,7 @@ void expect_counted(const AnalyticsBenchmark& benchmark, fixture::Flags flags) {
   for (const char* name : {"native", "blas", "reference"}) (void)fixture::plugins().open(name);
   for (const int ranks : {1, 3}) {
     const Case selected = fixture::one_case(benchmark, flags, ranks);
-    const auto amounts = benchmark.problem(selected.settings)->amounts();
+    const auto amounts = benchmark.problem(selected)->amounts();
     testing_fakes::on_threads(ranks, [&](Communicator& communicator) {
       CaseContext context{fixture::plugins(), communicator};
       auto made = benchmark.prepare(selected, context);

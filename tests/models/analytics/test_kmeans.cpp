@@ -147,7 +147,7 @@ TEST(Kmeans, WorkOfSeveralNumbersOfClustersIsTheirSum) {
   const auto flops = [](const char* clusters) {
     const Case selected =
         fixture::one_case(kmeans_benchmark(), {{"problem", "n60d5"}, {"clusters", clusters}}, 1);
-    const auto problem = kmeans_benchmark().problem(selected.settings);
+    const auto problem = kmeans_benchmark().problem(selected);
     return std::pair(problem->flops(), problem->bytes());
   };
   const auto [two, two_bytes] = flops("2");
@@ -180,7 +180,9 @@ TEST(Kmeans, MemoryCountsEveryIterationAndWhatIsVerifiedAtOnce) {
   const auto host = [](const fixture::Flags& flags) {
     const Case selected = fixture::one_case(kmeans_benchmark(), flags, 1);
     const TableSize size = parse_table(selected.settings.at("problem"));
-    return kmeans_benchmark().memory(selected.settings, size.rows, size.features).host;
+    return kmeans_benchmark()
+        .memory(typed_settings<AnalyticsSettings>(selected), size.rows, size.features)
+        .host;
   };
   EXPECT_GE(host({{"problem", "n1000d250"}, {"clusters", "1000"}, {"iterations", "100000"}}),
             8.0 * 1000 * 100000 * 250);

@@ -77,8 +77,14 @@ TEST(Svm, MemoryCountsWhatEachRowHasBesideItsFeatures) {
   for (const char* algorithm : {"newton", "nelder_mead"}) {
     const Case selected = fixture::one_case(
         svm_benchmark(), {{"problem", "n1000000d1"}, {"algorithm", algorithm}}, 1);
-    EXPECT_GE(svm_benchmark().memory(selected.settings, 1000000, 1).device, 16e6) << algorithm;
-    EXPECT_GE(svm_benchmark().memory(selected.settings, 2, 100000000).host, 1e17) << algorithm;
+    EXPECT_GE(
+        svm_benchmark().memory(typed_settings<AnalyticsSettings>(selected), 1000000, 1).device,
+        16e6)
+        << algorithm;
+    EXPECT_GE(
+        svm_benchmark().memory(typed_settings<AnalyticsSettings>(selected), 2, 100000000).host,
+        1e17)
+        << algorithm;
   }
 }
 
@@ -165,8 +171,14 @@ struct Solved {
                            {"backend", "reference"}},
                           1);
     StepMaker steps(context, selected.settings);
-    const AnalysisCase from{selected.settings, rows,   features, all.range,
-                            precision,         *ranks, steps,    1};
+    const AnalysisCase from{typed_settings<AnalyticsSettings>(selected),
+                            rows,
+                            features,
+                            all.range,
+                            precision,
+                            *ranks,
+                            steps,
+                            1};
     auto objective = spoil ? spoilt(from, spoil) : SvmObjective::make(from, 1, true);
     SvmObjective& made = *std::get<std::unique_ptr<SvmObjective>>(objective);
     load_rows(*table, all.range, made.device(), made.x(), &made.y(), 1, *ranks);

@@ -91,11 +91,11 @@ TEST(Inference, RunsThatDoNothingAreFound) {
 }
 
 TEST(Inference, CountsTheWorkOfAForwardPass) {
-  const auto problem = resnet50_benchmark().problem(one_case({}).settings);
+  const auto problem = resnet50_benchmark().problem(one_case({}));
   const double flops = 3 * inference_graph(make_resnet({18, 4, 32, 5}), 1, Precision::fp32).flops();
   EXPECT_DOUBLE_EQ(problem->flops(), flops);
   EXPECT_DOUBLE_EQ(problem->amounts().at("images_per_s"), 3);
-  EXPECT_GT(resnet50_benchmark().problem(one_case({{"direction", {"training"}}}).settings)->flops(),
+  EXPECT_GT(resnet50_benchmark().problem(one_case({{"direction", {"training"}}}))->flops(),
             2 * flops);
 }
 

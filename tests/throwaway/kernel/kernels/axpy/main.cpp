@@ -27,7 +27,7 @@ class AxpyBenchmark final : public assay::OperationBenchmark {
   std::string canonical(const std::string& descriptor) const override {
     return "n" + std::to_string(parse(descriptor));
   }
-  std::unique_ptr<assay::Problem> problem(const assay::Settings& settings) const override {
+  std::unique_ptr<assay::Problem> make_problem(const assay::Settings& settings) const override {
     return std::make_unique<assay::AxpyProblem>(parse(settings.at("problem")),
                                                 assay::precision(settings.at("precision")));
   }

@@ -1,0 +1,43 @@
+#pragma once
+// The time of a training, without what does not count: checks, checkpoints.
+
+#include <chrono>
+
+#include "core/base/clock.hpp"
+
+namespace assay {
+
+class TrainingClock {
+ public:
+  void start() {
+    start_ = std::chrono::steady_clock::now();
+    start_unix_s_ =
+        std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  }
+  /// Seconds since start(), without those that were left out.
+  double counted() const { return seconds_since(start_) - left_out_; }
+  /// Seconds since 1970. The system's clock is read once.
+  double unix_s() const { return start_unix_s_ + seconds_since(start_); }
+  void leave_out(double seconds) { left_out_ += seconds; }
+
+ private:
+  std::chrono::steady_clock::time_point start_;
+  double start_unix_s_ = 0, left_out_ = 0;
+};
+
+/// Leaves the time of its scope out.
+class LeftOut {
+ public:
+  explicit LeftOut(TrainingClock& clock) : clock_(clock), since_(clock.counted()) {}
+  ~LeftOut() { clock_.leave_out(clock_.counted() - since_); }
+  LeftOut(const LeftOut&) = delete;
+  LeftOut& operator=(const LeftOut&) = delete;
+  /// The counted time at its beginning.
+  double since() const { return since_; }
+
+ private:
+  TrainingClock& clock_;
+  double since_;
+};
+
+}  // namespace assay

@@ -1,0 +1,57 @@
+#include "models/network/training_texts.hpp"
+
+#include <fmt/format.h>
+
+#include "models/network/checked_steps.hpp"
+#include "models/network/step_numbers.hpp"
+
+namespace assay {
+
+std::string epoch_text(const EpochResult& result) {
+  std::string text = result.trained()
+                         ? fmt::format("epoch {}: loss {:.4f}, {:.1f} images/s", result.epoch,
+                                       result.training_loss, result.images_per_s)
+                         : fmt::format("epoch {}: nothing was left to train", result.epoch);
+  if (const auto& validation = result.evaluation)
+    text += fmt::format("; validation: loss {:.4f}, accuracy {:.4f}", validation->loss,
+                        validation->accuracy);
+  return text;
+}
+
+std::optional<std::string> why_diverged(const LossScale& scale, const std::string& step) {
+  if (scale.diverged())
+    return fmt::format(
+        "training diverged: gradients are not finite in {}. Use a smaller learning rate, or a "
+        "longer warm-up.",
+        step);
+  if (!scale.stuck()) return std::nullopt;
+  return fmt::format(
+      "training diverged: {} steps in a row were skipped, up to {}, whose gradients are not finite "
+      "at the loss scale {}. Use a smaller one, or --loss-scale dynamic.",
+      scale.state().skipped_in_row, step, scale.scale());
+}
+
+std::string reference_text(const TrainingRun& run) {
+  std::string text =
+      fmt::format("; {} operations of checked steps in fp64", CheckedSteps::nodes + 1);
+  if (run.convergence.epochs == 0) return text + "; throughput only: no training to accuracy";
+  if (is_files(run.data.data) && run.data.validation.empty())
+    return text + "; validated by the images of training";
+  if (run.band) text += fmt::format("; losses within the band of {}", run.band->name);
+  return text;
+}
+
+Executed executed_training(Trainer& trainer, const TrainerSettings& settings) {
+  Executed ran = executed_of(trainer.executor(), settings);
+  const Executed sum = trainer.executed_sum();
+  if (!sum.implementation.empty())
+    ran.implementation += ", gradients added by " + sum.implementation;
+  ran.wire_bits = sum.wire_bits;
+  const Learning& learning = settings.learning;
+  ran.numbers["momentum"] = learning.momentum;
+  ran.numbers["weight_decay"] = learning.weight_decay;
+  if (learning.rule != UpdateRule::sgd) ran.numbers["trust_coefficient"] = learning.coefficient;
+  return ran;
+}
+
+}  // namespace assay

@@ -1,0 +1,23 @@
+#pragma once
+// Texts about a training, for the terminal and for its row.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "models/network/convergence.hpp"
+#include "models/network/loss_scale.hpp"
+#include "models/network/training_workload.hpp"
+
+namespace assay {
+
+/// "epoch 2: loss 0.6931, 512.0 images/s; validation: loss 0.5, accuracy 0.75"
+std::string epoch_text(const EpochResult& result);
+/// Why a training cannot go on after `step` ("step 3 of epoch 2"); nothing if it can.
+std::optional<std::string> why_diverged(const LossScale& scale, const std::string& step);
+/// The end of Verification::reference: what else was compared, for a run that is verified.
+std::string reference_text(const TrainingRun& run);
+/// The row's "executed".
+Executed executed_training(Trainer& trainer, const TrainerSettings& settings);
+
+}  // namespace assay

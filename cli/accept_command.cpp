@@ -14,8 +14,6 @@
 
 namespace assay {
 
-using nlohmann::json;
-
 namespace {
 
 int accept(const Given& given) {
@@ -29,18 +27,19 @@ int accept(const Given& given) {
   const Criteria criteria = read_criteria(criteria_file);
   std::vector<NamedResult> results = load_results(files, keep_for_acceptance(criteria));
   expect_one_statistics(results);
-  const Fleet fleet = fleet_of(std::move(results), criteria, listed_nodes(files));
-  const json document = acceptance_document(
-      fleet, criteria, fmt::format("assay accept {} --criteria {}", join(files, " "), asked));
+  const Acceptance acceptance =
+      judge_fleet(make_fleet(std::move(results), criteria, listed_nodes(files)), criteria,
+                  fmt::format("assay accept {} --criteria {}", join(files, " "), asked));
+  const nlohmann::json document = acceptance;
   check_own(document, "acceptance");
-  if (const auto file = value_of(given, "junit")) write_text(*file, junit_xml(document));
+  if (const auto file = value_of(given, "junit")) write_text(*file, junit_xml(acceptance));
   emit(given, format == "json" ? document.dump(1) + "\n"
-                               : render_acceptance(document, format == "markdown"));
+                               : render_acceptance(acceptance, format == "markdown"));
   if (given.contains("out")) {  // the verdict is wanted on the terminal all the same
-    const std::string text = render_acceptance(document, false);
+    const std::string text = render_acceptance(acceptance, false);
     std::cerr << "assay accept: " << text.substr(0, text.find('\n')) << std::endl;
   }
-  return document["exit_code"];
+  return static_cast<int>(acceptance.exit_code);
 }
 
 }  // namespace

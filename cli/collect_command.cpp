@@ -26,10 +26,10 @@ int collect_runs(const Given& given) {
     std::cerr << "assay collect: unsupported: " << error.what() << std::endl;
     return static_cast<int>(ExitCode::failed);
   }
-  const Collected made = collect(*ranks, options);
-  for (const std::string& line : made.lines)
+  const Collected collected = collect(*ranks, options);
+  for (const std::string& line : collected.lines)
     std::cerr << "assay collect: " + message_text(line) + "\n" << std::flush;  // a single write
-  return static_cast<int>(made.code);
+  return static_cast<int>(collected.code);
 }
 
 }  // namespace

@@ -7,13 +7,11 @@
 #include <set>
 
 #include "analysis/compare/comparison.hpp"
-#include "analysis/compare/verdict.hpp"
 #include "analysis/text_table.hpp"
 #include "cli/commands.hpp"
 #include "core/result/outputs.hpp"
 #include "core/result/schema.hpp"
 #include "runner/run/run.hpp"
-#include "runner/run/run_again.hpp"
 
 namespace assay {
 
@@ -27,13 +25,13 @@ const std::vector<std::string> variations = {"software", "hardware", "precision"
 const std::vector<std::string> side_names = {"base", "new"};
 
 /// Reads a side in a thread of its own: reading and checking the files takes most of the time.
-std::future<Side> reading(const std::string& name, const std::string& vary) {
+std::future<Side> read_side(const std::string& name, const std::string& vary) {
   return std::async(std::launch::async,
                     [=] { return Side(name, load_results({name}, keep_for_comparison), vary); });
 }
 
 /// The programs and the launcher that the caller gives for a side.
-Chosen executables_of(const Given& given, const std::string& flag) {
+Chosen choose_executables(const Given& given, const std::string& flag) {
   Chosen chosen;
   chosen.advice = "name their build with --" + flag;
   if (const auto build = value_of(given, flag)) chosen.programs = *build;
@@ -43,9 +41,9 @@ Chosen executables_of(const Given& given, const std::string& flag) {
 
 /// Runs the flagged rows of both sides again with the settings of their runs, the sides
 /// interleaved; the results are in `folder`.
-std::vector<Side> fresh_launches_of(const json& document, const std::vector<const Side*>& sides,
-                                    const std::string& vary, const std::string& folder,
-                                    const Given& given) {
+std::vector<Side> launch_flagged(const Comparison& comparison,
+                                 const std::vector<const Side*>& sides, const std::string& folder,
+                                 const Given& given) {
   std::vector<Again> again;
   for (const Side* side : sides) {
     if (side->results().size() != 1)
@@ -54,18 +52,18 @@ std::vector<Side> fresh_launches_of(const json& document, const std::vector<cons
                       "folders of two runs, or use --flagged, --fresh-base and --fresh-new.",
                       side->name(), side->results().size()));
     const std::string& name = side_names[again.size()];
-    again.push_back(
-        {name,
-         plan_of_compared(side->results().front().result, executables_of(given, name + "-build")),
-         flagged_ids(document, *side)});
+    again.push_back({name,
+                     plan_of_compared(side->results().front().result,
+                                      choose_executables(given, name + "-build")),
+                     flagged_ids(comparison, *side)});
   }
   std::vector<Side> fresh;
-  for (json& result :
+  for (RunResult& result :
        run_again(std::move(again), fresh_launches, folder, "assay compare --confirm")) {
     const std::string name = fmt::format("{}/{}", folder, side_names[fresh.size()]);
     std::vector<NamedResult> results;
     results.push_back({name, std::move(result)});
-    fresh.emplace_back(name, std::move(results), vary);
+    fresh.emplace_back(name, std::move(results), comparison.vary);
   }
   return fresh;
 }
@@ -86,11 +84,7 @@ void check_files(const Given& given) {
           "--{} has no effect without --confirm (nothing is executed). Give both.", flag));
 }
 
-bool needs_confirmation(const json& document) {
-  return document.at("summary").at("needs_confirmation") != 0;
-}
-
-CompareOptions options_of(const Given& given) {
+CompareOptions read_options(const Given& given) {
   CompareOptions options;
   options.vary = choice_of(given, "vary", variations);
   options.command = command_line("assay compare", {"BASE", "NEW"}, given);
@@ -109,83 +103,82 @@ void check_fresh_flags(const Given& given) {
   if (given.contains("fresh-base") && given.contains("confirm"))
     throw InputError(
         "--confirm excludes --fresh-base and --fresh-new (it makes the fresh launches itself). "
-        "Give "
-        "either.");
+        "Give either.");
 }
 
-void write_flagged(const std::string& file, const json& document, const Side& base,
+void write_flagged(const std::string& file, const Comparison& comparison, const Side& base,
                    const Side& updated) {
   std::set<std::string> ids;
   for (const Side* side : {&base, &updated})
-    for (std::string& id : flagged_ids(document, *side)) ids.insert(std::move(id));
+    for (std::string& id : flagged_ids(comparison, *side)) ids.insert(std::move(id));
   write_json(file, ids);
 }
 
-/// What to do about fields that differ. No value of --vary allows other settings of a run.
-std::string remedy_of(const json& mismatches) {
-  const bool of_runs = std::any_of(mismatches.begin(), mismatches.end(), [](const json& mismatch) {
-    return ("/" + mismatch["field"].get<std::string>()).find("/run/") != std::string::npos;
+/// Says on stderr why the comparison has no rows, and what to do about fields that differ. No value
+/// of --vary allows other settings of a run.
+void explain_no_rows(const Comparison& comparison) {
+  const std::string &base = comparison.base.name, &updated = comparison.updated.name;
+  const std::vector<Mismatch>& mismatches = comparison.mismatches;
+  if (!comparison.refused) {
+    if (comparison.rows.empty())
+      std::cerr << fmt::format("assay: {} and {} have no comparable rows.\n", base, updated);
+    return;
+  }
+  const bool runs_differ = std::ranges::any_of(mismatches, [](const Mismatch& mismatch) {
+    return ("/" + mismatch.field).find("/run/") != std::string::npos;
   });
-  return of_runs
-             ? "Repeat one of the runs with suite and flags of the other, or use --allow-mismatch."
-             : "State with --vary what is meant to differ, or use --allow-mismatch.";
-}
-
-/// Says on stderr why the document has no rows.
-void explain_no_rows(const json& document, const Side& base, const Side& updated) {
-  const json& mismatches = document["mismatches"];
-  if (document["refused"] == true)
-    std::cerr << fmt::format("assay: {} and {} are not comparable ({}{}). {}\n", base.name(),
-                             updated.name(), mismatches[0]["field"].get<std::string>(),
-                             mismatches.size() == 1
-                                 ? " was not meant to differ"
-                                 : fmt::format(" and {} were not meant to differ",
-                                               counted(mismatches.size() - 1, "other field")),
-                             remedy_of(mismatches));
-  else if (document["rows"].empty())
-    std::cerr << fmt::format("assay: {} and {} have no comparable rows.\n", base.name(),
-                             updated.name());
+  std::cerr << fmt::format(
+      "assay: {} and {} are not comparable ({}{}). {}\n", base, updated, mismatches[0].field,
+      mismatches.size() == 1 ? " was not meant to differ"
+                             : fmt::format(" and {} were not meant to differ",
+                                           counted(mismatches.size() - 1, "other field")),
+      runs_differ
+          ? "Repeat one of the runs with suite and flags of the other, or use --allow-mismatch."
+          : "State with --vary what is meant to differ, or use --allow-mismatch.");
 }
 
 int compare(const Given& given) {
-  const CompareOptions options = options_of(given);
+  const CompareOptions options = read_options(given);
   const std::string format = choice_of(given, "format", {"terminal", "markdown", "json"});
   check_fresh_flags(given);
   check_files(given);
 
-  auto reading_base = reading(*value_of(given, "BASE"), options.vary),
-       reading_new = reading(*value_of(given, "NEW"), options.vary);
+  auto reading_base = read_side(*value_of(given, "BASE"), options.vary),
+       reading_new = read_side(*value_of(given, "NEW"), options.vary);
   std::vector<Side> fresh;
   if (const auto fresh_base = value_of(given, "fresh-base")) {
-    auto first = reading(*fresh_base, options.vary),
-         second = reading(*value_of(given, "fresh-new"), options.vary);
+    auto first = read_side(*fresh_base, options.vary),
+         second = read_side(*value_of(given, "fresh-new"), options.vary);
     fresh.push_back(first.get());
     fresh.push_back(second.get());
   }
   const Side base = reading_base.get(), updated = reading_new.get();
-  const auto document_now = [&] {
-    return comparison_document(base, updated, fresh.empty() ? nullptr : &fresh[0],
-                               fresh.empty() ? nullptr : &fresh[1], options);
+  const auto compare_now = [&] {
+    return compare_sides(base, updated, fresh.empty() ? nullptr : &fresh[0],
+                         fresh.empty() ? nullptr : &fresh[1], options);
   };
-  json document = document_now();
-  if (const auto folder = value_of(given, "confirm"); folder && needs_confirmation(document)) {
+  Comparison comparison = compare_now();
+  const std::size_t unconfirmed = comparison.summary.at("needs_confirmation");
+  if (const auto folder = value_of(given, "confirm"); folder && unconfirmed > 0) {
     std::cerr << fmt::format(
         "assay compare: {} rows are flagged; starting {} + {} fresh launches of them.\n",
-        document["summary"]["needs_confirmation"].get<int>(), fresh_launches, fresh_launches);
+        unconfirmed, fresh_launches, fresh_launches);
     try {
-      fresh = fresh_launches_of(document, {&base, &updated}, options.vary, *folder, given);
+      fresh = launch_flagged(comparison, {&base, &updated}, *folder, given);
     } catch (const Unfinished& end) {
       std::cerr << fmt::format("assay compare: {}\n", end.what());
       return static_cast<int>(ExitCode::failed);
     }
-    document = document_now();
+    comparison = compare_now();
   }
+  const json document = comparison;
   check_own(document, "comparison");
-  if (const auto file = value_of(given, "flagged")) write_flagged(*file, document, base, updated);
-  emit(given, format == "json" ? document.dump(1) + "\n"
-                               : render_comparison(document, base, updated, format == "markdown"));
-  explain_no_rows(document, base, updated);
-  return document["exit_code"];
+  if (const auto file = value_of(given, "flagged")) write_flagged(*file, comparison, base, updated);
+  emit(given, format == "json"
+                  ? document.dump(1) + "\n"
+                  : render_comparison(comparison, base, updated, format == "markdown"));
+  explain_no_rows(comparison);
+  return static_cast<int>(comparison.exit_code);
 }
 
 }  // namespace
@@ -239,8 +232,8 @@ Command compare_command() {
         "comparison.json",
         "writes the comparison for `assay report`"}},
       "0 nothing is slower, 2 bad usage or input, 3 incorrect numerics, 4 slower, 5 inconclusive, "
-      "6 "
-      "not comparable, or a number was lost, 7 a row failed or timed out, 9 a training missed its "
+      "6 not comparable, or a number was lost, 7 a row failed or timed out, 9 a training missed "
+      "its "
       "target"};
 }
 

@@ -4,9 +4,8 @@
 
 #include "analysis/compare/verdict.hpp"
 #include "core/base/error.hpp"
-#include "runner/launch/installation.hpp"
 #include "runner/launch/programs.hpp"
-#include "runner/run/run_again.hpp"
+#include "runner/run/run.hpp"
 
 namespace assay {
 
@@ -19,9 +18,7 @@ ConfirmRequest confirm_request(const RunPlan& plan, const fs::path& folder,
   request.folder = folder;
   request.run = run;
   request.hash_of = [](const fs::path& programs) {
-    return benchmark_names(programs).empty()
-               ? std::string()
-               : installation_of(programs).at("hash").get<std::string>();
+    return benchmark_names(programs).empty() ? std::string() : read_installation(programs).hash;
   };
   request.launch = [plan](const fs::path& promoted, const std::vector<std::string>& ids,
                           const fs::path& into) {
@@ -45,7 +42,7 @@ ConfirmRequest confirm_request(const NamedResult& result,
         "{} is not in the folder of its run (the confirming launches are written next to its "
         "result.json). Keep the folders of runs as `assay run` writes them.",
         result.name));
-  return confirm_request(plan, confirm_folder(file), result.result.at("run").at("id"));
+  return confirm_request(plan, confirm_folder(file), result.run().id);
 }
 
 }  // namespace assay

@@ -14,8 +14,6 @@
 
 namespace assay {
 
-using nlohmann::json;
-
 namespace {
 
 /// The names of --nodes and --node-file, else those in the node lists of the folders.
@@ -42,15 +40,12 @@ int gather_results(const Given& given) {
   options.system = value_of(given, "system").value_or("");
   options.nodes = expected_nodes(given, inputs);
   options.command = fmt::format("assay gather {} --out {}", join(inputs, " "), out);
-  const json run = gather(result_files(inputs), out, options);
-  std::size_t rows = 0;
-  for (const json& file : run["gathered"]) rows += file["rows"].get<std::size_t>();
-  for (const json& node : run["missing_nodes"])
-    std::cerr << fmt::format("assay gather: {}: MISSING: {}\n", node["host"].get<std::string>(),
-                             node["reason"].get<std::string>());
-  std::cerr << fmt::format("assay gather: wrote {} of {} to {}\n", counted(rows, "row"),
-                           counted(run["gathered"].size(), "run"), out);
-  return static_cast<int>(run["missing_nodes"].empty() ? ExitCode::ok : ExitCode::incomparable);
+  const GatheredNodes nodes = gather(result_files(inputs), out, options);
+  for (const MissingNode& node : nodes.missing)
+    std::cerr << fmt::format("assay gather: {}: MISSING: {}\n", node.host, node.reason);
+  std::cerr << fmt::format("assay gather: wrote {} of {} to {}\n", counted(nodes.rows, "row"),
+                           counted(nodes.runs, "run"), out);
+  return static_cast<int>(nodes.missing.empty() ? ExitCode::ok : ExitCode::incomparable);
 }
 
 }  // namespace

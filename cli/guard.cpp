@@ -15,7 +15,6 @@
 namespace assay {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
 
 namespace {
 
@@ -26,42 +25,41 @@ bool holds_results(const fs::path& folder) {
   return false;
 }
 
-std::vector<NamedResult> results_with(const fs::path& history, const json& result,
+std::vector<NamedResult> results_with(const fs::path& history, const RunResult& result,
                                       const fs::path& file) {
   std::vector<NamedResult> results;
   if (holds_results(history)) results = load_results({history.string()});
-  const bool within = std::any_of(results.begin(), results.end(), [&](const NamedResult& named) {
-    return named.result.at("run").at("id") == result.at("run").at("id");
-  });
+  const bool within = std::ranges::any_of(
+      results, [&](const NamedResult& named) { return named.run().id == result.run.id; });
   if (!within) results.push_back({file.string(), result});
   return results;
 }
 
-/// The series of `run`, which is the last of them; the others belong to other machines or suites.
-Histories series_of(Histories all, const std::string& run) {
-  std::erase_if(all.series, [&](const RowHistory& series) {
+/// Keeps the series of `run`, which is the last of them; the others belong to other machines or
+/// suites.
+History keep_series(History history, const std::string& run) {
+  std::erase_if(history.series, [&](const RowHistory& series) {
     return (series.points.empty() || series.points.back().run != run) &&
            (series.gaps.empty() || series.gaps.back().run != run);
   });
-  return all;
+  return history;
 }
 
 /// The rows of the run that have no number to judge, each with the reason: they are in no series,
 /// or their result is none. Rows that are unsupported are not among them (see `lost`).
-std::map<std::string, std::string> unjudged_rows(const Histories& histories, const json& result,
+std::map<std::string, std::string> unjudged_rows(const History& history, const RunResult& result,
                                                  const std::string& name) {
-  const std::map<std::string, std::string> passed_over(histories.passed_over.begin(),
-                                                       histories.passed_over.end());
-  std::map<std::string, std::string> unjudged;
-  for (const json& row : result.at("rows")) {
-    if (row.value("published", false)) continue;
-    const std::string id = row.at("id");
-    unjudged[id] = "it is in no series of this run";
-    for (const std::string& what : {name, name + ": " + id})
-      if (const auto found = passed_over.find(what); found != passed_over.end())
-        unjudged[id] = found->second;
+  std::map<std::string, std::string> passed_over, unjudged;
+  for (const PassedOver& passed : history.passed_over)
+    passed_over.emplace(passed.what, passed.reason);
+  for (const Row& row : result.rows) {
+    if (row.published) continue;
+    unjudged[row.id] = "it is in no series of this run";
+    for (const std::string& what : {name, name + ": " + row.id})
+      if (const auto reason = passed_over.find(what); reason != passed_over.end())
+        unjudged[row.id] = reason->second;
   }
-  for (const RowHistory& series : histories.series) {
+  for (const RowHistory& series : history.series) {
     unjudged.erase(series.id);
     if (last_run_code(series) != ExitCode::ok)
       unjudged[series.id] = series.gaps.back().status + ": " + series.gaps.back().reason;
@@ -69,31 +67,25 @@ std::map<std::string, std::string> unjudged_rows(const Histories& histories, con
   return unjudged;
 }
 
-void print_findings(const json& document, const std::map<std::string, std::string>& unjudged) {
+void print_findings(const History& history, const std::map<std::string, std::string>& unjudged) {
   for (const auto& [id, reason] : unjudged)
     std::cout << fmt::format("guard: {}: not judged: {}\n", visible(id), visible(reason));
-  std::size_t too_short = 0, without_result = 0;
   std::string runs;
-  for (const json& series : document["series"]) {
-    const std::string state = series["state"], id = visible(series["id"]);
-    if (state == "too short") {
-      ++too_short;
-      runs = series["reason"];
-    }
-    if (state == "no result") ++without_result;
+  for (const RowHistory& series : history.series) {
+    const std::string &state = series.verdict.state, id = visible(series.id);
+    if (state == "too short") runs = series.verdict.reason;
     if (state == "too short" || state == "no result" || state == "steady") continue;
-    std::cout << fmt::format("guard: {}: {}: {}\n", id, state, visible(series["reason"]));
-    if (series.contains("confirmation"))
-      std::cout << fmt::format("guard: {}: {}: {}\n", id,
-                               series["confirmation"]["answer"].get<std::string>(),
-                               visible(series["confirmation"]["reason"]));
+    std::cout << fmt::format("guard: {}: {}: {}\n", id, state, visible(series.verdict.reason));
+    if (series.confirmation)
+      std::cout << fmt::format("guard: {}: {}: {}\n", id, series.confirmation->answer,
+                               visible(series.confirmation->reason));
   }
-  if (too_short > 0)
+  const std::size_t all = history.series.size();
+  if (const std::size_t too_short = history.count("too short"); too_short > 0)
     std::cout << fmt::format("guard: {} of {} series are too short to be judged: {}\n", too_short,
-                             document["series"].size(), runs);
-  if (without_result > 0)
-    std::cout << fmt::format("guard: {} of {} series have no result in any run\n", without_result,
-                             document["series"].size());
+                             all, runs);
+  if (const std::size_t without = history.count("no result"); without > 0)
+    std::cout << fmt::format("guard: {} of {} series have no result in any run\n", without, all);
   std::cout << std::flush;
 }
 
@@ -103,35 +95,33 @@ void check_guard(const fs::path& history) {
   if (fs::exists(history) && !fs::is_directory(history))
     throw InputError(
         fmt::format("--guard {} is not a folder (a history is a folder with the results of many "
-                    "runs below it). "
-                    "Give this folder, or the name of a new folder.",
+                    "runs below it). Give this folder, or the name of a new folder.",
                     history.string()));
   if (holds_results(history)) result_files({history.string()});  // all of it can be listed
   Anchors anchors(history);
-  events_of(history);
+  read_events(history / "events.json");
 }
 
-ExitCode guard(const fs::path& history, const json& result, const RunPlan& plan) {
-  const std::string run = result.at("run").at("id");
+ExitCode guard(const fs::path& history_folder, const RunResult& result, const RunPlan& plan) {
+  const std::string& run = result.run.id;
   const fs::path file = plan.campaign.folder / "result.json";
-  const std::vector<NamedResult> results = results_with(history, result, file);
-  const Histories histories =
-      series_of(histories_of(results, std::nullopt, std::nullopt, seconds_now(), run), run);
-  const Anchors anchors(history);
-  HistoryOptions options;
-  options.command = plan.command;
-  json document = history_document(histories, anchors, events_of(history), options);
-  confirm(document, histories, anchors, confirm_request(plan, confirm_folder(file), run));
+  const std::vector<NamedResult> results = results_with(history_folder, result, file);
+  const Anchors anchors(history_folder);
+  History history = judge_history(
+      keep_series(collect_history(results, std::nullopt, std::nullopt, seconds_now(), run), run),
+      anchors, read_events(history_folder / "events.json"));
+  history.command = plan.command;
+  confirm(history, anchors, confirm_request(plan, confirm_folder(file), run));
   const auto own = std::ranges::find_if(
-      results, [&](const NamedResult& named) { return named.result.at("run").at("id") == run; });
-  const auto unjudged = unjudged_rows(histories, result, shown_name(*own));
-  if (!unjudged.empty())
-    document["exit_code"] = gravest(document["exit_code"], ExitCode::incomparable);
+      results, [&](const NamedResult& named) { return named.run().id == run; });
+  const auto unjudged = unjudged_rows(history, result, shown_name(*own));
+  if (!unjudged.empty()) history.code = gravest(history.code, ExitCode::incomparable);
+  const nlohmann::json document = history;
   check_own(document, "history");
   write_json(plan.campaign.folder / "history.json", document);
-  write_text(plan.campaign.folder / "junit.xml", history_junit(document));
-  print_findings(document, unjudged);
-  return document["exit_code"];
+  write_text(plan.campaign.folder / "junit.xml", history_junit(history));
+  print_findings(history, unjudged);
+  return history.code;
 }
 
 }  // namespace assay

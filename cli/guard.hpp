@@ -3,9 +3,9 @@
 // confirms suspect rows at once.
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "core/base/error.hpp"
+#include "core/result/run_result.hpp"
 #include "runner/run/run_plan.hpp"
 
 namespace assay {
@@ -16,7 +16,6 @@ void check_guard(const std::filesystem::path& history);
 /// Judges the series of the rows of this run, which counts as part of the history. Confirms suspect
 /// rows by launches in the folder confirm/ of the run, writes the document to history.json and
 /// junit.xml there, and findings to stdout. Returns the exit code of the document.
-ExitCode guard(const std::filesystem::path& history, const nlohmann::json& result,
-               const RunPlan& plan);
+ExitCode guard(const std::filesystem::path& history, const RunResult& result, const RunPlan& plan);
 
 }  // namespace assay

@@ -5,8 +5,6 @@
 #include <set>
 
 #include "analysis/history/history.hpp"
-#include "analysis/history/order.hpp"
-#include "analysis/history/times.hpp"
 #include "analysis/load.hpp"
 #include "analysis/text_table.hpp"
 #include "cli/commands.hpp"
@@ -16,12 +14,10 @@
 #include "core/base/text.hpp"
 #include "core/result/outputs.hpp"
 #include "core/result/schema.hpp"
-#include "runner/launch/installation.hpp"
+#include "runner/launch/programs.hpp"
 #include "runner/run/run.hpp"
 
 namespace assay {
-
-using nlohmann::json;
 
 namespace {
 
@@ -41,13 +37,13 @@ std::optional<std::string> run_to_promote(const Given& given,
     const auto folder = std::filesystem::path(result.name).parent_path();
     for (const std::filesystem::path& named : {std::filesystem::path(*value), history / *value})
       if (std::error_code none; std::filesystem::equivalent(folder, named, none))
-        return result.result.at("run").at("id").get<std::string>();
+        return result.run().id;
   }
   return value;
 }
 
 /// Writes the decision of --promote or --reset; nothing is judged.
-int decide(const Given& given, const std::vector<NamedResult>& results, const Histories& histories,
+int decide(const Given& given, const std::vector<NamedResult>& results, const History& history,
            const Anchors& anchors) {
   const auto owner = value_of(given, "owner"), reason = value_of(given, "reason");
   const auto promoted = value_of(given, "promote"), reset = value_of(given, "reset");
@@ -61,16 +57,16 @@ int decide(const Given& given, const std::vector<NamedResult>& results, const Hi
           "--reason.",
           flag));
   const auto promotions = [&] {
+    const Installation here = read_installation(executable_folder());
     return anchors.promotions(
-        histories, {*promoted, run_to_promote(given, results), *owner, *reason,
-                    given.contains("accept-lost"), installation_of(executable_folder())});
+        history, {*promoted, run_to_promote(given, results), *owner, *reason,
+                  given.contains("accept-lost"), PromotedBuild{here.programs, here.hash}});
   };
-  const std::vector<json> lines =
-      promoted ? promotions() : anchors.resets(histories, *reset, *owner, *reason);
+  const std::vector<Anchor> lines =
+      promoted ? promotions() : anchors.resets(history, *reset, *owner, *reason);
   anchors.append(lines);
-  const auto without_build = std::count_if(lines.begin(), lines.end(), [](const json& line) {
-    return line["event"] == "promote" && !line.contains("installation");
-  });
+  const auto without_build = std::ranges::count_if(
+      lines, [](const Anchor& line) { return line.event == "promote" && !line.build; });
   if (without_build > 0)
     std::cerr << fmt::format(
         "assay: {} of the promotions do not record a build, so suspects cannot be confirmed (the "
@@ -85,18 +81,18 @@ int decide(const Given& given, const std::vector<NamedResult>& results, const Hi
 
 /// Confirms the suspects of every run that is the last of a suspect series, with the build of
 /// --confirm as the promoted build.
-void confirm_suspects(json& document, const Histories& histories, const Anchors& anchors,
+void confirm_suspects(History& history, const Anchors& anchors,
                       const std::vector<NamedResult>& results, const Given& given) {
   const auto programs = checked_executable_folder(*value_of(given, "confirm"), "--confirm");
   std::set<std::string> runs;
-  for (const json& series : document["series"])
-    if (series["state"] == "suspect") runs.insert(series["points"].back()["run"]);
+  for (const RowHistory& series : history.series)
+    if (series.verdict.state == "suspect") runs.insert(series.points.back().run);
   if (runs.empty()) std::cerr << "assay history: no series is suspect, so nothing was launched.\n";
   for (const NamedResult& result : results) {
-    if (!runs.contains(result.result.at("run").at("id"))) continue;
+    if (!runs.contains(result.run().id)) continue;
     ConfirmRequest request = confirm_request(result, value_of(given, "launcher"));
     request.build = programs;
-    confirm(document, histories, anchors, request);
+    confirm(history, anchors, request);
   }
 }
 
@@ -119,19 +115,16 @@ void check_flags(const Given& given, bool deciding) {
         "--launcher has no effect without --confirm (nothing is executed). Give both.");
 }
 
-int history(const Given& given) {
+int judge_runs(const Given& given) {
   const std::string format = choice_of(given, "format", {"terminal", "markdown", "json", "csv"});
-  HistoryOptions options;
-  options.command = command_line("assay history", {"DIR"}, given);
-  options.tolerance = number_of(given, "tolerance", 0, 10);
+  const std::optional<double> tolerance = number_of(given, "tolerance", 0, 10);
   const bool deciding = given.contains("promote") || given.contains("reset");
   check_flags(given, deciding);
   std::optional<double> since;
-  if (const auto text = value_of(given, "since")) since = time_of(*text, "--since");
-  const std::filesystem::path folder = *value_of(given, "DIR");
-  check_outputs(
-      given, {"out", "junit"},
-      {folder.string(), (folder / "events.json").string(), (folder / "anchors.jsonl").string()});
+  if (const auto text = value_of(given, "since")) since = parse_time(*text, "--since");
+  const std::filesystem::path folder = *value_of(given, "DIR"), events = folder / "events.json";
+  check_outputs(given, {"out", "junit"},
+                {folder.string(), events.string(), (folder / "anchors.jsonl").string()});
 
   if (!std::filesystem::is_directory(folder))
     throw InputError(fmt::format(
@@ -141,31 +134,33 @@ int history(const Given& given) {
   std::vector<NamedResult> results = load_results({folder.string()});
   for (NamedResult& result : results)
     if (result.name.empty()) result.name = (folder / "result.json").string();
-  const Histories histories = histories_of(results, row_pattern(given), since);
+  History history = collect_history(results, row_pattern(given), since);
   const Anchors anchors(folder);
-  if (deciding) return decide(given, results, histories, anchors);
-  json document = history_document(histories, anchors, events_of(folder), options);
+  if (deciding) return decide(given, results, history, anchors);
+  history = judge_history(std::move(history), anchors, read_events(events), tolerance);
+  history.command = command_line("assay history", {"DIR"}, given);
   if (given.contains("confirm")) {
     try {
-      confirm_suspects(document, histories, anchors, results, given);
+      confirm_suspects(history, anchors, results, given);
     } catch (const Unfinished& end) {
       std::cerr << "assay history: " << end.what() << "\n";
       return static_cast<int>(ExitCode::failed);
     }
   } else {
-    recall_answers(document, histories, anchors, results);
+    recall_answers(history, anchors, results);
   }
+  const nlohmann::json document = history;
   check_own(document, "history");
-  for (const std::string& doubt : doubts_of_order(results, histories))
+  for (const std::string& doubt : find_order_doubts(results, history))
     std::cerr << "assay history: " << visible(doubt) << ".\n";
-  if (const auto file = value_of(given, "junit")) write_text(*file, history_junit(document));
+  if (const auto file = value_of(given, "junit")) write_text(*file, history_junit(history));
   emit(given, format == "json"  ? document.dump(1) + "\n"
-              : format == "csv" ? history_csv(document)
-                                : render_history(document, format == "markdown"));
-  if (histories.series.empty())
+              : format == "csv" ? history_csv(history)
+                                : render_history(history, format == "markdown"));
+  if (history.series.empty())
     std::cerr << "assay: nothing was judged (no row of a run with a time matches --filter and "
                  "--since).\n";
-  return document["exit_code"];
+  return static_cast<int>(history.code);
 }
 
 }  // namespace
@@ -207,7 +202,7 @@ Command history_command() {
             {{"--junit", "write JUnit XML of the last runs to this file", "FILE", ""},
              format_flag({"terminal", "markdown", "json", "csv"}),
              out_flag()}}}),
-      &history,
+      &judge_runs,
       {{"assay history results", "judges the runs below results/"},
        {"assay history results --format json --out history.json",
         "writes the judgement for `assay report`"},

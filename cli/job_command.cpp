@@ -7,7 +7,6 @@
 #include <string>
 
 #include "analysis/gather/node_list.hpp"
-#include "analysis/table/table.hpp"
 #include "cli/commands.hpp"
 #include "core/base/error.hpp"
 #include "core/base/input_file.hpp"
@@ -15,22 +14,18 @@
 #include "core/base/text.hpp"
 #include "core/program/suite.hpp"
 #include "core/result/outputs.hpp"
-#include "core/result/result.hpp"
 #include "core/result/schema.hpp"
 #include "runner/job/job.hpp"
-#include "runner/launch/process_flags.hpp"
 #include "runner/launch/processes.hpp"
 #include "runner/launch/site.hpp"
 #include "runner/nodes/many_runs.hpp"
 #include "runner/nodes/per_node.hpp"
 #include "runner/run/findings.hpp"
 #include "runner/supervision/child.hpp"
-#include "runner/supervision/interrupted.hpp"
 
 namespace assay {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
 using namespace std::string_literals;
 
 namespace {
@@ -51,8 +46,8 @@ bool has(const std::vector<std::string>& words, const std::string& flag) {
   return std::find(words.begin(), words.end(), flag) != words.end();
 }
 
-/// What all groups of the run need: a batch system that is told less gives its own default, which
-/// may be a single process on each node.
+/// The resources for all groups of the run: a batch system that is told less gives its own default,
+/// which may be a single process on each node.
 ProcessShape shape_of_job(const std::vector<Processes>& groups, bool per_node) {
   ProcessShape job;
   job.nodes = 1;
@@ -75,7 +70,7 @@ std::vector<std::string> words_of_flag_run(const Given& given) {
 
 /// Parses the words of `assay run` as it will do itself: a slip must not show only after hours in a
 /// queue.
-void check_words(const std::vector<std::string>& words, const std::string& of_flag) {
+void check_words(const std::vector<std::string>& words, const std::string& run_flag) {
   const std::vector<Command> commands = all_commands();
   const auto run_command =
       std::find_if(commands.begin(), commands.end(),
@@ -89,7 +84,7 @@ void check_words(const std::vector<std::string>& words, const std::string& of_fl
     if (!run) throw InputError("it runs nothing. Leave --help and --version out.");
     refuse_beside_many(*run);
   } catch (const InputError& error) {
-    throw InputError(fmt::format("--run \"{}\": {}", of_flag, error.what()));
+    throw InputError(fmt::format("--run \"{}\": {}", run_flag, error.what()));
   }
 }
 
@@ -128,13 +123,11 @@ std::vector<std::string> words_of_run(const Given& given, const fs::path& suite,
 
 Job job_of(const Given& given, const Launcher& launcher) {
   const fs::path suite_file = fs::absolute(find_suite(*value_of(given, "SUITE")));
-  const json suite = read_suite(suite_file);
-  const ProcessRequest request = process_request(given);
-  const std::vector<ProcessShape> shapes = shapes_of(suite.value("launch", json()));
-  // Refuses what the launcher cannot be asked for.
-  const std::vector<Processes> groups = processes_of(request, shapes);
+  const SuiteSettings suite = given_suite(given);
+  // Refuses shapes that the launcher cannot start.
+  const std::vector<Processes> groups = processes_of(process_request(given), suite.launch.shapes);
   Job job;
-  job.name = "assay-" + plain_name(suite.value("name", suite_file.stem().string()));
+  job.name = "assay-" + plain_name(suite.name);
   job.start = fs::current_path();
   job.folder = fs::absolute(*value_of(given, "out")).lexically_normal();
   job.shape = shape_of_job(groups, has(words_of_flag_run(given), "--per-node"));
@@ -164,7 +157,7 @@ int without_result(const Job& job, const std::string& number) {
   return static_cast<int>(ExitCode::failed);
 }
 
-/// What a job of many runs has left: their list, and a folder for each (`left` reads it).
+/// Reports the results of a job of many runs: their list, and a folder for each (`left` reads it).
 template <class Left, class Report>
 int collect_many(const Launcher& launcher, const Job& job, const fs::path& script,
                  const char* names, Left left, Report report) {
@@ -185,19 +178,14 @@ int collect_many(const Launcher& launcher, const Job& job, const fs::path& scrip
 
 /// The result of a job of one run.
 int collect_one(const Launcher& launcher, const Job& job, const fs::path& script,
-                const json& site) {
+                const std::optional<Site>& site) {
   const Written before = before_run(job.folder);
   const std::string number = number_of_ended(launcher, job, script);
   const LeftRun left = left_run(job.folder, before);
-  if (left.result.is_null()) return without_result(job, number);
-  std::vector<Baseline> baselines;
-  for (const json& name : left.result.at("run").value("baselines", json::array()))
-    baselines.push_back(Baseline::load(name));
-  const Findings found = findings_of(left.result, baselines, site);
-  std::cout << render_table({{"", left.result}}, {}, {})
-            << fmt::format("\nresult: {}/result.json\n", job.folder.string()) << found.text
-            << std::flush;
-  const ExitCode known = gravest(exit_code(left.result.at("rows")), found.code);
+  if (!left.result) return without_result(job, number);
+  const ExitCode known =
+      print_result(*left.result, left.result->run.settings.value_or(RunSettings{}).baselines, site,
+                   job.folder.string());
   const ExitCode code = gravest(known, left.code);
   if (code != known)
     std::cerr << fmt::format(
@@ -206,10 +194,10 @@ int collect_one(const Launcher& launcher, const Job& job, const fs::path& script
   return static_cast<int>(code);
 }
 
-/// What the job has left, after it was submitted.
+/// Reports the results of the job, after it was submitted.
 int collect_job(const Given& given, const Launcher& launcher, const Job& job,
                 const fs::path& script) {
-  const json site = site_document(given);
+  const std::optional<Site> site = given_site(given);
   if (has(job.run, "--per-node"))
     return collect_many(
         launcher, job, script, node_list,
@@ -218,14 +206,15 @@ int collect_job(const Given& given, const Launcher& launcher, const Job& job,
           return static_cast<int>(report_nodes(runs, job.folder, site));
         });
   if (has(job.run, "--pairs"))
-    return collect_many(
-        launcher, job, script, pair_list, left_run, [&](const std::vector<LeftRun>& runs) {
-          return report_pairs(runs, tolerance_of_pairs(find_suite(*value_of(given, "SUITE"))));
-        });
+    return collect_many(launcher, job, script, pair_list, left_run,
+                        [&](const std::vector<LeftRun>& runs) {
+                          return report_pairs(runs, given_suite(given).tolerance);
+                        });
   return collect_one(launcher, job, script, site);
 }
 
-/// With what --site says of launcher, placement, queue, account and modules.
+/// The flags, completed by those of --site: launcher, placement, queue and account. `set_up` gets
+/// its shell commands.
 Given at_site(Given given, std::string& set_up) {
   const auto name = value_of(given, "site");
   if (!name) {
@@ -235,14 +224,11 @@ Given at_site(Given given, std::string& set_up) {
     return given;
   }
   const Site site = Site::load(*name);
-  const json launch = read_suite(find_suite(*value_of(given, "SUITE"))).value("launch", json());
   if (has(words_of_flag_run(given), "--per-node")) given["per-node"] = {""};
-  given = site.applied(std::move(given), launch.is_array());
-  for (const char* flag : {"queue", "account"})
-    if (site.document().contains(flag) && !given.contains(flag))
-      given[flag] = {site.document().at(flag).get<std::string>()};
-  for (const json& line : site.document().value("setup", json::array()))
-    set_up += line.get<std::string>() + "\n";
+  given = site.applied(std::move(given), given_suite(given).launch.several);
+  for (const auto& [flag, value] : {std::pair{"queue", site.queue}, {"account", site.account}})
+    if (!value.empty() && !given.contains(flag)) given[flag] = {value};
+  for (const std::string& line : site.setup) set_up += line + "\n";
   return given;
 }
 

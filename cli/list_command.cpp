@@ -21,11 +21,10 @@
 #include "core/result/baseline.hpp"
 #include "core/result/result.hpp"
 #include "core/result/schema.hpp"
-#include "runner/launch/launcher.hpp"
+#include "runner/launch/processes.hpp"
 #include "runner/launch/programs.hpp"
 #include "runner/launch/site.hpp"
 #include "runner/supervision/child.hpp"
-#include "runner/supervision/scratch.hpp"
 
 namespace assay {
 
@@ -45,7 +44,7 @@ void list_backends() {
   std::cout << terminal_table({{"backend"}, {"state"}}, lines);
 }
 
-/// Names and what they are, which has several lines where a terminal has no room for it.
+/// Prints names and their descriptions, which have several lines where a terminal has no room.
 void print_list(const char* title, const std::vector<std::pair<std::string, std::string>>& list) {
   std::size_t width = shown_width(title);
   for (const auto& [name, text] : list) width = std::max(width, shown_width(name));
@@ -77,9 +76,9 @@ void list_files(const char* title, const std::vector<std::string>& names, Descri
 
 void list_benchmarks() {
   prepare_parent();
-  const Scratch scratch;
+  const Temporary scratch = make_scratch_folder();
   list_files("benchmark", benchmark_names(), [&](const std::string& name) {
-    return description_of(executable_of(name), scratch.folder / name);
+    return description_of(executable_of(name), scratch.path() / name);
   });
   std::cout << fmt::format("\nA benchmark is the program assay-<benchmark> in {}.\n",
                            executable_folder().string());
@@ -88,7 +87,7 @@ void list_benchmarks() {
 void list_suites() {
   list_files("suite", suite_names(), [](const std::string& name) {
     const json suite = read_suite(data_folder("suites") / (name + ".json"));
-    return fmt::format("{} ({})", suite.value("description", ""),
+    return fmt::format("{} ({})", suite_settings(suite).description,
                        join(suite_benchmarks(suite), ", "));
   });
 }
@@ -124,44 +123,42 @@ void list_problems() {
 /// "30 rows in s, published; conv, pca, ...: description": which rows --baseline can match.
 void list_baselines() {
   list_files("baseline", baseline_names(), [](const std::string& name) {
-    const json document = read_result(baseline_file(name));
+    const RunResult baseline = read_result(baseline_file(name));
     std::set<std::string> units, benchmarks;
     std::size_t missing = 0;
     bool published = false;
-    for (const json& row : document.at("rows")) {
-      benchmarks.insert(row.at("benchmark"));
-      published = published || row.value("published", false);
-      if (row.at("status") != "ok") ++missing;
-      if (row.at("time_s").is_object())
+    for (const Row& row : baseline.rows) {
+      benchmarks.insert(row.benchmark);
+      published = published || row.published;
+      if (!row.is_ok()) ++missing;
+      if (row.time_s)
         units.insert("s");
       else
-        for (const auto& [rate, value] : row.at("rates").items()) units.insert(rate);
+        for (const auto& [rate, value] : row.rates) units.insert(rate);
     }
     const auto list = [](const std::set<std::string>& set) {
       return join(std::vector<std::string>(set.begin(), set.end()), ", ");
     };
-    return fmt::format("{}{} in {}{}; {}: {}", counted(document.at("rows").size(), "row"),
+    return fmt::format("{}{} in {}{}; {}: {}", counted(baseline.rows.size(), "row"),
                        missing > 0 ? fmt::format(" ({} without a result)", missing) : "",
                        list(units), published ? ", published" : "", list(benchmarks),
-                       document.at("system").value("description", "no description"));
+                       baseline.system_details.value("description", "no description"));
   });
 }
 
 void list_summaries() {
   list_files("summary", summary_names(),
-             [](const std::string& name) { return text_of(read_summary(name), "description"); });
+             [](const std::string& name) { return read_summary(name).description; });
 }
 
 void list_launchers() {
-  list_files("launcher", Launcher::names(), [](const std::string& name) {
-    return Launcher::load(name).document().at("description").get<std::string>();
-  });
+  list_files("launcher", Launcher::names(),
+             [](const std::string& name) { return Launcher::load(name).description(); });
 }
 
 void list_sites() {
-  list_files("site", Site::names(), [](const std::string& name) {
-    return Site::load(name).document().at("description").get<std::string>();
-  });
+  list_files("site", Site::names(),
+             [](const std::string& name) { return Site::load(name).description; });
 }
 
 void list_precisions() { std::cout << precision_table(); }
@@ -181,9 +178,9 @@ std::vector<std::string> names_of_lists() {
 
 int list(const Given& given) {
   const std::string what = *value_of(given, "WHAT");
-  const auto found = lists.find(what);
-  if (found == lists.end()) throw InputError(unknown_name("list", what, names_of_lists()));
-  found->second();
+  const auto print = lists.find(what);
+  if (print == lists.end()) throw InputError(unknown_name("list", what, names_of_lists()));
+  print->second();
   return 0;
 }
 

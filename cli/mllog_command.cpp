@@ -2,20 +2,17 @@
 
 #include <iostream>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
 
 #include "analysis/mllog/submission.hpp"
 #include "cli/commands.hpp"
 #include "core/base/error.hpp"
-#include "core/result/result.hpp"
+#include "core/result/run_result.hpp"
 
 namespace assay {
 
 namespace {
-
-using nlohmann::json;
 
 std::string needed(const Given& given, const std::string& flag) {
   const std::string value = value_of(given, flag).value_or("");
@@ -25,46 +22,46 @@ std::string needed(const Given& given, const std::string& flag) {
 
 /// The rows that are submissions, among all or of the one that is asked for; why the others are
 /// none goes to stderr.
-std::vector<const json*> submissions(const json& rows, std::optional<std::uint64_t> only,
-                                     const std::string& file) {
-  std::vector<const json*> found;
+std::vector<const Row*> submissions(const std::vector<Row>& rows, std::optional<std::uint64_t> only,
+                                    const std::string& file) {
+  std::vector<const Row*> chosen;
   for (std::size_t index = 0; index < rows.size(); ++index) {
     if (only && index != *only) continue;
     const std::vector<std::string> reasons = mllog::why_no_submission(rows[index]);
-    if (reasons.empty()) found.push_back(&rows[index]);
+    if (reasons.empty()) chosen.push_back(&rows[index]);
     for (const std::string& reason : reasons)
       std::cerr << fmt::format("assay mllog: {} at /rows/{}: {}\n", file, index, reason);
   }
-  return found;
+  return chosen;
 }
 
-int mllog_of(const Given& given) {
+int write_mllog(const Given& given) {
   const std::string file = *value_of(given, "RESULT");
   const mllog::Submitter submitter{
       needed(given, "org"), needed(given, "platform"),
       choice_of(given, "status", {"onprem", "cloud", "preview", "research"}),
       given.contains("cache-cleared")};
   check_outputs(given, {"out"}, {file});
-  const json result = read_result(file);
-  const json& rows = result.at("rows");
+  const RunResult result = read_result(file);
+  const std::vector<Row>& rows = result.rows;
   const auto only = whole_of(given, "row", 0, std::numeric_limits<std::uint32_t>::max());
   if (only && *only >= rows.size())
     throw InputError(
         fmt::format("--row {}: {} has {} rows. They count from 0.", *only, file, rows.size()));
-  const std::vector<const json*> found = submissions(rows, only, file);
-  if (found.size() > 1)
+  const std::vector<const Row*> chosen = submissions(rows, only, file);
+  if (chosen.size() > 1)
     throw InputError(
         fmt::format("{} has {} rows that meet the rules (an MLPerf log contains a single run). "
                     "Choose one with --row.",
-                    file, found.size()));
-  if (found.empty()) {
+                    file, chosen.size()));
+  if (chosen.empty()) {
     std::cerr << fmt::format(
         "assay mllog: no log is written ({} has no row that meets the rules of MLPerf Training "
         "3.1.0, closed, ResNet)\n",
         file);
     return static_cast<int>(ExitCode::incomparable);
   }
-  emit(given, mllog::log_of(result, *found.front(), submitter));
+  emit(given, mllog::make_log(result.run, *chosen.front(), submitter));
   return static_cast<int>(ExitCode::ok);
 }
 
@@ -88,7 +85,7 @@ Command mllog_command() {
            {"--cache-cleared", "the file system's cache was cleared before the run", "", ""},
            {"--row", "index of the row, from 0, if several rows meet the rules", "N", ""},
            {"--out", "write to this file", "FILE", "stdout"}},
-          &mllog_of,
+          &write_mllog,
           {{"assay mllog results/today --org \"Example Lab\" --platform testbed",
             "prints the log, or why there is none"}},
           "0: the log was written; 2: bad input; 6: no row meets the rules"};

@@ -9,6 +9,7 @@
 #include "analysis/model/frame.hpp"
 #include "analysis/one_statistics.hpp"
 #include "analysis/scaling/document.hpp"
+#include "analysis/shell_word.hpp"
 #include "cli/commands.hpp"
 #include "core/base/error.hpp"
 #include "core/base/message.hpp"
@@ -45,17 +46,6 @@ std::pair<std::string, std::string> assignment(const std::string& flag, const st
   return {text.substr(0, at), text.substr(at + 1)};
 }
 
-std::string shell_word(const std::string& word) {
-  const bool plain = std::all_of(word.begin(), word.end(), [](unsigned char c) {
-    return std::isalnum(c) ||
-           std::string_view("-_./=,:+%@").find(static_cast<char>(c)) != std::string_view::npos;
-  });
-  if (plain && !word.empty()) return word;
-  std::string quoted = "'";
-  for (const char c : word) quoted += c == '\'' ? "'\\''" : std::string(1, c);
-  return quoted + "'";
-}
-
 std::string model_command_line(const Given& given) {
   std::string text = "assay model";
   for (const std::string& file : values_of(given, "FILE")) text += " " + shell_word(file);
@@ -66,35 +56,35 @@ std::string model_command_line(const Given& given) {
 }
 
 /// Writes the document in the format that was asked for.
-template <class Render>
-int write_document(const Given& given, const std::string& format, const nlohmann::json& document,
-                   const std::string& kind, const Render& render) {
-  check_own(document, kind);
-  emit(given, format == "json" ? document.dump(1) + "\n" : render(format));
+template <class Document, class Csv, class Render>
+int write_document(const Given& given, const std::string& format, const Document& document,
+                   const std::string& kind, const Csv& csv, const Render& render) {
+  const nlohmann::json object = document;
+  check_own(object, kind);
+  emit(given, format == "json"  ? object.dump(1) + "\n"
+              : format == "csv" ? csv(document)
+                                : render(document, format == "markdown"));
   return static_cast<int>(ExitCode::ok);
 }
 
 /// `assay model --scale`: a prediction, from an input that names its own result files.
-int scaling_model(const Given& given, const std::string& format, const std::string& name) {
+int predict_scale(const Given& given, const std::string& format, const std::string& name) {
   refuse_flags(given, {"formula", "reference", "cluster", "predict"}, "--scale",
                "they belong to the model of results");
   if (!values_of(given, "FILE").empty())
     throw InputError(
         "results cannot be given with --scale (its input names the measured files). Leave them "
         "out.");
-  const scaling::ScaleInput input = scaling::read_scale_input(scaling::find_scale_input(name));
+  const scaling::ScalingInput input = scaling::read_scale_input(scaling::find_scale_input(name));
   if (const auto out = value_of(given, "out")) check_output("--out", *out, input.files);
-  nlohmann::json document = scaling::scaling_document(input);
-  document["command"] = "assay model --scale " + shell_word(name);
-  return write_document(given, format, document, "scaling", [&](const std::string& form) {
-    return form == "csv" ? scaling::scaling_csv(document)
-                         : scaling::render_scaling(document, form == "markdown");
-  });
+  return write_document(given, format,
+                        scaling::predict_scaling(input, "assay model --scale " + shell_word(name)),
+                        "scaling", scaling::scaling_csv, scaling::render_scaling);
 }
 
 int model(const Given& given) {
   const std::string format = choice_of(given, "format", {"terminal", "markdown", "json", "csv"});
-  if (const auto name = value_of(given, "scale")) return scaling_model(given, format, *name);
+  if (const auto name = value_of(given, "scale")) return predict_scale(given, format, *name);
   for (const char* needed : {"FILE", "--formula"})
     if (values_of(given, std::string(needed).substr(*needed == '-' ? 2 : 0)).empty())
       throw InputError(fmt::format(
@@ -121,16 +111,13 @@ int model(const Given& given) {
   std::vector<NamedResult> results =
       load_results(with_baselines(values_of(given, "FILE")), keep_for_model);
   expect_one_statistics(results);
-  nlohmann::json document;
   try {
-    document = model_document(std::move(results), options);
+    return write_document(given, format, make_model(std::move(results), options), "model",
+                          model_csv, render_model);
   } catch (const NothingToModel& nothing) {
     std::cerr << "assay: " << message_text(nothing.what()) << std::endl;
     return static_cast<int>(ExitCode::incomparable);
   }
-  return write_document(given, format, document, "model", [&](const std::string& form) {
-    return form == "csv" ? model_csv(document) : render_model(document, form == "markdown");
-  });
 }
 
 }  // namespace

@@ -1,18 +1,15 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <iostream>
-#include <nlohmann/json.hpp>
 #include <string>
-#include <vector>
+#include <utility>
 
 #include "cli/commands.hpp"
 #include "core/base/error.hpp"
 #include "core/result/journal.hpp"
 #include "core/result/outputs.hpp"
 #include "runner/run/result_file.hpp"
-#include "runner/supervision/abandoned_attempt.hpp"
 
 namespace assay {
 
@@ -42,17 +39,16 @@ int recover(const Given& given) {
         "{} is written by a program that is still running. Wait for its end.", journal));
   // The result has all rows of a program's own journal, which is then removed. A run may be
   // resumed, so its journal stays.
-  const std::vector<nlohmann::json> events = read_run(journal);
-  if (std::none_of(events.begin(), events.end(),
-                   [](const nlohmann::json& event) { return event.at("event") == "row"; })) {
+  RunRecord record = read_run(journal);
+  if (record.rows.empty()) {
     if (own) remove_journal(journal);
     std::cerr << fmt::format("assay recover: {} has no finished row: no result was written{}\n",
                              journal, own ? ", and the journal was removed" : "");
     return static_cast<int>(ExitCode::incomparable);
   }
-  const nlohmann::json result = write_result(events, journal, out, {});
+  const RunResult result = write_run_result(std::move(record), journal, out, {});
   if (own) remove_journal(journal);
-  std::cerr << fmt::format("assay recover: wrote {} rows to {}\n", result.at("rows").size(),
+  std::cerr << fmt::format("assay recover: wrote {} rows to {}\n", result.rows.size(),
                            out.string());
   return static_cast<int>(ExitCode::ok);
 }

@@ -5,7 +5,6 @@
 #include <ctime>
 #include <iostream>
 
-#include "analysis/table/table.hpp"
 #include "analysis/text_table.hpp"
 #include "cli/commands.hpp"
 #include "cli/guard.hpp"
@@ -18,15 +17,13 @@
 #include "core/result/outputs.hpp"
 #include "core/result/result.hpp"
 #include "core/result/schema.hpp"
-#include "runner/launch/process_flags.hpp"
+#include "runner/launch/processes.hpp"
 #include "runner/launch/programs.hpp"
 #include "runner/launch/site.hpp"
 #include "runner/nodes/per_node.hpp"
 #include "runner/run/dry_run.hpp"
 #include "runner/run/findings.hpp"
-#include "runner/run/lost.hpp"
 #include "runner/run/run.hpp"
-#include "runner/supervision/interrupted.hpp"
 
 namespace assay {
 
@@ -35,12 +32,12 @@ using nlohmann::json;
 
 namespace {
 
-/// results/<suite>-<time>, made here: of several jobs that start in one second each gets its own.
-/// What had to be made is added to plan.made.
+/// Makes results/<suite>-<time>: each of several jobs that start in one second gets its own. Adds
+/// the folders that it makes to plan.new_folders.
 fs::path fresh_folder(RunPlan& plan) {
   const fs::path results = fs::absolute("results");
   std::error_code error;
-  if (fs::create_directories(results, error)) plan.made.push_back(results);
+  if (fs::create_directories(results, error)) plan.new_folders.push_back(results);
   const std::string name = fmt::format("{}-{:%Y%m%dT%H%M%SZ}", plain_name(plan.suite_name),
                                        fmt::gmtime(std::time(nullptr)));
   constexpr int most = 10000;
@@ -48,7 +45,7 @@ fs::path fresh_folder(RunPlan& plan) {
     const fs::path folder = results / (number == 1 ? name : fmt::format("{}-{}", name, number));
     // Says of an existing folder that it was not made: it is another job's, on whatever node.
     if (!fs::create_directory(folder, error)) continue;
-    plan.made.insert(plan.made.begin(), folder);
+    plan.new_folders.insert(plan.new_folders.begin(), folder);
     return folder;
   }
   throw InputError(fmt::format("cannot make {} ({}). Choose another folder with --out.",
@@ -87,12 +84,11 @@ std::vector<std::string> ids_in(const std::string& file) {
   return list;
 }
 
-/// What the command line says stands before what the suite says.
+/// The command line takes precedence over the suite.
 void set_launcher(RunPlan& plan, const Given& given) {
   if (const auto launcher = value_of(given, "launcher"); launcher && Launcher::is_name(*launcher))
     Launcher::load(*launcher).expect_allocation();
-  set_processes(
-      plan, processes_of(process_request(given), shapes_of(plan.suite.value("launch", json()))));
+  set_processes(plan, processes_of(process_request(given), plan.suite_settings.launch.shapes));
 }
 
 /// A flag that changes nothing here is a slip, and is told.
@@ -128,7 +124,7 @@ RunPlan plan_of(const Given& given) {
       static_cast<int>(whole_of(given, "launches", 1, 10000).value_or(plan.campaign.launches));
   plan.campaign.seed = whole_of(given, "seed", 0, UINT64_MAX).value_or(1);
   plan.timing = timing_of(given);
-  plan.site = site_document(given);
+  plan.site = given_site(given);
   plan.scale = value_of(given, "scale").value_or("");
   if (given.contains("allocator"))
     plan.allocator = choice_of(given, "allocator", allocator_names());
@@ -168,34 +164,27 @@ RunPlan against(const RunPlan& plan, const std::string& other) {
 }
 
 /// Prints the table of a finished run and what it found. The exit code of all.
-ExitCode tell(const std::vector<json>& results, const RunPlan& plan) {
+ExitCode tell(const std::vector<RunResult>& results, const RunPlan& plan) {
+  const RunResult& own = results[0];
   const std::string folder = plan.campaign.folder.string();
-  std::vector<Baseline> baselines;
-  for (const std::string& name : plan.baselines) baselines.push_back(Baseline::load(name));
-  const Findings found = findings_of(results[0], baselines, plan.site);
-  std::cout << render_table({{"", results[0]}}, {}, {}) << "\nresult: " << folder
-            << "/result.json\n"
-            << found.text << std::flush;
-  ExitCode code = gravest(exit_code(results[0].at("rows")), found.code);
+  ExitCode code = print_result(own, plan.baselines, plan.site, folder);
   if (!plan.allow_mixed)
-    for (const json& result : results) {
-      const Findings mixed = mixed_findings(result);
+    for (const RunResult& result : results) {
+      const Findings mixed = find_mixed(result);
       std::cout << mixed.text << std::flush;
       code = gravest(code, mixed.code);
     }
   if (results.size() > 1) {
-    const Findings lost = lost_findings(lost_rows(results[0], measured_ids(results[1].at("rows"))),
-                                        "the other build");
+    const Findings lost = find_lost(own, results[1], "the other build");
     std::cout << lost.text
               << fmt::format(
                      "against: {0}/against/result.json\ncompare: assay compare {0}/against {0} "
                      "--vary software\n",
                      folder)
               << std::flush;
-    code = gravest({code, lost.code, exit_code(results[1].at("rows"))});
+    code = gravest({code, lost.code, exit_code(results[1].rows)});
   }
-  const json& rows = results[0].at("rows");
-  if (std::none_of(rows.begin(), rows.end(), [](const json& row) { return row["status"] == "ok"; }))
+  if (std::ranges::none_of(own.rows, &Row::is_ok))
     std::cerr << "assay run: no row was measured (the reasons are in the table).\n";
   return code;
 }
@@ -217,12 +206,11 @@ int preview(const Given& given, std::vector<RunPlan> plans) {
   }
 }
 
-/// With what --site says of processes.
+/// The flags, completed by those of --site for processes.
 Given at_site(const Given& given) {
   const auto name = value_of(given, "site");
   if (!name) return given;
-  const json launch = read_suite(find_suite(*value_of(given, "SUITE"))).value("launch", json());
-  return Site::load(*name).applied(given, launch.is_array());
+  return Site::load(*name).applied(given, given_suite(given).launch.several);
 }
 
 int run(const Given& given) {
@@ -238,7 +226,7 @@ int run(const Given& given) {
   if (history) check_guard(*history);
   ExitCode code = ExitCode::ok;
   try {
-    const std::vector<json> results = run_side_by_side(plans);
+    const std::vector<RunResult> results = run_side_by_side(plans);
     code = tell(results, plans[0]);
     if (history) code = gravest(code, guard(*history, results[0], plans[0]));
   } catch (const Unfinished& end) {

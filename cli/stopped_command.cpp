@@ -1,20 +1,18 @@
-#include <unistd.h>
+#include <fmt/format.h>
 
 #include <iostream>
 
 #include "cli/commands.hpp"
-#include "runner/supervision/stopped.hpp"
+#include "runner/supervision/process_table.hpp"
 
 namespace assay {
 
 namespace {
 
 int stopped(const Given& given) {
-  char host[256] = "";
-  gethostname(host, sizeof host - 1);
-  std::string answer = std::string(host) + " asked\n";
-  for (const Stopped& found : stopped_here(*value_of(given, "WORD")))
-    answer += found.host + " stopped " + std::to_string(found.process) + " " + found.rank + "\n";
+  std::string answer = host_here() + " asked\n";
+  for (const Stopped& process : stopped_here(*value_of(given, "WORD")))
+    answer += fmt::format("{} stopped {} {}\n", process.host, process.process, process.rank);
   std::cout << answer << std::flush;  // a single write: several hosts share a pipe
   return 0;
 }
@@ -25,8 +23,7 @@ Command stopped_command() {
   return {
       "stopped",
       "List the stopped processes of this host with WORD in their command.\n`assay run` starts it "
-      "on "
-      "the hosts of a job that does not go on.",
+      "on the hosts of a job that does not go on.",
       {{"WORD", "an argument of the command, complete", "WORD", "", true}},
       &stopped,
       {{"assay stopped journal.jsonl", "lists stopped processes with this word in their command"}},

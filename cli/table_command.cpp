@@ -4,12 +4,12 @@
 
 #include "analysis/load.hpp"
 #include "analysis/one_statistics.hpp"
-#include "analysis/table/layer_table.hpp"
 #include "analysis/table/summary.hpp"
 #include "analysis/table/table.hpp"
 #include "cli/commands.hpp"
 #include "core/base/error.hpp"
 #include "core/result/outputs.hpp"
+#include "core/result/schema.hpp"
 
 namespace assay {
 
@@ -29,56 +29,65 @@ TableOptions options_of(const Given& given, const std::string& format) {
   return options;
 }
 
-std::string rendered(std::vector<NamedResult> results, const std::vector<Baseline>& baselines,
-                     const TableOptions& options, const std::string& format) {
-  if (format == "csv") return render_csv(std::move(results), baselines, options);
-  if (format != "json") return render_table(std::move(results), baselines, options);
-  const nlohmann::json document = table_document(std::move(results), baselines, options);
+std::string render(const std::vector<NamedResult>& results, const std::vector<Baseline>& baselines,
+                   const TableOptions& options, const std::string& format) {
+  if (format == "csv") return render_csv(results, baselines, options);
+  if (format != "json") return render_table(results, baselines, options);
+  const nlohmann::json document = table_document(results, baselines, options);
   check_own(document, "table");
   return document.dump(1) + "\n";
+}
+
+/// Reads the files, after the check of --out against them and `others`.
+std::vector<NamedResult> load_inputs(const Given& given, const std::vector<std::string>& files,
+                                     const std::vector<std::string>& others = {}) {
+  std::vector<std::string> inputs = files;
+  inputs.insert(inputs.end(), others.begin(), others.end());
+  if (const auto out = value_of(given, "out")) check_output("--out", *out, inputs);
+  return load_results(files);
+}
+
+std::vector<Baseline> load_baselines(const std::vector<std::string>& names) {
+  std::vector<Baseline> baselines;
+  for (const std::string& name : names) baselines.push_back(Baseline::load(name));
+  return baselines;
 }
 
 /// Whether this is the name of a shipped summary, and no file or baseline has it.
 bool is_summary(const std::string& name) {
   const auto among = [&](const std::vector<std::string>& names) {
-    return std::find(names.begin(), names.end(), name) != names.end();
+    return std::ranges::find(names, name) != names.end();
   };
   return among(summary_names()) && !among(baseline_names()) && !std::filesystem::exists(name);
 }
 
-/// The first file is the name of a summary; those after it are what is summarised.
-int summarised(const Given& given, std::vector<std::string> files, const std::string& format) {
+/// The first file is the name of a summary; the files after it are summarised.
+int summarise(const Given& given, std::vector<std::string> files, const std::string& format) {
   refuse_flags(given, {"by", "filter", "sort", "columns", "absolutes", "layers"},
                "the summary " + files[0], "its lines are always the same");
   if (format == "csv" || format == "json")
     throw InputError("--format " + format + " cannot be used with the summary " + files[0] +
                      " (it is a table for people). Use terminal or markdown.");
-  const nlohmann::json summary = read_summary(files[0]);
+  const SpeedupSummary summary = read_summary(files[0]);
   files.erase(files.begin());
-  if (files.empty()) files = summary.at("systems");
+  if (files.empty()) files = summary.systems;
   std::vector<std::string> names = values_of(given, "baseline");
-  if (names.empty()) names = summary.at("baselines");
-  std::vector<Baseline> baselines;
-  for (const std::string& name : names) baselines.push_back(Baseline::load(name));
-  std::vector<std::string> inputs = files;
-  inputs.insert(inputs.end(), names.begin(), names.end());
-  if (const auto out = value_of(given, "out")) check_output("--out", *out, inputs);
-  const std::vector<NamedResult> results = load_results(files);
-  emit(given, summary_table(summary, results, baselines, format == "markdown"));
+  if (names.empty()) names = summary.baselines;
+  const std::vector<Baseline> baselines = load_baselines(names);
+  emit(given,
+       summary_table(summary, load_inputs(given, files, names), baselines, format == "markdown"));
   return static_cast<int>(ExitCode::ok);
 }
 
 /// The layers of networks in place of the rows.
-int layers(const Given& given, const std::string& format) {
+int show_layers(const Given& given, const std::string& format) {
   refuse_flags(given, {"by", "columns", "absolutes", "baseline"}, "--layers",
                "its columns are always the same");
   if (format == "json")
     throw InputError(
         "--format json cannot be used with --layers (the result file has them as JSON: rows, "
         "layers). Use csv.");
-  const std::vector<std::string> files = values_of(given, "FILE");
-  if (const auto out = value_of(given, "out")) check_output("--out", *out, files);
-  const std::vector<NamedResult> results = load_results(files);
+  const std::vector<NamedResult> results = load_inputs(given, values_of(given, "FILE"));
   const TableOptions options = options_of(given, format);
   emit(given, format == "csv" ? layer_csv(results, options) : layer_table(results, options));
   return static_cast<int>(ExitCode::ok);
@@ -87,22 +96,18 @@ int layers(const Given& given, const std::string& format) {
 int table(const Given& given) {
   const std::string format = choice_of(given, "format", {"terminal", "markdown", "csv", "json"});
   std::vector<std::string> files = values_of(given, "FILE");
-  if (is_summary(files.front())) return summarised(given, std::move(files), format);
-  if (given.contains("layers")) return layers(given, format);
+  if (is_summary(files.front())) return summarise(given, std::move(files), format);
+  if (given.contains("layers")) return show_layers(given, format);
   const TableOptions options = options_of(given, format);
-  std::vector<Baseline> baselines;
-  for (const std::string& name : values_of(given, "baseline")) {
-    if (options.by == "system")
-      files.push_back(name);  // a system beside others is a result like theirs
-    else
-      baselines.push_back(Baseline::load(name));
+  std::vector<std::string> names = values_of(given, "baseline");
+  if (options.by == "system") {  // a system beside others is a result like theirs
+    files.insert(files.end(), names.begin(), names.end());
+    names.clear();
   }
-  std::vector<std::string> inputs = files;
-  for (const std::string& name : values_of(given, "baseline")) inputs.push_back(name);
-  if (const auto out = value_of(given, "out")) check_output("--out", *out, inputs);
-  std::vector<NamedResult> results = load_results(files);
+  const std::vector<Baseline> baselines = load_baselines(names);
+  const std::vector<NamedResult> results = load_inputs(given, files, names);
   if (!options.by.empty()) expect_one_statistics(results);
-  emit(given, rendered(std::move(results), baselines, options, format));
+  emit(given, render(results, baselines, options, format));
   return static_cast<int>(ExitCode::ok);
 }
 

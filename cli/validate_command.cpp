@@ -17,57 +17,54 @@
 #include "core/machine/environment.hpp"
 #include "core/program/colour.hpp"
 #include "core/program/suite.hpp"
-#include "core/result/result.hpp"
-#include "core/result/result_check.hpp"
 #include "core/result/row_reader.hpp"
 #include "core/result/schema.hpp"
 #include "runner/launch/launcher.hpp"
 #include "runner/launch/programs.hpp"
 #include "runner/launch/site.hpp"
 #include "runner/supervision/child.hpp"
-#include "runner/supervision/interrupted.hpp"
-#include "runner/supervision/scratch.hpp"
 
 namespace assay {
 
 namespace {
 
-/// What no schema knows: the benchmarks that there are, their dimensions and values, the baselines.
-/// Returns the number of cases.
+/// Checks what no schema knows: the benchmarks that there are, their dimensions and values, the
+/// baselines. Returns the number of cases.
 std::size_t checked_suite(const std::filesystem::path& file) {
   const nlohmann::json suite = read_suite(file);
   check_suite_names(suite, file, executable_folder());
   prepare_parent();
-  const Scratch scratch;
+  const Temporary scratch = make_scratch_folder();
   std::size_t cases = 0;
   for (const std::string& name : suite_benchmarks(suite))
     cases += listed_cases(executable_of(name), std::filesystem::absolute(file), {},
-                          scratch.folder / name, std::chrono::seconds(60))
+                          scratch.path() / name, std::chrono::seconds(60))
                  .cases.size();
   return cases;
 }
 
 /// Reduces a checked row to the fields that the report of `validate` counts.
-bool keep_kind(nlohmann::json& row, std::string_view, const nlohmann::json&) {
-  row = {{"status", row.at("status")}, {"published", row.value("published", false)}};
+bool keep_kind(Row& row, std::string_view, const RunResult&) {
+  Row kind;
+  kind.status = row.status;
+  kind.published = row.published;
+  row = std::move(kind);
   return true;
 }
 
-/// Which estimates of a result read_result_rows has recomputed.
-std::string statistics_text(const nlohmann::json& result) {
-  const nlohmann::json& rows = result.at("rows");
-  if (std::none_of(rows.begin(), rows.end(), [](const nlohmann::json& row) {
-        return row.at("status") == "ok" && row.at("published") == false;
-      }))
+/// The estimates of a result that its reader has recomputed.
+std::string statistics_text(const RunResult& result) {
+  if (std::ranges::none_of(result.rows,
+                           [](const Row& row) { return row.is_ok() && !row.published; }))
     return "";  // no samples
-  const int version = statistics_of(result.at("run"));
+  const int version = result.run.statistics;
   if (version == statistics_version)
     return fmt::format(", statistics of version {} recomputed", version);
   return fmt::format(", statistics of version {} not recomputed (this Assay has version {})",
                      version, statistics_version);
 }
 
-/// By the reader of the commands that use such files, if there is one: it knows more than a schema
+/// Reads a file by the reader of the commands that use such files, which knows more than a schema
 /// (regular expressions, times, names of algorithms).
 void read_as(const std::string& kind, const std::filesystem::path& file) {
   const std::string name = file.string();
@@ -77,7 +74,7 @@ void read_as(const std::string& kind, const std::filesystem::path& file) {
   else if (kind == "scale")
     scaling::read_scale_input(file);
   else if (kind == "events")
-    events_in(file);
+    read_events(file);
   else if (kind == "launcher" && named_json)
     Launcher::load(name);
   else if (kind == "site" && named_json)
@@ -100,9 +97,9 @@ std::string validated(std::filesystem::path file) {
   const std::string name = schema.get<std::string>();
   const std::string kind = name.substr(0, name.find('/'));
   if (kind == "assay-result") {
-    const nlohmann::json result =
+    const RunResult result =
         read_result_rows(file, keep_kind, static_cast<std::size_t>(processors()));
-    return fmt::format("{}, {} rows{}", name, result.at("rows").size(), statistics_text(result));
+    return fmt::format("{}, {} rows{}", name, result.rows.size(), statistics_text(result));
   }
   if (kind == "assay-suite") return fmt::format("{}, {} cases", name, checked_suite(file));
   if (kind == "assay-problems")

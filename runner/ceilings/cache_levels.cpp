@@ -4,19 +4,38 @@
 #include <map>
 #include <utility>
 
+#include "core/result/json_fields.hpp"
+
 namespace assay {
 
 using nlohmann::json;
 
+namespace {
+
+/// An entry of "caches" in "hardware".
+struct Cache {
+  int level = 0, count = 0;
+  std::string type{};
+  double bytes = 0;
+};
+
+void visit_fields(SameAs<Cache> auto& cache, auto& fields) {
+  fields.always("level", cache.level, "type", cache.type, "bytes", cache.bytes, "count",
+                cache.count);
+}
+
+}  // namespace
+
 std::vector<CacheLevel> cache_levels(const json& hardware, int threads) {
-  std::map<int, std::vector<std::pair<double, int>>> found;  // bytes and instances by level
-  for (const json& cache : hardware.value("caches", json::array()))
-    if (cache.at("type").get<std::string>() != "instruction")
-      found[cache.at("level").get<int>()].emplace_back(cache.at("bytes").get<double>(),
-                                                       cache.at("count").get<int>());
+  std::map<int, std::vector<std::pair<double, int>>> caches;  // bytes and instances by level
+  for (const json& document : hardware.value("caches", json::array())) {
+    Cache cache;
+    read_fields(document, cache);
+    if (cache.type != "instruction") caches[cache.level].emplace_back(cache.bytes, cache.count);
+  }
   std::vector<CacheLevel> levels;
-  for (auto& [level, kinds] : found) {
-    const bool last = level == found.rbegin()->first;
+  for (auto& [level, kinds] : caches) {
+    const bool last = level == caches.rbegin()->first;
     std::sort(kinds.rbegin(), kinds.rend());  // of two kinds of cores the larger caches bound
     double bytes = 0;
     int left = threads;

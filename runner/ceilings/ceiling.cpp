@@ -13,7 +13,6 @@
 #include "core/result/result_check.hpp"
 #include "runner/ceilings/cache_levels.hpp"
 #include "runner/ceilings/ceiling_place.hpp"
-#include "runner/ceilings/gpu_peaks.hpp"
 
 namespace assay {
 
@@ -28,7 +27,7 @@ struct NoCeiling {
 
 /// The best that was seen, and how much a run of it did.
 struct Rate {
-  double per_s = 0, of = 0;
+  double per_s = 0, amount = 0;
   bool judges = false;  ///< undisturbed: a row may be called impossible by it
   /// The rate by which it judges. What a library reached may lie far below what the device can:
   /// then it is at least the data sheet's, and without one nothing is judged.
@@ -43,48 +42,43 @@ struct Ranks {
   double sharers = 1;  ///< that do the problem together: all, or 1
 };
 
-Ranks ranks_of(const json& row) {
-  const json& parameters = row.at("parameters");
+Ranks ranks_of(const Row& row) {
   Ranks ranks;
-  ranks.all = parameters.value("ranks", 1.0);
+  ranks.all = row.number("ranks").value_or(1);
   if (ranks.all == 1) return ranks;
-  if (ceiling_place(parameters).is_processor())
-    ranks.here = std::ceil(ranks.all / parameters.value("nodes", 1.0));
-  const json sharers = row.at("problem").value("shared_by", json());
-  if (!sharers.is_number())
+  if (ceiling_place(row).is_processor())
+    ranks.here = std::ceil(ranks.all / row.number("nodes").value_or(1));
+  if (!row.problem.shared_by)
     throw NoCeiling{"whether its ranks share the problem is not known (an older program)"};
-  ranks.sharers = sharers;
+  ranks.sharers = *row.problem.shared_by;
   return ranks;
 }
 
-/// What some brackets measured in the way that a row ran: with its threads, or on its device, ranks
-/// and nodes.
+/// The measurements of some brackets in the way that a row ran: with its threads, or on its device,
+/// ranks and nodes.
 class Ceilings {
  public:
+  /// `device`: its name; "": it has none.
   Ceilings(const std::vector<Bracket>& brackets, const std::vector<std::size_t>& around,
-           const json& parameters, const json& device, const std::vector<CacheLevel>& levels,
+           const Row& row, const std::string& device, const std::vector<CacheLevel>& levels,
            const Ranks& ranks)
-      : place_(ceiling_place(parameters)),
-        device_(device.is_string() ? device.get<std::string>() : ""),
-        levels_(levels),
-        ranks_(ranks) {
+      : place_(ceiling_place(row)), device_(device), levels_(levels), ranks_(ranks) {
     for (const std::size_t index : around)
-      for (const json& row : brackets[index].at("rows"))
-        if (same_way(row.at("parameters"), parameters) && same_device(row, device))
-          rows_.push_back(&row);
+      for (const Row& probe : brackets[index].rows)
+        if (same_way(probe, row) && same_device(probe)) rows_.push_back(&probe);
   }
 
   bool none() const { return rows_.empty(); }
   const Ranks& ranks() const { return ranks_; }
 
-  /// Of one rank.
+  /// The peak of one rank.
   std::optional<Rate> peak(const std::string& precision, std::string& why) const {
     std::optional<Rate> peak = most(
-        [&](const json& row) {
+        [&](const Row& row) {
           return kernel(row, place_.is_processor() ? "fma" : "matmul") &&
-                 row.at("parameters").value("precision", "") == precision;
+                 row.parameter("precision") == precision;
         },
-        "flops", why);
+        &RowProblem::flops, why);
     if (!peak || place_.is_processor()) return peak;
     const auto sheet = data_sheet_flops(device_, precision);
     peak->judges = peak->judges && sheet.has_value();
@@ -92,85 +86,80 @@ class Ceilings {
     return peak;
   }
 
-  /// Of one rank, of the data that lie in a level, read or (in memory) read and written.
+  /// The bandwidth of one rank for data that lie in a level, read or (in memory) read and written.
   std::optional<Rate> bandwidth(std::size_t level, std::string& why) const {
-    const auto measures = [&](const json& row) {
+    const auto measures = [&](const Row& row) {
       return (kernel(row, "read") || kernel(row, "triad") || kernel(row, "copy")) &&
-             row.at("parameters").value("precision", "") == "fp64" &&
-             level_of(bytes_of(row), levels_) == level;
+             row.parameter("precision") == "fp64" && level_of(bytes_of(row), levels_) == level;
     };
-    // Of arrays in memory the largest ones that there was room for: of smaller ones the cache holds
-    // more.
+    // The largest arrays in memory that there was room for count: the cache holds more of smaller
+    // ones.
     double largest = 0;
     if (level == levels_.size())
-      for (const json* row : rows_)
-        if (measures(*row) && row->at("status") == "ok")
-          largest = std::max(largest, bytes_of(*row));
+      for (const Row* row : rows_)
+        if (measures(*row) && row->is_ok()) largest = std::max(largest, bytes_of(*row));
     std::optional<Rate> rate =
-        most([&](const json& row) { return measures(row) && 2 * bytes_of(row) >= largest; },
-             "bytes", why);
-    // By no less than the data sheet, where there is one.
+        most([&](const Row& row) { return measures(row) && 2 * bytes_of(row) >= largest; },
+             &RowProblem::bytes, why);
+    // The data sheet, where there is one, is the least.
     if (rate && level == levels_.size() && !place_.is_processor())
       rate->surely = std::max(rate->surely, data_sheet_bandwidth(device_).value_or(0));
     return rate;
   }
 
  private:
-  bool same_way(const json& mine, const json& its) const {
-    return ceiling_place(mine) == place_ &&
-           (!place_.is_processor() ||
-            mine.value("threads", json()) == its.value("threads", json())) &&
-           mine.value("ranks", 1) == its.value("ranks", 1) &&
-           mine.value("nodes", 1) == its.value("nodes", 1);
+  bool same_way(const Row& probe, const Row& row) const {
+    return ceiling_place(probe) == place_ &&
+           (!place_.is_processor() || probe.parameter("threads") == row.parameter("threads")) &&
+           probe.number("ranks").value_or(1) == row.number("ranks").value_or(1) &&
+           probe.number("nodes").value_or(1) == row.number("nodes").value_or(1);
   }
-  /// Of what was not measured the reason counts, wherever it was tried.
-  bool same_device(const json& row, const json& device) const {
-    return place_.is_processor() || row.at("status") != "ok" ||
-           (device.is_string() && row.value("measured_on", json()) == device);
+  /// The reason of a row that was not measured counts, wherever it was tried.
+  bool same_device(const Row& probe) const {
+    return place_.is_processor() || !probe.is_ok() ||
+           (!device_.empty() && probe.rest.value("measured_on", json()) == device_);
   }
   /// The working set of the ranks that share the levels.
-  double bytes_of(const json& row) const {
-    const json& problem = row.at("problem");
-    return ranks_.here * problem.at("bytes").get<double>() / problem.value("passes", 1.0);
+  double bytes_of(const Row& probe) const {
+    return ranks_.here * probe.problem.bytes.value_or(0) / probe.problem.passes.value_or(1);
   }
 
-  static bool kernel(const json& row, const char* name) {
-    return row.at("problem").at("descriptor").get_ref<const std::string&>().starts_with(name);
+  static bool kernel(const Row& row, const char* name) {
+    return row.problem.descriptor.starts_with(name);
   }
 
   /// The largest rate: what bounds is the best that was seen, so the best sample counts (as in
   /// STREAM itself), of all algorithms, before and after.
   template <class Which>
-  std::optional<Rate> most(const Which& which, const char* amount, std::string& why) const {
+  std::optional<Rate> most(const Which& which, std::optional<double> RowProblem::*amount,
+                           std::string& why) const {
     std::optional<Rate> most;
-    for (const json* row : rows_) {
+    for (const Row* row : rows_) {
       if (!which(*row)) continue;
-      if (row->at("status") != "ok") {
-        why = fmt::format("{}: {}", row->at("status").get<std::string>(),
-                          row->at("reason").get<std::string>());
+      if (!row->is_ok()) {
+        why = fmt::format("{}: {}", row->status, row->reason);
         continue;
       }
-      const double seconds = row->at("time_s").at("min");
-      const double done = row->at("problem").at(amount);
-      if (seconds > 0 && (!most || done / seconds > most->per_s))
-        most = Rate{done / seconds, done, mark_of(*row).empty(), done / seconds};
+      const std::optional<double> done = row->problem.*amount, seconds = row->time_s->min;
+      if (!done || !seconds || !(*seconds > 0)) continue;
+      if (const double rate = *done / *seconds; !most || rate > most->per_s)
+        most = Rate{rate, *done, mark_of(*row).empty(), rate};
     }
     return most;
   }
 
   CeilingPlace place_;
   std::string device_;  ///< its name, if it has one
-  std::vector<const json*> rows_;
+  std::vector<const Row*> rows_;
   const std::vector<CacheLevel>& levels_;
   Ranks ranks_;
 };
 
 /// Operations that the row's algorithm did, of one rank (of a shared problem on average: the rank
 /// that does most takes no less).
-double operations(const json& row, const Ranks& ranks) {
+double operations(const Row& row, const Ranks& ranks) {
   if (const auto done = operations_done(row)) return *done / ranks.sharers;
-  throw NoCeiling{fmt::format("how many operations {} did is not known",
-                              row.at("executed").at("algorithm").get<std::string>())};
+  throw NoCeiling{fmt::format("how many operations {} did is not known", row.executed->algorithm)};
 }
 
 /// A bound by moving data: so many bytes from a level, all of those ranks that share it.
@@ -182,34 +171,31 @@ struct Roof {
   double seconds() const { return bytes_per_s > 0 ? bytes / bytes_per_s : 0; }
 };
 
-/// What a run moves: its data, over and over.
+/// The data that a run moves, over and over.
 struct Traffic {
   double each = 0, passes = 1;
 };
 
-/// Of all ranks that share the levels. How often an analysis goes over its table may be known after
-/// the run alone.
-Traffic traffic_of(const json& row, const Ranks& ranks) {
-  const json& problem = row.at("problem");
+/// The traffic of all ranks that share the levels. How often an analysis goes over its table may be
+/// known after the run alone.
+Traffic traffic_of(const Row& row, const Ranks& ranks) {
   const double share = ranks.here / ranks.sharers;
-  const json passes =
-      row.at("executed").is_object() ? row["executed"].value("passes", json()) : json();
-  if (passes.is_number() && problem.contains("size"))
-    return {share * problem["size"].get<double>(), passes};
-  const json bytes = problem.value("bytes", json());
-  if (!bytes.is_number()) return {};
-  const double times = problem.value("passes", 1.0);
-  return {share * bytes.get<double>() / times, times};
+  const json passes = row.executed ? row.executed->rest.value("passes", json()) : json();
+  if (const auto size = row.problem.number("size"); size && passes.is_number())
+    return {share * *size, passes};
+  if (!row.problem.bytes) return {};
+  const double times = row.problem.passes.value_or(1);
+  return {share * *row.problem.bytes / times, times};
 }
 
 /// The highest of the roofs of a row: cold, all of its data come from memory; hot, from the levels
 /// that can hold them, each pass less what lies inside of it.
-Roof roof_of(const json& row, const Ceilings& ceilings, const std::vector<CacheLevel>& levels) {
+Roof roof_of(const Row& row, const Ceilings& ceilings, const std::vector<CacheLevel>& levels) {
   const Ranks& ranks = ceilings.ranks();
   const auto [bytes, passes] = traffic_of(row, ranks);
   if (!(bytes * passes > 0)) return {};
-  const bool cold = row.at("parameters").value("cache", "hot") == "cold";
-  const bool on_device = !ceiling_place(row.at("parameters")).is_processor();
+  const bool cold = row.parameter("cache") == "cold";
+  const bool on_device = !ceiling_place(row).is_processor();
   if (levels.empty() && !cold) throw NoCeiling{"the sizes of the caches are unknown"};
   Roof highest;
   for (const std::size_t level :
@@ -224,7 +210,7 @@ Roof roof_of(const json& row, const Ceilings& ceilings, const std::vector<CacheL
     roof.surely = ranks.here * bandwidth->surely;
     // A run of the probe is short beside the launch of a kernel, which a row has, too: it takes no
     // less than the probe if it moves no less, but more may go at a higher rate.
-    if (on_device && level < levels.size()) roof.bytes = std::min(roof.bytes, bandwidth->of);
+    if (on_device && level < levels.size()) roof.bytes = std::min(roof.bytes, bandwidth->amount);
     if (roof.seconds() > highest.seconds()) highest = roof;
   }
   return highest;
@@ -236,13 +222,13 @@ struct Peak {
   std::string precision;
 };
 
-Peak peak_of(const json& row, const Ceilings& ceilings) {
-  std::string precision = arithmetic_name(row.at("parameters").value("precision", ""));
+Peak peak_of(const Row& row, const Ceilings& ceilings) {
+  std::string precision = arithmetic_name(row.parameter("precision"));
   std::string why = "it was not measured";
   std::optional<Rate> peak = ceilings.peak(precision, why);
-  // Where a processor computes 16-bit data in fp32, and the row says that it did so.
-  const json compute = row.at("executed").value("compute", json());
-  if (compute == "fp32" && precision != "fp32" && precision != "fp64") {
+  // A processor may compute 16-bit data in fp32; the row then says that it did so.
+  if (row.executed && row.executed->compute == "fp32" && precision != "fp32" &&
+      precision != "fp64") {
     std::string ignored;
     const auto other = ceilings.peak("fp32", ignored);
     if (other && (!peak || other->per_s > peak->per_s)) {
@@ -256,13 +242,13 @@ Peak peak_of(const json& row, const Ceilings& ceilings) {
 
 /// The least time by what may judge the row (Rate::judges), each bound by itself: where one of them
 /// is unknown, the other still judges.
-LeastTime surely_least(const json& row, const Ceilings& ceilings,
+LeastTime surely_least(const Row& row, const Ceilings& ceilings,
                        const std::vector<CacheLevel>& levels) {
   LeastTime least;
   const auto consider = [&](const auto& bound) {
     try {
-      const auto [judges, found] = bound();
-      if (judges && found.seconds > least.seconds) least = found;
+      const auto [judges, time] = bound();
+      if (judges && time.seconds > least.seconds) least = time;
     } catch (const NoCeiling&) {
     }
   };
@@ -280,104 +266,121 @@ LeastTime surely_least(const json& row, const Ceilings& ceilings,
   return least;
 }
 
-/// Why the row is no row with a ceiling, but one that cannot be.
+/// The reason why the time of a row cannot be that of its work.
 struct Impossible {
   std::string reason;
 };
 
-json ceiling_of(const json& row, const std::vector<Bracket>& brackets,
-                const std::vector<std::size_t>& around, const json& environment) {
-  const json& parameters = row.at("parameters");
-  if (row.at("benchmark") == "stream") throw NoCeiling{"stream measures ceilings itself"};
-  const CeilingPlace place = ceiling_place(parameters);
+RowCeiling ceiling_of(const Row& row, const std::vector<Bracket>& brackets,
+                      const std::vector<std::size_t>& around,
+                      const ResultEnvironment& environment) {
+  if (row.benchmark == "stream") throw NoCeiling{"stream measures ceilings itself"};
+  const CeilingPlace place = ceiling_place(row);
   if (place.backend.empty()) throw NoCeiling{"a transport's ceilings are not measured"};
-  std::vector<std::size_t> good;
+  RowCeiling ceiling;
   for (const std::size_t index : around)
-    if (brackets[index].at("reason").is_null()) good.push_back(index);
-  if (good.empty()) throw NoCeiling{brackets[around.front()].at("reason").get<std::string>()};
+    if (brackets[index].reason.empty()) ceiling.brackets.push_back(static_cast<int>(index));
+  if (ceiling.brackets.empty()) throw NoCeiling{brackets[around.front()].reason};
+  const std::vector<std::size_t> good(ceiling.brackets.begin(), ceiling.brackets.end());
   const Ranks ranks = ranks_of(row);
+  const auto threads = static_cast<int>(row.number("threads").value_or(1));
+  const json told = backend_software(place, environment);
   const std::vector<CacheLevel> levels =
       place.is_processor()
-          ? cache_levels(environment.at("hardware"),
-                         parameters.value("threads", 1) * static_cast<int>(ranks.here))
-          : device_levels(told_of(place, environment));
-  const json device = device_name(place, environment);
-  const Ceilings ceilings(brackets, good, parameters, device, levels, ranks);
+          ? cache_levels(environment.hardware, threads * static_cast<int>(ranks.here))
+          : device_levels(told);
+  const std::string device = device_name(told);
+  const Ceilings ceilings(brackets, good, row, device, levels, ranks);
   if (ceilings.none())
     throw NoCeiling{fmt::format(
         "no ceiling was measured {} in each of {} ranks on {} nodes",
         place.is_processor()
-            ? fmt::format("with {} threads", parameters.value("threads", json()).dump())
+            ? fmt::format("with {} threads",
+                          row.number("threads") ? std::to_string(threads) : "an unknown number of")
             : fmt::format("by {} on this {} ({})", place.backend, place.device,
-                          device.is_string() ? device.get<std::string>() : "which has no name"),
-        parameters.value("ranks", 1), parameters.value("nodes", 1))};
+                          device.empty() ? "which has no name" : device),
+        row.number("ranks").value_or(1), row.number("nodes").value_or(1))};
 
-  const double median = row.at("time_s").at("median");
+  const double median = row.median();
   if (const auto why = why_impossible(median, surely_least(row, ceilings, levels));
-      why && (!place.is_processor() || bounded_by_native(row)))
+      why && (!place.is_processor() || is_bounded(row)))
     throw Impossible{*why};
   if (!(median > 0)) throw NoCeiling{"the time is below the clock's resolution"};
   const double work = operations(row, ranks);
-  json ceiling = {{"flops_per_s", nullptr}, {"bytes_per_s", nullptr}, {"brackets", good}};
   double compute_s = 0;
   if (work > 0) {
     const Peak peak = peak_of(row, ceilings);
-    ceiling["flops_per_s"] = ranks.sharers * peak.rate.per_s;
-    if (peak.precision != parameters.value("precision", ""))
-      ceiling["flops_precision"] = peak.precision;
+    ceiling.flops_per_s = ranks.sharers * peak.rate.per_s;
+    if (peak.precision != row.parameter("precision")) ceiling.flops_precision = peak.precision;
     compute_s = work / peak.rate.per_s;
   }
   const Roof roof = roof_of(row, ceilings, levels);
-  // Told of the ranks that the problem is of.
-  const double told = ranks.sharers / ranks.here;
-  ceiling["memory_bytes"] = told * roof.bytes;
+  // The ceiling is of the ranks that do the problem together.
+  const double share = ranks.sharers / ranks.here;
+  ceiling.memory_bytes = share * roof.bytes;
   if (roof.bytes > 0) {
-    ceiling["bytes_per_s"] = told * roof.bytes_per_s;
-    ceiling["level"] = roof.level;
+    ceiling.bytes_per_s = share * roof.bytes_per_s;
+    ceiling.level = roof.level;
   }
   const double least = std::max(compute_s, roof.seconds());
   if (!(least > 0)) throw NoCeiling{"neither its operations nor its traffic to memory are known"};
   // Roofline: least time = max(operations / peak, bytes / bandwidth), which is the same as rate <=
   // min(peak, intensity * bandwidth).
-  ceiling["fraction"] = least / median;
-  ceiling["bound_by"] = compute_s >= roof.seconds() ? "compute" : roof.level;
-  ceiling["exceeded"] = least > (1 + ceiling_exceeded_above) * median;
+  ceiling.fraction = least / median;
+  ceiling.bound_by = compute_s >= roof.seconds() ? "compute" : roof.level;
+  ceiling.exceeded = least > (1 + ceiling_exceeded_above) * median;
   return ceiling;
 }
 
-/// Each by the bounds of its own work, from the same measurements. A layer whose time no ceiling
+/// Each layer is bounded by its own work, from the same measurements. A layer whose time no ceiling
 /// allows may have found the data in a cache, where the layer before it has left them: it has no
 /// ceiling, and the row, whose work all layers do, is judged as a whole.
-void add_layer_ceilings(json& row, const std::vector<Bracket>& brackets,
-                        const std::vector<std::size_t>& around, const json& environment) {
-  for (json& layer : row["layers"]) {
+void add_layer_ceilings(Row& row, const std::vector<Bracket>& brackets,
+                        const std::vector<std::size_t>& around,
+                        const ResultEnvironment& environment) {
+  for (RowLayer& layer : row.layers) {
     try {
-      json alone = layer_as_row(row, layer);
-      alone["problem"]["shared_by"] = 1;  // an operation is each rank's own
-      layer["ceiling"] = ceiling_of(alone, brackets, around, environment);
-      layer["ceiling"].erase("brackets");  // the row's
+      Row alone = layer_as_row(row, layer);
+      alone.problem.shared_by = 1;  // an operation is each rank's own
+      layer.ceiling = ceiling_of(alone, brackets, around, environment);
+      layer.ceiling->brackets.clear();  // the row's
     } catch (const NoCeiling& none) {
-      layer["ceiling_reason"] = none.reason;
+      layer.ceiling_reason = none.reason;
     } catch (const Impossible& cannot) {
-      layer["ceiling_reason"] = cannot.reason;
+      layer.ceiling_reason = cannot.reason;
     }
   }
 }
 
 }  // namespace
 
-void add_ceiling(json& row, const std::vector<Bracket>& brackets,
-                 const std::vector<std::size_t>& around, const json& environment,
+std::vector<Bracket> read_brackets(const std::vector<json>& documents) {
+  std::vector<Bracket> brackets;
+  for (const json& document : documents) {
+    Bracket& bracket = brackets.emplace_back();
+    if (const json& reason = document.at("reason"); reason.is_string()) bracket.reason = reason;
+    for (json row : document.at("rows")) {
+      // They belong to no result.
+      for (const char* place : {"environment", "launch", "attempt"}) row[place] = 0;
+      row["names"] = json::array();
+      bracket.rows.push_back(row);
+    }
+  }
+  return brackets;
+}
+
+void add_ceiling(Row& row, const std::vector<Bracket>& brackets,
+                 const std::vector<std::size_t>& around, const ResultEnvironment& environment,
                  const std::string& otherwise) {
-  row["ceiling"] = nullptr;
+  row.ceiling.reset();
   try {
-    if (row.at("status") != "ok") throw NoCeiling{"the row has no time"};
+    if (!row.is_ok()) throw NoCeiling{"the row has no time"};
     if (around.empty()) throw NoCeiling{otherwise};
-    row["ceiling"] = ceiling_of(row, brackets, around, environment);
-    row["ceiling_reason"] = nullptr;
-    if (row.contains("layers")) add_layer_ceilings(row, brackets, around, environment);
+    row.ceiling = ceiling_of(row, brackets, around, environment);
+    row.ceiling_reason.clear();
+    add_layer_ceilings(row, brackets, around, environment);
   } catch (const NoCeiling& none) {
-    row["ceiling_reason"] = none.reason;
+    row.ceiling_reason = none.reason;
   } catch (const Impossible& cannot) {
     take_back(row, cannot.reason);
   }

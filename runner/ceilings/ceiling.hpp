@@ -6,19 +6,24 @@
 #include <string>
 #include <vector>
 
+#include "core/result/run_result.hpp"
+
 namespace assay {
 
-/// One measurement of the machine's ceilings, as the journal's event "bracket" and the result's
-/// run.bracket hold it: {"started", "seconds", "reason": null | text, "rows": rows of benchmark
-/// stream}.
-using Bracket = nlohmann::json;
+/// One measurement of the machine's ceilings.
+struct Bracket {
+  std::string reason{};     ///< why there are no rows; "": there are rows
+  std::vector<Row> rows{};  ///< of benchmark stream, without samples; "measured_on" in `rest`
+};
+/// The brackets as the journal's events and the result's run.bracket hold them: {"started",
+/// "seconds", "reason", "rows"}.
+std::vector<Bracket> read_brackets(const std::vector<nlohmann::json>& documents);
 
-/// Writes the "ceiling" of a row, or null and the "ceiling_reason". `around`: indices into
-/// `brackets` of those measured before and after the row. `otherwise`: the reason to write if
-/// `around` is empty. A row that is at least twice as fast as an undisturbed ceiling becomes
-/// `failed` (core/result/impossible.hpp).
-void add_ceiling(nlohmann::json& row, const std::vector<Bracket>& brackets,
-                 const std::vector<std::size_t>& around, const nlohmann::json& environment,
+/// Sets the ceiling of a row, or its reason. `around`: indices into `brackets` of those measured
+/// before and after the row. `otherwise`: the reason if `around` is empty. A row that is at least
+/// twice as fast as an undisturbed ceiling becomes `failed` (core/result/impossible.hpp).
+void add_ceiling(Row& row, const std::vector<Bracket>& brackets,
+                 const std::vector<std::size_t>& around, const ResultEnvironment& environment,
                  const std::string& otherwise);
 
 }  // namespace assay

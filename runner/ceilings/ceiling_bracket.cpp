@@ -7,7 +7,6 @@
 #include "core/api/precision.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
-#include "core/result/result.hpp"
 #include "core/result/schema.hpp"
 #include "runner/ceilings/cache_levels.hpp"
 #include "runner/launch/programs.hpp"
@@ -32,14 +31,15 @@ std::set<std::string> with_fp32(std::set<std::string> precisions) {
   return precisions;
 }
 
-/// What a device can do, whichever it is. Its memory by arrays of 1 GiB, and by smaller ones where
-/// there is no room for these (they count there alone: ceiling.cpp). Its L2 cache by 2 MiB, which
-/// every one holds since Volta, and by 16 MiB, which give all processors of a large GPU enough.
+/// Adds the cases that measure a device. Arrays of 1 GiB measure its memory, and smaller ones where
+/// there is no room for these (they count there alone: ceiling.cpp). 2 MiB, which every device
+/// holds since Volta, measure its L2 cache, and 16 MiB, which give all processors of a large GPU
+/// enough.
 void add_device(json& cases, const CeilingPlace& place, const std::set<std::string>& precisions) {
-  const auto add = [&](json problems, json of, json algorithms) {
+  const auto add = [&](json problems, json precision, json algorithms) {
     cases.push_back({{"benchmark", "stream"},
                      {"problem", problems},
-                     {"precision", of},
+                     {"precision", precision},
                      {"algorithm", algorithms},
                      {"backend", place.backend},
                      {"device", place.device}});
@@ -82,10 +82,8 @@ std::string probe_of(std::size_t level, const std::vector<CacheLevel>& levels, i
   return fmt::format("{}_n{}", in_memory, static_cast<std::int64_t>(elements / ranks_here) + 1);
 }
 
-/// Of a count that the benchmark finds out; 1 where it knows none.
-int count_of(const Case& benchmark_case, const char* setting) {
-  const auto found = benchmark_case.settings.find(setting);
-  return found == benchmark_case.settings.end() ? 1 : std::stoi(found->second);
+int count_of(const Case& benchmark_case, const char* name) {
+  return std::stoi(setting(benchmark_case, name, "1"));
 }
 
 /// The most ranks that share a node.
@@ -165,13 +163,6 @@ CeilingMeter::CeilingMeter(CeilingPlan plan, CampaignOptions options,
                            std::filesystem::path programs)
     : plan_(std::move(plan)), options_(std::move(options)), programs_(std::move(programs)) {}
 
-json CeilingMeter::rows() {
-  json all = json::array();
-  for (const auto& [start, needs] : plan_)
-    for (json& row : rows_of(start, needs)) all.push_back(std::move(row));
-  return all;
-}
-
 json CeilingMeter::rows_of(const CeilingStart& start, const CeilingNeeds& needs) {
   const std::vector<std::string> names = benchmark_names(programs_);
   if (std::find(names.begin(), names.end(), "stream") == names.end())
@@ -180,44 +171,45 @@ json CeilingMeter::rows_of(const CeilingStart& start, const CeilingNeeds& needs)
   write_json(suite, suite_of(needs));
   std::filesystem::remove(out);  // a number of an earlier bracket must not pass for this one's
   std::vector<std::string> command = start.launcher;
-  for (const std::string& word :
-       {(programs_ / "assay-stream").string(), std::string("--suite"), suite.string(),
-        std::string("--seed"), std::to_string(options_.seed), std::string("--out"), out.string()})
-    command.push_back(word);
+  command.insert(command.end(), {(programs_ / "assay-stream").string(), "--suite", suite.string(),
+                                 "--seed", std::to_string(options_.seed), "--out", out.string()});
   if (start.all_ranks) command.push_back("--all-ranks");
   const double limit = std::max(longest_s, options_.timeout.count());
-  Ended ended;
-  std::string said;
-  output_of(command, options_.folder / "log" / "ceilings",
-            std::chrono::milliseconds(static_cast<std::int64_t>(1000 * limit)), ended, said);
-  if (ended.signalled || !std::filesystem::exists(out))
-    throw CaseError(
-        fmt::format("assay-stream {}{}{}", ended.text(), said.empty() ? "" : ": ", said));
-  const json result = read_result(out);
-  json rows = result.at("rows");
-  // They are no rows of this result: what places them there is left out, and so are samples that
-  // only they would need.
-  for (json& row : rows) {
-    if (const CeilingPlace place = ceiling_place(row.at("parameters")); !place.is_processor())
-      row["measured_on"] = device_name(
-          place, result.at("environments").at(row.at("environment").get<std::size_t>()));
+  const FinishedCommand stream =
+      finish_command(command, options_.folder / "log" / "ceilings",
+                     std::chrono::milliseconds(static_cast<std::int64_t>(1000 * limit)));
+  if (stream.ended.signalled || !std::filesystem::exists(out))
+    throw CaseError("assay-stream " + stream.how());
+  const RunResult result = read_result(out);
+  json rows = json::array();
+  for (const Row& row : result.rows) {
+    json& document = rows.emplace_back(row);
+    if (const CeilingPlace place = ceiling_place(row); !place.is_processor()) {
+      const std::string device = device_name(backend_software(place, result.environment(row)));
+      document["measured_on"] = device.empty() ? json() : json(device);
+    }
+    // They are no rows of this result: the fields that place them there are left out, and samples
+    // that only they would need.
     for (const char* field :
          {"environment", "launch", "attempt", "samples_s", "baseline", "ceiling", "ceiling_reason",
           "energy_j", "energy_domains_j", "energy_reason"})
-      row.erase(field);
+      document.erase(field);
   }
   return rows;
 }
 
-Bracket CeilingMeter::measure() {
+json CeilingMeter::measure() {
   const auto start = Clock::now();
-  Bracket bracket = {
+  json bracket = {
       {"started", utc_now()}, {"seconds", 0}, {"reason", nullptr}, {"rows", json::array()}};
   try {
     if (plan_.empty())
       throw CaseError(
           "no case has the settings that a ceiling needs: precision, and threads or a device.");
-    bracket["rows"] = rows();
+    json rows = json::array();  // of all starts or of none
+    for (const auto& [start, needs] : plan_)
+      for (json& row : rows_of(start, needs)) rows.push_back(std::move(row));
+    bracket["rows"] = std::move(rows);
   } catch (const CaseError& error) {
     bracket["reason"] = fmt::format("ceilings could not be measured: {}", error.what());
   } catch (const InputError& error) {

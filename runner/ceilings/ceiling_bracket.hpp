@@ -5,7 +5,7 @@
 #include <compare>
 #include <filesystem>
 #include <map>
-#include <optional>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <utility>
@@ -53,15 +53,14 @@ class CeilingMeter {
   CeilingMeter(CeilingPlan plan, CampaignOptions options, std::filesystem::path programs);
   /// Runs assay-stream for every precision (its peak), for each number of threads, and for every
   /// level of memory that may bound a case, on the processor and on every device of the cases.
-  /// Failures are recorded in the bracket's "reason": a run never fails because a ceiling is
-  /// missing. Throws Interrupted.
-  Bracket measure();
+  /// Returns a document as read_brackets() reads it. Failures are its "reason": a run never fails
+  /// because a ceiling is missing. Throws Interrupted.
+  nlohmann::json measure();
   /// Whether to measure a new bracket before the next cases: more than ten times the duration of
   /// the last bracket has passed since it ended.
   bool due() const;
 
  private:
-  nlohmann::json rows();
   nlohmann::json rows_of(const CeilingStart& start, const CeilingNeeds& needs);
   CeilingPlan plan_;
   CampaignOptions options_;

@@ -1,15 +1,19 @@
 #pragma once
-// Where a row's ceilings are measured.
+// The backend and the device that measure a row's ceilings, and the device's data sheet.
 
 #include <compare>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+
+#include "core/api/ceiling_problem.hpp"
+#include "core/result/run_result.hpp"
 
 namespace assay {
 
-/// The backend and device that measure a ceiling. The ceilings of the processor are measured by
-/// `native` for all backends; those of another device by the row's own backend, since no other
-/// backend is known to use that device.
+/// The backend and device that measure a ceiling. ceiling_backend() measures the ceilings of the
+/// processor for all backends; the row's own backend measures those of another device, since no
+/// other backend is known to use that device.
 struct CeilingPlace {
   std::string backend, device;
   auto operator<=>(const CeilingPlace&) const = default;
@@ -17,22 +21,31 @@ struct CeilingPlace {
 };
 
 inline CeilingPlace ceiling_place(const std::string& backend, const std::string& device) {
-  return device == "cpu" ? CeilingPlace{"native", device} : CeilingPlace{backend, device};
+  return device == "cpu" ? CeilingPlace{ceiling_backend(), device} : CeilingPlace{backend, device};
 }
-/// The place for a row with these "parameters".
-inline CeilingPlace ceiling_place(const nlohmann::json& parameters) {
-  return ceiling_place(parameters.value("backend", ""), parameters.value("device", "cpu"));
+/// The place for a row.
+inline CeilingPlace ceiling_place(const Row& row) {
+  const std::string device = row.parameter("device");
+  return ceiling_place(row.parameter("backend"), device.empty() ? "cpu" : device);
 }
 
-/// What the backend reports about its device in an environment: {"gpu": its name, "l2_bytes", …}.
-inline nlohmann::json told_of(const CeilingPlace& place, const nlohmann::json& environment) {
-  return environment.at("software")
-      .value("libraries", nlohmann::json::object())
+/// The software that a backend reports in an environment: {"gpu": name of its device, "l2_bytes",
+/// …}; empty if it reports none.
+inline nlohmann::json backend_software(const CeilingPlace& place,
+                                       const ResultEnvironment& environment) {
+  return environment.software.value("libraries", nlohmann::json::object())
       .value(place.backend, nlohmann::json::object());
 }
-/// The device's name, or null.
-inline nlohmann::json device_name(const CeilingPlace& place, const nlohmann::json& environment) {
-  return told_of(place, environment).value("gpu", nlohmann::json());
+/// The name of the backend's device; "" if it has none.
+inline std::string device_name(const nlohmann::json& software) {
+  const nlohmann::json name = software.value("gpu", nlohmann::json());
+  return name.is_string() ? name.get<std::string>() : "";
 }
+
+/// Peak FLOP/s of a device in a precision; nothing where the device is unknown or its data sheet
+/// does not have this precision.
+std::optional<double> data_sheet_flops(const std::string& device, const std::string& precision);
+/// Memory bandwidth in bytes per second; nothing where the device is unknown.
+std::optional<double> data_sheet_bandwidth(const std::string& device);
 
 }  // namespace assay

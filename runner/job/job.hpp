@@ -32,7 +32,4 @@ std::string job_script(const Launcher& launcher, const Job& job);
 std::string submit_and_follow(const Launcher& launcher, const std::filesystem::path& script,
                               const std::filesystem::path& scratch);
 
-/// A word quoted for a shell.
-std::string shell_word(const std::string& word);
-
 }  // namespace assay

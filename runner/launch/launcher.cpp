@@ -5,12 +5,15 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "core/base/error.hpp"
 #include "core/base/input_file.hpp"
 #include "core/base/paths.hpp"
 #include "core/base/standard_streams.hpp"
 #include "core/base/text.hpp"
+#include "core/result/json_fields.hpp"
 #include "core/result/schema.hpp"
 #include "runner/supervision/child.hpp"
 
@@ -23,33 +26,28 @@ namespace {
 
 constexpr const char* launchers_folder = "scripts/launchers";
 
-/// Placeholders that a command may have, and those of a batch script.
-const std::vector<std::string> of_command = {"ranks",   "nodes", "ranks_per_node",
-                                             "threads", "bind",  "hosts"};
-const std::vector<std::string> of_job = {"ranks", "nodes",   "ranks_per_node", "threads",
-                                         "name",  "folder",  "time",           "hours_minutes",
-                                         "queue", "account", "script",         "job"};
+const std::vector<std::string> command_placeholders = {"ranks",   "nodes", "ranks_per_node",
+                                                       "threads", "bind",  "hosts"};
+const std::vector<std::string> job_placeholders = {
+    "ranks", "nodes",         "ranks_per_node", "threads", "name",   "folder",
+    "time",  "hours_minutes", "queue",          "account", "script", "job"};
 
 /// The names in braces of a text, and where each begins.
 std::vector<std::pair<std::string, std::size_t>> placeholders_in(const std::string& text) {
-  std::vector<std::pair<std::string, std::size_t>> found;
+  std::vector<std::pair<std::string, std::size_t>> names;
   for (std::size_t open = text.find('{'); open != std::string::npos;
        open = text.find('{', open + 1))
     if (const std::size_t close = text.find('}', open); close != std::string::npos)
-      found.emplace_back(text.substr(open + 1, close - open - 1), open);
-  return found;
+      names.emplace_back(text.substr(open + 1, close - open - 1), open);
+  return names;
 }
 
-/// Every text of a template with the name of each `with`, written as a placeholder.
-void collect_texts(const json& pattern, std::vector<std::string>& texts) {
-  for (const json& element : pattern) {
-    if (element.is_string()) {
-      texts.push_back(element);
-      continue;
-    }
-    texts.push_back("{" + element.at("with").get<std::string>() + "}");
-    collect_texts(element.at("words"), texts);
-    collect_texts(element.value("otherwise", json::array()), texts);
+/// Adds every text of a template, with the name of each `with` written as a placeholder.
+void add_texts(const Template& pattern, std::vector<std::string>& texts) {
+  for (const TemplatePart& part : pattern) {
+    texts.push_back(part.with.empty() ? part.text : "{" + part.with + "}");
+    add_texts(part.words, texts);
+    add_texts(part.otherwise, texts);
   }
 }
 
@@ -75,7 +73,7 @@ void check_variables(const json& document, const fs::path& file) {
 
 std::string filled_text(std::string text, const Placeholders& values, const std::string& whose) {
   std::string result;
-  std::size_t from = 0;
+  std::size_t start = 0;
   for (const auto& [name, at] : placeholders_in(text)) {
     const auto value = values.find(name);
     if (value == values.end() || value->second.empty())
@@ -83,17 +81,45 @@ std::string filled_text(std::string text, const Placeholders& values, const std:
           fmt::format("the launcher {} needs a value for {{{}}} (in \"{}\"). Give it "
                       "on the command line, or in the suite's launch.",
                       whose, name, text));
-    result += text.substr(from, at - from) + value->second;
-    from = at + name.size() + 2;
+    result += text.substr(start, at - start) + value->second;
+    start = at + name.size() + 2;
   }
-  return result + text.substr(from);
+  return result + text.substr(start);
+}
+
+}  // namespace
+
+void from_json(const json& document, TemplatePart& part) {
+  if (document.is_string()) {
+    document.get_to(part.text);
+    return;
+  }
+  FieldReader fields(document);
+  fields.always("with", part.with, "words", part.words);
+  fields.optional("otherwise", part.otherwise);
+}
+void visit_fields(SameAs<BatchSystem> auto& job, auto& fields) {
+  fields.always("script", job.script, "submit", job.submit, "number", job.number, "state",
+                job.state, "active", job.active);
+  fields.optional("script_on_stdin", job.script_on_stdin);
+}
+void visit_fields(SameAs<Allocation::NodeList> auto& list, auto& fields) {
+  fields.optional("command", list.command, "file", list.file, "words", list.words);
+}
+void visit_fields(SameAs<Allocation> auto& allocation, auto& fields) {
+  fields.always("variable", allocation.variable, "how", allocation.how);
+  fields.optional("node_list", allocation.node_list);
+}
+void visit_fields(SameAs<Launcher::Content> auto& content, auto& fields) {
+  fields.always("name", content.name, "description", content.description, "command",
+                content.command);
+  fields.optional("one_per_node", content.one_per_node, "binding", content.binding, "allocation",
+                  content.allocation, "job", content.job);
 }
 
 std::string number_or_none(std::uint64_t number) {
   return number == 0 ? "" : std::to_string(number);
 }
-
-}  // namespace
 
 std::string ProcessShape::name() const {
   if (nodes != 0 && ranks_per_node != 0) return fmt::format("{}x{}", nodes, ranks_per_node);
@@ -108,36 +134,38 @@ bool Launcher::is_name(const std::string& text) {
   return std::find(known.begin(), known.end(), text) != known.end();
 }
 
+fs::path named_file(const std::string& kind, const std::string& name_or_file,
+                    const fs::path& folder) {
+  if (name_or_file.ends_with(".json")) return fs::absolute(name_or_file);
+  const std::vector<std::string> known = json_names(folder);
+  if (std::find(known.begin(), known.end(), name_or_file) == known.end())
+    throw InputError(unknown_name(kind, name_or_file, known));
+  return folder / (name_or_file + ".json");
+}
+
 Launcher Launcher::load(const std::string& name_or_file) {
-  fs::path file = fs::absolute(name_or_file);
-  if (!name_or_file.ends_with(".json")) {
-    const std::vector<std::string> known = names();
-    if (std::find(known.begin(), known.end(), name_or_file) == known.end())
-      throw InputError(unknown_name("launcher", name_or_file, known));
-    file = data_folder(launchers_folder) / (name_or_file + ".json");
-  }
-  Launcher launcher(file, read_checked(file, "launcher"));
-  check_variables(launcher.document(), file);
+  const fs::path file = named_file("launcher", name_or_file, data_folder(launchers_folder));
+  const json document = read_checked(file, "launcher");
+  check_variables(document, file);
+  Content content;
+  read_fields(document, content);
+  Launcher launcher(file, std::move(content));
   launcher.check_placeholders();
   return launcher;
 }
 
 void Launcher::check_placeholders() const {
   const std::string source = read_text_file(file_, largest_hand_written);
-  const auto check = [&](const json& pattern, const std::vector<std::string>& valid,
+  const auto check = [&](const Template& pattern, const std::vector<std::string>& valid,
                          std::size_t from) {
     std::vector<std::string> texts;
-    collect_texts(pattern, texts);
+    add_texts(pattern, texts);
     for (const std::string& text : texts)
       for (const auto& [name, at] : placeholders_in(text)) {
         if (std::find(valid.begin(), valid.end(), name) != valid.end()) continue;
-        const std::size_t place =
-            std::min(source.find("{" + name + "}", from), source.find("\"" + name + "\"", from));
-        const auto line =
-            1 +
-            std::count(source.begin(),
-                       source.begin() + static_cast<std::ptrdiff_t>(std::min(place, source.size())),
-                       '\n');
+        const std::size_t place = std::min({source.find("{" + name + "}", from),
+                                            source.find("\"" + name + "\"", from), source.size()});
+        const auto line = 1 + std::ranges::count(std::string_view(source).substr(0, place), '\n');
         throw InputError(fmt::format("{}: line {}: {}", file_.string(), line,
                                      unknown_name("placeholder", name, valid)));
       }
@@ -145,47 +173,46 @@ void Launcher::check_placeholders() const {
   const auto place_of = [&](const std::string& key, std::size_t from) {
     return source.find("\"" + key + "\"", from);
   };
-  check(document_.at("command"), of_command, place_of("command", 0));
-  check(document_.value("one_per_node", json::array()), {"nodes"}, place_of("one_per_node", 0));
-  if (!document_.contains("job")) return;
-  for (const char* part : {"script", "submit", "state"})
-    check(document_.at("job").at(part), of_job, place_of(part, place_of("job", 0)));
+  check(content_.command, command_placeholders, place_of("command", 0));
+  check(content_.one_per_node.value_or(Template{}), {"nodes"}, place_of("one_per_node", 0));
+  if (!content_.job) return;
+  const std::size_t job = place_of("job", 0);
+  check(content_.job->script, job_placeholders, place_of("script", job));
+  check(content_.job->submit, job_placeholders, place_of("submit", job));
+  check(content_.job->state, job_placeholders, place_of("state", job));
 }
 
-std::vector<std::string> Launcher::filled(const json& pattern, const Placeholders& values) const {
+std::vector<std::string> Launcher::filled(const Template& pattern,
+                                          const Placeholders& values) const {
   std::vector<std::string> result;
-  const auto has = [&](const std::string& name) {
-    const auto value = values.find(name);
-    return value != values.end() && !value->second.empty();
-  };
-  for (const json& element : pattern) {
-    if (element.is_string()) {
-      result.push_back(filled_text(element, values, name()));
+  for (const TemplatePart& part : pattern) {
+    if (part.with.empty()) {
+      result.push_back(filled_text(part.text, values, name()));
       continue;
     }
-    const json& chosen = has(element.at("with"))         ? element.at("words")
-                         : element.contains("otherwise") ? element.at("otherwise")
-                                                         : json::array();
-    for (std::string& word : filled(chosen, values)) result.push_back(std::move(word));
+    const auto value = values.find(part.with);
+    const bool has_value = value != values.end() && !value->second.empty();
+    for (std::string& word : filled(has_value ? part.words : part.otherwise, values))
+      result.push_back(std::move(word));
   }
   return result;
 }
 
 std::vector<std::string> Launcher::command(const ProcessShape& shape) const {
-  const json& pattern = document_.at("command");
+  const Template& pattern = content_.command;
   if (pattern.empty() && shape.all_ranks() > 1)
-    throw InputError(fmt::format(
-        "the launcher {} starts one process, not {} ({}). Choose another launcher: {}.", name(),
-        shape.all_ranks(), document_.at("description").get<std::string>(), join(names(), ", ")));
+    throw InputError(
+        fmt::format("the launcher {} starts one process, not {} ({}). Choose another launcher: {}.",
+                    name(), shape.all_ranks(), description(), join(names(), ", ")));
   std::string bind = shape.bind;
   if (!bind.empty() && !pattern.empty()) {
-    const json known = document_.value("binding", json::object());
-    if (!known.contains(bind)) {
+    const auto word = content_.binding.find(bind);
+    if (word == content_.binding.end()) {
       std::vector<std::string> valid;
-      for (const auto& [value, word] : known.items()) valid.push_back(value);
+      for (const auto& [value, its_word] : content_.binding) valid.push_back(value);
       throw InputError(unknown_name("binding of the launcher " + name(), bind, valid));
     }
-    bind = known.at(bind);
+    bind = word->second;
   }
   const std::uint64_t ranks = shape.all_ranks() != 0 ? shape.all_ranks() : shape.nodes;
   return filled(pattern, {{"ranks", number_or_none(ranks == 0 ? 1 : ranks)},
@@ -198,7 +225,7 @@ std::vector<std::string> Launcher::command(const ProcessShape& shape) const {
 
 void Launcher::expect_choice_of_nodes(const std::string& flag) const {
   std::vector<std::string> texts;
-  collect_texts(document_.at("command"), texts);
+  add_texts(content_.command, texts);
   if (std::none_of(texts.begin(), texts.end(), [](const std::string& text) {
         return text.find("{hosts}") != std::string::npos;
       }))
@@ -209,53 +236,47 @@ void Launcher::expect_choice_of_nodes(const std::string& flag) const {
 }
 
 std::vector<std::string> Launcher::one_per_node(std::uint64_t nodes) const {
-  if (!document_.contains("one_per_node"))
+  if (!content_.one_per_node)
     throw InputError(fmt::format(
         "the launcher {} cannot start one process on each node (its file {} has no one_per_node). "
         "Add it, or choose another launcher.",
         name(), file_.string()));
-  const json& pattern = document_.at("one_per_node");
-  if (pattern.empty() && nodes > 1)
+  if (content_.one_per_node->empty() && nodes > 1)
     throw InputError(
         fmt::format("the launcher {} can use one node, not {} ({}). Choose another: {}.", name(),
-                    nodes, document_.at("description").get<std::string>(), join(names(), ", ")));
-  return filled(pattern, {{"nodes", std::to_string(nodes)}});
+                    nodes, description(), join(names(), ", ")));
+  return filled(*content_.one_per_node, {{"nodes", std::to_string(nodes)}});
 }
 
 void Launcher::expect_allocation() const {
-  if (!document_.contains("allocation")) return;
-  const json& allocation = document_.at("allocation");
-  const std::string variable = allocation.at("variable");
-  if (std::getenv(variable.c_str()) == nullptr)
+  const auto& allocation = content_.allocation;
+  if (allocation && std::getenv(allocation->variable.c_str()) == nullptr)
     throw InputError(fmt::format(
         "the launcher {} works only within an allocation of nodes ({} is not set). Get one: {}.",
-        name(), variable, allocation.at("how").get<std::string>()));
+        name(), allocation->variable, allocation->how));
 }
 
 std::vector<std::string> Launcher::allocated_nodes(const fs::path& scratch) const {
-  const json list = document_.value("allocation", json::object()).value("node_list", json());
-  if (!list.is_object()) return {};
   const auto unavailable = [](const std::string& why) {
     return CaseError(fmt::format("the names of the allocated nodes are unavailable ({}).", why));
   };
+  const Allocation::NodeList list = content_.allocation.value_or(Allocation{}).node_list;
+  const std::string variable = list.file.empty() ? list.words : list.file;
   std::string text, source;
-  if (list.contains("command")) {
-    const std::vector<std::string> words = list.at("command");
-    source = "`" + join(words, " ") + "`";
-    Ended ended;
-    std::string said;
+  if (!list.command.empty()) {
+    source = "`" + join(list.command, " ") + "`";
     constexpr std::chrono::seconds patience(30);
-    text = output_of(words, scratch, patience, ended, said);
-    if (ended.signalled || ended.code != 0)
-      throw unavailable(
-          fmt::format("{} {}{}{}", source, ended.text(), said.empty() ? "" : ": ", said));
+    const FinishedCommand command = finish_command(list.command, scratch, patience);
+    if (command.failed()) throw unavailable(source + " " + command.how());
+    text = command.output;
+  } else if (variable.empty()) {
+    return {};
   } else {
-    const std::string variable = list.begin().value();
     const char* value = std::getenv(variable.c_str());
     if (value == nullptr) throw unavailable(variable + " is not set");
     source = variable;
     text = value;
-    if (list.contains("file")) {
+    if (!list.file.empty()) {
       source += ", " + text;
       try {
         text = read_text_file(text, largest_hand_written);
@@ -264,11 +285,10 @@ std::vector<std::string> Launcher::allocated_nodes(const fs::path& scratch) cons
       }
     }
   }
-  std::replace(text.begin(), text.end(), ' ', '\n');
+  std::istringstream words(text);
   std::vector<std::string> nodes;  // each once: some lists name a node for each of its slots
-  for (const std::string& node : split(text, '\n'))
-    if (!node.empty() && std::find(nodes.begin(), nodes.end(), node) == nodes.end())
-      nodes.push_back(node);
+  for (std::string node; words >> node;)
+    if (std::find(nodes.begin(), nodes.end(), node) == nodes.end()) nodes.push_back(node);
   if (nodes.empty()) throw unavailable(source + " names none");
   return nodes;
 }

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -36,6 +35,41 @@ struct ProcessShape {
 /// The values of a template's placeholders, by name; empty for a placeholder without a value.
 using Placeholders = std::map<std::string, std::string>;
 
+/// A part of a template: a text with placeholders in braces or, if `with` names a placeholder,
+/// `words` where that has a value and `otherwise` where it has none.
+struct TemplatePart {
+  std::string text{}, with{};
+  std::vector<TemplatePart> words{}, otherwise{};
+};
+using Template = std::vector<TemplatePart>;
+
+/// How the batch system of a launcher takes jobs.
+struct BatchSystem {
+  Template script{};             ///< first lines of a batch script
+  Template submit{};             ///< command that submits {script}
+  bool script_on_stdin = false;  ///< `submit` reads the script from its standard input
+  std::string number{};  ///< expression; its first group is the job's number in submit's output
+  Template state{};      ///< command that prints the state of {job}
+  std::vector<std::string> active{};  ///< words in that output of a job that has not ended
+};
+
+/// An allocation of nodes: the variable that is set within one, and how to get one.
+struct Allocation {
+  /// The names of the nodes: lines of a command's output, lines of the file that a variable names,
+  /// or the words of a variable. At most one of the three is set.
+  struct NodeList {
+    std::vector<std::string> command{};
+    std::string file{}, words{};
+  };
+  std::string variable{}, how{};
+  NodeList node_list{};
+};
+
+/// The JSON file NAME.json in `folder`, or the file that `name_or_file` is if it ends in .json.
+/// InputError with the nearest name of a `kind` if there is none.
+std::filesystem::path named_file(const std::string& kind, const std::string& name_or_file,
+                                 const std::filesystem::path& folder);
+
 class Launcher {
  public:
   /// Loads a file, by its path or its name in scripts/launchers. InputError with the nearest name
@@ -48,8 +82,9 @@ class Launcher {
   /// 2").
   static bool is_name(const std::string& text);
 
-  std::string name() const { return document_.at("name"); }
-  const nlohmann::json& document() const { return document_; }
+  const std::string& name() const { return content_.name; }
+  const std::string& description() const { return content_.description; }
+  const std::optional<BatchSystem>& batch_system() const { return content_.job; }
   const std::filesystem::path& file() const { return file_; }
   /// The command prefix of an executable. InputError if this launcher cannot start such processes.
   std::vector<std::string> command(const ProcessShape& shape) const;
@@ -60,20 +95,33 @@ class Launcher {
   std::vector<std::string> one_per_node(std::uint64_t nodes) const;
   /// The lines or words of a template of this file, with the values in place of the placeholders.
   /// InputError for a placeholder without a value.
-  std::vector<std::string> filled(const nlohmann::json& pattern, const Placeholders& values) const;
+  std::vector<std::string> filled(const Template& pattern, const Placeholders& values) const;
   /// InputError if the launcher needs an allocation of nodes and this process runs outside of one.
   void expect_allocation() const;
   /// The names of the allocated nodes; empty if the launcher file has no command that lists them.
   /// CaseError if that command fails.
   std::vector<std::string> allocated_nodes(const std::filesystem::path& scratch) const;
 
+  /// The content of the file.
+  struct Content {
+    std::string name{}, description{};
+    Template command{};
+    std::optional<Template> one_per_node{};
+    std::map<std::string, std::string> binding{};
+    std::optional<Allocation> allocation{};
+    std::optional<BatchSystem> job{};
+  };
+
  private:
-  Launcher(std::filesystem::path file, nlohmann::json document)
-      : file_(std::move(file)), document_(std::move(document)) {}
+  Launcher(std::filesystem::path file, Content content)
+      : file_(std::move(file)), content_(std::move(content)) {}
   void check_placeholders() const;
 
   std::filesystem::path file_;
-  nlohmann::json document_;
+  Content content_;
 };
+
+/// The number as text; "" for 0.
+std::string number_or_none(std::uint64_t number);
 
 }  // namespace assay

@@ -2,22 +2,24 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 
-#include "analysis/gather/gather.hpp"
+#include "analysis/host_names.hpp"
 #include "core/base/error.hpp"
 #include "core/base/paths.hpp"
 #include "core/base/text.hpp"
 #include "core/machine/binding.hpp"
 #include "core/machine/launched.hpp"
 #include "core/machine/threads.hpp"
+#include "core/result/json_fields.hpp"
 #include "runner/launch/site.hpp"
 #include "runner/supervision/child.hpp"
+#include "runner/supervision/process_table.hpp"
 
 namespace assay {
 
@@ -34,17 +36,17 @@ std::string place_of(const PlacedProcess& process) {
 
 /// The ranks of each host.
 std::map<std::string, std::vector<const PlacedProcess*>> by_host(
-    const std::vector<PlacedProcess>& found) {
+    const std::vector<PlacedProcess>& processes) {
   std::map<std::string, std::vector<const PlacedProcess*>> hosts;
-  for (const PlacedProcess& process : found) hosts[process.host].push_back(&process);
+  for (const PlacedProcess& process : processes) hosts[process.host].push_back(&process);
   return hosts;
 }
 
 /// A result must not carry the names of nodes that did not make it.
-std::string host_fault(const ProcessShape& shape, const std::vector<PlacedProcess>& found) {
+std::string host_fault(const ProcessShape& shape, const std::vector<PlacedProcess>& processes) {
   std::vector<std::string> names = split(shape.hosts, ',');
   for (std::string& name : names) name.resize(std::min(name.find(':'), name.size()));  // "n1:4"
-  for (const PlacedProcess& process : found)
+  for (const PlacedProcess& process : processes)
     if (!shape.hosts.empty() &&
         std::none_of(names.begin(), names.end(),
                      [&](const std::string& name) { return same_host(name, process.host); }))
@@ -52,22 +54,23 @@ std::string host_fault(const ProcessShape& shape, const std::vector<PlacedProces
   return "";
 }
 
-std::string number_fault(const ProcessShape& shape, const std::vector<PlacedProcess>& found) {
+std::string number_fault(const ProcessShape& shape, const std::vector<PlacedProcess>& processes) {
   const std::uint64_t ranks = shape.all_ranks();
-  if (ranks != 0 && found.size() != ranks)
-    return fmt::format("{} processes were started, {} were requested", found.size(), ranks);
+  if (ranks != 0 && processes.size() != ranks)
+    return fmt::format("{} processes were started, {} were requested", processes.size(), ranks);
   std::set<int> numbers;
-  for (const PlacedProcess& process : found) {
-    if (process.size != static_cast<int>(found.size()))
+  for (const PlacedProcess& process : processes) {
+    if (process.size != static_cast<int>(processes.size()))
       return fmt::format(
           "{} found {} processes, not {}: the environment variables of the launcher are unknown "
           "(processes read them from the \"variables\" of the files in {})",
-          place_of(process), process.size, found.size(), data_folder("scripts/launchers").string());
+          place_of(process), process.size, processes.size(),
+          data_folder("scripts/launchers").string());
     if (!numbers.insert(process.rank).second)
       return fmt::format("two processes have the rank {}", process.rank);
   }
-  if (std::string fault = host_fault(shape, found); !fault.empty()) return fault;
-  const auto hosts = by_host(found);
+  if (std::string fault = host_fault(shape, processes); !fault.empty()) return fault;
+  const auto hosts = by_host(processes);
   if (shape.nodes != 0 && hosts.size() != shape.nodes)
     return fmt::format("the processes are on {} nodes, {} were requested", hosts.size(),
                        shape.nodes);
@@ -97,8 +100,8 @@ std::string binding_fault(const ProcessShape& shape, const PlacedProcess& proces
   return "";
 }
 
-std::string shared_core_fault(const std::vector<PlacedProcess>& found) {
-  for (const auto& [host, theirs] : by_host(found)) {
+std::string shared_core_fault(const std::vector<PlacedProcess>& processes) {
+  for (const auto& [host, theirs] : by_host(processes)) {
     std::map<int, int> owner;
     for (const PlacedProcess* process : theirs)
       for (const int core : process->cores)
@@ -110,8 +113,8 @@ std::string shared_core_fault(const std::vector<PlacedProcess>& found) {
 }
 
 /// Bound to a NUMA node or socket, ranks may share its cores, but not be more than these.
-std::string crowded_fault(const ProcessShape& shape, const std::vector<PlacedProcess>& found) {
-  for (const auto& [host, theirs] : by_host(found)) {
+std::string crowded_fault(const ProcessShape& shape, const std::vector<PlacedProcess>& processes) {
+  for (const auto& [host, theirs] : by_host(processes)) {
     std::set<int> cores;
     for (const PlacedProcess* process : theirs)
       cores.insert(process->cores.begin(), process->cores.end());
@@ -133,43 +136,44 @@ std::string crowded_fault(const ProcessShape& shape, const std::vector<PlacedPro
 
 }  // namespace
 
+void visit_fields(SameAs<PlacedProcess> auto& process, auto& fields) {
+  fields.always("host", process.host, "rank", process.rank, "size", process.size, "cores",
+                process.cores, "numa", process.numa_nodes, "sockets", process.sockets, "fault",
+                process.threads_fault, "device_fault", process.device_fault, "binding_fault",
+                process.binding_fault);
+}
+
 std::string line_of(const PlacedProcess& process) {
-  return mark +
-         json{{"host", process.host},
-              {"rank", process.rank},
-              {"size", process.size},
-              {"cores", process.cores},
-              {"numa", process.numa_nodes},
-              {"sockets", process.sockets},
-              {"fault", process.threads_fault},
-              {"device_fault", process.device_fault},
-              {"binding_fault", process.binding_fault}}
-             .dump(-1, ' ', false, json::error_handler_t::replace) +
-         "\n";
+  return mark + write_fields(process).dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
 std::vector<PlacedProcess> placed_processes(const std::string& output) {
-  std::vector<PlacedProcess> found;
+  std::vector<PlacedProcess> processes;
   for (const std::string& line : split(output, '\n')) {
     const std::size_t at = line.find(mark);
     if (at == std::string::npos) continue;
     try {
       const json told = json::parse(line.substr(at + std::string(mark).size()));
-      found.push_back({told.at("host"), told.at("rank"), told.at("size"), told.at("cores"),
-                       told.at("numa"), told.at("sockets"), told.at("fault"),
-                       told.at("device_fault"), told.at("binding_fault")});
+      PlacedProcess process;
+      const json fields = write_fields(process);
+      // A process that leaves a field out has not looked for this fault.
+      if (!std::all_of(fields.items().begin(), fields.items().end(), [&](const auto& field) {
+            return told.contains(field.key()) &&
+                   (!told[field.key()].is_null() || field.value().is_null());
+          }))
+        continue;
+      read_fields(told, process);
+      processes.push_back(std::move(process));
     } catch (const json::exception&) {  // torn: the process then counts as missing
     }
   }
-  return found;
+  return processes;
 }
 
 PlacedProcess placed_here(int threads, const std::string& device) {
-  char host[256] = "";
-  gethostname(host, sizeof host - 1);
   const Launched start = launched();
   const Binding binding = binding_of_process();
-  return {host,
+  return {host_here(),
           start.rank,
           start.size,
           binding.cores,
@@ -180,9 +184,10 @@ PlacedProcess placed_here(int threads, const std::string& device) {
           binding.fault};
 }
 
-std::string placement_fault(const ProcessShape& shape, const std::vector<PlacedProcess>& found) {
-  if (std::string fault = number_fault(shape, found); !fault.empty()) return fault;
-  for (const PlacedProcess& process : found) {
+std::string placement_fault(const ProcessShape& shape,
+                            const std::vector<PlacedProcess>& processes) {
+  if (std::string fault = number_fault(shape, processes); !fault.empty()) return fault;
+  for (const PlacedProcess& process : processes) {
     if (!process.device_fault.empty())
       return fmt::format("{}: {}", place_of(process), process.device_fault);
     if (!process.threads_fault.empty())
@@ -193,8 +198,8 @@ std::string placement_fault(const ProcessShape& shape, const std::vector<PlacedP
                          process.cores.size(), fmt::join(process.cores, ","), shape.threads);
     if (std::string fault = binding_fault(shape, process); !fault.empty()) return fault;
   }
-  if (shape.bind == "core") return shared_core_fault(found);
-  return shape.bind == "numa" || shape.bind == "socket" ? crowded_fault(shape, found) : "";
+  if (shape.bind == "core") return shared_core_fault(processes);
+  return shape.bind == "numa" || shape.bind == "socket" ? crowded_fault(shape, processes) : "";
 }
 
 void preflight(const std::vector<Processes>& groups, const std::string& device,
@@ -206,14 +211,10 @@ void preflight(const std::vector<Processes>& groups, const std::string& device,
     command.insert(command.end(),
                    {assay.string(), "placement", "--threads", std::to_string(group.shape.threads)});
     if (!device.empty()) command.insert(command.end(), {"--device", device});
-    Ended ended;
-    std::string said;
-    const std::string output = output_of(command, scratch, patience, ended, said);
-    std::string fault;
-    if (ended.signalled || ended.code != 0)
-      fault = ended.text() + (said.empty() ? "" : ": " + said);
-    else
-      fault = placement_fault(group.shape, placed_processes(output));
+    const FinishedCommand placement = finish_command(command, scratch, patience);
+    const std::string fault =
+        placement.failed() ? placement.how()
+                           : placement_fault(group.shape, placed_processes(placement.output));
     if (!fault.empty())
       throw CaseError(fmt::format("pre-flight failed: {} (`{}`). Nothing was timed.", fault,
                                   join(command, " ")));

@@ -12,11 +12,11 @@ namespace assay {
 
 /// The placement that one process reports (`assay placement`).
 struct PlacedProcess {
-  std::string host;
+  std::string host{};
   int rank = 0, size = 1;
-  std::vector<int> cores, numa_nodes, sockets;  ///< that it may use: hwloc's logical indices
-  std::string threads_fault;    ///< why it cannot start the requested threads, or ""
-  std::string device_fault;     ///< why no backend can use the site's accelerator, or ""
+  std::vector<int> cores{}, numa_nodes{}, sockets{};  ///< that it may use: hwloc's logical indices
+  std::string threads_fault{};  ///< why it cannot start the requested threads, or ""
+  std::string device_fault{};   ///< why no backend can use the site's accelerator, or ""
   std::string binding_fault{};  ///< why its cores are unknown, or ""
 };
 
@@ -34,7 +34,7 @@ PlacedProcess placed_here(int threads, const std::string& device);
 /// cores than requested, or of which they cannot be read back; two ranks on one core although each
 /// should be bound to its own; a host whose ranks, bound to NUMA nodes or sockets, have fewer cores
 /// together than threads.
-std::string placement_fault(const ProcessShape& shape, const std::vector<PlacedProcess>& found);
+std::string placement_fault(const ProcessShape& shape, const std::vector<PlacedProcess>& processes);
 
 /// Starts `assay placement` once for each shape that sets more than a number of ranks; for all
 /// shapes if a device is expected, since rows measured on the processor would otherwise appear

@@ -7,7 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "core/measure/timing.hpp"
+#include "core/program/command.hpp"
 #include "runner/launch/launcher.hpp"
+#include "runner/launch/processes.hpp"
 
 namespace assay {
 
@@ -25,9 +28,32 @@ struct ProcessRequest {
   std::vector<std::uint64_t> nodes{}, ranks{};
 };
 
-/// The shapes of a suite's "launch"; empty if the suite has none.
-std::vector<ProcessShape> shapes_of(const nlohmann::json& launch);
-nlohmann::json shape_document(const ProcessShape& shape);
+/// The shape as suites and results hold it; `hosts` is no part of it.
+void to_json(nlohmann::json& json, const ProcessShape& shape);
+void from_json(const nlohmann::json& json, ProcessShape& shape);
+
+/// The shapes of process groups that a suite asks for.
+struct SuiteShapes {
+  std::vector<ProcessShape> shapes{};  ///< empty: the suite has none
+  bool several = false;                ///< a list, whatever its length
+};
+void from_json(const nlohmann::json& json, SuiteShapes& shapes);
+
+/// The settings of a suite for runs of its cases.
+struct SuiteSettings {
+  struct Timing {
+    double max_time = TimingOptions{}.max_time;  ///< seconds
+    std::optional<double> timeout{};             ///< of a case, in seconds
+  };
+  std::string name{}, description{};
+  std::optional<int> launches{};
+  SuiteShapes launch{};
+  std::vector<std::string> baselines{};
+  bool ceilings = true;  ///< measure the machine's ceilings around the cases
+  Timing timing{};
+  double tolerance = 0.1;  ///< of --pairs, as a fraction
+};
+SuiteSettings suite_settings(const nlohmann::json& suite);
 
 /// One entry for each shape, at least one. A suite contains shapes, never a command: if the caller
 /// names no launcher, several ranks are started by mpirun. InputError for a shape that the launcher
@@ -38,5 +64,21 @@ std::vector<Processes> processes_of(const ProcessRequest& request,
 std::vector<std::string> launcher_words(const std::string& text);
 /// Whether these words contain a number of processes ("-n 2").
 bool names_ranks(const std::vector<std::string>& words);
+
+std::vector<Flag> process_flags();
+/// The values of these flags. InputError, naming the flag, for an invalid one.
+ProcessRequest process_request(const Given& given);
+
+/// The settings of the suite that the command line names.
+SuiteSettings given_suite(const Given& given);
+
+/// All names in the flags of a run and in its suite: a run reads the files among them.
+std::vector<std::string> named_by(const Given& given);
+
+/// Seconds of a time limit in the notation of batch systems: "90", "90:00" and "01:30:00" are
+/// ninety minutes. InputError, naming `flag`, for an invalid text or less than `least` seconds.
+std::uint64_t clock_time(const std::string& flag, const std::string& text, std::uint64_t least);
+/// "01:30:00".
+std::string clock_text(std::uint64_t seconds);
 
 }  // namespace assay

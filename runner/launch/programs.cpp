@@ -4,15 +4,18 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
+#include <boost/uuid/name_generator_sha1.hpp>
+#include <boost/uuid/uuid_io.hpp>
 #include <sstream>
 
 #include "core/base/error.hpp"
 #include "core/base/hash.hpp"
+#include "core/base/limits.hpp"
 #include "core/base/text.hpp"
 #include "core/program/plugins.hpp"
 #include "core/result/baseline.hpp"
 #include "runner/supervision/child.hpp"
+#include "runner/supervision/process_table.hpp"
 
 namespace assay {
 
@@ -65,14 +68,9 @@ fs::path executable_of(const std::string& benchmark, const fs::path& folder) {
 
 std::string description_of(const fs::path& executable, const fs::path& scratch) {
   constexpr std::chrono::seconds patience(30);
-  Ended ended;
-  std::string said;
-  const std::string help =
-      output_of({executable.string(), "--help"}, scratch, patience, ended, said);
-  if (ended.signalled || ended.code != 0)
-    throw CaseError(fmt::format("{} --help {}{}{}", executable.string(), ended.text(),
-                                said.empty() ? "" : ": ", said));
-  const std::string line = help.substr(0, help.find('\n'));
+  const FinishedCommand help = finish_command({executable.string(), "--help"}, scratch, patience);
+  if (help.failed()) throw CaseError(fmt::format("{} --help {}", executable.string(), help.how()));
+  const std::string line = help.output.substr(0, help.output.find('\n'));
   std::string sentence = line.substr(0, line.find(". "));
   if (sentence.ends_with('.')) sentence.pop_back();
   return sentence;
@@ -101,46 +99,50 @@ namespace {
 /// after it, some of which begin with a bracket, too ("[1] Loading modules").
 json case_list_in(const std::string& text) {
   const auto is_case = [](const json& entry) { return entry.is_object() && entry.contains("id"); };
-  json found(json::value_t::discarded);
-  for (std::size_t line = 0; line < text.size() && (found.is_discarded() || found.empty());) {
+  json cases(json::value_t::discarded);
+  for (std::size_t line = 0; line < text.size() && (cases.is_discarded() || cases.empty());) {
     if (text[line] == '[') {
-      std::istringstream from(text.substr(line));
+      std::istringstream stream(text.substr(line));
       json list;
       try {
-        from >> list;  // as far as the value goes
+        stream >> list;  // as far as the value goes
       } catch (const json::parse_error&) {
         list = nullptr;
       }
-      const int next = from.get();
+      const int next = stream.get();
       if (list.is_array() && std::all_of(list.begin(), list.end(), is_case) &&
           (next == '\n' || next == std::istringstream::traits_type::eof()))
-        found = std::move(list);
+        cases = std::move(list);
     }
     const std::size_t end = text.find('\n', line);
     line = end == std::string::npos ? text.size() : end + 1;
   }
-  return found.is_discarded() ? json::parse(text) : found;  // parse throws, and tells where
+  return cases.is_discarded() ? json::parse(text) : cases;  // parse throws, and tells where
 }
 
 }  // namespace
+
+Temporary make_scratch_folder() {
+  const fs::path folder = temporary_folder() / fmt::format("assay-{}", getpid());
+  fs::create_directories(folder);
+  return Temporary(folder);
+}
 
 Listing listed_cases(const fs::path& executable, const fs::path& suite,
                      const std::vector<std::string>& launcher, const fs::path& scratch,
                      std::chrono::duration<double> timeout, const std::string& suite_hash,
                      const std::vector<std::string>& more) {
   std::vector<std::string> command = launcher;
-  for (const std::string& word : {executable.string(), std::string("--suite"), suite.string(),
-                                  std::string("--list"), std::string("--json")})
-    command.push_back(word);
+  command.insert(command.end(),
+                 {executable.string(), "--suite", suite.string(), "--list", "--json"});
   command.insert(command.end(), more.begin(), more.end());
   if (!suite_hash.empty()) command.insert(command.end(), {"--suite-hash", suite_hash});
-  Ended ended;
-  std::string said;
-  const std::string text =
-      output_of(command, scratch, std::chrono::duration_cast<std::chrono::milliseconds>(timeout),
-                ended, said);
+  const FinishedCommand list = finish_command(
+      command, scratch, std::chrono::duration_cast<std::chrono::milliseconds>(timeout));
   const std::string name = executable.filename().string();
-  if (!ended.signalled && ended.code == static_cast<int>(ExitCode::usage) && !said.empty()) {
+  std::string said = list.errors;
+  if (!list.ended.signalled && list.ended.code == static_cast<int>(ExitCode::usage) &&
+      !said.empty()) {
     if (!more.empty() && said.find("unknown flag '" + more.front()) != std::string::npos)
       throw InputError(
           fmt::format("{} cannot be used with the suite {} ({} has no such flag). "
@@ -150,16 +152,15 @@ Listing listed_cases(const fs::path& executable, const fs::path& suite,
     if (said.starts_with(name + ": ")) said.erase(0, name.size() + 2);
     throw InputError(said);
   }
-  if (ended.signalled || ended.code != 0)
-    throw CaseError(
-        fmt::format("{} cannot list its cases ({}{}{}).{} Try `{}{} --suite {} --list`.", name,
-                    ended.text(), said.empty() ? "" : ": ", said, way_out(said),
-                    launcher.empty() ? "" : join(launcher, " ") + " ", name, suite.string()));
+  if (list.failed())
+    throw CaseError(fmt::format(
+        "{} cannot list its cases ({}).{} Try `{}{} --suite {} --list`.", name, list.how(),
+        way_out(said), launcher.empty() ? "" : join(launcher, " ") + " ", name, suite.string()));
   Listing listing;
   try {
-    const json list = case_list_in(text);
-    listing.hash = content_hash("cases", list);
-    for (const json& listed : list) {
+    const json cases = case_list_in(list.output);
+    listing.hash = content_hash("cases", cases);
+    for (const json& listed : cases) {
       listing.cases.push_back(listed);
       for (const json& plugin : listed.value("plugins", json::array()))
         listing.plugins.insert(plugin);
@@ -170,6 +171,55 @@ Listing listed_cases(const fs::path& executable, const fs::path& suite,
         name, error.what(), name));
   }
   return listing;
+}
+
+namespace {
+
+std::string hash_of_file(const fs::path& file) {
+  const std::string content = readable_text(file);
+  const boost::uuids::name_generator_sha1 generator(boost::uuids::ns::url());
+  return boost::uuids::to_string(generator(content.data(), content.size()));
+}
+
+/// Adds the hashes of the files of a folder, by name; a missing folder has no files.
+void add_hashes(const fs::path& folder, const std::string& prefix, json& into) {
+  std::error_code missing;
+  for (const auto& entry : fs::directory_iterator(folder, missing)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with(prefix) && fs::is_regular_file(entry.path(), missing))
+      into[folder.filename().string() + "/" + name] = hash_of_file(entry.path());
+  }
+}
+
+}  // namespace
+
+fs::path checked_executable_folder(const std::string& build, const std::string& flag) {
+  std::error_code missing;
+  const fs::path given = fs::absolute(build).lexically_normal();
+  const fs::path folder =
+      executable_folder_of(fs::is_regular_file(given, missing) ? given.parent_path() : given);
+  if (benchmark_names(folder).empty())
+    throw InputError(fmt::format(
+        "{} {} is not a build of Assay (there is no executable assay-<benchmark> in {}). Give the "
+        "folder of the promoted build or installation that contains bin/, or its program assay.",
+        flag, build, folder.string()));
+  return folder;
+}
+
+void to_json(json& document, const Installation& installation) {
+  document = {{"programs", installation.programs}, {"hash", installation.hash}};
+}
+
+Installation read_installation(const fs::path& programs) {
+  json files = json::object();
+  std::error_code missing;
+  for (const std::string& name : benchmark_names(programs))
+    files["assay-" + name] = hash_of_file(programs / ("assay-" + name));
+  for (const char* folder : {"lib", "lib64"}) {
+    add_hashes(programs.parent_path() / folder / "assay", "", files);
+    add_hashes(programs.parent_path() / folder, "libassay", files);
+  }
+  return {programs.string(), content_hash("installation", files)};
 }
 
 }  // namespace assay

@@ -1,14 +1,17 @@
 #pragma once
-// Finds the benchmark executables, by default those in the folder of this program.
+// The benchmark executables, by default those in the folder of this program, and the builds that
+// they belong to.
 
 #include <chrono>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <nlohmann/json_fwd.hpp>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "core/base/paths.hpp"
+#include "core/base/temporary.hpp"
 #include "core/measure/case.hpp"
 
 namespace assay {
@@ -23,8 +26,8 @@ std::vector<std::string> benchmark_names(const std::filesystem::path& folder = e
 std::filesystem::path executable_of(const std::string& benchmark,
                                     const std::filesystem::path& folder = executable_folder());
 
-/// What a benchmark measures: the first sentence of its --help. `scratch` as of listed_cases().
-/// CaseError if the program fails.
+/// Says what a benchmark measures: the first sentence of its --help. `scratch` as of
+/// listed_cases(). CaseError if the program fails.
 std::string description_of(const std::filesystem::path& executable,
                            const std::filesystem::path& scratch);
 
@@ -32,6 +35,9 @@ std::string description_of(const std::filesystem::path& executable,
 /// baseline.
 void check_suite_names(const nlohmann::json& suite, const std::filesystem::path& file,
                        const std::filesystem::path& folder);
+
+/// Makes a temporary folder for the logs of benchmarks that only list their cases.
+Temporary make_scratch_folder();
 
 struct Listing {
   std::vector<Case> cases;
@@ -47,5 +53,17 @@ Listing listed_cases(const std::filesystem::path& executable, const std::filesys
                      const std::vector<std::string>& launcher, const std::filesystem::path& scratch,
                      std::chrono::duration<double> timeout, const std::string& suite_hash = "",
                      const std::vector<std::string>& more = {});
+
+/// The folder of the executables of a build. `build`: this folder, the folder that contains it as
+/// bin/, or a program in it. InputError, naming `flag`, if no benchmark is there.
+std::filesystem::path checked_executable_folder(const std::string& build, const std::string& flag);
+
+/// The folder of the executables, and a hash of the contents of the benchmarks, plugins and core
+/// library. Paths are not part of the hash, so a build may be moved.
+struct Installation {
+  std::string programs, hash;
+};
+void to_json(nlohmann::json& json, const Installation& installation);
+Installation read_installation(const std::filesystem::path& programs);
 
 }  // namespace assay

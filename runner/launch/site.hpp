@@ -2,50 +2,58 @@
 // Sites as data: suites/sites/<name>.json names a system, its launcher, its accelerator, and the
 // ceilings that it is expected to reach.
 
-#include <nlohmann/json.hpp>
+#include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "analysis/plugin_probe.hpp"
-#include "core/base/error.hpp"
 #include "core/program/command.hpp"
 
 namespace assay {
 
-class Site {
- public:
+/// The most that one process should reach on a node's processors, or on one accelerator.
+struct SiteCeilings {
+  std::string device = "cpu";
+  double tolerance = 0.1;                       ///< as a fraction
+  std::map<std::string, double> flops_per_s{};  ///< by precision
+  std::optional<double> memory_bytes_per_s{};
+};
+
+struct Site {
+  /// How ranks are placed on a node; 0 and "": the site does not say.
+  struct Placement {
+    std::uint64_t ranks_per_node = 0, threads_per_rank = 0;
+    std::string bind{};
+  };
+  struct Accelerator {
+    std::string match{};  ///< text in the name of the device; "": the site has none
+  };
+  std::string name{}, system{}, description{}, launcher{};
+  std::string queue{}, account{};    ///< of batch jobs; "": not given
+  std::vector<std::string> setup{};  ///< shell commands before the run in a batch job
+  Placement processes{};
+  Accelerator accelerator{};
+  std::optional<SiteCeilings> ceilings{};
+
   /// Loads a file, by its path or its name in suites/sites. InputError with the nearest name.
   static Site load(const std::string& name_or_file);
   static std::vector<std::string> names();
-
-  const nlohmann::json& document() const { return document_; }
-  std::string system() const { return document_.at("system"); }
-  /// `given`, completed by the site's launcher, ranks, threads and binding, and (for batch jobs)
-  /// queue and account. The command line takes precedence over the site. `suite_has_shapes`: the
-  /// suite's process shapes do, too. With --per-node no ranks are placed.
+  /// `given`, completed by the site's launcher, ranks, threads and binding. The command line takes
+  /// precedence over the site. `suite_has_shapes`: the suite's process shapes do, too. With
+  /// --per-node no ranks are placed.
   Given applied(Given given, bool suite_has_shapes) const;
-
- private:
-  explicit Site(nlohmann::json document) : document_(std::move(document)) {}
-  nlohmann::json document_;
 };
 
-/// The document of the site that --site names; null without --site.
-nlohmann::json site_document(const Given& given);
+/// The site that --site names.
+std::optional<Site> given_site(const Given& given);
 
-/// What a backend tells of its GPU, or of its lack of one; "" if it drives processors alone.
+/// The words about the GPU of a backend, or its lack of one; "" if it drives processors alone.
 std::string said_of_devices(const PluginProbe& probe);
 
 /// Why no backend of this process has a device whose name contains `match`: the reason of each
 /// backend. "" if one has.
 std::string device_fault(const std::string& match);
-
-/// Compares the ceilings of a site file with those measured in `result` (run.bracket): a line for
-/// each; the code is slower (4) if one is below the site's tolerance.
-struct CeilingVerdict {
-  std::string text;
-  ExitCode code = ExitCode::ok;
-};
-CeilingVerdict compare_ceilings(const nlohmann::json& site, const nlohmann::json& result);
 
 }  // namespace assay

@@ -9,9 +9,11 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <system_error>
 
 #include "analysis/text_table.hpp"
+#include "core/base/file_descriptor.hpp"
 #include "core/base/text.hpp"
 #include "core/result/schema.hpp"
 #include "runner/nodes/mail.hpp"
@@ -24,25 +26,6 @@ namespace fs = std::filesystem;
 using namespace collecting;
 
 namespace {
-
-/// One collection at a time has a folder; the kernel frees the lock of a process that died.
-class FolderLock {
- public:
-  explicit FolderLock(const fs::path& folder)
-      : number_(::open((folder / ".collect.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)),
-        // A file system without locks gives it at once.
-        held_(number_ < 0 || ::flock(number_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) {}
-  ~FolderLock() {
-    if (number_ >= 0) ::close(number_);
-  }
-  FolderLock(const FolderLock&) = delete;
-  FolderLock& operator=(const FolderLock&) = delete;
-  bool held() const { return held_; }
-
- private:
-  int number_;
-  bool held_;
-};
 
 /// Why rank 0 cannot write into the folder, or "".
 std::string fault_of_out(const CollectOptions& options, const std::string& host) {
@@ -69,7 +52,8 @@ std::string fault_of_out(const CollectOptions& options, const std::string& host)
   return "";
 }
 
-/// What no rank may begin with, by all ranks' names and faults: the same on every rank.
+/// The reasons for which no rank may begin, by the names and faults of all ranks: the same on every
+/// rank.
 std::vector<std::string> faults_of(const std::vector<std::string>& hosts,
                                    const std::string& fault) {
   std::vector<std::string> faults;
@@ -90,7 +74,7 @@ std::vector<std::string> faults_of(const std::vector<std::string>& hosts,
   return faults;
 }
 
-/// Gives its files to a sink, and knows what is there of an earlier run.
+/// Gives the files of a node to a sink. Earlier: the state of an earlier collection.
 using GiveFiles = std::function<void(const Earlier&, const TakeMessage&)>;
 
 /// Rank 0: what becomes of each node's files.
@@ -118,18 +102,18 @@ class Collector {
   }
 
   Collected ended(std::size_t nodes) const {
-    Collected made;
+    Collected collected;
     for (const auto* lines : {&missing_, &faults_, &notes_})
-      made.lines.insert(made.lines.end(), lines->begin(), lines->end());
-    if (!full_.empty()) made.lines.push_back(full_ + ".");
+      collected.lines.insert(collected.lines.end(), lines->begin(), lines->end());
+    if (!full_.empty()) collected.lines.push_back(full_ + ".");
     if (not_asked_ > 0)
-      made.lines.push_back(fmt::format("not collected: {} nodes after it", not_asked_));
+      collected.lines.push_back(fmt::format("not collected: {} nodes after it", not_asked_));
     const bool all = missing_.empty() && faults_.empty() && full_.empty();
-    made.code = all ? ExitCode::ok : ExitCode::failed;
+    collected.code = all ? ExitCode::ok : ExitCode::failed;
     if (!options_.prepare)
-      made.lines.push_back(fmt::format("collected {} of {} nodes into {} ({} files, {} bytes)",
-                                       whole_, nodes, options_.out.string(), files_, bytes_));
-    return made;
+      collected.lines.push_back(fmt::format("collected {} of {} nodes into {} ({} files, {} bytes)",
+                                            whole_, nodes, options_.out.string(), files_, bytes_));
+    return collected;
   }
 
  private:
@@ -207,37 +191,31 @@ void answer(Mail& mail, const CollectOptions& options, const std::string& host) 
 Collected collect_all(Communicator& ranks, const CollectOptions& options,
                       const std::vector<std::string>& hosts) {
   Mail mail(ranks);
-  Collected made;
+  Collected collected;
   if (ranks.rank() == 0) {
     Collector collector(options);
     for (int rank = 0; rank < ranks.size(); ++rank) {
       const std::string& host = hosts[static_cast<std::size_t>(rank)];
-      if (rank == 0)
-        collector.take_node(
-            host,
-            [&](const Earlier& earlier, const TakeMessage& sink) {
-              give(options, host, earlier, sink);
-            },
-            [] {});
-      else
-        collector.take_node(
-            host,
-            [&](const Earlier& earlier, const TakeMessage& sink) {
-              relay(mail, rank, earlier, sink);
-            },
-            [&] {
-              mail.send(rank, {Kind::stop, {}});
-            });
+      const auto give_files = [&](const Earlier& earlier, const TakeMessage& sink) {
+        if (rank == 0)
+          give(options, host, earlier, sink);
+        else
+          relay(mail, rank, earlier, sink);
+      };
+      collector.take_node(host, give_files, [&] {
+        if (rank != 0) mail.send(rank, {Kind::stop, {}});
+      });
     }
-    made = collector.ended(hosts.size());
+    collected = collector.ended(hosts.size());
     std::error_code stays;
     for (const char* part : {"new", "old", ""})  // each only if it is empty
       fs::remove(options.out / staging_name / part, stays);
   } else {
     answer(mail, options, ranks.host());
   }
-  made.code = static_cast<ExitCode>(static_cast<int>(ranks.broadcast(static_cast<int>(made.code))));
-  return made;
+  collected.code =
+      static_cast<ExitCode>(static_cast<int>(ranks.broadcast(static_cast<int>(collected.code))));
+  return collected;
 }
 
 }  // namespace
@@ -246,10 +224,14 @@ Collected collect(Communicator& ranks, const CollectOptions& options) {
   const bool first = ranks.rank() == 0;
   const std::vector<std::string> hosts = ranks.allgather(ranks.host());
   std::string fault = first ? fault_of_out(options, ranks.host()) : "";
-  std::unique_ptr<FolderLock> lock;
+  // One collection at a time has a folder; the kernel frees the lock of a process that died.
+  std::optional<FileDescriptor> lock;
   if (first && fault.empty()) {
-    lock = std::make_unique<FolderLock>(options.out);
-    if (!lock->held())
+    const fs::path file = options.out / ".collect.lock";
+    lock.emplace(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+    // A file system without locks gives it at once.
+    if (lock->number() >= 0 && ::flock(lock->number(), LOCK_EX | LOCK_NB) != 0 &&
+        errno == EWOULDBLOCK)
       fault = fmt::format("another `assay collect` writes into {}. Wait for its end.",
                           options.out.string());
   }

@@ -3,28 +3,25 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
-#include <fstream>
+#include <list>
 #include <map>
 
 #include "analysis/text_table.hpp"
-#include "core/base/error.hpp"
 #include "core/base/numbers.hpp"
 #include "core/base/paths.hpp"
 #include "core/base/text.hpp"
 #include "core/program/given.hpp"
 #include "core/result/result.hpp"
 #include "core/result/schema.hpp"
-#include "runner/launch/process_flags.hpp"
+#include "runner/launch/processes.hpp"
 #include "runner/nodes/node_files.hpp"
 #include "runner/run/findings.hpp"
-#include "runner/supervision/hold_folder.hpp"
-#include "runner/supervision/interrupted.hpp"
+#include "runner/supervision/process_table.hpp"
+#include "runner/supervision/run_folder.hpp"
 
 namespace assay {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
 
 namespace {
 
@@ -94,23 +91,15 @@ std::optional<std::uint64_t> Walltime::left() const {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(0, left.count()));
 }
 
-Ended wait_for_end(const std::vector<std::string>& command, const fs::path& log,
-                   const std::string& name, std::optional<std::chrono::seconds> limit) {
+Ended run_logged(const std::vector<std::string>& command, const fs::path& log,
+                 const std::string& name, std::optional<std::chrono::seconds> limit) {
   prepare_parent();
-  Child child(command, log / (name + ".out.txt"), log / (name + ".err.txt"));
-  constexpr std::chrono::milliseconds look(200), grace(10'000);
-  const auto start = std::chrono::steady_clock::now();
-  for (;;) {
-    if (const int number = wait_for_signal(look)) {
-      child.kill(grace);
-      throw Interrupted{number};
-    }
-    if (const auto ended = child.poll()) return *ended;
-    if (!limit || std::chrono::steady_clock::now() - start < *limit) continue;
-    child.kill(grace);
+  std::list<Child> child;
+  child.emplace_back(command, log / (name + ".out.txt"), log / (name + ".err.txt"));
+  if (!wait_for_end(child, limit, grace_of_runs))
     throw CaseError(fmt::format("`{}` has not ended within {} s and was killed", join(command, " "),
                                 limit->count()));
-  }
+  return *child.front().poll();
 }
 
 void write_end(const fs::path& folder, const std::string& how) {
@@ -123,9 +112,9 @@ void write_end(const fs::path& folder, const std::string& how) {
 std::string ended_with(int code) { return fmt::format("{}{}", end_text, code); }
 
 std::optional<ExitCode> ended_code(const fs::path& folder) {
-  std::ifstream stream(folder / collecting::end_name);
-  std::string line;
-  if (!std::getline(stream, line) || !line.starts_with(end_text)) return std::nullopt;
+  const std::string text = readable_text(folder / collecting::end_name);
+  const std::string line = text.substr(0, text.find('\n'));
+  if (!line.starts_with(end_text)) return std::nullopt;
   constexpr std::uint64_t most = 255;
   return static_cast<ExitCode>(
       whole_number("exit code", line.substr(std::string(end_text).size()), 0, most));
@@ -144,16 +133,17 @@ Written written_in(const fs::path& folder) {
 }
 
 LeftRun left_run(const fs::path& folder, const Written& before) {
-  LeftRun run{folder.filename().string(), nullptr, ""};
+  LeftRun run{.name = folder.filename().string()};
+  const fs::path end = folder / collecting::end_name;
   try {
-    // A run that did not come to its end has written no result: what is there is another run's.
-    const bool refused = fs::exists(folder / collecting::end_name) && !ended_code(folder);
+    // A run that did not come to its end has written no result: another run wrote it.
+    const bool refused = fs::exists(end) && !ended_code(folder);
     if (const Written now = written_in(folder); now && now != before && !refused) {
       run.result = read_result(folder / "result.json");
       run.code = ended_code(folder).value_or(ExitCode::ok);
       return run;
     }
-    run.missing = fs::exists(folder / collecting::end_name) ? tail_of(folder / collecting::end_name)
+    run.missing = fs::exists(end) ? tail_of(end)
                   : fs::exists(folder / "journal.jsonl")
                       ? "its run has not ended; its journal is kept, --resume continues it"
                       : "nothing was heard of it";
@@ -165,38 +155,36 @@ LeftRun left_run(const fs::path& folder, const Written& before) {
 
 LeftRun left_node(const fs::path& folder, const Written& before, const fs::path& elsewhere) {
   LeftRun run = left_run(folder, before);
-  if (run.result.is_null() || fs::exists(folder / collecting::end_name)) return run;
-  run.result = nullptr;
-  run.missing = elsewhere.empty() ? fmt::format("its run has not ended; see {}", folder.string())
-                                  : fmt::format(
-                                        "its run has not ended, or was not collected; see "
-                                        "{} there",
-                                        elsewhere.string());
+  if (!run.result || fs::exists(folder / collecting::end_name)) return run;
+  run.result.reset();
+  run.missing = elsewhere.empty()
+                    ? fmt::format("its run has not ended; see {}", folder.string())
+                    : fmt::format("its run has not ended, or was not collected; see {} there",
+                                  elsewhere.string());
   return run;
 }
 
 ExitCode code_of(const std::vector<LeftRun>& runs) {
   ExitCode code = ExitCode::ok;
   for (const LeftRun& run : runs)
-    code = gravest({code, run.code,
-                    run.result.is_null() ? ExitCode::failed : exit_code(run.result.at("rows"))});
+    code = gravest({code, run.code, run.result ? exit_code(run.result->rows) : ExitCode::failed});
   return code;
 }
 
-std::string report_of(const std::vector<LeftRun>& runs, const json& site) {
+std::string report_of(const std::vector<LeftRun>& runs, const std::optional<Site>& site) {
   std::string text;
   std::map<std::string, std::vector<std::string>> findings;  // each with the names of its runs
   for (const LeftRun& run : runs) {
-    if (run.result.is_null()) {
+    if (!run.result) {
       text += fmt::format("MISSING: {} ({})\n", visible(run.name), visible(run.missing));
       continue;
     }
     if (run.code == ExitCode::ok) continue;
-    const Findings found = findings_of(run.result, {}, site);
-    if (found.code != ExitCode::ok)
-      for (const std::string& line : split(found.text, '\n'))
+    const Findings own = find_findings(*run.result, {}, site);
+    if (own.code != ExitCode::ok)
+      for (const std::string& line : split(own.text, '\n'))
         if (!line.empty()) findings[line].push_back(run.name);
-    const ExitCode known = gravest(exit_code(run.result.at("rows")), found.code);
+    const ExitCode known = gravest(exit_code(run.result->rows), own.code);
     if (gravest(known, run.code) != known)
       findings[ended_with(static_cast<int>(run.code)) + " (its output says why)"].push_back(
           run.name);

@@ -11,7 +11,9 @@
 
 #include "core/base/error.hpp"
 #include "core/program/command.hpp"
+#include "core/result/run_result.hpp"
 #include "runner/launch/launcher.hpp"
+#include "runner/launch/site.hpp"
 #include "runner/supervision/child.hpp"
 
 namespace assay {
@@ -27,7 +29,7 @@ Launcher named_launcher(const Given& given, const std::string& flag);
 /// InputError if --out is not given.
 std::filesystem::path folder_of_many(const Given& given, const std::string& flag);
 
-/// What is left of --walltime for runs that start after other work of the command: node lists,
+/// The rest of --walltime for runs that start after other work of the command: node lists,
 /// pre-flights, earlier runs. The clock starts when this is made.
 class Walltime {
  public:
@@ -40,11 +42,14 @@ class Walltime {
   std::optional<std::chrono::steady_clock::time_point> end_;
 };
 
+/// The time in which a run that is ended can end its processes on other nodes (Child::kill).
+inline constexpr std::chrono::seconds grace_of_runs(10);
+
 /// Runs a command to its end, with its output in LOG/<name>.out.txt and .err.txt. CaseError if it
 /// takes longer than `limit` and was killed. Interrupted if a signal asked this process to end; the
 /// command has then ended.
-Ended wait_for_end(const std::vector<std::string>& command, const std::filesystem::path& log,
-                   const std::string& name, std::optional<std::chrono::seconds> limit = {});
+Ended run_logged(const std::vector<std::string>& command, const std::filesystem::path& log,
+                 const std::string& name, std::optional<std::chrono::seconds> limit = {});
 
 /// Writes, as the last file of a run's folder, how the run has ended; ended_with() for an exit
 /// code.
@@ -61,10 +66,10 @@ Written before_run(const std::filesystem::path& folder);
 
 /// The result in the folder of one of several runs.
 struct LeftRun {
-  std::string name;
-  nlohmann::json result;         ///< null if it is missing
-  std::string missing;           ///< why it is missing
-  ExitCode code = ExitCode::ok;  ///< that it has ended with
+  std::string name{};
+  std::optional<RunResult> result{};  ///< nothing if it is missing
+  std::string missing{};              ///< why it is missing
+  ExitCode code = ExitCode::ok;       ///< that it has ended with
 };
 /// Reads the result of a run. `before`: written_in() of the folder before the run began; a result
 /// that was not written since then belongs to an earlier run, and counts as missing.
@@ -81,6 +86,6 @@ ExitCode code_of(const std::vector<LeftRun>& runs);
 
 /// A line for each missing result, and for each finding of a run that did not end with 0
 /// (findings_of), with the names of the runs that have it.
-std::string report_of(const std::vector<LeftRun>& runs, const nlohmann::json& site = nullptr);
+std::string report_of(const std::vector<LeftRun>& runs, const std::optional<Site>& site = {});
 
 }  // namespace assay

@@ -12,10 +12,11 @@
 #include <vector>
 
 #include "core/base/error.hpp"
+#include "core/base/file_descriptor.hpp"
 #include "core/base/numbers.hpp"
 #include "core/base/text.hpp"
 #include "core/result/schema.hpp"
-#include "runner/supervision/holder.hpp"
+#include "runner/supervision/run_folder.hpp"
 
 namespace assay::collecting {
 
@@ -38,23 +39,19 @@ NodeFault unreadable(const fs::path& file, int error) {
 class InFile {
  public:
   explicit InFile(const fs::path& file)
-      : file_(file), number_(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)) {
-    if (number_ < 0) throw unreadable(file, errno);
+      : file_(file), opened_(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)) {
+    if (opened_.number() < 0) throw unreadable(file, errno);
   }
-  ~InFile() { ::close(number_); }
-  InFile(const InFile&) = delete;
-  InFile& operator=(const InFile&) = delete;
-
   struct stat status() const {
-    struct stat found {};
-    if (::fstat(number_, &found) != 0) throw unreadable(file_, errno);
-    return found;
+    struct stat status {};
+    if (::fstat(opened_.number(), &status) != 0) throw unreadable(file_, errno);
+    return status;
   }
   /// Fills `bytes` as far as the file goes; how many there were.
   std::size_t read(char* bytes, std::size_t count) {
     std::size_t done = 0;
     while (done < count) {
-      const ssize_t got = ::read(number_, bytes + done, count - done);
+      const ssize_t got = ::read(opened_.number(), bytes + done, count - done);
       if (got < 0 && errno == EINTR) continue;
       if (got < 0) throw unreadable(file_, errno);
       if (got == 0) break;
@@ -65,7 +62,7 @@ class InFile {
 
  private:
   const fs::path& file_;
-  int number_;
+  FileDescriptor opened_;
 };
 
 struct Listed {
@@ -194,11 +191,7 @@ FileHead file_head_of(std::string_view text) {
 }
 
 std::string why_not_folder_name(const std::string& host) {
-  const bool plain = !host.empty() && std::all_of(host.begin(), host.end(), [](unsigned char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-           c == '_' || c == '.';
-  });
-  if (plain && host.front() != '.' && host.front() != '-') return "";
+  if (!host.empty() && host.front() != '-' && plain_name(host) == host) return "";
   return "its folder gets this name, which may have only letters, digits, '-', '_' and '.', and "
          "must not begin with '.' or '-'";
 }
@@ -206,23 +199,18 @@ std::string why_not_folder_name(const std::string& host) {
 void send_files(const fs::path& folder, const Earlier& earlier, const TakeMessage& sink) {
   std::string fault;
   try {
-    if (!fs::is_directory(folder)) {
-      const std::string why = fmt::format(
-          "no run has written results here: the folder {} does not exist", folder.string());
-      sink({Kind::nothing, why});
-      return;
-    }
+    const auto tell_nothing = [&](const std::string& why) { sink({Kind::nothing, why}); };
+    if (!fs::is_directory(folder))
+      return tell_nothing(fmt::format(
+          "no run has written results here: the folder {} does not exist", folder.string()));
     if (is_at_work(folder))
       throw NodeFault(
           fmt::format("an `assay run` is still running in {}. Wait for its end", folder.string()));
     fault = why_not_continued(folder, earlier);
     if (!fault.empty()) throw NodeFault(fault);
     const Listed listed = files_below(folder);
-    if (listed.files.empty()) {
-      const std::string why = fmt::format("the folder {} holds no files", folder.string());
-      sink({Kind::nothing, why});
-      return;
-    }
+    if (listed.files.empty())
+      return tell_nothing(fmt::format("the folder {} holds no files", folder.string()));
     std::vector<char> buffer(most_message_bytes);
     for (const fs::path& path : listed.files)
       if (!send_file(folder, path, buffer, sink)) return;

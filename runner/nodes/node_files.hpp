@@ -23,7 +23,7 @@ struct Beginning {
 /// The first `bytes` bytes of a file, or all of a shorter one. CaseError if it cannot be read.
 Beginning beginning_of(const std::filesystem::path& file, std::uint64_t bytes);
 
-/// What rank 0 already has of a node's run, from an earlier collection. It may only be replaced by
+/// The state of a node's run that rank 0 has from an earlier collection. It may only be replaced by
 /// a continuation of that run: one whose journal begins with the whole earlier journal, since
 /// journals are only appended to.
 struct Earlier {
@@ -33,7 +33,7 @@ struct Earlier {
 std::string text_of(const Earlier& earlier);
 Earlier earlier_of(std::string_view text);
 
-/// What rank 0 needs to know of a file before its bytes.
+/// The facts about a file that rank 0 needs before its bytes.
 struct FileHead {
   std::string path{};  ///< below the node's folder
   std::uint64_t bytes = 0;

@@ -9,9 +9,9 @@
 #include <limits>
 #include <system_error>
 
+#include "core/base/file_descriptor.hpp"
 #include "core/base/limits.hpp"
-#include "core/base/text.hpp"
-#include "runner/supervision/holder.hpp"
+#include "runner/supervision/run_folder.hpp"
 
 namespace assay::collecting {
 
@@ -40,18 +40,16 @@ void make_folders(const fs::path& folder) {
   check(folder, error);
 }
 
-void move_folder(const fs::path& from, const fs::path& to) {
+void move_folder(const fs::path& folder, const fs::path& target) {
   std::error_code error;
-  fs::rename(from, to, error);
-  check(to, error);
+  fs::rename(folder, target, error);
+  check(target, error);
 }
 
 /// Names are on the disk before somebody relies on them. Not every file system can.
 void sync_folder(const fs::path& folder) {
-  const int number = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (number < 0) return;
-  ::fsync(number);
-  ::close(number);
+  const FileDescriptor opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (opened.number() >= 0) ::fsync(opened.number());
 }
 
 /// Whether the folder has but the words of a run that ended before it began.
@@ -94,20 +92,15 @@ class NodeFolder::OutFile {
       : file_(std::move(file)),
         left_(head.bytes),
         modified_(head.modified),
-        number_(::open(file_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666)) {
-    if (number_ < 0) throw unwritable(file_, errno);
+        opened_(::open(file_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666)) {
+    if (opened_.number() < 0) throw unwritable(file_, errno);
   }
-  ~OutFile() {
-    if (number_ >= 0) ::close(number_);
-  }
-  OutFile(const OutFile&) = delete;
-  OutFile& operator=(const OutFile&) = delete;
 
   void write(std::string_view bytes) {
     if (bytes.size() > left_)
       throw CaseError(fmt::format("{}: more bytes arrived than announced", file_.string()));
     for (std::size_t done = 0; done < bytes.size();) {
-      const ssize_t count = ::write(number_, bytes.data() + done, bytes.size() - done);
+      const ssize_t count = ::write(opened_.number(), bytes.data() + done, bytes.size() - done);
       if (count < 0 && errno != EINTR) throw unwritable(file_, errno);
       if (count > 0) done += static_cast<std::size_t>(count);
     }
@@ -119,18 +112,16 @@ class NodeFolder::OutFile {
     constexpr std::int64_t billion = 1'000'000'000;
     const timespec time{modified_ / billion, modified_ % billion};
     const timespec times[2] = {time, time};
-    ::futimens(number_, times);  // a file system without times has nothing to compare either
-    if (::fsync(number_) != 0) throw unwritable(file_, errno);
-    const int failed = ::close(number_);
-    number_ = -1;
-    if (failed != 0) throw unwritable(file_, errno);
+    ::futimens(opened_.number(),
+               times);  // a file system without times has nothing to compare either
+    if (::fsync(opened_.number()) != 0 || opened_.close() != 0) throw unwritable(file_, errno);
   }
 
  private:
   fs::path file_;
   std::uint64_t left_;
   std::int64_t modified_;
-  int number_;
+  FileDescriptor opened_;
 };
 
 NodeFolder::NodeFolder(const fs::path& out, const std::string& node)
@@ -186,7 +177,7 @@ void NodeFolder::take(const Message& message) {
 void NodeFolder::commit() {
   finish_file();
   for (const fs::path& folder : folders_) sync_folder(folder);
-  // Where this process ends between the two, the next one brings the earlier folder back.
+  // If this process ends between the two, the next one brings the earlier folder back.
   if (earlier_.exists) {
     make_folders(old_.parent_path());
     move_folder(final_, old_);

@@ -2,29 +2,24 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <iostream>
 #include <list>
 #include <map>
-#include <set>
 
 #include "analysis/text_table.hpp"
 #include "core/base/statistics.hpp"
 #include "core/base/text.hpp"
 #include "core/program/given.hpp"
-#include "core/program/suite.hpp"
 #include "core/result/result.hpp"
 #include "core/result/schema.hpp"
-#include "runner/launch/process_flags.hpp"
+#include "runner/launch/processes.hpp"
 #include "runner/nodes/many_runs.hpp"
 #include "runner/nodes/per_node.hpp"
 #include "runner/supervision/child.hpp"
-#include "runner/supervision/interrupted.hpp"
 
 namespace assay {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
 using Pair = std::pair<std::string, std::string>;
 using Rounds = std::vector<std::vector<Pair>>;
 
@@ -44,16 +39,7 @@ void run_round(const std::vector<Pair>& round, const std::vector<std::string>& w
     children.emplace_back(command, folder / "log" / (name_of(pair) + ".out.txt"),
                           folder / "log" / (name_of(pair) + ".err.txt"));
   }
-  constexpr std::chrono::milliseconds look(200), grace(10'000);
-  const auto all_ended = [&] {
-    return std::all_of(children.begin(), children.end(),
-                       [](Child& child) { return child.poll().has_value(); });
-  };
-  while (!all_ended())
-    if (const int number = wait_for_signal(look)) {
-      for (Child& child : children) child.kill(grace);
-      throw Interrupted{number};
-    }
+  wait_for_end(children, {}, grace_of_runs);
 }
 
 /// Round by round, with what remains of `walltime` for each. Returns whether there was time for all
@@ -86,10 +72,12 @@ bool run_rounds(const Rounds& rounds, const std::vector<std::string>& words, con
 /// By case: the time of each pair that has one.
 std::map<std::string, std::map<std::string, double>> times_of(const std::vector<LeftRun>& runs) {
   std::map<std::string, std::map<std::string, std::vector<double>>> samples;
-  for (const LeftRun& run : runs)
-    for (const json& row : run.result.is_null() ? json::array() : run.result.at("rows"))
-      if (row.at("status") == "ok" && row.value("parameters", json()).value("nodes", 1) == 2)
-        samples[row.at("id")][run.name].push_back(row.at("time_s").at("median"));
+  for (const LeftRun& run : runs) {
+    if (!run.result) continue;
+    for (const Row& row : run.result->rows)
+      if (row.is_ok() && row.number("nodes") == 2)
+        samples[row.id][run.name].push_back(row.median());
+  }
   std::map<std::string, std::map<std::string, double>> times;
   for (const auto& [id, pairs] : samples)
     for (const auto& [pair, launches] : pairs) times[id][pair] = median(launches);
@@ -157,9 +145,9 @@ std::string by_node(const std::map<std::string, double>& ratios, double limit) {
     std::size_t slow = 0;
     for (const auto& [partner, ratio] : partners)
       if (ratio > limit && !bad.contains(partner)) ++slow;
-    if (const auto found = bad.find(node); found != bad.end())
+    if (const auto best = bad.find(node); best != bad.end())
       text += fmt::format("{}: all of its {} pairs are slow, the best {:.3g} times{}\n",
-                          visible(node), partners.size(), found->second,
+                          visible(node), partners.size(), best->second,
                           partners.size() + 1 == nodes.size() ? " (the node rather than a link)"
                                                               : ", of those that were measured");
     else if (slow > 0)
@@ -193,8 +181,8 @@ int report_pairs(const std::vector<LeftRun>& runs, double tolerance) {
   std::map<std::string, double> ratios;
   std::vector<Line> lines;
   const auto where = slowest_of(runs, ratios);
-  for (const auto& [pair, found] : where)
-    if (ratios[pair] > 1 + tolerance) lines.push_back({{pair, found.second}, found.first});
+  for (const auto& [pair, slowest] : where)
+    if (ratios[pair] > 1 + tolerance) lines.push_back({{pair, slowest.second}, slowest.first});
   std::cout << report_of(runs);
   if (!lines.empty()) std::cout << terminal_table({{"slow pair"}, {"slowest case"}}, lines);
   std::cout << by_node(ratios, 1 + tolerance)
@@ -203,10 +191,6 @@ int report_pairs(const std::vector<LeftRun>& runs, double tolerance) {
             << std::flush;
   const ExitCode code = code_of(runs);
   return static_cast<int>(lines.empty() ? code : gravest(code, ExitCode::slower));
-}
-
-double tolerance_of_pairs(const fs::path& suite) {
-  return read_suite(suite).value("tolerance", 0.1);
 }
 
 std::vector<std::vector<Pair>> rounds_of_pairs(std::vector<std::string> nodes) {
@@ -241,7 +225,7 @@ int run_on_pairs(const Given& given) {
   write_text(folder / pair_list, names);  // now: a job may be killed before its end
   std::vector<LeftRun> runs;
   const bool all = run_rounds(rounds, words, folder, walltime, runs);
-  const int code = report_pairs(runs, tolerance_of_pairs(find_suite(*value_of(given, "SUITE"))));
+  const int code = report_pairs(runs, given_suite(given).tolerance);
   return all ? code
              : static_cast<int>(gravest(static_cast<ExitCode>(code), ExitCode::incomparable));
 }

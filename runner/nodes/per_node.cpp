@@ -1,16 +1,16 @@
 #include "runner/nodes/per_node.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
 #include <iostream>
 #include <map>
 #include <optional>
 #include <set>
 
-#include "analysis/gather/gather.hpp"
 #include "analysis/gather/node_list.hpp"
+#include "analysis/host_names.hpp"
 #include "analysis/text_table.hpp"
 #include "core/base/error.hpp"
 #include "core/base/paths.hpp"
@@ -20,12 +20,11 @@
 #include "core/result/outputs.hpp"
 #include "core/result/schema.hpp"
 #include "runner/launch/preflight.hpp"
-#include "runner/launch/process_flags.hpp"
+#include "runner/launch/processes.hpp"
 #include "runner/launch/site.hpp"
-#include "runner/nodes/local_results.hpp"
-#include "runner/nodes/many_runs.hpp"
 #include "runner/nodes/node_files.hpp"
 #include "runner/supervision/child.hpp"
+#include "runner/supervision/process_table.hpp"
 
 namespace assay {
 
@@ -41,12 +40,10 @@ std::set<std::string> answering_nodes(const Launcher& launcher, std::uint64_t no
                                       const fs::path& scratch) {
   std::vector<std::string> command = launcher.one_per_node(nodes);
   command.insert(command.end(), {(executable_folder() / "assay").string(), "placement"});
-  Ended ended;
-  std::string said;
   constexpr std::chrono::seconds patience(120);
-  const auto found = placed_processes(output_of(command, scratch, patience, ended, said));
+  const FinishedCommand placement = finish_command(command, scratch, patience);
   std::set<std::string> answered;
-  for (const PlacedProcess& process : found) {
+  for (const PlacedProcess& process : placed_processes(placement.output)) {
     if (const std::string why = collecting::why_not_folder_name(process.host); !why.empty())
       throw CaseError(fmt::format("a node has the name '{}' ({})", visible(process.host), why));
     if (!answered.insert(process.host).second)
@@ -54,18 +51,12 @@ std::set<std::string> answering_nodes(const Launcher& launcher, std::uint64_t no
                                   process.host, join(command, " ")));
   }
   if (answered.empty())
-    throw CaseError(fmt::format("no node answers (`{}` {}{}{})", join(command, " "), ended.text(),
-                                said.empty() ? "" : ": ", said));
+    throw CaseError(fmt::format("no node answers (`{}` {})", join(command, " "), placement.how()));
   return answered;
 }
 
-std::set<std::string> nodes_of_preflight(const Launcher& launcher, std::uint64_t nodes,
-                                         const fs::path& scratch) {
-  try {
-    return answering_nodes(launcher, nodes, scratch);
-  } catch (const CaseError& error) {
-    throw CaseError(fmt::format("pre-flight failed: {}. Nothing was timed.", error.what()));
-  }
+bool is_among(const std::string& node, const std::set<std::string>& hosts) {
+  return std::ranges::any_of(hosts, [&](const std::string& host) { return same_host(host, node); });
 }
 
 /// The nodes that answered, and those that the allocation names and that did not: they will be
@@ -74,12 +65,8 @@ std::set<std::string> expected_nodes(const std::vector<std::string>& allocated,
                                      const std::set<std::string>& answered, std::uint64_t nodes) {
   std::set<std::string> names(allocated.begin(), allocated.end());
   // An allocation's names may be long ("n1.cluster"), a host's short.
-  const auto is_of = [&](const std::string& node) {
-    return std::any_of(answered.begin(), answered.end(),
-                       [&](const std::string& host) { return same_host(host, node); });
-  };
-  std::erase_if(names, is_of);
-  // Of a larger allocation nobody knows which nodes were meant; that some are missing is known.
+  std::erase_if(names, [&](const std::string& node) { return is_among(node, answered); });
+  // Which nodes of a larger allocation were meant is unknown, but not that some are missing.
   if (names.size() + answered.size() != nodes) {
     names.clear();
     for (std::size_t node = answered.size() + 1; node <= nodes; ++node)
@@ -95,30 +82,119 @@ void add_unfinished(std::set<std::string>& expected, const fs::path& folder) {
   if (!fs::exists(folder / node_list)) return;
   for (const std::string& node : node_names(folder / node_list, (folder / node_list).string()))
     if (!node.ends_with(did_not_answer) && !fs::exists(folder / node / "result.json") &&
-        std::none_of(expected.begin(), expected.end(),
-                     [&](const std::string& other) { return same_host(node, other); }))
+        !is_among(node, expected))
       expected.insert(node);
 }
 
-/// The runs, to the end of all; each of them has its own time limits.
-void run_nodes(const std::vector<std::string>& command, const fs::path& log) {
-  const Ended ended = wait_for_end(command, log, "nodes");
-  if (ended.signalled || ended.code != 0)
-    std::cerr << fmt::format("assay run: the launcher {}: {}\n", ended.text(),
-                             tail_of(log / "nodes.err.txt"));
+/// Some nodes may wait in MPI for one that could not begin, or that hangs, and no launcher knows.
+/// Files of a node are some megabytes, so a network that is slow needs seconds for them.
+constexpr std::chrono::seconds patience(120), patience_of_a_node(10);
+
+/// The words of `assay collect`, without the words of the launcher around it; those alone where it
+/// said nothing.
+std::string words_of_collect(const fs::path& log) {
+  constexpr const char* own = "assay collect: ";
+  constexpr std::size_t most_lines = 20;
+  std::ifstream stream(log);
+  std::vector<std::string> lines;
+  std::size_t more = 0;
+  for (std::string line; std::getline(stream, line);) {
+    const std::size_t at = line.find(own);  // some launchers put the rank before it
+    if (at == std::string::npos) continue;
+    const std::string said = line.substr(at + std::string(own).size());
+    if (std::find(lines.begin(), lines.end(), said) != lines.end()) continue;
+    if (lines.size() < most_lines)
+      lines.push_back(said);
+    else
+      ++more;
+  }
+  if (more > 0) lines.push_back(fmt::format("and {} lines more in {}", more, log.string()));
+  return lines.empty() ? tail_of(log) : join(lines, "\n");
 }
+
+/// The folders of --local-results, for nodes without a shared file system: each node writes into a
+/// folder on its local disk, and `assay collect` copies the folders to the first node over MPI.
+class LocalResults final {
+ public:
+  /// `local`: a folder on every node. `out`: a folder that this process and the first node see.
+  /// Both are absolute.
+  LocalResults(const Launcher& launcher, fs::path local, fs::path out)
+      : launcher_(launcher), local_(std::move(local)), out_(std::move(out)) {}
+
+  const fs::path& folder() const { return local_; }
+
+  /// To be called before anything is timed: CaseError if the results of `hosts` could not be
+  /// collected afterwards. Removes the marks of the ends of earlier runs on the nodes.
+  void prepare(const std::set<std::string>& hosts, std::uint64_t nodes, bool resume) const {
+    std::vector<std::string> words = command(hosts, nodes);
+    words.emplace_back("--prepare");
+    if (resume) words.emplace_back("--resume");
+    std::string why;
+    try {
+      const Ended ended = run_logged(words, out_ / "log", "prepare-collect", patience);
+      if (ended.is_success()) return;
+      why = fmt::format("`{}` {}", join(words, " "), ended.text());
+    } catch (const CaseError& late) {
+      why = late.what();
+    }
+    throw CaseError(
+        fmt::format("pre-flight failed: the nodes' results could not be collected at the end ({}): "
+                    "{}\nNothing was timed.",
+                    why, words_of_collect(out_ / "log" / "prepare-collect.err.txt")));
+  }
+
+  /// Collects the results of the nodes that answer now (`answering` finds their names), and reports
+  /// missing results on stderr. Returns failed (7) if anything is missing; it then stays on its
+  /// node.
+  template <class Answering>
+  ExitCode collect(const Answering& answering, std::uint64_t nodes) const {
+    std::string why;
+    try {
+      const std::vector<std::string> words = command(answering(), nodes);
+      const Ended ended = run_logged(words, out_ / "log", "collect",
+                                     patience + static_cast<int>(nodes) * patience_of_a_node);
+      const std::string said = words_of_collect(out_ / "log" / "collect.err.txt");
+      if (ended.is_success()) {
+        std::cerr << fmt::format("assay run: {}\n", said);
+        return ExitCode::ok;
+      }
+      why = fmt::format("`{}` {}: {}", join(words, " "), ended.text(), said);
+    } catch (const CaseError& error) {
+      why = error.what();
+    }
+    std::cerr << fmt::format(
+        "assay run: not all results are collected ({}).\nWhat the nodes have measured is still in "
+        "{}/<node> there; the same command with --resume collects it.\n",
+        why, local_.string());
+    return ExitCode::failed;
+  }
+
+ private:
+  std::vector<std::string> command(const std::set<std::string>& hosts, std::uint64_t nodes) const {
+    ProcessShape shape{.nodes = hosts.size(), .ranks_per_node = 1};
+    // Some nodes of the allocation do not answer: a launcher that can leave them out is told.
+    if (hosts.size() < nodes)
+      shape.hosts = join(std::vector<std::string>(hosts.begin(), hosts.end()), ",");
+    std::vector<std::string> words = launcher_.command(shape);
+    words.insert(words.end(), {(executable_folder() / "assay").string(), "collect", local_.string(),
+                               "--out", out_.string()});
+    return words;
+  }
+
+  const Launcher& launcher_;
+  fs::path local_, out_;
+};
 
 }  // namespace
 
 ExitCode report_nodes(const std::vector<LeftRun>& runs, const fs::path& folder,
-                      const nlohmann::json& site) {
-  const auto missing = std::count_if(runs.begin(), runs.end(),
-                                     [](const LeftRun& run) { return run.result.is_null(); });
+                      const std::optional<Site>& site) {
+  const auto present =
+      std::ranges::count_if(runs, [](const LeftRun& run) { return run.result.has_value(); });
   std::cout << fmt::format(
                    "{0}{1} of {2} nodes have a result\naccept: assay accept {3} --criteria "
                    "acceptance\none file: assay gather {3} --out {3}.json\n",
-                   report_of(runs, site), static_cast<std::ptrdiff_t>(runs.size()) - missing,
-                   runs.size(), folder.string())
+                   report_of(runs, site), present, runs.size(), folder.string())
             << std::flush;
   return code_of(runs);
 }
@@ -147,8 +223,7 @@ void refuse_beside_many(const Given& given) {
 int run_as_node(Given given, const std::function<int(const Given&)>& run) {
   forget_launcher();
   given.erase("as-node");
-  char host[256] = "";
-  gethostname(host, sizeof host - 1);
+  const std::string host = host_here();
   if (const std::string why = collecting::why_not_folder_name(host); !why.empty())
     throw CaseError(fmt::format("'{}' has no folder ({}).", visible(host), why));
   const fs::path folder = fs::path(*value_of(given, "out")) / host;
@@ -174,7 +249,12 @@ int run_on_every_node(const Given& given) {
   const std::vector<std::string> allocated = launcher.allocated_nodes(scratch);
   const std::uint64_t nodes =
       whole_of(given, "nodes", 1, 1'000'000).value_or(std::max<std::size_t>(1, allocated.size()));
-  const std::set<std::string> answered = nodes_of_preflight(launcher, nodes, scratch);
+  std::set<std::string> answered;
+  try {
+    answered = answering_nodes(launcher, nodes, scratch);
+  } catch (const CaseError& error) {
+    throw CaseError(fmt::format("pre-flight failed: {}. Nothing was timed.", error.what()));
+  }
   std::set<std::string> expected = expected_nodes(allocated, answered, nodes);
   if (given.contains("resume")) add_unfinished(expected, folder);
   std::optional<LocalResults> local;
@@ -200,14 +280,17 @@ int run_on_every_node(const Given& given) {
     names += node + "\n";
   }
   write_text(folder / node_list, names);  // now: a job may be killed before its end
-  run_nodes(command, folder / "log");
+  // To the end of all runs; each of them has its own time limits.
+  if (const Ended ended = run_logged(command, folder / "log", "nodes"); !ended.is_success())
+    std::cerr << fmt::format("assay run: the launcher {}: {}\n", ended.text(),
+                             tail_of(folder / "log" / "nodes.err.txt"));
   ExitCode code = ExitCode::ok;
   if (local)
     code = local->collect([&] { return answering_nodes(launcher, nodes, scratch); }, nodes);
   std::vector<LeftRun> runs;
   for (const std::string& node : expected)
     runs.push_back(left_node(folder / node, before.at(node), local ? written / node : fs::path()));
-  return static_cast<int>(gravest(code, report_nodes(runs, folder, site_document(given))));
+  return static_cast<int>(gravest(code, report_nodes(runs, folder, given_site(given))));
 }
 
 }  // namespace assay

@@ -26,7 +26,7 @@ int run_on_every_node(const Given& given);
 /// Prints which nodes have a result, why the others are MISSING, and what the runs found
 /// (report_of). Returns the exit code.
 ExitCode report_nodes(const std::vector<LeftRun>& runs, const std::filesystem::path& folder,
-                      const nlohmann::json& site);
+                      const std::optional<Site>& site);
 
 /// The process of one node: calls `run` with --out OUT/<host name>, and without the environment
 /// variables of the launcher that started it. Always returns 0, since some launchers end all
@@ -50,7 +50,5 @@ inline constexpr const char* pair_list = "pairs.txt";
 /// case is the median of the pairs without the slowest n - 1 of n nodes, as many as one bad node
 /// has. Returns the exit code.
 int report_pairs(const std::vector<LeftRun>& runs, double tolerance);
-/// The tolerance of the suite; 0.1 if it has none.
-double tolerance_of_pairs(const std::filesystem::path& suite);
 
 }  // namespace assay

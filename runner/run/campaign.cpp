@@ -12,22 +12,36 @@
 #include "core/result/journal.hpp"
 #include "core/result/result.hpp"
 #include "core/result/schema.hpp"
+#include "runner/run/benchmark_processes.hpp"
 #include "runner/run/informative.hpp"
-#include "runner/run/opened_plugins.hpp"
-#include "runner/supervision/abandoned_attempt.hpp"
-#include "runner/supervision/attempt.hpp"
-#include "runner/supervision/disk_probe.hpp"
-#include "runner/supervision/interrupted.hpp"
-#include "runner/supervision/journal_follower.hpp"
-#include "runner/supervision/left_segments.hpp"
+#include "runner/run/run_record.hpp"
+#include "runner/supervision/child.hpp"
 #include "runner/supervision/lost_ranks.hpp"
-#include "runner/supervision/stopped.hpp"
+#include "runner/supervision/process_table.hpp"
+#include "runner/supervision/run_folder.hpp"
 
 namespace assay {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
 using Clock = std::chrono::steady_clock;
+
+/// The state of one process.
+struct Campaign::Attempt {
+  const PlannedBenchmark& benchmark;
+  int launch = 0, number = 0;
+  std::vector<std::string> remaining{};  ///< ids without a row, in the order of the plan
+  int deaths = 0;      ///< successive attempts that died outside any case, before this one
+  std::string open{};  ///< id of the case that was begun and has no row
+  bool began = false;  ///< it has begun a case
+  bool timed_out = false;
+  std::size_t rows = 0;                  ///< rows that it wrote itself before it was ended
+  std::string waited_for{};              ///< ranks that were stopped when the time was over
+  std::vector<std::string> processes{};  ///< process ids by rank, once they are reported
+  std::string silent{};                  ///< ranks that did not report how they ended
+  std::string said{};                    ///< output on stderr since its open case began
+  Ended ended{};
+  std::filesystem::path out{}, err{};
+};
 
 namespace {
 
@@ -40,35 +54,13 @@ std::string both(const std::string& first, const std::string& second) {
   return first + (first.empty() || second.empty() ? "" : "; ") + second;
 }
 
-int setting(const Case& benchmark_case, const std::string& name) {
-  const auto found = benchmark_case.settings.find(name);
-  return found == benchmark_case.settings.end() ? 1 : std::stoi(found->second);
-}
-
-/// The time since an attempt last made progress: began a case, or wrote a row.
-class Idle {
- public:
-  explicit Idle(std::size_t remaining) : remaining_(remaining) {}
-  /// Whether it made progress since the last call. `open`: id of its open case; `remaining`: number
-  /// of its cases without a row.
-  bool look(const std::string& open, std::size_t remaining) {
-    if (open == open_ && remaining == remaining_) return false;
-    open_ = open;
-    remaining_ = remaining;
-    since_ = Clock::now();
-    return true;
-  }
-  bool longer_than(std::chrono::duration<double> limit) const {
-    return Clock::now() - since_ > limit;
-  }
-
- private:
-  Clock::time_point since_ = Clock::now();
-  std::string open_;
-  std::size_t remaining_;
-};
-
 }  // namespace
+
+std::string setting(const Case& benchmark_case, const std::string& name,
+                    const std::string& otherwise) {
+  const auto value = benchmark_case.settings.find(name);
+  return value == benchmark_case.settings.end() ? otherwise : value->second;
+}
 
 std::vector<std::string> start_of(const PlannedBenchmark& benchmark,
                                   const CampaignOptions& options) {
@@ -161,33 +153,23 @@ int Campaign::next_attempt(const std::string& benchmark, int launch) const {
 
 void Campaign::run_benchmark(const PlannedBenchmark& benchmark, int launch,
                              const std::vector<std::size_t>& order) {
-  Attempt attempt{.benchmark = benchmark,
-                  .launch = launch,
-                  .remaining = {},
-                  .open = {},
-                  .waited_for = {},
-                  .processes = {},
-                  .silent = {},
-                  .said = {},
-                  .ended = {},
-                  .out = {},
-                  .err = {}};
+  std::vector<std::string> remaining;
   for (const std::size_t i : order)
     if (!finished_.contains({launch, benchmark.cases[i].id}))
-      attempt.remaining.push_back(benchmark.cases[i].id);
-  while (!attempt.remaining.empty()) {
-    attempt.number = next_attempt(benchmark.name, launch);
-    attempt.open.clear();
-    attempt.processes.clear();
-    attempt.waited_for.clear();
-    attempt.silent.clear();
-    attempt.rows = 0;
-    attempt.began = attempt.timed_out = false;
+      remaining.push_back(benchmark.cases[i].id);
+  for (int deaths = 0; !remaining.empty();) {
+    Attempt attempt{.benchmark = benchmark,
+                    .launch = launch,
+                    .number = next_attempt(benchmark.name, launch),
+                    .remaining = std::move(remaining),
+                    .deaths = deaths};
     run_attempt(attempt);
+    remaining = std::move(attempt.remaining);
+    deaths = attempt.deaths;
   }
 }
 
-std::vector<std::string> Campaign::prepare(Attempt& attempt, const fs::path& journal) const {
+std::vector<std::string> Campaign::prepare(Attempt& attempt) const {
   const std::string name =
       fmt::format("{}-{}-{}", attempt.launch, attempt.number, attempt.benchmark.name);
   const fs::path plan = options_.folder / ("plan-" + name + ".json");
@@ -196,7 +178,7 @@ std::vector<std::string> Campaign::prepare(Attempt& attempt, const fs::path& jou
   attempt.err = options_.folder / "log" / (name + ".err.txt");
   std::vector<std::string> command = start_of(attempt.benchmark, options_);
   command.insert(command.end(),
-                 {"--plan", plan.string(), "--journal", journal.string(), "--launch",
+                 {"--plan", plan.string(), "--journal", options_.journal().string(), "--launch",
                   std::to_string(attempt.launch), "--attempt", std::to_string(attempt.number)});
   std::vector<std::string> opened;
   std::set_intersection(attempt.benchmark.plugins.begin(), attempt.benchmark.plugins.end(),
@@ -208,20 +190,19 @@ std::vector<std::string> Campaign::prepare(Attempt& attempt, const fs::path& jou
 }
 
 void Campaign::run_attempt(Attempt& attempt) {
-  const fs::path journal_file = options_.folder / "journal.jsonl";
-  const std::vector<std::string> command = prepare(attempt, journal_file);
+  const std::vector<std::string> command = prepare(attempt);
   progress_.detail("starts " + join(command, " "));
 
   // SIGTERM comes before SIGKILL: a launcher is the one that can end its ranks on other nodes, and
   // a benchmark removes its temporary files.
   constexpr std::chrono::milliseconds grace(3000);
-  JournalFollower journal(journal_file);
+  JournalFollower journal(options_.journal());
   LeftSegments segments;
   Child child(command, attempt.out, attempt.err);
   const auto kill = [&] {
     segments.look();
     attempt.ended = child.kill(grace);
-    tell_of(segments.remove());
+    report_removed(segments.remove());
   };
   const auto abandon = [&] {
     follow(attempt, journal);
@@ -252,68 +233,71 @@ void Campaign::run_attempt(Attempt& attempt) {
 }
 
 /// Returns when the child has ended, or, with `timed_out`, when it has made no progress for too
-/// long.
+/// long: it has neither begun a case nor written a row.
 void Campaign::wait_for_end(Attempt& attempt, Child& child, JournalFollower& journal) {
-  Idle idle(attempt.remaining.size());
+  auto since = Clock::now();
+  std::pair state{attempt.open, attempt.remaining.size()};
+  const auto has_progressed = [&] {
+    follow(attempt, journal);
+    std::pair now{attempt.open, attempt.remaining.size()};
+    if (now == state) return false;
+    state = std::move(now);
+    since = Clock::now();
+    return true;
+  };
   for (;;) {
     if (const int number = wait_for_signal(std::chrono::milliseconds(100)))
       throw Interrupted{number};
     const auto ended = child.poll();
-    follow(attempt, journal);  // after poll: an ended child has written all that it ever will
-    idle.look(attempt.open, attempt.remaining.size());
+    has_progressed();  // after poll: an ended child has written all that it ever will
     if (ended) return;
     if (options_.deadline && Clock::now() > *options_.deadline) throw OutOfTime{};
-    if (!idle.longer_than(options_.timeout)) continue;
+    if (Clock::now() - since <= options_.timeout) continue;
     attempt.waited_for = waited_for(attempt);
-    follow(attempt, journal);
     // Asking other hosts takes a while: it may go on meanwhile.
-    if (idle.look(attempt.open, attempt.remaining.size())) continue;
+    if (has_progressed()) continue;
     attempt.timed_out = true;
     return;
   }
 }
 
 void Campaign::follow(Attempt& attempt, JournalFollower& journal) {
-  for (const json& event : journal.poll()) {
-    const std::string kind = event.value("event", "");
-    const json& from = kind == "row" ? event.at("row") : event;
-    // One that was given up may still be there, on a host where no signal has reached it.
-    if (from.value("attempt", -1) != attempt.number) continue;
-    if (kind == "launch") {
-      const json environment = event.value("environment", json::object());
-      if (environment.contains("rank_hosts"))
-        rank_hosts_ = environment.at("rank_hosts").get<std::vector<std::string>>();
-      attempt.processes = event.value("rank_processes", std::vector<std::string>{});
-      options_.opened.merge(opened_in(event));
-    } else if (kind == "begin") {
-      attempt.open = event.value("id", "");
+  for (const RunEvent event : journal.poll()) {
+    // A process that was given up may still be there, on a host that no signal has reached.
+    if ((event.row ? event.row->attempt : event.attempt.value_or(-1)) != attempt.number) continue;
+    if (event.kind == "launch") {
+      const ResultEnvironment environment = event.environment;
+      if (!environment.rank_hosts.empty()) rank_hosts_ = environment.rank_hosts;
+      attempt.processes = event.rank_processes;
+      options_.opened.merge(opened_in(environment));
+    } else if (event.kind == "begin") {
+      attempt.open = event.id;
       attempt.began = true;
-    } else if (kind == "row") {
-      const std::string id = from.value("id", "");
-      if (std::erase(attempt.remaining, id) == 0) continue;
+    } else if (event.row) {
+      if (std::erase(attempt.remaining, event.row->id) == 0) continue;
       ++attempt.rows;
-      finished_.insert({attempt.launch, id});
+      finished_.insert({attempt.launch, event.row->id});
       attempt.open.clear();
-      progress_.row(from);
+      progress_.row(*event.row);
     }
   }
 }
 
-/// What MPI's libraries could not remove any more, since they were killed.
-void Campaign::tell_of(const std::vector<std::string>& removed) {
+/// Reports the files that MPI's libraries could not remove any more, since they were killed.
+void Campaign::report_removed(const std::vector<std::string>& removed) {
   if (!removed.empty())
     progress_.note("removed from /dev/shm what the killed job left there: " + join(removed, ", "));
 }
 
-/// Whom a job waits for that does not go on. Asked while it is there: what is killed tells nothing.
+/// The processes for which a job waits that does not go on. To be called before it is killed.
 std::string Campaign::waited_for(const Attempt& attempt) const {
   std::vector<Stopped> stopped = stopped_here();
   std::string unknown;
   if (std::set(rank_hosts_.begin(), rank_hosts_.end()).size() > 1)
     for (const Stopped& process : stopped_anywhere(
              attempt.benchmark.launcher, attempt.benchmark.executable.parent_path() / "assay",
-             (options_.folder / "journal.jsonl").string(), options_.folder / "log" / "stopped",
-             rank_hosts_, unknown))
+             options_.journal().string(), options_.folder / "log" / "stopped", rank_hosts_,
+             unknown))
       stopped.push_back(process);
   return both(text_of(std::move(stopped), rank_hosts_), unknown);
 }
@@ -381,9 +365,9 @@ void Campaign::settle_outside_cases(Attempt& attempt, const std::string& how,
 
 /// Tells which rows of a process count: those that it had written when its time was over.
 void Campaign::give_up(const Attempt& attempt) const {
-  Journal(options_.folder / "journal.jsonl")
+  Journal(options_.journal())
       .append(
-          abandoned_event(attempt.benchmark.name, attempt.launch, attempt.number, attempt.rows));
+          abandoned_event({attempt.benchmark.name, attempt.launch, attempt.number}, attempt.rows));
 }
 
 void Campaign::add_row(const Attempt& attempt, const std::string& id, const std::string& status,
@@ -392,11 +376,12 @@ void Campaign::add_row(const Attempt& attempt, const std::string& id, const std:
   Outcome outcome;
   outcome.status = status;
   outcome.reason = reason;
-  const json row =
+  const Row row =
       make_row(attempt.benchmark.name, benchmark_case, nullptr, outcome, 0, attempt.launch,
-               attempt.number, setting(benchmark_case, "ranks"), setting(benchmark_case, "nodes"));
+               attempt.number, std::stoi(setting(benchmark_case, "ranks", "1")),
+               std::stoi(setting(benchmark_case, "nodes", "1")));
   // Opened anew each time: opening ends a line that the dead process tore.
-  Journal(options_.folder / "journal.jsonl").append({{"event", "row"}, {"row", row}});
+  Journal(options_.journal()).append(row_event(row));
   finished_.insert({attempt.launch, id});
   progress_.row(row);
 }

@@ -5,10 +5,9 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
-#include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,6 +34,10 @@ struct PlannedBenchmark {
   std::string place() const { return shape.empty() ? name : name + "-" + shape; }
 };
 
+/// The value of a setting of a case, or `otherwise` if it does not have it.
+std::string setting(const Case& benchmark_case, const std::string& name,
+                    const std::string& otherwise);
+
 struct CampaignOptions {
   std::filesystem::path suite_file;    ///< absolute: children may run elsewhere
   std::string suite_hash{};            ///< of its content: each process must find the same hash
@@ -48,6 +51,7 @@ struct CampaignOptions {
   /// No case runs after this time. If it is set, the most informative cases (informative_order) run
   /// first.
   std::optional<std::chrono::steady_clock::time_point> deadline{};
+  std::filesystem::path journal() const { return folder / "journal.jsonl"; }
   std::string label;  ///< printed before the progress lines, if several runs alternate
   Talk talk = Talk::normal;
 };
@@ -60,8 +64,14 @@ std::vector<std::string> start_of(const PlannedBenchmark& benchmark,
 /// Thrown at the deadline. Finished rows are in the journal.
 struct OutOfTime {};
 
+/// A benchmark could not write the journal (a full disk, a quota).
+class JournalLost : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 /// The pairs (launch, id) that already have a row.
-using Finished = std::set<std::pair<int, std::string>>;
+using Finished = std::set<std::pair<std::int64_t, std::string>>;
 
 /// A random permutation of 0 .. count - 1. It depends only on the recorded seed, the launch and the
 /// place (0: benchmarks; i + 1: cases of benchmark i), so it is reproducible.
@@ -85,7 +95,7 @@ class Campaign {
   void run_benchmark(const PlannedBenchmark& benchmark, int launch,
                      const std::vector<std::size_t>& order);
   /// Writes the plan of an attempt and returns the command that runs it.
-  std::vector<std::string> prepare(Attempt& attempt, const std::filesystem::path& journal) const;
+  std::vector<std::string> prepare(Attempt& attempt) const;
   /// One process until it ends or is killed.
   void run_attempt(Attempt& attempt);
   void wait_for_end(Attempt& attempt, class Child& child, class JournalFollower& journal);
@@ -96,7 +106,7 @@ class Campaign {
   void settle_outside_cases(Attempt& attempt, const std::string& how, const std::string& details,
                             const std::string& quote);
   void give_up(const Attempt& attempt) const;
-  void tell_of(const std::vector<std::string>& removed);
+  void report_removed(const std::vector<std::string>& removed);
   void add_row(const Attempt& attempt, const std::string& id, const std::string& status,
                const std::string& reason);
   int next_attempt(const std::string& benchmark, int launch) const;

@@ -12,10 +12,9 @@
 #include "core/measure/timing.hpp"
 #include "core/result/baseline.hpp"
 #include "runner/ceilings/ceiling_bracket.hpp"
+#include "runner/launch/programs.hpp"
 #include "runner/run/progress.hpp"
-#include "runner/supervision/abandoned_attempt.hpp"
 #include "runner/supervision/child.hpp"
-#include "runner/supervision/scratch.hpp"
 
 namespace assay {
 
@@ -31,16 +30,16 @@ constexpr int brackets = 2;
 /// The benchmarks with their cases, asked for in a folder of its own.
 std::vector<PlannedBenchmark> asked(RunPlan plan) {
   prepare_parent();
-  const Scratch scratch;
-  plan.campaign.folder = scratch.folder;
-  std::filesystem::create_directories(scratch.folder / "log");
+  const Temporary scratch = make_scratch_folder();
+  plan.campaign.folder = scratch.path();
+  std::filesystem::create_directories(scratch.path() / "log");
   return planned_benchmarks(plan);
 }
 
 double max_time_of(const RunPlan& plan) {
   if (const auto given = plan.timing.find("max-time"); given != plan.timing.end())
     return given->second;
-  return plan.suite.value("timing", json::object()).value("max_time", TimingOptions{}.max_time);
+  return plan.suite_settings.timing.max_time;
 }
 
 struct Preview {
@@ -51,11 +50,11 @@ struct Preview {
 
 Preview preview_of(RunPlan plan, const json& hardware) {
   Finished finished;
-  if (const auto journal = plan.campaign.folder / "journal.jsonl";
+  if (const auto journal = plan.campaign.journal();
       plan.resume && std::filesystem::exists(journal)) {
-    const std::vector<json> events = read_run(journal);
-    recall(plan, events);
-    finished = finished_of(plan, events);
+    const RunRecord earlier = read_run(journal);
+    recall(plan, earlier);
+    finished = finished_of(plan, earlier);
   }
   const std::vector<PlannedBenchmark> benchmarks = asked(plan);
   std::size_t cases = 0;
@@ -78,8 +77,8 @@ Preview preview_of(RunPlan plan, const json& hardware) {
   return preview;
 }
 
-/// What --walltime does to a run of so many seconds.
-std::string of_deadline(std::chrono::steady_clock::time_point deadline, double seconds) {
+/// The effect of --walltime on a run of so many seconds.
+std::string deadline_text(std::chrono::steady_clock::time_point deadline, double seconds) {
   const double left = -seconds_since(deadline);
   return fmt::format("walltime: the run ends after {} at the latest{}.\n", rough_time(left),
                      seconds > left ? ", before its last cases; --resume continues it" : "");
@@ -99,7 +98,7 @@ std::string dry_run(std::vector<RunPlan> plans) {
   for (const RunPlan& plan : plans)
     for (const std::string& name : plan.baselines) Baseline::load(name);  // throws, as a run would
   const auto deadline = plans.front().campaign.deadline;
-  const json hardware = capture_environment().at("hardware");
+  const json hardware = ResultEnvironment(capture_environment()).hardware;
   std::string text;
   double seconds = 0;
   CeilingPlan ceilings;
@@ -124,7 +123,7 @@ std::string dry_run(std::vector<RunPlan> plans) {
       "reaches precision-target, later when min-samples samples take longer than "
       "max-time.\n",
       rough_time(seconds));
-  if (deadline) text += of_deadline(*deadline, seconds);
+  if (deadline) text += deadline_text(*deadline, seconds);
   return text + "Nothing was run.\n";
 }
 

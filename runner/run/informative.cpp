@@ -1,6 +1,5 @@
 #include "runner/run/informative.hpp"
 
-#include <algorithm>
 #include <map>
 #include <string>
 #include <utility>

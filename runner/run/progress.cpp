@@ -36,12 +36,11 @@ std::string time_left(double seconds_so_far, int done, int remaining) {
   return "~" + rough_time(seconds_so_far / done * remaining) + " left";
 }
 
-void Progress::row(const nlohmann::json& row) {
+void Progress::row(const Row& row) {
   ++done_;
   ++here_;
   const auto now = steady_clock::now();
-  const std::string status = row.value("status", "?");
-  const bool wrong = status != "ok" && status != "unsupported";
+  const bool wrong = !row.is_ok() && row.status != "unsupported";
   if (talk_ == Talk::quiet && !wrong) return;
   const bool first_or_last = here_ == 1 || done_ >= total_;
   if (talk_ == Talk::normal && !terminal_ && !wrong && !first_or_last &&
@@ -49,26 +48,22 @@ void Progress::row(const nlohmann::json& row) {
     return;
   told_ = now;
   std::string what, word;
-  if (status == "ok") {
-    const auto& time = row.at("time_s");
-    const double median = time.at("median");
-    const auto ci = time.value("ci95", nlohmann::json());
+  if (row.is_ok()) {
+    const double median = row.median();
     what = human_seconds(median) + mark_of(row);
-    if (ci.is_array() && median > 0)
-      what += fmt::format(" (±{:.1f} %)",
-                          50 * (ci.at(1).get<double>() - ci.at(0).get<double>()) / median);
+    if (const auto& ci = row.time_s->ci95; ci && median > 0)
+      what += fmt::format(" (±{:.1f} %)", 50 * (ci->high - ci->low) / median);
     else
-      what += fmt::format(" (n={}, no interval)", time.at("n").get<int>());
+      what += fmt::format(" (n={}, no interval)", row.time_s->n.value_or(0));
   } else {
-    word = status;
-    if (row.contains("reason") && row["reason"].is_string())
-      what = ": " + row["reason"].get<std::string>();
+    word = row.status;
+    if (!row.reason.empty()) what = ": " + row.reason;
   }
   const double spent = std::chrono::duration<double>(now - start_).count();
   const std::string left = time_left(spent, here_, total_ - done_);
   // std::cerr escapes control characters, and with them colours: what comes from files is escaped
   // here instead.
-  std::clog << escaped(fmt::format("[{}{}/{}] {}  ", label_, done_, total_, row.value("id", "?")))
+  std::clog << escaped(fmt::format("[{}{}/{}] {}  ", label_, done_, total_, row.id))
             << (word.empty() ? "" : coloured(word, colour_))
             << escaped(fmt::format("{}{}{}\n", what, left.empty() ? "" : "  ", left)) << std::flush;
 }

@@ -2,10 +2,10 @@
 // The progress of a run on stderr: one line for each finished case.
 
 #include <chrono>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "core/program/command.hpp"
+#include "core/result/row.hpp"
 
 namespace assay {
 
@@ -17,7 +17,7 @@ class Progress {
   /// prints only incorrect and failed rows, Talk::verbose every row and the commands that are
   /// started.
   Progress(int done, int total, std::string label = "", Talk talk = Talk::normal);
-  void row(const nlohmann::json& row);
+  void row(const Row& row);
   void note(const std::string& text);
   void detail(const std::string& text);  ///< a note with Talk::verbose, else nothing
 

@@ -18,12 +18,10 @@
 #include "runner/ceilings/ceiling_bracket.hpp"
 #include "runner/launch/preflight.hpp"
 #include "runner/nodes/many_runs.hpp"
-#include "runner/run/opened_plugins.hpp"
+#include "runner/run/benchmark_processes.hpp"
 #include "runner/run/result_file.hpp"
-#include "runner/supervision/abandoned_attempt.hpp"
 #include "runner/supervision/child.hpp"
-#include "runner/supervision/hold_folder.hpp"
-#include "runner/supervision/interrupted.hpp"
+#include "runner/supervision/run_folder.hpp"
 
 namespace assay {
 
@@ -32,13 +30,8 @@ using nlohmann::json;
 
 namespace {
 
-bool names_a_run(const std::vector<json>& events) {
-  return std::any_of(events.begin(), events.end(),
-                     [](const json& event) { return event.value("event", "") == "run"; });
-}
-
-/// The events of the run that --out holds already, which only --resume may continue.
-std::vector<json> earlier_events(const fs::path& folder, bool resume) {
+/// The record of the run that --out holds already, which only --resume may continue.
+RunRecord earlier_record(const fs::path& folder, bool resume) {
   const fs::path file = folder / "journal.jsonl";
   std::error_code unknown;  // of a pipe, which reading refuses
   if (!fs::exists(file) || (fs::file_size(file, unknown) == 0 && !unknown)) {
@@ -61,8 +54,8 @@ void make_folder(const fs::path& folder, bool resume) {
   hold_folder(folder, resume ? patience_with_earlier : std::chrono::seconds(0));
 }
 
-/// Removes what make_folder has made, for a run that is refused: the folder itself, and those above
-/// it that were not there and hold nothing else.
+/// Removes the folder that make_folder has made for a run that is refused, and those above it that
+/// were not there and hold nothing else.
 void remove_made(const fs::path& folder, const std::vector<fs::path>& missing) {
   std::error_code stays;
   if (fs::exists(folder / "journal.jsonl", stays)) return;  // never what another run has written
@@ -83,51 +76,53 @@ std::vector<fs::path> missing_folders(fs::path folder) {
 struct Side {
   explicit Side(RunPlan given)
       : plan(std::move(given)), missing(missing_folders(plan.campaign.folder)) {
-    missing.insert(missing.end(), plan.made.begin(), plan.made.end());
+    missing.insert(missing.end(), plan.new_folders.begin(), plan.new_folders.end());
   }
   RunPlan plan;
   std::vector<fs::path> missing;  ///< folders that were made for it
   std::vector<Baseline> baselines;
   std::unique_ptr<Campaign> campaign;
   CeilingPlan ceilings;
-  json announcement;
+  bool resumed = false;  ///< the journal has the beginning of an earlier session
+  RunHeader header;
+  json environment;  ///< of this process
+  RunRecord record;  ///< at the end
 };
 
-/// The events of the journal. CaseError if it is not the one in which this run has begun: its rows
-/// would be those of another run.
-std::vector<json> own_events(const Side& side) {
-  const fs::path file = side.plan.campaign.folder / "journal.jsonl";
-  std::vector<json> events = fs::exists(file) ? read_run(file) : std::vector<json>();
-  const auto own = std::find_if(events.begin(), events.end(), [&](const json& event) {
-    return event.at("event") == side.announcement.at("event") &&
-           event.at("id") == side.announcement.at("id");
+/// The record of the run. CaseError if the journal is not the one in which this run has begun: its
+/// rows would be those of another run.
+RunRecord own_record(const Side& side) {
+  const fs::path file = side.plan.campaign.journal();
+  RunRecord record = fs::exists(file) ? read_run(file) : RunRecord{};
+  const bool own = std::ranges::any_of(record.sessions, [&](const RunRecord::Session& session) {
+    return session.resumed == side.resumed && session.id == side.header.id;
   });
-  if (own == events.end())
+  if (!own)
     throw CaseError(
         fmt::format("{} was replaced by another file during the run (its rows may be another "
                     "run's). Repeat the run in another folder.",
                     file.string()));
-  return events;
+  return record;
 }
 
 void prepare(Side& side) {
   RunPlan& plan = side.plan;
   const fs::path& folder = plan.campaign.folder;
-  const std::vector<json> events = earlier_events(folder, plan.resume);
-  recall(plan, events);
-  Finished finished = finished_of(plan, events);
-  const json environment = capture_environment();
-  check_machine(plan, environment, events);
+  const RunRecord earlier = earlier_record(folder, plan.resume);
+  recall(plan, earlier);
+  Finished finished = finished_of(plan, earlier);
+  side.environment = capture_environment();
+  const ResultEnvironment environment = side.environment;
+  check_machine(plan, environment, earlier);
   for (const std::string& name : plan.baselines) side.baselines.push_back(Baseline::load(name));
-  const json accelerator =
-      plan.site.is_object() ? plan.site.value("accelerator", json::object()) : json::object();
-  preflight(plan.processes, accelerator.value("match", ""), executable_folder() / "assay",
-            folder / "log" / "preflight");
+  preflight(plan.processes, plan.site ? plan.site->accelerator.match : "",
+            executable_folder() / "assay", folder / "log" / "preflight");
   std::vector<PlannedBenchmark> benchmarks = planned_benchmarks(plan);
-  check_cases(plan, benchmarks, events);
-  if (plan.ceilings) side.ceilings = ceiling_plan(benchmarks, environment.at("hardware"));
-  side.announcement = announcement(plan, names_a_run(events), environment, benchmarks);
-  plan.campaign.opened = opened_plugins(benchmarks, plan.programs, events);
+  check_cases(plan, benchmarks, earlier);
+  if (plan.ceilings) side.ceilings = ceiling_plan(benchmarks, environment.hardware);
+  side.resumed = earlier.header.has_value();
+  side.header = begin_header(plan, benchmarks);
+  plan.campaign.opened = opened_plugins(benchmarks, plan.programs, earlier);
   side.campaign =
       std::make_unique<Campaign>(plan.campaign, std::move(benchmarks), std::move(finished));
 }
@@ -146,12 +141,12 @@ class Brackets {
     if (!wanted_) return;
     if (sides_.front().plan.campaign.talk != Talk::quiet)
       std::cerr << "assay run: measuring the machine's ceilings" << std::endl;
-    Bracket event = meter_.measure();
-    if (event.at("reason").is_string())
-      std::cerr << "assay run: " << event.at("reason").get<std::string>() << std::endl;
+    json event = meter_.measure();
+    if (const json& reason = event["reason"]; reason.is_string())
+      std::cerr << "assay run: " << reason.get<std::string>() << std::endl;
     event["event"] = "bracket";
     for (const Side& side : sides_)
-      if (side.plan.ceilings) Journal(side.plan.campaign.folder / "journal.jsonl").append(event);
+      if (side.plan.ceilings) Journal(side.plan.campaign.journal()).append(event);
   }
   void measure_if_due() {
     if (wanted_ && meter_.due()) measure();
@@ -198,8 +193,8 @@ void require_schema(const std::string& name) { schema_errors(json::object(), nam
 
 }  // namespace
 
-std::vector<json> run_side_by_side(std::vector<RunPlan> plans) {
-  // What writes the result at the end is asked for before anything is timed.
+std::vector<RunResult> run_side_by_side(std::vector<RunPlan> plans) {
+  // The schemas for writing the result at the end must be there before anything is timed.
   for (const char* schema : {"result", "journal"}) require_schema(schema);
   std::vector<Side> sides;
   sides.reserve(plans.size());
@@ -208,7 +203,6 @@ std::vector<json> run_side_by_side(std::vector<RunPlan> plans) {
     make_folder(sides.back().plan.campaign.folder, sides.back().plan.resume);
   }
   prepare_parent();
-  std::vector<std::vector<json>> events;  // by side
   try {
     try {
       for (Side& side : sides) prepare(side);
@@ -218,16 +212,15 @@ std::vector<json> run_side_by_side(std::vector<RunPlan> plans) {
       throw;
     }
     // Not before every side is known to be possible: a refused run leaves nothing behind.
-    for (std::size_t i = 1; i < sides.size(); ++i) {
-      auto& id = sides[i].announcement["id"].get_ref<std::string&>();
-      id += fmt::format("-{}", i);  // begun in one second by one process
-    }
+    for (std::size_t i = 1; i < sides.size(); ++i)
+      sides[i].header.id += fmt::format("-{}", i);  // begun in one second by one process
     for (Side& side : sides) {
       before_run(side.plan.campaign.folder);
-      Journal(side.plan.campaign.folder / "journal.jsonl").append(side.announcement);
+      Journal(side.plan.campaign.journal())
+          .append(begin_event(side.header, side.resumed, side.environment));
     }
     run_rounds(sides);
-    for (const Side& side : sides) events.push_back(own_events(side));
+    for (Side& side : sides) side.record = own_record(side);
   } catch (const Interrupted& signal) {
     throw unfinished(sides, fmt::format("stopped by {}", strsignal(signal.signal)));
   } catch (const JournalLost& lost) {
@@ -235,13 +228,44 @@ std::vector<json> run_side_by_side(std::vector<RunPlan> plans) {
   } catch (const std::system_error& error) {
     throw unfinished(sides, fmt::format("cannot go on ({})", error.what()));
   }
-  std::vector<json> results;
-  for (std::size_t i = 0; i < sides.size(); ++i) {
-    const fs::path& folder = sides[i].plan.campaign.folder;
-    results.push_back(write_result(events[i], folder / "journal.jsonl", folder / "result.json",
-                                   sides[i].baselines, sides[i].campaign->left_out()));
-  }
+  std::vector<RunResult> results;
+  for (Side& side : sides)
+    results.push_back(write_run_result(std::move(side.record), side.plan.campaign.journal(),
+                                       side.plan.campaign.folder / "result.json", side.baselines,
+                                       side.campaign->left_out()));
   return results;
+}
+
+RunPlan plan_of_compared(const RunResult& result, const Chosen& chosen) {
+  static const ResultEnvironment here = capture_environment();
+  for (const ResultEnvironment& environment : result.environments)
+    if (environment.hashes.hardware != here.hashes.hardware)
+      throw InputError(fmt::format(
+          "the run {} cannot be repeated here (it ran on other hardware, host {}). Run the flagged "
+          "cases there: `assay compare --flagged FILE`, then `assay run SUITE --cases FILE`.",
+          nlohmann::json(result.run.id).dump(), environment.host));
+  return plan_of_result(result, chosen);
+}
+
+std::vector<RunResult> run_again(std::vector<Again> sides, int launches,
+                                 const std::filesystem::path& folder, const std::string& command) {
+  std::vector<RunPlan> plans;
+  for (Again& side : sides) {
+    RunPlan plan = std::move(side.plan);
+    plan.campaign.folder = std::filesystem::absolute(folder / side.name).lexically_normal();
+    plan.campaign.launches = launches;
+    plan.campaign.label = side.name + " ";
+    plan.ids = std::move(side.ids);
+    plan.filter.clear();  // the ids say it all
+    plan.baselines.clear();
+    // Never taken from an earlier call with this folder.
+    plan.given = {"cases", "launches", "filter", "baseline", "no-ceilings"};
+    plan.command = command;
+    plan.resume = true;
+    plan.ceilings = false;  // a verdict is about times
+    plans.push_back(std::move(plan));
+  }
+  return run_side_by_side(std::move(plans));
 }
 
 }  // namespace assay

@@ -1,8 +1,9 @@
 #pragma once
 // Runs suites: from the first process to result.json in the folder of each run.
 
-#include <nlohmann/json.hpp>
+#include <filesystem>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "runner/run/run_plan.hpp"
@@ -20,6 +21,24 @@ class Unfinished : public std::runtime_error {
 /// users) affect all sides equally, which makes two builds comparable. All plans must have the same
 /// number of launches. InputError before anything is measured; folders that were created for the
 /// run are then removed. Unfinished if something ends the run early (a signal, a full disk).
-std::vector<nlohmann::json> run_side_by_side(std::vector<RunPlan> plans);
+std::vector<RunResult> run_side_by_side(std::vector<RunPlan> plans);
+
+/// One side of a comparison: the plan of its run, and the ids of the cases to run again.
+struct Again {
+  std::string name;  ///< of its folder and in its progress lines
+  RunPlan plan;
+  std::vector<std::string> ids;
+};
+
+/// plan_of_result for a run that is compared: InputError also if it was made on other hardware,
+/// since launches here would answer another question.
+RunPlan plan_of_compared(const RunResult& result, const Chosen& chosen);
+
+/// Runs the cases of each side with `launches` launches, interleaved with the other sides; nothing
+/// else of the plans changes. Returns the results, which are in `folder`/NAME of each side. The
+/// same call continues an interrupted one. `command`: for the record. InputError and Unfinished as
+/// run_side_by_side.
+std::vector<RunResult> run_again(std::vector<Again> sides, int launches,
+                                 const std::filesystem::path& folder, const std::string& command);
 
 }  // namespace assay

@@ -18,10 +18,8 @@
 #include "core/measure/timing.hpp"
 #include "core/program/suite.hpp"
 #include "core/result/result.hpp"
-#include "core/result/run_header.hpp"
-#include "runner/launch/preload.hpp"
 #include "runner/launch/programs.hpp"
-#include "runner/run/result_file.hpp"
+#include "runner/run/benchmark_processes.hpp"
 
 namespace assay {
 
@@ -55,10 +53,10 @@ RunHeader header_of(const RunPlan& plan) {
   for (const Processes& group : plan.processes)
     // One number of ranks alone stands in the launcher's words.
     if (plan.processes.size() > 1 || !group.shape.is_number_alone())
-      settings.shapes.push_back(shape_document(group.shape));
-  if (plan.site.is_object()) {
-    settings.site = plan.site.at("name");
-    settings.system = plan.site.at("system");
+      settings.shapes.push_back(group.shape);
+  if (plan.site) {
+    settings.site = plan.site->name;
+    settings.system = plan.site->system;
   }
   for (const auto& [flag, value] : plan.timing) settings.timing[field_of(flag)] = value;
   RunHeader header;
@@ -73,23 +71,16 @@ RunHeader header_of(const RunPlan& plan) {
   return header;
 }
 
-/// The header in the event with which the journal of a run begins; null without one.
-const json* begun_with(const std::vector<json>& events) {
-  const auto run = std::find_if(events.begin(), events.end(), [](const json& event) {
-    return event.value("event", "") == "run";
-  });
-  return run == events.end() ? nullptr : &*run;
-}
-
 void read_into(RunPlan& plan, const fs::path& suite_file) {
   plan.campaign.suite_file = fs::absolute(suite_file).lexically_normal();
   plan.suite = read_suite(plan.campaign.suite_file);
-  plan.suite_name = plan.suite.value("name", plan.campaign.suite_file.stem().string());
+  plan.suite_settings = suite_settings(plan.suite);
+  plan.suite_name = plan.suite_settings.name;
   plan.suite_hash = content_hash("suite", plan.suite);
   plan.campaign.suite_hash = plan.suite_hash;
 }
 
-/// What tells a benchmark the scale and the allocator of its cases.
+/// The words that tell a benchmark the scale and the allocator of its cases.
 std::vector<std::string> words_of_cases(const RunPlan& plan) {
   std::vector<std::string> words;
   if (!plan.scale.empty()) words.insert(words.end(), {"--scale", plan.scale});
@@ -118,8 +109,8 @@ void adopt(RunPlan& plan, const RunHeader& header) {
                                                            : plan.campaign.timeout.count());
 }
 
-/// What the file says was executed, if the caller has not chosen the same: the file may be
-/// anybody's.
+/// InputError if the file names other programs or another launcher than the caller has chosen: the
+/// file may be anybody's.
 void expect_as_chosen(const RunHeader& run, const RunPlan& plan, const Chosen& chosen) {
   const fs::path programs = run.settings->programs;
   std::error_code missing;
@@ -142,35 +133,39 @@ void expect_as_chosen(const RunHeader& run, const RunPlan& plan, const Chosen& c
 RunPlan plan_of_suite(const std::string& suite) {
   RunPlan plan;
   read_into(plan, find_suite(suite));
-  for (const json& name : plan.suite.value("baseline", json::array()))
-    plan.baselines.push_back(name);
-  plan.ceilings = plan.suite.value("ceilings", true);
-  plan.campaign.launches = plan.suite.value("launches", plan.campaign.launches);
-  set_processes(plan, processes_of({}, shapes_of(plan.suite.value("launch", json()))));
+  const SuiteSettings& settings = plan.suite_settings;
+  plan.baselines = settings.baselines;
+  plan.ceilings = settings.ceilings;
+  plan.campaign.launches = settings.launches.value_or(plan.campaign.launches);
+  set_processes(plan, processes_of({}, settings.launch.shapes));
   plan.programs = executable_folder();
   return plan;
 }
 
-RunPlan plan_of_result(const json& result, const Chosen& chosen) {
-  for (const char* field : {"suite_file", "programs", "suite_hash"})
-    if (const json& run = result.at("run"); !run.contains(field) || !run[field].is_string())
+RunPlan plan_of_result(const RunResult& result, const Chosen& chosen) {
+  const RunHeader& run = result.run;
+  const RunSettings settings = run.settings.value_or(RunSettings{});
+  for (const auto& [field, text] : {std::pair{"suite_file", settings.suite_file},
+                                    {"programs", settings.programs},
+                                    {"suite_hash", settings.suite_hash}})
+    if (text.empty())
       throw InputError(
           fmt::format("the result {} cannot be run again from here (its run does not contain {}). "
                       "Make it with `assay run` of this version.",
-                      run.at("id").dump(), field));
-  const RunHeader run = result.at("run");
+                      json(run.id).dump(), field));
   RunPlan plan;
-  read_into(plan, run.settings->suite_file);
-  if (plan.suite_hash != run.settings->suite_hash)
+  read_into(plan, settings.suite_file);
+  if (plan.suite_hash != settings.suite_hash)
     throw InputError(fmt::format(
         "{} has changed since the run {} (its hash differs). Restore it, or run both sides again.",
         plan.campaign.suite_file.string(), json(run.id).dump()));
   plan.programs =
       chosen.programs.empty() ? executable_folder() : executable_folder_of(chosen.programs);
   // Shapes are numbers, which the file may say; the command is the caller's.
-  const json launch = run.settings->shapes.empty() ? plan.suite.value("launch", json())
-                                                   : json(run.settings->shapes);
-  set_processes(plan, processes_of({.launcher = chosen.launcher}, shapes_of(launch)));
+  const std::vector<ProcessShape> shapes =
+      settings.shapes.empty() ? plan.suite_settings.launch.shapes
+                              : json(settings.shapes).get<std::vector<ProcessShape>>();
+  set_processes(plan, processes_of({.launcher = chosen.launcher}, shapes));
   expect_as_chosen(run, plan, chosen);
   adopt(plan, run);
   return plan;
@@ -188,46 +183,42 @@ void set_timing(RunPlan& plan, std::optional<double> timeout) {
     plan.campaign.handed_on.push_back(value.dump());
   }
   for (std::string& word : words_of_cases(plan)) plan.campaign.handed_on.push_back(std::move(word));
-  const json timing = plan.suite.value("timing", json::object());
-  double max_time = timing.value("max_time", TimingOptions{}.max_time);
+  const SuiteSettings::Timing& timing = plan.suite_settings.timing;
+  double max_time = timing.max_time;
   if (plan.timing.contains("max-time")) max_time = plan.timing["max-time"];
   // Set-up and verification take their time too: a slow case must not be taken for a hanging one.
-  const double enough = timing.value("timeout", std::max(60.0, 20 * max_time));
+  const double enough = timing.timeout.value_or(std::max(60.0, 20 * max_time));
   plan.campaign.timeout = std::chrono::duration<double>(timeout.value_or(enough));
 }
 
-json announcement(const RunPlan& plan, bool resumed, const json& environment,
-                  const std::vector<PlannedBenchmark>& benchmarks) {
+RunHeader begin_header(const RunPlan& plan, const std::vector<PlannedBenchmark>& benchmarks) {
   RunHeader header = header_of(plan);
   header.id = fmt::format("{}-{:%Y%m%dT%H%M%SZ}-{}", plan.suite_name,
                           fmt::gmtime(std::time(nullptr)), getpid());
   header.started = utc_now();
   for (const PlannedBenchmark& benchmark : benchmarks)
     header.case_hashes[benchmark.place()] = benchmark.cases_hash;
-  json event = header;
-  event.update({{"event", resumed ? "resume" : "run"}, {"environment", environment}});
-  return event;
+  return header;
 }
 
-void recall(RunPlan& plan, const std::vector<json>& events) {
-  if (const json* run = begun_with(events)) adopt(plan, *run);
+void recall(RunPlan& plan, const RunRecord& earlier) {
+  if (earlier.header) adopt(plan, *earlier.header);
 }
 
-Finished finished_of(const RunPlan& plan, const std::vector<json>& events) {
+Finished finished_of(const RunPlan& plan, const RunRecord& earlier) {
   Finished finished;
-  json rows = json::array();
-  for (const json& event : events)
-    if (event.value("event", "") == "row") rows.push_back(event.at("row"));
+  std::vector<Row> rows;
+  for (const RecordedRow& recorded : earlier.rows) rows.push_back(recorded.row);
   const std::set<std::string> lost = lost_ids(rows);
-  const auto is_repeated = [&](const json& row) {
-    return plan.resume && (may_be_repeated(row) || (row.value("status", "") == "unsupported" &&
-                                                    lost.contains(row.value("id", ""))));
+  const auto is_repeated = [&](const Row& row) {
+    return plan.resume &&
+           (may_be_repeated(row) || (row.status == "unsupported" && lost.contains(row.id)));
   };
-  for (const json& row : rows)
-    if (!is_repeated(row)) finished.insert({row.value("launch", 0), row.value("id", "")});
-  const json* run = begun_with(events);
-  if (run == nullptr) return finished;
-  const json before = settings_that_count(*run), now = settings_that_count(header_of(plan));
+  for (const Row& row : rows)
+    if (!is_repeated(row)) finished.insert({row.launch, row.id});
+  if (!earlier.header) return finished;
+  const json before = settings_that_count(*earlier.header),
+             now = settings_that_count(header_of(plan));
   for (const auto& [name, value] : now.items())
     if (const json was = before.value(name, json()); was != value)
       throw InputError(fmt::format(
@@ -238,13 +229,12 @@ Finished finished_of(const RunPlan& plan, const std::vector<json>& events) {
 }
 
 void check_cases(const RunPlan& plan, const std::vector<PlannedBenchmark>& benchmarks,
-                 const std::vector<json>& events) {
-  const json* run = begun_with(events);
-  if (plan.allow_mixed || run == nullptr) return;  // another machine may have other cases ("all")
-  const RunHeader before = *run;
+                 const RunRecord& earlier) {
+  if (plan.allow_mixed || !earlier.header) return;  // another machine may have other cases ("all")
+  const auto& before = earlier.header->case_hashes;
   for (const PlannedBenchmark& benchmark : benchmarks)
-    if (const auto hash = before.case_hashes.find(benchmark.place());
-        hash != before.case_hashes.end() && hash->second != benchmark.cases_hash)
+    if (const auto hash = before.find(benchmark.place());
+        hash != before.end() && hash->second != benchmark.cases_hash)
       throw InputError(fmt::format(
           "cannot resume {} (the cases of benchmark {} have changed: a problem list of the suite "
           "was edited, other backends are installed, or this process may use another number of "
@@ -252,29 +242,42 @@ void check_cases(const RunPlan& plan, const std::vector<PlannedBenchmark>& bench
           plan.campaign.folder.string(), benchmark.name, processors()));
 }
 
-void check_machine(const RunPlan& plan, const json& environment, const std::vector<json>& events) {
-  const json* run = begun_with(events);
-  if (plan.allow_mixed || run == nullptr) return;
-  const json& before = run->at("environment");
-  for (const char* part : {"hardware", "software"}) {
-    if (before.at("hashes").at(part) == environment.at("hashes").at(part)) continue;
-    std::string what;
-    int told = 0;
-    for (const json& step : json::diff(before.at(part), environment.at(part))) {
-      if (++told > 3) break;
-      const json::json_pointer at(step.at("path").get<std::string>());
-      const auto shown = [&](const json& side) {
-        return side.contains(at) ? side.at(at).dump() : std::string("absent");
-      };
-      what +=
-          fmt::format("{}{} was {} there, now it is {}", what.empty() ? "" : "; ",
-                      part + at.to_string(), shown(before.at(part)), shown(environment.at(part)));
-    }
-    throw InputError(
-        fmt::format("cannot resume {} (its {} differs: {}). Resume on the same machine and "
-                    "software, choose another --out, or give --allow-mixed.",
-                    plan.campaign.folder.string(), part, what));
+namespace {
+
+/// The first three differences of two trees of an environment. `name`: of both.
+std::string tree_differences(const std::string& name, const json& before, const json& now) {
+  std::vector<std::string> differences;
+  for (const json& step : json::diff(before, now)) {
+    if (differences.size() == 3) break;
+    const json::json_pointer at(step["path"].get<std::string>());
+    const auto shown = [&](const json& side) {
+      return side.contains(at) ? side.at(at).dump() : std::string("absent");
+    };
+    differences.push_back(fmt::format("{}{} was {} there, now it is {}", name, at.to_string(),
+                                      shown(before), shown(now)));
   }
+  return join(differences, "; ");
+}
+
+}  // namespace
+
+void check_machine(const RunPlan& plan, const ResultEnvironment& environment,
+                   const RunRecord& earlier) {
+  if (plan.allow_mixed || !earlier.header) return;
+  const ResultEnvironment& before = earlier.environment;
+  const auto expect_equal = [&](const std::string& part, const std::string& hash_before,
+                                const std::string& hash_now, const json& tree_before,
+                                const json& tree_now) {
+    if (hash_before != hash_now)
+      throw InputError(fmt::format(
+          "cannot resume {} (its {} differs: {}). Resume on the same machine and "
+          "software, choose another --out, or give --allow-mixed.",
+          plan.campaign.folder.string(), part, tree_differences(part, tree_before, tree_now)));
+  };
+  expect_equal("hardware", before.hashes.hardware, environment.hashes.hardware, before.hardware,
+               environment.hardware);
+  expect_equal("software", before.hashes.software, environment.hashes.software, before.software,
+               environment.software);
 }
 
 std::vector<PlannedBenchmark> planned_benchmarks(const RunPlan& plan) {

@@ -11,19 +11,22 @@
 #include <vector>
 
 #include "runner/launch/processes.hpp"
+#include "runner/launch/site.hpp"
 #include "runner/run/campaign.hpp"
+#include "runner/run/run_record.hpp"
 
 namespace assay {
 
 struct RunPlan {
   nlohmann::json suite;
+  SuiteSettings suite_settings;  ///< of `suite`
   std::string suite_name, suite_hash;
   CampaignOptions campaign;
   std::vector<Processes> processes;  ///< one for each shape of process group; set_processes
   /// The timing flags of the command line, by name without dashes; the suite sets the others.
   std::map<std::string, nlohmann::json> timing;
   std::vector<std::string> baselines;
-  nlohmann::json site{};           ///< --site's document; null: none
+  std::optional<Site> site{};      ///< of --site
   std::string scale{};             ///< --scale for every case ("1/16"); "": the suite's
   std::string allocator{};         ///< --allocator for every case; "": the suite's
   std::string filter;              ///< only cases whose id or name has a match
@@ -33,7 +36,7 @@ struct RunPlan {
   std::set<std::string> given;     ///< flags of the command line, which recall() does not replace
   /// Folders that were created for this run, the deepest first. They are removed if the run is
   /// refused.
-  std::vector<std::filesystem::path> made{};
+  std::vector<std::filesystem::path> new_folders{};
   bool ceilings = true;  ///< measure the machine's ceilings around the cases
   bool resume = false;
   bool allow_mixed = false;  ///< resume even if hardware or software differ
@@ -51,7 +54,7 @@ struct Chosen {
 /// A plan that repeats the run of a result on this machine; its folder is not set. Programs and
 /// launcher are the caller's. InputError if the result was not written by `assay run`, or was made
 /// with another launcher or other programs.
-RunPlan plan_of_result(const nlohmann::json& result, const Chosen& chosen = {});
+RunPlan plan_of_result(const RunResult& result, const Chosen& chosen = {});
 
 /// Sets how the processes of the plan are started.
 void set_processes(RunPlan& plan, std::vector<Processes> processes);
@@ -64,25 +67,23 @@ inline constexpr const char* timing_flags[] = {"max-time", "precision-target", "
 /// (--max-time), at least 60.
 void set_timing(RunPlan& plan, std::optional<double> timeout);
 
-/// The event with which the journal of a run begins or, if `resumed`, records that an interrupted
-/// run is resumed.
-nlohmann::json announcement(const RunPlan& plan, bool resumed, const nlohmann::json& environment,
-                            const std::vector<PlannedBenchmark>& benchmarks);
+/// The header of a run that begins now.
+RunHeader begin_header(const RunPlan& plan, const std::vector<PlannedBenchmark>& benchmarks);
 /// Adopts the settings of the interrupted run that the command line does not give. The launcher is
 /// not adopted, since no file may choose what is executed.
-void recall(RunPlan& plan, const std::vector<nlohmann::json>& events);
-/// The finished cases in the events of the journal. InputError, naming the difference, if these are
-/// of another run.
-Finished finished_of(const RunPlan& plan, const std::vector<nlohmann::json>& events);
+void recall(RunPlan& plan, const RunRecord& earlier);
+/// The finished cases of the interrupted run. InputError, naming the difference, if it is another
+/// run.
+Finished finished_of(const RunPlan& plan, const RunRecord& earlier);
 /// InputError if the cases of a resumed run have changed (an edited problem list).
 void check_cases(const RunPlan& plan, const std::vector<PlannedBenchmark>& benchmarks,
-                 const std::vector<nlohmann::json>& events);
+                 const RunRecord& earlier);
 /// InputError if hardware or software differ from those of the interrupted run, unless
 /// plan.allow_mixed: a result must not mix two machines, or one machine before and after an update.
 /// Compares the environments of the `assay run` processes, since those of benchmarks also contain
 /// what their plugins load.
-void check_machine(const RunPlan& plan, const nlohmann::json& environment,
-                   const std::vector<nlohmann::json>& events);
+void check_machine(const RunPlan& plan, const ResultEnvironment& environment,
+                   const RunRecord& earlier);
 
 /// The executables and cases of the plan. InputError if there are none.
 std::vector<PlannedBenchmark> planned_benchmarks(const RunPlan& plan);

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cerrno>
 #include <csignal>
@@ -17,10 +18,11 @@
 #include <set>
 
 #include "core/base/error.hpp"
+#include "core/base/file_descriptor.hpp"
 #include "core/base/standard_streams.hpp"
 #include "core/base/text.hpp"
 #include "core/result/journal.hpp"
-#include "runner/supervision/interrupted.hpp"
+#include "runner/supervision/process_table.hpp"
 
 namespace assay {
 
@@ -28,7 +30,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// What wait_for_signal waits for. A signal that was ignored at our start (nohup, a shell's
+/// The signals of wait_for_signal(). A signal that was ignored at our start (nohup, a shell's
 /// background job) stays ignored: blocking it would make it pending, and so would undo that.
 const sigset_t& watched() {
   static const sigset_t set = [] {
@@ -75,18 +77,18 @@ Ended ended_of(int status) {
   _exit(127);
 }
 
-int open_log(const fs::path& file) {
+FileDescriptor open_log(const fs::path& file) {
   // A new file: an earlier one may be a link to somebody's data. A pipe or a device is written.
   std::error_code missing;
   const auto type = fs::symlink_status(file, missing).type();
   if (type == fs::file_type::regular || type == fs::file_type::symlink) unlink(file.c_str());
   // O_APPEND: what is written after limit_log has cut the file goes to its new end.
-  const int descriptor =
+  const int number =
       open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0666);
-  if (descriptor < 0)
+  if (number < 0)
     throw InputError(fmt::format("cannot write {} ({}). Choose another folder with --out.",
                                  file.string(), std::strerror(errno)));
-  return descriptor;
+  return FileDescriptor(number);
 }
 
 /// Frees the middle of a log that has become too long: how it began and the last words stay. While
@@ -100,20 +102,21 @@ void limit_log(const fs::path& file, bool over) {
   if (stat(file.c_str(), &state) != 0 || !S_ISREG(state.st_mode) ||
       state.st_size <= most_log_bytes || (!over && state.st_blocks * block <= most_log_bytes))
     return;
-  const int descriptor = open(file.c_str(), O_RDWR | O_APPEND | O_CLOEXEC);
+  const FileDescriptor opened(open(file.c_str(), O_RDWR | O_APPEND | O_CLOEXEC));
+  const int descriptor = opened.number();
   if (descriptor < 0) return;
-  const off_t from = state.st_size - kept_log_bytes;
+  const off_t tail_start = state.st_size - kept_log_bytes;
   if (over || fallocate(descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, kept_log_bytes,
-                        from - kept_log_bytes) != 0) {
+                        tail_start - kept_log_bytes) != 0) {
     std::string tail(static_cast<std::size_t>(kept_log_bytes), '\0');
-    const ssize_t got = pread(descriptor, tail.data(), tail.size(), from);
+    const ssize_t got = pread(descriptor, tail.data(), tail.size(), tail_start);
     tail.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
-    tail.insert(0, fmt::format("\n[assay: {} bytes were cut out here]\n", from - kept_log_bytes));
+    tail.insert(
+        0, fmt::format("\n[assay: {} bytes were cut out here]\n", tail_start - kept_log_bytes));
     if (ftruncate(descriptor, kept_log_bytes) == 0) {
       [[maybe_unused]] const ssize_t written = write(descriptor, tail.data(), tail.size());
     }
   }
-  close(descriptor);
 }
 
 /// The processes of all that are not over.
@@ -167,22 +170,19 @@ Child::Child(const std::vector<std::string>& command, const fs::path& out, const
   for (const std::string& argument : command)
     arguments.push_back(const_cast<char*>(argument.c_str()));
   arguments.push_back(nullptr);
-  const int out_file = open_log(out);
-  const int err_file = open_log(err);
+  const FileDescriptor out_file = open_log(out), err_file = open_log(err);
   int report[2];
   if (pipe2(report, O_CLOEXEC) != 0)
     throw std::system_error(errno, std::generic_category(), "pipe");
+  const FileDescriptor answer(report[0]);
   const pid_t parent = getpid();
   pid_ = fork();
-  if (pid_ == 0) become(arguments.data(), out_file, err_file, report[1], parent);
+  if (pid_ == 0) become(arguments.data(), out_file.number(), err_file.number(), report[1], parent);
   const int fork_error = errno;
   close(report[1]);
-  close(out_file);
-  close(err_file);
   int error = 0;
   // Ends without data when exec has closed the other side.
-  const ssize_t got = pid_ < 0 ? 0 : read(report[0], &error, sizeof error);
-  close(report[0]);
+  const ssize_t got = pid_ < 0 ? 0 : read(answer.number(), &error, sizeof error);
   if (pid_ < 0) throw std::system_error(fork_error, std::generic_category(), "fork");
   if (got == static_cast<ssize_t>(sizeof error)) {
     waitpid(pid_, nullptr, 0);
@@ -251,7 +251,7 @@ std::string log_of_case(const fs::path& file) {
 
 std::string tail_of(const fs::path& file, std::size_t bytes) {
   std::string text;
-  // That ranks were ended with a job tells nothing of why it was.
+  // A message that a rank was ended with its job does not say why the job was.
   for (const std::string& said : split(log_of_case(file), '\n'))
     if (!said.ends_with(ended_by_signal)) text += said + "\n";
   if (!text.empty()) text.pop_back();
@@ -275,24 +275,35 @@ std::string tail_of(const fs::path& file, std::size_t bytes) {
   return (cut && !line.empty() ? "... " : "") + line;
 }
 
-std::string output_of(const std::vector<std::string>& command, const fs::path& scratch,
-                      std::chrono::milliseconds timeout, Ended& ended, std::string& error) {
-  const fs::path out = scratch.string() + ".out.txt", err = scratch.string() + ".err.txt";
-  Child child(command, out, err);
-  const auto end = std::chrono::steady_clock::now() + timeout;
-  while (!child.poll()) {
-    if (const int number = wait_for_signal(std::chrono::milliseconds(100)))
+bool wait_for_end(std::list<Child>& children, std::optional<std::chrono::milliseconds> limit,
+                  std::chrono::milliseconds grace) {
+  const auto start = std::chrono::steady_clock::now();
+  const auto kill_all = [&] {
+    for (Child& child : children) child.kill(grace);
+  };
+  constexpr std::chrono::milliseconds interval(100);
+  while (!std::ranges::all_of(children, [](Child& child) { return child.poll().has_value(); })) {
+    if (const int number = wait_for_signal(interval)) {
+      kill_all();
       throw Interrupted{number};
-    if (std::chrono::steady_clock::now() < end) continue;
-    child.kill(std::chrono::milliseconds(0));
+    }
+    if (!limit || std::chrono::steady_clock::now() - start < *limit) continue;
+    kill_all();
+    return false;
+  }
+  return true;
+}
+
+FinishedCommand finish_command(const std::vector<std::string>& command, const fs::path& scratch,
+                               std::chrono::milliseconds limit) {
+  const fs::path out = scratch.string() + ".out.txt", err = scratch.string() + ".err.txt";
+  std::list<Child> child;
+  child.emplace_back(command, out, err);
+  if (!wait_for_end(child, limit, std::chrono::milliseconds(0)))
     throw CaseError(
         fmt::format("{} did not answer within {} s. Raise --timeout, or run it by hand.",
-                    command.front(), timeout.count() / 1000));
-  }
-  ended = *child.poll();
-  error = tail_of(err, 2000);
-  std::ifstream stream(out, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
+                    command.front(), limit.count() / 1000));
+  return {readable_text(out), tail_of(err, 2000), *child.front().poll()};
 }
 
 }  // namespace assay

@@ -6,16 +6,24 @@
 
 #include <chrono>
 #include <filesystem>
+#include <list>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace assay {
 
+/// A signal asked this process to end. Not an error: finished rows are in the journal, and the run
+/// can be resumed.
+struct Interrupted {
+  int signal = 0;
+};
+
 /// How a process ended.
 struct Ended {
   bool signalled = false;
   int code = 0;  ///< exit code, or the signal's number
+  bool is_success() const { return !signalled && code == 0; }
   /// "killed by signal 11 (Segmentation fault)" or "ended with exit code 3".
   std::string text() const;
 };
@@ -59,6 +67,12 @@ void prepare_parent();
 /// signal (SIGINT, SIGTERM, SIGHUP), or 0.
 int wait_for_signal(std::chrono::milliseconds longest);
 
+/// Waits until all children have ended. Kills those that run for longer than `limit`, and then
+/// returns false. Throws Interrupted when a signal asks this process to end; the children have then
+/// been killed. `grace`: as for Child::kill.
+bool wait_for_end(std::list<Child>& children, std::optional<std::chrono::milliseconds> limit,
+                  std::chrono::milliseconds grace);
+
 /// The text in a log after the last end_of_case (core/base/standard_streams.hpp), at most its last
 /// MiB.
 std::string log_of_case(const std::filesystem::path& file);
@@ -67,9 +81,19 @@ std::string log_of_case(const std::filesystem::path& file);
 /// of a row.
 std::string tail_of(const std::filesystem::path& file, std::size_t bytes = 600);
 
-/// Runs a command to its end and returns its stdout. `error` receives the tail of its stderr,
-/// `ended` how it ended. `scratch`: prefix of the names of two temporary files.
-std::string output_of(const std::vector<std::string>& command, const std::filesystem::path& scratch,
-                      std::chrono::milliseconds timeout, Ended& ended, std::string& error);
+/// A command that has ended, and what it has printed.
+struct FinishedCommand {
+  std::string output;  ///< stdout
+  std::string errors;  ///< tail of stderr
+  Ended ended;
+  bool failed() const { return !ended.is_success(); }
+  /// "ended with exit code 3: no such file".
+  std::string how() const { return ended.text() + (errors.empty() ? "" : ": " + errors); }
+};
+/// Runs a command to its end. `scratch`: prefix of the names of two temporary files. CaseError if
+/// it takes longer than `limit`, and InputError if it cannot be started. Throws Interrupted.
+FinishedCommand finish_command(const std::vector<std::string>& command,
+                               const std::filesystem::path& scratch,
+                               std::chrono::milliseconds limit);
 
 }  // namespace assay

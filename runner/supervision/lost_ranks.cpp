@@ -19,8 +19,8 @@ int reporting_rank(const std::string& line, const std::vector<std::string>& host
   for (std::size_t at = line.find("rank "); at != std::string::npos;
        at = line.find("rank ", at + 1)) {
     int rank = -1;
-    const char* const from = line.data() + at + 5;
-    const auto [end, error] = std::from_chars(from, line.data() + line.size(), rank);
+    const char* const number = line.data() + at + 5;
+    const auto [end, error] = std::from_chars(number, line.data() + line.size(), rank);
     if (error != std::errc() || rank < 0 || static_cast<std::size_t>(rank) >= hosts.size())
       continue;
     const std::string behind = " on " + hosts[static_cast<std::size_t>(rank)] + ": ";

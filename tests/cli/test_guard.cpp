@@ -23,17 +23,17 @@ class Guard : public testing::Test {
 
   /// The run of a week, with two rows of which the first takes `seconds`.
   static json run(int week, double seconds, const char* status = "ok") {
-    json made =
+    json result =
         test::result({test::row(status, seconds), test::row("ok", 1, 0, {{"threads", "4"}})});
-    made["run"]["id"] = fmt::format("run-{}", week);
-    made["run"]["started"] = made["run"]["finished"] =
+    result["run"]["id"] = fmt::format("run-{}", week);
+    result["run"]["started"] = result["run"]["finished"] =
         fmt::format("2026-01-{:02}T08:00:00.000Z", week + 1);
-    made["environments"] = {{{"host", "node"},
-                             {"hardware", json::object()},
-                             {"software", json::object()},
-                             {"volatile", json::object()},
-                             {"hashes", {{"hardware", "hw"}, {"software", "sw"}}}}};
-    return made;
+    result["environments"] = {{{"host", "node"},
+                               {"hardware", json::object()},
+                               {"software", json::object()},
+                               {"volatile", json::object()},
+                               {"hashes", {{"hardware", "hw"}, {"software", "sw"}}}}};
+    return result;
   }
 
   fs::path folder_of(int week) const { return folder_ / fmt::format("week{:02}", week); }
@@ -49,7 +49,7 @@ class Guard : public testing::Test {
       keep(week == 9 ? 20 : week, run(week == 9 ? 20 : week, 1));
   }
 
-  /// What the guard says of this run of week 9, and its exit code.
+  /// The guard's output for this run of week 9, and its exit code.
   std::pair<std::string, ExitCode> guarded(const json& result) {
     keep(weeks - 1, result);
     RunPlan plan;

@@ -42,7 +42,7 @@ inline json stream(const std::string& descriptor, const std::string& precision, 
   return row;
 }
 
-inline Bracket bracket(std::vector<json> rows) {
+inline json bracket(std::vector<json> rows) {
   return {
       {"started", "2026-01-01T00:00:00.000Z"}, {"seconds", 1}, {"reason", nullptr}, {"rows", rows}};
 }
@@ -56,7 +56,7 @@ inline json read(double bytes, double rate, const std::string& status = "ok") {
 
 /// fp32 at 1e12 FLOP/s, memory at 1e10 B/s, caches (1000 bytes for each of two threads, and 32 MB)
 /// at 4e11 and 1e11 B/s.
-inline Bracket plain() {
+inline json plain() {
   return bracket({stream("fma_n2", "fp32", 1e12), stream("triad_n9", "fp64", 1e10),
                   read(1000, 4e11), read(8000, 1e11)});
 }
@@ -67,10 +67,11 @@ inline json row_of(double seconds, double flops, double bytes, Settings more = {
   return row;
 }
 
-inline json with_ceiling(json row, const std::vector<Bracket>& brackets,
+inline json with_ceiling(json row, const std::vector<json>& brackets,
                          const std::vector<std::size_t>& around) {
-  add_ceiling(row, brackets, around, environment(), "nothing was measured");
-  return row;
+  Row judged = row;
+  add_ceiling(judged, read_brackets(brackets), around, environment(), "nothing was measured");
+  return judged;
 }
 
 }  // namespace assay::test::ceilings

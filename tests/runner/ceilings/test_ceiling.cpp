@@ -72,9 +72,9 @@ LayerTime layer_of(const std::string& name, double seconds, double flops, double
 }
 
 TEST(Ceiling, OfLayersEachByItsOwnWork) {
-  json row = row_of(2, 1e12, 0);
-  row["layers"] =
-      layers_json({layer_of("conv", 1, 5e11, 1e6), layer_of("norm", 1, 0, 5e9 + cache),
+  Row row = row_of(2, 1e12, 0);
+  row.layers =
+      make_layers({layer_of("conv", 1, 5e11, 1e6), layer_of("norm", 1, 0, 5e9 + cache),
                    layer_of("winograd", 1, 1e11, 1e6), layer_of("cached", 0.1, 0, 2e9 + cache)});
   const json made = with_ceiling(row, {plain()}, {0});
   ASSERT_TRUE(made["ceiling"].is_object()) << made["ceiling_reason"];
@@ -104,7 +104,7 @@ TEST(Ceiling, ColdDataComeFromMemoryHoweverSmall) {
 }
 
 TEST(Ceiling, IsTheLargerOfBeforeAndAfter) {
-  const Bracket slow = bracket({stream("fma_n2", "fp32", 5e11), stream("triad_n9", "fp64", 2e10)});
+  const json slow = bracket({stream("fma_n2", "fp32", 5e11), stream("triad_n9", "fp64", 2e10)});
   for (const auto& brackets : {std::vector{plain(), slow}, std::vector{slow, plain()}}) {
     const json row = with_ceiling(row_of(10, 2e12, 5e10 + cache), brackets, {0, 1});
     EXPECT_EQ(row["ceiling"]["level"], "memory");
@@ -113,8 +113,8 @@ TEST(Ceiling, IsTheLargerOfBeforeAndAfter) {
     EXPECT_EQ(row["ceiling"]["brackets"], json({0, 1}));
   }
   // Of both kinds of stores, too; and of none that is not around the row.
-  const Bracket both = bracket({stream("triad_n9", "fp64", 1e10), stream("triad_n9", "fp64", 3e10),
-                                stream("fma_n2", "fp32", 1e12), read(8000, 1e11)});
+  const json both = bracket({stream("triad_n9", "fp64", 1e10), stream("triad_n9", "fp64", 3e10),
+                             stream("fma_n2", "fp32", 1e12), read(8000, 1e11)});
   const json row = with_ceiling(row_of(10, 2e12, 5e10 + cache), {slow, both}, {1});
   EXPECT_DOUBLE_EQ(row["ceiling"]["bytes_per_s"], 3e10);
   EXPECT_DOUBLE_EQ(row["ceiling"]["flops_per_s"], 1e12);
@@ -154,13 +154,13 @@ TEST(Ceiling, WhatIsKnownJudgesWhereTheRestIsNot) {
   EXPECT_EQ(with_ceiling(row_of(1e-3, 1, 3e8, {{"precision", "int8"}}), {plain()}, {0})["status"],
             "failed");
   // No bandwidth, but a peak.
-  const Bracket no_memory = bracket({stream("fma_n2", "fp32", 1e12)});
+  const json no_memory = bracket({stream("fma_n2", "fp32", 1e12)});
   EXPECT_EQ(with_ceiling(row_of(0.1, 1e12, 1e9), {no_memory}, {0})["status"], "failed");
 }
 
 TEST(Ceiling, ADisturbedCeilingJudgesNothing) {
   for (const char* reading : {"waiting", "stolen"}) {
-    Bracket busy = plain();
+    json busy = plain();
     for (json& row : busy["rows"]) row["time_s"][reading] = 0.06;
     const json row = with_ceiling(row_of(0.1, 1e12, 0), {busy}, {0});
     EXPECT_EQ(row["status"], "ok") << row["reason"];
@@ -193,7 +193,7 @@ TEST(Ceiling, CountsTheOperationsThatWereDone) {
 }
 
 TEST(Ceiling, SixteenBitsComputedInFp32HaveThatPeak) {
-  const Bracket lacks =
+  const json lacks =
       bracket({stream("fma_n2", "bf16", 0, "unsupported"), stream("fma_n2", "fp32", 1e12)});
   json row = row_of(2, 1e12, 0, {{"precision", "bf16"}});
   row["executed"]["compute"] = "fp32";
@@ -206,7 +206,7 @@ TEST(Ceiling, SixteenBitsComputedInFp32HaveThatPeak) {
   EXPECT_NE(none["ceiling_reason"].get<std::string>().find("why it is unsupported"),
             std::string::npos);
   // The faster unit counts, even where a library did not use it.
-  const Bracket has = bracket({stream("fma_n2", "bf16", 2e12), stream("fma_n2", "fp32", 1e12)});
+  const json has = bracket({stream("fma_n2", "bf16", 2e12), stream("fma_n2", "fp32", 1e12)});
   row["executed"]["compute"] = "fp32";
   const json own = with_ceiling(row, {has}, {0})["ceiling"];
   EXPECT_DOUBLE_EQ(own["flops_per_s"], 2e12);
@@ -214,7 +214,7 @@ TEST(Ceiling, SixteenBitsComputedInFp32HaveThatPeak) {
 }
 
 TEST(Ceiling, AMixedPrecisionHasThePeakOfItsInputs) {
-  const Bracket has = bracket({stream("fma_n2", "bf16", 2e12), stream("fma_n2", "fp32", 1e12)});
+  const json has = bracket({stream("fma_n2", "bf16", 2e12), stream("fma_n2", "fp32", 1e12)});
   json row = row_of(2, 1e12, 0, {{"precision", "bf16_fp32"}});
   row["executed"]["compute"] = "bf16";
   const json ceiling = with_ceiling(row, {has}, {0})["ceiling"];
@@ -223,7 +223,7 @@ TEST(Ceiling, AMixedPrecisionHasThePeakOfItsInputs) {
 }
 
 TEST(Ceiling, NullAndTheReason) {
-  const auto reason = [](const json& row, const std::vector<Bracket>& brackets,
+  const auto reason = [](const json& row, const std::vector<json>& brackets,
                          const std::vector<std::size_t>& around) {
     const json made = with_ceiling(row, brackets, around);
     EXPECT_TRUE(made["ceiling"].is_null());
@@ -234,9 +234,9 @@ TEST(Ceiling, NullAndTheReason) {
   EXPECT_EQ(reason(test::row("failed", 1), {plain()}, {0}), "the row has no time");
   EXPECT_NE(reason(row_of(1, 1e12, 0, {{"threads", "7"}}), {plain()}, {0}).find("7 threads"),
             std::string::npos);
-  const Bracket wrong = bracket({stream("fma_n2", "fp32", 1e12, "incorrect")});
+  const json wrong = bracket({stream("fma_n2", "fp32", 1e12, "incorrect")});
   EXPECT_NE(reason(good, {wrong}, {0}).find("why it is incorrect"), std::string::npos);
-  Bracket lost = bracket({});
+  json lost = bracket({});
   lost["reason"] = "ceilings could not be measured: no";
   EXPECT_EQ(reason(good, {lost}, {0}), "ceilings could not be measured: no");
   EXPECT_TRUE(with_ceiling(good, {lost, plain()}, {0, 1})["ceiling"].is_object());
@@ -247,10 +247,10 @@ TEST(Ceiling, NullAndTheReason) {
   json itself = good;
   itself["benchmark"] = "stream";
   EXPECT_NE(reason(itself, {plain()}, {0}).find("itself"), std::string::npos);
-  const Bracket no_memory = bracket({stream("fma_n2", "fp32", 1e12)});
+  const json no_memory = bracket({stream("fma_n2", "fp32", 1e12)});
   EXPECT_NE(reason(row_of(1, 1e12, 1e9), {no_memory}, {0}).find("no bandwidth of L3"),
             std::string::npos);
-  const Bracket no_cache =
+  const json no_cache =
       bracket({stream("fma_n2", "fp32", 1e12), read(1000, 4e11), read(8000, 0, "failed")});
   EXPECT_NE(reason(good, {no_cache}, {0}).find("why it is failed"), std::string::npos);
 }
@@ -269,7 +269,7 @@ TEST(Ceiling, RowsHaveTheBracketsOfTheirSession) {
     json time = whole["time_s"];
     time.update(made["time_s"]);
     made["time_s"] = time;
-    Bracket event = bracket({made});
+    json event = bracket({made});
     event["event"] = "bracket";
     return event;
   };
@@ -278,9 +278,10 @@ TEST(Ceiling, RowsHaveTheBracketsOfTheirSession) {
               {"started", utc_now()}, {"environment", environment()}};
   json resume = run;
   resume["event"] = "resume";
-  const json result = collect({run, measured(1e12), row("a"), row("b"), resume, measured(2e12),
-                               row("c"), row("a"), measured(3e12), row("d", 1), measured(4e12)},
-                              {});
+  const json result = make_run_result(
+      make_record({run, measured(1e12), row("a"), row("b"), resume, measured(2e12), row("c"),
+                   row("a"), measured(3e12), row("d", 1), measured(4e12)}),
+      {});
   EXPECT_EQ(result["run"]["bracket"].size(), 4u);
   const std::map<std::string, json> expected{{"a", {0}}, {"b", {0}}, {"c", {1, 2}}, {"d", {2, 3}}};
   ASSERT_EQ(result["rows"].size(), 4u);
@@ -296,7 +297,7 @@ TEST(Ceiling, SwitchedOffIsSaid) {
                     {"suite", "s"},         {"command", "c"},
                     {"started", utc_now()}, {"environment", environment()},
                     {"ceilings", false}};
-  const json result = collect({run, {{"event", "row"}, {"row", made}}}, {});
+  const json result = make_run_result(make_record({run, {{"event", "row"}, {"row", made}}}), {});
   EXPECT_TRUE(result["rows"][0]["ceiling"].is_null());
   EXPECT_NE(result["rows"][0]["ceiling_reason"].get<std::string>().find("switched off"),
             std::string::npos);
@@ -315,7 +316,7 @@ TEST(Ceiling, TableMarksWhatExceeds) {
 
 /// A processor without arithmetic of 16 bits: what was measured is the peak of fp32.
 TEST(Ceiling, IsToldByThePrecisionThatWasMeasured) {
-  const Bracket lacks =
+  const json lacks =
       bracket({stream("fma_n2", "fp16", 0, "unsupported"), stream("fma_n2", "fp32", 1e12)});
   json half = row_of(2, 1e12, 0, {{"precision", "fp16"}});
   half["executed"]["compute"] = "fp32";

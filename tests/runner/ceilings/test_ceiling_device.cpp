@@ -28,31 +28,33 @@ json environment(const json& gpu = name, const json& cache = l2) {
 json stream(const std::string& kernel, const std::string& precision, double rate, double bytes,
             const std::string& status = "ok") {
   const double work = 1e9;
-  json row = {{"id", "stream/" + precision + "/" + kernel},
-              {"benchmark", "stream"},
-              {"problem",
-               {{"descriptor", kernel + "_n1"},
-                {"flops", work},
-                {"bytes", work},
-                {"passes", work / bytes}}},
-              {"parameters",
-               {{"precision", precision}, {"threads", 64}, {"backend", "cuda"}, {"device", "gpu"}}},
-              {"executed", nullptr},
-              {"status", status},
-              {"reason", status == "ok" ? json() : json("why it is " + status)},
-              {"time_s", status == "ok" ? json{{"min", work / rate}} : json()},
-              {"measured_on", name}};
+  json row = {
+      {"id", "stream/" + precision + "/" + kernel},
+      {"benchmark", "stream"},
+      {"problem",
+       {{"descriptor", kernel + "_n1"},
+        {"flops", work},
+        {"bytes", work},
+        {"passes", work / bytes}}},
+      {"parameters",
+       {{"precision", precision}, {"threads", 64}, {"backend", "cuda"}, {"device", "gpu"}}},
+      {"executed", nullptr},
+      {"status", status},
+      {"reason", status == "ok" ? json() : json("why it is " + status)},
+      {"time_s", status == "ok" ? json{{"min", work / rate}, {"median", work / rate}} : json()},
+      {"rates", json::object()},
+      {"measured_on", name}};
   return row;
 }
 
-Bracket bracket(std::vector<json> rows) {
+json bracket(std::vector<json> rows) {
   return {
       {"started", "2026-01-01T00:00:00.000Z"}, {"seconds", 1}, {"reason", nullptr}, {"rows", rows}};
 }
 
 /// fp16 at 8e14 FLOP/s, memory at 3e12 B/s (less by the smaller arrays, of which more is in the
 /// cache, though they look faster), the L2 cache at 6e12 B/s; a processor's beside it.
-Bracket plain() {
+json plain() {
   json of_processor = stream("fma", "fp16", 1e20, 1),
        its_memory = stream("triad", "fp64", 1e20, 1e9);
   for (json* row : {&of_processor, &its_memory}) {
@@ -73,12 +75,13 @@ json row_of(double seconds, double flops, double bytes, const std::string& cache
   return row;
 }
 
-json with_ceiling(json row, const Bracket& around, const json& where = environment()) {
-  add_ceiling(row, {around}, {0}, where, "nothing was measured");
-  return row;
+json with_ceiling(json row, const json& around, const json& where = environment()) {
+  Row judged = row;
+  add_ceiling(judged, read_brackets({around}), {0}, where, "nothing was measured");
+  return judged;
 }
 
-std::string reason(const json& row, const Bracket& around, const json& where = environment()) {
+std::string reason(const json& row, const json& around, const json& where = environment()) {
   const json made = with_ceiling(row, around, where);
   EXPECT_TRUE(made["ceiling"].is_null()) << made["ceiling"];
   return made["ceiling_reason"].is_string() ? made["ceiling_reason"].get<std::string>() : "";
@@ -101,7 +104,7 @@ TEST(CeilingDevice, ColdDataComeFromItsMemoryAsTheLargestArraysMeasureIt) {
 }
 
 TEST(CeilingDevice, WhereMemoryIsShortTheSmallerArraysCount) {
-  Bracket shorter = plain();
+  json shorter = plain();
   for (json& row : shorter["rows"])
     if (row["problem"]["passes"] < 1) {
       row["status"] = "failed";
@@ -127,7 +130,7 @@ TEST(CeilingDevice, WhatItsCacheHoldsIsBoundByTheCache) {
   EXPECT_EQ(little["level"], "L2");
   EXPECT_DOUBLE_EQ(little["memory_bytes"], 1e6 + l2);
   // More than a run of the probe reads goes through the cache at a rate that nobody has measured.
-  Bracket brief = plain();
+  json brief = plain();
   for (json& row : brief["rows"])
     if (row["problem"]["descriptor"] == "read_n1") {
       row["problem"]["bytes"] = 4e7;
@@ -141,7 +144,7 @@ TEST(CeilingDevice, WhatItsCacheHoldsIsBoundByTheCache) {
 TEST(CeilingDevice, AThrottledProbeCallsNoRowImpossible) {
   const json row = row_of(0.1, 1, 1.5e12, "cold");
   ASSERT_EQ(with_ceiling(row, plain())["status"], "failed");
-  Bracket hot = plain();
+  json hot = plain();
   for (json& probe : hot["rows"])
     probe["device_state"] = {{"seconds", 1}, {"throttled_s", {{"power", 0.5}}}};
   const json made = with_ceiling(row, hot);
@@ -151,7 +154,7 @@ TEST(CeilingDevice, AThrottledProbeCallsNoRowImpossible) {
 
 TEST(CeilingDevice, NothingBoundsWhatWasNotMeasured) {
   const json hot = row_of(1, 8e14, 1e6);
-  Bracket lacks = plain();
+  json lacks = plain();
   std::erase_if(lacks["rows"].get_ref<json::array_t&>(),
                 [](const json& row) { return row["problem"]["descriptor"] == "read_n1"; });
   EXPECT_EQ(reason(hot, lacks), "no bandwidth of L2 (it was not measured)");
@@ -172,7 +175,7 @@ TEST(CeilingDevice, NeitherTheProcessorsNorAnotherDevices) {
   json other = row;
   other["parameters"]["backend"] = "hip";
   EXPECT_NE(reason(other, plain()).find("by hip on this gpu"), std::string::npos);
-  Bracket processor = plain();
+  json processor = plain();
   std::erase_if(processor["rows"].get_ref<json::array_t&>(),
                 [](const json& object) { return object["parameters"]["device"] == "gpu"; });
   EXPECT_NE(reason(row, processor).find(expected), std::string::npos);
@@ -181,14 +184,14 @@ TEST(CeilingDevice, NeitherTheProcessorsNorAnotherDevices) {
   own["parameters"]["device"] = "cpu";
   own["parameters"]["backend"] = "native";
   own["parameters"]["threads"] = 64;
-  Bracket device = plain();
+  json device = plain();
   std::erase_if(device["rows"].get_ref<json::array_t&>(),
                 [](const json& object) { return object["parameters"]["device"] == "cpu"; });
   EXPECT_NE(reason(own, device).find("with 64 threads"), std::string::npos);
 }
 
 TEST(CeilingDevice, WithoutOneEachRowSaysWhy) {
-  Bracket none = plain();
+  json none = plain();
   for (json& row : none["rows"]) {
     row["status"] = "unsupported";
     row["reason"] = "cuda: unavailable: no GPU can be used";
@@ -240,7 +243,7 @@ TEST(CeilingDevice, ALibrarysPeakAloneJudgesNothingButItsMemoryDoes) {
 
 /// On another GPU than that of this test.
 json judged_on(const std::string& gpu, json row) {
-  Bracket around = plain();
+  json around = plain();
   for (json& probe : around["rows"])
     if (probe["parameters"]["device"] == "gpu") probe["measured_on"] = gpu;
   return with_ceiling(std::move(row), around, environment(gpu));

@@ -10,8 +10,8 @@ using namespace assay;
 using namespace test::ceilings;
 
 /// What each of two ranks has beside the other: half of what one has alone.
-Bracket of_two_ranks() {
-  Bracket together = plain();
+json of_two_ranks() {
+  json together = plain();
   for (json& row : together["rows"]) {
     row["parameters"]["ranks"] = 2;
     row["time_s"]["min"] = 2 * row["time_s"]["min"].get<double>();
@@ -26,7 +26,7 @@ json on_two_ranks(json row, int shared_by) {
 }
 
 TEST(Ceiling, OfRanksThatShareAProblemIsThatOfAllOfThem) {
-  const std::vector<Bracket> brackets{plain(), of_two_ranks()};
+  const std::vector<json> brackets{plain(), of_two_ranks()};
   const json row = with_ceiling(on_two_ranks(row_of(2, 1e12, 0), 2), brackets, {0, 1});
   ASSERT_TRUE(row["ceiling"].is_object()) << row["ceiling_reason"];
   EXPECT_DOUBLE_EQ(row["ceiling"]["flops_per_s"], 1e12);

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/error.hpp"
-#include "runner/launch/installation.hpp"
+#include "runner/launch/programs.hpp"
 
 namespace assay {
 namespace {
@@ -30,7 +30,7 @@ class Installation : public testing::Test {
     std::ofstream(folder_ / name) << text;
   }
   json hash() {
-    return installation_of(checked_executable_folder(folder_.string(), "--confirm"))["hash"];
+    return read_installation(checked_executable_folder(folder_.string(), "--confirm")).hash;
   }
   fs::path folder_ =
       fs::path(testing::TempDir()) / ("assay-installation-" + std::to_string(getpid()));

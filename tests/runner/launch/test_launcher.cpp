@@ -9,7 +9,6 @@
 
 #include "core/base/error.hpp"
 #include "core/base/text.hpp"
-#include "runner/launch/process_flags.hpp"
 #include "runner/launch/processes.hpp"
 
 namespace assay {
@@ -190,7 +189,8 @@ TEST(LauncherFiles, NameVariables) {
 
 std::vector<std::string> started(const ProcessRequest& request, const json& launch = nullptr) {
   std::vector<std::string> all;
-  for (const Processes& group : processes_of(request, shapes_of(launch)))
+  for (const Processes& group :
+       processes_of(request, suite_settings({{"launch", launch}}).launch.shapes))
     all.push_back(join(group.words, " "));
   return all;
 }

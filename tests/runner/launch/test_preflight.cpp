@@ -127,6 +127,9 @@ TEST(PreFlight, ReadsItsLinesAmongThoseOfALauncher) {
                                       "assay-placement {\"host\"\n");
   ASSERT_EQ(found.size(), 2U) << "a torn line counts as a missing process";
   EXPECT_EQ(line_of(found[1]), line_of(one));
+  EXPECT_TRUE(placed_processes("assay-placement {}\n").empty());
+  EXPECT_TRUE(placed_processes("assay-placement {\"host\":\"a\",\"rank\":0,\"size\":1}\n").empty())
+      << "whoever leaves its faults out has not looked for them";
 }
 
 }  // namespace

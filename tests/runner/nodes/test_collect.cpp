@@ -14,7 +14,7 @@
 #include "runner/nodes/mail.hpp"
 #include "runner/nodes/node_files.hpp"
 #include "runner/nodes/node_folder.hpp"
-#include "runner/supervision/holder.hpp"
+#include "runner/supervision/run_folder.hpp"
 #include "tests/core/thread_communicator.hpp"
 
 namespace assay {

@@ -24,27 +24,27 @@ class ManyRuns : public testing::Test {
 
 TEST_F(ManyRuns, ACommandThatHangsIsKilledAtItsLimit) {
   try {
-    wait_for_end({"sleep", "1000"}, folder_, "hangs", std::chrono::seconds(0));
+    run_logged({"sleep", "1000"}, folder_, "hangs", std::chrono::seconds(0));
     FAIL() << "it was waited for";
   } catch (const CaseError& error) {
     EXPECT_NE(std::string(error.what()).find("`sleep 1000` has not ended within 0 s"),
               std::string::npos)
         << error.what();
   }
-  EXPECT_EQ(wait_for_end({"false"}, folder_, "ends", std::chrono::hours(1)).code, 1);
+  EXPECT_EQ(run_logged({"false"}, folder_, "ends", std::chrono::hours(1)).code, 1);
 }
 
 TEST_F(ManyRuns, ANodeThatDoesNotSayItsEndHasNoResult) {
   const fs::path node = folder_ / "n1";
   fs::create_directories(node);
-  EXPECT_TRUE(left_node(node, {}).result.is_null());
+  EXPECT_FALSE(left_node(node, {}).result);
   fs::copy_file(fs::path(ASSAY_SOURCE_DIR) / "tests/golden/results/statistics_1.json",
                 node / "result.json");
   const LeftRun without = left_node(node, {}, "/disk/n1");
-  EXPECT_TRUE(without.result.is_null());
+  EXPECT_FALSE(without.result);
   EXPECT_NE(without.missing.find("/disk/n1"), std::string::npos) << without.missing;
   std::ofstream(node / "end.txt") << "ended with exit code 0\n";
-  EXPECT_FALSE(left_node(node, {}).result.is_null());
+  EXPECT_TRUE(left_node(node, {}).result);
 }
 
 TEST_F(ManyRuns, ARunSaysItsExitCode) {
@@ -67,11 +67,11 @@ TEST_F(ManyRuns, WhatSeveralRunsLeftOutIsListedOnce) {
   std::vector<LeftRun> runs;
   for (const char* name : {"n1", "n2", "n3", "n4", "n5"}) {
     runs.push_back(run_of(name, ExitCode::incomparable));
-    runs.back().result["run"]["left_out"] = {"conv/late"};
+    runs.back().result->run.left_out = {"conv/late"};
   }
-  runs[4].result["run"].erase("left_out");
+  runs[4].result->run.left_out.clear();
   runs.push_back(run_of("quiet", ExitCode::ok));
-  runs.push_back({"gone", nullptr, "nothing was heard of it", ExitCode::ok});
+  runs.push_back({"gone", {}, "nothing was heard of it", ExitCode::ok});
   EXPECT_EQ(report_of(runs),
             "MISSING: gone (nothing was heard of it)\n"
             "n5: ended with exit code 6 (its output says why)\n"
@@ -82,12 +82,12 @@ TEST_F(ManyRuns, WhatSeveralRunsLeftOutIsListedOnce) {
 }
 
 TEST_F(ManyRuns, ANodeBelowItsSitesCeilingIsNamed) {
-  const auto site = nlohmann::json::parse(
-      R"({"name": "mine", "ceilings": {"source": "x", "memory_bytes_per_s": 1e12}})");
+  const Site site{.name = "mine", .ceilings = SiteCeilings{.memory_bytes_per_s = 1e12}};
   LeftRun slow = run_of("n1", ExitCode::slower);
-  slow.result["run"]["bracket"] = nlohmann::json::parse(R"([{"rows": [{"status": "ok",
+  slow.result->run.brackets = nlohmann::json::parse(R"([{"reason": null, "rows": [{"status": "ok",
+      "id": "stream", "benchmark": "stream", "setup_s": {}, "rates": {},
       "parameters": {"precision": "fp64"}, "problem": {"descriptor": "triad_n64", "bytes": 1e9},
-      "time_s": {"min": 0.1}}]}])");
+      "time_s": {"min": 0.1, "median": 0.1}}]}])");
   const std::string text = report_of({slow}, site);
   EXPECT_NE(text.find("n1: site mine: memory: "), std::string::npos) << text;
   EXPECT_NE(text.find("below the tolerance of the site"), std::string::npos) << text;

@@ -30,12 +30,13 @@ ToldOfPairs told_of_pairs(int nodes,
       run.name = std::string(1, first) + "+" + second;
       for (const std::string& id : cases) {
         if (time(first, second, id) == 0) continue;
-        nlohmann::json row = {{"id", id}, {"launch", 0}, {"attempt", 1}, {"status", "ok"}};
-        row["parameters"]["nodes"] = 2;
-        row["time_s"]["median"] = time(first, second, id);
-        run.result["rows"].push_back(row);
+        Row row{.id = id, .attempt = 1, .status = "ok"};
+        row.parameters["nodes"] = 2;
+        row.time_s.emplace().median = time(first, second, id);
+        if (!run.result) run.result.emplace();
+        run.result->rows.push_back(row);
       }
-      if (!run.result.is_null()) runs.push_back(run);
+      if (run.result) runs.push_back(run);
     }
   testing::internal::CaptureStdout();
   const auto code = static_cast<ExitCode>(report_pairs(runs, 0.1));

@@ -22,14 +22,14 @@ TEST(Findings, APluginThatChangedBetweenLaunchesIsToldAndDecidesTheExit) {
   made["environments"] = {environment("a", "content 1"), environment("a", "content 1"),
                           environment("b", "content 2")};
   for (std::size_t i = 0; i < 4; ++i) made["rows"][i]["environment"] = std::min<std::size_t>(i, 2);
-  const Findings found = mixed_findings(made);
+  const Findings found = find_mixed(made);
   EXPECT_EQ(found.code, ExitCode::incomparable);
   EXPECT_TRUE(test::has(found.text, "mixed: 1 rows")) << found.text;
   EXPECT_TRUE(test::has(found.text, "libassay_native.so was content 1, now it is content 2"))
       << found.text;
   made["environments"][2] = made["environments"][0];
-  EXPECT_EQ(mixed_findings(made).code, ExitCode::ok);
-  EXPECT_EQ(mixed_findings(made).text, "");
+  EXPECT_EQ(find_mixed(made).code, ExitCode::ok);
+  EXPECT_EQ(find_mixed(made).text, "");
 }
 
 TEST(Findings, AHostWithAnotherBuildIsToldAndDecidesTheExit) {
@@ -39,13 +39,13 @@ TEST(Findings, AHostWithAnotherBuildIsToldAndDecidesTheExit) {
   environment["hashes"] = {{"hardware", "hw"}, {"software", "sw"}};
   environment["other_hosts"] = {
       {{"host", "node7"}, {"software", {{"binaries", {{"libx.so", "build-id 2"}}}}}}};
-  const Findings found = mixed_findings(made);
+  const Findings found = find_mixed(made);
   EXPECT_EQ(found.code, ExitCode::incomparable);
   EXPECT_TRUE(test::has(found.text, "mixed: 1 rows")) << found.text;
   EXPECT_TRUE(test::has(found.text, "libx.so: build-id 1, build-id 2, of which node7 has"))
       << found.text;
   environment["other_hosts"][0].erase("software");
-  EXPECT_EQ(mixed_findings(made).code, ExitCode::ok);
+  EXPECT_EQ(find_mixed(made).code, ExitCode::ok);
 }
 
 }  // namespace

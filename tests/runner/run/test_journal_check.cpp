@@ -19,7 +19,7 @@
 #include "core/result/schema.hpp"
 #include "runner/run/result_file.hpp"
 #include "runner/run/run_plan.hpp"
-#include "runner/supervision/abandoned_attempt.hpp"
+#include "runner/run/run_record.hpp"
 
 namespace {
 
@@ -49,7 +49,7 @@ class JournalCheck : public testing::Test {
                        {"seconds", 1},
                        {"reason", "of a test"},
                        {"rows", json::array()}});
-    events_.push_back(abandoned_event("conv", 0, 5, 0));
+    events_.push_back(abandoned_event({"conv", 0, 5}, 0));
     json resume = events_.front();
     resume["event"] = "resume";
     events_.push_back(resume);
@@ -63,12 +63,12 @@ class JournalCheck : public testing::Test {
   }
   /// What `assay run --resume` does with it.
   void use() const {
-    const std::vector<json> events = read_run(file_);
+    const RunRecord record = read_run(file_);
     RunPlan plan = plan_of_suite(suite_.string());
-    recall(plan, events);
-    finished_of(plan, events);
-    check_machine(plan, capture_environment(), events);
-    const json result = collect(events, {});
+    recall(plan, record);
+    finished_of(plan, record);
+    check_machine(plan, capture_environment(), record);
+    const json result = make_run_result(record, {});
     EXPECT_EQ(schema_errors(result, "result", ""), std::vector<std::string>{});
     for (std::size_t i = 0; i < result.at("rows").size(); ++i)
       check_row(result["rows"][i], i, result, "");

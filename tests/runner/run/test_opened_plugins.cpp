@@ -1,5 +1,5 @@
 // What a run could open: tried when it is planned, and told by its earlier processes.
-#include "runner/run/opened_plugins.hpp"
+#include "runner/run/benchmark_processes.hpp"
 
 #include <gtest/gtest.h>
 
@@ -28,11 +28,10 @@ TEST(OpenedPlugins, ArePartOfThosePlanned) {
 }
 
 TEST(OpenedPlugins, AreNotTriedHereUnderALauncher) {
-  const std::vector<json> events{
-      {{"event", "row"}},
-      {{"event", "launch"},
-       {"environment", {{"software", {{"libraries", {{"onednn", json::object()}}}}}}}}};
-  EXPECT_EQ(opened_plugins({benchmark({"reference", "onednn"}, {"mpirun"})}, programs, events),
+  RunRecord earlier;
+  ResultEnvironment& environment = earlier.processes.emplace_back().environment;
+  environment.software = {{"libraries", {{"onednn", json::object()}}}};
+  EXPECT_EQ(opened_plugins({benchmark({"reference", "onednn"}, {"mpirun"})}, programs, earlier),
             Names{"onednn"});
 }
 

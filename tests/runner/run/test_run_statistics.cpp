@@ -3,7 +3,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/statistics.hpp"
-#include "core/result/result_check.hpp"
+#include "core/machine/environment.hpp"
 #include "runner/run/result_file.hpp"
 #include "runner/run/run_plan.hpp"
 
@@ -12,26 +12,29 @@ namespace {
 
 using nlohmann::json;
 
-TEST(RunStatistics, AreAnnounced) {
-  EXPECT_EQ(announcement(RunPlan{}, false, json::object(), {})["statistics"], statistics_version);
+/// The event with which the journal of a run begins.
+json begin(const RunPlan& plan) {
+  return begin_event(begin_header(plan, {}), false, capture_environment());
 }
 
+TEST(RunStatistics, AreAnnounced) { EXPECT_EQ(begin(RunPlan{})["statistics"], statistics_version); }
+
 TEST(RunStatistics, AResultHasThoseOfItsRows) {
-  json run = announcement(RunPlan{}, false, json::object(), {});
-  EXPECT_EQ(collect({run}, {})["run"]["statistics"], statistics_version);
+  json run = begin(RunPlan{});
+  EXPECT_EQ(make_run_result(make_record({run}), {}).run.statistics, statistics_version);
   run["statistics"] = 7;
-  EXPECT_EQ(collect({run}, {})["run"]["statistics"], 7);
+  EXPECT_EQ(make_run_result(make_record({run}), {}).run.statistics, 7);
   run.erase("statistics");  // a journal from before versions were named
-  EXPECT_EQ(collect({run}, {})["run"]["statistics"], 1);
+  EXPECT_EQ(make_run_result(make_record({run}), {}).run.statistics, 1);
 }
 
 TEST(RunStatistics, NoRunGoesOnWithOthers) {
   const RunPlan plan;
-  json run = announcement(plan, false, json::object(), {});
-  EXPECT_TRUE(finished_of(plan, {run}).empty());
+  json run = begin(plan);
+  EXPECT_TRUE(finished_of(plan, make_record({run})).empty());
   run["statistics"] = 7;
   try {
-    finished_of(plan, {run});
+    finished_of(plan, make_record({run}));
     FAIL() << "rows of two versions would stand in one file";
   } catch (const InputError& error) {
     EXPECT_NE(std::string(error.what()).find("statistics was 7 there, now it is 1"),
@@ -39,7 +42,7 @@ TEST(RunStatistics, NoRunGoesOnWithOthers) {
         << error.what();
   }
   run.erase("statistics");
-  EXPECT_TRUE(finished_of(plan, {run}).empty()) << "version 1 was not named yet";
+  EXPECT_TRUE(finished_of(plan, make_record({run})).empty()) << "version 1 was not named yet";
 }
 
 }  // namespace

@@ -14,8 +14,8 @@
 #include <utility>
 
 #include "core/base/error.hpp"
-#include "runner/supervision/hold_folder.hpp"
-#include "runner/supervision/holder.hpp"
+#include "runner/supervision/process_table.hpp"
+#include "runner/supervision/run_folder.hpp"
 
 namespace assay {
 namespace {
@@ -122,7 +122,7 @@ TEST_F(HeldFolder, IsTakenOverWithoutLocksFromAKilledProcessOfThisHost) {
   };
   EXPECT_EXIT(holds_and_is_killed(), testing::KilledBySignal(SIGKILL), "");
   const fs::path file = folder_ / collecting::held_by_name;
-  const std::string left = collecting::holder_of(file);
+  const std::string left = readable_text(file);
   const auto refused_by = [&](const std::string& holder) {
     std::ofstream(file) << holder;
     return refusal(folder_).find(file.string() + " says \"process ") != std::string::npos;
@@ -133,7 +133,7 @@ TEST_F(HeldFolder, IsTakenOverWithoutLocksFromAKilledProcessOfThisHost) {
   EXPECT_TRUE(refused_by(left.substr(0, left.size() - 1))) << "it is being written";
   EXPECT_TRUE(refused_by(left.substr(0, left.find('\n') + 1))) << "of an older build";
   EXPECT_FALSE(refused_by(left));
-  EXPECT_TRUE(collecting::holder_of(file).starts_with("process " + std::to_string(getpid())));
+  EXPECT_TRUE(readable_text(file).starts_with("process " + std::to_string(getpid())));
   EXPECT_NE(refusal(folder_), "") << "it is held now";
 }
 

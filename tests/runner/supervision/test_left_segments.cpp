@@ -1,4 +1,4 @@
-#include "runner/supervision/left_segments.hpp"
+#include "runner/supervision/process_table.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "runner/supervision/stopped.hpp"
+#include "runner/supervision/process_table.hpp"
 
 #include "runner/supervision/child.hpp"
 #include "tests/core/result_fixture.hpp"

@@ -1,52 +1,62 @@
-#include "runner/supervision/stopped.hpp"
+#include "runner/supervision/process_table.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <fstream>
-#include <iterator>
-#include <map>
-#include <set>
 #include <sstream>
+#include <system_error>
 
 #include "core/base/error.hpp"
+#include "core/base/input_file.hpp"
+#include "core/base/numbers.hpp"
 #include "core/base/text.hpp"
 #include "runner/supervision/child.hpp"
 
 namespace assay {
 
+ProcessEntry process_at(pid_t number) {
+  const std::string text = readable_text(fmt::format("/proc/{}/stat", number));
+  const std::size_t name_end = text.rfind(") ");  // a name may have blanks and parentheses
+  if (name_end == std::string::npos) return {};
+  const std::vector<std::string> fields = split(text.substr(name_end + 2), ' ');
+  constexpr std::size_t start = 19;  // field 22 of all, of which two come before
+  if (fields.size() <= start || fields[0].empty()) return {};
+  return {parse_number<pid_t>(fields[1]).value_or(0), fields[0][0], fields[start]};
+}
+
+std::map<pid_t, ProcessEntry> visible_processes() {
+  std::map<pid_t, ProcessEntry> all;
+  std::error_code missing;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", missing))
+    if (const auto number = parse_number<pid_t>(entry.path().filename().string()))
+      if (ProcessEntry process = process_at(*number); !process.start.empty())
+        all[*number] = std::move(process);
+  return all;
+}
+
+std::string readable_text(const std::filesystem::path& file) {
+  try {
+    return read_text_file(file);
+  } catch (const InputError&) {
+    return "";
+  }
+}
+
+std::string host_here() {
+  std::array<char, 256> host{};
+  gethostname(host.data(), host.size() - 1);
+  return host.data();
+}
+
 namespace fs = std::filesystem;
 
 namespace {
 
-struct ProcessState {
-  int parent = 0;
-  char state = ' ';
-};
-
-std::string all_of(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
-
-/// Every process that can be seen, by its number.
-std::map<int, ProcessState> processes() {
-  std::map<int, ProcessState> found;
-  std::error_code missing;
-  for (const auto& entry : fs::directory_iterator("/proc", missing)) {
-    const std::string name = entry.path().filename();
-    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    const std::string stat = all_of(entry.path() / "stat");
-    const std::size_t behind = stat.rfind(')');  // a name may have anything in it
-    if (behind == std::string::npos || behind + 4 >= stat.size()) continue;
-    found[std::stoi(name)] = {std::atoi(stat.c_str() + behind + 4), stat[behind + 2]};
-  }
-  return found;
-}
-
-bool below(int process, int root, const std::map<int, ProcessState>& all) {
+bool below(int process, int root, const std::map<pid_t, ProcessEntry>& all) {
   for (auto ancestor = all.find(process); ancestor != all.end() && ancestor->first > 1;
        ancestor = all.find(ancestor->second.parent))
     if (ancestor->second.parent == root) return true;
@@ -54,7 +64,7 @@ bool below(int process, int root, const std::map<int, ProcessState>& all) {
 }
 
 std::string rank_of(int process) {
-  const std::string variables = all_of(fmt::format("/proc/{}/environ", process));
+  const std::string variables = readable_text(fmt::format("/proc/{}/environ", process));
   for (const char* name : {"OMPI_COMM_WORLD_RANK=", "PMI_RANK=", "PMIX_RANK=", "SLURM_PROCID="})
     for (const std::string& variable : split(variables, '\0'))
       if (variable.starts_with(name)) return variable.substr(variable.find('=') + 1);
@@ -63,29 +73,27 @@ std::string rank_of(int process) {
 
 bool has_word(int process, const std::string& word) {
   const std::vector<std::string> words =
-      split(all_of(fmt::format("/proc/{}/cmdline", process)), '\0');
+      split(readable_text(fmt::format("/proc/{}/cmdline", process)), '\0');
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
 }  // namespace
 
 std::vector<int> descendants() {
-  const std::map<int, ProcessState> all = processes();
-  std::vector<int> found;
+  const std::map<pid_t, ProcessEntry> all = visible_processes();
+  std::vector<int> numbers;
   for (const auto& [number, process] : all)
-    if (below(number, getpid(), all)) found.push_back(number);
-  return found;
+    if (below(number, getpid(), all)) numbers.push_back(number);
+  return numbers;
 }
 
 std::vector<Stopped> stopped_here(const std::string& word) {
-  const std::map<int, ProcessState> all = processes();
-  char host[256] = "";
-  gethostname(host, sizeof host - 1);
+  const std::map<pid_t, ProcessEntry> all = visible_processes();
   std::vector<Stopped> stopped;
   for (const auto& [number, process] : all) {
     if (process.state != 'T' && process.state != 't') continue;
     if (word.empty() ? below(number, getpid(), all) : has_word(number, word))
-      stopped.push_back({number, rank_of(number), host});
+      stopped.push_back({number, rank_of(number), host_here()});
   }
   return stopped;
 }
@@ -108,9 +116,7 @@ std::vector<Stopped> stopped_anywhere(const std::vector<std::string>& launcher,
   constexpr std::chrono::seconds patience(10);
   std::string answer;
   try {
-    Ended ended;
-    std::string error;
-    answer = output_of(asking(launcher, assay, word), scratch, patience, ended, error);
+    answer = finish_command(asking(launcher, assay, word), scratch, patience).output;
   } catch (const CaseError&) {   // nothing within that time
   } catch (const InputError&) {  // it cannot be started
   }
@@ -151,6 +157,42 @@ std::string text_of(std::vector<Stopped> stopped, const std::vector<std::string>
     if (std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(text);
   }
   return join(texts, ", ");
+}
+
+namespace {
+
+const std::string folder = "/dev/shm/";
+
+/// Names in /dev/shm that a process has mapped.
+void add_mapped(int process, std::set<std::string>& names) {
+  std::ifstream maps(fmt::format("/proc/{}/maps", process));
+  for (std::string line; std::getline(maps, line);)
+    if (const std::size_t at = line.find(" " + folder); at != std::string::npos) {
+      const std::string name = line.substr(at + 1 + folder.size());
+      if (name.find(" (deleted)") == std::string::npos) names.insert(name);
+    }
+}
+
+}  // namespace
+
+LeftSegments::LeftSegments() {
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(folder, none))
+    before_.insert(entry.path().filename().string());
+}
+
+void LeftSegments::look() {
+  for (const int process : descendants()) add_mapped(process, mapped_);
+}
+
+std::vector<std::string> LeftSegments::remove() const {
+  std::set<std::string> in_use;
+  for (const auto& [number, process] : visible_processes()) add_mapped(number, in_use);
+  std::vector<std::string> removed;
+  for (const std::string& name : mapped_)
+    if (!before_.contains(name) && !in_use.contains(name) && unlink((folder + name).c_str()) == 0)
+      removed.push_back(name);
+  return removed;
 }
 
 }  // namespace assay

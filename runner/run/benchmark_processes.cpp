@@ -1,14 +1,42 @@
-#include "runner/launch/preload.hpp"
+#include "runner/run/benchmark_processes.hpp"
 
 #include <chrono>
 #include <cstdlib>
 #include <map>
-#include <string>
+#include <nlohmann/json.hpp>
 
+#include "analysis/plugin_probe.hpp"
 #include "core/program/allocator.hpp"
+#include "core/program/plugins.hpp"
 #include "runner/supervision/child.hpp"
 
 namespace assay {
+
+using nlohmann::json;
+
+std::set<std::string> opened_in(const ResultEnvironment& environment) {
+  const json libraries = environment.software.value("libraries", json::object());
+  std::set<std::string> names;
+  for (const auto& [name, software] : libraries.items()) names.insert(name);
+  return names;
+}
+
+std::set<std::string> opened_plugins(const std::vector<PlannedBenchmark>& benchmarks,
+                                     const std::filesystem::path& programs,
+                                     const RunRecord& earlier) {
+  std::set<std::string> opened, tried;
+  for (const RunRecord::Process& process : earlier.processes)
+    opened.merge(opened_in(process.environment));
+  Plugins plugins = Plugins::of_programs(programs);
+  for (const PlannedBenchmark& benchmark : benchmarks) {
+    if (!benchmark.launcher.empty()) continue;
+    for (const std::string& name : benchmark.plugins)
+      if (!opened.contains(name) && tried.insert(name).second &&
+          probe_plugin(plugins, name).status.available)
+        opened.insert(name);
+  }
+  return opened;
+}
 
 namespace fs = std::filesystem;
 
@@ -28,19 +56,11 @@ std::vector<std::string> words_for(const std::string& allocator, const fs::path&
     constexpr std::chrono::seconds patience(30);
     std::vector<std::string> command = preloading(library);
     command.emplace_back("true");
-    Ended ended;
-    std::string said;
-    output_of(command, scratch, patience, ended, said);
-    if (!ended.signalled && ended.code == 0 && said.find(library) == std::string::npos)
+    const FinishedCommand trial = finish_command(command, scratch, patience);
+    if (!trial.failed() && trial.errors.find(library) == std::string::npos)
       return preloading(library);
   }
   return {};
-}
-
-std::string chosen_value(const Case& benchmark_case, const std::string& name,
-                         const std::string& otherwise) {
-  const auto found = benchmark_case.settings.find(name);
-  return found == benchmark_case.settings.end() ? otherwise : found->second;
 }
 
 }  // namespace
@@ -50,14 +70,14 @@ std::vector<PlannedBenchmark> by_process(PlannedBenchmark benchmark, const fs::p
   for (Case& benchmark_case : benchmark.cases) {
     std::vector<std::string> values;
     for (const std::string& name : benchmark_case.one_per_process)
-      values.push_back(chosen_value(benchmark_case, name, ""));
+      values.push_back(setting(benchmark_case, name, ""));
     cases[values].push_back(std::move(benchmark_case));
   }
   benchmark.cases.clear();
   std::vector<PlannedBenchmark> parts;
   for (auto& [values, theirs] : cases) {
     PlannedBenchmark& part = parts.emplace_back(benchmark);
-    part.preload = words_for(chosen_value(theirs.front(), "allocator", system_allocator), scratch);
+    part.preload = words_for(setting(theirs.front(), "allocator", system_allocator), scratch);
     part.cases = std::move(theirs);
   }
   return parts;

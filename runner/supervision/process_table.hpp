@@ -1,11 +1,30 @@
 #pragma once
-// Finds the stopped processes for which a job waits.
+// The processes of this host, as /proc shows them, those of a job among them.
+
+#include <sys/types.h>
 
 #include <filesystem>
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
 namespace assay {
+
+struct ProcessEntry {
+  pid_t parent = 0;
+  char state = ' ';     ///< 'T' and 't': stopped; 'Z': ended
+  std::string start{};  ///< clock ticks since the boot; "" if there is no such process
+};
+ProcessEntry process_at(pid_t number);
+/// Every process that can be seen, by its number.
+std::map<pid_t, ProcessEntry> visible_processes();
+
+/// The content of a file; "" if it cannot be read.
+std::string readable_text(const std::filesystem::path& file);
+
+/// The name of this host.
+std::string host_here();
 
 /// A process that a signal has stopped (SIGSTOP, a debugger).
 struct Stopped {
@@ -38,5 +57,23 @@ std::vector<Stopped> stopped_anywhere(const std::vector<std::string>& launcher,
 /// "rank 1 (process 4711 on HOST) is stopped" for each process, without repetition; "" if there is
 /// none. `rank_hosts`: the hosts that the ranks reported; they replace the host in `stopped`.
 std::string text_of(std::vector<Stopped> stopped, const std::vector<std::string>& rank_hosts);
+
+/// MPI libraries remove their segments themselves, unless their processes are killed. Removed is
+/// only a segment of this host that did not exist before the job, was mapped by a process of the
+/// job, and is mapped by no process after the end of the job.
+class LeftSegments final {
+ public:
+  /// To be constructed before the job is started.
+  LeftSegments();
+  /// Records the segments that the descendants of this process have mapped. To be called before
+  /// these are killed.
+  void look();
+  /// Removes the segments that are left, and returns their names. To be called when the processes
+  /// are dead.
+  std::vector<std::string> remove() const;
+
+ private:
+  std::set<std::string> before_, mapped_;  ///< names in /dev/shm
+};
 
 }  // namespace assay

@@ -1,15 +1,20 @@
-#include "runner/supervision/hold_folder.hpp"
+#include "runner/supervision/run_folder.hpp"
 
 #include <fcntl.h>
+#include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
 #include <cstring>
+#include <ctime>
 #include <fstream>
 #include <iostream>
-#include <string>
+#include <iterator>
+#include <list>
+#include <optional>
+#include <sstream>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -17,7 +22,60 @@
 
 #include "analysis/text_table.hpp"
 #include "core/base/error.hpp"
-#include "runner/supervision/holder.hpp"
+#include "core/base/file_descriptor.hpp"
+#include "core/base/numbers.hpp"
+#include "core/base/temporary.hpp"
+#include "runner/supervision/process_table.hpp"
+
+namespace assay::collecting {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string boot_here() {
+  const std::string boot = readable_text("/proc/sys/kernel/random/boot_id");
+  return boot.substr(0, boot.find('\n'));
+}
+
+/// Numbers of processes mean nothing in another container.
+std::string process_namespace_here() {
+  std::error_code unknown;
+  return fs::read_symlink("/proc/self/ns/pid", unknown).string();
+}
+
+}  // namespace
+
+std::string holder_here() {
+  return fmt::format("process {} on {} since {:%Y-%m-%dT%H:%M:%SZ}\nboot {} in {} start {}\n",
+                     getpid(), host_here(), fmt::gmtime(std::time(nullptr)), boot_here(),
+                     process_namespace_here(), process_at(getpid()).start);
+}
+
+bool has_ended(const std::string& holder) {
+  std::istringstream stream(holder);
+  // Other than twelve if a part is unknown or not yet written.
+  const std::vector<std::string> words{std::istream_iterator<std::string>(stream), {}};
+  if (!holder.ends_with('\n') || words.size() != 12 || words[3] != host_here() ||
+      words[7] != boot_here() || words[9] != process_namespace_here())
+    return false;
+  const std::optional<pid_t> number = parse_number<pid_t>(words[1]);
+  if (!number || *number <= 0) return false;
+  // Another user's process may be hidden in /proc, but not from kill().
+  if (kill(*number, 0) != 0 && errno == ESRCH) return true;
+  const ProcessEntry now = process_at(*number);
+  return !now.start.empty() && (now.state == 'Z' || now.start != words[11]);
+}
+
+bool is_at_work(const fs::path& folder, const LockFile& lock) {
+  const FileDescriptor file(::open((folder / lock_name).c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.number() < 0) return false;
+  if (lock(file.number(), LOCK_SH | LOCK_NB) == 0) return false;
+  if (errno == EWOULDBLOCK) return true;
+  return fs::exists(folder / held_by_name) && !has_ended(readable_text(folder / held_by_name));
+}
+
+}  // namespace assay::collecting
 
 namespace assay {
 
@@ -25,38 +83,20 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// The files that this process has written, removed at its exit.
-class HeldFiles {
- public:
-  HeldFiles() = default;
-  HeldFiles(const HeldFiles&) = delete;
-  HeldFiles& operator=(const HeldFiles&) = delete;
-  ~HeldFiles() {
-    std::error_code stays;
-    for (const auto& [owner, file] : files_)
-      if (owner == getpid()) fs::remove(file, stays);  // else this is a child
-  }
-  void add(const fs::path& file) { files_.emplace_back(getpid(), file); }
-
- private:
-  std::vector<std::pair<pid_t, fs::path>> files_;
-};
-
 /// Whether the file, which there must not be yet, was created: who does so is decided without
 /// locks, too.
 bool creates(const fs::path& file) {
-  const int descriptor = open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (descriptor >= 0) close(descriptor);
-  if (descriptor < 0 && errno != EEXIST)
+  const FileDescriptor created(open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (created.number() < 0 && errno != EEXIST)
     throw InputError(fmt::format("cannot make {} ({}). Choose another folder with --out.",
                                  file.string(), std::strerror(errno)));
-  return descriptor >= 0;
+  return created.number() >= 0;
 }
 
 bool holds_by(const fs::path& file) {
-  static HeldFiles held;
+  static std::list<Temporary> held;
   if (!creates(file)) return false;
-  held.add(file);
+  held.emplace_back(file);
   std::ofstream(file) << collecting::holder_here();
   return true;
 }
@@ -64,25 +104,17 @@ bool holds_by(const fs::path& file) {
 /// Takes the place of a process that was killed. Of several runs that find its file only one may:
 /// the others could remove what that one has written.
 bool takes_over(const fs::path& file) {
-  struct Claim {
-    fs::path file;
-    bool made;
-    ~Claim() {
-      std::error_code stays;
-      if (made) fs::remove(file, stays);
-    }
-  };
   const fs::path next = file.parent_path() / collecting::next_holder_name;
-  const Claim claim{next, creates(next)};
+  if (!creates(next)) return false;
+  const Temporary claim(next);
   std::error_code stays;
-  return claim.made && collecting::has_ended(collecting::holder_of(file)) &&
-         fs::remove(file, stays) && holds_by(file);
+  return collecting::has_ended(readable_text(file)) && fs::remove(file, stays) && holds_by(file);
 }
 
 /// Whether this process is the one that the file names. `fault` says which one is otherwise.
 bool gets_file(const fs::path& file, std::string& fault) {
   if (holds_by(file)) return true;
-  const std::string holder = collecting::holder_of(file);
+  const std::string holder = readable_text(file);
   if (collecting::has_ended(holder) && takes_over(file)) return true;
   const bool claimed = fs::exists(file.parent_path() / collecting::next_holder_name);
   fault = fmt::format("{} says \"{}\"; remove it{} if that process runs no more", file.string(),
@@ -127,6 +159,19 @@ void hold_folder(const fs::path& folder, std::chrono::seconds patience, const Lo
                 << std::endl;
     std::this_thread::sleep_for(look);
   }
+}
+
+void probe_disk(const std::filesystem::path& folder) {
+  const Temporary file(folder / ".space");
+  const char* const name = file.path().c_str();
+  unlink(name);
+  const FileDescriptor probe(open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  const std::string block(1 << 18, ' ');
+  const ssize_t written =
+      probe.number() < 0 ? -1 : write(probe.number(), block.data(), block.size());
+  if (written >= 0 && written < static_cast<ssize_t>(block.size())) errno = ENOSPC;
+  if (written != static_cast<ssize_t>(block.size()) || fsync(probe.number()) != 0)
+    throw std::system_error(errno, std::generic_category(), folder.string());
 }
 
 }  // namespace assay

@@ -77,9 +77,9 @@ std::vector<Fastest> fastest(std::span<const AlphaBeta> lines) {
   };
   std::size_t now =
       static_cast<std::size_t>(std::min_element(lines.begin(), lines.end(), less) - lines.begin());
-  double from = 0;
+  double start = 0;
   while (now < lines.size()) {
-    all.push_back({from, now});
+    all.push_back({start, now});
     std::size_t next = lines.size();
     double at = std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < lines.size(); ++i) {
@@ -92,18 +92,17 @@ std::vector<Fastest> fastest(std::span<const AlphaBeta> lines) {
       }
     }
     now = next;
-    from = at;
+    start = at;
   }
   return all;
 }
 
 std::optional<double> message_bytes(const Series& series) {
-  const nlohmann::json algbw = rate_of(series, "algbw"), bytes = problem_number(series, "bytes");
+  const std::optional<double> algbw = rate_of(series, "algbw"),
+                              bytes = problem_number(series, "bytes");
   // algbw is message size over time, so it gives the message size; files without algbw have the
   // bytes of the problem.
-  const double message = algbw.is_number()   ? std::round(algbw.get<double>() * series.median)
-                         : bytes.is_number() ? bytes.get<double>()
-                                             : 0;
+  const double message = algbw ? std::round(*algbw * series.median) : bytes.value_or(0);
   return message > 0 ? std::optional(message) : std::nullopt;
 }
 
@@ -120,7 +119,7 @@ struct Measurement {
 
 std::string curve_name(const std::vector<NamedResult>& results, const Series& series,
                        const std::vector<std::string>& without) {
-  return text_of(series.first(), "benchmark") + " " + system_of(results, series) + " " +
+  return series.first().benchmark + " " + system_of(results, series) + " " +
          parameters_but(series, without);
 }
 
@@ -181,11 +180,11 @@ std::vector<Curve> curves_of(const std::vector<NamedResult>& results,
   for (std::size_t i = 0; i < all.size(); ++i) {
     const Series& series = all[i];
     if (series.published) continue;
-    const nlohmann::json busbw = rate_of(series, "busbw");
+    const std::optional<double> busbw = rate_of(series, "busbw");
     const auto bytes = message_bytes(series);
-    if (busbw.is_number() && bytes)
+    if (busbw && bytes)
       measurements[curve_key(results, series, size_parameters)].push_back(
-          {*bytes, series.median, busbw, i});
+          {*bytes, series.median, *busbw, i});
   }
   std::vector<Curve> curves;
   std::map<std::string, std::vector<std::size_t>> rivals;

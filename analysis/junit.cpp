@@ -31,17 +31,17 @@ void set_attribute(ptree& element, const char* name, const std::string& value) {
 
 void JunitSuite::add(const std::string& test, const std::string& outcome, const std::string& type,
                      const std::string& reason) {
-  ptree made;
-  set_attribute(made, "classname", name_);
-  set_attribute(made, "name", test);
+  ptree element;
+  set_attribute(element, "classname", name_);
+  set_attribute(element, "name", test);
   if (!outcome.empty()) {
     ptree inner;
     set_attribute(inner, "message", reason);
     if (outcome != "skipped") set_attribute(inner, "type", type);
-    made.push_back({outcome, std::move(inner)});
+    element.push_back({outcome, std::move(inner)});
     ++counts_[outcome];
   }
-  tests_.push_back(std::move(made));
+  tests_.push_back(std::move(element));
 }
 
 void JunitSuite::write(std::string& testsuites) const {

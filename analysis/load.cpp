@@ -24,8 +24,7 @@ namespace {
 bool is_result(const fs::path& file) {
   if (file.filename() == "result.json") return true;
   const nlohmann::json document = read_head(file);
-  return document.is_object() && document.contains("schema") && document["schema"].is_string() &&
-         document["schema"].get<std::string>().starts_with("assay-result/");
+  return document.is_object() && text_of(document, "schema").starts_with("assay-result/");
 }
 
 /// Whether this is the name of a shipped baseline, and no file has that name.
@@ -52,7 +51,7 @@ std::vector<fs::path> files_of(const fs::path& name) {
   std::vector<fs::path> files;
   for (auto entry = fs::recursive_directory_iterator(name); entry != fs::end(entry);
        next_entry(entry)) {
-    // A hidden folder is what `assay collect` has not finished.
+    // `assay collect` leaves a hidden folder that it has not finished.
     const bool hidden = entry->path().filename().string().starts_with(".");
     if (entry->is_directory() && !hidden && fs::exists(entry->path() / "result.json")) {
       files.push_back(entry->path() / "result.json");
@@ -102,10 +101,37 @@ void next_entry(fs::recursive_directory_iterator& entry) {
   if (error) throw fs::filesystem_error("cannot be read", last, error);
 }
 
-void keep_median_and_marks(nlohmann::json& row) {
-  keep_members(row["time_s"], [](const std::string& name) {
-    return name == "median" || mark_fields().contains(name);
-  });
+void keep_median_and_marks(Row& row) {
+  if (!row.time_s) return;
+  const RowTime& time = *row.time_s;
+  row.time_s = RowTime{.median = time.median,
+                       .foreign = time.foreign,
+                       .own = time.own,
+                       .waiting = time.waiting,
+                       .stolen = time.stolen,
+                       .throttled = time.throttled,
+                       .held = time.held};
+}
+
+Row take_case_and_time(Row& row) {
+  keep_median_and_marks(row);
+  return {.id = std::move(row.id),
+          .names = std::move(row.names),
+          .benchmark = std::move(row.benchmark),
+          .problem = std::move(row.problem),
+          .environment = row.environment,
+          .launch = row.launch,
+          .attempt = row.attempt,
+          .required = row.required,
+          .parameters = std::move(row.parameters),
+          .tolerance = row.tolerance,
+          .status = std::move(row.status),
+          .reason = std::move(row.reason),
+          .executed = std::move(row.executed),
+          .time_s = std::move(row.time_s),
+          .device_state = std::move(row.device_state),
+          .published = row.published,
+          .incomparable = std::move(row.incomparable)};
 }
 
 std::vector<fs::path> result_files(const std::vector<std::string>& names) {
@@ -115,8 +141,8 @@ std::vector<fs::path> result_files(const std::vector<std::string>& names) {
 }
 
 std::vector<NamedResult> load_results(const std::vector<std::string>& names) {
-  return load_results(names, [](nlohmann::json& row, std::string_view, const nlohmann::json&) {
-    row.erase("samples_s");  // most of a file; checked, they are summarized in time_s
+  return load_results(names, [](Row& row, std::string_view, const RunResult&) {
+    row.samples_s = {};  // most of a file; checked, they are summarized in time_s
     return true;
   });
 }

@@ -20,21 +20,14 @@ namespace assay {
 /// are read in parallel, and rows come without their samples.
 std::vector<NamedResult> load_results(const std::vector<std::string>& names);
 
-/// The same, but only what `keep` keeps of each row stays in memory.
+/// The same, but only the parts that `keep` keeps of each row stay in memory: most of the memory
+/// that results take is in parts of rows that a command does not read.
 std::vector<NamedResult> load_results(const std::vector<std::string>& names, const KeepRow& keep);
 
-/// Erases the members of an object that are not wanted; leaves other values as they are. For
-/// KeepRow: most of the memory that results take is in members of rows that a command does not
-/// read.
-template <class Wanted>
-void keep_members(nlohmann::json& object, const Wanted& wanted) {
-  if (object.is_object())
-    std::erase_if(object.get_ref<nlohmann::json::object_t&>(),
-                  [&](const auto& member) { return !wanted(member.first); });
-}
-
-/// Keeps of a row's times the median and what marks it (mark_fields()).
-void keep_median_and_marks(nlohmann::json& row);
+/// Keeps of a row's times the median and the fields that mark it (marks.hpp).
+void keep_median_and_marks(Row& row);
+/// Moves these parts of a row: case, status, software that ran, median time and its marks.
+Row take_case_and_time(Row& row);
 
 /// The paths of these files, unread. InputError for a folder without results, and for a file that
 /// is given twice.

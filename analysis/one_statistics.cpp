@@ -5,21 +5,16 @@
 #include <algorithm>
 
 #include "core/base/error.hpp"
-#include "core/result/result_check.hpp"
 
 namespace assay {
 
 void expect_one_statistics(const std::vector<NamedResult>& results) {
   const NamedResult* first = nullptr;
   for (const NamedResult& named : results) {
-    const nlohmann::json& rows = named.result.at("rows");
-    if (std::none_of(rows.begin(), rows.end(), [](const nlohmann::json& row) {
-          return row.at("status") == "ok" && !row.value("published", false);
-        }))
-      continue;
+    const auto measured = [](const Row& row) { return row.is_ok() && !row.published; };
+    if (std::ranges::none_of(named.rows(), measured)) continue;
     if (first == nullptr) first = &named;
-    const int was = statistics_of(first->result.at("run")),
-              is = statistics_of(named.result.at("run"));
+    const int was = first->run().statistics, is = named.run().statistics;
     if (was != is)
       throw InputError(fmt::format(
           "{} has version {} of the statistics, {} has version {} (other estimators give other "

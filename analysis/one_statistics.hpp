@@ -8,8 +8,8 @@
 namespace assay {
 
 /// InputError if results with measured times have different versions of the statistics
-/// (statistics_of): other estimators give other numbers for the same samples. Published numbers
-/// have none.
+/// (RunHeader::statistics): other estimators give other numbers for the same samples. Published
+/// numbers have none.
 void expect_one_statistics(const std::vector<NamedResult>& results);
 
 }  // namespace assay

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/base/error.hpp"
+#include "core/result/json_fields.hpp"
 
 namespace assay {
 
@@ -15,19 +16,17 @@ using nlohmann::json;
 
 namespace {
 
-/// Where the environments and brackets of a part begin in the gathered result.
-struct Start {
+/// An entry of "gathered": a run, and the numbers of its environments and brackets.
+struct GatheredRun {
+  std::vector<std::string> hosts{};
   std::size_t environments = 0, brackets = 0;
+  json own_fields{};  ///< of its header
 };
-
-json empty_part(const json& whole, const json& run, const json& part) {
-  json made = {{"schema", whole.at("schema")},
-               {"system", whole.at("system")},
-               {"run", run},
-               {"environments", json::array()},
-               {"rows", json::array()}};
-  made["run"].update(part.at("of_run"));
-  return made;
+void visit_fields(GatheredRun& run, FieldReader& fields) {
+  fields.always("hosts", run.hosts);
+  fields.always("environments", run.environments);
+  fields.always("brackets", run.brackets);
+  fields.always("of_run", run.own_fields);
 }
 
 /// Finds members of an object by its text, which is valid JSON.
@@ -90,22 +89,28 @@ class MemberFinder {
   std::size_t at_ = 0;
 };
 
-void refuse_counts(const std::string& file, const char* what, std::size_t found,
+void refuse_counts(const std::string& file, const char* items, std::size_t count,
                    std::size_t expected) {
-  if (found != expected)
+  if (count != expected)
     throw InputError(
         fmt::format("{} at /run/gathered: found {} {} in all, expected {} (those of the file). "
                     "Gather the results again.",
-                    file, found, what, expected));
+                    file, count, items, expected));
+}
+
+/// Adds to the brackets of a ceiling; whether it has any.
+bool shift_brackets(json& ceiling, std::int64_t brackets) {
+  if (!ceiling.is_object() || !ceiling.contains("brackets")) return false;
+  for (json& place : ceiling["brackets"]) place = place.get<std::int64_t>() + brackets;
+  return true;
 }
 
 }  // namespace
 
 void shift_indices(json& row, std::int64_t environments, std::int64_t brackets) {
-  row["environment"] = row["environment"].get<std::int64_t>() + environments;
-  if (brackets == 0 || !row.contains("ceiling") || !row["ceiling"].is_object()) return;
-  if (const auto places = row["ceiling"].find("brackets"); places != row["ceiling"].end())
-    for (json& place : *places) place = place.get<std::int64_t>() + brackets;
+  json& environment = row["environment"];
+  environment = environment.get<std::int64_t>() + environments;
+  if (brackets != 0 && row.contains("ceiling")) shift_brackets(row["ceiling"], brackets);
 }
 
 std::string shifted_text(std::string_view row, std::int64_t environments, std::int64_t brackets) {
@@ -123,63 +128,64 @@ std::string shifted_text(std::string_view row, std::int64_t environments, std::i
   };
   change(*environment,
          std::to_string(json::parse(*environment).get<std::int64_t>() + environments));
-  if (ceiling && ceiling->starts_with('{')) {
-    json shifted = json::parse(*ceiling);
-    if (const auto places = shifted.find("brackets"); places != shifted.end()) {
-      for (json& place : *places) place = place.get<std::int64_t>() + brackets;
-      change(*ceiling, shifted.dump(-1, ' ', false, json::error_handler_t::replace));
-    }
-  }
-  std::string made;
+  if (ceiling)
+    if (json whole = json::parse(*ceiling); shift_brackets(whole, brackets))
+      change(*ceiling, whole.dump(-1, ' ', false, json::error_handler_t::replace));
+  std::string shifted;
   std::size_t at = 0;
   for (const auto& [offset, replacement] : changes) {
-    made += row.substr(at, offset - at);
-    made += replacement.second;
+    shifted += row.substr(at, offset - at);
+    shifted += replacement.second;
     at = offset + replacement.first;
   }
-  made += row.substr(at);
-  return made;
+  shifted += row.substr(at);
+  return shifted;
 }
 
 void add_parts(NamedResult named, std::vector<NamedResult>& results) {
-  json& whole = named.result;
-  if (!whole["run"].contains("gathered")) {
+  RunResult& whole = named.result;
+  const auto field = whole.run.rest.find("gathered");
+  if (field == whole.run.rest.end()) {
     results.push_back(std::move(named));
     return;
   }
-  json run = std::move(whole["run"]);
-  const json gathered = std::move(run["gathered"]);
-  json bracket = run.value("bracket", json::array());
+  std::vector<GatheredRun> gathered;
+  fields::Form<std::vector<GatheredRun>>::read(*field, gathered);
+  std::vector<json> brackets = std::move(whole.run.brackets);
+  whole.run.brackets.clear();
+  json run = whole.run;
   run.erase("gathered");
-  run.erase("bracket");
-  const std::size_t before = results.size();
-  std::vector<Start> starts;
+  struct GatheredPart {
+    RunResult* result;
+    std::size_t environment, bracket;  ///< the first of the part in the gathered result
+  };
+  std::vector<GatheredPart> parts;
   std::vector<std::size_t> part_of;  // by environment
-  std::size_t brackets = 0;
-  for (const json& part : gathered) {
-    const json& hosts = part.at("hosts");
-    starts.push_back({part_of.size(), brackets});
-    json made = empty_part(whole, run, part);
+  std::size_t bracket = 0;
+  results.reserve(results.size() + gathered.size());
+  for (const GatheredRun& entry : gathered) {
+    json own = run;
+    own.update(entry.own_fields);
     run.erase("missing_nodes");  // once: it is about all of them
-    part_of.insert(part_of.end(), part.at("environments").get<std::size_t>(), starts.size() - 1);
-    const std::size_t end = brackets + part.at("brackets").get<std::size_t>();
-    for (; brackets < end && brackets < bracket.size(); ++brackets)
-      made["run"]["bracket"].push_back(std::move(bracket[brackets]));
-    brackets = end;
-    results.push_back({fmt::format("{} ({})", named.name,
-                                   hosts.empty() ? "no host" : hosts[0].get<std::string>()),
-                       std::move(made)});
+    const std::string host = entry.hosts.empty() ? "no host" : entry.hosts.front();
+    NamedResult& part = results.emplace_back(NamedResult{fmt::format("{} ({})", named.name, host),
+                                                         {.run = own, .system = whole.system}});
+    parts.push_back({&part.result, part_of.size(), bracket});
+    part_of.insert(part_of.end(), entry.environments, parts.size() - 1);
+    for (const std::size_t end = bracket + entry.brackets; bracket < end; ++bracket)
+      if (bracket < brackets.size())
+        part.result.run.brackets.push_back(std::move(brackets[bracket]));
   }
-  json& environments = whole["environments"];
-  refuse_counts(named.name, "environments", part_of.size(), environments.size());
-  refuse_counts(named.name, "brackets", brackets, bracket.size());
-  for (std::size_t i = 0; i < environments.size(); ++i)
-    results[before + part_of[i]].result["environments"].push_back(std::move(environments[i]));
-  for (json& row : whole["rows"]) {
-    const std::size_t part = part_of[row.at("environment").get<std::size_t>()];
-    shift_indices(row, -static_cast<std::int64_t>(starts[part].environments),
-                  -static_cast<std::int64_t>(starts[part].brackets));
-    results[before + part].result["rows"].push_back(std::move(row));
+  refuse_counts(named.name, "environments", part_of.size(), whole.environments.size());
+  refuse_counts(named.name, "brackets", bracket, brackets.size());
+  for (std::size_t i = 0; i < part_of.size(); ++i)
+    parts[part_of[i]].result->environments.push_back(std::move(whole.environments[i]));
+  for (Row& row : whole.rows) {
+    const GatheredPart& part = parts[part_of[static_cast<std::size_t>(row.environment)]];
+    row.environment -= static_cast<int>(part.environment);
+    if (row.ceiling)
+      for (int& place : row.ceiling->brackets) place -= static_cast<int>(part.bracket);
+    part.result->rows.push_back(std::move(row));
   }
 }
 

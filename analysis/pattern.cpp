@@ -10,11 +10,11 @@ namespace assay {
 Pattern::Pattern(const std::string& text, const std::string& what) {
   RE2::Options options;
   options.set_log_errors(false);
-  auto made = std::make_shared<const RE2>(text, options);
-  if (!made->ok()) {
+  auto expression = std::make_shared<const RE2>(text, options);
+  if (!expression->ok()) {
     // The message quotes a part of the expression, which may be long.
     constexpr std::size_t longest = 200;
-    std::string why = made->error();
+    std::string why = expression->error();
     if (why.size() > longest) why = why.substr(0, longest) + "...";
     throw InputError(
         fmt::format("{} is not a valid regular expression ({}). Use the syntax of RE2, like "
@@ -22,7 +22,7 @@ Pattern::Pattern(const std::string& text, const std::string& what) {
                     "back-references and (?=...); a backslash escapes special characters.",
                     what.size() > longest ? what.substr(0, longest) + "..." : what, why));
   }
-  compiled_ = std::move(made);
+  compiled_ = std::move(expression);
 }
 
 bool Pattern::in(const std::string& text) const {

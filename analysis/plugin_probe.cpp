@@ -1,33 +1,34 @@
 #include "analysis/plugin_probe.hpp"
 
 #include "core/base/trial.hpp"
+#include "core/result/json_fields.hpp"
 
 namespace assay {
 
-using nlohmann::json;
-
-namespace {
-
-/// Opens a plugin and tells the result as JSON.
-std::string opened(Plugins& plugins, const std::string& name) {
-  const PluginStatus status = plugins.status(name);
-  json found = {{"file", status.file.string()},
-                {"available", status.available},
-                {"reason", status.reason},
-                {"software", json::object()}};
-  if (status.available) found["software"] = std::get<Backend*>(plugins.open(name))->software();
-  return found.dump(-1, ' ', false, json::error_handler_t::replace);
+/// The state of a plugin, as the child found it.
+struct ProbeAnswer {
+  std::string file{}, reason{};
+  bool available = false;
+  nlohmann::json software = nlohmann::json::object();
+};
+static void visit_fields(SameAs<ProbeAnswer> auto& answer, auto& fields) {
+  fields.always("file", answer.file, "reason", answer.reason, "available", answer.available,
+                "software", answer.software);
 }
-
-}  // namespace
 
 PluginProbe probe_plugin(Plugins& plugins, const std::string& name,
                          std::chrono::milliseconds limit) {
-  const Trial trial = try_in_child([&] { return opened(plugins, name); }, limit);
+  const auto open = [&] {
+    const PluginStatus status = plugins.status(name);
+    ProbeAnswer answer{status.file.string(), status.reason, status.available};
+    if (status.available) answer.software = std::get<Backend*>(plugins.open(name))->software();
+    return write_fields(answer).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  };
+  const Trial trial = try_in_child(open, limit);
   if (!trial.answer) return {{name, {}, false, trial.reason}};
-  const json found = json::parse(*trial.answer);
-  return {{name, found.at("file").get<std::string>(), found.at("available"), found.at("reason")},
-          found.at("software")};
+  ProbeAnswer answer;
+  read_fields(nlohmann::json::parse(*trial.answer), answer);
+  return {{name, answer.file, answer.available, answer.reason}, answer.software};
 }
 
 }  // namespace assay

@@ -14,24 +14,19 @@
 
 namespace assay {
 
-using nlohmann::json;
-
 namespace {
 
 const std::string reference = "fp32";
 
 /// A field of executed that all launches agree in, else "".
-std::string executed(const Series& series, const char* field) {
+std::string executed(const Series& series, std::string RowExecuted::*field) {
   std::set<std::string> values;
-  for (const json& row : series.rows) {
-    const json all = row.value("executed", json());
-    values.insert(all.is_object() ? text_of(all, field) : "");
-  }
+  for (const Row& row : series.rows) values.insert(row.executed ? (*row.executed).*field : "");
   return values.size() == 1 ? *values.begin() : "";
 }
 
 std::string compute_of(const Series& series, const std::string& asked) {
-  const std::string told = executed(series, "compute");
+  const std::string told = executed(series, &RowExecuted::compute);
   if (asked == "tf32") {
     const std::optional<double> error = largest_norm_error(series);
     if (error && *error < least_error_of_tf32) return reference;
@@ -49,11 +44,11 @@ std::optional<double> element_bytes(const std::string& precision) {
 
 /// Equal for the same work in any precision; "" where a message's elements are not known.
 std::string work_key(const Series& series) {
-  const json& row = series.first();
+  const Row& row = series.first();
   const std::string where =
-      fmt::format("{} {} {}", series.result, series.environment, text_of(row, "benchmark"));
-  if (!row.at("rates").value("busbw", json()).is_number())
-    return fmt::format("{} {} {}", where, text_of(row.at("problem"), "descriptor"),
+      fmt::format("{} {} {}", series.result, series.environment, row.benchmark);
+  if (!row.rate("busbw"))
+    return fmt::format("{} {} {}", where, row.problem.descriptor,
                        parameters_but(series, {"precision", "algorithm", "problem"}));
   const auto size = element_bytes(series.parameter("precision"));
   const auto bytes = message_bytes(series);
@@ -65,37 +60,34 @@ std::string work_key(const Series& series) {
 /// fp32's number over the row's, of each launch that has both.
 template <class Number>
 std::optional<OverFp32> paired(const Series& fp32, const Series& series, const Number& number) {
-  std::map<json, double> base;  // by launch
-  for (const json& row : fp32.rows)
-    if (const json value = number(row); value.is_number() && value > 0)
-      base.emplace(row.at("launch"), value);
+  std::map<std::int64_t, double> base;  // by launch
+  for (const Row& row : fp32.rows)
+    if (const double value = number(row); value > 0) base.emplace(row.launch, value);
   std::vector<double> over, under;
-  for (const json& row : series.rows) {
-    const auto same = base.find(row.at("launch"));
-    const json value = number(row);
-    if (same == base.end() || !value.is_number() || !(value > 0)) continue;
+  for (const Row& row : series.rows) {
+    const auto same = base.find(row.launch);
+    const double value = number(row);
+    if (same == base.end() || !(value > 0)) continue;
     over.push_back(same->second);
     under.push_back(value);
   }
   if (over.empty()) return std::nullopt;
   const Ratio ratio = paired_ratio(over, under);
-  OverFp32 made{ratio.value, std::nullopt, over.size() < std::size_t{least_for_interval},
-                over.size()};
-  if (over.size() > 1) made.interval = ratio.ci95;
-  return made;
+  OverFp32 result{ratio.value, std::nullopt, over.size() < std::size_t{least_for_interval},
+                  over.size()};
+  if (over.size() > 1) result.interval = ratio.ci95;
+  return result;
 }
-
-json seconds_of(const json& row) { return row.at("time_s").at("median"); }
-json joules_of(const json& row) { return row.value("energy_j", json()); }
 
 /// Published numbers have no launches: their ratio is the one that Baseline allows.
 void beside_published(PrecisionRow& row) {
-  json same = row.series->first();
-  same["parameters"]["precision"] = reference;
-  const json match = Baseline::of_launches("precision fp32", *row.fp32).match(same, &row.note);
-  if (!match.is_object()) return;
-  row.note = text_of(match, "note");
-  if (match.at("speedup") > 0) row.speedup = OverFp32{match.at("speedup"), std::nullopt, false, 0};
+  Row same = row.series->first();
+  same.parameters["precision"] = reference;
+  const std::optional<RowBaseline> match =
+      Baseline::of_launches("precision fp32", *row.fp32).match(same, &row.note);
+  if (!match) return;
+  row.note = match->note;
+  if (match->speedup > 0) row.speedup = OverFp32{match->speedup, std::nullopt, false, 0};
 }
 
 void beside_measured(PrecisionRow& row) {
@@ -104,10 +96,11 @@ void beside_measured(PrecisionRow& row) {
     row.note = "published numbers are not set beside measured ones";
     return;
   }
-  row.speedup = paired(fp32, series, &seconds_of);
+  row.speedup = paired(fp32, series, [](const Row& launch) { return launch.median(); });
   // Joules of other counters are of other things.
-  if (energy_of(series).is_number() && energy_domains(series) == energy_domains(fp32))
-    row.energy = paired(fp32, series, &joules_of);
+  if (energy_of(series) && energy_domains(series) == energy_domains(fp32))
+    row.energy =
+        paired(fp32, series, [](const Row& launch) { return launch.energy_j.value_or(0); });
   const std::size_t launches = std::max(fp32.rows.size(), series.rows.size());
   const std::size_t pairs = row.speedup ? row.speedup->pairs : 0;
   if (pairs == 0)
@@ -156,12 +149,9 @@ void complete(PrecisionGroup& group) {
 
 std::optional<double> largest_norm_error(const Series& series) {
   std::optional<double> largest;
-  for (const json& row : series.rows) {
-    const json verification = row.value("verification", json());
-    if (!verification.is_object()) return std::nullopt;
-    const json error = verification.value("norm_error", json());
-    if (!error.is_number()) return std::nullopt;
-    largest = std::max(largest.value_or(0), error.get<double>());
+  for (const Row& row : series.rows) {
+    if (!row.verification || !row.verification->norm_error) return std::nullopt;
+    largest = std::max(largest.value_or(0), *row.verification->norm_error);
   }
   return largest;
 }
@@ -171,7 +161,7 @@ std::string executed_precision(const Series& series) {
   if (series.status != "ok" || series.published) return asked;
   const std::string compute = compute_of(series, asked);
   if (compute == arithmetic_name(asked)) return asked;
-  std::string storage = executed(series, "storage");
+  std::string storage = executed(series, &RowExecuted::storage);
   if (storage.empty()) storage = asked == "tf32" ? reference : asked;
   return compute.empty() ? storage + " storage, arithmetic unknown"
                          : fmt::format("{} storage, {} arithmetic", storage, compute);

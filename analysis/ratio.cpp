@@ -2,11 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 namespace assay {
-
-using nlohmann::json;
 
 double speedup(double first_s, double second_s) { return second_s / first_s; }
 
@@ -16,13 +12,13 @@ Interval speedup_of(const Interval& time_ratio) {
   return {1 / time_ratio.high, 1 / time_ratio.low};
 }
 
-json speedup_json(const json& time_ratio) {
-  if (time_ratio.is_array() && time_ratio.size() == 2) {
-    if (!(time_ratio[0] > 0) || !(time_ratio[1] > 0)) return nullptr;
-    return {speedup_of(time_ratio[1].get<double>()), speedup_of(time_ratio[0].get<double>())};
-  }
-  if (!time_ratio.is_number() || !(time_ratio > 0)) return nullptr;
-  return speedup_of(time_ratio.get<double>());
+std::optional<double> speedup_of(const std::optional<double>& time_ratio) {
+  return time_ratio > 0 ? std::optional(speedup_of(*time_ratio)) : std::nullopt;
+}
+
+std::optional<Interval> speedup_of(const std::optional<Interval>& time_ratio) {
+  const bool known = time_ratio && time_ratio->low > 0 && time_ratio->high > 0;
+  return known ? std::optional(speedup_of(*time_ratio)) : std::nullopt;
 }
 
 std::string over(const std::string& first, const std::string& second) {

@@ -2,7 +2,7 @@
 // Every ratio that a command shows is a speedup: above 1 the first-named side is faster. Result
 // files and documents contain some ratios of times; these functions convert them to speedups.
 
-#include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 
 #include "core/base/statistics.hpp"
@@ -14,8 +14,9 @@ double speedup(double first_s, double second_s);
 /// The speedup of A over B, from "time of A / time of B".
 double speedup_of(double time_ratio);
 Interval speedup_of(const Interval& time_ratio);
-/// The same for JSON: a number, a pair [low, high], or null.
-nlohmann::json speedup_json(const nlohmann::json& time_ratio);
+/// Nothing where the ratio is unknown or not above 0.
+std::optional<double> speedup_of(const std::optional<double>& time_ratio);
+std::optional<Interval> speedup_of(const std::optional<Interval>& time_ratio);
 
 /// "A over B": the title of a column of speedups.
 std::string over(const std::string& first, const std::string& second);

@@ -9,41 +9,36 @@
 
 namespace assay {
 
-using nlohmann::json;
-
 namespace {
 
 /// Fields of a problem that give its size, not its kind.
-const std::set<std::string> of_size{"descriptor", "flops",  "bytes",
-                                    "amounts",    "passes", "size",
-                                    "shared_by",  "n",      "global_batch_size"};
+const std::set<std::string> size_fields{"size", "n", "global_batch_size"};
 
 /// The work of one run, in the unit of its main rate; nothing where the row does not contain it.
-std::optional<double> amount_of(const Series& series) {
-  const json amounts = series.first().at("problem").value("amounts", json::object());
-  for (const char* const rate : {"images_per_s", "input_bytes_per_s", "flops_per_s", "bytes_per_s"})
-    if (const json amount = amounts.value(rate, json()); amount.is_number()) return amount;
-  for (const char* const whole : {"global_batch_size", "size"})  // of older programs
-    if (const json amount = series.first().at("problem").value(whole, json()); amount.is_number())
-      return amount;
-  return std::nullopt;
+std::optional<double> find_amount(const RowProblem& problem) {
+  if (problem.amounts)
+    for (const char* rate : {"images_per_s", "input_bytes_per_s", "flops_per_s", "bytes_per_s"})
+      if (const auto amount = problem.amounts->find(rate);
+          amount != problem.amounts->end() && amount->second)
+        return amount->second;
+  const auto batch = problem.number("global_batch_size");  // of older programs
+  return batch ? batch : problem.number("size");
 }
 
 /// Whether all ranks share the problem, or each has its own; nothing for one rank. Rows of older
 /// programs do not contain it; if their ranks share the problem, they have the fields tested last.
 std::optional<bool> shared(const Series& series) {
-  const json& problem = series.first().at("problem");
+  const RowProblem& problem = series.first().problem;
   if (parameter_number(series, "ranks") <= 1) return std::nullopt;
-  if (const json sharers = problem.value("shared_by", json()); sharers.is_number())
-    return sharers > 1;
-  return problem.contains("size") || problem.contains("global_batch_size") ||
-         problem.value("amounts", json::object()).contains("images_per_s");
+  if (problem.shared_by) return *problem.shared_by > 1;
+  return problem.rest.contains("size") || problem.rest.contains("global_batch_size") ||
+         (problem.amounts && problem.amounts->contains("images_per_s"));
 }
 
-std::string extents_of(const Series& series) {
-  std::string text = series.first().at("benchmark").get<std::string>();
-  for (const auto& [name, value] : series.first().at("problem").items())
-    if (!of_size.contains(name)) text += fmt::format(" {}={}", name, value.dump());
+std::string describe_extents(const Row& row) {
+  std::string text = row.benchmark;
+  for (const auto& [name, value] : row.problem.rest.items())
+    if (!size_fields.contains(name)) text += fmt::format(" {}={}", name, value.dump());
   return text;
 }
 
@@ -59,10 +54,10 @@ struct Kind {
 std::vector<Kind> kinds() {
   const auto of_ranks = [](bool weak) {
     return [weak](const Series& series) -> std::string {
-      const auto amount = amount_of(series);
+      const auto amount = find_amount(series.first().problem);
       if (!amount || !shared(series).value_or(true)) return "";
       const double each = weak ? *amount / parameter_number(series, "ranks") : *amount;
-      return fmt::format("{} {:.6g}", extents_of(series), each);
+      return fmt::format("{} {:.6g}", describe_extents(series.first()), each);
     };
   };
   return {{"threads", false, {"threads"}, work_of},
@@ -75,8 +70,8 @@ std::vector<Kind> kinds() {
            }}};
 }
 
-ScalingCurve curve_of(const Kind& kind, const std::map<double, std::size_t>& group,
-                      const std::vector<Series>& all) {
+ScalingCurve make_curve(const Kind& kind, const std::map<double, std::size_t>& group,
+                        const std::vector<Series>& all) {
   const auto& [least, first] = *group.begin();
   ScalingCurve curve{kind.over, kind.weak, kind.along, {}};
   for (const auto& [count, i] : group) {
@@ -87,8 +82,8 @@ ScalingCurve curve_of(const Kind& kind, const std::map<double, std::size_t>& gro
   return curve;
 }
 
-std::vector<ScalingCurve> curves_of_kind(const Kind& kind, const std::vector<NamedResult>& results,
-                                         const std::vector<Series>& all) {
+std::vector<ScalingCurve> make_curves(const Kind& kind, const std::vector<NamedResult>& results,
+                                      const std::vector<Series>& all) {
   std::map<std::string, std::map<double, std::size_t>> groups;
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (!has_time(all[i]) || all[i].published || is_collective(all[i])) continue;
@@ -103,7 +98,7 @@ std::vector<ScalingCurve> curves_of_kind(const Kind& kind, const std::vector<Nam
   }
   std::vector<ScalingCurve> curves;
   for (const auto& [key, group] : groups)
-    if (group.size() > 1) curves.push_back(curve_of(kind, group, all));
+    if (group.size() > 1) curves.push_back(make_curve(kind, group, all));
   return curves;
 }
 
@@ -112,7 +107,7 @@ std::vector<ScalingCurve> curves_of_kind(const Kind& kind, const std::vector<Nam
 std::vector<std::vector<ScalingCurve>> scaling_curves(const std::vector<NamedResult>& results,
                                                       const std::vector<Series>& all) {
   std::vector<std::vector<ScalingCurve>> curves;
-  for (const Kind& kind : kinds()) curves.push_back(curves_of_kind(kind, results, all));
+  for (const Kind& kind : kinds()) curves.push_back(make_curves(kind, results, all));
   return curves;
 }
 

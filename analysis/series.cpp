@@ -15,42 +15,41 @@ namespace assay {
 using nlohmann::json;
 
 std::string text_of(const json& object, const std::string& key) {
-  const auto found = object.find(key);
-  if (found == object.end() || found->is_null()) return "";
-  return found->is_string() ? found->get<std::string>() : found->dump();
+  const auto value = object.find(key);
+  if (value == object.end() || value->is_null()) return "";
+  return value->is_string() ? value->get<std::string>() : value->dump();
 }
 
-std::string Series::parameter(const std::string& name) const {
-  return text_of(first().at("parameters"), name);
-}
+json number_or_null(const std::optional<double>& value) { return value ? json(*value) : json(); }
+
+std::string Series::parameter(const std::string& name) const { return first().parameter(name); }
 
 std::string Series::algorithm() const {
   const std::string asked = parameter("algorithm");
-  const json executed = first().value("executed", json());
-  const std::string ran = executed.is_object() ? text_of(executed, "algorithm") : "";
+  const Row& row = first();
+  const std::string ran = row.executed ? row.executed->algorithm : "";
   if (ran.empty() || ran == asked) return asked;
   return asked.empty() ? ran : fmt::format("{} ({})", ran, asked);
 }
 
 std::string Series::problem() const {
-  const json names = first().value("names", json::array());
-  return names.empty() ? text_of(first().at("problem"), "descriptor")
-                       : names.front().get<std::string>();
+  const Row& row = first();
+  return row.names.empty() ? row.problem.descriptor : row.names.front();
 }
 
 namespace {
 
 void add_interval(Series& series) {
   if (series.status != "ok") return;
-  const json ci = series.first().at("time_s").value("ci95", json());
+  const auto& time = series.first().time_s;
   if (series.rows.size() > 1 && !series.published) {
     // The launch is the unit: the samples of a launch share its memory layout and binding, so their
     // interval would be too narrow.
     series.interval = median_interval(series.medians);
     series.has_interval = true;
     series.is_range = series.rows.size() < static_cast<std::size_t>(least_for_interval);
-  } else if (ci.is_array()) {
-    series.interval = {ci.at(0), ci.at(1)};
+  } else if (time && time->ci95) {
+    series.interval = *time->ci95;
     series.has_interval = true;
   }
 }
@@ -69,39 +68,34 @@ SortKey sort_key(const Series& series) {
   // The order of training, not of the alphabet.
   const std::string direction = series.parameter("direction");
   const int pass = direction == "forward" ? 0 : direction == "bwd_data" ? 1 : 2;
-  const json& row = series.first();
-  return {text_of(row, "benchmark"),
+  const Row& row = series.first();
+  return {row.benchmark,
           numeric_order(series.problem()),
           pass,
           series.parameter("precision"),
           series.parameter("algorithm"),
           series.parameter("backend"),
-          text_of(row, "id"),
+          row.id,
           series.result};
 }
 
 }  // namespace
-
-bool any_launch(const Series& series, bool (*is)(const json& row)) {
-  return std::any_of(series.rows.begin(), series.rows.end(), is);
-}
 
 std::string mark_of(const Series& a, const Series& b) { return worse_mark(mark_of(a), mark_of(b)); }
 
 bool ids_repeat(const std::vector<Series>& all) {
   std::set<std::pair<std::size_t, std::string>> seen;
   return std::any_of(all.begin(), all.end(), [&](const Series& series) {
-    return !seen.emplace(series.result, text_of(series.first(), "id")).second;
+    return !seen.emplace(series.result, series.first().id).second;
   });
 }
 
 std::vector<Series> series_of(const std::vector<NamedResult>& results) {
   std::vector<Series> all;
   for (std::size_t r = 0; r < results.size(); ++r) {
-    const json& result = results[r].result;
     std::map<std::string, LaunchGroups> ids;
-    for (const json& row : result.at("rows"))
-      ids[row.at("id").get<std::string>()].add(SharedRow::in(row), environment_key(result, row));
+    for (const Row& row : results[r].rows())
+      ids[row.id].add(SharedRow::in(row), results[r].environment(row).key());
     for (auto& [id, groups] : ids)
       for (Launches& launches : groups.take()) {
         Series series;
@@ -130,67 +124,59 @@ std::vector<Series> series_of(std::vector<NamedResult>&& results) {
 bool has_time(const Series& series) { return series.status == "ok" && series.median > 0; }
 
 bool rate_alone(const Series& series) {
-  return series.published && series.first().at("status") == "ok" &&
-         series.first().at("time_s").is_null();
+  return series.published && series.first().is_ok() && !series.first().time_s;
 }
 
-nlohmann::json rate_of(const Series& series, const std::string& name) {
-  const json& row = series.first();
-  const nlohmann::json rate = row.at("rates").value(name, json());
-  if (rate_alone(series)) return rate;
-  if (!has_time(series) || !rate.is_number()) return nullptr;
-  return rate.get<double>() * row.at("time_s").at("median").get<double>() / series.median;
+std::optional<double> rate_of(const Series& series, const std::string& name) {
+  const std::optional<double> rate = series.first().rate(name);
+  if (!rate || rate_alone(series)) return rate;
+  if (!has_time(series)) return std::nullopt;
+  return *rate * series.first().median() / series.median;
 }
 
 namespace {
 
-std::string domains_of(const json& row) {
+std::string domains_of(const Row& row) {
   std::vector<std::string> names;
-  if (const json domains = row.value("energy_domains_j", json()); domains.is_object())
-    for (const auto& [name, joules] : domains.items()) names.push_back(name);
+  for (const auto& [name, joules] : row.energy_domains_j) names.push_back(name);
   return join(names, " + ");
 }
 
 }  // namespace
 
-json energy_of(const Series& series) {
-  if (series.status != "ok") return nullptr;
+std::optional<double> energy_of(const Series& series) {
+  if (series.status != "ok") return std::nullopt;
   std::vector<double> launches;
-  for (const json& row : series.rows) {
-    const json joules = row.value("energy_j", json());
-    if (!joules.is_number() || domains_of(row) != domains_of(series.first())) return nullptr;
-    launches.push_back(joules);
+  for (const SharedRow& row : series.rows) {
+    if (!row->energy_j || domains_of(row) != domains_of(series.first())) return std::nullopt;
+    launches.push_back(*row->energy_j);
   }
   return median(launches);
 }
 
 std::string energy_domains(const Series& series) {
-  return energy_of(series).is_number() ? domains_of(series.first()) : "";
+  return energy_of(series) ? domains_of(series.first()) : "";
 }
 
-nlohmann::json problem_number(const Series& series, const std::string& name) {
-  const nlohmann::json value = series.first().at("problem").value(name, json());
-  return value.is_number() ? value : json(nullptr);
+std::optional<double> problem_number(const Series& series, const std::string& name) {
+  const RowProblem& problem = series.first().problem;
+  return name == "flops" ? problem.flops : name == "bytes" ? problem.bytes : problem.number(name);
 }
 
 std::string parameters_but(const Series& series, const std::vector<std::string>& without) {
   std::string text;
-  for (const auto& [name, value] : series.first().at("parameters").items())
+  for (const auto& [name, value] : series.first().parameters)
     if (std::find(without.begin(), without.end(), name) == without.end() && !value.is_null())
-      text += fmt::format("{}{}={}", text.empty() ? "" : " ", name,
-                          value.is_string() ? value.get<std::string>() : value.dump());
+      text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, series.parameter(name));
   return text;
 }
 
 std::string system_of(const std::vector<NamedResult>& results, const Series& series) {
-  return results[series.result].result.at("system").at("name");
+  return results[series.result].system();
 }
 
 std::string hardware_of(const std::vector<NamedResult>& results, const Series& series) {
-  const json& all = results[series.result].result.at("environments");
-  const std::size_t index = series.first().at("environment");
-  if (index >= all.size()) return "";
-  return all[index].value("hashes", json::object()).value("hardware", json()).dump();
+  return results[series.result].environment(series.first()).hashes.hardware;
 }
 
 namespace {
@@ -220,10 +206,8 @@ bool without_counts(json& software) {
 
 std::string environment_but(const std::vector<NamedResult>& results, const Series& series,
                             const std::string& by) {
-  const json& all = results[series.result].result.at("environments");
-  const std::size_t index = series.first().at("environment");
-  if (index >= all.size()) return series.environment;
-  json software = all[index].value("software", json::object());
+  json software = results[series.result].environment(series.first()).software;
+  if (!software.is_object()) return series.environment;
   const auto libraries = software.find("libraries");
   bool differs = libraries != software.end() && libraries->is_object() && libraries->erase(by) > 0;
   if (by == "threads" || by == "ranks" || by == "nodes")
@@ -236,17 +220,13 @@ std::string environment_but(const std::vector<NamedResult>& results, const Serie
 }
 
 std::string work_of(const Series& series) {
-  return text_of(series.first(), "benchmark") + " " +
-         series.first().at("problem").at("descriptor").get<std::string>();
+  return series.first().benchmark + " " + series.first().problem.descriptor;
 }
 
 double parameter_number(const Series& series, const std::string& name) {
-  const json value = series.first().at("parameters").value(name, json());
-  return value.is_number() ? value.get<double>() : 0;
+  return series.first().number(name).value_or(0);
 }
 
-bool is_collective(const Series& series) {
-  return series.first().at("rates").value("busbw", json()).is_number();
-}
+bool is_collective(const Series& series) { return series.first().rate("busbw").has_value(); }
 
 }  // namespace assay

@@ -1,19 +1,29 @@
 #pragma once
 // The launches of a case, summarised to one value, or to the reason why there is no value.
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/base/statistics.hpp"
 #include "core/result/launches.hpp"
 #include "core/result/result.hpp"
+#include "core/result/run_result.hpp"
 
 namespace assay {
 
 struct NamedResult {
   std::string name;  ///< "" if it is the only result
-  nlohmann::json result;
+  RunResult result{};
+
+  const RunHeader& run() const { return result.run; }
+  const std::string& system() const { return result.system; }
+  const std::vector<ResultEnvironment>& environments() const { return result.environments; }
+  const std::vector<Row>& rows() const { return result.rows; }
+  /// The environment of a row; an empty one if the row has none.
+  const ResultEnvironment& environment(const Row& row) const { return result.environment(row); }
 };
 
 /// The launches of a row id in one environment of a result.
@@ -42,15 +52,15 @@ std::vector<Series> series_of(std::vector<NamedResult>&& results);
 bool rate_alone(const Series& series);
 /// Whether the series is ok, with a time above the resolution of the timer.
 bool has_time(const Series& series);
-/// The rate `name` at the median of the series; null where the rows do not have it.
-nlohmann::json rate_of(const Series& series, const std::string& name);
-/// Joules per run, the median of the launches; null where a launch has no energy, or measured other
-/// domains than the first launch.
-nlohmann::json energy_of(const Series& series);
+/// The rate `name` at the median of the series; nothing where the rows do not have it.
+std::optional<double> rate_of(const Series& series, const std::string& name);
+/// Joules per run, the median of the launches; nothing where a launch has no energy, or measured
+/// other domains than the first launch.
+std::optional<double> energy_of(const Series& series);
 /// The domains whose energy was measured: "package-0 + package-0/dram"; "" where there are none.
 std::string energy_domains(const Series& series);
-/// The finite number `name` of row.problem, else null.
-nlohmann::json problem_number(const Series& series, const std::string& name);
+/// The number `name` of the problem; nothing where it has none.
+std::optional<double> problem_number(const Series& series, const std::string& name);
 /// All parameters but those in `without`, as "name=value …". Rows for which these texts are equal
 /// are comparable.
 std::string parameters_but(const Series& series, const std::vector<std::string>& without);
@@ -58,10 +68,10 @@ std::string system_of(const std::vector<NamedResult>& results, const Series& ser
 
 /// The hash of the hardware. Only on equal hardware is a ratio of two rows due to their settings.
 std::string hardware_of(const std::vector<NamedResult>& results, const Series& series);
-/// What tells the environment of a series from others (environment_key), without the library that
+/// Tells the environment of a series from others (ResultEnvironment::key), without the library that
 /// the parameter `by` chooses, whose version is in software.libraries under the parameter's name:
-/// two BLAS libraries are in two processes, and differ in it as they should. Where `by` is threads,
-/// ranks or nodes, without these numbers in what the launcher was asked for.
+/// two BLAS libraries are in two processes, and differ in it as they should. If `by` is threads,
+/// ranks or nodes, also without these numbers in the launcher's mapping.
 std::string environment_but(const std::vector<NamedResult>& results, const Series& series,
                             const std::string& by);
 /// Benchmark and problem.
@@ -71,8 +81,10 @@ double parameter_number(const Series& series, const std::string& name);
 /// Whether the series is of a collective (it has a bus bandwidth).
 bool is_collective(const Series& series);
 
-/// Whether any launch is what `is` asks for (was_shared, was_disturbed).
-bool any_launch(const Series& series, bool (*is)(const nlohmann::json& row));
+/// Whether `is` (was_shared, was_disturbed) holds for any launch.
+bool any_launch(const Launches& launches, auto is) {
+  return std::any_of(launches.rows.begin(), launches.rows.end(), is);
+}
 /// The mark of a number that comes from the times of both: the more severe one.
 std::string mark_of(const Series& a, const Series& b);
 
@@ -82,6 +94,8 @@ inline constexpr const char* environments_note =
     "An id is listed more than once: its launches ran with different hardware or software "
     "(environment: index in the result file), and such launches are never combined.";
 
+/// The number, or null.
+nlohmann::json number_or_null(const std::optional<double>& value);
 /// The value of a key as text ("2" for the number 2); "" where it is absent or null.
 std::string text_of(const nlohmann::json& object, const std::string& key);
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "core/base/message.hpp"
@@ -118,11 +119,18 @@ std::vector<Column> titled(const std::vector<std::string>& titles) {
   return columns;
 }
 
+void Line::add(Cell cell) {
+  numbers.resize(cells.size());
+  numbers.push_back(cell.number);
+  cells.push_back(std::move(cell.text));
+}
+
 std::vector<std::string> Table::take(std::size_t column) {
   const auto at = static_cast<std::ptrdiff_t>(column);
   std::vector<std::string> taken;
   columns.erase(columns.begin() + at);
   for (Line& line : lines) {
+    if (column < line.numbers.size()) line.numbers.erase(line.numbers.begin() + at);
     if (column >= line.cells.size()) continue;
     taken.push_back(std::move(line.cells[column]));
     line.cells.erase(line.cells.begin() + at);
@@ -140,9 +148,9 @@ std::vector<std::size_t> Table::widths() const {
 }
 
 bool Table::fits() const {
-  const std::vector<std::string> text = split(terminal_table(columns, lines), '\n');
-  return std::all_of(text.begin(), text.end(),
-                     [](const std::string& line) { return shown_width(line) <= table_width; });
+  return std::ranges::all_of(
+      split(terminal_table(columns, lines), '\n'),
+      [](const std::string& line) { return shown_width(line) <= table_width; });
 }
 
 std::string terminal_table(const std::vector<Column>& raw_columns,
@@ -184,15 +192,29 @@ std::string markdown_table(const std::vector<Column>& columns, const std::vector
 
 std::string csv_table(const std::vector<Column>& columns, const std::vector<Line>& lines) {
   std::string text;
-  for (std::size_t i = 0; i < columns.size(); ++i)
-    text += (i > 0 ? "," : "") + csv_text(columns[i].title);
-  text += "\r\n";
-  for (const Line& line : lines) {
-    for (std::size_t i = 0; i < columns.size(); ++i)
-      text += (i > 0 ? "," : "") + (i < line.cells.size() ? csv_text(line.cells[i]) : "");
+  const auto add = [&](auto cell) {
+    for (std::size_t i = 0; i < columns.size(); ++i) text += (i > 0 ? "," : "") + csv_text(cell(i));
     text += "\r\n";
-  }
+  };
+  add([&](std::size_t i) { return columns[i].title; });
+  for (const Line& line : lines)
+    add([&](std::size_t i) { return i < line.cells.size() ? line.cells[i] : ""; });
   return text;
+}
+
+nlohmann::json table_json(const Table& table, const std::vector<std::string>& notes) {
+  nlohmann::json columns = nlohmann::json::array(), rows = nlohmann::json::array();
+  for (const Column& column : table.columns)
+    columns.push_back({{"title", column.title}, {"right", column.right}});
+  for (const Line& line : table.lines) {
+    nlohmann::json& row = rows.emplace_back(nlohmann::json{{"cells", nlohmann::json::array()}});
+    if (!line.note.empty()) row["note"] = line.note;
+    for (std::size_t i = 0; i < line.cells.size(); ++i) {
+      nlohmann::json& cell = row["cells"].emplace_back(nlohmann::json{{"text", line.cells[i]}});
+      if (i < line.numbers.size() && line.numbers[i]) cell["number"] = *line.numbers[i];
+    }
+  }
+  return {{"columns", columns}, {"rows", rows}, {"notes", notes}};
 }
 
 }  // namespace assay

@@ -1,11 +1,23 @@
 #pragma once
 // Columns of text, for a terminal or as Markdown.
 
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace assay {
+
+/// The text of a cell, and the number that it shows, if it shows one: with all digits, in SI units.
+struct Cell {
+  std::string text;
+  std::optional<double> number{};
+
+  Cell(const char* shown) : text(shown) {}
+  Cell(std::string shown, std::optional<double> value = std::nullopt)
+      : text(std::move(shown)), number(value) {}
+};
 
 struct Column {
   std::string title;
@@ -17,6 +29,9 @@ struct Column {
 struct Line {
   std::vector<std::string> cells;
   std::string note{};
+  std::vector<std::optional<double>> numbers{};  ///< by cell; the last ones may be missing
+
+  void add(Cell cell);
 };
 
 /// Columns of these titles; one that begins with ">" is aligned right.
@@ -33,7 +48,7 @@ struct Table {
   void add(Column column, const Cell& cell) {
     columns.push_back(std::move(column));
     for (std::size_t i = 0; i < lines.size(); ++i)
-      if (lines[i].note.empty()) lines[i].cells.push_back(cell(i));
+      if (lines[i].note.empty()) lines[i].add(cell(i));
   }
   /// Takes a column out; its cells.
   std::vector<std::string> take(std::size_t column);
@@ -64,6 +79,11 @@ std::string terminal_table(const std::vector<Column>& columns, const std::vector
 std::string markdown_table(const std::vector<Column>& columns, const std::vector<Line>& lines);
 /// RFC 4180. Text that a spreadsheet would evaluate as a formula gets a leading quote.
 std::string csv_table(const std::vector<Column>& columns, const std::vector<Line>& lines);
+
+/// The table for a page that shows it: {"columns": [{"title", "right"}], "rows": [{"cells":
+/// [{"text", "number"}], "note"}], "notes"}. Texts are not escaped; "number" is absent
+/// where a cell shows none, and "note" where the row has none. `notes`: the lines below the table.
+nlohmann::json table_json(const Table& table, const std::vector<std::string>& notes);
 
 /// "1 node", "2 nodes". `plural`: what is added for a number other than 1.
 std::string counted(std::size_t count, const std::string& what, const std::string& plural = "s");

@@ -1,46 +1,119 @@
 #pragma once
-// The document of `assay accept` (results-schema/acceptance.schema.json), made and rendered:
-// whether each node of a fleet meets the criteria.
+// The document of `assay accept` (results-schema/acceptance.schema.json, which describes its
+// fields), made and rendered: whether each node of a fleet meets the criteria.
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <vector>
 
+#include "analysis/accept/checks.hpp"
 #include "analysis/accept/criteria.hpp"
 #include "analysis/accept/fleet.hpp"
+#include "core/base/error.hpp"
 
 namespace assay {
+
+/// A number that is unknown has no value. `reason` is that of the verdict.
+struct JudgedRow : NodeRow {
+  std::string id{};
+  std::optional<double> fleet_median{}, ratio{}, speedup{}, deviation{}, limit{};
+  NodeVerdict verdict = NodeVerdict::pass;
+  std::vector<Check> checks{};
+};
+
+/// The states of a node before and after the run (objects, null where they are unknown), and the
+/// checks of these.
+struct Health {
+  nlohmann::json before{}, after{};
+  std::vector<Check> findings{};
+};
+
+struct JudgedNode {
+  std::string node;
+  NodeVerdict verdict = NodeVerdict::pass;
+  std::string reason{};
+  std::optional<double> score{}, speedup{};
+  std::vector<JudgedRow> rows{};
+  std::size_t rows_missing = 0;
+  Health health{};
+};
+
+struct Acceptance {
+  struct CriteriaFile {
+    std::string name{}, file{};
+  };
+  struct Case {
+    std::string id;
+    std::vector<std::string> names{};
+  };
+  struct Straggler {
+    std::string node;
+    double score = 0, speedup = 0;
+    std::size_t rank = 0;  ///< 1 is the slowest
+    std::optional<double> deviation{};
+  };
+  struct Unmet {
+    std::string criterion, reason;
+    NodeVerdict verdict = NodeVerdict::missing;
+  };
+  struct Unmatched {
+    std::string criterion, reason;
+  };
+  struct NotJudged {
+    std::string id, reason;
+  };
+  struct Summary {
+    std::size_t nodes = 0, pass = 0, not_quiet = 0, perf_fail = 0, missing = 0, incorrect = 0;
+  };
+
+  std::string command{};
+  CriteriaFile criteria{};
+  NodeVerdict verdict = NodeVerdict::pass;
+  std::string reason{}, not_compared{};
+  std::vector<Case> judged{};
+  std::vector<JudgedNode> nodes{};
+  std::vector<Straggler> stragglers{};
+  std::vector<Unmet> unmet{};
+  std::vector<Unmatched> optional_unmatched{};
+  std::vector<std::string> unexpected{};
+  std::vector<NotJudged> not_judged{};
+  Summary summary{};
+  ExitCode exit_code = ExitCode::ok;
+};
+void to_json(nlohmann::json& document, const Acceptance& acceptance);
+/// json::exception for a field of another type: files are checked before.
+void from_json(const nlohmann::json& document, Acceptance& acceptance);
 
 /// A row is slower than the fleet if the lower end of the interval of its launches (their range
 /// below 6 launches) is above the limit. The limit is a contract: only the error of the measurement
 /// counts in favour of the node, not the spread of the fleet, which a bad fleet would widen. The
 /// reference is the median of the other nodes, so that a node is not part of its own reference.
-/// What cannot be judged is MISSING, never PASS. A slow row is NOT-QUIET instead of PERF-FAIL if
-/// the machine was not quiet, by its state or by the mark of the row, or if power or heat throttled
-/// its device: the node must be measured again. exit_code: 3 INCORRECT; 7 a row failed or timed
-/// out, or a required row is unsupported; 6 MISSING, or a criterion of the fleet is not met; 4
-/// PERF-FAIL; 5 NOT-QUIET.
-nlohmann::json acceptance_document(const Fleet& fleet, const Criteria& criteria,
-                                   const std::string& command);
+/// A row that cannot be judged is MISSING, never PASS. A slow row is NOT-QUIET instead of PERF-FAIL
+/// if the machine was not quiet, by its state or by the mark of the row, or if power or heat
+/// throttled its device: the node must be measured again. exit_code: 3 INCORRECT; 7 a row failed or
+/// timed out, or a required row is unsupported; 6 MISSING, or a criterion of the fleet is not met;
+/// 4 PERF-FAIL; 5 NOT-QUIET.
+Acceptance judge_fleet(const Fleet& fleet, const Criteria& criteria, const std::string& command);
 
-/// The "health" of a node in the document: its states before and after the run, and the checks of
-/// these by the criteria.
-nlohmann::json health_of(const Node& node, const Criteria& criteria);
-/// The state of this machine as health_of() gives it: all names that this version reports.
+/// The states of a node, checked by the criteria.
+Health judge_health(const Node& node, const Criteria& criteria);
+/// The state of this machine as judge_health() gives it: all names that this version reports.
 nlohmann::json present_state();
 /// Whether the quantity of a rule is a number or boolean in one of the states, or unknown (null):
 /// only then the rule has judged something. InputError with `where` if it is of another kind, or if
 /// no state has such a name and the rule is not optional.
 bool names_a_state(const HealthRule& rule, const std::vector<const nlohmann::json*>& states,
                    const std::string& where);
-/// Findings where the hardware or software of a node differs from that of most nodes, so that its
-/// results are not comparable. A list for each node, in the order of the nodes.
-std::vector<nlohmann::json> differences_from_fleet(const Fleet& fleet);
+/// Checks that the hardware and software of each node are those of most nodes: else its results are
+/// not comparable. Only those without a pass, a list for each node, in the order of the nodes.
+std::vector<std::vector<Check>> compare_environments(const Fleet& fleet);
 
 /// JUnit XML with a testsuite per node and a testcase per row and criterion. failure: PERF-FAIL and
 /// INCORRECT; error: MISSING and NOT-QUIET; skipped: an unknown state that is not required.
-std::string junit_xml(const nlohmann::json& document);
+std::string junit_xml(const Acceptance& acceptance);
 
 /// The document as text, for people.
-std::string render_acceptance(const nlohmann::json& document, bool markdown);
+std::string render_acceptance(const Acceptance& acceptance, bool markdown);
 
 }  // namespace assay

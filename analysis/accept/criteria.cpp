@@ -9,6 +9,7 @@
 #include "core/base/error.hpp"
 #include "core/base/paths.hpp"
 #include "core/base/text.hpp"
+#include "core/result/json_fields.hpp"
 #include "core/result/schema.hpp"
 
 namespace assay {
@@ -17,129 +18,129 @@ using nlohmann::json;
 
 namespace {
 
+std::string bounds(const std::optional<double>& least, const std::optional<double>& most) {
+  std::string text;
+  if (least) text += fmt::format(" at least {:g}", *least);
+  if (most) text += fmt::format("{} at most {:g}", least ? "," : "", *most);
+  return text;
+}
+
+/// "/load_per_core/0" in the words of people.
+std::string words(std::string pointer) {
+  constexpr std::array periods{" (last minute)", " (last 5 minutes)", " (last 15 minutes)"};
+  for (std::size_t i = 0; i < periods.size(); ++i)
+    if (pointer.starts_with("/load") && pointer.ends_with(fmt::format("/{}", i)))
+      pointer.replace(pointer.rfind('/'), std::string::npos, periods[i]);
+  if (pointer.starts_with('/')) pointer.erase(0, 1);
+  std::replace_if(
+      pointer.begin(), pointer.end(), [](char c) { return c == '/' || c == '_'; }, ' ');
+  return pointer;
+}
+
 class Reader {
  public:
-  explicit Reader(const std::filesystem::path& file)
-      : file_(file.string()), document_(read_checked(file, "criteria")) {}
+  explicit Reader(const std::filesystem::path& file) : file_(file.string()) {}
 
   Criteria read() const {
-    Criteria made;
-    made.name = document_["name"];
-    made.file = file_;
-    const json& nodes = document_["nodes"];
-    if (nodes.is_array()) made.node_names = names(nodes);
-    if (nodes.is_number()) made.node_count = nodes.get<std::size_t>();
-    const json rows = document_.value("rows", json::object());
-    for (const auto& [key, rules] :
-         {std::pair{"include", &made.include}, {"exclude", &made.exclude}}) {
-      std::size_t index = 0;
-      for (const json& text : rows.value(key, json::array()))
-        rules->push_back(rule(text, fmt::format("/rows/{}/{}", key, index++)));
-    }
-    each("relative", [&](const json& rule, const std::string& at) {
-      RelativeRule relative{rows_of(rule, at), rule["slower_at_most"], "",
-                            rule.value("optional", false)};
-      relative.text = fmt::format("at most {:g} % slower than the other nodes{}",
-                                  100 * relative.slower_at_most, of_rows(relative.rows));
-      made.relative.push_back(std::move(relative));
-    });
-    each("absolute", [&](const json& rule, const std::string& at) {
-      AbsoluteRule absolute{rows_of(rule, at),
-                            rule["quantity"],
-                            limit(rule, "at_least"),
-                            limit(rule, "at_most"),
-                            "",
-                            rule.value("optional", false)};
-      absolute.text =
-          fmt::format("{}{}{}", absolute.quantity, bounds(absolute.at_least, absolute.at_most),
-                      of_rows(absolute.rows));
-      made.absolute.push_back(std::move(absolute));
-    });
-    each("health",
-         [&](const json& rule, const std::string& at) { made.health.push_back(health(rule, at)); });
-    return made;
+    const json document = read_checked(file_, "criteria");
+    FieldReader fields(document);
+    Criteria criteria;
+    criteria.file = file_;
+    json nodes, rows = json::object();
+    fields.always("name", criteria.name, "nodes", nodes, "rows", rows);
+    if (nodes.is_array()) criteria.node_names = read_names(nodes);
+    if (nodes.is_number()) criteria.node_count = nodes.get<std::size_t>();
+    FieldReader row_fields(rows);
+    read_each(row_fields, "/rows", "include", criteria.include);
+    read_each(row_fields, "/rows", "exclude", criteria.exclude);
+    read_each(fields, "", "relative", criteria.relative);
+    read_each(fields, "", "absolute", criteria.absolute);
+    read_each(fields, "", "health", criteria.health);
+    return criteria;
   }
 
  private:
-  template <class Body>
-  void each(const char* key, Body body) const {
-    std::size_t index = 0;
-    for (const json& rule : document_.value(key, json::array()))
-      body(rule, fmt::format("/{}/{}", key, index++));
+  template <class Rule>
+  void read_each(FieldReader& fields, const std::string& place, const char* key,
+                 std::vector<Rule>& rules) const {
+    std::vector<json> entries;
+    fields.optional(key, entries);
+    for (const json& entry : entries) {
+      const std::string at = fmt::format("{}/{}/{}", place, key, rules.size());
+      read_rule(entry, at, rules.emplace_back());
+    }
   }
 
-  static std::optional<double> limit(const json& rule, const char* key) {
-    return rule.contains(key) ? std::optional(rule[key].get<double>()) : std::nullopt;
+  void read_rule(const json& text, const std::string& at, RowsRule& rule) const {
+    rule.text = text.get<std::string>();
+    rule.pattern = Pattern(rule.text, fmt::format("{} at {}: {}", file_, at, text.dump()));
   }
 
-  static std::string bounds(const std::optional<double>& least, const std::optional<double>& most) {
-    std::string text;
-    if (least) text += fmt::format(" at least {:g}", *least);
-    if (most) text += fmt::format("{} at most {:g}", least ? "," : "", *most);
-    return text;
+  /// The fields that rules of rows have in common.
+  void read_rows(FieldReader& fields, const std::string& at, RowCriterion& rule) const {
+    json rows = "";
+    fields.optional("rows", rows, "optional", rule.optional);
+    read_rule(rows, at + "/rows", rule.rows);
+    if (rows != "") rule.text = " (rows " + rule.rows.text + ")";  // after that of the limits
   }
 
-  static std::string of_rows(const RowsRule& rows) {
-    return rows.text.empty() ? "" : " (rows " + rows.text + ")";
+  void read_rule(const json& entry, const std::string& at, RelativeRule& rule) const {
+    FieldReader fields(entry);
+    read_rows(fields, at, rule);
+    fields.always("slower_at_most", rule.slower_at_most);
+    rule.text = fmt::format("at most {:g} % slower than the other nodes{}",
+                            100 * rule.slower_at_most, rule.text);
   }
 
-  RowsRule rows_of(const json& entry, const std::string& at) const {
-    return rule(entry.value("rows", ""), at + "/rows");
+  void read_rule(const json& entry, const std::string& at, AbsoluteRule& rule) const {
+    FieldReader fields(entry);
+    read_rows(fields, at, rule);
+    fields.always("quantity", rule.quantity);
+    fields.optional("at_least", rule.at_least, "at_most", rule.at_most);
+    rule.text = rule.quantity + bounds(rule.at_least, rule.at_most) + rule.text;
   }
 
-  RowsRule rule(const std::string& text, const std::string& at) const {
-    return {text, Pattern(text, fmt::format("{} at {}: {}", file_, at, json(text).dump()))};
-  }
-
-  /// "/load_per_core/0" as people say it.
-  static std::string words_of(std::string pointer) {
-    constexpr std::array periods{" (last minute)", " (last 5 minutes)", " (last 15 minutes)"};
-    for (std::size_t i = 0; i < periods.size(); ++i)
-      if (pointer.starts_with("/load") && pointer.ends_with(fmt::format("/{}", i)))
-        pointer.replace(pointer.rfind('/'), std::string::npos, periods[i]);
-    if (pointer.starts_with('/')) pointer.erase(0, 1);
-    std::replace_if(
-        pointer.begin(), pointer.end(), [](char c) { return c == '/' || c == '_'; }, ' ');
-    return pointer;
-  }
-
-  /// Each only once. The schema does not ask for it: its check of n names compares n * n pairs.
-  std::vector<std::string> names(const json& nodes) const {
-    std::map<std::string, std::size_t> places;
-    for (std::size_t i = 0; i < nodes.size(); ++i)
-      if (const auto [place, added] = places.emplace(nodes[i], i); !added)
-        throw InputError(
-            fmt::format("{} at /nodes/{}: found {} again (it is at /nodes/{}), "
-                        "expected each name once.",
-                        file_, i, nodes[i].dump(), place->second));
-    return nodes;
-  }
-
-  HealthRule health(const json& rule, const std::string& at) const {
-    HealthRule made;
-    const std::string pointer = rule["quantity"];
+  void read_rule(const json& entry, const std::string& at, HealthRule& rule) const {
+    FieldReader fields(entry);
+    std::string pointer, asked = "both";
+    std::optional<double> least, most, growth;
+    fields.always("quantity", pointer, "when", asked);
+    fields.optional("at_least", least, "at_most", most, "grows_at_most", growth);
+    fields.optional("required", rule.required, "optional", rule.optional);
     try {
-      made.quantity = json::json_pointer(pointer);
+      rule.quantity = json::json_pointer(pointer);
     } catch (const json::exception&) {
       throw InputError(fmt::format(
           "{} at {}/quantity: found {}, expected a JSON pointer into volatile, like /load/0.",
           file_, at, json(pointer).dump()));
     }
-    made.text = words_of(pointer);
-    const std::string when = rule.value("when", "both");
-    made.before = when != "after";
-    made.after = when != "before";
-    made.at_least = limit(rule, "at_least");
-    made.at_most = limit(rule, "at_most");
-    made.grows_at_most = limit(rule, "grows_at_most");
-    made.required = rule.value("required", false);
-    made.optional = rule.value("optional", false);
-    made.of_noise = pointer.starts_with("/load") || pointer == "/steal_s";
-    return made;
+    rule.from_noise = pointer.starts_with("/load") || pointer == "/steal_s";
+    const std::string text = words(pointer);
+    using When = StateLimit::When;
+    for (const auto& [when, name] : {std::pair{When::before, "before"}, {When::after, "after"}}) {
+      const std::string state = fmt::format("{} {} the run", text, name);
+      if (asked != name && asked != "both") continue;
+      if (least) rule.limits.push_back({state + bounds(least, {}), when, *least, false});
+      if (most) rule.limits.push_back({state + bounds({}, most), when, *most});
+    }
+    if (growth)
+      rule.limits.push_back(
+          {fmt::format("{} grows at most {:g}", text, *growth), When::growth, *growth});
+  }
+
+  /// Each only once. The schema does not ask for it: its check of n names compares n * n pairs.
+  std::vector<std::string> read_names(const json& nodes) const {
+    std::map<std::string, std::size_t> places;
+    for (std::size_t i = 0; i < nodes.size(); ++i)
+      if (const auto [place, added] = places.emplace(nodes[i], i); !added)
+        throw InputError(
+            fmt::format("{} at /nodes/{}: found {} again (it is at /nodes/{}), expected each name "
+                        "once.",
+                        file_, i, nodes[i].dump(), place->second));
+    return nodes;
   }
 
   std::string file_;
-  json document_;
 };
 
 }  // namespace

@@ -19,28 +19,36 @@ struct RowsRule {
   bool applies_to(const std::string& id) const { return pattern.in(id); }
 };
 
-struct RelativeRule {
-  RowsRule rows;
-  double slower_at_most = 0;
-  std::string text;       ///< "at most 5 % slower than the other nodes (rows: .*)"
+/// A criterion on rows.
+struct RowCriterion {
+  RowsRule rows{};
+  std::string text{};     ///< "at most 5 % slower than the other nodes (rows: .*)"
   bool optional = false;  ///< it is no error if the rule applies to no row
 };
 
-struct AbsoluteRule {
-  RowsRule rows;
-  std::string quantity;  ///< time_s, a rate, or ceiling_fraction
-  std::optional<double> at_least, at_most;
-  std::string text;
-  bool optional = false;
+struct RelativeRule : RowCriterion {
+  double slower_at_most = 0;
+};
+
+struct AbsoluteRule : RowCriterion {
+  std::string quantity{};  ///< time_s, a rate, or ceiling_fraction
+  std::optional<double> at_least{}, at_most{};
+};
+
+/// A limit of a state, before or after the run, or of its growth meanwhile.
+struct StateLimit {
+  enum class When { before, after, growth };
+  std::string criterion;  ///< "load per core (last minute) before the run at most 0.25"
+  When when = When::before;
+  double limit = 0;
+  bool at_most = true;
 };
 
 struct HealthRule {
   nlohmann::json::json_pointer quantity;
-  bool of_noise = false;  ///< load or stolen time: a node that violates it is NOT-QUIET
-  bool before = true, after = true;
-  std::optional<double> at_least, at_most, grows_at_most;
+  std::vector<StateLimit> limits;
+  bool from_noise = false;  ///< load or stolen time: a node that violates it is NOT-QUIET
   bool required = false, optional = false;
-  std::string text;  ///< the quantity in words
 };
 
 struct Criteria {

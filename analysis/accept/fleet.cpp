@@ -5,10 +5,11 @@
 #include <algorithm>
 #include <set>
 
-#include "analysis/gather/gather.hpp"
+#include "analysis/host_names.hpp"
 #include "analysis/load.hpp"
+#include "analysis/ratio.hpp"
 #include "core/base/error.hpp"
-#include "core/result/result.hpp"
+#include "core/result/marks.hpp"
 
 namespace assay {
 
@@ -16,143 +17,171 @@ using nlohmann::json;
 
 namespace {
 
-/// The launches of an id on a node, from several files.
+constexpr const char* ceiling_fraction = "ceiling_fraction";
+
+/// The names of quantities that absolute criteria judge.
+std::set<std::string> quantities(const Criteria& criteria) {
+  std::set<std::string> names;
+  for (const AbsoluteRule& rule : criteria.absolute) names.insert(rule.quantity);
+  return names;
+}
+
+/// A row of a node in the making. Each file decides which of its launches count.
 struct Parts {
-  std::vector<LaunchGroups> files;
+  NodeRow row;
+  std::vector<double> medians;                        ///< of the launches, in seconds
+  std::map<std::string, std::vector<double>> values;  ///< of the launches, by quantity
   std::set<std::string> environments;
-  bool left_out = false;  ///< by --walltime, in one of the files
 };
 
-/// Each file decides which of its launches count; then the files are merged.
-NodeRow merged(Parts& parts) {
-  NodeRow made;
-  if (parts.left_out) made.reason = "--walltime left no time for it";
-  std::vector<double> medians;
-  for (LaunchGroups& groups : parts.files)
-    for (Launches& part : groups.take()) {
-      if (row_gravity(part.status) > row_gravity(made.status)) {  // the latter may be "missing"
-        made.status = part.status;
-        made.reason = part.reason;
-      }
-      for (SharedRow& shared : part.rows) {
-        json& row = shared.own();
-        made.required = made.required || row.value("required", false);
-        if (made.names.empty()) made.names = row.at("names").get<std::vector<std::string>>();
-        made.launches.push_back(std::move(row));
-      }
-      medians.insert(medians.end(), part.medians.begin(), part.medians.end());
-    }
-  if (made.status == "ok" && parts.environments.size() > 1) {
-    made.status = "missing";
-    made.reason = fmt::format(
+void add_value(Parts& parts, const std::string& quantity, const Row& launch) {
+  const auto add = [&](const std::optional<double>& value, const std::string& why_none) {
+    std::string& reason = parts.row.quantities[quantity].reason;
+    if (value)
+      parts.values[quantity].push_back(*value);
+    else if (reason.empty())
+      reason = why_none;
+  };
+  if (quantity == "time_s")
+    add(launch.median(), "");
+  else if (quantity != ceiling_fraction)
+    add(launch.rate(quantity), "the row has no " + quantity);
+  else
+    add(launch.ceiling.value_or(RowCeiling{}).fraction,
+        launch.ceiling_reason.empty() ? "the row has no ceiling"
+                                      : "no ceiling: " + launch.ceiling_reason);
+}
+
+/// Adds the launches of a file.
+void add_launches(Parts& parts, const Launches& launches, const std::set<std::string>& quantities) {
+  NodeRow& row = parts.row;
+  if (row_gravity(launches.status) > row_gravity(row.status)) {  // the latter may be "missing"
+    row.status = launches.status;
+    row.reason = launches.reason;
+  }
+  for (const Row& launch : launches.rows) {
+    ++row.launches;
+    row.required |= launch.required;
+    row.disturbed |= was_shared(launch);
+    row.throttled |= was_throttled(launch);
+    if (row.names.empty()) row.names = launch.names;
+    for (const std::string& quantity : quantities) add_value(parts, quantity, launch);
+  }
+  parts.medians.insert(parts.medians.end(), launches.medians.begin(), launches.medians.end());
+}
+
+NodeRow finish(Parts& parts) {
+  NodeRow& row = parts.row;
+  if (row.status == "ok" && parts.environments.size() > 1) {
+    row.status = "missing";
+    row.reason = fmt::format(
         "its launches ran in {} environments that differ in hardware or software, so there is no "
         "single result: give runs of one environment",
         parts.environments.size());
   }
-  if (made.status != "ok") {
-    made.launches.clear();
-    return made;
+  if (row.status != "ok") return {row.names, row.status, row.reason, row.required};
+  if (const double value = median(parts.medians); value > 0) row.value = value;
+  if (row.value && parts.medians.size() > 1) {
+    const Interval interval = median_interval(parts.medians);
+    row.low = interval.low;
+    row.high = interval.high;
   }
-  made.value = median(medians);
-  if (medians.size() > 1) made.spread = median_interval(medians);
-  return made;
+  for (auto& [name, quantity] : row.quantities)
+    if (quantity.reason.empty())
+      quantity.value =
+          name == ceiling_fraction ? ratio_median(parts.values[name]) : median(parts.values[name]);
+  return std::move(row);
+}
+
+/// Hosts that a gathered file lists as missing.
+std::vector<std::string> missing_hosts(const RunHeader& run) {
+  std::vector<std::string> hosts;
+  if (const auto nodes = run.rest.find("missing_nodes"); nodes != run.rest.end())
+    for (const json& node : *nodes) hosts.push_back(node.at("host"));
+  return hosts;
 }
 
 class Builder {
  public:
-  explicit Builder(const Criteria& criteria) : criteria_(criteria) {
+  explicit Builder(const Criteria& criteria)
+      : criteria_(criteria), quantities_(quantities(criteria)) {
     for (const std::string& name : criteria.node_names) node(name);
   }
 
-  void add(json& result) {
-    if (const json missing = result.at("run").value("missing_nodes", json::array());
-        criteria_.node_names.empty())
-      for (const json& lacking : missing) node(name_of(lacking.at("host")));
+  void add(RunResult& result) {
+    expect(missing_hosts(result.run));
     add_left_out(result);
-    std::map<std::pair<std::string, std::string>, LaunchGroups> here;
-    std::map<std::string, LaunchGroups> here_multi_node;
-    for (json& row : result.at("rows")) {
-      const std::string id = row.at("id");
-      if (!criteria_.includes(id)) continue;
-      if (row.value("published", false)) {
-        published_.insert(id);
+    std::map<Parts*, LaunchGroups> launches;
+    std::set<int> seen;  // environments
+    for (Row& row : result.rows) {
+      if (!criteria_.includes(row.id)) continue;
+      if (row.published) {
+        published_.insert(row.id);
         continue;
       }
-      const std::size_t index = row.at("environment");
-      const json& environment = result.at("environments").at(index);
-      const std::string host = name_of(environment.at("host"));
-      if (!criteria_.node_names.empty() && !nodes_.contains(host)) {
+      const ResultEnvironment& environment = result.environment(row);
+      const std::string host = find_name(environment.host), key = environment.key();
+      if (!is_expected(host)) {
         unexpected_.insert(host);
         continue;
       }
-      const std::string key = environment_key(result, row);
-      const json several = row.at("parameters").value("nodes", json());
-      const bool ok = row.at("status") == "ok";
-      if (several.is_number() && several > 1) {
-        here_multi_node[id].add(std::move(row), key);
-        if (ok) multi_node_[id].environments.insert(key);
-        continue;
-      }
-      NodeParts& parts = node(host);
-      if (parts.seen.insert({&result, index}).second) parts.environments.push_back(environment);
-      here[{host, id}].add(std::move(row), key);
+      const bool several = row.number("nodes") > 1;
+      if (!several && seen.insert(row.environment).second)
+        node(host).environments.push_back(environment);
+      Parts& parts = several ? multi_node_[row.id] : node(host).rows[row.id];
       // Rows that are not ok may have no environment: their process may have died before it told
       // it.
-      if (ok) parts.rows[id].environments.insert(key);
+      if (row.is_ok()) parts.environments.insert(key);
+      launches[&parts].add(std::move(row), key);
     }
-    for (auto& [host_and_id, groups] : here)
-      nodes_[host_and_id.first].rows[host_and_id.second].files.push_back(std::move(groups));
-    for (auto& [id, groups] : here_multi_node) multi_node_[id].files.push_back(std::move(groups));
+    for (auto& [parts, groups] : launches)
+      for (const Launches& group : groups.take()) add_launches(*parts, group, quantities_);
   }
 
   /// Nodes of which nothing was added have no result.
   void expect(const std::vector<std::string>& names) {
     if (!criteria_.node_names.empty()) return;
-    for (const std::string& name : names) node(name_of(name));
+    for (const std::string& name : names) node(find_name(name));
   }
 
   Fleet fleet() {
-    Fleet made;
+    Fleet fleet;
     std::set<std::string> ids, supported;
     for (auto& [name, parts] : nodes_) {
-      Node& node = made.nodes.emplace_back();
-      node.name = name;
-      node.environments = std::move(parts.environments);
+      Node& node = fleet.nodes.emplace_back(Node{name, {}, std::move(parts.environments)});
       std::stable_sort(node.environments.begin(), node.environments.end(),
-                       [](const json& a, const json& b) {
-                         return text_of(a["volatile"], "time") < text_of(b["volatile"], "time");
+                       [](const ResultEnvironment& a, const ResultEnvironment& b) {
+                         return text_of(a.volatile_before, "time") <
+                                text_of(b.volatile_before, "time");
                        });
       for (auto& [id, row] : parts.rows) {
-        NodeRow merged_row = merged(row);
+        const NodeRow& merged = node.rows.emplace(id, finish(row)).first->second;
         ids.insert(id);
-        if (merged_row.status != "unsupported" || merged_row.required) supported.insert(id);
-        node.rows.emplace(id, std::move(merged_row));
+        if (merged.status != "unsupported" || merged.required) supported.insert(id);
       }
     }
-    for (const std::string& id : ids)
-      if (supported.contains(id))
-        made.ids.push_back(id);
-      else
-        not_judged_[id] = "unsupported on every node, and not required by the suite";
     for (const std::string& id : published_)
-      if (!ids.contains(id)) not_judged_[id] = "published numbers are not measurements";
-    for (auto& [id, parts] : multi_node_) made.multi_node.emplace(id, merged(parts));
-    for (Node& node : made.nodes) {
-      for (const auto& [id, why] : not_judged_) node.rows.erase(id);
+      if (!ids.contains(id)) fleet.not_judged[id] = "published numbers are not measurements";
+    for (const std::string& id : ids)
+      if (!supported.contains(id))
+        fleet.not_judged[id] = "unsupported on every node, and not required by the suite";
+    fleet.ids.assign(supported.begin(), supported.end());
+    for (auto& [id, parts] : multi_node_) fleet.multi_node.emplace(id, finish(parts));
+    for (Node& node : fleet.nodes) {
+      for (const auto& [id, why] : fleet.not_judged) node.rows.erase(id);
       if (node.rows.empty()) continue;
-      for (const std::string& id : made.ids)
-        if (node.rows.try_emplace(id).second) node.rows[id].reason = no_such_row;
+      for (const std::string& id : fleet.ids)
+        if (const auto [row, added] = node.rows.try_emplace(id); added)
+          row->second.reason = no_such_row;
     }
-    made.not_judged = not_judged_;
-    made.unexpected.assign(unexpected_.begin(), unexpected_.end());
-    return made;
+    fleet.unexpected.assign(unexpected_.begin(), unexpected_.end());
+    return fleet;
   }
 
  private:
   struct NodeParts {
     std::map<std::string, Parts> rows;
-    std::vector<json> environments;
-    std::set<std::pair<const json*, std::size_t>> seen;
+    std::vector<ResultEnvironment> environments;
   };
   NodeParts& node(const std::string& name) {
     const auto [place, added] = nodes_.try_emplace(name);
@@ -162,7 +191,7 @@ class Builder {
 
   /// The name of the node that a host is: the same, or the one without its domain. A host that is
   /// no node yet keeps its own.
-  std::string name_of(const std::string& host) {
+  std::string find_name(const std::string& host) {
     const auto [known, fresh] = names_.try_emplace(host, host);
     if (!fresh || nodes_.contains(host)) return known->second;
     const auto expect_same = [](const std::string& name, const std::string& a,
@@ -180,58 +209,68 @@ class Builder {
     return known->second;
   }
 
+  bool is_expected(const std::string& name) const {
+    return criteria_.node_names.empty() || nodes_.contains(name);
+  }
+
   /// A case that no node had time for must not go unnoticed: it is missing on each.
-  void add_left_out(const json& result) {
-    const json ids = result.at("run").value("left_out", json::array());
-    const json& environments = result.at("environments");
-    if (ids.empty() || environments.empty()) return;
-    const std::string host = name_of(environments.front().at("host"));
-    if (!criteria_.node_names.empty() && !nodes_.contains(host)) return;
-    for (const json& id : ids)
-      if (criteria_.includes(id)) node(host).rows[id].left_out = true;
+  void add_left_out(const RunResult& result) {
+    if (result.run.left_out.empty() || result.environments.empty()) return;
+    const std::string host = find_name(result.environments.front().host);
+    for (const std::string& id : result.run.left_out)
+      if (is_expected(host) && criteria_.includes(id))
+        if (NodeRow& row = node(host).rows[id].row; row.status == "missing")
+          row.reason = "--walltime left no time for it";
   }
 
   const Criteria& criteria_;
+  const std::set<std::string> quantities_;
   std::map<std::string, NodeParts> nodes_;
   std::map<std::string, std::vector<std::string>> by_short_name_;  ///< names of nodes
   std::map<std::string, std::string> names_, hosts_;  ///< node by host, and a host by its node
   std::set<std::string> unexpected_, published_;
   std::map<std::string, Parts> multi_node_;
-  std::map<std::string, std::string> not_judged_;
 };
 
 }  // namespace
 
 KeepRow keep_for_acceptance(const Criteria& criteria) {
-  std::set<std::string> rates;
-  for (const AbsoluteRule& rule : criteria.absolute) rates.insert(rule.quantity);
-  const bool ceilings = rates.contains("ceiling_fraction");
-  return [&criteria, rates, ceilings](json& row, std::string_view, const json&) {
-    if (!criteria.includes(row.at("id"))) return false;
-    static const std::set<std::string> kept{"id",       "names",      "published", "environment",
-                                            "launch",   "attempt",    "status",    "reason",
-                                            "required", "parameters", "time_s",    "rates"};
-    const bool marked = !mark_of(row).empty();
-    keep_members(row, [&](const std::string& field) {
-      return kept.contains(field) || (marked && field == "device_state") ||
-             (ceilings && field.starts_with("ceiling"));
-    });
-    keep_members(row["parameters"],
-                 [&](const std::string& field) { return marked || field == "nodes"; });
-    keep_median_and_marks(row);
-    keep_members(row["rates"], [&](const std::string& field) {
-      return rates.contains(field) || row.value("published", false);
-    });
+  return [&criteria, names = quantities(criteria)](Row& row, std::string_view, const RunResult&) {
+    if (!criteria.includes(row.id)) return false;
+    Row kept{row.id};
+    kept.published = row.published;
+    kept.names = std::move(row.names);
+    kept.environment = row.environment;
+    kept.launch = row.launch;
+    kept.attempt = row.attempt;
+    kept.required = row.required;
+    kept.status = std::move(row.status);
+    kept.reason = std::move(row.reason);
+    for (const auto& [name, rate] : row.rates)
+      if (names.contains(name)) kept.rates[name] = rate;
+    if (names.contains(ceiling_fraction)) {
+      kept.ceiling = std::move(row.ceiling);
+      kept.ceiling_reason = std::move(row.ceiling_reason);
+    }
+    if (was_disturbed(row)) {
+      kept.time_s = std::move(row.time_s);
+      kept.device_state = std::move(row.device_state);
+      kept.parameters = std::move(row.parameters);
+    } else {
+      if (row.time_s) kept.time_s = RowTime{row.time_s->median};
+      if (const auto nodes = row.number("nodes")) kept.parameters["nodes"] = *nodes;
+    }
+    row = std::move(kept);
     return true;
   };
 }
 
-Fleet fleet_of(std::vector<NamedResult> results, const Criteria& criteria,
-               const std::vector<std::string>& listed) {
+Fleet make_fleet(std::vector<NamedResult> results, const Criteria& criteria,
+                 const std::vector<std::string>& listed) {
   Builder builder(criteria);
   std::map<std::string, std::string> runs;  // id → file
   for (NamedResult& named : results) {
-    const std::string id = named.result.at("run").at("id");
+    const std::string& id = named.result.run.id;
     const auto [earlier, added] = runs.emplace(id, named.name);
     if (!added)
       throw InputError(fmt::format(
@@ -239,7 +278,7 @@ Fleet fleet_of(std::vector<NamedResult> results, const Criteria& criteria,
           "one of them.",
           earlier->second, named.name, id));
     builder.add(named.result);
-    named.result["rows"] = json::array();
+    named.result = {};  // rows take much memory
   }
   builder.expect(listed);
   return builder.fleet();

@@ -2,7 +2,6 @@
 // The results of a fleet, by node.
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,26 +9,35 @@
 #include "analysis/accept/criteria.hpp"
 #include "analysis/series.hpp"
 #include "core/result/row_reader.hpp"
+#include "core/result/run_result.hpp"
 
 namespace assay {
 
 /// NodeRow::reason of a row that other nodes have.
 inline constexpr const char* no_such_row = "the node does not have this row";
 
-/// A row id on a node, with all launches.
+/// A row id on a node, all launches together.
 struct NodeRow {
-  std::vector<std::string> names;
-  std::string status = "missing", reason;  ///< the most severe of its launches
+  struct Quantity {
+    std::optional<double> value;
+    std::string reason{};  ///< why a launch does not have it
+  };
+  std::vector<std::string> names{};
+  std::string status = "missing", reason{};  ///< the most severe of its launches
   bool required = false;
-  std::vector<nlohmann::json> launches;  ///< empty unless status is ok
-  double value = 0;                      ///< median of the launches' medians, seconds
-  std::optional<Interval> spread;        ///< of the launches; nothing with a single launch
+  // Without a value unless status is ok:
+  std::size_t launches = 0;
+  /// Median of the launches' medians in seconds, above 0; the interval of the launches, or their
+  /// range, but of a single launch.
+  std::optional<double> value{}, low{}, high{};
+  bool disturbed = false, throttled = false;     ///< a launch, while it was timed
+  std::map<std::string, Quantity> quantities{};  ///< medians, by the names in absolute criteria
 };
 
 struct Node {
   std::string name;  ///< environments[].host
   std::map<std::string, NodeRow> rows;
-  std::vector<nlohmann::json> environments;  ///< of the rows that are judged, by time
+  std::vector<ResultEnvironment> environments;  ///< of the rows that are judged, by time
 };
 
 struct Fleet {
@@ -41,7 +49,7 @@ struct Fleet {
   std::map<std::string, NodeRow> multi_node;
 };
 
-/// Keeps of each row what fleet_of() needs. `criteria` must outlive it.
+/// Keeps of each row what make_fleet() needs. `criteria` must outlive it.
 KeepRow keep_for_acceptance(const Criteria& criteria);
 
 /// A node with any of the rows that are judged has an entry for each of them, with status "missing"
@@ -49,7 +57,7 @@ KeepRow keep_for_acceptance(const Criteria& criteria);
 /// missing. Nodes that the criteria name are included even without results; if they name none,
 /// so are those of `listed`, and those that a gathered file lists as missing. InputError for a run
 /// that is given twice.
-Fleet fleet_of(std::vector<NamedResult> results, const Criteria& criteria,
-               const std::vector<std::string>& listed = {});
+Fleet make_fleet(std::vector<NamedResult> results, const Criteria& criteria,
+                 const std::vector<std::string>& listed = {});
 
 }  // namespace assay

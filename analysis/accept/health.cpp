@@ -4,7 +4,6 @@
 #include <set>
 
 #include "analysis/accept/acceptance.hpp"
-#include "analysis/accept/checks.hpp"
 #include "core/base/text.hpp"
 #include "core/machine/environment.hpp"
 
@@ -13,6 +12,8 @@ namespace assay {
 using nlohmann::json;
 
 namespace {
+
+using enum NodeVerdict;
 
 /// A number, or a boolean as 0 or 1.
 std::optional<double> known(const json& state, const json::json_pointer& quantity) {
@@ -26,45 +27,21 @@ bool may_have_limits(const json& value) {
   return value.is_number() || value.is_boolean() || value.is_null();
 }
 
-class HealthCheck {
- public:
-  HealthCheck(const HealthRule& rule, json& health) : rule_(rule), findings_(health["findings"]) {
-    const auto before = known(health["before"], rule.quantity),
-               after = known(health["after"], rule.quantity);
-    for (const auto& [wanted, value, when] :
-         {std::tuple{rule.before, before, "before"}, {rule.after, after, "after"}}) {
-      if (wanted && rule.at_least)
-        judge(fmt::format("{} {} the run at least {:g}", rule.text, when, *rule.at_least), value,
-              *rule.at_least, false);
-      if (wanted && rule.at_most)
-        judge(fmt::format("{} {} the run at most {:g}", rule.text, when, *rule.at_most), value,
-              *rule.at_most, true);
-    }
-    if (rule.grows_at_most)
-      judge(fmt::format("{} grows at most {:g}", rule.text, *rule.grows_at_most),
-            before && after ? std::optional(*after - *before) : std::nullopt, *rule.grows_at_most,
-            true);
-  }
-
- private:
-  void judge(const std::string& criterion, const std::optional<double>& value, double limit,
-             bool at_most) {
-    if (!value)
-      findings_.push_back(check(criterion, nullptr, limit,
-                                rule_.required ? verdict::missing : verdict::unknown,
-                                "the machine does not report it (null or absent)"));
-    else if (at_most ? *value <= limit : *value >= limit)
-      findings_.push_back(check(criterion, *value, limit, verdict::pass, nullptr));
-    else
-      findings_.push_back(
-          check(criterion, *value, limit, rule_.of_noise ? verdict::not_quiet : verdict::perf_fail,
-                fmt::format("found {:.3g}{}", *value,
-                            rule_.of_noise ? "; measure again when nothing else runs there" : "")));
-  }
-
-  const HealthRule& rule_;
-  json& findings_;
-};
+Check check_state(const HealthRule& rule, const StateLimit& limit, const Health& health) {
+  const auto before = known(health.before, rule.quantity),
+             after = known(health.after, rule.quantity);
+  std::optional<double> value = limit.when == StateLimit::When::before ? before : after;
+  if (limit.when == StateLimit::When::growth && value)
+    value = before ? std::optional(*after - *before) : std::nullopt;
+  if (!value)
+    return {limit.criterion, std::nullopt, limit.limit, rule.required ? missing : unknown,
+            "the machine does not report it (null or absent)"};
+  if (limit.at_most ? *value <= limit.limit : *value >= limit.limit)
+    return {limit.criterion, value, limit.limit};
+  return {limit.criterion, value, limit.limit, rule.from_noise ? not_quiet : perf_fail,
+          fmt::format("found {:.3g}{}", *value,
+                      rule.from_noise ? "; measure again when nothing else runs there" : "")};
+}
 
 std::string difference(const json& common, const json& own) {
   const json left = common.flatten(), right = own.flatten();
@@ -77,37 +54,39 @@ std::string difference(const json& common, const json& own) {
   return "the hashes differ";
 }
 
-}  // namespace
-
-namespace {
-
 /// The part of the allowed processors whose time the cgroup grants; null where it is unknown.
 json processor_share(const json& state) {
-  const json allowed = state.value("processors_allowed", json());
-  if (!allowed.is_array() || allowed.empty() || !state.contains("processor_quota")) return nullptr;
-  const json& quota = state.at("processor_quota");
-  return quota.is_number() ? std::min(1.0, quota.get<double>() / allowed.size()) : 1.0;
+  const auto allowed = state.find("processors_allowed"), quota = state.find("processor_quota");
+  if (allowed == state.end() || !allowed->is_array() || allowed->empty() || quota == state.end())
+    return nullptr;
+  return quota->is_number() ? std::min(1.0, quota->get<double>() / allowed->size()) : 1.0;
+}
+
+/// The load for each core; null where a part of it is unknown.
+json load_per_core(const json& state, const json& hardware) {
+  const auto load = state.find("load"), cores = hardware.find("cores");
+  if (load == state.end() || !load->is_array() || cores == hardware.end() || !cores->is_number() ||
+      !(*cores > 0))
+    return nullptr;
+  json each = json::array();
+  for (const json& average : *load)
+    each.push_back(average.is_number() ? json(average.get<double>() / cores->get<double>())
+                                       : json());
+  return each;
 }
 
 /// The state with "load_per_core" (a load that is negligible for 128 cores fills a machine of two)
-/// and "processor_share". null where a part of them is unknown.
-json with_shares(json state, const json& environment) {
+/// and "processor_share".
+json with_shares(json state, const json& hardware) {
   if (!state.is_object() || state.empty()) return state;
-  state["processor_share"] = processor_share(state);
-  const json load = state.value("load", json()),
-             cores = environment.value("hardware", json::object()).value("cores", json());
-  json& each = state["load_per_core"] = nullptr;
-  if (!load.is_array() || !cores.is_number() || !(cores > 0)) return state;
-  each = json::array();
-  for (const json& average : load)
-    each.push_back(average.is_number() ? json(average.get<double>() / cores.get<double>())
-                                       : json());
+  state.update({{"processor_share", processor_share(state)},
+                {"load_per_core", load_per_core(state, hardware)}});
   return state;
 }
 
 }  // namespace
 
-json present_state() { return with_shares(capture_volatile(), {{"hardware", {{"cores", 1}}}}); }
+json present_state() { return with_shares(capture_volatile(), {{"cores", 1}}); }
 
 bool names_a_state(const HealthRule& rule, const std::vector<const json*>& states,
                    const std::string& where) {
@@ -143,67 +122,79 @@ bool names_a_state(const HealthRule& rule, const std::vector<const json*>& state
                   unknown_name("quantity", quantity, valid)));
 }
 
-json health_of(const Node& node, const Criteria& criteria) {
-  json health = {{"before", nullptr}, {"after", nullptr}, {"findings", json::array()}};
+Health judge_health(const Node& node, const Criteria& criteria) {
+  Health health;
   // A node without results needs no further findings.
   if (node.environments.empty()) return health;
-  const json& first = node.environments.front();
-  health["before"] = with_shares(first.at("volatile"), first);
-  for (const json& environment : node.environments)
-    if (environment.value("volatile_after", json()).is_object())
-      health["after"] = with_shares(environment["volatile_after"], environment);
-  for (const HealthRule& rule : criteria.health) HealthCheck(rule, health);
+  const ResultEnvironment& first = node.environments.front();
+  health.before = with_shares(first.volatile_before, first.hardware);
+  for (const ResultEnvironment& environment : node.environments)
+    if (environment.volatile_after.is_object())
+      health.after = with_shares(environment.volatile_after, environment.hardware);
+  for (const HealthRule& rule : criteria.health)
+    for (const StateLimit& limit : rule.limits)
+      health.findings.push_back(check_state(rule, limit, health));
   return health;
 }
 
 namespace {
 
+/// A part of environments by its hash.
+using PartByHash = std::map<std::string, const json*>;
+constexpr const char* no_hash = "null";
+
 /// The distinct hashes of the environments of a node. Processes of different suites load different
 /// plugins, so a node may have several.
-std::map<std::string, const json*> hashes_of(const Node& node, const char* part) {
-  std::map<std::string, const json*> hashes;
-  for (const json& environment : node.environments)
-    hashes.try_emplace(environment.at("hashes").at(part).dump(), &environment.at(part));
+PartByHash hashes(const Node& node, json ResultEnvironment::*part,
+                  std::string EnvironmentHashes::*hash) {
+  PartByHash hashes;
+  for (const ResultEnvironment& environment : node.environments) {
+    const std::string& own = environment.hashes.*hash;
+    hashes.try_emplace(own.empty() ? no_hash : own, &(environment.*part));
+  }
   return hashes;
 }
 
-std::string key_of(const std::map<std::string, const json*>& hashes) {
-  std::string key;
-  for (const auto& [hash, part] : hashes) key += hash;
-  return key;
+std::vector<std::string> keys(const PartByHash& parts) {
+  std::vector<std::string> keys;
+  for (const auto& [hash, part] : parts) keys.push_back(hash);
+  return keys;
+}
+
+/// The finding of a node with `own` in a fleet most of whose nodes have `most`.
+std::optional<Check> compare(const std::string& criterion, const PartByHash& own,
+                             const PartByHash& most) {
+  if (own.empty()) return std::nullopt;
+  const auto find = [&](NodeVerdict verdict, const std::string& reason) {
+    return Check{criterion, std::nullopt, std::nullopt, verdict, reason};
+  };
+  if (own.contains(no_hash)) return find(unknown, "its environment has no hash");
+  if (keys(own) == keys(most)) return std::nullopt;
+  // An environment that the others do not have, or one of theirs that the node does not have.
+  std::string why = "environments of some suites are missing (run the same suites on all nodes)";
+  for (const auto& [hash, part] : own)
+    if (!most.contains(hash)) why = difference(*most.begin()->second, *part);
+  return find(missing, "not comparable: " + why);
 }
 
 }  // namespace
 
-std::vector<json> differences_from_fleet(const Fleet& fleet) {
-  std::vector<json> findings(fleet.nodes.size(), json::array());
-  for (const char* part : {"hardware", "software"}) {
+std::vector<std::vector<Check>> compare_environments(const Fleet& fleet) {
+  std::vector<std::vector<Check>> findings(fleet.nodes.size());
+  for (const auto& [name, part, hash] :
+       {std::tuple{"hardware", &ResultEnvironment::hardware, &EnvironmentHashes::hardware},
+        {"software", &ResultEnvironment::software, &EnvironmentHashes::software}}) {
     // Counted by nodes, not by processes; among equal counts the first.
-    std::map<std::string, std::size_t> count;
-    std::map<std::string, const json*> most;
+    std::vector<PartByHash> parts;
+    std::map<std::vector<std::string>, std::size_t> count;
+    PartByHash most;
     for (const Node& node : fleet.nodes) {
-      const auto hashes = hashes_of(node, part);
-      if (!hashes.empty() && ++count[key_of(hashes)] > (most.empty() ? 0 : count[key_of(most)]))
-        most = hashes;
+      const PartByHash& own = parts.emplace_back(hashes(node, part, hash));
+      if (!own.empty() && ++count[keys(own)] > (most.empty() ? 0 : count[keys(most)])) most = own;
     }
-    for (std::size_t i = 0; i < fleet.nodes.size(); ++i) {
-      const auto hashes = hashes_of(fleet.nodes[i], part);
-      if (hashes.empty()) continue;
-      const std::string criterion = fmt::format("{} equal to the fleet's", part);
-      if (hashes.contains("null")) {
-        findings[i].push_back(
-            check(criterion, nullptr, nullptr, verdict::unknown, "its environment has no hash"));
-        continue;
-      }
-      if (key_of(hashes) == key_of(most)) continue;
-      // An environment that the others do not have, or one of theirs that the node does not have.
-      std::string why =
-          "environments of some suites are missing (run the same suites on all nodes)";
-      for (const auto& [hash, its] : hashes)
-        if (!most.contains(hash)) why = difference(*most.begin()->second, *its);
-      findings[i].push_back(
-          check(criterion, nullptr, nullptr, verdict::missing, "not comparable: " + why));
-    }
+    for (std::size_t i = 0; i < parts.size(); ++i)
+      if (auto finding = compare(fmt::format("{} equal to the fleet's", name), parts[i], most))
+        findings[i].push_back(std::move(*finding));
   }
   return findings;
 }

@@ -3,63 +3,61 @@
 #include <algorithm>
 
 #include "analysis/accept/acceptance.hpp"
-#include "analysis/accept/checks.hpp"
 #include "analysis/page.hpp"
 #include "analysis/ratio.hpp"
 #include "core/result/marks.hpp"
 
 namespace assay {
 
-using nlohmann::json;
-
 namespace {
+
+using enum NodeVerdict;
 
 constexpr std::size_t shown_stragglers = 5, shown_rows = 5;
 constexpr std::size_t least_reason = 40;  ///< columns of a reason in the table, at least
 
-std::string number(const json& value, const char* form) {
-  return value.is_null() ? "-" : fmt::format(fmt::runtime(form), value.get<double>());
+/// The mark of a row that the document calls disturbed or throttled.
+const char* mark_of_row(const JudgedRow& row) {
+  return row.disturbed ? shared_mark : row.throttled ? throttled_mark : "";
 }
 
-/// The mark of a row: as of accept's document, where "shared" is called "disturbed".
-std::string mark_of_row(const json& row) {
-  if (row["disturbed"] == true) return shared_mark;
-  return row.value("throttled", false) ? throttled_mark : "";
-}
-
-/// The mark of a number that was made of marked rows.
-std::string mark_of_rows(const json& rows) {
+/// A node's speedup over the others, with the mark of its rows.
+std::string speedup_text(const JudgedNode& node) {
+  if (!node.speedup) return "-";
   std::string mark;
-  for (const json& row : rows) mark = worse_mark(mark, mark_of_row(row));
-  return mark;
+  for (const JudgedRow& row : node.rows) mark = worse_mark(mark, mark_of_row(row));
+  return fmt::format("{:.3f}{}", *node.speedup, mark);
 }
 
-/// A node's speedup over the others.
-std::string speedup_text(const json& speedup, const json& rows) {
-  return number(speedup, "{:.3f}") + (speedup.is_null() ? "" : mark_of_rows(rows));
+Line make_line(const JudgedNode& node) {
+  const auto passed = std::count_if(node.rows.begin(), node.rows.end(),
+                                    [](const JudgedRow& row) { return row.verdict == pass; });
+  return {{node.node, verdict_names[node.verdict], speedup_text(node),
+           fmt::format("{} of {}", passed, node.rows.size() + node.rows_missing), node.reason}};
 }
 
-Line line_of(const json& node) {
-  const json& rows = node["rows"];
-  const auto passed = std::count_if(rows.begin(), rows.end(),
-                                    [](const json& row) { return row["verdict"] == "PASS"; });
-  return {{node["node"], node["verdict"], speedup_text(node["speedup"], rows),
-           fmt::format("{} of {}", passed, rows.size() + node["rows_missing"].get<std::size_t>()),
-           node["reason"].is_null() ? "" : node["reason"].get<std::string>()}};
+/// So that the table fits a terminal: the list of each node's findings has the whole reasons.
+void shorten_reasons(Table& table) {
+  std::size_t before = 0;
+  for (const std::size_t width : table.widths()) before += width + 2;
+  before -= table.widths().back() + 2;
+  const std::size_t left = table_width - std::min(before, table_width - least_reason);
+  for (Line& line : table.lines) line.cells.back() = shortened(visible(line.cells.back()), left);
 }
 
 class Renderer {
  public:
-  Renderer(const json& document, bool markdown) : document_(document), page_(markdown) {}
+  Renderer(const Acceptance& acceptance, bool markdown)
+      : acceptance_(acceptance), page_(markdown) {}
 
   std::string text() {
     verdict();
     nodes();
     stragglers();
     details();
-    marked(shared_mark, "other work used the processors");
-    marked(throttled_mark, "power or heat held the clock of the device down");
-    unknown();
+    marked("Disturbed rows", shared_mark, "other work used the processors");
+    marked("Throttled rows", throttled_mark, "power or heat held the clock of the device down");
+    unknown_states();
     fleet();
     page_.blank();
     page_.line(fmt::format(
@@ -72,58 +70,45 @@ class Renderer {
  private:
   /// The summary, which comes first.
   void verdict() {
-    const json& count = document_["summary"];
-    const auto of = [&](const char* key) { return count[key].get<int>(); };
-    const std::size_t unmet = document_["unmet"].size();
+    const Acceptance::Summary& count = acceptance_.summary;
+    const std::size_t unmet = acceptance_.unmet.size();
     page_.statement(fmt::format(
         "{}: {} by {}: {} PASS, {} PERF-FAIL, {} INCORRECT, {} MISSING, {} NOT-QUIET{}.",
-        document_["verdict"].get<std::string>(), counted(count["nodes"], "node"),
-        document_["criteria"]["name"].get<std::string>(), of("pass"), of("perf_fail"),
-        of("incorrect"), of("missing"), of("not_quiet"),
+        verdict_names[acceptance_.verdict], counted(count.nodes, "node"), acceptance_.criteria.name,
+        count.pass, count.perf_fail, count.incorrect, count.missing, count.not_quiet,
         unmet == 0   ? ""
         : unmet == 1 ? "; 1 criterion of the fleet is not met"
                      : fmt::format("; {} criteria of the fleet are not met", unmet)));
-    const auto sentence = [&](const json& text) {
-      if (!text.is_string()) return;
+    const auto sentence = [&](const std::string& text) {
+      if (text.empty()) return;
       page_.gap();
       page_.statement(text);
     };
-    sentence(document_["reason"]);
-    if (document_["not_compared"] != document_["reason"]) sentence(document_["not_compared"]);
+    sentence(acceptance_.reason);
+    if (acceptance_.not_compared != acceptance_.reason) sentence(acceptance_.not_compared);
     page_.blank();
   }
 
   void nodes() {
     Table table{titled({"node", "verdict", ">" + over("node", "fleet"), ">rows passed", "reason"})};
-    for (const char* verdict : {"INCORRECT", "MISSING", "PERF-FAIL", "NOT-QUIET", "PASS"})
-      for (const json& node : document_["nodes"])
-        if (node["verdict"] == verdict) table.lines.push_back(line_of(node));
+    for (const NodeVerdict verdict : {incorrect, missing, perf_fail, not_quiet, pass})
+      for (const JudgedNode& node : acceptance_.nodes)
+        if (node.verdict == verdict) table.lines.push_back(make_line(node));
     if (!page_.markdown()) shorten_reasons(table);
     page_.table(table);
   }
 
-  /// So that the table fits a terminal: the list of each node's findings has the whole reasons.
-  static void shorten_reasons(Table& table) {
-    std::size_t before = 0;
-    for (const std::size_t width : table.widths()) before += width + 2;
-    before -= table.widths().back() + 2;
-    const std::size_t left = table_width - std::min(before, table_width - least_reason);
-    for (Line& line : table.lines) line.cells.back() = shortened(visible(line.cells.back()), left);
-  }
-
-  const json& rows_of(const json& name) const {
-    const json& nodes = document_["nodes"];
-    return (*std::find_if(nodes.begin(), nodes.end(),
-                          [&](const json& node) { return node["node"] == name; }))["rows"];
-  }
-
   void stragglers() {
     Table table{titled({">#", "node", ">" + over("node", "fleet"), ">deviation"})};
-    for (const json& straggler : document_["stragglers"])
-      if (table.lines.size() < shown_stragglers)
-        table.lines.push_back({{std::to_string(straggler["rank"].get<int>()), straggler["node"],
-                                speedup_text(straggler["speedup"], rows_of(straggler["node"])),
-                                number(straggler["deviation"], "{:+.1f}")}});
+    for (const auto& straggler : acceptance_.stragglers) {
+      if (table.lines.size() == shown_stragglers) break;
+      const JudgedNode& node =
+          *std::find_if(acceptance_.nodes.begin(), acceptance_.nodes.end(),
+                        [&](const auto& judged) { return judged.node == straggler.node; });
+      table.lines.push_back(
+          {{std::to_string(straggler.rank), straggler.node, speedup_text(node),
+            straggler.deviation ? fmt::format("{:+.1f}", *straggler.deviation) : "-"}});
+    }
     if (table.lines.empty()) return;
     page_.heading("Slowest nodes");
     page_.table(table);
@@ -132,94 +117,77 @@ class Renderer {
   }
 
   void details() {
-    for (const json& node : document_["nodes"]) {
-      if (node["verdict"] == "PASS" || node["reason"] == no_result) continue;
+    for (const JudgedNode& node : acceptance_.nodes) {
+      if (node.verdict == pass || node.reason == no_result) continue;
       std::vector<std::string> items;
-      std::size_t left = 0;
-      const auto take = [&](const json& finding, const std::string& what) {
-        if (finding["verdict"] == "PASS" || finding["verdict"] == "unknown") return;
-        if (finding["reason"] == too_few_nodes) return;  // said above, of all rows
-        if (items.size() == shown_rows)
-          ++left;
-        else
-          items.push_back(fmt::format("{} {}: {}", finding["verdict"].get<std::string>(), what,
-                                      finding["reason"].get<std::string>()));
+      const auto take = [&](const auto& finding, const std::string& subject) {
+        if (finding.verdict <= pass) return;
+        if (finding.reason == too_few_nodes) return;  // said above, of all rows
+        items.push_back(
+            fmt::format("{} {}: {}", verdict_names[finding.verdict], subject, finding.reason));
       };
-      for (const json& finding : node["health"]["findings"]) take(finding, finding["criterion"]);
-      for (const json& row : node["rows"]) take(row, row["id"]);
-      if (left > 0) items.push_back(fmt::format("and {} more (--format json shows all)", left));
-      page_.list(fmt::format("{} ({})", node["node"].get<std::string>(),
-                             node["verdict"].get<std::string>()),
-                 items);
+      for (const Check& finding : node.health.findings) take(finding, finding.criterion);
+      for (const JudgedRow& row : node.rows) take(row, row.id);
+      if (const std::size_t all = items.size(); all > shown_rows) {
+        items.resize(shown_rows);
+        items.push_back(fmt::format("and {} more (--format json shows all)", all - shown_rows));
+      }
+      page_.list(fmt::format("{} ({})", node.node, verdict_names[node.verdict]), items);
     }
   }
 
   /// Rows whose times are upper limits, even where they passed.
-  void marked(const char* mark, const std::string& why) {
+  void marked(const char* heading, const std::string& mark, const char* why) {
     std::vector<std::string> items;
-    for (const json& node : document_["nodes"]) {
-      std::size_t count = 0;
-      std::string first;
-      for (const json& row : node["rows"])
-        if (mark_of_row(row) == mark && ++count == 1) first = row["id"];
-      if (count > 0)
-        items.push_back(fmt::format("{}: {}{}", node["node"].get<std::string>(), first,
-                                    count > 1 ? fmt::format(" and {} more", count - 1) : ""));
+    for (const JudgedNode& node : acceptance_.nodes) {
+      std::vector<std::string> ids;
+      for (const JudgedRow& row : node.rows)
+        if (mark_of_row(row) == mark) ids.push_back(row.id);
+      if (!ids.empty())
+        items.push_back(
+            fmt::format("{}: {}{}", node.node, ids[0],
+                        ids.size() > 1 ? fmt::format(" and {} more", ids.size() - 1) : ""));
     }
-    page_.list(
-        fmt::format("{} ({}): {} while they were timed",
-                    std::string_view(mark) == shared_mark ? "Disturbed rows" : "Throttled rows",
-                    mark, why),
-        items);
+    page_.list(fmt::format("{} ({}): {} while they were timed", heading, mark, why), items);
   }
 
   /// States that are unknown and not required.
-  void unknown() {
-    std::vector<std::pair<std::string, std::size_t>> counts;
-    for (const json& node : document_["nodes"])
-      for (const json& finding : node["health"]["findings"]) {
-        if (finding["verdict"] != "unknown") continue;
-        const std::string criterion = finding["criterion"];
-        const auto found = std::find_if(counts.begin(), counts.end(), [&](const auto& entry) {
-          return entry.first == criterion;
-        });
-        if (found == counts.end())
-          counts.emplace_back(criterion, 1);
-        else
-          ++found->second;
-      }
-    std::vector<std::string> items;
-    for (const auto& [criterion, count] : counts)
-      items.push_back(fmt::format("{}: {} of {}", criterion, count,
-                                  counted(document_["nodes"].size(), "node")));
+  void unknown_states() {
+    std::vector<std::string> criteria, items;  // in the order of the first nodes
+    std::map<std::string, std::size_t> counts;
+    for (const JudgedNode& node : acceptance_.nodes)
+      for (const Check& finding : node.health.findings)
+        if (finding.verdict == unknown && ++counts[finding.criterion] == 1)
+          criteria.push_back(finding.criterion);
+    for (const std::string& criterion : criteria)
+      items.push_back(fmt::format("{}: {} of {}", criterion, counts[criterion],
+                                  counted(acceptance_.nodes.size(), "node")));
     page_.list(
         "Not judged: the node does not report the quantity, and the criteria do not require it",
         items);
   }
 
   void fleet() {
-    const auto list = [&](const char* heading, const char* key, const char* of) {
+    const auto list = [&](const char* heading, const auto& entries, const auto& subject) {
       std::vector<std::string> items;
-      for (const json& entry : document_[key])
-        items.push_back(entry.is_string() ? entry.get<std::string>()
-                                          : fmt::format("{}: {}", entry[of].get<std::string>(),
-                                                        entry["reason"].get<std::string>()));
+      for (const auto& entry : entries) items.push_back(entry.*subject + ": " + entry.reason);
       page_.list(heading, items);
     };
-    list("Criteria that are not met", "unmet", "criterion");
-    list("Optional criteria that apply to nothing", "optional_unmatched", "criterion");
-    list("Nodes that the criteria do not name (not judged)", "unexpected", "");
-    list("Rows that are not judged", "not_judged", "id");
+    list("Criteria that are not met", acceptance_.unmet, &Acceptance::Unmet::criterion);
+    list("Optional criteria that apply to nothing", acceptance_.optional_unmatched,
+         &Acceptance::Unmatched::criterion);
+    page_.list("Nodes that the criteria do not name (not judged)", acceptance_.unexpected);
+    list("Rows that are not judged", acceptance_.not_judged, &Acceptance::NotJudged::id);
   }
 
-  const json& document_;
+  const Acceptance& acceptance_;
   Page page_;
 };
 
 }  // namespace
 
-std::string render_acceptance(const json& document, bool markdown) {
-  return Renderer(document, markdown).text();
+std::string render_acceptance(const Acceptance& acceptance, bool markdown) {
+  return Renderer(acceptance, markdown).text();
 }
 
 }  // namespace assay

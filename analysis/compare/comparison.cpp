@@ -3,15 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
+#include <cmath>
+#include <map>
 
-#include "analysis/compare/freshness.hpp"
 #include "analysis/compare/spreads.hpp"
-#include "analysis/compare/verdict.hpp"
 #include "analysis/ratio.hpp"
 #include "analysis/series.hpp"
 #include "core/base/text.hpp"
-#include "core/result/result.hpp"
 
 namespace assay {
 
@@ -19,25 +17,19 @@ using nlohmann::json;
 
 namespace {
 
-json number(const std::optional<double>& value) { return value ? json(*value) : json(nullptr); }
-
-json interval_json(const std::optional<Interval>& interval) {
-  return interval ? json{interval->low, interval->high} : json(nullptr);
+SideTimes side_times(const Launches& launches) {
+  SideTimes times;
+  times.median = launches.median;
+  times.shared = any_launch(launches, was_shared);
+  times.throttled = any_launch(launches, was_throttled);
+  if (launches.published) return times;
+  times.launches = launches.medians.size();
+  times.variation = launch_variation(launches.medians);
+  return times;
 }
 
-json names_of(const SideRow& row) { return row.row().value("names", json::array()); }
-
-json launches_json(const Launches& launches) {
-  return {
-      {"median", launches.median},
-      {"launches", launches.published ? 0 : launches.medians.size()},
-      {"variation", number(launches.published ? std::nullopt : launch_variation(launches.medians))},
-      {"shared", std::any_of(launches.rows.begin(), launches.rows.end(), was_shared)},
-      {"throttled", std::any_of(launches.rows.begin(), launches.rows.end(), was_throttled)}};
-}
-
-LaunchComparison compared(const SideRow& base, const SideRow& updated) {
-  return compare_launches(base.launches.medians, updated.launches.medians, compare_confidence);
+TimeRatio time_ratio(const LaunchComparison& launches) {
+  return {launches.ratio, launches.interval, launches.p};
 }
 
 /// Whether the row has no result because of an error, not because it is unsupported.
@@ -45,185 +37,214 @@ bool went_wrong(const SideRow& row) {
   return row.launches.status != "ok" && row.launches.status != "unsupported";
 }
 
-/// Why two rows with the same key cannot be compared, or "".
-std::string obstacle(const SideRow& base, const SideRow& updated, const std::string& vary) {
-  const std::vector<std::string> varied = varied_parameters(vary);
-  for (const auto& [side, name] : {std::pair{&base, "base"}, std::pair{&updated, "new"}}) {
-    if (side->launches.status != "ok")
-      return fmt::format("{} is {}: {}", name, side->launches.status, side->launches.reason);
-    if (side->environments > 1)
-      return fmt::format("the launches of {} ran in {} different environments", name,
-                         side->environments);
-    if (side->variants > 1)
-      return fmt::format(
-          "{} has {} rows that differ in {} alone: give results with one of them (`--filter` of "
-          "`assay run`)",
-          name, side->variants, join(varied, " or "));
-    if (side->row().contains("incomparable"))
-      return fmt::format("{}: {}", name, side->row()["incomparable"].get<std::string>());
-    if (!(*std::min_element(side->launches.medians.begin(), side->launches.medians.end()) > 0))
-      return fmt::format("the time of {} is below the resolution of the timer", name);
-  }
-  if (!varied.empty() && base.row().at("id") == updated.row().at("id"))
-    return fmt::format("both sides have the same {}", join(varied, " and "));
-  const auto problem = [](const SideRow& side, const char* field) {
-    return side.row().at("problem").value(field, json());
-  };
-  for (const char* field : {"descriptor", "flops"}) {
-    const json was = problem(base, field), is = problem(updated, field);
-    if (!was.is_null() && !is.is_null() && was != is)
-      return fmt::format("problem/{} is {} in base and {} in new", field, was.dump(), is.dump());
-  }
+/// Why a row of a side, `name`, cannot be compared, or "".
+std::string obstacle(const SideRow& side, const std::string& name,
+                     const std::vector<std::string>& varied) {
+  if (side.launches.status != "ok")
+    return fmt::format("{} is {}: {}", name, side.launches.status, side.launches.reason);
+  if (side.environments > 1)
+    return fmt::format("the launches of {} ran in {} different environments", name,
+                       side.environments);
+  if (side.variants > 1)
+    return fmt::format(
+        "{} has {} rows that differ in {} alone: give results with one of them (`--filter` of "
+        "`assay run`)",
+        name, side.variants, join(varied, " or "));
+  if (const std::string& reason = side.row().incomparable; !reason.empty())
+    return fmt::format("{}: {}", name, reason);
+  if (!(std::ranges::min(side.launches.medians) > 0))
+    return fmt::format("the time of {} is below the resolution of the timer", name);
   return "";
 }
 
-json row_notes(const SideRow& base, const SideRow& updated) {
-  json notes = json::array();
-  const auto executed = [](const SideRow& side, const char* field) {
-    const json all = side.row().value("executed", json());
-    return all.is_object() ? text_of(all, field) : "";
-  };
-  for (const char* field : {"algorithm", "implementation", "compute"})
-    if (const std::string was = executed(base, field), is = executed(updated, field); was != is)
-      notes.push_back(fmt::format("{} is {} in base and {} in new", field,
-                                  was.empty() ? "unknown" : was, is.empty() ? "unknown" : is));
+/// Why two rows with the same key cannot be compared, or "".
+std::string obstacle(const SideRow& base, const SideRow& updated, const std::string& vary) {
+  const std::vector<std::string> varied = varied_parameters(vary);
+  if (const std::string why = obstacle(base, "base", varied); !why.empty()) return why;
+  if (const std::string why = obstacle(updated, "new", varied); !why.empty()) return why;
+  if (!varied.empty() && base.row().id == updated.row().id)
+    return fmt::format("both sides have the same {}", join(varied, " and "));
+  const RowProblem &was = base.row().problem, &is = updated.row().problem;
+  constexpr const char* differs = "problem/{} is {} in base and {} in new";
+  if (was.descriptor != is.descriptor)
+    return fmt::format(differs, "descriptor", json(was.descriptor).dump(),
+                       json(is.descriptor).dump());
+  if (was.flops && is.flops && *was.flops != *is.flops)
+    return fmt::format(differs, "flops", json(*was.flops).dump(), json(*is.flops).dump());
+  return "";
+}
+
+std::vector<std::string> row_notes(const SideRow& base, const SideRow& updated) {
+  const RowExecuted none, &was = base.row().executed ? *base.row().executed : none,
+                          &is = updated.row().executed ? *updated.row().executed : none;
+  std::vector<std::string> notes;
+  for (const auto& [name, field] : {std::pair{"algorithm", &RowExecuted::algorithm},
+                                    {"implementation", &RowExecuted::implementation},
+                                    {"compute", &RowExecuted::compute}})
+    if (was.*field != is.*field)
+      notes.push_back(fmt::format("{} is {} in base and {} in new", name,
+                                  (was.*field).empty() ? "unknown" : was.*field,
+                                  (is.*field).empty() ? "unknown" : is.*field));
   return notes;
 }
 
 /// The tolerance of the command line, else of the row, of its run, or the default.
-double tolerance_of(const SideRow& base, const std::optional<double>& given) {
+double find_tolerance(const SideRow& base, const std::optional<double>& given) {
   if (given) return *given;
-  for (const json* source : {&base.row(), &base.result->at("run")})
-    if (const auto found = source->find("tolerance"); found != source->end() && found->is_number())
-      return *found;
-  return usual_tolerance;
+  if (base.row().tolerance) return *base.row().tolerance;
+  const json& run = base.run->rest;
+  const auto tolerance = run.find("tolerance");
+  return tolerance != run.end() && tolerance->is_number() ? tolerance->get<double>()
+                                                          : usual_tolerance;
 }
 
-const SideRow* find(const Side* side, const std::string& key) {
-  if (side == nullptr) return nullptr;
-  const auto found = side->rows().find(key);
-  return found == side->rows().end() ? nullptr : &found->second;
-}
-
-/// A row that both sides have.
+/// A row that both sides have, and the launches on which its verdict is based: those of the screen,
+/// or fresh launches of a flagged row.
 struct Pair {
   std::string key;
   const SideRow* base;
   const SideRow* updated;
   double tolerance;
-  LaunchComparison screen;
-  bool flagged = false;
+  LaunchComparison screen{}, launches{};
+  Judgement judgement{};
+  bool flagged = false, confirmed = false;
   bool measured() const { return base->measured() && updated->measured(); }
 };
 
-/// The launches that a verdict is based on: the screen's, or the fresh launches of a flagged row.
-struct Evidence {
-  const SideRow* base;
-  const SideRow* updated;
-  LaunchComparison launches;
-  Judgement judgement;
-  bool confirmed = false;
-};
+/// Geometric mean over the rows of each launch; empty where the launches of the rows differ.
+std::vector<double> launch_means(const std::vector<const SideRow*>& rows) {
+  std::map<std::int64_t, std::pair<double, std::size_t>> sums;
+  for (const SideRow* row : rows)
+    for (std::size_t i = 0; i < row->launches.rows.size(); ++i) {
+      auto& [sum, count] = sums[row->launches.rows[i]->launch];
+      sum += std::log(row->launches.medians[i]);
+      ++count;
+    }
+  std::vector<double> means;
+  for (const auto& [launch, part] : sums) {
+    if (part.second != rows.size()) return {};
+    means.push_back(std::exp(part.first / static_cast<double>(part.second)));
+  }
+  return means;
+}
 
-class Comparison {
+/// The mean of the speedups of measured pairs, by the launches of the screen: every row has them,
+/// and none was selected by its time. The interval is by launch: each launch gives a geometric mean
+/// over its rows, and these means are compared as the launches of a row are. Samples and rows are
+/// not resampled, because a disturbance of a launch affects all of its rows.
+MeanSpeedup geometric_mean(const std::vector<const Pair*>& pairs) {
+  double sum = 0;
+  std::vector<const SideRow*> base, updated;
+  for (const Pair* pair : pairs) {
+    sum -= std::log(pair->screen.ratio);
+    base.push_back(pair->base);
+    updated.push_back(pair->updated);
+  }
+  MeanSpeedup mean{.speedup = std::exp(sum / static_cast<double>(pairs.size()))};
+  mean.rows = pairs.size();
+  const std::vector<double> before = launch_means(base), after = launch_means(updated);
+  if (before.empty() || after.empty()) {
+    mean.interval_reason = "the rows have different launches";
+    return mean;
+  }
+  mean.interval = compare_launches(after, before, compare_confidence).interval;
+  if (!mean.interval) {
+    mean.interval_reason = "too few launches for a 95 % interval";
+    return mean;
+  }
+  // The mean of the estimates of the rows may lie just outside of the interval, which then includes
+  // it.
+  mean.interval->low = std::min(mean.interval->low, mean.speedup);
+  mean.interval->high = std::max(mean.interval->high, mean.speedup);
+  return mean;
+}
+
+class Comparer {
  public:
-  Comparison(const Side& base, const Side& updated, const Side* fresh_base, const Side* fresh_new,
-             const CompareOptions& options)
+  Comparer(const Side& base, const Side& updated, const Side* fresh_base, const Side* fresh_new,
+           const CompareOptions& options)
       : base_(base),
         updated_(updated),
         fresh_base_(fresh_base),
         fresh_new_(fresh_new),
         options_(options) {}
 
-  json document() {
-    for (const char* list : {"rows", "only_base", "only_new", "not_compared", "notes", "lost"})
-      document_[list] = json::array();
-    for (const std::string& note :
-         check_runs(base_, updated_, fresh_base_, fresh_new_, options_.vary))
-      document_["notes"].push_back(note);
-    Mismatches mismatches;
-    mismatches.add(base_, updated_, options_.vary, "");
+  Comparison compare() {
+    document_.command = options_.command;
+    document_.base = base_.summary();
+    document_.updated = updated_.summary();
+    document_.vary = options_.vary;
+    document_.allow_mismatch = options_.allow_mismatch;
+    document_.settings.false_alarm_rate = options_.false_alarm_rate;
+    document_.settings.tolerance = options_.tolerance.value_or(usual_tolerance);
+    for (const std::string& name : compare_verdicts.names()) document_.summary[name] = 0;
+    for (const char* name : {without_verdict, "needs_confirmation"}) document_.summary[name] = 0;
+    document_.notes = check_runs(base_, updated_, fresh_base_, fresh_new_, options_.vary);
+    document_.mismatches = find_mismatches(base_, updated_, options_.vary, "");
     if (fresh_base_ != nullptr) {
+      document_.stage = Stage::confirmed;
+      document_.fresh_base = fresh_base_->summary();
+      document_.fresh_new = fresh_new_->summary();
       // Fresh launches must be of the same build on the same machine as their side.
-      mismatches.add(base_, *fresh_base_, "nothing", "fresh-base/");
-      mismatches.add(updated_, *fresh_new_, "nothing", "fresh-new/");
+      for (auto& more : {find_mismatches(base_, *fresh_base_, "nothing", "fresh-base/"),
+                         find_mismatches(updated_, *fresh_new_, "nothing", "fresh-new/")})
+        document_.mismatches.insert(document_.mismatches.end(), more.begin(), more.end());
     }
-    const bool refused = !mismatches.empty() && !options_.allow_mismatch;
-    if (!refused) {
+    document_.refused = !document_.mismatches.empty() && !options_.allow_mismatch;
+    if (!document_.refused) {
       pair_up();
-      for (const Pair& pair : pairs_) judge(pair);
+      if (flagged() > 0) document_.settings.confirmed_p = limit();
       add_mean();
+      for (Pair& pair : pairs_) judge(pair);
+      if (!wrong_.empty()) withhold_mean();
     }
-    const std::size_t compared = document_["rows"].size();
-    if (compared == 0) raise(ExitCode::incomparable);
-    // Published numbers are shown, but they decide nothing.
-    if (compared > 0 && compared == summary_["without_verdict"]) raise(ExitCode::inconclusive);
-    document_.update({{"schema", "assay-comparison/1"},
-                      {"command", options_.command},
-                      {"base", base_.described()},
-                      {"new", updated_.described()},
-                      {"fresh_base", fresh_base_ ? fresh_base_->described() : json(nullptr)},
-                      {"fresh_new", fresh_new_ ? fresh_new_->described() : json(nullptr)},
-                      {"vary", options_.vary},
-                      {"allow_mismatch", options_.allow_mismatch},
-                      {"refused", refused},
-                      {"mismatches", mismatches.described()},
-                      {"stage", fresh_base_ ? "confirmed" : "screen"},
-                      {"settings",
-                       {{"false_alarm_rate", options_.false_alarm_rate},
-                        {"tolerance", options_.tolerance.value_or(usual_tolerance)},
-                        {"confidence", compare_confidence},
-                        {"screen_p", screen_p},
-                        {"flagged", flagged_},
-                        {"confirmed_p", flagged_ > 0 ? json(limit()) : json(nullptr)},
-                        {"power", compare_power}}},
-                      {"geometric_mean", mean_},
-                      {"geometric_mean_reason", mean_reason_},
-                      {"summary", summary_},
-                      {"exit_code", static_cast<int>(code_)}});
+    const std::size_t compared = document_.rows.size();
+    if (compared == 0)
+      raise(ExitCode::incomparable);
+    else if (compared == document_.summary[without_verdict])
+      raise(ExitCode::inconclusive);  // published numbers are shown, but they decide nothing
     return std::move(document_);
   }
 
  private:
-  void raise(ExitCode code) { code_ = gravest(code_, code); }
-  double limit() const {
-    return options_.false_alarm_rate / static_cast<double>(std::max<std::size_t>(flagged_, 1));
+  static constexpr const char* without_verdict = "without_verdict";
+
+  void raise(ExitCode code) { document_.exit_code = gravest(document_.exit_code, code); }
+  std::size_t& flagged() { return document_.settings.flagged; }
+  double limit() {
+    return options_.false_alarm_rate / static_cast<double>(std::max<std::size_t>(flagged(), 1));
   }
 
   void pair_up() {
     for (const auto& [key, row] : base_.rows()) {
-      const SideRow* other = find(&updated_, key);
+      const SideRow* other = updated_.find(key);
       if (other == nullptr) {
         raise(ExitCode::incomparable);
-        add_unpaired("only_base", key, row);
+        document_.only_base.push_back({key, row.row().names, row.launches.status});
         if (row.launches.status == "ok") add_lost(key, row, "the row is missing");
       } else if (const std::string why = obstacle(row, *other, options_.vary); !why.empty()) {
         not_compared(key, row, *other, why);
       } else {
-        Pair pair{key, &row, other, tolerance_of(row, options_.tolerance), {}, false};
+        Pair pair{key, &row, other, find_tolerance(row, options_.tolerance)};
         if (pair.measured()) {
-          pair.screen = compared(row, *other);
+          pair.screen =
+              compare_launches(row.launches.medians, other->launches.medians, compare_confidence);
           pair.flagged = is_flagged(pair.screen, pair.tolerance);
-          flagged_ += pair.flagged;
+          flagged() += pair.flagged;
         }
         pairs_.push_back(std::move(pair));
       }
     }
     for (const auto& [key, row] : updated_.rows())
-      if (find(&base_, key) == nullptr) {
+      if (base_.find(key) == nullptr) {
         raise_status(row);
-        add_unpaired("only_new", key, row);
+        document_.only_new.push_back({key, row.row().names, row.launches.status});
       }
-  }
-
-  void add_unpaired(const char* list, const std::string& key, const SideRow& row) {
-    document_[list].push_back(
-        {{"id", key}, {"names", names_of(row)}, {"status", row.launches.status}});
   }
 
   /// A result that base has and new does not is reported on its own.
   void add_lost(const std::string& key, const SideRow& base, const std::string& why) {
-    document_["lost"].push_back({{"id", key}, {"names", names_of(base)}, {"reason", why}});
+    document_.lost.push_back({.id = key, .names = base.row().names, .reason = why});
   }
 
   void raise_status(const SideRow& row) {
@@ -232,16 +253,16 @@ class Comparison {
       raise(ExitCode::incorrect);
     else if (status == "target missed")
       raise(ExitCode::target_missed);
-    else if (went_wrong(row) || (status == "unsupported" && row.row().value("required", false)))
+    else if (went_wrong(row) || (status == "unsupported" && row.row().required))
       raise(ExitCode::failed);
   }
 
   void not_compared(const std::string& key, const SideRow& base, const SideRow& updated,
                     const std::string& why) {
-    document_["not_compared"].push_back({{"id", key},
-                                         {"base_status", base.launches.status},
-                                         {"new_status", updated.launches.status},
-                                         {"reason", why}});
+    document_.not_compared.push_back({.id = key,
+                                      .base_status = base.launches.status,
+                                      .new_status = updated.launches.status,
+                                      .reason = why});
     raise_status(updated);
     // A failure of base alone is not held against new: an improvement never fails. A result of base
     // that new does not have, or that cannot be compared, is.
@@ -251,144 +272,115 @@ class Comparison {
     if (went_wrong(base) || went_wrong(updated)) wrong_.push_back(key);
   }
 
-  void judge(const Pair& pair) {
-    if (!pair.measured()) {
-      add_published(pair);
-      return;
+  void judge(Pair& pair) {
+    if (pair.measured()) {
+      pair.launches = pair.screen;
+      pair.judgement = judge_screen(pair.screen, pair.tolerance);
+      if (pair.flagged && fresh_base_ != nullptr && !use_fresh_launches(pair)) return;
     }
-    Evidence evidence{pair.base, pair.updated, pair.screen,
-                      judge_screen(pair.screen, pair.tolerance)};
-    if (pair.flagged && fresh_base_ != nullptr && !use_fresh_launches(pair, evidence)) return;
-    const auto& [base, updated, launches, judgement, confirmed] = evidence;
-    const double p_limit = confirmed ? limit() : screen_p;
-    json row = row_of(pair, *base, *updated);
-    row.update({{"ratio", launches.ratio},
-                {"interval", interval_json(launches.interval)},
-                {"p", launches.p},
-                {"p_limit", p_limit},
-                {"minimum_detectable",
-                 number((confirmed ? fresh_detectable : minimum_detectable)(
-                     base->launches.medians, updated->launches.medians, p_limit, compare_power))},
-                {"stage", confirmed ? "confirmed" : "screen"},
-                {"detected", judgement.detected},
-                {"verdict", name_of(judgement.verdict)},
-                {"reason", judgement.reason.empty() ? json(nullptr) : json(judgement.reason)}});
-    if (confirmed)
-      row["screen"] = {{"ratio", pair.screen.ratio},
-                       {"interval", interval_json(pair.screen.interval)},
-                       {"p", pair.screen.p}};
-    if (confirmed && judgement.detected && (launches.ratio > 1) != (pair.screen.ratio > 1))
-      row["notes"].push_back("the screen showed a change in the opposite direction");
-    count(name_of(judgement.verdict));
-    if (judgement.needs_confirmation) count("needs_confirmation");
+    ComparedRow row;
+    row.id = pair.key;
+    row.names =
+        pair.updated->row().names.empty() ? pair.base->row().names : pair.updated->row().names;
+    row.base = side_times(pair.base->launches);
+    row.updated = side_times(pair.updated->launches);
+    row.tolerance = pair.tolerance;
+    row.flagged = pair.flagged;
+    row.published = !pair.measured();
+    row.notes = row_notes(*pair.base, *pair.updated);
+    if (row.published) {
+      // Published numbers have a ratio, but no launches that could decide anything.
+      row.times.ratio = row.updated.median / row.base.median;
+      row.reason = "published number, no launches";
+      ++document_.summary[without_verdict];
+    } else {
+      add_verdict(row, pair);
+    }
+    row.speedup = speedup_of(std::optional(row.times.ratio));
+    row.speedup_interval = speedup_of(row.times.interval);
+    document_.rows.push_back(std::move(row));
+  }
+
+  void add_verdict(ComparedRow& row, const Pair& pair) {
+    const Judgement& judgement = pair.judgement;
+    row.times = time_ratio(pair.launches);
+    row.p_limit = pair.confirmed ? limit() : screen_p;
+    row.minimum_detectable = (pair.confirmed ? fresh_detectable : minimum_detectable)(
+        pair.base->launches.medians, pair.updated->launches.medians, *row.p_limit, compare_power);
+    row.detected = judgement.detected;
+    row.verdict = judgement.verdict;
+    row.reason = judgement.reason;
+    if (pair.confirmed) {
+      row.stage = Stage::confirmed;
+      row.screen = time_ratio(pair.screen);
+      if (judgement.detected && (row.times.ratio > 1) != (row.screen->ratio > 1))
+        row.notes.push_back("the screen showed a change in the opposite direction");
+    }
+    ++document_.summary[compare_verdicts[judgement.verdict]];
+    document_.summary["needs_confirmation"] += judgement.needs_confirmation;
     if (judgement.verdict == Verdict::slower) raise(ExitCode::slower);
     if (judgement.verdict == Verdict::inconclusive) raise(ExitCode::inconclusive);
-    add_row(std::move(row));
   }
 
-  /// The fields that every row has, with the launches that its numbers are from.
-  static json row_of(const Pair& pair, const SideRow& base, const SideRow& updated) {
-    const json names = names_of(*pair.updated);
-    return {{"id", pair.key},
-            {"names", names.empty() ? names_of(*pair.base) : names},
-            {"unit", "s"},
-            {"tolerance", pair.tolerance},
-            {"flagged", pair.flagged},
-            {"screen", nullptr},
-            {"published", !pair.measured()},
-            {"base", launches_json(base.launches)},
-            {"new", launches_json(updated.launches)},
-            {"notes", row_notes(base, updated)}};
-  }
-
-  /// Published numbers have a ratio, but no launches that could decide anything.
-  void add_published(const Pair& pair) {
-    json row = row_of(pair, *pair.base, *pair.updated);
-    row.update({{"ratio", pair.updated->launches.median / pair.base->launches.median},
-                {"interval", nullptr},
-                {"p", nullptr},
-                {"p_limit", nullptr},
-                {"minimum_detectable", nullptr},
-                {"stage", "screen"},
-                {"detected", false},
-                {"verdict", nullptr},
-                {"reason", "published number, no launches"}});
-    count("without_verdict");
-    add_row(std::move(row));
-  }
-
-  /// Replaces the screen's evidence for a flagged row by its fresh launches. False where these give
-  /// no ratio: the row is then not compared.
-  bool use_fresh_launches(const Pair& pair, Evidence& evidence) {
-    const SideRow *base = find(fresh_base_, pair.key), *updated = find(fresh_new_, pair.key);
+  /// Replaces the screen's launches of a flagged row by its fresh ones. False where these give no
+  /// ratio: the row is then not compared.
+  bool use_fresh_launches(Pair& pair) {
+    const SideRow *base = fresh_base_->find(pair.key), *updated = fresh_new_->find(pair.key);
     if (base == nullptr || updated == nullptr) {
-      evidence.judgement.reason += " (the fresh results do not have this row)";
+      pair.judgement.reason += " (the fresh results do not have this row)";
       return true;
     }
     if (const std::string why = obstacle(*base, *updated, options_.vary); !why.empty()) {
       not_compared(pair.key, *base, *updated, "fresh launches: " + why);
       return false;
     }
-    const LaunchComparison launches =
+    pair.base = base;
+    pair.updated = updated;
+    pair.confirmed = true;
+    pair.launches =
         compare_fresh(base->launches.medians, updated->launches.medians, compare_confidence);
-    evidence = {base, updated, launches, judge_fresh(launches, pair.tolerance, limit()), true};
+    pair.judgement = judge_fresh(pair.launches, pair.tolerance, limit());
     return true;
   }
 
-  /// Adds the speedups that people read; ratio and interval are of times, as in earlier documents.
-  void add_row(json row) {
-    row["speedup"] = speedup_json(row["ratio"]);
-    row["speedup_interval"] = speedup_json(row["interval"]);
-    document_["rows"].push_back(std::move(row));
+  void add_mean() {
+    std::vector<const Pair*> measured;
+    for (const Pair& pair : pairs_)
+      if (pair.measured()) measured.push_back(&pair);
+    if (measured.empty()) {
+      document_.geometric_mean_reason = "no row was measured on both sides";
+      return;
+    }
+    document_.geometric_mean = geometric_mean(measured);
+    document_.geometric_mean->base_rows = base_.rows().size();
   }
 
-  void count(const char* what) { summary_[what] = summary_[what].get<int>() + 1; }
-
-  /// Computed from the screen's launches: every row has them, and none was selected by its time.
-  void add_mean() {
-    std::vector<std::pair<const SideRow*, const SideRow*>> rows;
-    std::vector<double> ratios;
-    for (const Pair& pair : pairs_) {
-      if (!pair.measured()) continue;
-      rows.emplace_back(pair.base, pair.updated);
-      ratios.push_back(pair.screen.ratio);
-    }
-    const std::size_t of = base_.rows().size();
-    if (!wrong_.empty())
-      mean_reason_ =
-          fmt::format("withheld: {}{} is incorrect or failed, or missed its target", wrong_.front(),
-                      wrong_.size() > 1 ? fmt::format(" (and {} more)", wrong_.size() - 1) : "");
-    else if (rows.empty())
-      mean_reason_ = "no row was measured on both sides";
-    else
-      mean_ = geometric_mean(rows, ratios, of);
+  void withhold_mean() {
+    document_.geometric_mean.reset();
+    document_.geometric_mean_reason =
+        fmt::format("withheld: {}{} is incorrect or failed, or missed its target", wrong_.front(),
+                    wrong_.size() > 1 ? fmt::format(" (and {} more)", wrong_.size() - 1) : "");
   }
 
   const Side &base_, &updated_;
   const Side *fresh_base_, *fresh_new_;
   const CompareOptions& options_;
   std::vector<Pair> pairs_;
-  std::size_t flagged_ = 0;
   std::vector<std::string> wrong_;
-  json document_ = json::object();
-  json summary_ = {{"faster", 0},       {"slower", 0},          {"same", 0},
-                   {"inconclusive", 0}, {"without_verdict", 0}, {"needs_confirmation", 0}};
-  json mean_, mean_reason_;
-  ExitCode code_ = ExitCode::ok;
+  Comparison document_;
 };
 
 }  // namespace
 
-json comparison_document(const Side& base, const Side& updated, const Side* fresh_base,
+Comparison compare_sides(const Side& base, const Side& updated, const Side* fresh_base,
                          const Side* fresh_new, const CompareOptions& options) {
-  return Comparison(base, updated, fresh_base, fresh_new, options).document();
+  return Comparer(base, updated, fresh_base, fresh_new, options).compare();
 }
 
-std::vector<std::string> flagged_ids(const json& document, const Side& side) {
+std::vector<std::string> flagged_ids(const Comparison& comparison, const Side& side) {
   std::vector<std::string> ids;
-  for (const json& row : document.at("rows"))
-    if (row.at("flagged") == true && row.at("stage") == "screen")
-      ids.push_back(find(&side, row.at("id"))->row().at("id"));
+  for (const ComparedRow& row : comparison.rows)
+    if (row.flagged && row.stage == Stage::screen) ids.push_back(side.find(row.id)->row().id);
   return ids;
 }
 

@@ -1,12 +1,15 @@
 #pragma once
-// The document of `assay compare` (results-schema/comparison.schema.json), made and rendered.
+// The document of `assay compare` (results-schema/comparison.schema.json, which describes its
+// fields), made and rendered. Ratios are of times, new over base; times are in seconds.
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "analysis/compare/side.hpp"
+#include "analysis/compare/comparable.hpp"
+#include "analysis/compare/verdict.hpp"
 #include "core/base/error.hpp"
 
 namespace assay {
@@ -22,24 +25,101 @@ struct CompareOptions {
   bool allow_mismatch = false;
 };
 
+/// The launches on which numbers and verdicts are based: those of the screen, or fresh ones.
+enum class Stage { screen, confirmed };
+
+/// The launches of a row on one side.
+struct SideTimes {
+  double median = 0;
+  std::size_t launches = 0;  ///< 0: a published number
+  std::optional<double> variation{};
+  bool shared = false, throttled = false;
+};
+
+struct TimeRatio {
+  double ratio = 1;
+  std::optional<Interval> interval{};
+  std::optional<double> p{};
+};
+
+/// A row that was compared.
+struct ComparedRow {
+  std::string id;
+  std::vector<std::string> names{};
+  std::string unit = "s";
+  SideTimes base{}, updated{};
+  TimeRatio times{};
+  std::optional<double> speedup{};
+  std::optional<Interval> speedup_interval{};
+  std::optional<double> p_limit{}, minimum_detectable{};
+  double tolerance = usual_tolerance;
+  Stage stage = Stage::screen;
+  bool flagged = false, detected = false;
+  std::optional<TimeRatio> screen{};  ///< of a confirmed row
+  std::optional<Verdict> verdict{};   ///< nothing for published numbers
+  std::string reason{};               ///< why it is inconclusive or without verdict
+  bool published = false;
+  std::vector<std::string> notes{};
+};
+
+/// A row that was not compared. Each list of a comparison fills some of the fields.
+struct Entry {
+  std::string id;
+  std::optional<std::vector<std::string>> names{};
+  std::string status{};                     ///< of a row that one side alone has
+  std::string base_status{}, new_status{};  ///< of a row that both have
+  std::string reason{};
+};
+
+/// The geometric mean of the speedups of new over base.
+struct MeanSpeedup {
+  double speedup = 1;
+  std::optional<Interval> interval{};
+  std::string interval_reason{};  ///< why there is none
+  std::size_t rows = 0, base_rows = 0;
+};
+
+struct Comparison {
+  struct Settings {
+    double false_alarm_rate = 0.01, tolerance = usual_tolerance;
+    double confidence = compare_confidence, screen_p = assay::screen_p, power = compare_power;
+    std::size_t flagged = 0;
+    std::optional<double> confirmed_p{};  ///< nothing where no row is flagged
+  };
+  std::string schema = "assay-comparison/1", command{};
+  SideSummary base{}, updated{};
+  std::optional<SideSummary> fresh_base{}, fresh_new{};
+  std::string vary{};
+  bool allow_mismatch = false;
+  bool refused = false;  ///< because of mismatches nothing was compared
+  std::vector<Mismatch> mismatches{};
+  std::vector<std::string> notes{};
+  Stage stage = Stage::screen;
+  Settings settings{};
+  std::vector<ComparedRow> rows{};
+  std::vector<Entry> only_base{}, only_new{}, not_compared{};
+  std::vector<Entry> lost{};  ///< base has a result; in new the row is unsupported or missing
+  std::optional<MeanSpeedup> geometric_mean{};
+  std::string geometric_mean_reason{};  ///< why there is none
+  /// Numbers of rows: by the name of their verdict, "without_verdict", "needs_confirmation".
+  std::map<std::string, std::size_t> summary{};
+  ExitCode exit_code = ExitCode::ok;
+};
+void to_json(nlohmann::json& json, const Comparison& comparison);
+/// json::exception for a field of another type: files are checked before.
+void from_json(const nlohmann::json& json, Comparison& comparison);
+
 /// `fresh_base` and `fresh_new` are the launches that confirm flagged rows: both null, or both
-/// given. InputError where they are not fresh (freshness.hpp).
-nlohmann::json comparison_document(const Side& base, const Side& updated, const Side* fresh_base,
-                                   const Side* fresh_new, const CompareOptions& options);
+/// given. InputError as of check_runs().
+Comparison compare_sides(const Side& base, const Side& updated, const Side* fresh_base,
+                         const Side* fresh_new, const CompareOptions& options);
 
 /// Ids of the flagged rows of a side that have no fresh launches. (The ids of the two sides differ
 /// where a parameter varies.)
-std::vector<std::string> flagged_ids(const nlohmann::json& document, const Side& side);
+std::vector<std::string> flagged_ids(const Comparison& comparison, const Side& side);
 
-/// `base` and `updated`: the sides of the document, whose rows have the parameters of its rows.
-std::string render_comparison(const nlohmann::json& document, const Side& base, const Side& updated,
+/// `base` and `updated`: the sides of the comparison, whose rows have the parameters of its rows.
+std::string render_comparison(const Comparison& comparison, const Side& base, const Side& updated,
                               bool markdown);
-
-/// Geometric mean of the speedups of measured rows: {speedup, interval, interval_reason, rows, of}.
-/// `of`: the number of rows of base. The interval is by launch: each launch gives a geometric mean
-/// over its rows, and these means are compared as the launches of a row are. Samples and rows are
-/// not resampled, because a disturbance of a launch affects all of its rows.
-nlohmann::json geometric_mean(const std::vector<std::pair<const SideRow*, const SideRow*>>& pairs,
-                              const std::vector<double>& ratios, std::size_t of);
 
 }  // namespace assay

@@ -1,42 +1,40 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <functional>
+#include <map>
 
 #include "analysis/compare/comparison.hpp"
-#include "analysis/compare/entry_table.hpp"
+#include "analysis/page.hpp"
 #include "analysis/ratio.hpp"
+#include "analysis/table/field_table.hpp"
+#include "analysis/table/table.hpp"
+#include "core/base/text.hpp"
 #include "core/base/units.hpp"
-#include "core/result/result.hpp"
 
 namespace assay {
 
-using nlohmann::json;
-
 namespace {
 
-std::string plain(const json& value) {
+std::string plain(const nlohmann::json& value) {
   return value.is_string() ? value.get<std::string>()
-                           : value.dump(-1, ' ', false, json::error_handler_t::replace);
+                           : value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-std::string percent(const json& part) {
-  return part.is_null() ? "-" : human_percent(part.get<double>());
+std::string percent(const std::optional<double>& part) { return part ? human_percent(*part) : "-"; }
+
+std::string interval(const std::optional<Interval>& pair) {
+  return pair ? fmt::format("{:.4f} to {:.4f}", pair->low, pair->high) : "-";
 }
 
-std::string interval(const json& pair) {
-  return pair.is_null()
-             ? "-"
-             : fmt::format("{:.4f} to {:.4f}", pair[0].get<double>(), pair[1].get<double>());
-}
-
+std::string mark_of(const SideTimes& side) { return assay::mark_of(side.shared, side.throttled); }
 /// The mark of a row's ratio, and of the mean over all rows.
-std::string mark_of_ratio(const json& row) {
-  return worse_mark(mark_told(row.at("base")), mark_told(row.at("new")));
+std::string mark_of(const ComparedRow& row) {
+  return worse_mark(mark_of(row.base), mark_of(row.updated));
 }
-std::string mark_of_mean(const json& rows) {
+std::string mark_of(const std::vector<ComparedRow>& rows) {
   std::string mark;
-  for (const json& row : rows) mark = worse_mark(mark, mark_of_ratio(row));
+  for (const ComparedRow& row : rows) mark = worse_mark(mark, mark_of(row));
   return mark;
 }
 
@@ -44,129 +42,155 @@ constexpr const char* ratio_note =
     "new over base: the median of the ratios of each launch of base to each launch of new. It is "
     "not the ratio of the two medians, which slow launches shift more.";
 
-std::string time_cell(const json& side, Legend& legend) {
-  const std::string mark = mark_told(side);
+std::string time_cell(const SideTimes& side, Legend& legend) {
+  const std::string mark = mark_of(side);
   legend.add("base, new: median of the launches; launches: their number in base / new.");
   legend.add(note_of(mark));
-  return human_seconds(side.at("median")) + mark;
+  return human_seconds(side.median) + mark;
 }
 
-std::string launches_cell(const json& row) {
-  const auto count = [&](const char* side) {
-    const json& launches = row.at(side).at("launches");
-    return launches == 0 ? "-" : launches.dump();  // a published number has none
+std::string speedup_cell(const ComparedRow& row, Legend& legend) {
+  if (row.base.launches > 1 && row.updated.launches > 1) legend.add(ratio_note);
+  return fmt::format("{:.4f}{}", row.speedup.value_or(0), mark_of(row));
+}
+
+std::string launches_cell(const ComparedRow& row, Legend&) {
+  const auto count = [](const SideTimes& side) {
+    return side.launches == 0 ? "-" : std::to_string(side.launches);  // a published number has none
   };
-  return fmt::format("{} / {}", count("base"), count("new"));
+  return fmt::format("{} / {}", count(row.base), count(row.updated));
 }
 
-std::string verdict_cell(const json& row, Legend& legend) {
-  if (row["verdict"].is_null()) return "-";
-  if (row["stage"] != "confirmed") return plain(row["verdict"]);
+std::string verdict_cell(const ComparedRow& row, Legend& legend) {
+  if (!row.verdict) return "-";
+  const std::string& verdict = compare_verdicts[*row.verdict];
+  if (row.stage == Stage::screen) return verdict;
   legend.add("(fresh): decided by the fresh launches alone.");
-  return plain(row["verdict"]) + " (fresh)";
+  return verdict + " (fresh)";
 }
 
-std::string detected_cell(const json& row, Legend& legend) {
-  if (row["stage"] != "confirmed") return "-";
+std::string p_cell(const ComparedRow& row, Legend& legend) {
+  legend.add("p: probability of such a difference without a change.");
+  return row.times.p ? fmt::format("{:.2g}", *row.times.p) : "-";
+}
+
+std::string detected_cell(const ComparedRow& row, Legend& legend) {
+  if (row.stage == Stage::screen) return "-";
   legend.add("detected: whether the fresh launches show any change, tolerated or not.");
-  return row["detected"] == true ? "yes" : "no";
+  return row.detected ? "yes" : "no";
 }
 
-/// What the sides, their ratio and the verdict are. The rest is spare on a narrow terminal.
-std::vector<EntryField> row_fields(double power) {
-  return {
-      {.title = "base",
-       .cell = [](const json& row, Legend& legend) { return time_cell(row["base"], legend); }},
-      {.title = "new",
-       .cell = [](const json& row, Legend& legend) { return time_cell(row["new"], legend); }},
-      {.title = over("new", "base"),
-       .cell =
-           [](const json& row, Legend& legend) {
-             if (row["base"]["launches"] > 1 && row["new"]["launches"] > 1) legend.add(ratio_note);
-             return fmt::format("{:.4f}{}", row["speedup"].get<double>(), mark_of_ratio(row));
-           }},
-      {.title = "95 % interval",
-       .spare = 1,
-       .cell = [](const json& row, Legend&) { return interval(row["speedup_interval"]); }},
-      {.title = "verdict", .right = false, .cell = verdict_cell},
-      {.title = "p",
-       .spare = 2,
-       .cell = [](const json& row, Legend& legend) -> std::string {
-         legend.add("p: probability of such a difference without a change.");
-         return row["p"].is_null() ? "-" : fmt::format("{:.2g}", row["p"].get<double>());
-       }},
-      {.title = "detected", .right = false, .spare = 3, .cell = detected_cell},
-      {.title = "launches",
-       .if_varied = true,
-       .cell = [](const json& row, Legend&) { return launches_cell(row); }},
-      {.title = "tolerance",
-       .if_varied = true,
-       .cell = [](const json& row, Legend&) { return percent(row["tolerance"]); }},
-      {.title = "detectable",
-       .spare = 4,
-       .cell =
-           [power](const json& row, Legend& legend) {
-             legend.add(fmt::format(
-                 "detectable: the change that these launches detect with a probability of {:.0f} "
-                 "%.",
-                 100 * power));
-             return percent(row["minimum_detectable"]);
-           }},
-      {.title = "variation",
-       .spare = 5,
-       .cell =
-           [](const json& row, Legend& legend) {
-             legend.add("variation: standard deviation between the launches of base / new.");
-             return percent(row["base"]["variation"]) + " / " + percent(row["new"]["variation"]);
-           }},
+std::string variation_cell(const ComparedRow& row, Legend& legend) {
+  legend.add("variation: standard deviation between the launches of base / new.");
+  return percent(row.base.variation) + " / " + percent(row.updated.variation);
+}
+
+/// A column of entries, whose cells may add lines to the legend.
+struct EntryField {
+  std::string title;
+  std::function<std::string(std::size_t entry, Legend&)> cell;
+  bool right = true;       ///< aligned right, for numbers
+  int spare = 0;           ///< as Field::spare
+  bool if_varied = false;  ///< if all cells are equal, a line above the table says it instead
+};
+
+/// The columns of the rows: the sides, their ratio and the verdict. The rest is spare on a narrow
+/// terminal.
+std::vector<EntryField> row_fields(const std::vector<ComparedRow>& rows, double power) {
+  const auto each = [&rows](auto cell) {
+    return [&rows, cell](std::size_t i, Legend& legend) -> std::string {
+      return cell(rows[i], legend);
+    };
   };
+  const auto detectable = [power](const ComparedRow& row, Legend& legend) {
+    legend.add(
+        fmt::format("detectable: the change that these launches detect with a probability of "
+                    "{:.0f} %.",
+                    100 * power));
+    return percent(row.minimum_detectable);
+  };
+  const auto base = [](auto& row, auto& legend) { return time_cell(row.base, legend); };
+  const auto updated = [](auto& row, auto& legend) { return time_cell(row.updated, legend); };
+  const auto speedups = [](auto& row, auto&) { return interval(row.speedup_interval); };
+  const auto tolerance = [](auto& row, auto&) { return percent(row.tolerance); };
+  return {{"base", each(base)},
+          {"new", each(updated)},
+          {over("new", "base"), each(speedup_cell)},
+          {"95 % interval", each(speedups), true, 1},
+          {"verdict", each(verdict_cell), false},
+          {"p", each(p_cell), true, 2},
+          {"detected", each(detected_cell), false, 3},
+          {"launches", each(launches_cell), true, 0, true},
+          {"tolerance", each(tolerance), true, 0, true},
+          {"detectable", each(detectable), true, 4},
+          {"variation", each(variation_cell), true, 5}};
 }
 
-/// A column with a text of the entries of a list.
-EntryField text_field(const std::string& title, const std::string& key) {
-  return {.title = title, .right = false, .cell = [key](const json& entry, Legend&) {
-            return plain(entry.at(key));
-          }};
+/// The row of an id in either side as a table describes it, without its numbers. A parameter that
+/// differs between the sides is "base / new".
+Series row_of_sides(const std::string& id, const Side& base, const Side& updated) {
+  const auto describe = [&](const SideRow* side) {
+    const Row& row = side->row();
+    Row copy{.id = id, .names = row.names, .benchmark = row.benchmark, .problem = row.problem};
+    copy.parameters = row.parameters;
+    copy.executed = row.executed;
+    Series series;
+    series.status = "ok";
+    series.rows.emplace_back(std::move(copy));
+    return series;
+  };
+  const SideRow *was = base.find(id), *is = updated.find(id);
+  Series series = describe(is == nullptr ? was : is);
+  if (was == nullptr || is == nullptr) return series;
+  const Series old = describe(was);
+  std::map<std::string, nlohmann::json> parameters;
+  for (const std::string& name : parameter_names({old, series})) {
+    const std::string before = axis_text(old, name), now = axis_text(series, name);
+    parameters[name] = before == now ? now
+                                     : fmt::format("{} / {}", before.empty() ? "-" : before,
+                                                   now.empty() ? "-" : now);
+  }
+  Row& row = series.rows.front().own();
+  row.parameters = std::move(parameters);
+  row.executed.reset();  // it would tell the algorithm of new alone
+  if (row.names.empty()) row.names = was->row().names;
+  return series;
 }
 
-/// The footnotes of an entry.
-std::vector<std::string> reasons_of(const json& entry) {
-  std::vector<std::string> reasons;
-  if (entry.contains("reason") && !entry["reason"].is_null())
-    reasons.push_back(plain(entry["reason"]));
-  for (const json& note : entry.value("notes", json::array())) reasons.push_back(plain(note));
-  return reasons;
+/// The text of all cells of a field, if they are equal.
+std::optional<std::string> common_text(const EntryField& field, std::size_t entries) {
+  Legend unused;
+  const std::string first = field.cell(0, unused);
+  for (std::size_t i = 1; i < entries; ++i)
+    if (field.cell(i, unused) != first) return std::nullopt;
+  return first;
 }
+
+/// An entry of a list: the id of its row in the sides, and its footnotes.
+struct EntryLine {
+  std::string id;
+  std::vector<std::string> footnotes{};
+};
 
 class Rendering {
  public:
-  Rendering(const json& document, const Side& base, const Side& updated, bool markdown)
-      : document_(document), base_(base), updated_(updated), page_(markdown) {}
+  Rendering(const Comparison& comparison, const Side& base, const Side& updated, bool markdown)
+      : comparison_(comparison), base_(base), updated_(updated), page_(markdown) {}
 
   std::string text() {
     stamp();
-    Table sides{{{""}, {"base"}, {"new"}}};
-    const auto both = [&](const std::string& name, const json& base, const json& updated,
-                          const char* field) {
-      sides.lines.push_back({{name, plain(base.at(field)), plain(updated.at(field))}});
-    };
-    both("results", document_["base"], document_["new"], "name");
-    both("system", document_["base"], document_["new"], "system");
-    if (!document_["fresh_base"].is_null())
-      both("fresh launches", document_["fresh_base"], document_["fresh_new"], "name");
-    table(sides);
-    line(fmt::format("Meant to differ: {}. S{}.", plain(document_["vary"]),
+    sides();
+    line(fmt::format("Meant to differ: {}. S{}.", comparison_.vary,
                      speedup_header("new", "base").substr(1)));
-    for (const json& note : document_["notes"]) line("Note: " + plain(note) + ".");
+    for (const std::string& note : comparison_.notes) line("Note: " + note + ".");
     mismatches();
     rows();
-    const EntryField status = text_field("status", "status");
-    list("only_base", "Only in base:", {status});
-    list("only_new", "Only in new:", {status});
-    list("not_compared",
-         "Not compared:", {text_field("base", "base_status"), text_field("new", "new_status")});
-    list("lost", "Lost (result only in base):", {});
-    ending();
+    list("Only in base:", comparison_.only_base, {{"status", &Entry::status}});
+    list("Only in new:", comparison_.only_new, {{"status", &Entry::status}});
+    list("Not compared:", comparison_.not_compared,
+         {{"base", &Entry::base_status}, {"new", &Entry::new_status}});
+    list("Lost (result only in base):", comparison_.lost, {});
+    if (!comparison_.refused) ending();
     stamp();
     return page_.text();
   }
@@ -184,106 +208,152 @@ class Rendering {
 
   /// At the beginning and at the end, so that every part of a long output shows it.
   void stamp() {
-    if (document_["refused"] == true)
+    if (comparison_.refused)
       line("REFUSED: fields differ that were not meant to. Nothing was compared.");
-    else if (document_["allow_mismatch"] == true)
+    else if (comparison_.allow_mismatch)
       line(
           fmt::format("MISMATCH ALLOWED (--allow-mismatch): {} fields differ that were not meant "
                       "to. The differences may have other causes than the one that was meant.",
-                      document_["mismatches"].size()));
+                      comparison_.mismatches.size()));
+  }
+
+  void sides() {
+    Table sides{{{""}, {"base"}, {"new"}}};
+    sides.lines.push_back({{"results", comparison_.base.name, comparison_.updated.name}});
+    sides.lines.push_back({{"system", comparison_.base.system, comparison_.updated.system}});
+    if (comparison_.fresh_base)
+      sides.lines.push_back(
+          {{"fresh launches", comparison_.fresh_base->name, comparison_.fresh_new->name}});
+    table(sides);
   }
 
   void mismatches() {
-    if (document_["mismatches"].empty()) return;
+    if (comparison_.mismatches.empty()) return;
     Table fields{{{"differs"}, {"base"}, {"new"}, {"rows", true}}};
-    for (const json& mismatch : document_["mismatches"])
-      fields.lines.push_back(
-          {{plain(mismatch["field"]), plain(mismatch["base"]), plain(mismatch["new"]),
-            mismatch["rows"] == 0 ? "all" : plain(mismatch["rows"])}});
+    for (const Mismatch& mismatch : comparison_.mismatches)
+      fields.lines.push_back({{mismatch.field, plain(mismatch.base), plain(mismatch.updated),
+                               mismatch.rows == 0 ? "all" : std::to_string(mismatch.rows)}});
     table(fields);
   }
 
   void rows() {
-    if (document_["rows"].empty()) return;
-    std::vector<const json*> sorted;
-    for (const json& row : document_["rows"]) sorted.push_back(&row);
-    const auto rank = [](const json& verdict) {
-      static const std::vector<json> order = {"slower", "faster", "inconclusive", "same"};
-      return std::find(order.begin(), order.end(), verdict) - order.begin();
+    if (comparison_.rows.empty()) return;
+    std::vector<ComparedRow> sorted = comparison_.rows;
+    const auto rank = [](const ComparedRow& row) {
+      static const std::vector<std::optional<Verdict>> order = {
+          Verdict::slower, Verdict::faster, Verdict::inconclusive, Verdict::same};
+      return std::ranges::find(order, row.verdict) - order.begin();
     };
-    std::stable_sort(sorted.begin(), sorted.end(), [&](const json* a, const json* b) {
-      return rank((*a)["verdict"]) < rank((*b)["verdict"]);
-    });
-    entries(sorted, row_fields(document_["settings"]["power"]));
+    std::ranges::stable_sort(sorted, {}, rank);
+    std::vector<EntryLine> lines;
+    for (const ComparedRow& row : sorted) {
+      std::vector<std::string>& notes = lines.emplace_back(EntryLine{row.id}).footnotes;
+      if (!row.reason.empty()) notes.push_back(row.reason);
+      notes.insert(notes.end(), row.notes.begin(), row.notes.end());
+    }
+    entries(lines, row_fields(sorted, comparison_.settings.power));
   }
 
-  void list(const char* name, const std::string& heading, const std::vector<EntryField>& fields) {
-    if (document_[name].empty()) return;
-    std::vector<const json*> all;
-    for (const json& entry : document_[name]) all.push_back(&entry);
+  void list(const std::string& heading, const std::vector<Entry>& list,
+            const std::vector<std::pair<const char*, std::string Entry::*>>& columns) {
+    if (list.empty()) return;
+    std::vector<EntryLine> lines;
+    for (const Entry& entry : list) {
+      lines.push_back({entry.id});
+      if (!entry.reason.empty()) lines.back().footnotes = {entry.reason};
+    }
+    std::vector<EntryField> fields;
+    for (const auto& [title, text] : columns)
+      fields.push_back({title, [&list, text](auto i, auto&) { return list[i].*text; }, false});
     line(heading);
-    entries(all, fields);
+    entries(lines, fields);
   }
 
-  void entries(const std::vector<const json*>& all, const std::vector<EntryField>& fields) {
-    add_entries(page_, all, base_, updated_, fields, reasons_of);
+  /// Entries with their benchmark, problem and the parameters that differ between them, then the
+  /// fields, then the numbers of footnotes.
+  void entries(const std::vector<EntryLine>& lines, const std::vector<EntryField>& fields) {
+    const std::vector<NamedResult> no_results;
+    FieldTable table;
+    table.to_see_all = "--format markdown shows them";
+    std::map<std::string, std::pair<std::size_t, std::string>> by_id;  // index, footnotes
+    for (const EntryLine& entry : lines) {
+      std::vector<std::string> marks;
+      for (const std::string& footnote : entry.footnotes)
+        marks.push_back(table.legend.footnote(footnote));
+      by_id[entry.id] = {table.rows.size(), join(marks, " ")};
+      table.rows.push_back(row_of_sides(entry.id, base_, updated_));
+    }
+    const auto place = [&](const Series& series) { return by_id.at(series.first().id); };
+    std::vector<Field> own;
+    const auto add = [&](const std::string& title, bool right, int spare, const auto& cell) {
+      own.push_back({title, title, right, true, true, spare, cell});
+    };
+    for (const EntryField& field : fields)
+      if (const auto text = common_text(field, lines.size()); text && field.if_varied)
+        table.constants.push_back(field.title + " " + *text);
+      else
+        add(field.title, field.right, field.spare, [&](const Series& series, Legend& legend) {
+          return field.cell(place(series).first, legend);
+        });
+    add("note", false, 0, [&](const Series& series, Legend&) { return place(series).second; });
+    table.fields = [&](const std::vector<Series>& rows, const Axes& axes) {
+      std::vector<Field> columns = fields_of_case(no_results, rows, axes);
+      columns.insert(columns.end(), own.begin(), own.end());
+      return columns;
+    };
+    add_field_table(page_, no_results, table.rows, table, {.markdown = page_.markdown()});
     page_.blank();
   }
 
   void ending() {
-    const json& settings = document_["settings"];
-    const json& summary = document_["summary"];
-    if (document_["refused"] == true) return;
-    const json& mean = document_["geometric_mean"];
-    if (mean.is_null())
-      line(fmt::format("Geometric mean: none ({}).", plain(document_["geometric_mean_reason"])));
-    else
+    if (const std::optional<MeanSpeedup>& mean = comparison_.geometric_mean)
       line(fmt::format(
           "Geometric mean of new over base: {:.4f}{}, {} ({} of {} rows, by their first launches).",
-          mean["speedup"].get<double>(), mark_of_mean(document_["rows"]),
-          mean["interval"].is_null() ? "no interval: " + plain(mean["interval_reason"])
-                                     : "95 % interval " + interval(mean["interval"]),
-          mean["rows"].get<std::size_t>(), mean["of"].get<std::size_t>()));
+          mean->speedup, mark_of(comparison_.rows),
+          mean->interval ? "95 % interval " + interval(mean->interval)
+                         : "no interval: " + mean->interval_reason,
+          mean->rows, mean->base_rows));
+    else
+      line(fmt::format("Geometric mean: none ({}).", comparison_.geometric_mean_reason));
+    const auto count = [&](const char* name) { return comparison_.summary.at(name); };
     line(fmt::format(
         "{} slower, {} faster, {} same, {} inconclusive ({} need fresh launches), {} without "
         "verdict; {} only in base, {} only in new, {} not compared, {} lost.",
-        plain(summary["slower"]), plain(summary["faster"]), plain(summary["same"]),
-        plain(summary["inconclusive"]), plain(summary["needs_confirmation"]),
-        plain(summary["without_verdict"]), document_["only_base"].size(),
-        document_["only_new"].size(), document_["not_compared"].size(), document_["lost"].size()));
-    if (summary["needs_confirmation"] != 0)
+        count("slower"), count("faster"), count("same"), count("inconclusive"),
+        count("needs_confirmation"), count("without_verdict"), comparison_.only_base.size(),
+        comparison_.only_new.size(), comparison_.not_compared.size(), comparison_.lost.size()));
+    if (count("needs_confirmation") != 0)
       line(fmt::format(
           "To decide the rows that need fresh launches: assay compare BASE NEW --vary {} --confirm "
           "DIR [--base-build BUILD] [--new-build BUILD].",
-          plain(document_["vary"])));
-    if (!document_["rows"].empty()) rule(settings);
+          comparison_.vary));
+    if (!comparison_.rows.empty()) rule(comparison_.settings);
   }
 
   /// How the rows were judged.
-  void rule(const json& settings) {
-    const json& limit = settings["confirmed_p"];
+  void rule(const Comparison::Settings& settings) {
     std::string text = fmt::format(
         "The first launches flag a row at p <= {:.2g}, or if its speedup is outside of the "
         "tolerance; {} are flagged.",
-        settings["screen_p"].get<double>(), settings["flagged"].get<std::size_t>());
-    if (!limit.is_null())
+        settings.screen_p, settings.flagged);
+    if (settings.confirmed_p)
       text += fmt::format(
           " Fresh launches detect a change at p <= {:.2g}, so the probability of any false alarm "
           "in the suite is at most {:.2g}.",
-          limit.get<double>(), settings["false_alarm_rate"].get<double>());
+          *settings.confirmed_p, settings.false_alarm_rate);
     line(text);
   }
 
-  const json& document_;
+  const Comparison& comparison_;
   const Side &base_, &updated_;
   Page page_;
 };
 
 }  // namespace
 
-std::string render_comparison(const json& document, const Side& base, const Side& updated,
+std::string render_comparison(const Comparison& comparison, const Side& base, const Side& updated,
                               bool markdown) {
-  return Rendering(document, base, updated, markdown).text();
+  return Rendering(comparison, base, updated, markdown).text();
 }
 
 }  // namespace assay

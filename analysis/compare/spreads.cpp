@@ -23,8 +23,8 @@ Trimmed trimmed(std::span<const double> times) {
   const std::size_t n = logs.size();
   const auto cut = static_cast<std::size_t>(trimmed_part * static_cast<double>(n) + 1e-9);
   const double left = static_cast<double>(n - 2 * cut);
-  Trimmed made;
-  made.mean = std::accumulate(logs.begin() + static_cast<std::ptrdiff_t>(cut),
+  Trimmed side;
+  side.mean = std::accumulate(logs.begin() + static_cast<std::ptrdiff_t>(cut),
                               logs.end() - static_cast<std::ptrdiff_t>(cut), 0.0) /
               left;
   // Winsorised: trimmed values are replaced by the nearest value that is left.
@@ -32,9 +32,9 @@ Trimmed trimmed(std::span<const double> times) {
   const double mean = std::accumulate(logs.begin(), logs.end(), 0.0) / static_cast<double>(n);
   double squares = 0;
   for (const double value : logs) squares += (value - mean) * (value - mean);
-  made.degrees = left - 1;
-  made.error_squared = squares / (left * made.degrees);
-  return made;
+  side.degrees = left - 1;
+  side.error_squared = squares / (left * side.degrees);
+  return side;
 }
 
 /// Welch's t of the trimmed logarithms.
@@ -64,23 +64,23 @@ double trimmed_welch_p(std::span<const double> base, std::span<const double> upd
 
 LaunchComparison compare_fresh(std::span<const double> base, std::span<const double> updated,
                                double confidence) {
-  LaunchComparison made = compare_launches(base, updated, confidence);
-  made.p = std::max(made.p, trimmed_welch_p(base, updated));
-  return made;
+  LaunchComparison comparison = compare_launches(base, updated, confidence);
+  comparison.p = std::max(comparison.p, trimmed_welch_p(base, updated));
+  return comparison;
 }
 
 std::optional<double> fresh_detectable(std::span<const double> base,
                                        std::span<const double> updated, double alpha,
                                        double power) {
-  const std::optional<double> of_ranks = minimum_detectable(base, updated, alpha, power);
-  if (!of_ranks) return std::nullopt;
+  const std::optional<double> rank_change = minimum_detectable(base, updated, alpha, power);
+  if (!rank_change) return std::nullopt;
   const TrimmedTest test = trimmed_test(base, updated);
-  if (!(test.error > 0)) return of_ranks;
+  if (!(test.error > 0)) return rank_change;
   const boost::math::students_t distribution(test.degrees);
   const double shift = (boost::math::quantile(distribution, 1 - alpha / 2) +
                         boost::math::quantile(distribution, power)) *
                        test.error;
-  return std::max(*of_ranks, std::expm1(shift));
+  return std::max(*rank_change, std::expm1(shift));
 }
 
 }  // namespace assay

@@ -56,19 +56,6 @@ std::string undecided(const LaunchComparison& launches, double tolerance) {
 
 }  // namespace
 
-const char* name_of(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::faster:
-      return "faster";
-    case Verdict::slower:
-      return "slower";
-    case Verdict::same:
-      return "same";
-    default:
-      return "inconclusive";
-  }
-}
-
 bool is_flagged(const LaunchComparison& screen, double tolerance) {
   return !tolerated(screen, tolerance) &&
          (shows(screen.p, screen_p) || (tolerance > 0 && !tolerated(screen.ratio, tolerance)));

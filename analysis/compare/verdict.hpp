@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 
+#include "core/base/name_table.hpp"
 #include "core/base/statistics.hpp"
 
 namespace assay {
@@ -22,7 +23,7 @@ inline constexpr double compare_power = 0.8;
 inline constexpr int screen_launches = 5, fresh_launches = 15;
 
 enum class Verdict { faster, slower, same, inconclusive };
-const char* name_of(Verdict verdict);
+inline const NameTable<Verdict> compare_verdicts({"faster", "slower", "same", "inconclusive"});
 
 struct Judgement {
   Verdict verdict = Verdict::inconclusive;

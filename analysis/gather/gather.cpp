@@ -4,19 +4,22 @@
 
 #include <algorithm>
 #include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "analysis/host_names.hpp"
 #include "analysis/parts.hpp"
 #include "core/base/error.hpp"
 #include "core/base/hash.hpp"
 #include "core/base/parallel.hpp"
 #include "core/machine/environment.hpp"
 #include "core/result/result.hpp"
-#include "core/result/result_check.hpp"
 #include "core/result/row_reader.hpp"
+#include "core/result/run_result.hpp"
 #include "core/result/whole_file.hpp"
 
 namespace assay {
@@ -33,9 +36,9 @@ class Hosts {
  public:
   void insert(const std::string& host) { by_short_name_[short_name(host)].insert(host); }
   bool contains(const std::string& name) const {
-    const auto found = by_short_name_.find(short_name(name));
-    return found != by_short_name_.end() &&
-           std::any_of(found->second.begin(), found->second.end(),
+    const auto hosts = by_short_name_.find(short_name(name));
+    return hosts != by_short_name_.end() &&
+           std::any_of(hosts->second.begin(), hosts->second.end(),
                        [&](const std::string& host) { return same_host(name, host); });
   }
 
@@ -43,81 +46,74 @@ class Hosts {
   std::map<std::string, std::set<std::string>> by_short_name_;
 };
 
-/// What the head of the one result is made of, file by file.
+/// The head of the one result, made file by file.
 class Head {
  public:
   /// Takes the head of a result. Its rows then have their environments from `environments` on, and
   /// their ceilings' brackets from `brackets` on.
-  void add(json& result, const fs::path& file) {
-    json& run = result["run"];
-    const std::string id = run.at("id");
-    const auto [earlier, fresh] = runs_.emplace(id, file.string());
-    if (!fresh)
-      throw InputError(
-          fmt::format("{} and {} are both results of run {} (its launches would count twice). "
-                      "Leave out one of them.",
-                      earlier->second, file.string(), id));
-    if (run.contains("gathered"))
-      throw InputError(
-          fmt::format("{} was gathered already (its nodes could not be distinguished from those of "
-                      "other files). Give the files that it was made of.",
-                      file.string()));
-    if (!gathered_.empty() && statistics_of(run) != statistics_of(common_))
-      throw InputError(
-          fmt::format("{} has version {} of the statistics, earlier files have {} (a file has a "
-                      "single version). Measure the nodes with one version of Assay.",
-                      file.string(), statistics_of(run), statistics_of(common_)));
-    environments += result["environments"].size();
+  void add(RunResult& result, const std::string& file) {
+    RunHeader& run = result.run;
+    check(run, file);
     std::set<std::string> hosts;
-    for (json& environment : result["environments"]) {
-      hosts.insert(environment.at("host").get<std::string>());
-      named_.insert(environment["host"]);
-      environments_.push_back(std::move(environment));
+    for (const Row& row : result.rows)
+      if (!row.published) with_rows_.insert(result.environment(row).host);
+    for (const ResultEnvironment& environment : result.environments) {
+      hosts.insert(environment.host);
+      named_.insert(environment.host);
+      environments_.push_back(environment);
     }
-    const std::size_t brackets_before = bracket_.size();
-    if (run.contains("bracket"))
-      for (json& bracket : run["bracket"]) bracket_.push_back(std::move(bracket));
-    brackets = bracket_.size();
-    run.erase("bracket");
+    brackets_.insert(brackets_.end(), run.brackets.begin(), run.brackets.end());
     gathered_.push_back({{"hosts", hosts},
-                         {"rows", result["rows"].size()},
-                         {"environments", result["environments"].size()},
-                         {"brackets", brackets - brackets_before}});
-    systems_[result.at("system").at("name")].insert(hosts.begin(), hosts.end());
-    for (const json& row : result["rows"])
-      if (!row.value("published", false))
-        with_rows_.insert(gathered_host(row.at("environment").get<std::size_t>(), result));
+                         {"rows", result.rows.size()},
+                         {"environments", result.environments.size()},
+                         {"brackets", run.brackets.size()}});
+    systems_[result.system].insert(hosts.begin(), hosts.end());
+    rows_ += result.rows.size();
+    run.brackets.clear();
     merge(run);
-    all_runs_.push_back(std::move(run));
   }
 
-  std::size_t environments = 0, brackets = 0;
+  std::size_t environments() const { return environments_.size(); }
+  std::size_t brackets() const { return brackets_.size(); }
+  const json& all_environments() const { return environments_; }
 
-  json run(const GatherOptions& options) const {
-    json made = common_;
+  GatheredNodes nodes(const std::vector<std::string>& expected) const {
+    GatheredNodes nodes{runs_.size(), rows_, {}};
+    for (const std::string& node : expected)
+      if (!with_rows_.contains(node))
+        nodes.missing.push_back(
+            {node, named_.contains(node) ? "its result has no rows" : "no result file names it"});
+    return nodes;
+  }
+
+  json run(const std::string& command, const std::vector<MissingNode>& missing) const {
+    json run = common_;
     // Fields that a result must have, where the files do not agree on them.
-    for (const char* field : {"suite", "seed"}) made.emplace(field, nullptr);
+    for (const char* field : {"suite", "seed"}) run.emplace(field, nullptr);
     std::vector<std::string> ids;
-    for (const auto& [id, file] : runs_) ids.push_back(id);
-    made["id"] = "gathered-" + content_hash("gathered", ids);
-    made["command"] = options.command;
-    made["started"] = started_;
-    made["finished"] = finished_;
-    made["gathered"] = gathered_;
-    for (std::size_t i = 0; i < all_runs_.size(); ++i) {
-      // What is the run's own: what the one result says otherwise, or not at all.
-      json& own = made["gathered"][i]["of_run"] = json::object();
-      for (const auto& [field, value] : all_runs_[i].items())
-        if (!made.contains(field) || made[field] != value) own[field] = value;
+    for (const auto& [id, file] : files_) ids.push_back(id);
+    json missing_nodes = json::array();
+    for (const MissingNode& node : missing)
+      missing_nodes.push_back({{"host", node.host}, {"reason", node.reason}});
+    run.update({{"id", "gathered-" + content_hash("gathered", ids)},
+                {"command", command},
+                {"started", time_or_null(started_)},
+                {"finished", time_or_null(finished_)},
+                {"gathered", gathered_},
+                {"missing_nodes", missing_nodes}});
+    for (std::size_t i = 0; i < runs_.size(); ++i) {
+      // The run's own fields: those that the one result does not have, or has otherwise.
+      json& own = run["gathered"][i]["of_run"] = json::object();
+      for (const auto& [field, value] : runs_[i].items())
+        if (!run.contains(field) || run[field] != value) own[field] = value;
     }
-    made["missing_nodes"] = missing(options.nodes);
-    if (!bracket_.empty()) made["bracket"] = bracket_;
-    return made;
+    if (!brackets_.empty()) run["bracket"] = brackets_;
+    return run;
   }
 
-  json system(const GatherOptions& options) const {
-    if (!options.system.empty()) return {{"name", options.system}};
-    if (systems_.size() == 1) return {{"name", systems_.begin()->first}};
+  std::string system(const GatherOptions& options) const {
+    if (!options.system.empty()) return options.system;
+    if (systems_.size() == 1) return systems_.begin()->first;
     for (const auto& system : systems_)
       if (std::none_of(system.second.begin(), system.second.end(),
                        [&](const std::string& host) { return same_host(system.first, host); }))
@@ -126,125 +122,126 @@ class Head {
             "Gather those of each system, or give them one name with --system.",
             systems_.begin()->first, systems_.rbegin()->first));
     // Nobody has named the system: each file has the name of its host.
-    return {{"name", fmt::format("fleet of {} nodes", systems_.size())}};
+    return fmt::format("fleet of {} nodes", systems_.size());
   }
 
-  const json& all_environments() const { return environments_; }
-
  private:
-  std::string gathered_host(std::size_t environment, const json& result) const {
-    const std::size_t first = environments_.size() - result["environments"].size();
-    return environments_[first + environment].at("host");
+  static json time_or_null(const std::optional<std::string>& time) {
+    return time ? json(*time) : json();
+  }
+
+  /// InputError if the run cannot be combined with those before it.
+  void check(const RunHeader& run, const std::string& file) {
+    const auto [earlier, fresh] = files_.emplace(run.id, file);
+    if (!fresh)
+      throw InputError(
+          fmt::format("{} and {} are both results of run {} (its launches would count twice). "
+                      "Leave out one of them.",
+                      earlier->second, file, run.id));
+    if (run.rest.contains("gathered"))
+      throw InputError(
+          fmt::format("{} was gathered already (its nodes could not be distinguished from those of "
+                      "other files). Give the files that it was made of.",
+                      file));
+    if (!runs_.empty() && run.statistics != statistics_)
+      throw InputError(
+          fmt::format("{} has version {} of the statistics, earlier files have {} (a file has a "
+                      "single version). Measure the nodes with one version of Assay.",
+                      file, run.statistics, statistics_));
   }
 
   /// Keeps the fields of "run" that all files agree on, and the span of time.
-  void merge(const json& run) {
-    const bool first = gathered_.size() == 1;
-    const json start = run.at("started"), end = run.at("finished");
-    if (first) {
-      common_ = run;
-      started_ = start;
-      finished_ = end;
-    } else {
-      std::erase_if(common_.get_ref<json::object_t&>(), [&](const auto& field) {
-        return !run.contains(field.first) || run[field.first] != field.second;
-      });
-      if (start.is_string() && (!started_.is_string() || start < started_)) started_ = start;
-      // One that did not finish leaves the whole unfinished.
-      if (end.is_null() || finished_.is_null())
-        finished_ = nullptr;
-      else if (end > finished_)
-        finished_ = end;
+  void merge(const RunHeader& run) {
+    const json& fields = runs_.emplace_back(run);
+    if (runs_.size() == 1) {
+      common_ = fields;
+      started_ = run.started;
+      finished_ = run.finished;
+      statistics_ = run.statistics;
+      return;
     }
+    std::erase_if(common_.get_ref<json::object_t&>(), [&](const auto& field) {
+      return !fields.contains(field.first) || fields[field.first] != field.second;
+    });
+    if (run.started && (!started_ || run.started < started_)) started_ = run.started;
+    // One that did not finish leaves the whole unfinished.
+    finished_ = run.finished && finished_ ? std::max(run.finished, finished_) : std::nullopt;
   }
 
-  json missing(const std::vector<std::string>& nodes) const {
-    json list = json::array();
-    for (const std::string& node : nodes)
-      if (!with_rows_.contains(node))
-        list.push_back({{"host", node},
-                        {"reason", named_.contains(node) ? "its result has no rows"
-                                                         : "no result file names it"}});
-    return list;
-  }
-
-  json environments_ = json::array(), bracket_ = json::array(), gathered_ = json::array();
-  json common_ = json::object(), started_, finished_;
-  std::vector<json> all_runs_;
-  std::map<std::string, std::string> runs_;  ///< id → file
+  json environments_ = json::array(), gathered_ = json::array(), common_ = json::object();
+  std::vector<json> brackets_, runs_;
+  std::optional<std::string> started_, finished_;
+  int statistics_ = 1;
+  std::size_t rows_ = 0;
+  std::map<std::string, std::string> files_;  ///< by the id of their run
   std::map<std::string, std::set<std::string>> systems_;
   Hosts named_, with_rows_;
 };
 
-std::string text_of_member(const char* name, const json& value) {
+std::string member_text(const char* name, const json& value) {
   return fmt::format(",\n\"{}\": {}", name,
                      value.dump(-1, ' ', false, json::error_handler_t::replace));
 }
 
-/// Some files: read in parallel, made part of the head in their order, and their rows as text.
-std::vector<std::string> texts_of(std::span<const fs::path> files, Head& head) {
+constexpr const char* text_field = "text";
+
+/// Some files: read in parallel, made part of the head in their order, and their rows as text. A
+/// row stays as its file has it, but for its indices.
+std::vector<std::string> read_rows(std::span<const fs::path> files, Head& head) {
   const auto threads = static_cast<std::size_t>(processors());
-  std::vector<json> results(files.size());
+  std::vector<RunResult> results(files.size());
   std::vector<std::string> texts(files.size());
-  std::vector<std::pair<std::size_t, std::size_t>> first(files.size());
-  // A row stays as its file has it, but for its indices.
-  const auto text_of_row = [](json& row, std::string_view text, const json&) {
-    row = {{"environment", row.at("environment")},
-           {"published", row.value("published", false)},
-           {"text", text}};
+  std::vector<std::pair<std::int64_t, std::int64_t>> first(files.size());
+  const auto keep_text = [](Row& row, std::string_view text, const RunResult&) {
+    Row kept;
+    kept.environment = row.environment;
+    kept.published = row.published;
+    kept.rest[text_field] = text;
+    row = std::move(kept);
     return true;
   };
   // Few files may be large, many need no further threads each.
   const std::size_t each = files.size() >= threads ? 1 : threads;
   parallel_for(files.size(), threads,
-               [&](std::size_t i) { results[i] = read_result_rows(files[i], text_of_row, each); });
+               [&](std::size_t i) { results[i] = read_result_rows(files[i], keep_text, each); });
   for (std::size_t i = 0; i < files.size(); ++i) {
-    first[i] = {head.environments, head.brackets};
-    head.add(results[i], files[i]);
+    first[i] = {head.environments(), head.brackets()};
+    head.add(results[i], files[i].string());
   }
   parallel_for(files.size(), threads, [&](std::size_t i) {
-    for (const json& row : results[i]["rows"]) {
-      texts[i] += ",\n";
-      texts[i] += shifted_text(row["text"].get_ref<const std::string&>(),
-                               static_cast<std::int64_t>(first[i].first),
-                               static_cast<std::int64_t>(first[i].second));
-    }
-    results[i] = nullptr;
+    for (const Row& row : results[i].rows)
+      texts[i] += ",\n" + shifted_text(row.rest[text_field].get_ref<const std::string&>(),
+                                       first[i].first, first[i].second);
+    results[i] = {};
   });
   return texts;
 }
 
 }  // namespace
 
-std::string short_name(const std::string& host) { return host.substr(0, host.find('.')); }
-
-bool same_host(const std::string& a, const std::string& b) {
-  if (a == b) return true;
-  const bool whole = a.find('.') != std::string::npos && b.find('.') != std::string::npos;
-  return !whole && short_name(a) == short_name(b);
-}
-
-json gather(const std::vector<fs::path>& files, const fs::path& out, const GatherOptions& options) {
-  json run;
+GatheredNodes gather(const std::vector<fs::path>& files, const fs::path& out,
+                     const GatherOptions& options) {
+  GatheredNodes nodes;
   write_pieces(out, [&](const Put& put) {
     Head head;
     put(fmt::format("{{\n\"schema\": \"{}\",\n\"rows\": [", result_schema));
     bool any = false;
     for (std::size_t i = 0; i < files.size(); i += files_at_once)
-      for (const std::string& text :
-           texts_of(std::span(files).subspan(i, std::min(files_at_once, files.size() - i)), head)) {
+      for (const std::string& text : read_rows(
+               std::span(files).subspan(i, std::min(files_at_once, files.size() - i)), head)) {
         if (text.empty()) continue;
         put(any ? std::string_view(text) : std::string_view(text).substr(1));  // its first comma
         any = true;
       }
     put("]");
-    run = head.run(options);
-    put(text_of_member("system", head.system(options)));
-    put(text_of_member("run", run));
-    put(text_of_member("environments", head.all_environments()));
+    nodes = head.nodes(options.nodes);
+    const json run = head.run(options.command, nodes.missing);
+    put(member_text("system", {{"name", head.system(options)}}));
+    put(member_text("run", run));
+    put(member_text("environments", head.all_environments()));
     put("\n}\n");
   });
-  return run;
+  return nodes;
 }
 
 }  // namespace assay

@@ -3,7 +3,6 @@
 // environment. Commands that read a folder of results give the same output for this file.
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -15,17 +14,20 @@ struct GatherOptions {
   std::string command;
 };
 
-/// Combines `files`, in their order, into the result file `out`; only some files are in memory at a
-/// time. Returns the "run" of the new file, in which "gathered" lists the runs, and "missing_nodes"
-/// the nodes without rows and the reasons. InputError as read_result, for a run that is given
-/// twice, and for files that cannot be combined: of different systems, or of different versions of
-/// the statistics.
-nlohmann::json gather(const std::vector<std::filesystem::path>& files,
-                      const std::filesystem::path& out, const GatherOptions& options);
+struct MissingNode {
+  std::string host, reason;
+};
 
-/// A host's name without its domain: equal for names of one host.
-std::string short_name(const std::string& host);
-/// Whether two names are of one host: equal, or one is the other without its domain.
-bool same_host(const std::string& a, const std::string& b);
+struct GatheredNodes {
+  std::size_t runs = 0, rows = 0;
+  std::vector<MissingNode> missing{};  ///< expected nodes without rows
+};
+
+/// Combines `files`, in their order, into the result file `out`; only some files are in memory at a
+/// time. In its "run", "gathered" lists the runs, and "missing_nodes" the nodes without rows.
+/// InputError as read_result, for a run that is given twice, and for files that cannot be combined:
+/// of different systems, or of different versions of the statistics.
+GatheredNodes gather(const std::vector<std::filesystem::path>& files,
+                     const std::filesystem::path& out, const GatherOptions& options);
 
 }  // namespace assay

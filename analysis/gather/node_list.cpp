@@ -24,9 +24,9 @@ std::vector<std::string> node_names(const fs::path& file, const std::string& wha
   }
   std::set<std::string> names;
   for (const std::string& line : split(text, '\n')) {
-    const std::size_t from = line.find_first_not_of(" \t\r");
-    if (from == std::string::npos || line[from] == '#') continue;
-    names.insert(line.substr(from, line.find_last_not_of(" \t\r") + 1 - from));
+    const std::size_t start = line.find_first_not_of(" \t\r");
+    if (start == std::string::npos || line[start] == '#') continue;
+    names.insert(line.substr(start, line.find_last_not_of(" \t\r") + 1 - start));
   }
   if (names.empty())
     throw InputError(fmt::format(

@@ -5,13 +5,10 @@
 #include <algorithm>
 
 #include "analysis/history/history.hpp"
-#include "analysis/history/times.hpp"
 #include "core/base/clock.hpp"
-#include "core/base/error.hpp"
-#include "core/base/statistics.hpp"
 #include "core/base/text.hpp"
 #include "core/result/journal.hpp"
-#include "core/result/result.hpp"
+#include "core/result/json_fields.hpp"
 #include "core/result/schema.hpp"
 
 namespace assay {
@@ -21,144 +18,130 @@ using nlohmann::json;
 
 namespace {
 
-std::vector<const RowHistory*> named(const Histories& histories, const std::string& id) {
-  std::vector<const RowHistory*> found;
+std::vector<const RowHistory*> named_series(const History& history, const std::string& id) {
+  std::vector<const RowHistory*> named;
   std::vector<std::string> ids;
-  for (const RowHistory& series : histories.series) {
-    if (id == "all" || series.id == id) found.push_back(&series);
+  for (const RowHistory& series : history.series) {
+    if (id == "all" || series.id == id) named.push_back(&series);
     if (ids.empty() || ids.back() != series.id) ids.push_back(series.id);
   }
-  if (found.empty()) throw InputError(unknown_name("row", id, ids));
-  return found;
+  if (named.empty()) throw InputError(unknown_name("row", id, ids));
+  return named;
 }
 
-json decision(const char* event, const RowHistory& series, const std::string& owner,
-              const std::string& reason) {
-  return {{"schema", "assay-anchor/1"},
-          {"event", event},
-          {"id", series.id},
-          {"hardware", series.hardware},
-          {"time", utc_now()},
-          {"owner", owner},
-          {"reason", reason},
-          {"value", nullptr},
-          {"unit", "s"},
-          {"run", nullptr}};
+bool concerns(const Anchor& line, const RowHistory& series) {
+  return line.id == series.id && line.hardware == series.hardware;
 }
 
-/// Records which installation was promoted, and the software that it loaded, so that a later
-/// confirmation can check whether it is still the same.
-void add_installation(json& line, const RowHistory& series, const json& installation) {
-  if (installation.is_null()) return;
-  const std::string last = line["runs"].back();
-  for (const Point& point : series.points) {
-    if (point.run != last || point.programs != installation.at("programs")) continue;
-    line["installation"] = installation;
-    line["installation"]["software"] = point.software;
-  }
+Anchor make_decision(const char* event, const RowHistory& series, const std::string& owner,
+                     const std::string& reason) {
+  return {event, series.id, series.hardware, utc_now(), owner, reason};
 }
 
 /// The line that promotes the run asked for, or the median of the last points; nothing where the
 /// series has no such point.
-std::optional<json> promotion_of(const RowHistory& series, const Promotion& what) {
+std::optional<Anchor> make_promotion(const RowHistory& series, const Promotion& promotion) {
   std::vector<double> values;
   std::vector<std::string> runs;
   for (const Point& point : series.points)
-    if (!what.run || point.run == *what.run) {
+    if (!promotion.run || point.run == *promotion.run) {
       values.push_back(point.value);
       runs.push_back(point.run);
     }
   if (values.empty()) return std::nullopt;
-  json line = decision("promote", series, what.owner, what.reason);
+  Anchor line = make_decision("promote", series, promotion.owner, promotion.reason);
   const std::size_t count = std::min(values.size(), latest_points);
-  line["value"] = median(std::span(values).last(count));
-  line["statistics"] = series.points.back().statistics;
-  line["runs"] = std::vector(runs.end() - static_cast<std::ptrdiff_t>(count), runs.end());
-  if (what.run) line["run"] = *what.run;
-  add_installation(line, series, what.installation);
+  line.value = median(std::span(values).last(count));
+  line.statistics = series.points.back().statistics;
+  line.runs.assign(runs.end() - static_cast<std::ptrdiff_t>(count), runs.end());
+  line.run = promotion.run.value_or("");
+  // Only a build that made the promoted run can be launched again for it.
+  for (const Point& point : series.points)
+    if (promotion.build && point.run == runs.back() && point.programs == promotion.build->programs)
+      line.build = {point.programs, promotion.build->hash, point.software};
   return line;
+}
+
+void check_line(const json& line, const std::string& shown) {
+  const auto errors = schema_errors(line, "anchor", shown);
+  if (!errors.empty()) throw InputError(errors.front());
 }
 
 }  // namespace
 
 std::optional<std::size_t> first_gap_of_loss(const RowHistory& series) {
-  if (series.points.empty() || series.gaps.empty()) return std::nullopt;
-  const std::string& last = series.gaps.back().status;
-  if (last != "unsupported" && last != "missing") return std::nullopt;
+  const Gap* last = series.last_gap();
+  if (last == nullptr || series.points.empty()) return std::nullopt;
+  if (last->status != "unsupported" && last->status != "missing") return std::nullopt;
   std::size_t first = series.gaps.size();
   while (first > 0 && series.gaps[first - 1].time > series.points.back().time) --first;
-  if (first == series.gaps.size()) return std::nullopt;
-  return first;
+  return first < series.gaps.size() ? std::optional(first) : std::nullopt;
 }
 
 Anchors::Anchors(const fs::path& folder) : file_(folder / "anchors.jsonl") {
   if (!fs::exists(file_)) return;
   // As in a journal, an incomplete last line is dropped.
-  lines_ = read_journal(file_);
-  for (std::size_t i = 0; i < lines_.size(); ++i) {
-    const std::string shown = fmt::format("{} line {}", file_.string(), i + 1);
-    const auto errors = schema_errors(lines_[i], "anchor", shown);
-    if (!errors.empty()) throw InputError(errors.front());
-    time_of(lines_[i]["time"], shown);
+  for (const json& line : read_journal(file_)) {
+    const std::string shown = fmt::format("{} line {}", file_.string(), lines_.size() + 1);
+    check_line(line, shown);
+    parse_time(lines_.emplace_back(line.get<Anchor>()).time, shown);
   }
 }
 
-std::optional<json> Anchors::of(const RowHistory& series) const {
-  const auto last = std::find_if(lines_.rbegin(), lines_.rend(), [&](const json& line) {
-    return line["id"] == series.id && line["hardware"] == series.hardware &&
-           line["event"] != "accept-lost";
+const Anchor* Anchors::find(const RowHistory& series) const {
+  const auto last = std::find_if(lines_.rbegin(), lines_.rend(), [&](const Anchor& line) {
+    return concerns(line, series) && line.event != "accept-lost";
   });
-  if (last == lines_.rend() || (*last)["event"] == "reset") return std::nullopt;
-  // Its value was made by other estimators than those of the series.
-  if (!series.points.empty() && last->value("statistics", 1) != series.points.back().statistics)
-    return std::nullopt;
-  return *last;
+  if (last == lines_.rend() || last->event == "reset") return nullptr;
+  // A value of other estimators than those of the series cannot be compared with it.
+  const bool differs =
+      !series.points.empty() && last->statistics.value_or(1) != series.points.back().statistics;
+  return differs ? nullptr : &*last;
 }
 
-const json* Anchors::accepted_loss(const RowHistory& series) const {
+const Anchor* Anchors::accepted_loss(const RowHistory& series) const {
   const std::optional<std::size_t> since = first_gap_of_loss(series);
   if (!since) return nullptr;
   // By run, not by time: a result that came back and disappeared again is a new loss.
-  for (const json& line : lines_)
-    if (line["event"] == "accept-lost" && line["id"] == series.id &&
-        line["hardware"] == series.hardware)
-      for (std::size_t i = *since; i < series.gaps.size(); ++i)
-        if (line["run"] == series.gaps[i].run) return &line;
-  return nullptr;
+  const auto line = std::ranges::find_if(lines_, [&](const Anchor& anchor) {
+    return anchor.event == "accept-lost" && concerns(anchor, series) &&
+           std::any_of(series.gaps.begin() + static_cast<std::ptrdiff_t>(*since), series.gaps.end(),
+                       [&](const Gap& gap) { return gap.run == anchor.run; });
+  });
+  return line == lines_.end() ? nullptr : &*line;
 }
 
-std::vector<json> Anchors::promotions(const Histories& histories, const Promotion& what) const {
-  std::vector<json> lines;
+std::vector<Anchor> Anchors::promotions(const History& history, const Promotion& promotion) const {
+  std::vector<Anchor> lines;
   std::vector<std::string> runs, lost;
-  for (const RowHistory* series : named(histories, what.id)) {
+  for (const RowHistory* series : named_series(history, promotion.id)) {
     for (const Point& point : series->points)
-      if (std::find(runs.begin(), runs.end(), point.run) == runs.end()) runs.push_back(point.run);
+      if (std::ranges::find(runs, point.run) == runs.end()) runs.push_back(point.run);
     if (first_gap_of_loss(*series) && accepted_loss(*series) == nullptr) {
       lost.push_back(series->id);
-      json line = decision("accept-lost", *series, what.owner, what.reason);
-      line["run"] = series->gaps.back().run;
-      lines.push_back(std::move(line));
-    } else if (std::optional<json> line = promotion_of(*series, what)) {
+      lines.push_back(make_decision("accept-lost", *series, promotion.owner, promotion.reason));
+      lines.back().run = series->gaps.back().run;
+    } else if (std::optional<Anchor> line = make_promotion(*series, promotion)) {
       lines.push_back(*std::move(line));
     }
   }
-  if (!lost.empty() && !what.accept_lost)
+  if (!lost.empty() && !promotion.accept_lost)
     throw InputError(fmt::format(
         "{} had a result before, but not in the last run (a missing result cannot be promoted). "
         "Restore it, or accept its loss with --accept-lost.",
         join(lost, ", ")));
   if (!lines.empty()) return lines;
-  if (what.run) throw InputError(unknown_name("run", *what.run, runs));
+  if (promotion.run) throw InputError(unknown_name("run", *promotion.run, runs));
   throw InputError(fmt::format(
       "row {} cannot be promoted (no run has an ok result of it). Promote it after such a run.",
-      what.id));
+      promotion.id));
 }
 
-std::vector<json> Anchors::resets(const Histories& histories, const std::string& id,
-                                  const std::string& owner, const std::string& reason) const {
-  std::vector<json> lines;
-  for (const RowHistory* series : named(histories, id))
-    if (of(*series)) lines.push_back(decision("reset", *series, owner, reason));
+std::vector<Anchor> Anchors::resets(const History& history, const std::string& id,
+                                    const std::string& owner, const std::string& reason) const {
+  std::vector<Anchor> lines;
+  for (const RowHistory* series : named_series(history, id))
+    if (find(*series) != nullptr) lines.push_back(make_decision("reset", *series, owner, reason));
   if (lines.empty())
     throw InputError(fmt::format(
         "row {} has no promoted baseline (there is nothing to reset). Use --promote to set a "
@@ -167,31 +150,26 @@ std::vector<json> Anchors::resets(const Histories& histories, const std::string&
   return lines;
 }
 
-void Anchors::append(const std::vector<json>& lines) const {
+void Anchors::append(const std::vector<Anchor>& lines) const {
   Journal journal(file_);
-  for (const json& line : lines) {
-    const auto errors = schema_errors(line, "anchor", file_.string());
-    if (!errors.empty()) throw InputError(errors.front());
+  for (const json line : lines) {
+    check_line(line, file_.string());
     journal.append(line);
   }
 }
 
-std::vector<Event> events_of(const fs::path& folder) {
-  const fs::path file = folder / "events.json";
-  return fs::exists(file) ? events_in(file) : std::vector<Event>();
-}
-
-std::vector<Event> events_in(const fs::path& file) {
+std::vector<Event> read_events(const fs::path& file) {
   std::vector<Event> events;
+  if (!fs::exists(file)) return events;
   const json document = read_checked(file, "events");
   for (const json& event : document.at("events")) {
-    const std::string when = event.at("time");
     const std::string where = fmt::format("{} at /events/{}/time", file.string(), events.size());
-    events.push_back(
-        {time_of(when, where), when, event.at("text"), event.value("hardware", std::string())});
+    Event& read = events.emplace_back();
+    FieldReader fields(event);
+    fields.optional("time", read.when, "text", read.text, "hardware", read.hardware);
+    read.time = parse_time(read.when, where);
   }
-  std::stable_sort(events.begin(), events.end(),
-                   [](const Event& a, const Event& b) { return a.time < b.time; });
+  std::ranges::stable_sort(events, {}, &Event::time);
   return events;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// What users add to the results of a history: promoted baselines, and events.
+// The decisions and events that users add to the results of a history.
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -11,61 +11,71 @@
 
 namespace assay {
 
-/// A request to promote a baseline.
-struct Promotion {
-  std::string id;  ///< id of a row, or "all"
-  std::optional<std::string>
-      run;  ///< promote the value of this run, else the median of the last points
-  std::string owner, reason;
-  bool accept_lost = false;
-  nlohmann::json installation;  ///< of the promoted build (installation.hpp); null: unknown
+/// The installation that was promoted, by which a confirmation checks whether it is still the same.
+struct PromotedBuild {
+  std::string programs{}, hash{};
+  nlohmann::json software{};  ///< that it loaded, as in an environment
 };
 
-/// Where a series had a result and its last runs do not: the index of the first of these gaps.
+/// A decision: a line of DIR/anchors.jsonl (results-schema/anchor.schema.json).
+struct Anchor {
+  std::string event{}, id{}, hardware{}, time{}, owner{}, reason{};
+  std::optional<double> value{};  ///< seconds; of a promotion
+  std::optional<int> statistics{};
+  std::string run{};  ///< "": the value is the median of those of `runs`
+  std::vector<std::string> runs{};
+  std::optional<PromotedBuild> build{};
+};
+void to_json(nlohmann::json& json, const Anchor& anchor);
+void from_json(const nlohmann::json& json, Anchor& anchor);
+
+/// A request to promote a baseline.
+struct Promotion {
+  std::string id;                  ///< id of a row, or "all"
+  std::optional<std::string> run;  ///< whose value is promoted, not the median of the last points
+  std::string owner, reason;
+  bool accept_lost = false;
+  std::optional<PromotedBuild> build{};
+};
+
+/// The index of the first gap since a series that had a result has none in its last runs.
 /// Nothing where the last run has a result, is incorrect or failed, or where no run had a result.
 std::optional<std::size_t> first_gap_of_loss(const RowHistory& series);
 
-/// DIR/anchors.jsonl: a decision per line. Lines are appended and never rewritten, so the file
-/// records who changed a baseline, when, and why.
+/// Lines are appended to the file and never rewritten, so it records who changed a baseline, when,
+/// and why.
 class Anchors {
  public:
-  /// Empty where the file does not exist. InputError with the line for what violates
-  /// anchor.schema.json.
+  /// Empty where the folder has no anchors.jsonl. InputError with the line for what violates the
+  /// schema.
   explicit Anchors(const std::filesystem::path& folder);
 
-  /// The promoted baseline of a series: the last promotion of its id and hardware, unless a reset
-  /// followed.
-  std::optional<nlohmann::json> of(const RowHistory& series) const;
+  /// The promoted baseline of a series: the last promotion of its id and hardware; nullptr if there
+  /// is none, or a reset followed.
+  const Anchor* find(const RowHistory& series) const;
 
   /// The decision that accepted the current loss of a series (first_gap_of_loss); nullptr if there
   /// is none.
-  const nlohmann::json* accepted_loss(const RowHistory& series) const;
+  const Anchor* accepted_loss(const RowHistory& series) const;
 
   /// The lines to append for every series of the id. A lost result gets a line that accepts the
   /// loss. InputError for an unknown id or run, where there is nothing to promote, and for a lost
   /// result that is not accepted.
-  std::vector<nlohmann::json> promotions(const Histories& histories, const Promotion& what) const;
-  std::vector<nlohmann::json> resets(const Histories& histories, const std::string& id,
-                                     const std::string& owner, const std::string& reason) const;
+  std::vector<Anchor> promotions(const History& history, const Promotion& promotion) const;
+  std::vector<Anchor> resets(const History& history, const std::string& id,
+                             const std::string& owner, const std::string& reason) const;
 
-  /// Appends whole lines in a single write, synced.
-  void append(const std::vector<nlohmann::json>& lines) const;
+  /// Appends whole lines, synced.
+  void append(const std::vector<Anchor>& lines) const;
 
   const std::filesystem::path& file() const { return file_; }
 
  private:
   std::filesystem::path file_;
-  std::vector<nlohmann::json> lines_;
+  std::vector<Anchor> lines_;
 };
 
-struct Event {
-  double time = 0;
-  std::string when, text, hardware;  ///< hardware "": concerns all machines
-};
-
-/// The events of DIR/events.json, by time; empty where the file does not exist.
-std::vector<Event> events_of(const std::filesystem::path& folder);
-/// Those of the file.
-std::vector<Event> events_in(const std::filesystem::path& file);
+/// The events of a file, by time; none where it does not exist.
+std::vector<Event> read_events(const std::filesystem::path& file);
 
 }  // namespace assay

@@ -1,8 +1,10 @@
 #include "analysis/history/change_points.hpp"
 
 #include <algorithm>
+#include <boost/math/distributions/normal.hpp>
 #include <boost/math/special_functions/binomial.hpp>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <random>
 
@@ -67,6 +69,23 @@ Stretch strongest_of(std::vector<double> values, Shape shape) {
   return strongest(sums, shape);
 }
 
+/// First-order autocorrelation of values with mean 0; 0 where all are 0.
+double lag_one(std::span<const double> values) {
+  double products = 0, squares = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    squares += values[i] * values[i];
+    if (i > 0) products += values[i] * values[i - 1];
+  }
+  return squares > 0 ? products / squares : 0;
+}
+
+/// The same of the residuals of two estimated means, or of a line. With an estimated mean it is too
+/// small by (1 + 3 phi) / n (Marriott & Pope 1954, Kendall 1954).
+double corrected_lag_one(std::span<const double> residuals) {
+  const double phi = lag_one(residuals);
+  return phi + 2 * (1 + 3 * phi) / static_cast<double>(residuals.size());
+}
+
 /// A series without its strongest change: each part minus its mean.
 std::vector<double> residuals(std::vector<double> values, const Stretch& change) {
   double inside = 0, outside = 0;
@@ -84,15 +103,12 @@ std::vector<double> residuals(std::vector<double> values, const Stretch& change)
 /// the differences, whose autocorrelation is -(1 - phi) / 2, is less precise, but steps are only a
 /// few outliers among them.
 double autocorrelation(const std::vector<double>& values, const Stretch& change) {
-  const double found = lag_one(residuals(values, change));
-  // With an estimated mean it is too small by (1 + 3 phi) / n (Marriott & Pope 1954, Kendall 1954);
-  // here, two means were estimated.
-  const double corrected = found + 2 * (1 + 3 * found) / static_cast<double>(values.size());
   std::vector<double> differences(values.size() - 1);
   for (std::size_t i = 0; i + 1 < values.size(); ++i) differences[i] = values[i + 1] - values[i];
   clamp_to_fences(differences);
-  const double of_differences = 1 + 2 * lag_one(differences);
-  return std::clamp(std::min(corrected, of_differences), least_autocorrelation, 0.9);
+  return std::clamp(
+      std::min(corrected_lag_one(residuals(values, change)), 1 + 2 * lag_one(differences)),
+      least_autocorrelation, 0.9);
 }
 
 /// The innovations of the first-order autoregression; they are exchangeable where nothing changed.
@@ -125,15 +141,15 @@ class Search {
       const double p = probability(innovations(part, phi), shape, level);
       if (p > level) continue;
       within(first, first + change.first);
-      if (change.first > 0) found.push_back({first + change.first, p});
+      if (change.first > 0) changes.push_back({first + change.first, p});
       within(first + change.first, first + change.last);
-      if (change.last < n) found.push_back({first + change.last, p});
+      if (change.last < n) changes.push_back({first + change.last, p});
       within(first + change.last, last);
       return;
     }
   }
 
-  std::vector<ChangePoint> found;
+  std::vector<ChangePoint> changes;
 
  private:
   /// (b + 1) / (N + 1), where b of N permutations are as strong: never too small, for any N
@@ -162,22 +178,48 @@ class Search {
   std::mt19937_64 random_;
 };
 
-}  // namespace
-
-double lag_one(std::span<const double> values) {
-  double products = 0, squares = 0;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    squares += values[i] * values[i];
-    if (i > 0) products += values[i] * values[i - 1];
-  }
-  return squares > 0 ? products / squares : 0;
+double theil_sen(std::span<const double> values) {
+  std::vector<double> slopes;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    for (std::size_t j = i + 1; j < values.size(); ++j)
+      slopes.push_back((values[j] - values[i]) / static_cast<double>(j - i));
+  return median(slopes);
 }
+
+/// The autocorrelation of values about a line of this slope.
+double autocorrelation(std::span<const double> values, double slope) {
+  std::vector<double> residuals;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    residuals.push_back(values[i] - slope * static_cast<double>(i));
+  const double level = median(residuals);
+  for (double& value : residuals) value -= level;
+  return std::clamp(corrected_lag_one(residuals), least_autocorrelation, 0.9);
+}
+
+/// Two-sided, normal approximation with ties and continuity correction.
+double kendall_p(std::span<const double> values) {
+  const auto n = static_cast<double>(values.size());
+  double score = 0;
+  std::map<double, double> ties;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    ++ties[values[i]];
+    for (std::size_t j = i + 1; j < values.size(); ++j)
+      score += values[j] > values[i] ? 1 : values[j] < values[i] ? -1 : 0;
+  }
+  double variance = n * (n - 1) * (2 * n + 5);
+  for (const auto& [value, count] : ties) variance -= count * (count - 1) * (2 * count + 5);
+  if (!(variance > 0) || std::fabs(score) <= 1) return 1;
+  const double z = (std::fabs(score) - 1) / std::sqrt(variance / 18);
+  return 2 * boost::math::cdf(boost::math::complement(boost::math::normal(), z));
+}
+
+}  // namespace
 
 std::vector<ChangePoint> change_points(std::span<const double> values, double level,
                                        std::uint64_t seed) {
   Search search(values, level, seed);
   search.within(0, values.size());
-  return search.found;
+  return search.changes;
 }
 
 bool can_find(std::size_t n, double level) {
@@ -186,6 +228,19 @@ bool can_find(std::size_t n, double level) {
   return 2 / boost::math::binomial_coefficient<double>(static_cast<unsigned>(n),
                                                        static_cast<unsigned>(n / 2)) <=
          level / 2;
+}
+
+Trend find_trend(std::span<const double> values) {
+  if (values.size() < minimum_trend) return {};
+  Trend trend;
+  trend.slope = theil_sen(values);
+  trend.ratio = std::exp(trend.slope);
+  const double phi = autocorrelation(values, trend.slope);
+  std::vector<double> innovations;
+  for (std::size_t i = 1; i < values.size(); ++i)
+    innovations.push_back(values[i] - phi * values[i - 1]);
+  trend.p = kendall_p(innovations);
+  return trend;
 }
 
 }  // namespace assay

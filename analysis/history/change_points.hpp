@@ -1,5 +1,6 @@
 #pragma once
-// Finds the points at which the level of a short series (weekly runs of a benchmark) changed.
+// Finds the points at which the level of a short series (weekly runs of a benchmark) changed, and
+// its trend.
 //
 // Binary segmentation (Scott & Knott 1974, Biometrics 30; Vostrikova 1981) with the segment test of
 // circular binary segmentation (Olshen, Venkatraman, Lucito & Wigler 2004, Biostatistics 5): the
@@ -30,9 +31,6 @@ inline constexpr std::size_t minimum_segment = 4;
 /// removed. Where there is no autocorrelation, this reduces the power but causes no false alarms.
 inline constexpr double least_autocorrelation = 0.35;
 
-/// First-order autocorrelation of values with mean 0; 0 where all are 0.
-double lag_one(std::span<const double> values);
-
 struct ChangePoint {
   std::size_t index = 0;  ///< of the first value of the new level
   double p = 1;           ///< of the permutation test that found it
@@ -46,5 +44,22 @@ std::vector<ChangePoint> change_points(std::span<const double> values, double le
 /// Whether `n` values are enough for the test: the clearest possible step must be rarer among their
 /// permutations than `level`.
 bool can_find(std::size_t n, double level);
+
+/// The fewest points of a trend.
+inline constexpr std::size_t minimum_trend = 8;
+
+struct Trend {
+  double p = 1;      ///< two-sided
+  double slope = 0;  ///< Theil-Sen: the median of the slopes between all pairs, per point
+  double ratio = 1;  ///< exp(slope)
+};
+
+/// The trend of `values` (logarithms of times), in their order. p is 1 where there are too few.
+///
+/// Mann-Kendall (Mann 1945, Kendall 1975) uses the order of the values only, so outliers and the
+/// distribution of the noise do not matter. Autocorrelation would look like a trend: it is
+/// estimated from the residuals of a Theil-Sen line and removed first (trend-free pre-whitening,
+/// Yue & Wang 2002), with a coefficient of at least 0.35, as for change points.
+Trend find_trend(std::span<const double> values);
 
 }  // namespace assay

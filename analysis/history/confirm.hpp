@@ -6,28 +6,25 @@
 
 #include <filesystem>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "analysis/history/anchors.hpp"
-#include "analysis/history/points.hpp"
-#include "core/base/error.hpp"
 
 namespace assay {
 
 /// Probability of a false answer (software or machine slower) among all suspects of a run.
 inline constexpr double confirm_rate = 0.01;
 
-/// The answer for a row, {"answer", "reason", "ratio", "interval", "p", …} of history.schema.json.
-/// "software slower": the new build is slower than the promoted build. "machine slower": it is not,
-/// but both builds are slower than the promoted level. "noise": neither. `promoted_build`,
-/// `new_build`: launch medians in seconds; `level`: the promoted level in seconds. `limit`: the
-/// probability of a false answer for this row.
-nlohmann::json answer_of(std::span<const double> promoted_build, std::span<const double> new_build,
-                         double level, double tolerance, double limit);
+/// The answer for a row. "software slower": the new build is slower than the promoted build.
+/// "machine slower": it is not, but both builds are slower than the promoted level. "noise":
+/// neither. `promoted_build`, `new_build`: launch medians in seconds; `level`: the promoted level
+/// in seconds. `limit`: the probability of a false answer for this row.
+Confirmation judge_launches(std::span<const double> promoted_build,
+                            std::span<const double> new_build, double level, double tolerance,
+                            double limit);
 
 /// The request of a confirmation. Its caller may start processes, the confirmation may not.
 struct ConfirmRequest {
@@ -41,22 +38,21 @@ struct ConfirmRequest {
   /// Launches the cases `ids` with the promoted build, whose programs are in `promoted`, and with
   /// the new one, interleaved. Returns the results, promoted build first; they are also files in
   /// `folder`/promoted and `folder`/new.
-  std::function<std::vector<nlohmann::json>(const std::filesystem::path& promoted,
-                                            const std::vector<std::string>& ids,
-                                            const std::filesystem::path& folder)>
+  std::function<std::vector<RunResult>(const std::filesystem::path& promoted,
+                                       const std::vector<std::string>& ids,
+                                       const std::filesystem::path& folder)>
       launch;
 };
 
-/// Launches the suspect rows of `document`, and writes "confirmation" into their series and the
-/// exit code into the document: 4 for software or machine slower, 8 where an answer was not
-/// possible. Throws what ConfirmRequest::launch throws.
-void confirm(nlohmann::json& document, const Histories& histories, const Anchors& anchors,
-             const ConfirmRequest& request);
+/// Launches the suspect rows of a history, and sets their confirmations and its exit code: 4 for
+/// software or machine slower, 8 where an answer was not possible. Throws what
+/// ConfirmRequest::launch throws.
+void confirm(History& history, const Anchors& anchors, const ConfirmRequest& request);
 
-/// Shows answers that were given earlier: writes the "confirmation" of a suspect and the exit code
-/// as confirm() does, from the launches that it left in the folder of the run, and launches
-/// nothing. Launches count if they are complete, and made after the promotion that is valid now.
-void recall_answers(nlohmann::json& document, const Histories& histories, const Anchors& anchors,
+/// Shows answers that were given earlier: sets confirmations and exit code as confirm() does, from
+/// the launches that it left in the folder of the run, and launches nothing. Launches count if they
+/// are complete, and made after the promotion that is valid now.
+void recall_answers(History& history, const Anchors& anchors,
                     const std::vector<NamedResult>& results);
 
 /// The folder for the launches of a confirmation, beside the result.json of the run.

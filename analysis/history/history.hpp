@@ -1,46 +1,71 @@
 #pragma once
-// The document of `assay history` (results-schema/history.schema.json), made and rendered: levels,
-// steps and drift of each series, compared with its anchored and its rolling baseline.
+// Judges series and renders them: levels, steps and drift of each series, compared with its
+// anchored and its rolling baseline.
+//
+// The states slower, drifting and faster need a change point or a trend that is significant at the
+// level of the series, and the latest points outside of the tolerance. All series together then
+// keep the declared false-alarm rate. The state suspect comes earlier, in the run in which a step
+// happens, when nothing can be significant yet. It asks a question that fresh launches of both
+// builds answer (analysis/history/confirm.hpp).
 
-#include <filesystem>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "analysis/history/anchors.hpp"
-#include "analysis/history/change_points.hpp"
-#include "analysis/history/judge.hpp"
 #include "analysis/history/points.hpp"
-#include "core/base/error.hpp"
 
 namespace assay {
 
-struct HistoryOptions {
-  std::optional<double> tolerance;  ///< of all rows; by default that of each row, else 0.05
-  /// Probability of any change point, trend, or state that is based on one, in all series together,
-  /// where nothing changed.
-  double false_alarm_rate = 0.05;
-  std::string command;
-};
+/// Probability of any change point, trend, or state that is based on one, in all series together,
+/// where nothing changed.
+inline constexpr double false_alarm_rate = 0.05;
+/// The number of last points that decide a state: all of them must be outside of the tolerance, so
+/// a single outlier never causes an alarm.
+inline constexpr std::size_t latest_points = minimum_segment;
+/// Points before these that form the rolling baseline (at least as many as the latest points).
+inline constexpr std::size_t rolling_points = 8;
+/// Points that a series needs to be judged, and that form its anchor where none was promoted. With
+/// fewer, two outliers would look like a level.
+inline constexpr std::size_t anchor_points = 8;
+/// At most this many undisturbed points before a suspect step are its reference.
+inline constexpr std::size_t reference_points = 40;
+/// The part of the tolerance from which on a value is suspect. Noise may make a run faster, so a
+/// step of the whole tolerance is found only from a lower value on: with noise of a fifth of the
+/// tolerance in 95 % of the series (docs/method.md has the rates).
+inline constexpr double suspect_margin = 0.6;
+/// So many undisturbed points near each other are a level that stayed. It is a mode of the machine,
+/// and its next value is not suspect.
+inline constexpr std::ptrdiff_t level_points = 3;
+/// Declared rate of suspects for each series of 8 to 52 points and run where nothing changed, also
+/// with outliers or modes. A rare mode with the probability q is suspect while the reference has
+/// fewer than level_points of it: in 3.4 % of the runs at most with 40 points, in up to 17 %
+/// with 8.
+inline constexpr double suspect_rate = 0.07;
 
-/// exit_code: 4 where a series is slower or drifting, 3 or 7 where its last run is incorrect or
+/// `promoted`: the promoted baseline; nullptr if there is none. `level`: the probability of any
+/// change point or trend where nothing changed.
+SeriesVerdict judge_series(const RowHistory& series, const Anchor* promoted, double level,
+                           double tolerance);
+
+/// Judges each series. `tolerance`: of all rows; by default that of each row, else 0.05. The exit
+/// code is 4 where a series is slower or drifting, 3 or 7 where its last run is incorrect or
 /// failed, 6 where its result is lost or there is no series. Series that are too short or suspect
 /// do not change the exit code.
-nlohmann::json history_document(const Histories& histories, const Anchors& anchors,
-                                const std::vector<Event>& events, const HistoryOptions& options);
+History judge_history(History history, const Anchors& anchors, const std::vector<Event>& events,
+                      std::optional<double> tolerance = std::nullopt);
 
 /// The exit code for the last run of a row, if it has no result: an earlier result never hides
 /// this.
 ExitCode last_run_code(const RowHistory& series);
 
-/// The document as text, for people.
-std::string render_history(const nlohmann::json& document, bool markdown);
+/// The history as text, for people.
+std::string render_history(const History& history, bool markdown);
 /// JUnit XML of the last runs: a testsuite per benchmark, a testcase per series. failure:
 /// incorrect, slower, drifting, lost, and suspects that were confirmed; error: failed, and suspects
 /// that could not be confirmed; skipped: unsupported.
-std::string history_junit(const nlohmann::json& document);
+std::string history_junit(const History& history);
 /// The points of all series as CSV, a line per point.
-std::string history_csv(const nlohmann::json& document);
+std::string history_csv(const History& history);
 
 }  // namespace assay

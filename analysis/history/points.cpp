@@ -6,269 +6,288 @@
 #include <cmath>
 #include <map>
 #include <set>
-#include <utility>
-
-#include "analysis/series.hpp"
-#include "core/base/error.hpp"
-#include "core/result/result.hpp"
-#include "core/result/result_check.hpp"
+#include <tuple>
 
 namespace assay {
-
-using nlohmann::json;
 
 namespace {
 
 struct Run {
-  std::string id, when, name;  ///< name: the result file
-  double time = 0;
+  const NamedResult* result;
+  std::string name;          ///< the result file
+  double time = 0, end = 0;  ///< seconds since 1970
+  const RunHeader& header() const { return result->run(); }
+  const std::string& id() const { return header().id; }
+  const std::string& when() const { return *header().started; }
+  const std::string& host() const { return result->environments().at(0).host; }
 };
 
-/// The run of a result and its time; nothing for published numbers, which were not run.
-std::optional<Run> run_of(const NamedResult& named, double now) {
-  const json& run = named.result.at("run");
-  if (!run.at("started").is_string()) return std::nullopt;
-  const std::string shown = shown_name(named);
-  Run made{run.at("id"), run.at("started"), shown, 0};
-  made.time = time_of(made.when, shown + " at /run/started");
+/// The run of a result and its times; nothing for published numbers, which were not run.
+std::optional<Run> read_run(const NamedResult& result) {
+  Run run{&result, shown_name(result)};
+  if (!run.header().started) return std::nullopt;
+  run.time = run.end = parse_time(run.when(), run.name + " at /run/started");
+  if (const auto& finished = run.header().finished)
+    run.end = parse_time(*finished, run.name + " at /run/finished");
+  return run;
+}
+
+void check_times(const Run& run, double now) {
   // A run in the future would be the latest of its series until that time, and would come after all
   // runs made until then.
-  if (made.time > now + clock_slack)
+  if (run.time > now + clock_slack)
     throw InputError(
         fmt::format("{} at /run/started: found {}, which is in the future (the clock of that "
                     "machine or of this machine is wrong). Remove the run from the history, or "
                     "repeat it.",
-                    shown, made.when));
-  const json& finished = run.at("finished");
-  if (finished.is_string() && time_of(finished, shown + " at /run/finished") < made.time)
+                    run.name, run.when()));
+  if (run.end < run.time)
     throw InputError(
         fmt::format("{} at /run/finished: found {}, before /run/started {} (the clock went "
                     "backwards). Remove the run from the history, or repeat it.",
-                    shown, finished.get<std::string>(), made.when));
-  return made;
+                    run.name, *run.header().finished, run.when()));
 }
 
 /// The library that `--blas auto` has found: the first word of its version ("OpenBLAS"), or the
 /// name of its file without version. "" for rows that name one or use none, and where it is
 /// unknown. An update is the same library.
-std::string found_library(const json& row, const json& software) {
-  const json& parameters = row.at("parameters");
-  if (text_of(parameters, "backend") != "blas" || parameters.value("blas", "auto") != "auto")
-    return "";
-  const json libraries = software.value("libraries", json::object());
-  const std::string version = text_of(libraries.value("blas", json::object()), "version");
+std::string find_library(const Row& row, const nlohmann::json& software) {
+  const std::string blas = row.parameter("blas");
+  if (row.parameter("backend") != "blas" || (blas != "auto" && !blas.empty())) return "";
+  static const nlohmann::json::json_pointer place("/libraries/blas/version");
+  if (!software.contains(place) || !software[place].is_string()) return "";
+  const std::string version = software[place];
   const std::string word = version.substr(0, version.find(' ')),
                     file = word.substr(word.rfind('/') + 1);
   return file.substr(0, file.find(".so"));
 }
 
+/// Name and hash of the suite, if the run has all of its cases, else "".
+std::string whole_suite(const RunHeader& run) {
+  const RunSettings settings = run.settings.value_or(RunSettings());
+  const bool whole = settings.filter.empty() && settings.cases.empty() && !run.suite.empty();
+  return whole ? run.suite + " " + settings.suite_hash : "";
+}
+
 class Collector {
  public:
-  explicit Collector(Histories& into) : into_(into) {}
+  explicit Collector(History& history) : history_(history) {}
 
-  void add(const NamedResult& named, const Run& run, const std::optional<Pattern>& rows) {
+  void add(const Run& run, const std::optional<Pattern>& pattern) {
+    const NamedResult& result = *run.result;
     std::map<std::string, LaunchGroups> ids;
     bool published = false;
-    for (const json& row : named.result.at("rows")) {
-      const std::string id = row.at("id");
-      if (rows && !rows->in(id)) continue;
-      if (row.value("published", false)) {
-        published = true;
-        continue;
-      }
-      ids[id].add(SharedRow::in(row), environment_key(named.result, row));
+    for (const Row& row : result.rows()) {
+      if (pattern && !pattern->in(row.id)) continue;
+      published = published || row.published;
+      if (!row.published) ids[row.id].add(SharedRow::in(row), result.environment(row).key());
     }
     if (published)
-      into_.passed_over.emplace_back(run.name,
-                                     "published numbers are not measurements of this run");
+      history_.passed_over.push_back(
+          {run.name, "published numbers are not measurements of this run"});
     for (const auto& [id, groups] : ids) {
       std::map<std::string, std::vector<Launches>> machines;
       for (Launches& launches : groups.summarized()) {
-        const json hardware = environment_of(named.result, launches).at("hashes").at("hardware");
-        if (hardware.is_string())
-          machines[hardware].push_back(std::move(launches));
+        const std::string& hardware = result.environment(launches.first()).hashes.hardware;
+        if (hardware.empty())
+          history_.passed_over.push_back(
+              {fmt::format("{}: {}", run.name, id), "its hardware is unknown (no hash)"});
         else
-          into_.passed_over.emplace_back(fmt::format("{}: {}", run.name, id),
-                                         "its hardware is unknown (no hash)");
+          machines[hardware].push_back(std::move(launches));
       }
       for (const auto& [hardware, all] : machines) {
-        add_run(named.result, run, id, hardware, all);
-        seen_[{id, hardware}] = {run.id, whole_suite(named.result)};
+        RowHistory& series = find_series(run, hardware, all.front().first());
+        if (all.size() > 1)
+          add_gap(series, run, "ambiguous",
+                  fmt::format("{} different sets of software in the run, so there is no single "
+                              "result",
+                              all.size()));
+        else
+          add_launches(series, run, all.front());
+        seen_[{id, hardware}] = {run.id(), whole_suite(run.header())};
       }
     }
-    note_missing(named.result, run);
+    note_missing(run);
   }
 
  private:
-  /// Name and hash of the suite, if the run has all of its cases, else "".
-  static std::string whole_suite(const json& result) {
-    const json& run = result.at("run");
-    if (!run.value("filter", json()).is_null() && run["filter"] != "") return "";
-    if (!run.value("cases", json::array()).empty() || !run.at("suite").is_string()) return "";
-    return run["suite"].get<std::string>() + " " + run.value("suite_hash", json()).dump();
+  static void add_gap(RowHistory& series, const Run& run, const std::string& status,
+                      const std::string& reason) {
+    series.gaps.push_back({run.time, run.when(), run.id(), status, reason});
   }
 
   /// Adds a gap where an earlier run of the same suite on the same machine has a row that this run
   /// does not (for example because an update removed a backend). The row must not look steady.
-  void note_missing(const json& result, const Run& run) {
-    const std::string suite = whole_suite(result);
+  void note_missing(const Run& run) {
+    const std::string suite = whole_suite(run.header());
     if (suite.empty()) return;
     std::set<std::string> machines;
-    for (const json& environment : result.at("environments"))
-      if (const json& hash = environment.at("hashes").at("hardware"); hash.is_string())
-        machines.insert(hash);
+    for (const ResultEnvironment& environment : run.result->environments())
+      machines.insert(environment.hashes.hardware);
     for (const auto& [key, last] : seen_)
-      if (last.second == suite && last.first != run.id && machines.contains(key.second))
-        into_.series[index_.at(key)].gaps.push_back(
-            {run.time, run.when, run.id, "missing",
-             "the run does not have this row, although suite and machine are the same"});
+      if (last.second == suite && last.first != run.id() && machines.contains(key.second))
+        add_gap(history_.series[index_.at(key)], run, "missing",
+                "the run does not have this row, although suite and machine are the same");
   }
 
-  static const json& environment_of(const json& result, const Launches& launches) {
-    return result.at("environments").at(launches.first().at("environment").get<std::size_t>());
-  }
-
-  RowHistory& series_of(const json& result, const std::string& id, const std::string& hardware,
-                        const json& row) {
-    auto [entry, added] = index_.try_emplace({id, hardware}, into_.series.size());
-    if (added) {
-      RowHistory& made = into_.series.emplace_back();
-      made.id = id;
-      made.hardware = hardware;
-      made.benchmark = row.at("benchmark");
-      made.descriptor = row.at("problem").at("descriptor");
-    }
-    RowHistory& series = into_.series[entry->second];
-    // Runs are added by time, so these are the names of the last run.
-    series.system = result.at("system").at("name");
-    series.names = row.at("names");
-    if (row.contains("tolerance")) series.tolerance = row["tolerance"].get<double>();
-    return series;
-  }
-
-  void add_run(const json& result, const Run& run, const std::string& id,
-               const std::string& hardware, const std::vector<Launches>& all) {
-    const Launches& first = all.front();
-    RowHistory& series = series_of(result, id, hardware, first.first());
-    const std::string descriptor = first.first().at("problem").at("descriptor");
-    if (descriptor != series.descriptor || first.first().at("benchmark") != series.benchmark)
+  RowHistory& find_series(const Run& run, const std::string& hardware, const Row& row) {
+    const std::string& descriptor = row.problem.descriptor;
+    const auto [entry, added] = index_.try_emplace({row.id, hardware}, history_.series.size());
+    if (added) history_.series.push_back({row.id, row.benchmark, descriptor, hardware});
+    RowHistory& series = history_.series[entry->second];
+    if (descriptor != series.descriptor || row.benchmark != series.benchmark)
       throw InputError(
           fmt::format("{}: row {} has problem {} here and {} in an earlier run (the times of the "
                       "two problems cannot be compared). Put the runs into separate folders.",
-                      run.name, id, descriptor, series.descriptor));
-    if (all.size() > 1) {
-      series.gaps.push_back(
-          {run.time, run.when, run.id, "ambiguous",
-           fmt::format("{} different sets of software in the run, so there is no single result",
-                       all.size())});
-      return;
-    }
-    if (first.status != "ok" || !(first.median > 0)) {
-      const bool zero = first.status == "ok";
-      series.gaps.push_back(
-          {run.time, run.when, run.id, zero ? "failed" : first.status,
-           zero ? "its time is 0: below the resolution of the timer" : first.reason});
-      return;
-    }
-    if (!series.points.empty() && series.points.back().time >= run.time)
+                      run.name, row.id, descriptor, series.descriptor));
+    // Runs are added by time, so these are the names of the last run.
+    series.system = run.result->system();
+    series.names = row.names;
+    if (row.tolerance) series.tolerance = row.tolerance;
+    return series;
+  }
+
+  static void add_launches(RowHistory& series, const Run& run, const Launches& launches) {
+    if (launches.status != "ok") return add_gap(series, run, launches.status, launches.reason);
+    if (!(launches.median > 0))
+      return add_gap(series, run, "failed", "its time is 0: below the resolution of the timer");
+    const Point* last = series.points.empty() ? nullptr : &series.points.back();
+    if (last != nullptr && last->time >= run.time)
       throw InputError(
           fmt::format("{}: its run {} started at {}, as did run {} of the same series {} (a clock "
                       "went backwards, or a file was copied). Remove one of the two.",
-                      run.name, run.id, run.when, series.points.back().run, id));
-    const json& environment = environment_of(result, first);
-    const std::string before = series.points.empty() ? "" : series.points.back().library;
-    std::string library = found_library(first.first(), environment.at("software"));
+                      run.name, run.id(), run.when(), last->run, series.id));
+    const std::string before = last == nullptr ? "" : last->library;
+    const ResultEnvironment& environment = run.result->environment(launches.first());
+    std::string library = find_library(launches.first(), environment.software);
     if (library.empty()) library = before;
-    if (!before.empty() && library != before) {
-      series.gaps.push_back(
-          {run.time, run.when, run.id, "missing",
-           fmt::format("--blas auto found {} there, and {} before: install that one again, or "
-                       "accept the loss and name a library with --blas, which makes another row",
-                       library, before)});
-      return;
+    if (!before.empty() && library != before)
+      return add_gap(
+          series, run, "missing",
+          fmt::format("--blas auto found {} there, and {} before: install that one again, or "
+                      "accept the loss and name a library with --blas, which makes another row",
+                      library, before));
+    Point& point = series.points.emplace_back();
+    point = {run.time, run.when(), run.id(), launches.median};
+    point.launches = launches.medians.size();
+    if (point.launches > 1) {
+      const Interval spread = median_interval(launches.medians);
+      point.low = spread.low, point.high = spread.high;
     }
-    Point point{run.time,
-                run.when,
-                run.id,
-                first.median,
-                std::nullopt,
-                first.medians.size(),
-                environment.at("hashes").at("software"),
-                environment.at("software"),
-                std::any_of(first.rows.begin(), first.rows.end(), was_shared),
-                std::any_of(first.rows.begin(), first.rows.end(), was_throttled),
-                text_of(result.at("run"), "programs"),
-                run.name,
-                std::move(library),
-                statistics_of(result.at("run"))};
-    if (first.medians.size() > 1) point.spread = median_interval(first.medians);
-    series.points.push_back(std::move(point));
+    point.software_hash = environment.hashes.software;
+    point.software = environment.software;
+    point.shared = any_launch(launches, was_shared);
+    point.throttled = any_launch(launches, was_throttled);
+    point.programs = run.header().settings ? run.header().settings->programs : "";
+    point.file = run.name;
+    point.library = library;
+    point.statistics = run.header().statistics;
   }
 
-  Histories& into_;
-  std::map<std::pair<std::string, std::string>, std::size_t> index_;
-  /// By id and hardware: the last run with the row, and the suite that it ran completely.
-  std::map<std::pair<std::string, std::string>, std::pair<std::string, std::string>> seen_;
+  using Key = std::pair<std::string, std::string>;  ///< id and hardware
+  History& history_;
+  std::map<Key, std::size_t> index_{};
+  /// The last run with the row, and the suite that it ran completely.
+  std::map<Key, std::pair<std::string, std::string>> seen_{};
 };
 
 /// Leaves each series the points that have the statistics of its last one: other estimators give
 /// other numbers for the same samples, which would look like a step.
-void keep_one_statistics(Histories& all) {
-  std::map<std::string, std::string> left;  // by file
-  for (RowHistory& series : all.series)
-    std::erase_if(series.points, [&, last = series.points.empty()
-                                                ? 1
-                                                : series.points.back().statistics](
-                                     const Point& point) {
+void keep_one_statistics(History& history) {
+  std::map<std::string, std::string> removed;  // by file
+  for (RowHistory& series : history.series) {
+    const int last = series.points.empty() ? 1 : series.points.back().statistics;
+    std::erase_if(series.points, [&](const Point& point) {
       if (point.statistics == last) return false;
-      left[point.file] = fmt::format(
+      removed[point.file] = fmt::format(
           "its times have version {} of the statistics, those of the last run version {}, so they "
           "cannot be compared; a baseline that was promoted from them does not count",
           point.statistics, last);
       return true;
     });
-  all.passed_over.insert(all.passed_over.end(), left.begin(), left.end());
+  }
+  for (const auto& [file, reason] : removed) history.passed_over.push_back({file, reason});
 }
 
 }  // namespace
+
+const Gap* RowHistory::last_gap() const {
+  if (gaps.empty() || (!points.empty() && points.back().time > gaps.back().time)) return nullptr;
+  return &gaps.back();
+}
+
+std::size_t History::count(const std::string& state) const {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      series, [&](const RowHistory& row) { return row.verdict.state == state; }));
+}
 
 std::string shown_name(const NamedResult& result) {
   return result.name.empty() ? "the result" : result.name;
 }
 
-Histories histories_of(const std::vector<NamedResult>& results, const std::optional<Pattern>& rows,
-                       std::optional<double> since, double now, const std::string& last) {
-  Histories made;
-  std::vector<std::pair<Run, const NamedResult*>> runs;
-  std::map<std::string, std::string> names;  // run id → file
-  for (const NamedResult& named : results) {
-    const std::optional<Run> run = run_of(named, now);
+History collect_history(const std::vector<NamedResult>& results, const std::optional<Pattern>& rows,
+                        std::optional<double> since, double now, const std::string& last) {
+  History history;
+  std::vector<Run> runs;
+  std::map<std::string, std::string> names;  // by the run's id
+  for (const NamedResult& result : results) {
+    std::optional<Run> run = read_run(result);
     if (!run) {
-      made.passed_over.emplace_back(shown_name(named), "its run has no time (run.started is null)");
+      history.passed_over.push_back(
+          {shown_name(result), "its run has no time (run.started is null)"});
       continue;
     }
-    const auto [earlier, added] = names.emplace(run->id, run->name);
+    check_times(*run, now);
+    const auto [earlier, added] = names.emplace(run->id(), run->name);
     if (!added)
       throw InputError(fmt::format(
-          "{} and {} are both results of run {} (it would count twice). Remove one of the "
-          "two.",
-          earlier->second, run->name, run->id));
-    if (!since || run->time >= *since) runs.emplace_back(*run, &named);
+          "{} and {} are both results of run {} (it would count twice). Remove one of the two.",
+          earlier->second, run->name, run->id()));
+    if (!since || run->time >= *since) runs.push_back(*std::move(run));
   }
   double end = 0;
-  for (const auto& [run, named] : runs)
-    if (run.id != last) end = std::max(end, run.time);
-  for (auto& [run, named] : runs)
-    if (run.id == last) run.time = std::max(run.time, std::nextafter(end, INFINITY));
-  std::stable_sort(runs.begin(), runs.end(),
-                   [](const auto& a, const auto& b) { return a.first.time < b.first.time; });
-  Collector collector(made);
-  for (const auto& [run, named] : runs) collector.add(*named, run, rows);
-  keep_one_statistics(made);
-  std::sort(made.series.begin(), made.series.end(), [](const RowHistory& a, const RowHistory& b) {
-    return std::tie(a.id, a.hardware) < std::tie(b.id, b.hardware);
-  });
-  return made;
+  for (const Run& run : runs)
+    if (run.id() != last) end = std::max(end, run.time);
+  for (Run& run : runs)
+    if (run.id() == last) run.time = std::max(run.time, std::nextafter(end, INFINITY));
+  std::ranges::stable_sort(runs, {}, &Run::time);
+  Collector collector(history);
+  for (const Run& run : runs) collector.add(run, rows);
+  keep_one_statistics(history);
+  std::ranges::sort(history.series, {},
+                    [](const RowHistory& series) { return std::tie(series.id, series.hardware); });
+  return history;
+}
+
+std::vector<std::string> find_order_doubts(const std::vector<NamedResult>& results,
+                                           const History& history, double now) {
+  std::map<std::string, Run> all;  // by id
+  for (const NamedResult& result : results)
+    if (const std::optional<Run> run = read_run(result)) all.emplace(run->id(), *run);
+  std::set<std::string> doubts;
+  for (const RowHistory& series : history.series) {
+    std::set<std::string> ids;
+    for (const Point& point : series.points) ids.insert(point.run);
+    for (const Gap& gap : series.gaps) ids.insert(gap.run);
+    const Run& last = all.at(
+        *std::ranges::max_element(ids, {}, [&](const std::string& id) { return all.at(id).time; }));
+    if (last.time > now)
+      doubts.insert(fmt::format("{} began in the future of this machine's clock ({} on {})",
+                                last.name, last.when(), last.host()));
+    for (const std::string& id : ids)
+      if (const Run& run = all.at(id); run.host() != last.host() && run.end > last.time)
+        doubts.insert(fmt::format(
+            "{} counts as the last run, since it began last ({} on {}), but {} on {} had not ended "
+            "then: only if their clocks agree is this the order",
+            last.name, last.when(), last.host(), run.name, run.host()));
+  }
+  constexpr std::size_t most = 3;  // the nodes of a fleet run at once, each with a clock of its own
+  std::vector<std::string> lines(doubts.begin(), doubts.end());
+  if (lines.size() > most) {
+    lines.resize(most);
+    lines.push_back(fmt::format("... and {} more such runs", doubts.size() - most));
+  }
+  return lines;
 }
 
 }  // namespace assay

@@ -1,53 +1,140 @@
 #pragma once
-// Results of many runs as series: a series per row id and hardware, a point per run.
+// The history of a machine: results of many runs as series, a series per row id and hardware, a
+// point per run. It is the document of `assay history` (results-schema/history.schema.json), too,
+// as soon as it is judged (history.hpp).
 
+#include <array>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "analysis/history/change_points.hpp"
 #include "analysis/history/times.hpp"
 #include "analysis/pattern.hpp"
 #include "analysis/series.hpp"
+#include "core/base/error.hpp"
 
 namespace assay {
 
 struct Point {
-  double time = 0;   ///< run.started, seconds since 1970; of the run `last`: see histories_of
-  std::string when;  ///< as written in the file
-  std::string run;
-  double value = 0;                ///< median of the launches' medians, seconds
-  std::optional<Interval> spread;  ///< of the launches; nothing with a single launch
+  double time = 0;     ///< run.started, seconds since 1970; of the run `last`: collect_history()
+  std::string when{};  ///< as written in the file
+  std::string run{};
+  double value = 0;                     ///< median of the launches' medians, seconds
+  std::optional<double> low{}, high{};  ///< of the launches; nothing with a single launch
   std::size_t launches = 0;
-  nlohmann::json software_hash;
-  nlohmann::json software;
+  std::string software_hash{};  ///< "": unknown
+  nlohmann::json software{};
   bool shared = false, throttled = false;  ///< any of its launches
-  std::string programs;                    ///< folder of the executables; "": unknown
-  std::string file;                        ///< result file
-  std::string library;                     ///< that `--blas auto` found; "": none, or unknown
-  int statistics = 1;  ///< version of the estimators that made `value`: statistics_of()
+  std::string programs{};                  ///< folder of the executables; "": unknown
+  std::string file{};                      ///< result file
+  std::string library{};  ///< the one that `--blas auto` found; "": none, or unknown
+  int statistics = 1;     ///< version of the estimators that made `value`
   bool disturbed() const { return shared || throttled; }
 };
 
 /// A run in which the row has no result. Gaps are never filled.
 struct Gap {
   double time = 0;
-  std::string when, run, status, reason;
+  std::string when{}, run{}, status{}, reason{};
+};
+
+struct Event {
+  double time = 0;
+  std::string when{}, text{}, hardware{};  ///< hardware "": concerns all machines
+  std::string kind = "event";              ///< or "software": it changed between two points
+};
+
+/// A change point as the document has it; times in seconds.
+struct LevelChange {
+  std::string when{};
+  std::size_t index = 0;  ///< of the first point after the change
+  double before = 0, after = 0, ratio = 1, p = 1;
+};
+
+/// The last points, which are judged.
+struct LatestLevel {
+  double value = 0, low = 0, high = 0;  ///< median, least, greatest, seconds
+  std::size_t points = 0;
+  std::string since{};
+};
+
+/// A baseline, compared with the latest level.
+struct BaselineLevel {
+  double value = 0;     ///< seconds
+  double ratio = 1;     ///< latest / value
+  std::string state{};  ///< slower, faster, steady
+};
+struct AnchoredLevel : BaselineLevel {
+  bool promoted = false;
+  std::string since{}, owner{}, reason{}, run{};  ///< owner, run: "" if there is none
+};
+struct RollingLevel : BaselineLevel {
+  std::size_t points = 0;
+};
+
+/// The state of a series, and its reasons. A reason beside a value is "" if there is the value.
+struct SeriesVerdict {
+  double tolerance = 0;
+  std::vector<LevelChange> changes{};
+  std::string changes_reason{};
+  std::optional<Trend> trend{};  ///< only if it is significant
+  std::optional<LatestLevel> latest{};
+  std::optional<AnchoredLevel> anchored{};
+  std::string anchored_reason{};
+  std::optional<RollingLevel> rolling{};
+  std::string rolling_reason{};
+  std::string state = "too short", reason{};
+};
+
+/// The answer to a suspect by fresh launches (confirm.hpp); no numbers if it is "unconfirmed".
+struct Confirmation {
+  std::string answer{}, reason{};
+  std::optional<double> ratio{};  ///< time of the new build / time of the promoted build
+  std::optional<std::array<double, 2>> interval{};  ///< of the ratio, 95 %
+  std::optional<double> p{}, base_s{}, new_s{}, level_s{};
 };
 
 struct RowHistory {
-  std::string id, benchmark, descriptor, hardware, system;
-  nlohmann::json names;
-  std::optional<double> tolerance;  ///< of the suite of the last run that has one
-  std::vector<Point> points;        ///< by time; all of one version of the statistics
-  std::vector<Gap> gaps;            ///< by time
+  std::string id{}, benchmark{}, descriptor{}, hardware{}, system{};
+  std::vector<std::string> names{};
+  std::optional<double> tolerance{};  ///< of the suite of the last run that has one
+  std::vector<Point> points{};        ///< by time; all of one version of the statistics
+  std::vector<Gap> gaps{};            ///< by time
+  // The following is empty until the series is judged.
+  std::vector<Event> events{};
+  SeriesVerdict verdict{};
+  std::optional<Confirmation> confirmation{};
+
+  /// The last gap, if the last run has no result; else nullptr.
+  const Gap* last_gap() const;
 };
 
-struct Histories {
-  std::vector<RowHistory> series;  ///< by id and hardware
-  /// Runs and rows that cannot be part of a history, each with the reason.
-  std::vector<std::pair<std::string, std::string>> passed_over;
+/// A run or row that cannot be part of a history.
+struct PassedOver {
+  std::string what{}, reason{};
 };
+
+struct HistorySettings {
+  double tolerance = 0.05;  ///< of rows without one
+  double level = 0;         ///< share of false_alarm_rate for a series
+};
+
+struct History {
+  std::string command{};
+  HistorySettings settings{};
+  std::vector<RowHistory> series{};  ///< by id and hardware
+  std::vector<PassedOver> passed_over{};
+  ExitCode code = ExitCode::ok;
+
+  /// The number of series in a state.
+  std::size_t count(const std::string& state) const;
+};
+
+void to_json(nlohmann::json& json, const History& history);
+void from_json(const nlohmann::json& json, History& history);
 
 /// The name of a result in messages.
 std::string shown_name(const NamedResult& result);
@@ -62,8 +149,15 @@ inline constexpr double clock_slack = 3600;
 /// `last`: the id of the run that counts as the last of its series even if another began later by
 /// the clock, which may be a job beside it or a node whose clock is ahead. Its time is then just
 /// after that of all other runs.
-Histories histories_of(const std::vector<NamedResult>& results, const std::optional<Pattern>& rows,
-                       std::optional<double> since, double now = seconds_now(),
-                       const std::string& last = "");
+History collect_history(const std::vector<NamedResult>& results, const std::optional<Pattern>& rows,
+                        std::optional<double> since, double now = seconds_now(),
+                        const std::string& last = "");
+
+/// Whether the clocks tell which run was the last: a line for each pair of runs of which they do
+/// not tell the last one of a series, and for each last run that began in the future of `now`; of
+/// many the first ones and their number. Two runs of one host have one clock; those of two hosts
+/// are in order only if one had ended, by its own clock, before the other began.
+std::vector<std::string> find_order_doubts(const std::vector<NamedResult>& results,
+                                           const History& history, double now = seconds_now());
 
 }  // namespace assay

@@ -10,7 +10,7 @@
 
 namespace assay {
 
-double time_of(const std::string& text, const std::string& where) {
+double parse_time(const std::string& text, const std::string& where) {
   static const Pattern form(
       R"((\d{4})-(\d\d)-(\d\d)(?:[Tt](\d\d):(\d\d):(\d\d(?:\.\d{1,9})?)[Zz])?)", "a time");
   if (const auto parts = form.groups_of(text)) {

@@ -44,19 +44,19 @@ class Log {
 
 /// Hyperparameters by the names that the rules give them.
 void add_learning(Log& log, double time, const RunFacts& facts, std::int64_t images) {
-  const std::string rule = facts.text("optimizer"), of = rule + "_opt_";
+  const std::string rule = facts.text("optimizer"), prefix = rule + "_opt_";
   const auto point = [&](const std::string& key, const json& value) {
     log.point(time, key.c_str(), value);
   };
   const Schedule schedule = schedule_of(facts.text("schedule"));
   const std::int64_t warmup = facts.count("warmup", 0), decays = facts.count("epochs", 0) - warmup;
   point("opt_name", rule);
-  point(of + "base_learning_rate", facts.base_rate());
-  point(of + "end_learning_rate", schedule.end);
-  point(of + "learning_rate_decay_poly_power", std::llround(schedule.power));
-  point(of + "learning_rate_decay_steps", decays * facts.steps_of(images));
-  point(of + "momentum", facts.executed("momentum"));
-  point(of + "weight_decay", facts.executed("weight_decay"));
+  point(prefix + "base_learning_rate", facts.base_rate());
+  point(prefix + "end_learning_rate", schedule.end);
+  point(prefix + "learning_rate_decay_poly_power", std::llround(schedule.power));
+  point(prefix + "learning_rate_decay_steps", decays * facts.steps_of(images));
+  point(prefix + "momentum", facts.executed("momentum"));
+  point(prefix + "weight_decay", facts.executed("weight_decay"));
   if (rule == "lars") {
     point("lars_epsilon", 0.0);
     point("lars_opt_learning_rate_warmup_epochs", warmup);
@@ -66,31 +66,34 @@ void add_learning(Log& log, double time, const RunFacts& facts, std::int64_t ima
   }
 }
 
-/// A block is what is trained between two validations.
-void add_epochs(Log& log, const json& epochs) {
+/// A block is trained between two validations.
+void add_epochs(Log& log, const std::vector<Epoch>& epochs) {
+  const auto at = [&](std::size_t i, const char* name) { return number(epochs[i], name, 0); };
+  const auto which = [&](std::size_t i) -> json {
+    return {{"epoch_num", std::llround(at(i, "epoch"))}};
+  };
   for (std::size_t i = 0; i < epochs.size();) {
     std::size_t last = i;
     while (!epochs[last].contains("accuracy")) ++last;
-    const json first = epochs[i].at("epoch"), validated = epochs[last].at("epoch");
-    log.start(epochs[i].at("started_unix_s"), "block_start",
-              {{"first_epoch_num", first}, {"epoch_count", last - i + 1}});
+    const json first{{"first_epoch_num", std::llround(at(i, "epoch"))}};
+    json block = first;
+    block["epoch_count"] = last - i + 1;
+    log.start(at(i, "started_unix_s"), "block_start", block);
     for (; i <= last; ++i) {
-      const json number{{"epoch_num", epochs[i].at("epoch")}};
-      log.start(epochs[i].at("started_unix_s"), "epoch_start", number);
-      log.stop(epochs[i].at("trained_unix_s"), "epoch_stop", number);
+      log.start(at(i, "started_unix_s"), "epoch_start", which(i));
+      log.stop(at(i, "trained_unix_s"), "epoch_stop", which(i));
     }
-    const json number{{"epoch_num", validated}};
-    const double ended = epochs[last].at("ended_unix_s");
-    log.start(epochs[last].at("trained_unix_s"), "eval_start", number);
-    log.point(ended, "eval_accuracy", epochs[last].at("accuracy"), number);
-    log.stop(ended, "eval_stop", number);
-    log.stop(ended, "block_stop", {{"first_epoch_num", first}});
+    const double ended = at(last, "ended_unix_s");
+    log.start(at(last, "trained_unix_s"), "eval_start", which(last));
+    log.point(ended, "eval_accuracy", at(last, "accuracy"), which(last));
+    log.stop(ended, "eval_stop", which(last));
+    log.stop(ended, "block_stop", first);
   }
 }
 
 }  // namespace
 
-std::string log_of(const json& result, const json& row, const Submitter& submitter) {
+std::string make_log(const RunHeader& run, const Row& row, const Submitter& submitter) {
   const RunFacts facts(row);
   const double start = facts.started();
   const std::int64_t images = images_of(facts.text("data")).value_or(0);
@@ -102,7 +105,7 @@ std::string log_of(const json& result, const json& row, const Submitter& submitt
   log.point(start, "submission_division", "closed");
   log.point(start, "submission_status", submitter.status);
   log.point(start, "submission_platform", submitter.platform);
-  log.point(start, "seed", result.at("run").at("seed"));
+  log.point(start, "seed", run.seed ? json(*run.seed) : json());
   log.point(start, "global_batch_size", facts.global_batch());
   log.point(start, "gradient_accumulation_steps", facts.count("accumulate", 1));
   log.point(start, "train_samples", images);
@@ -110,8 +113,8 @@ std::string log_of(const json& result, const json& row, const Submitter& submitt
   add_learning(log, start, facts, images);
   log.stop(start, "init_stop");
   log.start(start, "run_start");
-  add_epochs(log, row.at("epochs"));
-  log.stop(row.at("epochs").back().at("ended_unix_s"), "run_stop", {{"status", "success"}});
+  add_epochs(log, row.epochs);
+  log.stop(number(row.epochs.back(), "ended_unix_s", 0), "run_stop", {{"status", "success"}});
   return std::move(log).text();
 }
 

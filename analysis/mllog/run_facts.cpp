@@ -1,5 +1,6 @@
 #include "analysis/mllog/run_facts.hpp"
 
+#include <cmath>
 #include <limits>
 #include <string_view>
 
@@ -8,14 +9,12 @@
 
 namespace assay::mllog {
 
-using nlohmann::json;
-
 Schedule schedule_of(const std::string& text) {
   const std::vector<std::string> fields = split(text, ':');
-  Schedule found{fields.empty() ? "" : fields[0], 0, 0};
-  if (fields.size() > 1) found.power = parse_number(fields[1]).value_or(0);
-  if (fields.size() > 2) found.end = parse_number(fields[2]).value_or(0);
-  return found;
+  Schedule schedule{fields.empty() ? "" : fields[0], 0, 0};
+  if (fields.size() > 1) schedule.power = parse_number(fields[1]).value_or(0);
+  if (fields.size() > 2) schedule.end = parse_number(fields[2]).value_or(0);
+  return schedule;
 }
 
 std::optional<std::int64_t> images_of(const std::string& set) {
@@ -29,10 +28,9 @@ std::optional<std::int64_t> images_of(const std::string& set) {
   return std::nullopt;
 }
 
-std::string RunFacts::text(const char* parameter) const {
-  const json value = row_.at("parameters").value(parameter, json());
-  if (value.is_null()) return "";
-  return value.is_string() ? value.get<std::string>() : value.dump();
+double number(const Epoch& epoch, const char* name, double otherwise) {
+  const auto place = epoch.find(name);
+  return place == epoch.end() ? otherwise : place->second;
 }
 
 std::optional<double> RunFacts::number(const char* parameter) const {
@@ -40,16 +38,19 @@ std::optional<double> RunFacts::number(const char* parameter) const {
 }
 
 std::int64_t RunFacts::count(const char* parameter, std::int64_t otherwise) const {
-  return row_.at("parameters").value(parameter, otherwise);
+  const std::optional<double> number = row_.number(parameter);
+  return number ? std::llround(*number) : otherwise;
 }
 
 double RunFacts::executed(const char* name) const {
-  const json executed = row_.value("executed", json());
-  const json value = executed.is_object() ? executed.value(name, json()) : json();
+  const nlohmann::json value =
+      row_.executed ? row_.executed->rest.value(name, nlohmann::json()) : nlohmann::json();
   return value.is_number() ? value.get<double>() : std::numeric_limits<double>::quiet_NaN();
 }
 
-std::int64_t RunFacts::global_batch() const { return row_.at("problem").at("global_batch_size"); }
+std::int64_t RunFacts::global_batch() const {
+  return std::llround(row_.problem.number("global_batch_size").value());
+}
 
 // As models/network/schedule.hpp scales it.
 double RunFacts::base_rate() const {
@@ -58,12 +59,12 @@ double RunFacts::base_rate() const {
 }
 
 std::optional<double> RunFacts::before_training() const {
-  const json seconds = row_.value("setup_s", json::object()).value("before_training", json());
-  return seconds.is_number() ? std::optional(seconds.get<double>()) : std::nullopt;
+  const auto seconds = row_.setup_s.find("before_training");
+  return seconds == row_.setup_s.end() ? std::nullopt : seconds->second;
 }
 
 double RunFacts::started() const {
-  return row_.at("epochs").front().value("started_unix_s", 0.0) - before_training().value_or(0);
+  return mllog::number(row_.epochs.front(), "started_unix_s", 0) - before_training().value_or(0);
 }
 
 }  // namespace assay::mllog

@@ -2,9 +2,11 @@
 // The facts about a training run, read from its row, in the terms of the MLPerf Training rules.
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
+#include <map>
 #include <optional>
 #include <string>
+
+#include "core/result/row.hpp"
 
 namespace assay::mllog {
 
@@ -19,13 +21,17 @@ Schedule schedule_of(const std::string& text);
 /// Nothing for other sets and for generated images.
 std::optional<std::int64_t> images_of(const std::string& set);
 
+/// Numbers of an epoch by name.
+using Epoch = std::map<std::string, double>;
+double number(const Epoch& epoch, const char* name, double otherwise);
+
 class RunFacts {
  public:
   /// Keeps a reference to the row.
-  explicit RunFacts(const nlohmann::json& row) : row_(row) {}
+  explicit RunFacts(const Row& row) : row_(row) {}
 
   /// A parameter as it was given; "" where the row has none of that name.
-  std::string text(const char* parameter) const;
+  std::string text(const char* parameter) const { return row_.parameter(parameter); }
   std::optional<double> number(const char* parameter) const;
   std::int64_t count(const char* parameter, std::int64_t otherwise) const;
   /// The number `name` of the row's "executed"; NaN if it has none.
@@ -41,7 +47,7 @@ class RunFacts {
   double started() const;
 
  private:
-  const nlohmann::json& row_;
+  const Row& row_;
 };
 
 }  // namespace assay::mllog

@@ -4,15 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "analysis/mllog/run_facts.hpp"
 #include "core/base/text.hpp"
 
 namespace assay::mllog {
 namespace {
-
-using nlohmann::json;
 
 constexpr double least_accuracy = 0.759, below_accuracy = 1;
 constexpr std::int64_t training_images = 1281167, validation_images = 50000;  // ImageNet 2012
@@ -24,21 +21,18 @@ bool whole(double value) { return std::abs(std::round(value) - value) < 1e-5; }
 
 class Judge {
  public:
-  explicit Judge(const json& row) : row_(row), facts_(row) {}
+  explicit Judge(const Row& row) : row_(row), facts_(row) {}
 
   std::vector<std::string> reasons() {
-    if (row_.value("published", false)) return {"the row is published, and was not measured"};
-    if (row_.at("benchmark") != "resnet50")
-      return {fmt::format("its benchmark is {}, not resnet50",
-                          row_.at("benchmark").get<std::string>())};
+    if (row_.published) return {"the row is published, and was not measured"};
+    if (row_.benchmark != "resnet50")
+      return {fmt::format("its benchmark is {}, not resnet50", row_.benchmark)};
     if (facts_.text("direction") != "training") return {"it is inference, not training"};
-    if (row_.at("status") != "ok")
-      add("the row is {}: {}", row_.at("status").get<std::string>(),
-          row_.at("reason").get<std::string>());
+    if (!row_.is_ok()) add("the row is {}: {}", row_.status, row_.reason);
     network();
     data();
     optimizer();
-    if (row_.at("status") == "ok") epochs();
+    if (row_.is_ok()) epochs();
     return std::move(reasons_);
   }
 
@@ -50,7 +44,7 @@ class Judge {
 
   void network() {
     constexpr const char* resnet50 = "d50w64s224c1000";
-    const std::string network = row_.at("problem").at("descriptor");
+    const std::string& network = row_.problem.descriptor;
     if (network != resnet50) add("its network is {}, not {}", network, resnet50);
     const double smoothing = facts_.number("smoothing").value_or(-1);
     if (smoothing != 0 && smoothing != 0.1)
@@ -96,33 +90,33 @@ class Judge {
   }
 
   void epochs() {
-    const json all = row_.value("epochs", json::array());
+    const std::vector<Epoch>& all = row_.epochs;
     if (all.empty()) return add("it did not train to an accuracy (throughput only: --epochs 0)");
-    if (all.front().at("epoch") != 1)
-      add("its first epoch is {}, not 1", all.front()["epoch"].dump());
-    const double accuracy = all.back().value("accuracy", -1.0);
+    if (const double first = number(all.front(), "epoch", 0); first != 1)
+      add("its first epoch is {}, not 1", first);
+    const double accuracy = number(all.back(), "accuracy", -1);
     if (!(accuracy >= least_accuracy && accuracy < below_accuracy))
       add("its accuracy {} is not from 0.759 to below 1", accuracy);
     validations(all);
     if (!facts_.before_training())
       return add("it does not contain the start time of the process (setup_s.before_training)");
     double before = facts_.started();
-    for (const json& epoch : all)
+    for (const Epoch& epoch : all)
       for (const char* when : {"started_unix_s", "trained_unix_s", "ended_unix_s"}) {
-        const double now = epoch.value(when, -1.0);
+        const double now = number(epoch, when, -1);
         if (now < before)
-          return add("epoch {} has no {}, or one before it is later", epoch.at("epoch").dump(),
+          return add("epoch {} has no {}, or one before it is later", number(epoch, "epoch", 0),
                      when);
         before = now;
       }
   }
 
   /// "Every 4 epochs with offset 0 or 1 or 2 or 3."
-  void validations(const json& all) {
+  void validations(const std::vector<Epoch>& all) {
     std::int64_t last = 0;
-    for (const json& epoch : all) {
+    for (const Epoch& epoch : all) {
       if (!epoch.contains("accuracy")) continue;
-      const std::int64_t now = epoch.at("epoch");
+      const std::int64_t now = std::llround(number(epoch, "epoch", 0));
       if (last == 0 ? now > epochs_between_validations : now - last != epochs_between_validations)
         return add(
             "it was validated after epoch {} and then after {}, not every 4 epochs "
@@ -132,13 +126,13 @@ class Judge {
     }
   }
 
-  const json& row_;
+  const Row& row_;
   RunFacts facts_;
   std::vector<std::string> reasons_;
 };
 
 }  // namespace
 
-std::vector<std::string> why_no_submission(const json& row) { return Judge(row).reasons(); }
+std::vector<std::string> why_no_submission(const Row& row) { return Judge(row).reasons(); }
 
 }  // namespace assay::mllog

@@ -3,13 +3,15 @@
 // division, ResNet), and its log: what mlperf_logging's compliance checker reads.
 // Source of the rules: MLCommons, training_rules.adoc of version 3.1 (October 2023).
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
+#include "core/result/row.hpp"
+#include "core/result/run_header.hpp"
+
 namespace assay::mllog {
 
-/// What the submitter states, since a result file does not contain it.
+/// The submitter's statements, which a result file does not contain.
 struct Submitter {
   std::string organisation, platform;  ///< names for submission_org and submission_platform
   std::string status;                  ///< "onprem", "cloud", "preview", "research"
@@ -17,11 +19,10 @@ struct Submitter {
 };
 
 /// The reasons why `row` does not meet the rules for such a submission; empty if it does.
-std::vector<std::string> why_no_submission(const nlohmann::json& row);
+std::vector<std::string> why_no_submission(const Row& row);
 
 /// The log of a row for which why_no_submission() is empty: lines ":::MLLOG {…}". run_start is the
 /// start of the process, before any data are read.
-std::string log_of(const nlohmann::json& result, const nlohmann::json& row,
-                   const Submitter& submitter);
+std::string make_log(const RunHeader& run, const Row& row, const Submitter& submitter);
 
 }  // namespace assay::mllog

@@ -16,28 +16,18 @@ namespace {
 /// More coefficients than this are a mistake, such as factor(time).
 constexpr std::size_t most_columns = 1000;
 
-/// A factor of a subterm (its index), with all its levels (true) or without the reference level.
-using Coded = std::pair<std::size_t, bool>;
-using Subterm = std::vector<Coded>;
+using Subterm = std::vector<Design::Coded>;
 
 /// All subsets, the shortest first, then in the order of their members.
 std::vector<Subterm> reduced_subsets(const std::vector<std::size_t>& factors) {
-  std::vector<std::vector<std::size_t>> chosen_indices;
-  for (unsigned chosen = 0; chosen < 1U << factors.size(); ++chosen) {
-    std::vector<std::size_t> subset;
-    for (std::size_t i = 0; i < factors.size(); ++i)
-      if ((chosen >> i & 1U) != 0) subset.push_back(i);
-    chosen_indices.push_back(subset);
-  }
-  std::sort(chosen_indices.begin(), chosen_indices.end(), [](const auto& a, const auto& b) {
-    return a.size() != b.size() ? a.size() < b.size() : a < b;
-  });
   std::vector<Subterm> subsets;
-  for (const auto& subset : chosen_indices) {
-    Subterm subterm;
-    for (const std::size_t i : subset) subterm.emplace_back(factors[i], false);
-    subsets.push_back(subterm);
+  for (unsigned chosen = 1U << factors.size(); chosen-- > 0;) {
+    Subterm& subset = subsets.emplace_back();
+    for (std::size_t i = 0; i < factors.size(); ++i)
+      if ((chosen >> (factors.size() - 1 - i) & 1U) != 0) subset.emplace_back(factors[i], false);
   }
+  std::stable_sort(subsets.begin(), subsets.end(),
+                   [](const Subterm& a, const Subterm& b) { return a.size() < b.size(); });
   return subsets;
 }
 
@@ -48,7 +38,7 @@ bool merge_subterms(std::vector<Subterm>& subterms) {
       Subterm& longer = subterms[l];
       if (longer.size() != subterms[s].size() + 1) continue;
       Subterm rest = longer;
-      for (const Coded& coded : subterms[s]) std::erase(rest, coded);
+      for (const Design::Coded& coded : subterms[s]) std::erase(rest, coded);
       if (rest.size() != 1 || rest.front().second) continue;
       std::find(longer.begin(), longer.end(), rest.front())->second = true;
       subterms.erase(subterms.begin() + static_cast<std::ptrdiff_t>(s));
@@ -57,64 +47,60 @@ bool merge_subterms(std::vector<Subterm>& subterms) {
   return false;
 }
 
-double number_of(const Factor& factor, const Cell& cell, const std::string& where) {
-  const auto value = cell.get<double>();
-  const double applied = apply_function(factor.function, value);
-  if (!std::isfinite(applied))
-    throw InputError(
-        fmt::format("{} is not defined at {} = {} ({}). Remove the function, or the "
-                    "rows.",
-                    factor.text(), factor.column, level_name(cell), where));
-  return applied;
+void check_numeric(const Factor& factor, const Frame& frame) {
+  for (const Observation& observation : frame.observations())
+    if (const FrameValue& cell = observation.at(factor.column); !cell.is_number())
+      throw InputError(fmt::format(
+          "{} needs numbers ({} is \"{}\" at {}). Use {} without the function.", factor.text(),
+          factor.column, level_name(cell), observation.label, factor.column));
 }
 
 }  // namespace
 
-double Variable::encode(const Cell& cell) const {
-  if (!categorical) return number_of(factor, cell, "--predict");
-  const auto found = std::find(levels.begin(), levels.end(), level_name(cell));
-  return found == levels.end() ? unseen : static_cast<double>(found - levels.begin());
+double Variable::encode(const FrameValue& cell, const std::string& where) const {
+  if (categorical) {
+    const auto level = std::find(levels.begin(), levels.end(), level_name(cell));
+    return level == levels.end() ? unseen : static_cast<double>(level - levels.begin());
+  }
+  const double value = apply_function(factor.function, cell.get<double>());
+  if (!std::isfinite(value))
+    throw InputError(
+        fmt::format("{} is not defined at {} = {} ({}). Remove the function, or the rows.",
+                    factor.text(), factor.column, level_name(cell), where));
+  return value;
 }
 
-std::size_t Design::variable_of(const Factor& factor, const Frame& frame,
-                                const std::map<std::string, std::string>& references) {
+std::size_t Design::find_variable(const Factor& factor, const Frame& frame,
+                                  const std::map<std::string, std::string>& references) {
   for (std::size_t i = 0; i < variables_.size(); ++i)
     if (variables_[i].factor == factor) return i;
-  Variable made;
-  made.factor = factor;
-  const bool numeric = frame.numeric(factor.column);
-  made.categorical = factor.function == "factor" || (factor.function.empty() && !numeric);
-  if (!made.categorical && !numeric) {
-    const auto text = std::find_if(
-        frame.observations().begin(), frame.observations().end(),
-        [&](const Observation& observation) { return !observation.at(factor.column).is_number(); });
-    throw InputError(fmt::format(
-        "{} needs numbers ({} is \"{}\" at {}). Use {} without the function.", factor.text(),
-        factor.column, level_name(text->at(factor.column)), text->label, factor.column));
-  }
+  Variable variable{factor};
+  variable.categorical =
+      factor.function == "factor" || (factor.function.empty() && !frame.numeric(factor.column));
+  if (!variable.categorical) check_numeric(factor, frame);
   std::set<std::string> seen;
-  bool first = true;
   for (const Observation& observation : frame.observations()) {
-    const Cell& cell = observation.at(factor.column);
-    if (made.categorical) {
-      if (seen.insert(level_name(cell)).second) made.levels.push_back(level_name(cell));
+    const FrameValue& cell = observation.at(factor.column);
+    if (variable.categorical) {
+      if (seen.insert(level_name(cell)).second) variable.levels.push_back(level_name(cell));
       continue;
     }
-    number_of(factor, cell, observation.label);
+    variable.encode(cell, observation.label);
+    const bool first = &observation == &frame.observations().front();
     const auto value = cell.get<double>();
-    made.low = first ? value : std::min(made.low, value);
-    made.high = first ? value : std::max(made.high, value);
-    first = false;
+    variable.low = first ? value : std::min(variable.low, value);
+    variable.high = first ? value : std::max(variable.high, value);
   }
-  if (const auto wanted = references.find(factor.column);
-      made.categorical && wanted != references.end()) {
-    const auto place = std::find(made.levels.begin(), made.levels.end(), wanted->second);
-    if (place == made.levels.end())
+  if (const auto reference = references.find(factor.column);
+      variable.categorical && reference != references.end()) {
+    auto& levels = variable.levels;
+    const auto level = std::find(levels.begin(), levels.end(), reference->second);
+    if (level == levels.end())
       throw InputError("--reference: " +
-                       unknown_name("level of " + factor.column, wanted->second, made.levels));
-    std::rotate(made.levels.begin(), place, place + 1);
+                       unknown_name("level of " + factor.column, reference->second, levels));
+    std::rotate(levels.begin(), level, level + 1);
   }
-  variables_.push_back(std::move(made));
+  variables_.push_back(std::move(variable));
   return variables_.size() - 1;
 }
 
@@ -124,131 +110,117 @@ Design::Design(const Formula& formula, const Frame& frame,
   if (!frame.numeric(response.column))
     throw InputError(fmt::format(
         "the response {} is text (it must be a number). Use time, or a rate.", response.column));
-  for (const Observation& observation : frame.observations())
-    response_.push_back(number_of(response, observation.at(response.column), observation.label));
-
+  const auto rows = static_cast<Eigen::Index>(frame.size());
+  response_.resize(rows);
+  for (Eigen::Index i = 0; i < rows; ++i) {
+    const Observation& observation = frame.observations()[i];
+    response_(i) = Variable{response}.encode(observation.at(response.column), observation.label);
+  }
   for (const Term& term : formula.terms) {
     std::vector<std::size_t> indices;
-    for (const Factor& factor : term) indices.push_back(variable_of(factor, frame, references));
+    for (const Factor& factor : term) indices.push_back(find_variable(factor, frame, references));
     terms_.push_back(indices);
   }
-  for (const auto& [column, level] : references) {
-    std::vector<std::string> categorical;
-    for (const Variable& variable : variables_)
-      if (variable.categorical) categorical.push_back(variable.factor.column);
+  std::vector<std::string> categorical;
+  for (const Variable& variable : variables_)
+    if (variable.categorical) categorical.push_back(variable.factor.column);
+  for (const auto& [column, level] : references)
     if (std::find(categorical.begin(), categorical.end(), column) == categorical.end())
       throw InputError("--reference: " +
                        unknown_name("categorical column of the formula", column, categorical));
+  add_terms(formula.intercept);
+  values_.resize(rows, static_cast<Eigen::Index>(columns_.size()));
+  for (Eigen::Index i = 0; i < rows; ++i) {
+    const Observation& observation = frame.observations()[i];
+    values_.row(i) = row(observation.cells, observation.label);
   }
+}
 
-  // Terms with the same numeric factors span overlapping spaces, so each subterm of categorical
-  // factors is used once among them (N. J. Smith, documentation of patsy, section "Redundancy and
-  // categorical factors").
-  std::map<std::set<std::size_t>, std::set<std::set<std::size_t>>> used;
+// Terms with the same numeric factors span overlapping spaces, so each subterm of categorical
+// factors is used once among them (N. J. Smith, documentation of patsy, section "Redundancy and
+// categorical factors").
+void Design::add_terms(bool intercept) {
+  std::map<std::set<std::size_t>, std::set<std::set<Coded>>> used;
   std::vector<std::vector<std::size_t>> terms = terms_;
-  if (formula.intercept) terms.insert(terms.begin(), std::vector<std::size_t>{});
+  if (intercept) terms.insert(terms.begin(), std::vector<std::size_t>{});
   for (const std::vector<std::size_t>& term : terms) {
     std::vector<std::size_t> numbers, factors;
     for (const std::size_t index : term)
       (variables_[index].categorical ? factors : numbers).push_back(index);
     auto& used_subterms = used[{numbers.begin(), numbers.end()}];
-    std::vector<Subterm> subterms;
-    for (const Subterm& subset : reduced_subsets(factors)) {
-      std::set<std::size_t> members;
-      for (const Coded& coded : subset) members.insert(coded.first);
-      if (used_subterms.insert(members).second) subterms.push_back(subset);
-    }
+    std::vector<Subterm> subterms = reduced_subsets(factors);
+    std::erase_if(subterms, [&](const Subterm& subterm) {
+      return !used_subterms.insert({subterm.begin(), subterm.end()}).second;
+    });
     while (merge_subterms(subterms)) {
     }
     for (const Subterm& subterm : subterms) add_columns(numbers, subterm);
   }
+}
 
-  std::vector<std::vector<double>> codes(frame.size());
-  for (std::size_t i = 0; i < frame.size(); ++i)
-    for (const Variable& variable : variables_)
-      codes[i].push_back(variable.encode(frame.observations()[i].at(variable.factor.column)));
-  for (const DesignColumn& column : columns_) {
-    std::vector<double>& values = values_.emplace_back();
-    values.reserve(frame.size());
-    for (const std::vector<double>& code : codes) values.push_back(value(column, code));
-  }
+void Design::extend(DesignColumn& column, std::size_t variable, int level) const {
+  if (!column.parts.empty()) column.name += ":";
+  column.name += variables_[variable].factor.text();
+  if (level >= 0) column.name += fmt::format("[{}]", variables_[variable].levels[level]);
+  column.parts.push_back({variable, level});
 }
 
 void Design::add_columns(const std::vector<std::size_t>& numbers,
-                         const std::vector<std::pair<std::size_t, bool>>& coded) {
-  std::vector<DesignColumn> made(1);
-  for (const auto& [index, full] : coded) {
+                         const std::vector<Coded>& factors) {
+  std::vector<DesignColumn> columns(1);
+  for (const auto& [index, full] : factors) {
     std::vector<DesignColumn> longer;
     const Variable& variable = variables_[index];
-    for (std::size_t level = full ? 0 : 1; level < variable.levels.size(); ++level)
-      for (DesignColumn column : made) {
-        column.parts.push_back({index, static_cast<int>(level)});
-        longer.push_back(std::move(column));
-      }
-    made = std::move(longer);
-    if (columns_.size() + made.size() > most_columns)
+    const int levels = static_cast<int>(variable.levels.size());
+    for (int level = full ? 0 : 1; level < levels; ++level)
+      for (const DesignColumn& column : columns) extend(longer.emplace_back(column), index, level);
+    columns = std::move(longer);
+    if (columns_.size() + columns.size() > most_columns)
       throw InputError(
           fmt::format("the formula has more than {} coefficients ({} has {} levels). Use a "
                       "column with fewer levels, or a number instead of a factor.",
-                      most_columns, variable.factor.text(), variable.levels.size()));
+                      most_columns, variable.factor.text(), levels));
   }
-  for (DesignColumn& column : made) {
-    for (const std::size_t index : numbers) column.parts.push_back({index, -1});
-    std::vector<std::string> names;
-    for (const DesignColumn::Part& part : column.parts) {
-      const Variable& variable = variables_[part.variable];
-      const std::string text = variable.factor.text();
-      names.push_back(
-          part.level < 0
-              ? text
-              : fmt::format("{}[{}]", text, variable.levels[static_cast<std::size_t>(part.level)]));
-    }
-    column.name = names.empty() ? "(Intercept)" : join(names, ":");
-    column.against_reference = coded.size() == 1 && !coded.front().second && numbers.empty();
+  for (DesignColumn& column : columns) {
+    for (const std::size_t index : numbers) extend(column, index, -1);
+    if (column.parts.empty()) column.name = "(Intercept)";
+    column.against_reference = factors.size() == 1 && !factors.front().second && numbers.empty();
     columns_.push_back(std::move(column));
   }
 }
 
-double Design::value(const DesignColumn& column, const std::vector<double>& codes) const {
-  double product = 1;
-  for (const DesignColumn::Part& part : column.parts)
-    product *= part.level < 0                                            ? codes[part.variable]
-               : codes[part.variable] == static_cast<double>(part.level) ? 1
-                                                                         : 0;
-  return product;
-}
-
-std::vector<double> Design::row(const std::map<std::string, Cell>& cells) const {
-  std::vector<double> codes, values;
+Eigen::VectorXd Design::row(const std::map<std::string, FrameValue>& cells,
+                            const std::string& where) const {
+  std::vector<double> codes;
   for (const Variable& variable : variables_)
-    codes.push_back(variable.encode(cells.at(variable.factor.column)));
-  for (const DesignColumn& column : columns_) values.push_back(value(column, codes));
+    codes.push_back(variable.encode(cells.at(variable.factor.column), where));
+  Eigen::VectorXd values = Eigen::VectorXd::Ones(static_cast<Eigen::Index>(columns_.size()));
+  for (Eigen::Index i = 0; i < values.size(); ++i)
+    for (const auto& [variable, level] : columns_[i].parts)
+      values(i) *= level < 0 ? codes[variable] : codes[variable] == level ? 1 : 0;
   return values;
 }
 
 std::vector<const Variable*> Design::single_levels() const {
-  std::vector<const Variable*> all;
-  for (std::size_t i = 0; i < variables_.size(); ++i) {
-    const bool has_column =
-        std::any_of(columns_.begin(), columns_.end(), [&](const DesignColumn& column) {
-          return std::any_of(column.parts.begin(), column.parts.end(),
-                             [&](const auto& part) { return part.variable == i; });
-        });
-    if (variables_[i].categorical && !has_column) all.push_back(&variables_[i]);
-  }
-  return all;
+  std::set<std::size_t> with_column;
+  for (const DesignColumn& column : columns_)
+    for (const DesignColumn::Part& part : column.parts) with_column.insert(part.variable);
+  std::vector<const Variable*> single;
+  for (std::size_t i = 0; i < variables_.size(); ++i)
+    if (variables_[i].categorical && !with_column.contains(i)) single.push_back(&variables_[i]);
+  return single;
 }
 
 std::vector<const Variable*> Design::partners(const DesignColumn& column) const {
-  std::set<std::size_t> found;
+  std::set<std::size_t> beside;
   for (const std::vector<std::size_t>& term : terms_)
     for (const DesignColumn::Part& part : column.parts)
       if (std::find(term.begin(), term.end(), part.variable) != term.end())
-        found.insert(term.begin(), term.end());
-  for (const DesignColumn::Part& part : column.parts) found.erase(part.variable);
-  std::vector<const Variable*> all;
-  for (const std::size_t index : found) all.push_back(&variables_[index]);
-  return all;
+        beside.insert(term.begin(), term.end());
+  for (const DesignColumn::Part& part : column.parts) beside.erase(part.variable);
+  std::vector<const Variable*> partners;
+  for (const std::size_t index : beside) partners.push_back(&variables_[index]);
+  return partners;
 }
 
 }  // namespace assay

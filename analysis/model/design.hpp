@@ -1,8 +1,10 @@
 #pragma once
 // The columns of the least-squares problem that a formula and a frame define.
 
+#include <Eigen/Dense>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analysis/model/formula.hpp"
@@ -14,11 +16,12 @@ namespace assay {
 struct Variable {
   Factor factor;
   bool categorical = false;
-  std::vector<std::string> levels;  ///< the reference level first
-  double low = 0, high = 0;         ///< range of the column, before the function is applied
+  std::vector<std::string> levels{};  ///< the reference level first
+  double low = 0, high = 0;           ///< range of the column, before the function is applied
   static constexpr double unseen = -1;
   /// The number on the function's scale, or the index of the level (`unseen` for an unknown level).
-  double encode(const Cell& cell) const;
+  /// InputError, naming `where`, for a number outside of the function's domain.
+  double encode(const FrameValue& cell, const std::string& where) const;
 };
 
 struct DesignColumn {
@@ -26,10 +29,10 @@ struct DesignColumn {
     std::size_t variable;
     int level;  ///< -1: the number itself
   };
-  std::string name;  ///< log(size), architecture[Power9], a[x]:log(size)
-  std::vector<Part> parts;
-  bool against_reference =
-      false;  ///< a level of a single factor, compared with its reference level
+  std::string name{};  ///< log(size), architecture[Power9], a[x]:log(size)
+  std::vector<Part> parts{};
+  /// Whether it is a level of a single factor, compared with its reference level.
+  bool against_reference = false;
 };
 
 /// Treatment contrasts, coded so that the columns are independent where every combination of levels
@@ -47,28 +50,33 @@ class Design {
   const std::vector<DesignColumn>& columns() const { return columns_; }
   const std::vector<Variable>& variables() const { return variables_; }
   /// The value of each design column for an observation with these cells (by column name).
-  std::vector<double> row(const std::map<std::string, Cell>& cells) const;
-  /// For each column, its value in each observation.
-  const std::vector<std::vector<double>>& values() const { return values_; }
+  Eigen::VectorXd row(const std::map<std::string, FrameValue>& cells,
+                      const std::string& where) const;
+  /// A row for each observation.
+  const Eigen::MatrixXd& values() const { return values_; }
   /// The response on the scale of the fit.
-  const std::vector<double>& response() const { return response_; }
+  const Eigen::VectorXd& response() const { return response_; }
   /// Factors without a column, because they have only the reference level.
   std::vector<const Variable*> single_levels() const;
   /// The other factors of all interactions with a factor of this column.
   std::vector<const Variable*> partners(const DesignColumn& column) const;
 
+  /// A factor of a subterm (its index), with all its levels (true) or without the reference level.
+  using Coded = std::pair<std::size_t, bool>;
+
  private:
-  std::size_t variable_of(const Factor& factor, const Frame& frame,
-                          const std::map<std::string, std::string>& references);
-  void add_columns(const std::vector<std::size_t>& numbers,
-                   const std::vector<std::pair<std::size_t, bool>>& coded);
-  double value(const DesignColumn& column, const std::vector<double>& codes) const;
+  /// The index of the variable of a factor, which is added where it is new.
+  std::size_t find_variable(const Factor& factor, const Frame& frame,
+                            const std::map<std::string, std::string>& references);
+  void add_terms(bool intercept);
+  void add_columns(const std::vector<std::size_t>& numbers, const std::vector<Coded>& factors);
+  void extend(DesignColumn& column, std::size_t variable, int level) const;
 
   std::vector<Variable> variables_;
   std::vector<std::vector<std::size_t>> terms_;  ///< indices of variables
   std::vector<DesignColumn> columns_;
-  std::vector<std::vector<double>> values_;
-  std::vector<double> response_;
+  Eigen::MatrixXd values_;
+  Eigen::VectorXd response_;
 };
 
 }  // namespace assay

@@ -1,12 +1,16 @@
 #pragma once
-// The document of `assay model` (results-schema/model.schema.json), made and rendered.
+// The document of `assay model` (results-schema/model.schema.json): a log-linear model fitted to
+// results. Times are in seconds, rates in the units of their names. A text that is unknown is
+// empty; an optional number has no value where a reason beside it says why.
 
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "analysis/series.hpp"
+#include "core/base/statistics.hpp"
 
 namespace assay {
 
@@ -20,13 +24,120 @@ struct ModelOptions {
   std::string command;
 };
 
+/// The quantity that the formula explains.
+struct Response {
+  std::string term, column;  ///< log(time), time
+  std::string scale;         ///< log, log2, sqrt or identity
+  std::string unit;          ///< of the column; "" where it has none
+  std::string better;        ///< "lower", "higher", or "" for what is no speed
+};
+
+struct FittedResult {
+  std::string name, system, run;
+};
+
+struct LeftOut {
+  std::size_t rows = 0;
+  std::string reason;
+};
+
+struct Coefficient {
+  std::string term;
+  double estimate = 0;
+  std::optional<double> se{}, t{}, p{};
+  std::optional<Interval> interval{};  ///< at the level `confidence`
+  std::string reason{};                ///< why there is no error
+  /// This level over the reference level, all else equal; only for a logarithmic response.
+  std::optional<double> speedup{};
+  std::optional<Interval> speedup_interval{};
+  std::string note{};  ///< why there is no speedup, or under which condition it holds
+};
+
+struct AliasedTerm {
+  std::string term, because;
+};
+
+/// F test that all coefficients but the constant are zero.
+struct FTest {
+  std::optional<double> value{}, p{};
+  std::optional<std::size_t> df1{}, df2{};
+  std::string reason{};  ///< why there is no test
+};
+
+/// The groups within which errors may be correlated.
+struct Clusters {
+  std::string by;  ///< "launch", or a column
+  std::size_t groups = 0, df = 0;
+};
+
+/// A prediction of observations that were left out of the fit.
+struct Validation {
+  std::string kind;
+  std::string left_out{};             ///< system=summit; "" where nothing can be left out
+  std::size_t n = 0;                  ///< number of observations left out
+  std::optional<double> rms_error{};  ///< in natural logarithms for log and log2
+  std::optional<double> worst_ratio{};
+  std::string worst{};   ///< the observation with the largest error
+  std::string reason{};  ///< why there is no error
+};
+
+struct FittedObservation {
+  std::string label;
+  double observed = 0, fitted = 0;  ///< in the unit of the response
+  double residual = 0;              ///< on the scale of the fit
+  double leverage = 0;
+  bool published = false;
+};
+
+/// A value of a prediction outside of the observed range.
+struct Extrapolated {
+  std::string column;
+  double value = 0;
+  Interval observed;
+};
+
+struct Prediction {
+  std::map<std::string, nlohmann::json> given;  ///< column → number or text
+  std::optional<double> value{};                ///< in the unit of the response
+  std::optional<Interval> interval{};           ///< of one new observation
+  std::vector<Extrapolated> extrapolated{};
+  std::vector<std::string> unseen{};  ///< column=level of levels without an observation
+  std::string reason{};               ///< why there is no value or no interval
+};
+
+/// Level of the two-sided confidence intervals.
+inline constexpr double confidence = 0.95;
+
+struct ModelDocument {
+  std::string command, formula;
+  Response response;
+  std::vector<FittedResult> results;
+  std::size_t n = 0;  ///< number of observations
+  std::vector<LeftOut> left_out;
+  std::map<std::string, std::string> reference;  ///< column → level
+  std::vector<Coefficient> coefficients;
+  std::vector<AliasedTerm> aliased;
+  std::optional<double> r2, adjusted_r2;  ///< about the mean where the columns span the constant
+  double sigma = 0;                       ///< standard deviation of the residuals
+  std::size_t df = 0;
+  FTest f;
+  std::optional<Clusters> cluster;  ///< nothing: observations are independent
+  std::vector<Validation> validation;
+  std::vector<FittedObservation> observations;
+  std::vector<Prediction> predictions;
+  bool published = false;
+  std::vector<std::string> citations, notes;
+};
+
+void to_json(nlohmann::json& json, const ModelDocument& document);
+
 /// InputError with the reason if the formula cannot be fitted to these results; NothingToModel
 /// (frame.hpp) if no row can be used.
-nlohmann::json model_document(std::vector<NamedResult> results, const ModelOptions& options);
+ModelDocument make_model(std::vector<NamedResult> results, const ModelOptions& options);
 
 /// The document as tables, for people.
-std::string render_model(const nlohmann::json& document, bool markdown);
+std::string render_model(const ModelDocument& document, bool markdown);
 /// The coefficients as CSV (RFC 4180), with all digits.
-std::string model_csv(const nlohmann::json& document);
+std::string model_csv(const ModelDocument& document);
 
 }  // namespace assay

@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/math/distributions/fisher_f.hpp>
 #include <boost/math/distributions/students_t.hpp>
+#include <cmath>
 #include <functional>
-
-#include "analysis/model/matrix.hpp"
 
 namespace assay {
 
@@ -19,39 +19,27 @@ namespace {
 constexpr const char* no_residual = "the fit leaves no residual, so errors cannot be estimated";
 constexpr const char* only_constant = "the model has no term besides the constant";
 
+FTest without_test(std::string reason) { return {{}, {}, {}, {}, std::move(reason)}; }
+
 FTest f_test(double value, std::size_t df1, std::size_t df2) {
-  FTest test;
-  if (!std::isfinite(value) || value < 0) {
-    test.reason = "the covariance of the coefficients is singular";
-    return test;
-  }
-  test.value = value;
-  test.df1 = df1;
-  test.df2 = df2;
+  if (!std::isfinite(value) || value < 0)
+    return without_test("the covariance of the coefficients is singular");
   const boost::math::fisher_f distribution(static_cast<double>(df1), static_cast<double>(df2));
-  test.p = boost::math::cdf(boost::math::complement(distribution, value));
-  return test;
+  return {value, boost::math::cdf(boost::math::complement(distribution, value)), df1, df2, ""};
 }
 
 /// The independent columns of a fit, and the group of each of their rows.
 struct Clustered {
   MatrixXd x;
-  const std::vector<std::size_t>& group;
+  const Indices& group;
   Index groups;
-
-  Index rows() const { return x.rows(); }
-  Index columns() const { return x.cols(); }
-  Index group_of(Index row) const {
-    return static_cast<Index>(group[static_cast<std::size_t>(row)]);
-  }
 };
 
 /// For each group (a column) the sum of its rows, each times its residual.
-MatrixXd scores_of(const Clustered& data, const std::vector<double>& residuals) {
-  MatrixXd scores = MatrixXd::Zero(data.columns(), data.groups);
-  for (Index i = 0; i < data.rows(); ++i)
-    scores.col(data.group_of(i)) +=
-        data.x.row(i).transpose() * residuals[static_cast<std::size_t>(i)];
+MatrixXd sum_scores(const Clustered& data, const VectorXd& residuals) {
+  MatrixXd scores = MatrixXd::Zero(data.x.cols(), data.groups);
+  for (Index i = 0; i < data.x.rows(); ++i)
+    scores.col(data.group[i]) += data.x.row(i).transpose() * residuals(i);
   return scores;
 }
 
@@ -59,38 +47,36 @@ MatrixXd scores_of(const Clustered& data, const std::vector<double>& residuals) 
 /// means of the groups are subtracted. Their errors have G minus this number degrees of freedom,
 /// however many observations there are.
 Index coefficients_between_groups(const Clustered& data) {
-  MatrixXd means = MatrixXd::Zero(data.groups, data.columns());
+  MatrixXd means = MatrixXd::Zero(data.groups, data.x.cols());
   VectorXd sizes = VectorXd::Zero(data.groups);
-  for (Index i = 0; i < data.rows(); ++i) {
-    means.row(data.group_of(i)) += data.x.row(i);
-    sizes(data.group_of(i)) += 1;
+  for (Index i = 0; i < data.x.rows(); ++i) {
+    means.row(data.group[i]) += data.x.row(i);
+    sizes(data.group[i]) += 1;
   }
   means = sizes.cwiseInverse().asDiagonal() * means;
-  MatrixXd within = data.x;
-  for (Index i = 0; i < data.rows(); ++i) within.row(i) -= means.row(data.group_of(i));
+  const MatrixXd within = data.x - means(data.group, Eigen::all);
   const Eigen::ColPivHouseholderQR<MatrixXd> qr(within *
                                                 column_lengths(data.x).cwiseInverse().asDiagonal());
   Index rank = 0;
-  while (rank < std::min(data.rows(), data.columns()) &&
+  while (rank < std::min(data.x.rows(), data.x.cols()) &&
          std::fabs(qr.matrixR()(rank, rank)) > least_independent_part)
     ++rank;
-  return data.columns() - rank;
+  return data.x.cols() - rank;
 }
 
 /// Coefficients that a single group determines. Such a direction is an eigenvector of that group's
 /// part of the hat matrix with the eigenvalue 1.
 std::vector<bool> determined_by_one_group(const Clustered& data) {
-  const Index k = data.columns();
+  const Index k = data.x.cols();
   const Eigen::HouseholderQR<MatrixXd> qr(data.x *
                                           column_lengths(data.x).cwiseInverse().asDiagonal());
-  const MatrixXd q = qr.householderQ() * MatrixXd::Identity(data.rows(), k);
+  const MatrixXd q = qr.householderQ() * MatrixXd::Identity(data.x.rows(), k);
   const MatrixXd r = qr.matrixQR().topLeftCorner(k, k).triangularView<Eigen::Upper>();
-  std::vector<std::vector<Index>> members(static_cast<std::size_t>(data.groups));
-  for (Index i = 0; i < data.rows(); ++i)
-    members[static_cast<std::size_t>(data.group_of(i))].push_back(i);
+  std::vector<Indices> members(static_cast<std::size_t>(data.groups));
+  for (Index i = 0; i < data.x.rows(); ++i) members[data.group[i]].push_back(i);
   constexpr double least = 1 - least_independent_part;
   std::vector<bool> determined(static_cast<std::size_t>(k), false);
-  for (const std::vector<Index>& rows : members) {
+  for (const Indices& rows : members) {
     // Q'Q and QQ' have the same eigenvalues other than zero: those of the smaller one are found.
     const MatrixXd part = q(rows, Eigen::all);
     const bool by_rows = part.rows() < k;
@@ -107,8 +93,7 @@ std::vector<bool> determined_by_one_group(const Clustered& data) {
       const VectorXd moved = r.triangularView<Eigen::Upper>().solve(
           by_rows ? VectorXd(part.transpose() * vector) : vector);
       for (Index j = 0; j < k; ++j)
-        if (std::fabs(moved(j)) > least_independent_part * moved.norm())
-          determined[static_cast<std::size_t>(j)] = true;
+        if (std::fabs(moved(j)) > least_independent_part * moved.norm()) determined[j] = true;
     }
   }
   return determined;
@@ -117,88 +102,63 @@ std::vector<bool> determined_by_one_group(const Clustered& data) {
 /// Wald's statistic that the `tested` coefficients are all zero, over their number; NAN where their
 /// covariance is singular. Computed in units of the errors, so that the units of the columns do not
 /// decide what is singular.
-double wald_statistic(const MatrixXd& covariance, const std::vector<double>& estimates,
-                      const std::vector<Index>& tested) {
-  const auto m = static_cast<Index>(tested.size());
-  MatrixXd block(m, m);
-  VectorXd slopes(m);
-  for (Index a = 0; a < m; ++a) {
-    const Index i = tested[static_cast<std::size_t>(a)];
-    const double unit = std::sqrt(covariance(i, i));
-    slopes(a) = estimates[static_cast<std::size_t>(i)] / unit;
-    for (Index b = 0; b < m; ++b) {
-      const Index j = tested[static_cast<std::size_t>(b)];
-      block(a, b) = covariance(i, j) / (unit * std::sqrt(covariance(j, j)));
-    }
-  }
-  const Eigen::FullPivLU<MatrixXd> solver(block);
-  if (!block.allFinite() || !solver.isInvertible()) return NAN;
-  return slopes.dot(solver.solve(slopes)) / static_cast<double>(m);
+double wald_statistic(const MatrixXd& covariance, const VectorXd& estimates,
+                      const Indices& tested) {
+  const MatrixXd block = covariance(tested, tested);
+  const VectorXd units = block.diagonal().cwiseSqrt();
+  const MatrixXd scaled = block.cwiseQuotient(units * units.transpose());
+  const VectorXd slopes = estimates(tested).cwiseQuotient(units);
+  const Eigen::FullPivLU<MatrixXd> solver(scaled);
+  if (!scaled.allFinite() || !solver.isInvertible()) return NAN;
+  return slopes.dot(solver.solve(slopes)) / static_cast<double>(tested.size());
 }
 
 /// Wald's test that all coefficients but the intercept are zero.
 FTest wald_test(const Clustered& data, const LeastSquares& fit, const MatrixXd& covariance,
                 bool all_have_errors) {
-  std::vector<Index> tested;
-  bool intercept = false;
-  for (Index j = 0; j < data.columns(); ++j) {
-    const bool constant = (data.x.col(j).array() == data.x(0, j)).all();
-    intercept = intercept || constant;
-    if (!constant) tested.push_back(j);
-  }
+  Indices tested;
+  for (Index j = 0; j < data.x.cols(); ++j)
+    if ((data.x.col(j).array() != data.x(0, j)).any()) tested.push_back(j);
+  const bool intercept = tested.size() < fit.independent.size();
   const auto groups = static_cast<std::size_t>(data.groups);
-  FTest test;
-  if (fit.perfect)
-    test.reason = no_residual;
-  else if (!all_have_errors)
-    test.reason = "a coefficient has no error";
-  else if (tested.empty())
-    test.reason = only_constant;
-  else if (fit.constant && !intercept)
-    test.reason = "the model has no intercept of its own to test against";
-  else if (tested.size() >= groups)
-    test.reason = fmt::format("{} groups are too few to test {} coefficients together", groups,
-                              tested.size());
-  else
-    test = f_test(wald_statistic(covariance, fit.estimates, tested), tested.size(), groups - 1);
-  return test;
+  if (fit.perfect) return without_test(no_residual);
+  if (!all_have_errors) return without_test("a coefficient has no error");
+  if (tested.empty()) return without_test(only_constant);
+  if (fit.constant && !intercept)
+    return without_test("the model has no intercept of its own to test against");
+  if (tested.size() >= groups)
+    return without_test(fmt::format("{} groups are too few to test {} coefficients together",
+                                    groups, tested.size()));
+  return f_test(wald_statistic(covariance, fit.estimates, tested), tested.size(), groups - 1);
 }
 
 }  // namespace
 
-Errors plain_errors(const LeastSquares& fit, const std::vector<double>& y) {
-  Errors errors;
-  errors.df = fit.df();
+double Errors::standard_error(std::size_t coefficient) const {
+  const auto i = static_cast<Index>(coefficient);
+  return std::sqrt(covariance(i, i));
+}
+
+Errors plain_errors(const LeastSquares& fit) {
   const double variance = fit.squares / static_cast<double>(fit.df());
-  errors.covariance = fit.inverse;
-  for (auto& row : errors.covariance)
-    for (double& value : row) value *= variance;
+  Errors errors{fit.inverse * variance, {}, fit.df()};
   errors.reasons.assign(fit.independent.size(), fit.perfect ? no_residual : "");
   const std::size_t explaining = fit.independent.size() - (fit.constant ? 1 : 0);
-  if (explaining == 0) {
-    errors.f.reason = only_constant;
-  } else if (fit.perfect) {
-    errors.f.reason = no_residual;
-  } else {
-    const double explained =
-        (total_squares(y, fit.constant) - fit.squares) / static_cast<double>(explaining);
-    errors.f = f_test(explained / variance, explaining, fit.df());
-  }
+  if (explaining == 0)
+    errors.f = without_test(only_constant);
+  else if (fit.perfect)
+    errors.f = without_test(no_residual);
+  else
+    errors.f = f_test((fit.variation - fit.squares) / static_cast<double>(explaining) / variance,
+                      explaining, fit.df());
   return errors;
 }
 
-Errors clustered_errors(const Columns& x, const LeastSquares& fit,
-                        const std::vector<std::size_t>& group) {
-  const std::size_t groups = 1 + *std::max_element(group.begin(), group.end()),
-                    coefficients = fit.independent.size();
-  const Clustered data{chosen_columns(x, fit.independent, fit.n()), group,
-                       static_cast<Index>(groups)};
-  Errors errors;
-  errors.groups = groups;
-  errors.df = groups - 1;
-  errors.reasons.assign(coefficients, fit.perfect ? no_residual : "");
-  errors.covariance.assign(coefficients, std::vector<double>(coefficients, 0));
-
+Errors clustered_errors(const MatrixXd& x, const LeastSquares& fit, const Indices& group) {
+  const Clustered data{x(Eigen::all, fit.independent), group,
+                       1 + *std::max_element(group.begin(), group.end())};
+  const auto groups = static_cast<std::size_t>(data.groups);
+  Errors errors{MatrixXd::Zero(data.x.cols(), data.x.cols()), {}, groups - 1, groups};
   const Index between = coefficients_between_groups(data);
   if (groups < 2 || data.groups <= between) {
     const std::string reason =
@@ -207,25 +167,24 @@ Errors clustered_errors(const Columns& x, const LeastSquares& fit,
                          "{} groups are too few for the errors of {} coefficient{} that differ{} "
                          "only between groups",
                          groups, between, between == 1 ? "" : "s", between == 1 ? "s" : "");
-    errors.reasons.assign(coefficients, reason);
-    errors.f.reason = reason;
+    errors.reasons.assign(fit.independent.size(), reason);
+    errors.f = without_test(reason);
     return errors;
   }
 
   const double correction = static_cast<double>(groups) / static_cast<double>(groups - 1) *
-                            static_cast<double>(data.rows() - 1) /
-                            static_cast<double>(data.rows() - data.columns());
-  const MatrixXd half = as_matrix(fit.inverse) * scores_of(data, fit.residuals);
-  const MatrixXd covariance = correction * half * half.transpose();
-  errors.covariance = as_lists(covariance);
-
+                            static_cast<double>(data.x.rows() - 1) /
+                            static_cast<double>(data.x.rows() - data.x.cols());
+  const MatrixXd half = fit.inverse * sum_scores(data, fit.residuals);
+  errors.covariance = correction * half * half.transpose();
   const std::vector<bool> determined = determined_by_one_group(data);
-  for (std::size_t j = 0; j < coefficients; ++j)
-    if (determined[j])
-      errors.reasons[j] =
-          "a single group determines it, so its variation between groups is unknown";
+  for (const bool alone : determined)
+    errors.reasons.emplace_back(
+        alone         ? "a single group determines it, so its variation between groups is unknown"
+        : fit.perfect ? no_residual
+                      : "");
   const bool all_have_errors = std::none_of(determined.begin(), determined.end(), std::identity());
-  errors.f = wald_test(data, fit, covariance, all_have_errors);
+  errors.f = wald_test(data, fit, errors.covariance, all_have_errors);
   return errors;
 }
 

@@ -1,56 +1,59 @@
 #pragma once
 // Least squares.
 
+#include <Eigen/Dense>
+#include <cmath>
 #include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 
 namespace assay {
 
-/// A matrix by its columns.
-using Columns = std::vector<std::vector<double>>;
+/// Numbers of columns or of observations.
+using Indices = std::vector<Eigen::Index>;
+
+/// A column counts as independent if its component orthogonal to the other columns has at least
+/// this fraction of its length. R's lm has the same limit.
+inline constexpr double least_independent_part = 1e-7;
 
 /// A column that earlier columns determine.
 struct Alias {
-  std::size_t column;
+  Eigen::Index column;
   /// The column is the sum of these: (column, factor). Empty: all its values are zero.
-  std::vector<std::pair<std::size_t, double>> sum_of;
+  std::vector<std::pair<Eigen::Index, double>> sum_of{};
 };
 
 struct LeastSquares {
   /// Columns with a coefficient: all that earlier columns do not determine, as in R.
-  std::vector<std::size_t> independent;
-  std::vector<Alias> aliased;                ///< the other columns
-  std::vector<double> estimates;             ///< of the independent columns
-  std::vector<std::vector<double>> inverse;  ///< (X'X)^-1 of the independent columns
-  std::vector<double> basis;  ///< orthonormal columns that span the independent ones, in a row
-  std::vector<double> fitted, residuals, leverage;
+  Indices independent;
+  std::vector<Alias> aliased;  ///< the other columns
+  Eigen::VectorXd estimates;   ///< of the independent columns
+  Eigen::MatrixXd inverse;     ///< (X'X)^-1 of the independent columns
+  Eigen::MatrixXd basis;       ///< orthonormal columns that span the independent ones
+  Eigen::VectorXd fitted, residuals, leverage;
   double squares = 0;     ///< sum of the squared residuals
+  double variation = 0;   ///< the same of the response: about its mean if `constant`, else about 0
   bool constant = false;  ///< whether the columns span the constant
   bool perfect = false;   ///< residuals are mere rounding errors, which determine no standard error
 
-  std::size_t n() const { return residuals.size(); }
+  std::size_t n() const { return static_cast<std::size_t>(residuals.size()); }
   std::size_t df() const { return n() - independent.size(); }
   /// The fitted value for a row of all columns. Nothing where the observations do not determine it:
   /// the row breaks a dependence between columns that all observations have.
-  std::optional<double> at(const std::vector<double>& row) const;
+  std::optional<double> at(const Eigen::VectorXd& row) const;
   /// The errors with which a fit to all other rows predicts these rows: (I - H)^-1 e, with their
   /// residuals e and their part H of the hat matrix (R. D. Cook and S. Weisberg, Residuals and
   /// Influence in Regression, 1982). Nothing if the others determine a coefficient badly or not at
   /// all.
-  std::optional<std::vector<double>> residuals_without(const std::vector<std::size_t>& rows) const;
-  /// The values of the independent columns in a row of all columns.
-  std::vector<double> independent_part(const std::vector<double>& row) const;
+  std::optional<Eigen::VectorXd> residuals_without(const Indices& rows) const;
+  double sigma() const { return std::sqrt(squares / static_cast<double>(df())); }
+  /// The part of the response's variation that the columns do not explain; nothing without any.
+  std::optional<double> unexplained() const;
 };
 
-LeastSquares least_squares(const Columns& x, const std::vector<double>& y);
+LeastSquares least_squares(const Eigen::MatrixXd& x, const Eigen::VectorXd& y);
 
-struct Quality {
-  double sigma = 0;                       ///< standard deviation of the residuals
-  std::optional<double> r2, adjusted_r2;  ///< about the mean where the columns span the constant
-};
-
-Quality quality_of(const LeastSquares& fit, const std::vector<double>& y);
+/// The length of each column, at least 1e-300, so that it can be a divisor.
+Eigen::VectorXd column_lengths(const Eigen::MatrixXd& matrix);
 
 }  // namespace assay

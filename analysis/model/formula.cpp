@@ -18,6 +18,11 @@ constexpr std::size_t most_factors = 6;
 
 const std::vector<std::string> functions{"log", "log2", "sqrt", "factor"};
 
+template <class T>
+void add_new(std::vector<T>& list, const T& value) {
+  if (std::find(list.begin(), list.end(), value) == list.end()) list.push_back(value);
+}
+
 /// Recursive descent:
 ///   formula = factor '~' ['-'] sum;  sum = part { ('+'|'-') part };  part = '1' | '0' | product
 ///   product = interaction { '*' interaction };  interaction = factor { ':' factor }
@@ -58,9 +63,8 @@ class Parser {
         fmt::format("the formula at character {}: {}. (Formula: {})", at + 1, what, text_));
   }
   [[noreturn]] void expected(const std::string& what) {
-    const char found = peek();
-    refuse(at_, fmt::format("found {}, expected {}",
-                            found == '\0' ? "the end" : fmt::format("'{}'", found), what));
+    const std::string next = peek() == '\0' ? "the end" : fmt::format("'{}'", text_[at_]);
+    refuse(at_, fmt::format("found {}, expected {}", next, what));
   }
 
   char peek() {
@@ -80,65 +84,57 @@ class Parser {
     const char first = peek();
     if (!std::isalpha(static_cast<unsigned char>(first)) && first != '_')
       expected("the name of a column");
-    const std::size_t from = at_;
+    const std::size_t begin = at_;
     while (at_ < text_.size() && in_name(text_[at_])) ++at_;
-    return text_.substr(from, at_ - from);
+    return text_.substr(begin, at_ - begin);
   }
 
   Factor factor() {
     peek();
-    const std::size_t from = at_;
+    const std::size_t begin = at_;
     const std::string word = name();
     if (!take('(')) return {"", word};
     if (std::find(functions.begin(), functions.end(), word) == functions.end())
-      refuse(from, unknown_name("function", word, functions));
-    Factor made{word, name()};
+      refuse(begin, unknown_name("function", word, functions));
+    Factor factor{word, name()};
     if (!take(')')) expected("')'");
-    return made;
+    return factor;
   }
 
   Term interaction() {
     Term term;
     do {
-      const Factor next = factor();
-      if (std::find(term.begin(), term.end(), next) == term.end()) term.push_back(next);
+      add_new(term, factor());
     } while (take(':'));
     return term;
   }
 
   void part(Formula& formula, bool minus) {
     const char first = peek();
+    const std::size_t begin = at_;
     if (first == '0' || first == '1') {
-      const std::size_t from = at_++;
-      if (at_ < text_.size() && in_name(text_[at_]))
-        refuse(from,
+      if (++at_ < text_.size() && in_name(text_[at_]))
+        refuse(begin,
                "only the numbers 0 and 1 are allowed as terms (0: no intercept, 1: intercept)");
       formula.intercept = (first == '1') != minus;
       return;
     }
     if (minus) expected("1 after '-' (only the intercept can be removed)");
-    const std::size_t from = at_;
     std::vector<Term> parts{interaction()};
     while (take('*')) parts.push_back(interaction());
     if (parts.size() > most_factors)
-      refuse(from, fmt::format("more than {} factors are crossed", most_factors));
+      refuse(begin, fmt::format("more than {} factors are crossed", most_factors));
     for (unsigned chosen = 1; chosen < 1U << parts.size(); ++chosen) {
       Term term;
       for (std::size_t i = 0; i < parts.size(); ++i)
         if ((chosen >> i & 1U) != 0)
-          for (const Factor& factor : parts[i])
-            if (std::find(term.begin(), term.end(), factor) == term.end()) term.push_back(factor);
-      add(formula, std::move(term));
+          for (const Factor& factor : parts[i]) add_new(term, factor);
+      // a:b and b:a are the same term.
+      if (std::none_of(formula.terms.begin(), formula.terms.end(), [&](const Term& other) {
+            return std::is_permutation(term.begin(), term.end(), other.begin(), other.end());
+          }))
+        formula.terms.push_back(std::move(term));
     }
-  }
-
-  /// a:b and b:a are the same term.
-  static void add(Formula& formula, Term term) {
-    const bool known =
-        std::any_of(formula.terms.begin(), formula.terms.end(), [&](const Term& other) {
-          return std::is_permutation(term.begin(), term.end(), other.begin(), other.end());
-        });
-    if (!known) formula.terms.push_back(std::move(term));
   }
 
   const std::string& text_;
@@ -154,9 +150,7 @@ std::string Factor::text() const {
 std::vector<std::string> Formula::columns() const {
   std::vector<std::string> all{response.column};
   for (const Term& term : terms)
-    for (const Factor& factor : term)
-      if (std::find(all.begin(), all.end(), factor.column) == all.end())
-        all.push_back(factor.column);
+    for (const Factor& factor : term) add_new(all, factor.column);
   return all;
 }
 

@@ -18,87 +18,83 @@ using nlohmann::json;
 namespace {
 
 /// An empty text counts as null.
-Cell cell_of(const json& value) {
+FrameValue make_cell(const json& value) {
   if (value.is_boolean()) return value.get<bool>() ? "true" : "false";
   if (value.is_string() && !value.get_ref<const std::string&>().empty()) return value;
-  return value.is_number() ? value : Cell();
+  return value.is_number() ? value : FrameValue();
 }
 
-json member(const json& object, const char* name) {
-  return object.is_object() && object.contains(name) ? object[name] : json();
-}
-
-Observation observation(const NamedResult& named, std::size_t result, const json& row) {
-  Observation made;
+/// `emplace` keeps the first value: a parameter never hides a column of the row, nor a field of the
+/// problem a parameter.
+std::map<std::string, FrameValue> make_cells(const std::string& system, const std::string& host,
+                                             const Row& row) {
+  std::map<std::string, FrameValue> cells;
   const auto put = [&](const std::string& column, const json& value) {
-    if (const Cell cell = cell_of(value); !cell.is_null()) made.cells.emplace(column, cell);
+    if (const FrameValue cell = make_cell(value); !cell.is_null()) cells.emplace(column, cell);
   };
-  const std::string system = text_of(named.result.at("system"), "name");
-  const json& environments = named.result.at("environments");
-  const std::size_t environment = row.at("environment");
-  const std::string host =
-      environment < environments.size() ? text_of(environments[environment], "host") : "";
-  put("time", member(row.at("time_s"), "median"));
-  put("error", member(member(row, "verification"), "max_error"));
-  for (const auto& [name, value] : row.at("rates").items()) put("rate." + name, value);
+  if (row.time_s) put("time", row.time_s->median);
+  if (row.verification) put("error", number_or_null(row.verification->max_error));
+  for (const auto& [name, rate] : row.rates) put("rate." + name, number_or_null(rate));
   put("system", system);
   put("host", host);
-  put("benchmark", row.at("benchmark"));
-  if (const json& names = row.at("names"); !names.empty()) put("name", names.front());
-  put("problem", row.at("problem").at("descriptor"));
-  // What was asked for is a parameter; this is what ran.
-  const json executed = member(row, "executed");
-  put("ran", member(executed, "algorithm"));
-  put("implementation", member(executed, "implementation"));
-  // emplace keeps the first value: a parameter never hides a column above, nor a field of the
-  // problem a parameter.
-  for (const auto& [name, value] : row.at("parameters").items()) put(name, value);
-  for (const auto& [name, value] : row.at("problem").items())
-    if (name != "descriptor") put(name, value);
+  put("benchmark", row.benchmark);
+  if (!row.names.empty()) put("name", row.names.front());
+  put("problem", row.problem.descriptor);
+  if (row.executed) {  // the parameters have what was asked for
+    put("ran", row.executed->algorithm);
+    put("implementation", row.executed->implementation);
+  }
+  for (const auto& [name, value] : row.parameters) put(name, value);
+  put("flops", number_or_null(row.problem.flops));
+  put("bytes", number_or_null(row.problem.bytes));
+  put("passes", number_or_null(row.problem.passes));
+  if (row.problem.shared_by) put("shared_by", *row.problem.shared_by);
+  for (const auto& [name, value] : row.problem.rest.items()) put(name, value);
+  return cells;
+}
 
-  made.published = row.value("published", false);
-  const int launch = row.at("launch");
-  made.label = fmt::format("{}: {}", system, text_of(row, "id"));
-  made.launch = made.label;
-  if (made.published) {
-    made.citation = text_of(row, "citation");
+Observation make_observation(const std::string& system, const std::string& host, std::size_t result,
+                             const Row& row) {
+  Observation observation;
+  observation.cells = make_cells(system, host, row);
+  observation.published = row.published;
+  observation.label = fmt::format("{}: {}", system, row.id);
+  if (row.published) {
+    observation.launch = observation.label;
+    observation.citation = row.citation;
   } else {
-    made.label += fmt::format(", launch {}", launch);
-    made.launch = fmt::format("{} {} {}", result, host, launch);
-    made.shared = was_shared(row);
-    made.throttled = was_throttled(row);
+    observation.label += fmt::format(", launch {}", row.launch);
+    observation.launch = fmt::format("{} {} {}", result, host, row.launch);
+    observation.shared = was_shared(row);
+    observation.throttled = was_throttled(row);
   }
-  if (row.contains("incomparable")) {
-    made.incomparable = text_of(row, "incomparable");
-    made.scope = text_of(row, "comparable_within");
-    if (made.scope.empty()) made.scope = fmt::format("its own file {}", result);
+  if (!row.incomparable.empty()) {
+    observation.incomparable = row.incomparable;
+    observation.scope = row.comparable_within.empty() ? fmt::format("its own file {}", result)
+                                                      : row.comparable_within;
   }
-  return made;
+  return observation;
 }
 
 }  // namespace
 
-bool keep_for_model(json& row, std::string_view, const json&) {
-  static const std::set<std::string> kept{"id",          "benchmark",    "published",
-                                          "environment", "launch",       "attempt",
-                                          "status",      "reason",       "names",
-                                          "problem",     "parameters",   "executed",
-                                          "time_s",      "rates",        "verification",
-                                          "citation",    "incomparable", "comparable_within",
-                                          "device_state"};
-  keep_members(row, [](const std::string& name) { return kept.contains(name); });
-  keep_members(row["verification"], [](const std::string& name) { return name == "max_error"; });
-  keep_median_and_marks(row);
+bool keep_for_model(Row& row, std::string_view, const RunResult&) {
+  Row kept = take_case_and_time(row);
+  kept.rates = std::move(row.rates);
+  if (row.verification) kept.verification.emplace().max_error = row.verification->max_error;
+  kept.citation = std::move(row.citation);
+  kept.comparable_within = std::move(row.comparable_within);
+  row = std::move(kept);
   return true;
 }
 
-const Cell& Observation::at(const std::string& column) const {
-  static const Cell none;
-  const auto found = cells.find(column);
-  return found == cells.end() ? none : found->second;
+const FrameValue& Observation::at(const std::string& column) const {
+  static const FrameValue none;
+  const auto cell = cells.find(column);
+  return cell == cells.end() ? none : cell->second;
 }
 
-std::string level_name(const Cell& cell) {
+std::string level_name(const FrameValue& cell) {
   if (cell.is_string()) return cell;
   return cell.is_number_float() ? fmt::format("{}", cell.get<double>()) : cell.dump();
 }
@@ -109,18 +105,19 @@ Frame::Frame(const std::vector<NamedResult>& results) {
     // By id, because an incorrect launch excludes the other launches of its id.
     std::vector<std::string> ids;
     std::map<std::string, LaunchGroups> groups;
-    for (const json& row : results[i].result.at("rows")) {
-      const std::string id = row.at("id");
-      if (!groups.contains(id)) ids.push_back(id);
-      groups[id].add(SharedRow::in(row), environment_key(results[i].result, row));
+    const auto& rows = results[i].rows();
+    for (const Row& row : rows) {
+      if (!groups.contains(row.id)) ids.push_back(row.id);
+      groups[row.id].add(SharedRow::in(row), results[i].environment(row).key());
     }
     for (const std::string& id : ids)
       for (const Launches& launches : groups[id].take())
-        for (const json& row : launches.rows) {
+        for (const Row& row : launches.rows) {
           if (launches.status == "ok")
-            observations_.push_back(observation(results[i], i, row));
-          else if (const std::string status = row.at("status"); status != "ok")
-            ++excluded[status];
+            observations_.push_back(
+                make_observation(results[i].system(), results[i].environment(row).host, i, row));
+          else if (!row.is_ok())
+            ++excluded[row.status];
           else
             ++excluded[fmt::format("ok, but another launch of the id is {}", launches.status)];
         }
@@ -143,7 +140,7 @@ std::vector<std::string> Frame::columns() const {
 bool Frame::numeric(const std::string& column) const {
   return std::all_of(observations_.begin(), observations_.end(),
                      [&](const Observation& observation) {
-                       const Cell& cell = observation.at(column);
+                       const FrameValue& cell = observation.at(column);
                        return cell.is_null() || cell.is_number();
                      });
 }
@@ -156,16 +153,17 @@ void Frame::keep_only(const Keep& wanted, const std::string& reason_of_others) {
   if (size() < before) left_out_.push_back({before - size(), reason_of_others});
 }
 
+std::string Frame::reasons() const {
+  std::vector<std::string> all;
+  for (const LeftOut& rows : left_out_)
+    all.push_back(fmt::format("{}: {}", rows.rows, rows.reason));
+  return all.empty() ? "the files have no rows" : join(all, ", ");
+}
+
 void Frame::select(const std::vector<std::string>& columns) {
-  const auto reasons_text = [&] {
-    std::vector<std::string> all;
-    for (const LeftOut& rows : left_out_)
-      all.push_back(fmt::format("{}: {}", rows.rows, rows.reason));
-    return all.empty() ? std::string("the files have no rows") : join(all, ", ");
-  };
   if (observations_.empty())
-    throw NothingToModel(fmt::format("no row can be used ({}). Give results with rows that are ok.",
-                                     reasons_text()));
+    throw NothingToModel(
+        fmt::format("no row can be used ({}). Give results with rows that are ok.", reasons()));
   const std::vector<std::string> known = this->columns();
   for (const std::string& column : columns)
     if (std::find(known.begin(), known.end(), column) == known.end())
@@ -177,14 +175,12 @@ void Frame::select(const std::vector<std::string>& columns) {
     keep_only([&](const Observation& observation) { return !observation.at(column).is_null(); },
               fmt::format("no value of {}", column));
   if (observations_.empty())
-    throw NothingToModel(
-        fmt::format("no row has all columns of the formula (rows left out: {}). Remove a column.",
-                    reasons_text()));
-  // A number that its source calls incomparable is never used in a model with other numbers.
-  const bool any_comparable =
-      std::any_of(observations_.begin(), observations_.end(),
-                  [](const Observation& observation) { return observation.scope.empty(); });
-  const std::string scope = any_comparable ? "" : observations_.front().scope;
+    throw NothingToModel(fmt::format(
+        "no row has all columns of the formula (rows left out: {}). Remove a column.", reasons()));
+  // A number that its source calls incomparable is never used in a fit with other numbers.
+  std::string scope = observations_.front().scope;
+  for (const Observation& observation : observations_)
+    if (observation.scope.empty()) scope.clear();
   std::set<std::string> reasons;
   for (const Observation& observation : observations_)
     if (observation.scope != scope) reasons.insert(observation.incomparable);
@@ -193,15 +189,14 @@ void Frame::select(const std::vector<std::string>& columns) {
                 join(std::vector<std::string>(reasons.begin(), reasons.end()), "; "));
 }
 
-std::vector<std::size_t> groups_of(const Frame& frame, const std::string& by) {
-  std::map<std::string, std::size_t> known;
-  std::vector<std::size_t> groups;
-  for (const Observation& observation : frame.observations())
-    groups.push_back(
-        known
-            .emplace(by == "launch" ? observation.launch : level_name(observation.at(by)),
-                     known.size())
-            .first->second);
+std::vector<Eigen::Index> group_observations(const Frame& frame, const std::string& by) {
+  std::map<std::string, Eigen::Index> known;
+  std::vector<Eigen::Index> groups;
+  for (const Observation& observation : frame.observations()) {
+    const auto next = static_cast<Eigen::Index>(known.size());
+    const std::string name = by == "launch" ? observation.launch : level_name(observation.at(by));
+    groups.push_back(known.emplace(name, next).first->second);
+  }
   return groups;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
-// Result files as a table for a model: an observation per row and launch, with named columns.
+// Result files as a table for a fit: an observation per row and launch, with named columns.
 
+#include <Eigen/Core>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -8,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/series.hpp"
+#include "analysis/model/document.hpp"
 
 namespace assay {
 
@@ -19,7 +20,7 @@ class NothingToModel : public std::runtime_error {
 };
 
 /// A number or a text; null where the row does not have the column.
-using Cell = nlohmann::json;
+using FrameValue = nlohmann::json;
 
 struct Observation {
   std::string label;   ///< system, id and launch
@@ -30,18 +31,13 @@ struct Observation {
   std::string scope;
   std::string incomparable;  ///< why the scope is limited
   bool published = false, shared = false, throttled = false;
-  std::map<std::string, Cell> cells;
+  std::map<std::string, FrameValue> cells;
   /// The cell of a column; null where the observation does not have it.
-  const Cell& at(const std::string& column) const;
-};
-
-struct LeftOut {
-  std::size_t rows = 0;
-  std::string reason;
+  const FrameValue& at(const std::string& column) const;
 };
 
 /// Keeps of each row what a frame reads.
-bool keep_for_model(nlohmann::json& row, std::string_view text, const nlohmann::json& head);
+bool keep_for_model(Row& row, std::string_view text, const RunResult& head);
 
 /// The observations of results, in the order of files and rows, and which rows were left out.
 class Frame {
@@ -67,15 +63,17 @@ class Frame {
  private:
   template <class Keep>
   void keep_only(const Keep& wanted, const std::string& reason_of_others);
+  /// "12: failed, 3: no value of size".
+  std::string reasons() const;
   std::vector<Observation> observations_;
   std::vector<LeftOut> left_out_;
 };
 
 /// The name of a level: 8, 0.5, PCA.
-std::string level_name(const Cell& cell);
+std::string level_name(const FrameValue& cell);
 
 /// The group of each observation, counted from 0. Observations of the same launch (`by` is
 /// "launch"), or with the same value of the column `by`, are in the same group.
-std::vector<std::size_t> groups_of(const Frame& frame, const std::string& by);
+std::vector<Eigen::Index> group_observations(const Frame& frame, const std::string& by);
 
 }  // namespace assay

@@ -53,18 +53,18 @@ struct Findings {
 };
 
 /// Who ran the series: its host in a fleet, else its system.
-std::string owner_of(const ReportInput& input, const Series& series) {
+std::string find_owner(const ReportInput& input, const Series& series) {
   if (input.fleet.rows.empty()) return system_of(input.results, series);
-  return text_of(environment_of(input.results, series, series.first()), "host");
+  return input.results[series.result].environment(series.first()).host;
 }
 
-void add_rows(Findings& found, const ReportInput& input, const std::vector<Series>& all) {
+void add_rows(Findings& findings, const ReportInput& input, const std::vector<Series>& all) {
   std::map<std::string, std::set<std::size_t>> runs;  // of each owner
-  for (const Series& series : all) runs[owner_of(input, series)].insert(series.result);
+  for (const Series& series : all) runs[find_owner(input, series)].insert(series.result);
   for (const Series& series : all) {
     if (series.published) continue;
-    const std::string owner = owner_of(input, series);
-    std::vector<std::string> words{text_of(series.first(), "benchmark"), series.problem()};
+    const std::string owner = find_owner(input, series);
+    std::vector<std::string> words{series.first().benchmark, series.problem()};
     if (runs.size() > 1 || !input.fleet.rows.empty()) words.insert(words.begin(), owner);
     for (const char* name : {"direction", "precision", "backend", "transport", "algorithm"})
       if (const std::string value = series.parameter(name); !value.empty()) words.push_back(value);
@@ -73,131 +73,123 @@ void add_rows(Findings& found, const ReportInput& input, const std::vector<Serie
     if (series.status == "ok") {
       const auto [low, high] = series.interval;
       if (const std::string mark = mark_of(series); !mark.empty())
-        found.noisy.add(
+        findings.noisy.add(
             mark,
             mark == shared_mark      ? "rows that were timed while other work wanted the processors"
             : mark == throttled_mark ? "rows whose device was throttled by power or heat"
                                      : "rows with more threads or ranks than processors",
             "rows", name, human_seconds(series.median));
       if (series.has_interval && high - low > wide_interval * series.median)
-        found.noisy.add("wide", "rows whose interval is wider than 10 % of the median", "rows",
-                        name,
-                        fmt::format("{}: {} to {}", human_seconds(series.median),
-                                    human_seconds(low), human_seconds(high)));
+        findings.noisy.add("wide", "rows whose interval is wider than 10 % of the median", "rows",
+                           name,
+                           fmt::format("{}: {} to {}", human_seconds(series.median),
+                                       human_seconds(low), human_seconds(high)));
     } else if (series.status != "unsupported") {
-      found.failed.add(series.status, "rows of the results", "rows", name, series.reason);
+      findings.failed.add(series.status, "rows of the results", "rows", name, series.reason);
     } else if (lacks_required(series)) {
-      found.failed.add("unsupported", "rows that the suite requires", "rows", name, series.reason);
+      findings.failed.add("unsupported", "rows that the suite requires", "rows", name,
+                          series.reason);
     }
   }
 }
 
 /// A run that was interrupted lacks the rows that it did not come to.
-void add_unfinished(Findings& found, const std::vector<NamedResult>& results) {
+void add_unfinished(Findings& findings, const std::vector<NamedResult>& results) {
   for (const NamedResult& named : results) {
-    const json& run = named.result.at("run");
-    if (run.at("started").is_string() && run.at("finished").is_null())
-      found.lost.add("unfinished", "runs", "files",
-                     text_of(run, "id") + (named.name.empty() ? "" : " in " + named.name),
-                     "it was interrupted; rows may be missing (assay run --resume finishes it)");
+    const RunHeader run = named.run();
+    if (run.started && !run.finished)
+      findings.lost.add("unfinished", "runs", "files",
+                        run.id + (named.name.empty() ? "" : " in " + named.name),
+                        "it was interrupted; rows may be missing (assay run --resume finishes it)");
   }
 }
 
-void add_comparison(Findings& found, const json& document, const std::string& section) {
-  const std::string what = fmt::format("rows of {} against {}", text_of(document.at("new"), "name"),
-                                       text_of(document.at("base"), "name"));
-  if (document.at("refused") == true)
-    for (const json& mismatch : document.at("mismatches"))
-      found.failed.add("refused", "differences that were not meant, so that nothing is compared",
-                       section, mismatch.at("field"), "");
-  for (const json& row : document.at("rows")) {
-    const double base = row.at("base").at("median"), updated = row.at("new").at("median");
+void add(Findings& findings, const Comparison& comparison, const std::string& section) {
+  const std::string what =
+      fmt::format("rows of {} against {}", comparison.updated.name, comparison.base.name);
+  if (comparison.refused)
+    for (const Mismatch& mismatch : comparison.mismatches)
+      findings.failed.add("refused", "differences that were not meant, so that nothing is compared",
+                          section, mismatch.field, "");
+  for (const ComparedRow& row : comparison.rows) {
     const std::string times =
-        fmt::format("{:.3g}x, from {} to {}", speedup_of(row.at("ratio").get<double>()),
-                    human_seconds(base), human_seconds(updated));
-    if (row.at("verdict") == "slower")
-      found.failed.add("slower", what, section, row.at("id"), times);
-    if (row.at("verdict") == "inconclusive")
-      found.noisy.add("inconclusive", what, section, row.at("id"),
-                      fmt::format("{}; {}", times, text_of(row, "reason")));
+        fmt::format("{:.3g}x, from {} to {}", speedup_of(row.times.ratio),
+                    human_seconds(row.base.median), human_seconds(row.updated.median));
+    if (row.verdict == Verdict::slower) findings.failed.add("slower", what, section, row.id, times);
+    if (row.verdict == Verdict::inconclusive)
+      findings.noisy.add("inconclusive", what, section, row.id, times + "; " + row.reason);
   }
   std::set<std::string> named;
-  for (const json& row : document.value("lost", json::array())) {
-    named.insert(row.at("id"));
-    found.lost.add("lost", what, section, row.at("id"), row.at("reason"));
+  for (const Entry& row : comparison.lost) {
+    named.insert(row.id);
+    findings.lost.add("lost", what, section, row.id, row.reason);
   }
-  for (const json& row : document.at("only_base"))
-    if (!named.contains(row.at("id")))
-      found.lost.add("vanished", what, section, row.at("id"), "it was " + text_of(row, "status"));
-  for (const json& row : document.at("not_compared"))
-    if (const std::string status = text_of(row, "new_status");
-        row_gravity(status) > row_gravity("unsupported"))
-      found.failed.add(status, what, section, row.at("id"), text_of(row, "reason"));
+  for (const Entry& row : comparison.only_base)
+    if (!named.contains(row.id))
+      findings.lost.add("vanished", what, section, row.id, "it was " + row.status);
+  for (const Entry& row : comparison.not_compared)
+    if (row_gravity(row.new_status) > row_gravity("unsupported"))
+      findings.failed.add(row.new_status, what, section, row.id, row.reason);
 }
 
-/// The first thing that a node's verdict rests on.
-std::string reason_of(const json& node) {
-  if (const std::string own = text_of(node, "reason"); !own.empty()) return own;
-  for (const json& row : node.at("rows"))
-    if (row.at("verdict") == node.at("verdict")) {
-      const std::string reason = text_of(row, "reason");
-      return text_of(row, "id") + (reason.empty() ? "" : ": " + reason);
-    }
+/// The first ground of a node's verdict.
+std::string explain(const JudgedNode& node) {
+  if (!node.reason.empty()) return node.reason;
+  for (const JudgedRow& row : node.rows)
+    if (row.verdict == node.verdict) return row.id + (row.reason.empty() ? "" : ": " + row.reason);
   return "";
 }
 
-void add_acceptance(Findings& found, const json& document, const std::string& section) {
-  const std::string what = "nodes of the acceptance";
-  for (const json& node : document.at("nodes")) {
-    const std::string verdict = node.at("verdict"), reason = reason_of(node);
-    Groups& group = verdict == "MISSING"     ? found.lost
-                    : verdict == "NOT-QUIET" ? found.noisy
-                                             : found.failed;
-    if (verdict != "PASS") group.add(verdict, what, section, node.at("node"), reason);
+void add(Findings& findings, const Acceptance& acceptance, const std::string& section) {
+  for (const JudgedNode& node : acceptance.nodes) {
+    Groups& group = node.verdict == NodeVerdict::missing     ? findings.lost
+                    : node.verdict == NodeVerdict::not_quiet ? findings.noisy
+                                                             : findings.failed;
+    if (node.verdict != NodeVerdict::pass)
+      group.add(verdict_names[node.verdict], "nodes of the acceptance", section, node.node,
+                explain(node));
   }
-  for (const json& unmet : document.at("unmet"))
-    found.failed.add("not met", "criteria of the fleet", section, unmet.at("criterion"),
-                     text_of(unmet, "reason"));
+  for (const Acceptance::Unmet& unmet : acceptance.unmet)
+    findings.failed.add("not met", "criteria of the fleet", section, unmet.criterion, unmet.reason);
 }
 
-void add_history(Findings& found, const json& document, const std::string& section) {
-  const std::string what = "series of the history";
-  const std::map<std::string, Groups*> groups{{"suspect", &found.noisy},
-                                              {"lost", &found.lost},
-                                              {"slower", &found.failed},
-                                              {"drifting", &found.failed}};
-  for (const json& series : document.at("series")) {
-    const std::string state = series.at("state"), id = series.at("id"),
-                      reason = text_of(series, "reason");
-    const json confirmation = series.value("confirmation", json());
-    if (state == "suspect" && confirmation.is_object()) {
-      const std::string answer = confirmation.at("answer");
-      Groups& group = answer.ends_with("slower") ? found.failed : found.noisy;
-      group.add(answer, "suspects that were measured again", section, id,
-                text_of(confirmation, "reason"));
+void add(Findings& findings, const History& history, const std::string& section) {
+  const std::map<std::string, Groups*> groups{{"suspect", &findings.noisy},
+                                              {"lost", &findings.lost},
+                                              {"slower", &findings.failed},
+                                              {"drifting", &findings.failed}};
+  for (const RowHistory& series : history.series) {
+    const std::string& state = series.verdict.state;
+    if (state == "suspect" && series.confirmation) {
+      const std::string& answer = series.confirmation->answer;
+      Groups& group = answer.ends_with("slower") ? findings.failed : findings.noisy;
+      group.add(answer, "suspects that were measured again", section, series.id,
+                series.confirmation->reason);
     } else if (const auto group = groups.find(state); group != groups.end()) {
-      group->second->add(state, what, section, id, reason);
+      group->second->add(state, "series of the history", section, series.id, series.verdict.reason);
     }
   }
 }
+
+/// The page alone shows a model.
+void add(Findings&, const json&, const std::string&) {}
 
 }  // namespace
 
 json findings_part(const ReportInput& input, const std::vector<Series>& all) {
-  Findings found;
-  add_rows(found, input, all);
-  add_unfinished(found, input.results);
+  Findings findings;
+  add_rows(findings, input, all);
+  add_unfinished(findings, input.results);
   std::map<std::string, std::size_t> counts;
   for (const NamedDocument& named : input.documents) {
     // As the page calls its sections: history, history1, …
-    const std::size_t before = counts[named.kind]++;
-    const std::string section = before == 0 ? named.kind : fmt::format("{}{}", named.kind, before);
-    if (named.kind == "acceptance") add_acceptance(found, named.document, section);
-    if (named.kind == "comparison") add_comparison(found, named.document, section);
-    if (named.kind == "history") add_history(found, named.document, section);
+    const std::size_t before = counts[named.kind()]++;
+    const std::string section = named.kind() + (before == 0 ? "" : std::to_string(before));
+    std::visit([&](const auto& document) { add(findings, document, section); }, named.content);
   }
-  return {
-      {"failed", found.failed.take()}, {"lost", found.lost.take()}, {"noisy", found.noisy.take()}};
+  return {{"failed", findings.failed.take()},
+          {"lost", findings.lost.take()},
+          {"noisy", findings.noisy.take()}};
 }
 
 }  // namespace assay::report

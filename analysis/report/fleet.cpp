@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "analysis/accept/checks.hpp"
+#include "analysis/load.hpp"
 #include "analysis/report/parts.hpp"
 #include "core/base/statistics.hpp"
 
@@ -18,13 +19,6 @@ using nlohmann::json;
 namespace {
 
 constexpr const char* packed = "packed";
-
-template <class Names>
-void leave_only(json& object, const Names& names) {
-  if (object.is_object())
-    std::erase_if(object.get_ref<json::object_t&>(),
-                  [&](const auto& field) { return !names.contains(field.first); });
-}
 
 /// One row id on one node.
 struct Member {
@@ -78,15 +72,14 @@ void judge(Case& fleet_case) {
 
 using FleetCases = std::map<std::pair<std::string, std::string>, Case>;  ///< by fleet and id
 
-FleetCases cases_of_fleets(const std::vector<NamedResult>& results,
-                           const std::vector<Series>& all) {
+FleetCases collect_fleet_cases(const std::vector<NamedResult>& results,
+                               const std::vector<Series>& all) {
   FleetCases cases;
   for (const Series& series : all) {
     if (series.published || parameter_number(series, "nodes") > 1) continue;
-    const json& environment = environment_of(results, series, series.first());
+    const ResultEnvironment environment = results[series.result].environment(series.first());
     const std::string fleet = fleet_name(system_of(results, series), environment);
-    cases[{fleet, series.first().at("id")}].members.push_back(
-        {&series, text_of(environment, "host")});
+    cases[{fleet, series.first().id}].members.push_back({&series, environment.host});
   }
   std::erase_if(cases, [](const auto& entry) {
     std::set<std::string> hosts;
@@ -101,16 +94,16 @@ FleetCases cases_of_fleets(const std::vector<NamedResult>& results,
 /// One for all rows: relations between rows are then those within a node.
 std::map<std::string, std::size_t> typical_results(const FleetCases& cases) {
   // By fleet and result: the rows in order, and how near they are.
-  std::map<std::string, std::map<std::size_t, std::pair<int, double>>> found;
+  std::map<std::string, std::map<std::size_t, std::pair<int, double>>> candidates;
   for (const auto& [key, fleet_case] : cases)
     for (const Member& member : fleet_case.members)
       if (member.gravity == 0) {
-        auto& [rows, nearness] = found[key.first][member.series->result];
+        auto& [rows, nearness] = candidates[key.first][member.series->result];
         ++rows;
         if (is_ok(member)) nearness -= std::fabs(member.slowness);
       }
   std::map<std::string, std::size_t> typical;
-  for (const auto& [fleet, results] : found)
+  for (const auto& [fleet, results] : candidates)
     typical[fleet] = std::max_element(results.begin(), results.end(), [](auto& a, auto& b) {
                        return a.second < b.second;
                      })->first;
@@ -129,37 +122,38 @@ const Member* representative(const Case& fleet_case, std::size_t typical) {
   return best;
 }
 
-FleetRow summary_of(const std::string& id, const Case& fleet_case, const Member& stands) {
-  FleetRow made;
-  made.id = id;
-  made.result = stands.series->result;
-  made.of = fleet_case.members.size();
-  made.nodes = fleet_case.medians.size();
-  made.median = fleet_case.median;
-  made.values = {{"host", fmt::format("{} nodes", made.of)}};
-  if (made.nodes == 0) return made;
-  made.interval = median_interval(fleet_case.medians);
+FleetRow summarize(const std::string& id, const Case& fleet_case, const Member& stands) {
+  FleetRow row;
+  row.id = id;
+  row.result = stands.series->result;
+  row.all_nodes = fleet_case.members.size();
+  row.nodes = fleet_case.medians.size();
+  row.median = fleet_case.median;
+  row.values = {{"host", fmt::format("{} nodes", row.all_nodes)}};
+  if (row.nodes == 0) return row;
+  row.interval = median_interval(fleet_case.medians);
   std::size_t launches = 0;
   std::vector<double> fractions;
-  std::map<std::string, double> errors{{"max_error", 0}, {"error_over_bound", 0}};
+  double error = 0, over_bound = 0;
   for (const Member& member : fleet_case.members) {
     if (!member.in_median) continue;
     launches += member.series->rows.size();
-    const json ceiling = member.series->first().value("ceiling", json());
-    if (ceiling.is_object() && ceiling.at("fraction").is_number())
-      fractions.push_back(ceiling["fraction"]);
-    for (const json& row : member.series->rows)
-      for (auto& [name, largest] : errors)
-        if (const json error = row.at("verification").value(name, json()); error.is_number())
-          largest = std::max(largest, error.get<double>());
+    if (const auto& ceiling = member.series->first().ceiling; ceiling && ceiling->fraction)
+      fractions.push_back(*ceiling->fraction);
+    for (const Row& launch : member.series->rows) {
+      if (!launch.verification) continue;
+      error = std::max(error, launch.verification->max_error.value_or(0));
+      over_bound = std::max(over_bound, launch.verification->error_over_bound.value_or(0));
+    }
   }
-  if (fractions.size() == made.nodes) made.fraction = ratio_median(fractions);
-  const std::string all = made.nodes == made.of ? "" : fmt::format("{} of ", made.nodes);
-  made.values = {{"host", fmt::format("median of {}{} nodes", all, made.of)},
-                 {"launches", launches}};
-  made.values.update(errors);
-  for (const char* name : {"samples", "min", "p95", "p99", "energy"}) made.values[name] = nullptr;
-  return made;
+  if (fractions.size() == row.nodes) row.fraction = ratio_median(fractions);
+  const std::string all = row.nodes == row.all_nodes ? "" : fmt::format("{} of ", row.nodes);
+  row.values = {{"host", fmt::format("median of {}{} nodes", all, row.all_nodes)},
+                {"launches", launches},
+                {"max_error", error},
+                {"error_over_bound", over_bound}};
+  for (const char* name : {"samples", "min", "p95", "p99", "energy"}) row.values[name] = nullptr;
+  return row;
 }
 
 /// Rows: result and id.
@@ -179,18 +173,20 @@ void list_members(const FleetCases& cases, RowSet& shown, FleetSummary& fleet) {
     listed.resize(most_listed);
   }
   for (const Member* member : listed)
-    shown.insert({member->series->result, member->series->first().at("id")});
+    shown.insert({member->series->result, member->series->first().id});
 }
 
 /// Unpacks the rows, but those that are `hidden`.
 void unpack(std::vector<NamedResult>& results, const RowSet& hidden) {
   for (std::size_t i = 0; i < results.size(); ++i) {
-    json rows = json::array();
-    for (json& row : results[i].result["rows"])
-      if (!hidden.contains({i, row.at("id")}))
-        rows.push_back(row.contains(packed) ? json::from_cbor(row[packed].get_binary())
-                                            : std::move(row));
-    results[i].result["rows"] = std::move(rows);
+    std::vector<Row> rows;
+    for (Row& row : results[i].result.rows) {
+      if (hidden.contains({i, row.id})) continue;
+      const auto whole = row.rest.find(packed);
+      rows.push_back(whole == row.rest.end() ? std::move(row)
+                                             : json::from_cbor(whole->get_binary()).get<Row>());
+    }
+    results[i].result.rows = std::move(rows);
   }
 }
 
@@ -198,49 +194,47 @@ void unpack(std::vector<NamedResult>& results, const RowSet& hidden) {
 
 std::size_t largest_count(const FleetSummary& fleet) {
   std::size_t most = 0;
-  for (const FleetRow& row : fleet.rows) most = std::max(most, row.of);
+  for (const FleetRow& row : fleet.rows) most = std::max(most, row.all_nodes);
   return most;
 }
 
-bool pack_row(json& row, std::string_view, const json&) {
-  row.erase("samples_s");
-  row.erase("setup_s");
-  std::vector<std::uint8_t> rest = json::to_cbor(row);
-  static const std::set<std::string> fields{
-      "id",      "names",     "benchmark",  "problem",      "environment", "launch",
-      "attempt", "published", "status",     "reason",       "rates",       "required",
-      "time_s",  "ceiling",   "parameters", "verification", "device_state"};
-  leave_only(row, fields);
-  leave_only(row["problem"], std::set<std::string>{"descriptor"});
-  if (mark_of(row).empty()) {
-    leave_only(row["parameters"], std::set<std::string>{"nodes"});
-    row.erase("device_state");
+bool pack_row(Row& row, std::string_view, const RunResult&) {
+  row.samples_s = {};
+  row.setup_s = {};
+  std::vector<std::uint8_t> whole = json::to_cbor(row);
+  whole.shrink_to_fit();  // it has grown by doubling, and stays as long as the fleet does
+  const bool marked = !mark_of(row).empty();
+  row.executed = {};
+  row.layers = {};
+  row.metrics = {};
+  row.epochs = {};
+  row.baseline = {};
+  row.further_baselines = {};
+  row.part_of = {};
+  row.step_parameters = {};
+  row.system_parameters = {};
+  row.energy_domains_j = {};
+  row.problem = {row.problem.descriptor};
+  if (!row.published) row.rates = {};
+  if (!marked) {
+    row.device_state = {};
+    std::erase_if(row.parameters, [](const auto& parameter) { return parameter.first != "nodes"; });
   }
-  if (row.contains("ceiling")) leave_only(row["ceiling"], std::set<std::string>{"fraction"});
-  if (row.contains("verification"))
-    leave_only(row["verification"], std::set<std::string>{"max_error", "error_over_bound"});
-  static const std::set<std::string> times = [] {
-    std::set<std::string> names = mark_fields();
-    names.insert({"median", "ci95"});
-    return names;
-  }();
-  leave_only(row["time_s"], times);
-  if (!row.value("published", false)) row["rates"] = json::object();
-  rest.shrink_to_fit();  // it has grown by doubling, and stays as long as the fleet does
-  row[packed] = json::binary(std::move(rest));
+  if (row.ceiling) row.ceiling = RowCeiling{.fraction = row.ceiling->fraction};
+  if (row.time_s) {
+    const std::optional<Interval> interval = row.time_s->ci95;
+    keep_median_and_marks(row);
+    row.time_s->ci95 = interval;
+  }
+  row.rest = {{packed, json::binary(std::move(whole))}};
   return true;
 }
 
-ExitCode code_of_rows(const std::vector<NamedResult>& results) {
+ExitCode rows_exit_code(const std::vector<NamedResult>& results) {
   ExitCode code = ExitCode::ok;
   for (const NamedResult& named : results) {
-    json measured = json::array();
-    for (const json& row : named.result.at("rows")) {
-      if (row.value("published", false)) continue;
-      json& copy = measured.emplace_back();
-      for (const char* field : {"id", "launch", "attempt", "status"}) copy[field] = row.at(field);
-      copy["required"] = row.value("required", false);
-    }
+    std::vector<Row> measured = named.rows();
+    std::erase_if(measured, [](const Row& row) { return row.published; });
     if (!measured.empty()) code = gravest(code, exit_code(measured));
   }
   return code;
@@ -248,15 +242,15 @@ ExitCode code_of_rows(const std::vector<NamedResult>& results) {
 
 FleetSummary condense(std::vector<NamedResult>& results) {
   FleetSummary fleet;
-  for (const NamedResult& named : results) fleet.rows_read.push_back(named.result["rows"].size());
+  for (const NamedResult& named : results) fleet.rows_read.push_back(named.rows().size());
   const std::vector<Series> all = series_of(results);
-  const FleetCases cases = cases_of_fleets(results, all);
+  const FleetCases cases = collect_fleet_cases(results, all);
   RowSet shown, hidden;
   list_members(cases, shown, fleet);
   std::map<std::string, std::size_t> typical = typical_results(cases);
   for (const auto& [key, fleet_case] : cases)
     if (const Member* stands = representative(fleet_case, typical[key.first])) {
-      fleet.rows.push_back(summary_of(key.second, fleet_case, *stands));
+      fleet.rows.push_back(summarize(key.second, fleet_case, *stands));
       shown.insert({stands->series->result, key.second});
     }
   for (const auto& [key, fleet_case] : cases)
@@ -268,7 +262,7 @@ FleetSummary condense(std::vector<NamedResult>& results) {
     }
   if (!cases.empty()) {
     fleet.nodes = nodes_part(results, all);
-    fleet.code = code_of_rows(results);
+    fleet.code = rows_exit_code(results);
   }
   unpack(results, hidden);
   return fleet;
@@ -278,18 +272,55 @@ void adopt_fleet(const FleetSummary& fleet, std::vector<Series>& all) {
   std::map<std::pair<std::size_t, std::string>, const FleetRow*> rows;
   for (const FleetRow& row : fleet.rows) rows[{row.result, row.id}] = &row;
   for (Series& series : all) {
-    const auto found = rows.find({series.result, series.first().at("id").get<std::string>()});
-    if (found == rows.end() || found->second->nodes == 0 || series.status != "ok") continue;
-    const FleetRow& row = *found->second;
+    const auto place = rows.find({series.result, series.first().id});
+    if (place == rows.end() || place->second->nodes == 0 || series.status != "ok") continue;
+    const FleetRow& row = *place->second;
     series.median = row.median;
     series.interval = *row.interval;
     series.has_interval = true;
     series.is_range = row.nodes < static_cast<std::size_t>(least_for_interval);
-    for (SharedRow& shared : series.rows)
-      if (const json& launch = shared;
-          launch.contains("ceiling") && launch["ceiling"].is_object() && row.fraction)
-        shared.own()["ceiling"]["fraction"] = *row.fraction;
+    for (SharedRow& launch : series.rows)
+      if (launch->ceiling && row.fraction) launch.own().ceiling->fraction = *row.fraction;
   }
+}
+
+namespace {
+
+constexpr std::size_t most_whole_nodes = 100;  ///< that did not pass, with all of their rows
+constexpr std::size_t most_rows = 20;          ///< of each other node that did not pass
+
+bool needs_a_look(const JudgedRow& row) {
+  return row.verdict != NodeVerdict::pass || row.disturbed || row.throttled;
+}
+
+}  // namespace
+
+json condensed_acceptance(Acceptance acceptance) {
+  std::vector<JudgedNode>& nodes = acceptance.nodes;
+  if (nodes.size() <= most_nodes) return acceptance;
+  std::vector<const JudgedNode*> failed;
+  std::vector<std::size_t> row_counts;
+  for (const JudgedNode& node : nodes) {
+    row_counts.push_back(node.rows.size() + node.rows_missing);
+    // A node without a result has nothing to show but its verdict.
+    if (node.verdict != NodeVerdict::pass && !node.rows.empty()) failed.push_back(&node);
+  }
+  // The gravest first; among equals the slowest.
+  std::stable_sort(failed.begin(), failed.end(), [](const JudgedNode* a, const JudgedNode* b) {
+    return std::pair(a->verdict, a->score.value_or(0)) >
+           std::pair(b->verdict, b->score.value_or(0));
+  });
+  failed.resize(std::min(failed.size(), most_whole_nodes));
+  for (JudgedNode& node : nodes) {
+    node.health.before = node.health.after = nullptr;
+    for (JudgedRow& row : node.rows) row.checks.clear();
+    if (std::find(failed.begin(), failed.end(), &node) != failed.end()) continue;
+    std::erase_if(node.rows, [](const JudgedRow& row) { return !needs_a_look(row); });
+    node.rows.resize(std::min(node.rows.size(), most_rows));
+  }
+  json document = acceptance;
+  for (std::size_t i = 0; i < nodes.size(); ++i) document["nodes"][i]["rows_of"] = row_counts[i];
+  return document;
 }
 
 }  // namespace assay::report

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/accept/acceptance.hpp"
 #include "analysis/series.hpp"
 #include "core/base/error.hpp"
 #include "core/result/row_reader.hpp"
@@ -28,7 +29,7 @@ struct FleetRow {
   std::string id;
   std::size_t result = 0;            ///< index of the result whose rows represent all
   std::size_t nodes = 0;             ///< whose times are in the median
-  std::size_t of = 0;                ///< number of nodes that have the row
+  std::size_t all_nodes = 0;         ///< that have the row
   double median = 0;                 ///< of the nodes' medians, seconds; 0: no times
   std::optional<Interval> interval;  ///< of that median, over nodes
   std::optional<double> fraction;    ///< median of the nodes' fractions of their ceilings
@@ -46,17 +47,22 @@ struct FleetSummary {
   ExitCode code = ExitCode::ok;        ///< for the rows of all nodes
 };
 
-/// The largest FleetRow::of.
+/// The largest FleetRow::all_nodes.
 std::size_t largest_count(const FleetSummary& fleet);
 
-/// A KeepRow: keeps the fields of a row that condense() needs, and the rest as packed text.
-bool pack_row(nlohmann::json& row, std::string_view text, const nlohmann::json& head);
+/// A KeepRow: keeps the fields of a row that condense() needs, and the whole row packed.
+bool pack_row(Row& row, std::string_view text, const RunResult& head);
 
 /// The exit code for the rows of these results. Published rows do not count.
-ExitCode code_of_rows(const std::vector<NamedResult>& results);
+ExitCode rows_exit_code(const std::vector<NamedResult>& results);
 
 /// Unpacks rows that were read by pack_row(): of a fleet only those that the page shows, else all.
 FleetSummary condense(std::vector<NamedResult>& results);
+
+/// A document of `assay accept`. For more than `most_nodes` nodes, the rows that passed on nodes
+/// that passed are left out, and of the others those beyond what a page can show; "rows_of" then
+/// counts a node's rows.
+nlohmann::json condensed_acceptance(Acceptance acceptance);
 
 /// Writes the medians of the fleet into the series of the rows that represent it.
 void adopt_fleet(const FleetSummary& fleet, std::vector<Series>& all);

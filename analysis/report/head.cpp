@@ -17,23 +17,22 @@ using nlohmann::json;
 
 namespace {
 
-/// A verdict and what it rests on.
+/// A verdict and its grounds.
 struct Judgement {
   ExitCode code = ExitCode::ok;
   std::string word, text;
 };
 
 /// The systems of the results by name and processor, with the hosts of each.
-json machines_of(const std::vector<NamedResult>& results) {
+json list_machines(const std::vector<NamedResult>& results) {
   // If nobody has named the system of a fleet, each result has the name of its host.
   const bool unnamed = results.size() > most_nodes;
   json machines = json::array();
   std::map<std::pair<std::string, std::string>, std::size_t> places;
   for (const NamedResult& named : results)
-    for (const json& environment : named.result.at("environments")) {
-      const json& hardware = environment.at("hardware");
-      const std::string system = named.result.at("system").at("name"),
-                        processor = text_of(hardware, "processor");
+    for (const ResultEnvironment& environment : named.environments()) {
+      const json& hardware = environment.hardware;
+      const std::string system = named.system(), processor = text_of(hardware, "processor");
       const std::string fleet = unnamed ? fleet_name(system, environment) : system;
       const auto [place, fresh] = places.emplace(std::pair{fleet, processor}, machines.size());
       if (fresh)
@@ -43,7 +42,7 @@ json machines_of(const std::vector<NamedResult>& results) {
                             {"memory_bytes", hardware.value("memory_bytes", json())},
                             {"accelerators", hardware.value("accelerators", json::array()).size()},
                             {"hosts", json::array()}});
-      add_once(machines[place->second]["hosts"], text_of(environment, "host"));
+      add_once(machines[place->second]["hosts"], environment.host);
     }
   return machines;
 }
@@ -52,33 +51,29 @@ json machines_of(const std::vector<NamedResult>& results) {
 void add_documents(const std::vector<NamedDocument>& documents, std::set<std::string>& systems,
                    std::set<std::string>& times) {
   for (const NamedDocument& named : documents) {
-    if (named.kind == "comparison")
-      for (const char* side : {"base", "new"})
-        systems.insert(text_of(named.document.at(side), "system"));
-    if (named.kind != "history") continue;
-    for (const json& series : named.document.at("series")) {
-      systems.insert(text_of(series, "system"));
-      for (const json& point : series.value("points", json::array()))
-        times.insert(point.at("time").get<std::string>());
-    }
+    if (const auto* comparison = std::get_if<Comparison>(&named.content))
+      systems.insert({comparison->base.system, comparison->updated.system});
+    if (const auto* history = std::get_if<History>(&named.content))
+      for (const RowHistory& series : history->series) {
+        systems.insert(series.system);
+        for (const Point& point : series.points) times.insert(point.when);
+      }
   }
   systems.erase("");
 }
 
-/// "3 slower, 2 same" of the counts that are not 0, in the order given.
-std::string counted(const json& counts, const std::vector<std::string>& names) {
+/// "3 slower, 2 same": the named counts that are not 0, in the order given.
+std::string counted(const std::map<std::string, std::size_t>& counts,
+                    const std::vector<std::string>& names) {
   std::vector<std::string> parts;
   for (const std::string& name : names)
-    if (const json count = counts.value(name, json()); count.is_number() && count > 0) {
-      std::string word = name;
-      std::replace(word.begin(), word.end(), '_', ' ');
-      parts.push_back(fmt::format("{} {}", count.get<int>(), word));
-    }
+    if (const auto count = counts.find(name); count != counts.end() && count->second > 0)
+      parts.push_back(fmt::format("{} {}", count->second, name));
   return join(parts, ", ");
 }
 
 /// The word for a code that a document ended with.
-std::string word_of(ExitCode code) {
+std::string name_code(ExitCode code) {
   static const std::map<ExitCode, const char*> words{{ExitCode::ok, "PASS"},
                                                      {ExitCode::incorrect, "INCORRECT"},
                                                      {ExitCode::slower, "SLOWER"},
@@ -87,44 +82,46 @@ std::string word_of(ExitCode code) {
                                                      {ExitCode::failed, "FAILED"},
                                                      {ExitCode::unconfirmed, "UNCONFIRMED"},
                                                      {ExitCode::target_missed, "TARGET MISSED"}};
-  const auto found = words.find(code);
-  return found == words.end() ? "INVALID" : found->second;
+  const auto word = words.find(code);
+  return word == words.end() ? "INVALID" : word->second;
 }
 
-Judgement of_document(const NamedDocument& named) {
-  const json& document = named.document;
-  Judgement made;
-  made.code = static_cast<ExitCode>(document.at("exit_code").get<int>());
-  made.word = word_of(made.code);
-  const json counts = document.value("summary", json::object());
-  if (named.kind == "acceptance") {
-    made.word = text_of(document, "verdict");
-    made.text = fmt::format("acceptance by the criteria {}: {} of {} nodes pass",
-                            text_of(document.at("criteria"), "name"), text_of(counts, "pass"),
-                            text_of(counts, "nodes"));
-    if (const std::string why = text_of(document, "reason"); !why.empty()) made.text += "; " + why;
-  } else if (named.kind == "comparison") {
-    const bool refused = document.value("refused", false);
-    if (refused) made.word = "NOT COMPARABLE";
-    json all = counts;
-    for (const json& row : document.at("not_compared")) {
-      const std::string status = text_of(row, "new_status");
-      all[status] = all.value(status, 0) + 1;
-    }
-    all["lost"] = document.value("lost", json::array()).size();
-    const std::string rows = counted(all, {"incorrect", "failed", "timeout", "target missed",
-                                           "lost", "slower", "faster", "same", "inconclusive"});
-    made.text = fmt::format("comparison of {} with {}: {}", text_of(document.at("new"), "name"),
-                            text_of(document.at("base"), "name"),
-                            refused        ? "more differed than was meant"
-                            : rows.empty() ? "no row"
-                                           : rows);
-  } else {
-    made.text = fmt::format("history of {} series: {}", document.at("series").size(),
-                            counted(counts, {"slower", "drifting", "lost", "suspect", "faster",
-                                             "steady", "too_short"}));
-  }
-  return made;
+Judgement judge(const Acceptance& acceptance) {
+  return {acceptance.exit_code, verdict_names[acceptance.verdict],
+          fmt::format("acceptance by the criteria {}: {} of {} nodes pass{}",
+                      acceptance.criteria.name, acceptance.summary.pass, acceptance.summary.nodes,
+                      acceptance.reason.empty() ? "" : "; " + acceptance.reason)};
+}
+
+Judgement judge(const Comparison& comparison) {
+  std::map<std::string, std::size_t> counts = comparison.summary;
+  for (const Entry& row : comparison.not_compared) ++counts[row.new_status];
+  counts["lost"] = comparison.lost.size();
+  const std::string rows = counted(counts, {"incorrect", "failed", "timeout", "target missed",
+                                            "lost", "slower", "faster", "same", "inconclusive"});
+  return {comparison.exit_code,
+          comparison.refused ? "NOT COMPARABLE" : name_code(comparison.exit_code),
+          fmt::format("comparison of {} with {}: {}", comparison.updated.name, comparison.base.name,
+                      comparison.refused ? "more differed than was meant"
+                      : rows.empty()     ? "no row"
+                                         : rows)};
+}
+
+Judgement judge(const History& history) {
+  std::map<std::string, std::size_t> counts;
+  for (const RowHistory& series : history.series) ++counts[series.verdict.state];
+  return {history.code, name_code(history.code),
+          fmt::format("history of {} series: {}", history.series.size(),
+                      counted(counts, {"slower", "drifting", "lost", "suspect", "faster", "steady",
+                                       "too short"}))};
+}
+
+/// The verdicts of the documents of one type.
+template <class Document>
+void add_judgements(const std::vector<NamedDocument>& documents, std::vector<Judgement>& all) {
+  for (const NamedDocument& named : documents)
+    if (const auto* document = std::get_if<Document>(&named.content))
+      all.push_back(judge(*document));
 }
 
 /// "1 row", "2 rows".
@@ -132,11 +129,10 @@ std::string rows_text(std::size_t count, const std::string& what = "") {
   return fmt::format("{} {}row{}", count, what.empty() ? "" : what + " ", count == 1 ? "" : "s");
 }
 
-Judgement of_results(const ReportInput& input, const std::vector<Series>& all) {
-  Judgement made;
+Judgement judge(const ReportInput& input, const std::vector<Series>& all) {
   // Rows of a fleet that are not shown count, too.
-  made.code = input.fleet.rows.empty() ? code_of_rows(input.results) : input.fleet.code;
-  auto counts = counts_part(all, input.fleet).get<std::map<std::string, std::size_t>>();
+  const ExitCode code = input.fleet.rows.empty() ? rows_exit_code(input.results) : input.fleet.code;
+  std::map<std::string, std::size_t> counts = count_rows(all, input.fleet);
   const std::size_t total = counts["rows"], measured = total - counts["published"];
   const auto lacking =
       static_cast<std::size_t>(std::count_if(all.begin(), all.end(), lacks_required));
@@ -150,9 +146,7 @@ Judgement of_results(const ReportInput& input, const std::vector<Series>& all) {
                               rows_text(measured, measured == total ? "" : "measured")));
   if (const std::size_t excused = counts["unsupported"] - lacking; excused > 0)
     parts.push_back(fmt::format("{} unsupported", excused));
-  made.word = made.code == ExitCode::ok ? "VERIFIED" : word_of(made.code);
-  made.text = join(parts, ", ");
-  return made;
+  return {code, code == ExitCode::ok ? "VERIFIED" : name_code(code), join(parts, ", ")};
 }
 
 /// If results alone are shown, nobody has said how fast they must be. Published numbers may
@@ -160,7 +154,7 @@ Judgement of_results(const ReportInput& input, const std::vector<Series>& all) {
 /// ones.
 std::string not_judged(const std::vector<Series>& all) {
   const auto published = std::count_if(all.begin(), all.end(), [](const Series& series) {
-    return status_of(series) == "published";
+    return shown_status(series) == "published";
   });
   return fmt::format(
       "Every measured number here is verified{}. No criterion judged the speed (assay accept, "
@@ -174,21 +168,20 @@ std::string not_judged(const std::vector<Series>& all) {
 
 bool lacks_required(const Series& series) {
   return series.status == "unsupported" && !series.published &&
-         std::any_of(series.rows.begin(), series.rows.end(),
-                     [](const json& row) { return row.value("required", false); });
+         any_launch(series, [](const Row& row) { return row.required; });
 }
 
 json head_part(const ReportInput& input) {
-  json suites = json::array(), machines = machines_of(input.results);
+  json suites = json::array(), machines = list_machines(input.results);
   std::set<std::string> systems, times;
   // Documents name systems and times, too; results say more of them.
   if (input.results.empty()) add_documents(input.documents, systems, times);
   for (const std::string& system : systems)
     machines.push_back({{"name", system}, {"hosts", json::array()}});
   for (const NamedResult& named : input.results) {
-    const json& run = named.result.at("run");
-    add_once(suites, text_of(run, "suite"));
-    times.insert(text_of(run, "started"));
+    const RunHeader run = named.run();
+    add_once(suites, run.suite);
+    times.insert(run.started.value_or(""));
   }
   times.erase("");
   return {{"machines", machines},
@@ -201,13 +194,13 @@ json verdict_part(const ReportInput& input, const std::vector<Series>& all) {
   const bool measured =
       std::any_of(all.begin(), all.end(), [](const Series& series) { return !series.published; });
   std::vector<Judgement> judgements;
-  for (const char* kind : {"acceptance", "comparison", "history"})
-    for (const NamedDocument& document : input.documents)
-      if (document.kind == kind) judgements.push_back(of_document(document));
+  add_judgements<Acceptance>(input.documents, judgements);
+  add_judgements<Comparison>(input.documents, judgements);
+  add_judgements<History>(input.documents, judgements);
   const bool judged = !judgements.empty();
   // The first of equals is the verdict: rows that are wrong say it best, good ones say least.
   if (measured) {
-    const Judgement own = of_results(input, all);
+    const Judgement own = judge(input, all);
     judgements.insert(own.code == ExitCode::ok ? judgements.end() : judgements.begin(), own);
   }
   const auto told = [](const Judgement& judgement) -> json {

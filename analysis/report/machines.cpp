@@ -14,23 +14,15 @@ namespace assay::report {
 
 using nlohmann::json;
 
-const json& environment_of(const std::vector<NamedResult>& results, const Series& series,
-                           const json& row) {
-  static const json none = json::object();
-  const json& all = results[series.result].result.at("environments");
-  const std::size_t index = row.at("environment");
-  return index < all.size() ? all[index] : none;
-}
-
 void add_once(json& list, const std::string& text) {
   if (!text.empty() && std::find(list.begin(), list.end(), text) == list.end())
     list.push_back(text);
 }
 
-std::string fleet_name(const std::string& system, const json& environment) {
-  const std::string host = text_of(environment, "host");
+std::string fleet_name(const std::string& system, const ResultEnvironment& environment) {
+  const std::string& host = environment.host;
   return (system == host.substr(0, host.find('.')) ? "" : system) + "\n" +
-         text_of(environment.value("hardware", json::object()), "processor");
+         text_of(environment.hardware, "processor");
 }
 
 namespace {
@@ -56,22 +48,20 @@ struct Host {
 /// belongs to it.
 using Cases = std::map<std::pair<std::string, std::string>, std::map<std::string, Host>>;
 
-Cases cases_of(const std::vector<NamedResult>& results, const std::vector<Series>& all) {
+Cases collect_cases(const std::vector<NamedResult>& results, const std::vector<Series>& all) {
   Cases cases;
   for (const Series& series : all) {
     // A time that several nodes took together is none of a node.
     if (series.published || parameter_number(series, "nodes") > 1) continue;
-    for (const json& row : series.rows) {
-      const json& environment = environment_of(results, series, row);
-      const std::string host = text_of(environment, "host");
+    for (const Row& row : series.rows) {
+      const ResultEnvironment environment = results[series.result].environment(row);
       const std::string fleet = fleet_name(system_of(results, series), environment);
-      Host& node = cases[{text_of(row, "id"), fleet}][host];
-      if (row.at("status") == "ok" && row.at("time_s").at("median") > 0)
-        node.medians.push_back(row.at("time_s").at("median"));
+      Host& node = cases[{row.id, fleet}][environment.host];
+      if (row.is_ok() && row.median() > 0)
+        node.medians.push_back(row.median());
       else
         node.good = false;  // one wrong launch makes the others' times worthless
-      node.mark = worse_mark(
-          node.mark, mark_told({{"shared", was_shared(row)}, {"throttled", was_throttled(row)}}));
+      node.mark = worse_mark(node.mark, mark_of(was_shared(row), was_throttled(row)));
     }
   }
   return cases;
@@ -88,7 +78,7 @@ struct Line {
 double departure(double speedup) { return std::fabs(std::log(speedup)); }
 
 /// Without speedups where too few nodes have a number, by the rule of `assay accept`.
-Line line_of(const std::string& id, const std::map<std::string, Host>& nodes) {
+Line compare_nodes(const std::string& id, const std::map<std::string, Host>& nodes) {
   Line line{id};
   std::vector<double> medians;
   for (const auto& [host, node] : nodes) {
@@ -96,10 +86,11 @@ Line line_of(const std::string& id, const std::map<std::string, Host>& nodes) {
     medians.push_back(median(node.medians));
     line.marks[host] = node.mark;
   }
+  const std::vector<Standing> positions = standings(medians);
   std::size_t i = 0;
   for (const auto& [host, mark] : line.marks) {
     const double mine = medians[i];
-    if (const auto others = standing(medians, i++).others) {
+    if (const auto others = positions[i++].others) {
       line.speedups[host] = speedup(mine, *others);
       line.spread = std::max(line.spread, departure(line.speedups[host]));
     }
@@ -127,8 +118,8 @@ void leave_departing(const std::vector<Line>& lines, std::set<std::string>& host
 json nodes_part(const std::vector<NamedResult>& results, const std::vector<Series>& all) {
   std::vector<Line> lines;
   std::set<std::string> hosts;
-  for (const auto& [key, nodes] : cases_of(results, all))
-    if (Line line = line_of(key.first, nodes); !line.speedups.empty()) {
+  for (const auto& [key, nodes] : collect_cases(results, all))
+    if (Line line = compare_nodes(key.first, nodes); !line.speedups.empty()) {
       for (const auto& [host, node] : nodes) hosts.insert(host);
       lines.push_back(std::move(line));
     }
@@ -144,8 +135,9 @@ json nodes_part(const std::vector<NamedResult>& results, const std::vector<Serie
   for (Line& line : lines) {
     json speedups = json::array(), marks = json::array();
     for (const std::string& host : hosts) {
-      const bool known = line.speedups.contains(host);
-      speedups.push_back(known ? json(line.speedups[host]) : json());
+      const auto speedup = line.speedups.find(host);
+      const bool known = speedup != line.speedups.end();
+      speedups.push_back(known ? json(speedup->second) : json());
       marks.push_back(known ? line.marks[host] : "");
     }
     rows.push_back(
@@ -158,24 +150,25 @@ json environments_part(const std::vector<NamedResult>& results) {
   json distinct = json::array(), differences = json::array(), common = json::array();
   std::map<std::string, std::size_t> places;
   std::map<std::string, std::map<std::size_t, json>> fields;  // by environment, where it has them
-  for (const NamedResult& named : results) {
-    const std::string system = named.result.at("system").at("name");
-    for (const json& environment : named.result.at("environments")) {
-      const json &hardware = environment.at("hardware"), &software = environment.at("software");
-      const auto [place, fresh] = places.emplace(
-          fleet_name(system, environment) + hardware.dump() + software.dump(), distinct.size());
+  for (const NamedResult& named : results)
+    for (const ResultEnvironment& environment : named.environments()) {
+      const auto [place, fresh] =
+          places.emplace(fleet_name(named.system(), environment) + environment.hardware.dump() +
+                             environment.software.dump(),
+                         distinct.size());
       const std::size_t index = place->second;
       if (fresh) {
         distinct.push_back(
-            {{"system", system}, {"hosts", json::array()}, {"files", json::array()}});
-        for (const char* part : {"hardware", "software"})
-          flatten(environment.at(part), part,
-                  [&](const std::string& path, const json& text) { fields[path][index] = text; });
+            {{"system", named.system()}, {"hosts", json::array()}, {"files", json::array()}});
+        const auto add = [&](const std::string& path, const json& text) {
+          fields[path][index] = text;
+        };
+        flatten(environment.hardware, "hardware", add);
+        flatten(environment.software, "software", add);
       }
-      add_once(distinct[index]["hosts"], environment.at("host"));
+      add_once(distinct[index]["hosts"], environment.host);
       add_once(distinct[index]["files"], named.name);
     }
-  }
   if (distinct.empty()) return nullptr;
   for (auto& [field, by_environment] : fields) {
     json values = json::array();

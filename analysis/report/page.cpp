@@ -27,15 +27,15 @@ std::string read_text(const fs::path& file) {
 }
 
 /// The text with each of the named characters replaced.
-std::string replaced(const std::string& text, const std::map<char, std::string>& names) {
-  std::string made;
-  made.reserve(text.size() + text.size() / 64);
-  for (const char c : text)
-    if (const auto found = names.find(c); found == names.end())
-      made += c;
+std::string replaced(const std::string& original, const std::map<char, std::string>& names) {
+  std::string text;
+  text.reserve(original.size() + original.size() / 64);
+  for (const char c : original)
+    if (const auto name = names.find(c); name == names.end())
+      text += c;
     else
-      made += found->second;
-  return made;
+      text += name->second;
+  return text;
 }
 
 }  // namespace
@@ -85,15 +85,15 @@ std::string report_page(nlohmann::json document, const fs::path& assets) {
   const std::string page = read_text(assets / "report.html.in");
   // One pass over the template: what is put in is never searched for places.
   std::string text;
-  std::size_t from = 0;
+  std::size_t end = 0;
   for (const auto& [name, value] : places) {
-    const std::size_t at = page.find(name, from);
+    const std::size_t at = page.find(name, end);
     if (at == std::string::npos)
       throw std::logic_error(fmt::format("report.html.in lacks {} in its order", name));
-    text.append(page, from, at - from).append(value);
-    from = at + name.size();
+    text.append(page, end, at - end).append(value);
+    end = at + name.size();
   }
-  return text.append(page, from);
+  return text.append(page, end);
 }
 
 }  // namespace assay

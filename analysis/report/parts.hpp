@@ -33,11 +33,12 @@ nlohmann::json findings_part(const ReportInput& input, const std::vector<Series>
 bool lacks_required(const Series& series);
 
 /// The shell command that measures a row again; "" for published rows.
-std::string repeat_command(const nlohmann::json& result, const nlohmann::json& row);
+std::string repeat_command(const RunHeader& run, const Row& row);
 nlohmann::json rows_part(const std::vector<NamedResult>& results, const std::vector<Series>& all,
                          const FleetSummary& fleet, Strings& strings);
 /// The number of rows in all, and of each status.
-nlohmann::json counts_part(const std::vector<Series>& all, const FleetSummary& fleet);
+std::map<std::string, std::size_t> count_rows(const std::vector<Series>& all,
+                                              const FleetSummary& fleet);
 nlohmann::json speedups_part(const std::vector<Series>& all, const std::vector<Baseline>& baselines,
                              Strings& strings);
 
@@ -52,27 +53,19 @@ nlohmann::json collectives_part(const std::vector<NamedResult>& results,
 nlohmann::json convergence_part(const std::vector<NamedResult>& results,
                                 const std::vector<Series>& all);
 nlohmann::json nodes_part(const std::vector<NamedResult>& results, const std::vector<Series>& all);
-/// The environment of a row of the series; an empty object if the result does not have it.
-const nlohmann::json& environment_of(const std::vector<NamedResult>& results, const Series& series,
-                                     const nlohmann::json& row);
 /// Adds a text to a list that does not have it; "" is never added.
 void add_once(nlohmann::json& list, const std::string& text);
 nlohmann::json environments_part(const std::vector<NamedResult>& results);
 /// A common name of nodes with the same system and processor. If the system was not named, its name
 /// is that of the host, which is left out.
-std::string fleet_name(const std::string& system, const nlohmann::json& environment);
-
-/// A document of `assay accept`. For more than `most_nodes` nodes, the rows that passed on nodes
-/// that passed are left out, and of the others those beyond what a page can show; "rows_of" then
-/// counts a node's rows.
-nlohmann::json condensed_acceptance(nlohmann::json document);
+std::string fleet_name(const std::string& system, const ResultEnvironment& environment);
 
 /// Records with equal fields as {field: list of values}, which needs a third of the size; null for
 /// an empty list.
-nlohmann::json columns_of(const nlohmann::json& records);
+nlohmann::json to_columns(const nlohmann::json& records);
 
 /// The status of the series; "published" for a published number, since Assay has not verified it.
-std::string status_of(const Series& series);
+std::string shown_status(const Series& series);
 /// Gives each curve a "name" with the properties that differ between the curves (system, problem,
 /// settings), and "full" with all of them. `series`: one series of each curve. `without`: settings
 /// that vary along the curve.

@@ -21,32 +21,30 @@ json roofline_part(const std::vector<NamedResult>& results, const std::vector<Se
   std::set<std::string> systems;
   json points = json::array();
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const json ceiling = all[i].first().value("ceiling", json());
-    const json flops = problem_number(all[i], "flops");
+    const Row& row = all[i].first();
+    const RowCeiling ceiling = row.ceiling.value_or(RowCeiling());
+    const double flops = row.problem.flops.value_or(0);
     // The roof is about these: less than all bytes where caches keep some of them.
-    const json bytes = ceiling.is_object() && ceiling.contains("memory_bytes")
-                           ? ceiling["memory_bytes"]
-                           : problem_number(all[i], "bytes");
-    if (!has_time(all[i]) || flops.is_null() || bytes.is_null() || !(flops > 0) || !(bytes > 0) ||
-        !ceiling.is_object() || !ceiling.at("flops_per_s").is_number() ||
-        !ceiling.at("bytes_per_s").is_number())
+    const double bytes = ceiling.memory_bytes.value_or(row.problem.bytes.value_or(0));
+    if (!has_time(all[i]) || !(flops > 0) || !(bytes > 0) || !ceiling.flops_per_s ||
+        !ceiling.bytes_per_s)
       continue;
-    const std::string level = ceiling.value("level", "memory");
-    const json device = all[i].first().at("parameters").value("device", json());
-    const std::string label =
-        ceiling.value("flops_precision", all[i].parameter("precision")) +
-        (device.is_string() && device != "cpu" ? " " + device.get<std::string>() : "") +
-        (level == "memory" ? "" : " " + level);
+    const std::string device = all[i].parameter("device");
+    const bool in_memory = ceiling.level.empty() || ceiling.level == "memory";
+    const std::string label = (ceiling.flops_precision.empty() ? all[i].parameter("precision")
+                                                               : ceiling.flops_precision) +
+                              (device.empty() || device == "cpu" ? "" : " " + device) +
+                              (in_memory ? "" : " " + ceiling.level);
     const std::string name = system_of(results, all[i]) + " " + label;
     systems.insert(system_of(results, all[i]));
     roofs[name].label = label;
-    roofs[name].flops.push_back(ceiling.at("flops_per_s"));
-    roofs[name].bytes.push_back(ceiling.at("bytes_per_s"));
+    roofs[name].flops.push_back(*ceiling.flops_per_s);
+    roofs[name].bytes.push_back(*ceiling.bytes_per_s);
     points.push_back({{"row", i},
                       {"roof", name},
-                      {"intensity", flops.get<double>() / bytes.get<double>()},
-                      {"rate", flops.get<double>() / all[i].median},
-                      {"fraction", ceiling.value("fraction", json())}});
+                      {"intensity", flops / bytes},
+                      {"rate", flops / all[i].median},
+                      {"fraction", number_or_null(ceiling.fraction)}});
   }
   if (points.empty()) return nullptr;
   json lines = json::array();
@@ -55,7 +53,7 @@ json roofline_part(const std::vector<NamedResult>& results, const std::vector<Se
                      {"label", systems.size() > 1 ? name : roof.label},
                      {"flops_per_s", median(roof.flops)},
                      {"bytes_per_s", median(roof.bytes)}});
-  return {{"roofs", lines}, {"points", columns_of(points)}};
+  return {{"roofs", lines}, {"points", to_columns(points)}};
 }
 
 json precision_part(const std::vector<Series>& all, Strings& strings) {
@@ -82,7 +80,7 @@ json precision_part(const std::vector<Series>& all, Strings& strings) {
                         {"error", *error}});
     }
   }
-  return columns_of(points);
+  return to_columns(points);
 }
 
 }  // namespace assay::report

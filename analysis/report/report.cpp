@@ -23,7 +23,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char* kinds[] = {"comparison", "model", "history", "acceptance"};
+/// In the order of NamedDocument::content.
+constexpr const char* kinds[] = {"acceptance", "comparison", "history", "model"};
 
 /// The kind of a document of another command, "" for all else (a result, or what load_results
 /// refuses with a reason).
@@ -39,7 +40,17 @@ std::string kind_of(const fs::path& file) {
   return "";
 }
 
+NamedDocument load_document(const std::string& file, const std::string& kind) {
+  const json document = read_checked(file, kind);
+  if (kind == "acceptance") return {file, document.get<Acceptance>()};
+  if (kind == "comparison") return {file, document.get<Comparison>()};
+  if (kind == "history") return {file, document.get<History>()};
+  return {file, document};
+}
+
 }  // namespace
+
+const char* NamedDocument::kind() const { return kinds[content.index()]; }
 
 ReportInput load_report(const std::vector<std::string>& files) {
   ReportInput input;
@@ -53,7 +64,7 @@ ReportInput load_report(const std::vector<std::string>& files) {
     }
     if (!seen.insert(fs::weakly_canonical(file)).second)
       throw InputError(fmt::format("{} is given twice. Name it once.", file));
-    input.documents.push_back({kind, file, read_checked(file, kind)});
+    input.documents.push_back(load_document(file, kind));
   }
   if (!results.empty()) {
     input.results = load_results(results, report::pack_row);
@@ -68,15 +79,15 @@ namespace {
 json result_entries(const ReportInput& input) {
   json files = json::array();
   for (const NamedResult& named : input.results) {
-    const json& run = named.result.at("run");
+    const RunHeader run = named.run();
     files.push_back({{"name", named.name},
                      {"kind", "result"},
-                     {"system", named.result.at("system").at("name")},
-                     {"run", run.at("id")},
-                     {"suite", run.at("suite")},
-                     {"command", run.at("command")},
-                     {"started", run.at("started")},
-                     {"rows", input.fleet.rows.empty() ? named.result.at("rows").size()
+                     {"system", named.system()},
+                     {"run", run.id},
+                     {"suite", run.suite},
+                     {"command", run.command.value_or("")},
+                     {"started", run.started.value_or("")},
+                     {"rows", input.fleet.rows.empty() ? named.rows().size()
                                                        : input.fleet.rows_read.at(files.size())}});
   }
   return files;
@@ -84,15 +95,15 @@ json result_entries(const ReportInput& input) {
 
 /// Adds the documents of other commands, by kind, and an entry for each to "files".
 void add_documents(const ReportInput& input, json& document) {
-  json& files = document["files"];
   for (const NamedDocument& named : input.documents) {
-    files.push_back({{"name", named.name},
-                     {"kind", named.kind},
-                     {"command", named.document.value("command", json())}});
-    json& list = document[named.kind];
-    list.push_back(named.kind == "acceptance" ? report::condensed_acceptance(named.document)
-                                              : named.document);
-    list.back()["file"] = named.name;
+    json& shown = document[named.kind()].emplace_back();
+    if (const auto* acceptance = std::get_if<Acceptance>(&named.content))
+      shown = report::condensed_acceptance(*acceptance);
+    else
+      std::visit([&](const auto& content) { shown = content; }, named.content);
+    shown["file"] = named.name;
+    document["files"].push_back(
+        {{"name", named.name}, {"kind", named.kind()}, {"command", text_of(shown, "command")}});
   }
 }
 
@@ -117,7 +128,7 @@ json report_document(const ReportInput& input) {
   document["verdict"] = report::verdict_part(input, all);
   document["findings"] = report::findings_part(input, all);
   add("rows", report::rows_part(input.results, all, input.fleet, strings));
-  if (!all.empty()) document["counts"] = report::counts_part(all, input.fleet);
+  if (!all.empty()) document["counts"] = report::count_rows(all, input.fleet);
   if (fleet)
     document["fleet"] = {
         {"rows", input.fleet.rows.size()},      {"nodes", report::largest_count(input.fleet)},

@@ -6,18 +6,25 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <variant>
 #include <vector>
 
+#include "analysis/accept/acceptance.hpp"
+#include "analysis/compare/comparison.hpp"
+#include "analysis/history/history.hpp"
 #include "analysis/report/fleet.hpp"
 #include "analysis/series.hpp"
 #include "core/result/baseline.hpp"
 
 namespace assay {
 
-/// A document of another command: "comparison", "model", "history" or "acceptance".
+/// A document of another command. That of `assay model` is JSON, which the page alone reads.
 struct NamedDocument {
-  std::string kind, name;
-  nlohmann::json document;
+  std::string name;
+  std::variant<Acceptance, Comparison, History, nlohmann::json> content;
+
+  /// "acceptance", "comparison", "history" or "model".
+  const char* kind() const;
 };
 
 struct ReportInput {

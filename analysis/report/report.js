@@ -1,8 +1,12 @@
 // The sections in their order: the verdict, the plots, the tables.
 
 window.addEventListener('resize', delayed(() => all_plots.forEach((place) => place.redraw()), 150));
+const acceptances = () => document_sections('acceptance', 'Acceptance, node by node', acceptance_part);
+const histories = () => document_sections('history', 'History', history_part);
+const models = () => document_sections('model', 'Model', model_part);
+const comparisons = () => document_sections('comparison', 'Comparison, row by row', comparison_part);
 for (const draw of [
-  heading, summary, acceptance, nodes, roofline, precision, collectives, scaling, convergence, histories, models, comparisons,
+  heading, summary, acceptances, nodes, roofline, precision, collectives, scaling, convergence, histories, models, comparisons,
   speedups, all_rows, environments, files, navigation
 ]) {
   try {

@@ -2,17 +2,15 @@
 
 const unit = (name) => (value) => human(value, name), seconds = unit('s');
 
-function axis(title, more) {
-  return {
-    title: {text: title, standoff: 14},
-    gridcolor: '#e6eaee',
-    zerolinecolor: '#b8c0c8',
-    linecolor: grey,
-    ticks: 'outside',
-    automargin: true,
-    ...more
-  };
-}
+const axis = (title, more) => ({
+  title: {text: title, standoff: 14},
+  gridcolor: '#e6eaee',
+  zerolinecolor: '#b8c0c8',
+  linecolor: grey,
+  ticks: 'outside',
+  automargin: true,
+  ...more
+});
 // "100 k", "64 KiB" for a tick: no digit more than it needs.
 function brief(value, unit) {
   const step = Math.floor(Math.log10(value) / 3 + 1e-9);
@@ -72,9 +70,7 @@ function count_axis(title, counts) {
   return axis(title, {type: 'log', tickvals: ticks, ticktext: ticks.map(String)});
 }
 
-function is_disturbed(point) {
-  return point.mark === '!' || point.mark === '\u00b0';
-}
+const is_disturbed = (point) => point.mark === '!' || point.mark === '\u00b0';
 // The range of a linear axis that shows all values which nothing disturbed, so that one row of a busy moment or of a hot
 // device does not flatten the rest; undefined where Plotly's own range does that.
 function quiet_range(list, value, disturbed, from_zero) {
@@ -85,9 +81,7 @@ function quiet_range(list, value, disturbed, from_zero) {
   const range = [from_zero && low === 0 ? 0 : low - room, high + room];
   return Math.min(...all) < range[0] || Math.max(...all) > range[1] ? range : undefined;
 }
-function ranged(range, otherwise) {
-  return range ? {...otherwise, rangemode: 'normal', range} : otherwise;
-}
+const ranged = (range, otherwise) => range ? {...otherwise, rangemode: 'normal', range} : otherwise;
 function outside_note(list, value, range) {
   const count = range ? list.filter((item) => value(item) < range[0] || value(item) > range[1]).length : 0;
   const text = '! ' + plural(count, 'point') + ' of a busy moment outside (double click shows all)';

@@ -9,33 +9,23 @@ function append(parent, ...children) {
   return parent;
 }
 function element(tag, attributes, ...children) {
-  const made = document.createElement(tag);
+  const node = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes || {})) {
     if (value === null || value === undefined || value === false) continue;
     if (typeof value === 'function')
-      made.addEventListener(name, value);
+      node.addEventListener(name, value);
     else
-      made.setAttribute(name, value === true ? '' : String(value));
+      node.setAttribute(name, value === true ? '' : String(value));
   }
-  return append(made, children);
+  return append(node, children);
 }
 // `kind` is a class: soft, notice, problem, calm.
-function paragraph(content, kind) {
-  return element('p', {class: kind}, content);
-}
-function subtitle(...content) {
-  return element('h3', {}, content);
-}
-function code(text) {
-  return element('code', {}, text);
-}
-function bullets(list) {
-  return element('ul', {}, list.map((content) => element('li', {}, content)));
-}
+const paragraph = (content, kind) => element('p', {class: kind}, content);
+const subtitle = (...content) => element('h3', {}, content);
+const code = (text) => element('code', {}, text);
+const bullets = (list) => element('ul', {}, list.map((content) => element('li', {}, content)));
 // It opens by a click, and before printing.
-function fold(title, ...content) {
-  return element('details', {class: 'fold'}, element('summary', {}, title), content);
-}
+const fold = (title, ...content) => element('details', {class: 'fold'}, element('summary', {}, title), content);
 // Calls `act` once the last call is `wait` milliseconds ago.
 function delayed(act, wait) {
   let timer = null;
@@ -47,12 +37,9 @@ function delayed(act, wait) {
 
 // --- numbers: SI units in the data, three digits with a prefix for people, all digits in the tooltip
 const prefixes = ['n', '\u00b5', 'm', '', 'k', 'M', 'G', 'T', 'P', 'E'];
-function digits(value) {
-  return Math.abs(value) < 9.995 ? value.toFixed(2) : Math.abs(value) < 99.95 ? value.toFixed(1) : value.toFixed(0);
-}
-function known(value) {
-  return typeof value === 'number' && Number.isFinite(value);
-}
+const digits = (value) =>
+    Math.abs(value) < 9.995 ? value.toFixed(2) : Math.abs(value) < 99.95 ? value.toFixed(1) : value.toFixed(0);
+const known = (value) => typeof value === 'number' && Number.isFinite(value);
 // A function that writes what is known by `write`, and all else as a dash.
 const or_dash = (write) => (value) => known(value) ? write(value) : '\u2013';
 function human(value, unit) {
@@ -73,37 +60,22 @@ const percent = or_dash((value) => (100 * value).toFixed(1) + ' %');
 const error_text = or_dash((value) => value === 0 ? '0' : value.toExponential(1));
 const plain = or_dash((value) => String(Number(value.toPrecision(4))));
 const fixed = (count) => or_dash((value) => value.toFixed(count));
-function range(low, high, show) {
-  return known(low) && known(high) ? show(low) + ' \u2026 ' + show(high) : '\u2013';
-}
+const range = (low, high, show) => known(low) && known(high) ? show(low) + ' \u2026 ' + show(high) : '\u2013';
 // The speedup, which is shown, from a ratio of times (new over base).
-function speedup_of(ratio) {
-  return known(ratio) && ratio > 0 ? 1 / ratio : null;
-}
+const speedup_of = (ratio) => known(ratio) && ratio > 0 ? 1 / ratio : null;
 // The words of analysis/ratio.cpp, as the beginning of a sentence.
 function speedup_header(first, second) {
   const text = report.speedup_header.replaceAll('{first}', () => first).replaceAll('{second}', () => second);
   return text[0].toUpperCase() + text.slice(1);
 }
-function plural(count, word) {
-  return count + ' ' + word + (count === 1 ? '' : 's');
-}
+const plural = (count, word) => count + ' ' + word + (count === 1 ? '' : 's');
 // "3 of 12 rows", or "12 rows" where these are all.
-function part_of(count, all, word) {
-  return (count === all ? '' : count + ' of ') + plural(all, word);
-}
-function day(time) {
-  return time ? time.slice(0, 16).replace('T', ' ') : '';
-}
-function few(list, most) {
-  return list.slice(0, most).join(', ') + (list.length > most ? ' and ' + (list.length - most) + ' more' : '');
-}
-function each(list) {
-  return list || [];
-}
-function count_of(list, key) {
-  return new Map([...grouped(each(list), (record) => record[key])].map(([name, group]) => [name, group.length]));
-}
+const part_of = (count, all, word) => (count === all ? '' : count + ' of ') + plural(all, word);
+const day = (time) => time ? time.slice(0, 16).replace('T', ' ') : '';
+const few = (list, most) =>
+    list.slice(0, most).join(', ') + (list.length > most ? ' and ' + (list.length - most) + ' more' : '');
+const each = (list) => list || [];
+const count_of = (list, key) => new Map([...grouped(list, (record) => record[key])].map(([name, group]) => [name, group.length]));
 
 // --- verdicts: a colour never stands alone, the word is beside it
 const words_of_moods = {
@@ -126,16 +98,11 @@ const mark_texts = {
   '\u00b0': '(power or heat held the clock of the device down)',
   '~': '(more threads or ranks than processors)'
 };
-function worst_mark(list) {
-  return Object.keys(mark_texts).find((mark) => list.includes(mark)) || '';
-}
+const worst_mark = (list) => Object.keys(mark_texts).find((mark) => list.includes(mark)) || '';
 // The mark of one side of a comparison, or of a row of an acceptance.
-function mark_told(side) {
-  return side.shared || side.disturbed ? '!' : side.throttled ? '\u00b0' : '';
-}
-function badge(word, mood = moods[word]) {
-  return element('span', {class: 'badge ' + (mood || '')}, (mark_texts[word] ? '' : marks[mood] || '') + word);
-}
+const mark_told = (side) => side.shared || side.disturbed ? '!' : side.throttled ? '\u00b0' : '';
+const badge = (word, mood = moods[word]) =>
+    element('span', {class: 'badge ' + (mood || '')}, (mark_texts[word] ? '' : marks[mood] || '') + word);
 // `list`: [number, text, mood] of each tile, null for one that is left out.
 function tiles(...list) {
   const tile = ([number, text, mood]) =>
@@ -144,18 +111,12 @@ function tiles(...list) {
 }
 
 // A text that may break after each slash (an id, a path).
-function breakable(text) {
-  return String(text).split(/(?<=\/)/).flatMap((part, i) => i ? [element('wbr'), part] : [part]);
-}
+const breakable = (text) => String(text).split(/(?<=\/)/).flatMap((part, i) => i ? [element('wbr'), part] : [part]);
 // A name on one line, where it is not too long for that.
-function whole(text) {
-  return text.length > 32 ? element('span', {}, breakable(text)) : element('span', {class: 'whole'}, text);
-}
+const whole = (text) => text.length > 32 ? element('span', {}, breakable(text)) : element('span', {class: 'whole'}, text);
 
 // --- rows: text columns are indices into report.strings
-function text_at(index) {
-  return report.strings[index];
-}
+const text_at = (index) => report.strings[index];
 // A list of records that came as columns.
 function records(part) {
   const names = Object.keys(part || {});

@@ -2,20 +2,14 @@
 
 // The first curves are drawn, since more cannot be told apart; the table has all.
 const most_curves = 12;
-function too_many(curves) {
-  return filtered_note(() => {
-    const count = shown_curves(curves).length;
-    return has_plots && count > most_curves ? most_curves + ' of ' + count + ' curves are drawn; the table has all.' : '';
-  });
-}
-function curve_column() {
-  return field('Curve', 'name', 'wide keep', {tip: (curve) => curve.full, find: (curve) => curve.full});
-}
+const too_many = (curves) => filtered_note(() => {
+  const count = shown_curves(curves).length;
+  return has_plots && count > most_curves ? most_curves + ' of ' + count + ' curves are drawn; the table has all.' : '';
+});
+const curve_column = () => field('Curve', 'name', 'wide keep', {tip: (curve) => curve.full, find: (curve) => curve.full});
 // A curve stays while one of its points passes.
 const by_curve = {rows: (curve) => curve.points.map((point) => point.row)};
-function points_of(curves) {
-  return curves.flatMap((curve) => curve.points.map((point) => ({...curve, ...point})));
-}
+const points_of = (curves) => curves.flatMap((curve) => curve.points.map((point) => ({...curve, ...point})));
 // The plots of the groups of curves, each below its name if `named`.
 function grouped_plots(curves, named, make) {
   const groups = [...grouped(curves, (curve) => curve.group)];
@@ -32,9 +26,9 @@ function least_sizes(curve) {
   if (curve.withheld) return 'withheld';
   if (!curve.fit || !curve.rivals) return '';
   if (!curve.least) return 'never';
-  const [from, to] = curve.least;
-  if (!(from > 0)) return to === null ? 'always' : 'below ' + human(to, 'B');
-  return to === null ? 'from ' + human(from, 'B') : human(from, 'B') + ' to ' + human(to, 'B');
+  const [low, high] = curve.least, size = unit('B');
+  if (!(low > 0)) return high === null ? 'always' : 'below ' + size(high);
+  return high === null ? 'from ' + size(low) : size(low) + ' to ' + size(high);
 }
 function fit_columns() {
   const of_fit = (title, get, show, more) => measure(title, (curve) => curve.fit ? get(curve.fit) : null, show, '', more);

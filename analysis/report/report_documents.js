@@ -3,17 +3,17 @@
 const urgency = ['lost', 'slower', 'drifting', 'suspect', 'faster', 'steady', 'too short', 'no result'];
 
 function history_columns(document) {
-  const latest = (document.settings || {}).latest || 1, last = (s) => each(s.points).slice(-1)[0];
+  const latest = document.settings.latest, last = (s) => s.points[s.points.length - 1];
   // A number that is made of the last points has their mark.
-  const mark = (s) => worst_mark(each(s.points).slice(-latest).map(mark_told));
-  const changes = (s) => each(s.change_points).map((c) => c.time.slice(0, 10) + ' ' + times(speedup_of(c.ratio))).join('; ');
+  const mark = (s) => worst_mark(s.points.slice(-latest).map(mark_told));
+  const changes = (s) => s.change_points.map((c) => c.time.slice(0, 10) + ' ' + times(speedup_of(c.ratio))).join('; ');
   const over = (key) => measure('Over ' + key, (s) => s[key] ? speedup_of(s[key].ratio) : null, times, '', {mark});
   return [
     badge_column('State', 'state', 'choose keep'),
-    field('Series', 'id', 'wide keep', {find: (s) => each(s.names).join(' ')}),
+    field('Series', 'id', 'wide keep', {find: (s) => s.names.join(' ')}),
     measure('Last', (s) => last(s) ? last(s).value : null, (value, s) => last(s) ? seconds(value) + mark_told(last(s)) : ''),
     over('anchored'), over('rolling'), field('Why', 'reason', 'wide'), field('System', 'system', 'choose fold short'),
-    measure('Points', (s) => each(s.points).length, String), field('Change points', changes, 'wide'),
+    measure('Points', (s) => s.points.length, String), field('Change points', changes, 'wide'),
   ];
 }
 
@@ -24,8 +24,8 @@ function confirmations(series) {
   const columns = [
     badge_column('Answer', 'answer', 'choose keep'), field('Series', 'id', 'wide keep'),
     measure('New over promoted', (answer) => speedup_of(answer.ratio), times, 'keep'),
-    interval_of('Interval', (answer) => inverse(answer.interval), times), measure('New build', 'new_s', seconds),
-    measure('Promoted build', 'base_s', seconds), measure('Promoted level', 'level_s', seconds),
+    interval_of('Interval', ({interval}) => interval && [speedup_of(interval[1]), speedup_of(interval[0])], times),
+    measure('New build', 'new_s', seconds), measure('Promoted build', 'base_s', seconds), measure('Promoted level', 'level_s', seconds),
     field('Reason', 'reason', 'wide keep'), measure('p', 'p', plain),
   ];
   return [
@@ -39,29 +39,27 @@ function confirmations(series) {
 
 // The runs in which a series has no number, and what was known to happen.
 function gaps_and_events(series) {
-  const gaps = series.flatMap((s) => each(s.gaps).map((gap) => ({...gap, id: s.id})));
-  const events = new Map(series.flatMap((s) => each(s.events)).map((event) => [event.time + event.text, event]));
+  const gaps = series.flatMap((s) => s.gaps.map((gap) => ({...gap, id: s.id})));
+  const events = new Map(series.flatMap((s) => s.events).map((event) => [event.time + event.text, event]));
   const gap_columns = [
     field('Time', 'time'), badge_column('Status', 'status'), field('Series', 'id', 'wide keep'), field('Reason', 'reason', 'wide')
   ];
   const event_columns = [field('Time', 'time'), field('Kind', 'kind', 'choose'), field('Event', 'text', 'wide keep')];
   return [
-    titled_table('Runs without a number (nothing is filled in)', 'Gaps', gap_columns, gaps),
-    events.size ?
-        fold('Table of events (' + events.size + ')', data_table('Events', event_columns, [...events.values()])) :
-        null
+    titled_table('Runs without a number (nothing is filled in)', gap_columns, gaps, 'Gaps'),
+    events.size ? fold('Table of events (' + events.size + ')', data_table('Events', event_columns, [...events.values()])) : null
   ];
 }
 
 // The first plots, and a menu of the others; what the filter of the table leaves.
 function history_plots(series) {
   if (!has_plots) return {parts: null, show: () => {}};
-  const most = 6, drawn = series.filter((s) => each(s.points).length > 1), place = element('div'), made = new Map();
+  const most = 6, drawn = series.filter((s) => s.points.length > 1), place = element('div'), drawings = new Map();
   const titled = (s) => {
-    if (!made.has(s))
-      made.set(s, element('div', {}, subtitle(badge(s.state), ' ', breakable(s.id)),
+    if (!drawings.has(s))
+      drawings.set(s, element('div', {}, subtitle(badge(s.state), ' ', breakable(s.id)),
                           plot('History of ' + s.id, (width) => history_plot(s, width))));
-    return made.get(s);
+    return drawings.get(s);
   };
   const show = (list) => {
     const chosen = drawn.filter((s) => list.includes(s)), rest = chosen.slice(most);
@@ -79,8 +77,8 @@ function history_plots(series) {
 
 function history_part(history, source) {
   const gravity = (s) => urgency.includes(s.state) ? urgency.indexOf(s.state) : urgency.length;
-  const series = [...each(history.series)].sort((a, b) => gravity(a) - gravity(b)), plots = history_plots(series);
-  const passed_over = each(history.passed_over).map((p) => p.what + ': ' + p.reason);
+  const series = [...history.series].sort((a, b) => gravity(a) - gravity(b)), plots = history_plots(series);
+  const passed_over = history.passed_over.map((p) => p.what + ': ' + p.reason);
   return [
     source, notes_of(history),
     tiles(...[...count_of(series, 'state')].map(([name, count]) => [count, name, moods[name]])), confirmations(series),
@@ -89,14 +87,9 @@ function history_part(history, source) {
     passed_over.length ? [subtitle('Passed over'), bullets(passed_over)] : null
   ];
 }
-function histories() {
-  document_sections('history', 'History', history_part);
-}
 
 // "column = level, column = level"
-function equations(object) {
-  return Object.entries(object || {}).map(([name, value]) => name + ' = ' + value).join(', ');
-}
+const equations = (object) => Object.entries(object || {}).map(([name, value]) => name + ' = ' + value).join(', ');
 // How much of the observations the model explains, in a sentence.
 function model_quality(model) {
   const f = model.f && known(model.f.value) ?
@@ -144,11 +137,8 @@ function model_part(model, source) {
       subtitle('Residuals'), plot('Residuals against fitted values', () => residuals_plot(model)),
       paragraph(thinned_text(observations.length), 'soft')
     ] : null,
-    titled_table('On observations that it has not seen', 'Validation', validation_columns(), model.validation),
-    titled_table('Predictions', 'Predictions', prediction_columns(), model.predictions),
+    titled_table('On observations that it has not seen', validation_columns(), each(model.validation), 'Validation'),
+    titled_table('Predictions', prediction_columns(), each(model.predictions)),
     citations.length ? fold('Sources', bullets(citations)) : null
   ];
-}
-function models() {
-  document_sections('model', 'Model', model_part);
 }

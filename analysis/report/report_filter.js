@@ -2,9 +2,7 @@
 
 const filter_listeners = [];
 let passing_rows = new Set(rows.keys());
-function passes(index) {
-  return passing_rows.has(index);
-}
+const passes = (index) => passing_rows.has(index);
 // `again` is called after each change of the filter.
 function on_filter(again) {
   filter_listeners.push(again);
@@ -33,14 +31,14 @@ function choosing_fields(items, placeholder, label, menus, text_of, changed) {
     const values = [...new Set(items.map((item) => String(get(item))))].sort();
     if (values.length < 2 || values.length > 60) return [];
     const attributes = {name, 'aria-label': title, change: () => changed()};
-    const made = element('select', attributes, options(values).map(([value, text]) => element('option', {value}, text)));
-    return [{made, fits: (item) => made.value === '' || String(get(item)) === made.value}];
+    const select = element('select', attributes, options(values).map(([value, text]) => element('option', {value}, text)));
+    return [{select, fits: (item) => select.value === '' || String(get(item)) === select.value}];
   });
   const text = (item) => {
     if (!texts.has(item)) texts.set(item, text_of(item).toLowerCase());
     return texts.get(item);
   };
-  const fields = [search, ...selects.map(({made}) => made)];
+  const fields = [search, ...selects.map(({select}) => select)];
   const chosen = () => {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
     return (item) => selects.every(({fits}) => fits(item)) && words.every((word) => text(item).includes(word));

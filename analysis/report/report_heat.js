@@ -18,8 +18,8 @@ function told_apart(paths) {
 
 // The largest departure from 1 in all maps of the page, so that one colour means one speedup.
 function heat_extent() {
-  const judged = each(report.acceptance).flatMap((fleet) => each(fleet.nodes)).flatMap((node) => each(node.rows));
-  const all = [...report.nodes ? report.nodes.rows.flatMap((row) => row.speedups) : [], ...judged.map((row) => speedup_told(row))];
+  const judged = each(report.acceptance).flatMap((fleet) => fleet.nodes).flatMap((node) => node.rows);
+  const all = [...report.nodes ? report.nodes.rows.flatMap((row) => row.speedups) : [], ...judged.map((row) => row.speedup)];
   return Math.max(0.07, ...all.filter((value) => known(value) && value > 0).map((value) => Math.abs(Math.log2(value))));
 }
 
@@ -70,11 +70,11 @@ function heat_plot({hosts, cases, cells}, width) {
 
 // The text and the plot of a map, and the table whose filter leaves some of what it shows: `mapped` are the rows of the
 // table that it has, content(rows) gives {hosts, cases, cells}. `which` says which nodes the map has, where it has not all.
-function node_map(mapped, content, of, which, ...table) {
+function node_map(mapped, content, count, which, ...table) {
   const {cases, cells} = content(mapped), common = told_apart(cases).common, told = cells.flat().map(({mark}) => mark);
   const text = paragraph(
       speedup_header('node', 'the median of the other nodes') + '; for ' +
-      (cases.length < of ? 'the ' + cases.length + ' rows of ' + of + ' that differ most' : plural(of, 'row')) +
+      (cases.length < count ? 'the ' + cases.length + ' rows of ' + count + ' that differ most' : plural(count, 'row')) +
       (common ? ' ' + common : '') + (which ? ', and ' + which : '') + '. An empty cell has no number.' +
       (told.includes('!') ? ' ! marks a node on which other work wanted the processors.' : '') +
       (told.includes('\u00b0') ? ' \u00b0 marks a node with a throttled device.' : ''));

@@ -9,12 +9,8 @@ const has_plots = typeof Plotly !== 'undefined';
 const all_plots = [];
 
 // Plotly reads a little markup in texts: what comes from a file is shown as it is.
-function safe(text) {
-  return String(text).replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');
-}
-function lines(...texts) {
-  return texts.filter(Boolean).map(safe).join('<br>');
-}
+const safe = (text) => String(text).replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');
+const lines = (...texts) => texts.filter(Boolean).map(safe).join('<br>');
 function shorter(text, most) {
   if (text.length <= most) return text;
   return text.slice(0, Math.ceil(most / 2) - 1) + '\u2026' + text.slice(1 - Math.floor(most / 2));
@@ -23,11 +19,9 @@ function thinned(list) {
   if (list.length <= most_points) return list;
   return Array.from({length: most_points}, (_, i) => list[Math.floor(i * list.length / most_points)]);
 }
-function thinned_text(count) {
-  return count <= most_points ?
-      '' :
-      most_points + ' of ' + count + ' points are drawn, evenly taken from all; the table has every row.';
-}
+const thinned_text = (count) => count <= most_points ?
+    '' :
+    most_points + ' of ' + count + ' points are drawn, evenly taken from all; the table has every row.';
 function grouped(list, key) {
   const groups = new Map();
   for (const item of list) {
@@ -38,24 +32,17 @@ function grouped(list, key) {
   return groups;
 }
 // A series keeps its colour whatever the filter leaves: its place among all of them.
-function places_of(list, key) {
-  return new Map([...new Set(list.map(key))].map((name, i) => [name, i]));
-}
-function colour_of(place) {
-  return colours[place % colours.length];
-}
+const places_of = (list, key) => new Map([...new Set(list.map(key))].map((name, i) => [name, i]));
+const colour_of = (place) => colours[place % colours.length];
 
 // Parts of what Plotly draws. A series has a point for each of `list`, with the text that the pointer shows.
-function series_of(list, x, y, text, more) {
-  return {x: list.map(x), y: list.map(y), mode: 'markers', hoverinfo: 'text', text: list.map(text), ...more};
-}
-function marker(i, size) {
-  return {color: colour_of(i), symbol: symbols[i % symbols.length], size: size || 8, line: {width: 0.5, color: '#fff'}};
-}
+const series_of = (list, x, y, text, more) =>
+    ({x: list.map(x), y: list.map(y), mode: 'markers', hoverinfo: 'text', text: list.map(text), ...more});
+const marker = (i, size) =>
+    ({color: colour_of(i), symbol: symbols[i % symbols.length], size: size || 8, line: {width: 0.5, color: '#fff'}});
 // A line beside the points. `text`: what the pointer shows.
-function guide(x, y, line, text, more) {
-  return {x, y, mode: 'lines', line: {color: grey, ...line}, ...text ? {hoverinfo: 'text', text} : {hoverinfo: 'skip'}, ...more};
-}
+const guide = (x, y, line, text, more) =>
+    ({x, y, mode: 'lines', line: {color: grey, ...line}, ...text ? {hoverinfo: 'text', text} : {hoverinfo: 'skip'}, ...more});
 // Bars from `low` to `high`; none where these are not known.
 function bars(list, value, low, high, more) {
   const reach = (end, sign) => list.map((item) => known(end(item)) ? sign * (end(item) - value(item)) : 0);
@@ -67,9 +54,8 @@ function across({x, y}, line) {
   return {type: 'line', ...at, line};
 }
 // A text beside a point, with a line to it.
-function pointer(x, y, ax, ay, text, more) {
-  return {x, y, ax, ay, text, align: 'left', xanchor: 'left', arrowhead: 0, arrowwidth: 1, arrowcolor: '#8c959f', ...more};
-}
+const pointer = (x, y, ax, ay, text, more) =>
+    ({x, y, ax, ay, text, align: 'left', xanchor: 'left', arrowhead: 0, arrowwidth: 1, arrowcolor: '#8c959f', ...more});
 
 // A place for a plot. make(width) gives {data, layout}, or null where nothing passes the filter; `labels(layout, size)`
 // gives annotations that need to know how large it came out. `title` is what a reader of the screen hears.
@@ -89,36 +75,34 @@ function plot(title, make, kind) {
   on_filter(() => place.redraw());
   return place;
 }
-function draw_plot(place, made) {
-  place.classList.toggle('empty', !made);
-  if (!made) {
+function draw_plot(place, picture) {
+  place.classList.toggle('empty', !picture);
+  if (!picture) {
     if (place.data) Plotly.purge(place);
     place.textContent = 'No row passes the filter.';
     return;
   }
   if (!place.data) place.textContent = '';
-  Plotly.react(place, made.data, {...common_layout(made.data), ...made.layout}, {
+  Plotly.react(place, picture.data, {...common_layout(picture.data), ...picture.layout}, {
     displaylogo: false,
     modeBarButtonsToRemove: ['lasso2d', 'select2d'],
     toImageButtonOptions: {format: 'svg'}
   });
   // A long legend takes room below the plot, not from it.
   const lack = least_height - place._fullLayout._size.h;
-  if (lack > 0 && !made.layout.height) Plotly.relayout(place, {height: place._fullLayout.height + lack});
-  if (made.labels) Plotly.relayout(place, {annotations: made.labels(place._fullLayout._size, place._fullLayout)});
+  if (lack > 0 && !picture.layout.height) Plotly.relayout(place, {height: place._fullLayout.height + lack});
+  if (picture.labels) Plotly.relayout(place, {annotations: picture.labels(place._fullLayout._size, place._fullLayout)});
 }
-function common_layout(data) {
-  return {
-    font: {family: getComputedStyle(document.body).fontFamily, size: 13, color: '#1b1f24'},
-    paper_bgcolor: '#fff',
-    plot_bgcolor: '#fff',
-    margin: {l: 70, r: 24, t: 30, b: 50},
-    showlegend: data.filter((series) => series.name && series.showlegend !== false).length > 1,
-    legend: {orientation: 'h', x: 0, y: 0, yref: 'container', yanchor: 'bottom', font: {size: 12}},
-    hovermode: 'closest',
-    hoverlabel: {align: 'left', namelength: -1},
-  };
-}
+const common_layout = (data) => ({
+  font: {family: getComputedStyle(document.body).fontFamily, size: 13, color: '#1b1f24'},
+  paper_bgcolor: '#fff',
+  plot_bgcolor: '#fff',
+  margin: {l: 70, r: 24, t: 30, b: 50},
+  showlegend: data.filter((series) => series.name && series.showlegend !== false).length > 1,
+  legend: {orientation: 'h', x: 0, y: 0, yref: 'container', yanchor: 'bottom', font: {size: 12}},
+  hovermode: 'closest',
+  hoverlabel: {align: 'left', namelength: -1},
+});
 const watcher = new IntersectionObserver(
     (entries) => entries.filter((entry) => entry.isIntersecting).forEach((entry) => entry.target.draw()),
     {rootMargin: '200px'});
@@ -166,10 +150,8 @@ function roofline_plot(part) {
   return {data: [...ceilings, ...measured], layout: {xaxis, yaxis, margin, height, showlegend: true}, labels};
 }
 // The peaks, or the bandwidths, of all roofs: those that read alike are a single part, with the names of their roofs.
-function ceiling_parts(roofs, text, y) {
-  return [...grouped(roofs, text)].map(
-      ([value, list]) => ({value, y: Math.max(...list.map(y)), names: list.map((roof) => roof.label)}));
-}
+const ceiling_parts = (roofs, text, y) => [...grouped(roofs, text)].map(
+    ([value, list]) => ({value, y: Math.max(...list.map(y)), names: list.map((roof) => roof.label)}));
 // All of them where there is room for all, else the first.
 function ceiling_names(names) {
   const all = names.join(', '), rest = names.length > 1 ? ' and ' + (names.length - 1) + ' more' : '';
@@ -245,11 +227,9 @@ function precision_labels(all, at, [left, right], size, [low, high], colour) {
 }
 
 // The curves, each with those of its points that pass the filter and its place among all of them.
-function shown_curves(curves) {
-  return curves
-      .map((curve, place) => ({...curve, place, points: curve.points.filter((point) => passes(point.row))}))
-      .filter((curve) => curve.points.length);
-}
+const shown_curves = (curves) => curves
+    .map((curve, place) => ({...curve, place, points: curve.points.filter((point) => passes(point.row))}))
+    .filter((curve) => curve.points.length);
 // A plot of the first of them: `make(curves, points)` gives it.
 function curves_plot(all, make) {
   const curves = shown_curves(all).slice(0, most_curves);
@@ -265,9 +245,7 @@ function curve_series(curve, x, y, text, more, list = curve.points) {
     ...more
   });
 }
-function distinct_counts(points, count) {
-  return [...new Set(points.map(count))].sort((a, b) => a - b);
-}
+const distinct_counts = (points, count) => [...new Set(points.map(count))].sort((a, b) => a - b);
 
 function collectives_plot(all) {
   const bytes = (point) => point.bytes, busbw = (point) => point.busbw;

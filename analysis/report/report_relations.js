@@ -20,7 +20,7 @@ function speedups() {
       human(value, text_at(speedup.unit)) + (speedup.projection ? '‡' : speedup.published ? '*' : '');
   const shown = (value, speedup) =>
       times(value) + (speedup.published ? '*' : '') + (speedup.not_given ? '?' : '') + rows[speedup.row].mark;
-  // That a number is published is said by its mark.
+  // The mark of a number already says that it is published.
   const note = (speedup) => text_at(speedup.note).split('; ').filter((part) => !part.startsWith('published')).join('; ');
   const columns = [
     ...of_row(problem_column(), time_column()), field('Other system', (speedup) => text_at(speedup.system), 'short'),

@@ -1,16 +1,12 @@
 // Every row, the environments and the files.
 
 // A collective's problem is the size of its message.
-function is_message(row) {
-  return known(row.busbw) && Number(row.problem) > 0;
-}
-function problem_column() {
-  return field('Problem', 'problem', 'name keep', {
-    show: (text, row) => is_message(row) ? binary(Number(text)) : whole(text),
-    tip: (row) => row.id,
-    find: (row) => row.id
-  });
-}
+const is_message = (row) => known(row.busbw) && Number(row.problem) > 0;
+const problem_column = () => field('Problem', 'problem', 'name keep', {
+  show: (text, row) => is_message(row) ? binary(Number(text)) : whole(text),
+  tip: (row) => row.id,
+  find: (row) => row.id
+});
 const direction_column = field('Direction', 'direction', 'fold bare'), algorithm_column = field('Algorithm', 'algorithm', 'fold bare');
 const precision_column = field('Precision', 'precision', 'fold bare'), system_column = field('System', 'system', 'short fold');
 const reason_column = field('Reason', 'reason', 'wide'), id_column = field('Id', 'id', 'wide aside');
@@ -20,12 +16,11 @@ function work_columns(precision = precision_column) {
   const benchmark = field('Benchmark', 'benchmark', 'fold bare');
   return [benchmark, direction_column, precision, backend_column(), algorithm_column, system_column];
 }
-function time_column() {
-  return measure('Time', 'median', (value, row) => seconds(value) + (row.published ? '*' : row.mark), 'keep', {
+const time_column = () =>
+    measure('Time', 'median', (value, row) => seconds(value) + (row.published ? '*' : row.mark), 'keep', {
     tip: (row) => !known(row.median) ? row.reason :
         row.median + ' s' + (row.published ? ' (published: no interval)' : row.mark && ' ' + mark_texts[row.mark])
   });
-}
 
 // The file of a row, without the folder that all share, where neither system nor host tells it: runs of several weeks.
 function file_column(list) {
@@ -78,13 +73,12 @@ function measured_columns(list) {
   ].filter(([key]) => list.some((row) => known(row[key]) || typeof row[key] === 'string' && row[key]))
       .map(([, column]) => column);
 }
-function interval_column() {
-  return measure('Interval', 'low', (low, row) => (row.range ? 'range ' : '') + range(low, row.high, seconds), '', {
+const interval_column = () =>
+    measure('Interval', 'low', (low, row) => (row.range ? 'range ' : '') + range(low, row.high, seconds), '', {
     tip: (row) => known(row.low) ?
         (row.range ? 'range of the launches: ' : '95 % interval: ') + row.low + ' \u2026 ' + row.high + ' s' :
         null
   });
-}
 // First the columns that differ, then the time, then all else.
 function row_columns(list) {
   // Columns with the same in all rows are folded. No more of those that vary than this stand before the time.
@@ -107,12 +101,12 @@ function unsupported_rows(list) {
     file_column(list), problem_column(), ...work_columns(), {...reason_column, keep: true},
     field('Required', 'required', 'fold bare'), id_column
   ];
-  const made = fold('', data_table('Unsupported rows', columns, list, by_index));
-  made.classList.add('unsupported');
-  now_and_on_filter(() => made.firstChild.replaceChildren(
+  const folded = fold('', data_table('Unsupported rows', columns, list, by_index));
+  folded.classList.add('unsupported');
+  now_and_on_filter(() => folded.firstChild.replaceChildren(
       badge('unsupported'), ' ' + part_of(list.filter((row) => passes(row.index)).length, list.length, 'row') +
           ' without a number: no backend that was asked supports them'));
-  return made;
+  return folded;
 }
 
 function all_rows() {

@@ -1,9 +1,7 @@
 // The page opens with machine, suite, date and one verdict; then what failed, what was lost, what is noisy.
 
 const verdict_moods = {0: 'good', 5: 'mid', 8: 'mid'};  // by exit code; all others are bad
-function mood_of(code) {
-  return code === null ? '' : verdict_moods[code] || 'bad';
-}
+const mood_of = (code) => code === null ? '' : verdict_moods[code] || 'bad';
 
 function machine_text(machine) {
   const parts = [
@@ -66,13 +64,13 @@ function finding(group) {
 const finding_lists =
     [['failed', 'What failed', 'failed'], ['lost', 'What was lost', 'was lost'], ['noisy', 'What is noisy', 'is noisy']];
 function findings() {
-  const made = finding_lists.filter(([key]) => report.findings[key].length)
+  const groups = finding_lists.filter(([key]) => report.findings[key].length)
                    .map(([key, title]) => [element('h3', {id: key}, title), report.findings[key].map(finding)]);
   const none = finding_lists.filter(([key]) => !report.findings[key].length).map(([, , nothing]) => nothing);
-  if (!none.length || report.verdict.code === null) return made;
+  if (!none.length || report.verdict.code === null) return groups;
   const last = none.pop(), others = none.length ? none.join(', nothing ') + ', and nothing ' : '';
   const calm = paragraph(marks.good + 'Nothing ' + others + last + '.', 'calm');
-  return report.findings.failed.length ? [...made, calm] : [calm, ...made];
+  return report.findings.failed.length ? [...groups, calm] : [calm, ...groups];
 }
 
 function counted_tiles() {

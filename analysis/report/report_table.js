@@ -23,18 +23,14 @@ function measure(title, get, show, flags = '', more = {}) {
   const number = typeof get === 'function' ? get : (row) => row[get];
   return {...field(title, number, 'right ' + flags, {show, ...more}), get: (row) => number(row) ?? null};
 }
-function badge_column(title, get, flags, more) {
-  return field(title, get, flags, {show: (word) => badge(word), ...more});
-}
+const badge_column = (title, get, flags, more) => field(title, get, flags, {show: (word) => badge(word), ...more});
 
 // more: {rows(item) -> indices of the rows that the filter of the page judges it by; changed(shown) after each filter}
-function data_table(caption, columns, data, more = {}) {
-  return new DataTable(caption, columns.filter(Boolean), data, more).element;
-}
+const data_table = (caption, columns, data, more = {}) =>
+    new DataTable(caption, columns.filter(Boolean), data, more).element;
 // A table with its title, null where it has no rows.
-function titled_table(title, caption, columns, data) {
-  return each(data).length ? [subtitle(title), data_table(caption, columns, data)] : null;
-}
+const titled_table = (title, columns, data, caption = title) =>
+    data.length ? [subtitle(title), data_table(caption, columns, data)] : null;
 
 class DataTable {
   constructor(caption, columns, data, more) {
@@ -140,8 +136,8 @@ class DataTable {
     const open = this.open.has(row);
     const opener = element('button', {type: 'button', 'aria-label': 'More of this row', 'aria-expanded': String(open), click});
     const cells = this.columns.map((column) => this.cell(column, row));
-    const made = element('tr', {}, element('td', {class: 'opener'}, opener), cells);
-    return open ? [made, this.details(row)] : [made];
+    const line = element('tr', {}, element('td', {class: 'opener'}, opener), cells);
+    return open ? [line, this.details(row)] : [line];
   }
 
   select() {
@@ -171,11 +167,11 @@ class DataTable {
 
   draw(page = this.page, most = page_rows) {
     this.page = page;
-    const from = page * page_rows, part = this.shown.slice(from, from + most);
+    const start = page * page_rows, part = this.shown.slice(start, start + most);
     this.body.replaceChildren(...part.flatMap((row) => this.line(row)));
     const pages = Math.ceil(this.shown.length / page_rows);
     this.count.textContent = part_of(this.shown.length, this.data.length, 'row') +
-        (pages > 1 ? ', ' + (from + 1) + '\u2013' + (from + part.length) + ' shown' : '');
+        (pages > 1 ? ', ' + (start + 1) + '\u2013' + (start + part.length) + ' shown' : '');
     this.previous.disabled = page === 0;
     this.next.disabled = page + 1 >= pages;
     this.previous.hidden = this.next.hidden = this.data.length <= page_rows;

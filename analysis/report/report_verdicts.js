@@ -1,49 +1,37 @@
 // The findings of `assay compare` and `assay accept`. A part without data is left out.
 
-// Documents may hold the ratio of times alone.
-function speedup_told(row, ratio = row.ratio) {
-  return row.speedup ?? speedup_of(ratio);
-}
-function inverse(interval) {
-  return interval && [speedup_of(interval[1]), speedup_of(interval[0])];
-}
 // A column of intervals, which sorts by their lower ends.
-function interval_of(title, get, show, more) {
-  return measure(title, (row) => get(row) ? get(row)[0] : null, (_, row) => get(row) ? range(...get(row), show) : '', '', more);
-}
-function sides_marks(row) {
-  return [mark_told(row.base), mark_told(row.new)];
-}
+const interval_of = (title, get, show, more) =>
+    measure(title, (row) => get(row) ? get(row)[0] : null, (_, row) => get(row) ? range(...get(row), show) : '', '', more);
+const sides_marks = (row) => [mark_told(row.base), mark_told(row.new)];
 function comparison_columns() {
-  const interval = (row) => row.speedup_interval ?? inverse(row.interval);
+  const interval = (row) => row.speedup_interval;
   const side = (title, name) => measure(
       title, (row) => row[name].median,
       (value, row) => seconds(value) + (row.published ? '*' : '') + mark_told(row[name]));
   return [
     badge_column('Verdict', (row) => row.verdict || 'no verdict', 'choose keep', {tip: (row) => row.reason}),
-    field('Row', 'id', 'wide keep', {find: (row) => each(row.names).join(' ')}),
-    measure('New over base', (row) => speedup_told(row), times, 'keep', {mark: (row) => worst_mark(sides_marks(row))}),
+    field('Row', 'id', 'wide keep', {find: (row) => row.names.join(' ')}),
+    measure('New over base', 'speedup', times, 'keep', {mark: (row) => worst_mark(sides_marks(row))}),
     interval_of('Interval', interval, times, {tip: (row) => each(interval(row)).join(' \u2026 ') || null}),
     side('Base', 'base'), side('New', 'new'), measure('p', 'p', plain), measure('Detectable', 'minimum_detectable', percent),
     measure('Launches', (row) => row.base.launches, (count, row) => count + ' + ' + row.new.launches),
-    field('Reason', (row) => [row.reason, ...each(row.notes)].filter(Boolean).join('; '), 'wide'),
+    field('Reason', (row) => [row.reason, ...row.notes].filter(Boolean).join('; '), 'wide'),
     field('Stage', 'stage', 'fold'),
   ];
 }
 function comparison_tiles(comparison) {
-  const sum = comparison.summary || {}, mean = comparison.geometric_mean;
-  const noisy = worst_mark(each(comparison.rows).flatMap(sides_marks));
+  const sum = comparison.summary, mean = comparison.geometric_mean;
+  const noisy = worst_mark(comparison.rows.flatMap(sides_marks));
   const counted = (name, mood) => [sum[name], name, sum[name] > 0 ? mood : ''];
-  const listed = (list, name, mood) => each(list).length ? [list.length, name, mood] : null;
+  const listed = (list, name, mood) => list.length ? [list.length, name, mood] : null;
   return tiles(
       counted('slower', 'bad'), counted('faster', 'good'), counted('same', ''), counted('inconclusive', 'mid'),
       listed(comparison.only_base, 'vanished', 'bad'), listed(comparison.only_new, 'new', ''),
-      mean ?
-          [times(mean.speedup) + noisy, 'geometric mean, new over base, ' + mean.rows + ' of ' + mean.of + ' rows'] :
-          null);
+      mean && [times(mean.speedup) + noisy, 'geometric mean, new over base, ' + mean.rows + ' of ' + mean.of + ' rows']);
 }
 function comparison_warnings(comparison) {
-  const fields = each(comparison.mismatches).map((mismatch) => mismatch.field).join(', ');
+  const fields = comparison.mismatches.map((mismatch) => mismatch.field).join(', ');
   const refused = 'Refused: more differed than was meant (' + fields + '). Nothing was compared.';
   const allowed = 'Compared by --allow-mismatch although more differed than was meant: ' + fields + '.';
   const no_mean = !comparison.geometric_mean && comparison.geometric_mean_reason;
@@ -55,7 +43,7 @@ function comparison_warnings(comparison) {
 }
 // Rows of one side, and rows that were not compared.
 function lone_rows(comparison) {
-  const told = (list, what) => each(list).map((row) => ({...row, what}));
+  const told = (list, what) => list.map((row) => ({...row, what}));
   const both = (row) => ({...row, status: row.base_status && row.base_status + ' / ' + row.new_status});
   return [
     ...told(comparison.only_base, 'only in base (vanished)'), ...told(comparison.only_new, 'only in new'),
@@ -63,7 +51,7 @@ function lone_rows(comparison) {
   ];
 }
 function comparison_part(comparison, source) {
-  const side = ({name, system}) => name + ' (' + system + ')', all = each(comparison.rows);
+  const side = ({name, system}) => name + ' (' + system + ')', all = comparison.rows;
   const text_of = (value) => typeof value === 'string' ? value : JSON.stringify(value);
   const told = all.flatMap(sides_marks), disturbed = Object.entries(mark_texts).filter(([mark]) => told.includes(mark));
   const lone_columns = [
@@ -76,36 +64,31 @@ function comparison_part(comparison, source) {
         speedup_header('new', 'base') + '; by launch medians. Meant to vary: ' + comparison.vary + '. Stage: ' +
         comparison.stage + '.'),
     notes_of(comparison), all.length ? data_table('Comparison', comparison_columns(), all) : null,
-    titled_table('Rows without a ratio', 'Rows without a ratio', lone_columns, lone_rows(comparison)),
+    titled_table('Rows without a ratio', lone_columns, lone_rows(comparison)),
     titled_table(
-        'What differed and was not meant to', 'Mismatches',
-        ['field', 'base', 'new'].map((key) => field(key, (row) => text_of(row[key]), 'wide')), comparison.mismatches),
+        'What differed and was not meant to', ['field', 'base', 'new'].map((key) => field(key, (row) => text_of(row[key]), 'wide')),
+        comparison.mismatches, 'Mismatches'),
     disturbed.map(([mark, text]) => paragraph(mark + ' The side was disturbed while it was timed ' + text + '.', 'soft')),
     all.some((row) => row.published) ? paragraph('* published, not measured: no interval and no verdict.', 'soft') : null
   ];
 }
-function comparisons() {
-  document_sections('comparison', 'Comparison, row by row', comparison_part);
-}
 
 // Why a node has its verdict.
 function findings_of(node) {
-  const judged = each(node.rows).filter((row) => row.verdict && row.verdict !== 'PASS' && row.verdict !== 'ok');
-  const health = each(node.health && node.health.findings).filter((judgement) => judgement.verdict !== 'PASS');
-  const found = [
-    ...judged.map((row) => [mark_told(row), row.id].filter(Boolean).join(' ') + ': ' + (row.reason || row.verdict)),
-    ...health.map((judgement) => judgement.criterion + ': ' + (judgement.reason || judgement.verdict))
+  const say = (judged, name) =>
+      judged.filter(({verdict}) => verdict !== 'PASS').map((item) => name(item) + ': ' + (item.reason || item.verdict));
+  const told = [
+    ...say(node.rows, (row) => [mark_told(row), row.id].filter(Boolean).join(' ')),
+    ...say(node.health.findings, ({criterion}) => criterion)
   ];
-  if (!found.length) return node.reason || '';
-  return found.slice(0, 6).join('; ') + (found.length > 6 ? '; and ' + (found.length - 6) + ' more' : '');
+  if (!told.length) return node.reason || '';
+  return told.slice(0, 6).join('; ') + (told.length > 6 ? '; and ' + (told.length - 6) + ' more' : '');
 }
 function node_columns(acceptance) {
-  const rank = new Map(each(acceptance.stragglers).map((node) => [node.node, node.rank]));
+  const rank = new Map(acceptance.stragglers.map((node) => [node.node, node.rank]));
   return [
     badge_column('Verdict', 'verdict', 'choose keep'), field('Node', 'node', 'keep', {show: whole}),
-    measure('Node over the others', (node) => speedup_told(node, node.score), times, '', {
-      mark: (node) => worst_mark(each(node.rows).map(mark_told))
-    }),
+    measure('Node over the others', 'speedup', times, '', {mark: (node) => worst_mark(node.rows.map(mark_told))}),
     measure('Straggler', (node) => rank.get(node.node) ?? null, (place) => place === null ? '' : 'rank ' + place),
     field('Findings', findings_of, 'wide'),
   ];
@@ -113,16 +96,16 @@ function node_columns(acceptance) {
 
 // The rows of all nodes as a map, and the table whose filter leaves some of its columns.
 function acceptance_map(acceptance) {
-  const nodes = each(acceptance.nodes), most = 150;
+  const nodes = acceptance.nodes, most = 150;
   // In a fleet, the nodes that passed have no rows here.
-  const has_all = (node) => node.rows_of === each(node.rows).length;
+  const has_all = (node) => node.rows_of === node.rows.length;
   const whole_fleet = nodes.every((node) => !known(node.rows_of) || has_all(node));
   const mapped = whole_fleet ? nodes : nodes.filter((node) => node.verdict !== 'PASS' && has_all(node));
-  const rows_by_id = new Map(nodes.map((node) => [node, new Map(each(node.rows).map((row) => [row.id, row]))]));
-  const ids = [...new Set(mapped.flatMap((node) => each(node.rows).filter((row) => known(row.ratio)).map((row) => row.id)))];
+  const rows_by_id = new Map(nodes.map((node) => [node, new Map(node.rows.map((row) => [row.id, row]))]));
+  const ids = [...new Set(mapped.flatMap((node) => node.rows.filter((row) => known(row.ratio)).map((row) => row.id)))];
   const cell = (node, id) => {
     const row = rows_by_id.get(node).get(id);
-    return row ? {speedup: speedup_told(row), mark: mark_told(row)} : {speedup: null, mark: ''};
+    return row ? {speedup: row.speedup, mark: mark_told(row)} : {speedup: null, mark: ''};
   };
   const drawn = ids.slice(0, most);
   const which = whole_fleet ? null : 'the ' + mapped.length + ' gravest of the nodes that have results and did not pass';
@@ -136,14 +119,13 @@ function acceptance_map(acceptance) {
 }
 
 function acceptance_part(acceptance, source) {
-  const disturbed = each(acceptance.nodes).flatMap((node) => each(node.rows)).filter((row) => row.disturbed).length;
-  const verdicts = count_of(acceptance.nodes, 'verdict'), unexpected = each(acceptance.unexpected);
-  const words = ['PASS', 'PERF-FAIL', 'INCORRECT', 'MISSING', 'NOT-QUIET'].filter((word) => verdicts.get(word));
-  const list = (title, entries, word) => each(entries).length ? [
+  const disturbed = acceptance.nodes.flatMap((node) => node.rows).filter((row) => row.disturbed).length;
+  const verdicts = count_of(acceptance.nodes, 'verdict'), unexpected = acceptance.unexpected;
+  const words = ['PASS', 'PERF-FAIL', 'INCORRECT', 'MISSING', 'NOT-QUIET'].filter((word) => verdicts.has(word));
+  const list = (title, entries, word) => entries.length ? [
     subtitle(title),
     bullets(entries.map((unmet) => [word ? badge(word) : null, (word ? ' ' : '') + unmet.criterion + ': ' + unmet.reason]))
   ] : null;
-  const name = (node) => typeof node === 'string' ? node : node.node || JSON.stringify(node);
   return [
     source, paragraph([badge(acceptance.verdict), acceptance.reason ? ' ' + acceptance.reason : '']),
     tiles(...words.map((word) => [verdicts.get(word), word, moods[word]])),
@@ -153,14 +135,7 @@ function acceptance_part(acceptance, source) {
     notes_of(acceptance), acceptance_map(acceptance),
     list('Criteria of the fleet that are not met', acceptance.unmet, 'not met'),
     list('Optional criteria that hold for nothing', acceptance.optional_unmatched),
-    unexpected.length ?
-        paragraph('Nodes that the criteria do not name: ' + unexpected.map(name).join(', '), 'notice') :
-        null,
-    titled_table(
-        'Rows that count for nothing', 'Rows that count for nothing', [field('Row', 'id', 'wide keep'), reason_column],
-        acceptance.not_judged)
+    unexpected.length ? paragraph('Nodes that the criteria do not name: ' + unexpected.join(', '), 'notice') : null,
+    titled_table('Rows that count for nothing', [field('Row', 'id', 'wide keep'), reason_column], acceptance.not_judged)
   ];
-}
-function acceptance() {
-  document_sections('acceptance', 'Acceptance, node by node', acceptance_part);
 }

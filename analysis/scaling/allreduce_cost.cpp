@@ -6,8 +6,6 @@
 #include <bit>
 #include <stdexcept>
 
-#include "analysis/scaling/followed.hpp"
-
 namespace assay::scaling {
 
 namespace {
@@ -59,45 +57,42 @@ const std::vector<AlgorithmCost>& algorithm_costs() {
   return all;
 }
 
-void AllreduceCost::add(int times, Of of, std::int64_t parts, const To& to) {
-  Round round{times, of, parts, {}, {}, {}};
+void AllreduceCost::add(int times, Data data, std::int64_t parts, const To& receiver) {
+  Round round{times, data, parts};
   if (in_step_) {
-    round.links = links_of(network_, ranks_, to);
+    round.links = links_of(network_, ranks_, receiver);
     if (!round.links.empty()) rounds_.push_back(std::move(round));
     return;
   }
   round.receives.resize(static_cast<std::size_t>(ranks_));
   for (int rank = 0; rank < ranks_; ++rank) {
-    const int other = to(rank);
-    round.to.push_back(other == rank ? -1 : other);
-    if (round.to.back() >= 0) round.receives[static_cast<std::size_t>(other)] = 1;
+    const int other = receiver(rank);
+    round.receiver.push_back(other == rank ? -1 : other);
+    if (round.receiver.back() >= 0) round.receives[static_cast<std::size_t>(other)] = 1;
   }
   rounds_.push_back(std::move(round));
 }
 
-AllreduceCost::To AllreduceCost::ring_neighbour(int stride, int members) {
-  return [=](int rank) {
-    const int place = rank / stride % members;
-    return rank + ((place + 1) % members - place) * stride;
-  };
-}
-
 // members - 1 rounds of reduce-scatter, and as many of allgather.
-void AllreduceCost::add_ring(int stride, int members, std::int64_t parts, Of of, int times) {
-  if (members > 1) add(times * (members - 1), of, parts * members, ring_neighbour(stride, members));
+void AllreduceCost::add_ring(int stride, int members, std::int64_t parts, Data data, int times) {
+  if (members > 1)
+    add(times * (members - 1), data, parts * members, [=](int rank) {
+      const int place = rank / stride % members;
+      return rank + ((place + 1) % members - place) * stride;
+    });
 }
 
 // Half of what is left goes to the partner in each halving round, and comes back in the doubling
 // round. Members beyond a power of two give all to a neighbour before, and get all after.
-void AllreduceCost::add_halving_doubling(int stride, int members, std::int64_t parts, Of of,
+void AllreduceCost::add_halving_doubling(int stride, int members, std::int64_t parts, Data data,
                                          bool first_only) {
   const int power = static_cast<int>(std::bit_floor(static_cast<unsigned>(members)));
   const int folded = members - power;
   const auto round = [&](std::int64_t of_parts, const To& next) {
-    add(1, of, of_parts, [=](int rank) {
+    add(1, data, of_parts, [=](int rank) {
       if (first_only && rank % stride != 0) return -1;
-      const int place = rank / stride % members, to = next(place);
-      return to < 0 ? -1 : rank + (to - place) * stride;
+      const int place = rank / stride % members, other = next(place);
+      return other < 0 ? -1 : rank + (other - place) * stride;
     });
   };
   const auto exchange = [&](int distance) {
@@ -114,39 +109,33 @@ void AllreduceCost::add_halving_doubling(int stride, int members, std::int64_t p
   round(parts, [=](int place) { return place < 2 * folded && place % 2 != 0 ? place - 1 : -1; });
 }
 
-// Binomial: a reduction to the first member, and a broadcast back along the same edges.
-void AllreduceCost::add_tree(int members) {
-  const auto edge = [&](int distance, bool up) {
-    add(1, Of::rest, 1, [=](int rank) {
+// Binomial: a reduction to the first member (up), and a broadcast back along the same edges.
+void AllreduceCost::add_tree(int members, bool up) {
+  const int last = static_cast<int>(std::bit_ceil(static_cast<unsigned>(members)));
+  for (int i = 1; i < last; i *= 2) {
+    const int distance = up ? i : last / (2 * i);
+    add(1, Data::rest, 1, [=](int rank) {
       const int place = rank % members;
       if (up) return (place & -place) == distance ? rank - distance : -1;
       const bool has = place % (2 * distance) == 0 && place + distance < members;
       return has ? rank + distance : -1;
     });
-  };
-  int distance = 1;
-  for (; distance < members; distance *= 2) edge(distance, true);
-  for (; distance >= 1; distance /= 2) edge(distance, false);
+  }
 }
 
 void AllreduceCost::add_hierarchical(int node) {
   node_ = node;
   in_step_ = false;
-  add_ring(1, node, 1, Of::even, 1);
-  add_halving_doubling(node, ranks_ / node, node, Of::even, false);
-  add_ring(1, node, 1, Of::even, 1);
+  add_ring(1, node, 1, Data::even, 1);
+  add_halving_doubling(node, ranks_ / node, node, Data::even, false);
+  add_ring(1, node, 1, Data::even, 1);
   if (node == 1) return;
-  const auto reduced = rounds_.size();
-  add_tree(node);
-  // Among nodes between the way up and the way down.
-  const auto middle = reduced + (rounds_.size() - reduced) / 2;
-  const auto before = rounds_.size();
-  add_halving_doubling(node, ranks_ / node, 1, Of::rest, true);
-  const auto at = [&](std::size_t i) { return rounds_.begin() + static_cast<std::ptrdiff_t>(i); };
-  std::rotate(at(middle), at(before), rounds_.end());
+  add_tree(node, true);
+  add_halving_doubling(node, ranks_ / node, 1, Data::rest, true);
+  add_tree(node, false);
 }
 
-// Where rows split nodes, some nodes send more than others, and their rows get behind.
+// Some nodes send more than others where rows split nodes, and their rows get behind.
 void AllreduceCost::add_torus(int rows) {
   const int columns = ranks_ / rows;
   const std::vector<Level>& levels = network_.levels;
@@ -154,15 +143,15 @@ void AllreduceCost::add_torus(int rows) {
     return level.ranks < ranks_ && columns % level.ranks != 0 && level.ranks % columns != 0;
   });
   in_step_ = !split;
-  add_ring(1, columns, 1, Of::all, 1);
-  add_ring(columns, rows, columns, Of::all, 2);
-  add_ring(1, columns, 1, Of::all, 1);
+  add_ring(1, columns, 1, Data::all, 1);
+  add_ring(columns, rows, columns, Data::all, 2);
+  add_ring(1, columns, 1, Data::all, 1);
 }
 
 void AllreduceCost::add_ddl(const std::vector<int>& members) {
   int inner = 1;
   for (const int group : members) {
-    add_ring(inner, group, inner, Of::all, 2);
+    add_ring(inner, group, inner, Data::all, 2);
     inner *= group;
   }
 }
@@ -176,10 +165,10 @@ Result<AllreduceCost> AllreduceCost::make(const std::string& algorithm, int rank
         fmt::format("{} ranks do not fill groups of {}", ranks, network.levels.front().ranks)};
   };
   if (algorithm == "ring") {
-    cost.add_ring(1, ranks, 1, Of::all, 2);
+    cost.add_ring(1, ranks, 1, Data::all, 2);
   } else if (algorithm == "halving_doubling") {
     cost.in_step_ = false;
-    cost.add_halving_doubling(1, ranks, 1, Of::all, false);
+    cost.add_halving_doubling(1, ranks, 1, Data::all, false);
   } else if (algorithm == "hierarchical") {
     if (members.empty()) return uneven();
     cost.add_hierarchical(network.levels.size() == 1 ? 1 : members.front());
@@ -200,9 +189,9 @@ Result<AllreduceCost> AllreduceCost::make(const std::string& algorithm, int rank
 AllreduceCost::Size AllreduceCost::size_of_part(const Round& round, std::int64_t elements,
                                                 std::size_t element_bytes) const {
   const std::int64_t rest = elements % node_;
-  const std::int64_t divided = round.of == Of::all    ? elements
-                               : round.of == Of::even ? elements - rest
-                                                      : rest;
+  const std::int64_t divided = round.data == Data::all    ? elements
+                               : round.data == Data::even ? elements - rest
+                                                          : rest;
   const std::int64_t bytes =
       divided_up(divided, round.parts) * static_cast<std::int64_t>(element_bytes);
   if (bytes == 0) return {};
@@ -211,7 +200,7 @@ AllreduceCost::Size AllreduceCost::size_of_part(const Round& round, std::int64_t
           static_cast<double>(bytes)};
 }
 
-double AllreduceCost::followed() const {
+double AllreduceCost::simulated_messages() const {
   double messages = 0;
   if (!in_step_)
     for (const Round& round : rounds_) messages += static_cast<double>(round.times) * ranks_;
@@ -238,13 +227,7 @@ double AllreduceCost::in_step(std::int64_t elements, std::size_t element_bytes) 
 
 std::vector<double> AllreduceCost::ends(const std::vector<Asked>& asked,
                                         std::size_t element_bytes) const {
-  std::vector<std::vector<Size>> sizes;
-  for (const Asked& bucket : asked) {
-    auto& of_rounds = sizes.emplace_back();
-    for (const Round& round : rounds_)
-      of_rounds.push_back(size_of_part(round, bucket.elements, element_bytes));
-  }
-  if (!in_step_) return followed_ends(network_, ranks_, rounds_, asked, sizes);
+  if (!in_step_ && !rounds_.empty()) return simulate(asked, element_bytes);
   std::vector<double> ends;
   double end = 0;
   for (const Asked& bucket : asked)

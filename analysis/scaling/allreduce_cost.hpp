@@ -39,44 +39,47 @@ class AllreduceCost {
   }
   /// Number of messages of one allreduce that ends() simulates one by one; 0 where the time is a
   /// sum over rounds.
-  double followed() const;
+  double simulated_messages() const;
 
-  /// What is divided into parts: all elements, those that the ranks of a node divide evenly, or the
-  /// remainder of that division.
-  enum class Of : std::uint8_t { all, even, rest };
+ private:
+  friend class Simulation;
+  using To = std::function<int(int)>;  ///< the rank that a rank sends to; negative: none
+  /// The elements that are divided into parts: all, those that the ranks of a node divide evenly,
+  /// or the remainder of that division.
+  enum class Data : std::uint8_t { all, even, rest };
   /// A round, repeated `times` times: messages of one part each. If all ranks do the same in every
-  /// round of the algorithm (rings), `links` gives the time of a round. Else `to` is, by rank, the
-  /// rank that it sends to (negative: none) and `receives` whether it receives, since ranks that
-  /// send less, or through a less busy port, run ahead.
+  /// round of the algorithm (rings), `links` gives the time of a round. Else `receiver` is, by
+  /// rank, the rank that it sends to (negative: none) and `receives` whether it receives, since
+  /// ranks that send less, or through a less busy port, run ahead.
   struct Round {
     int times;
-    Of of;
+    Data data;
     std::int64_t parts;
-    std::vector<Link> links;
-    std::vector<int> to;
-    std::vector<char> receives;
+    std::vector<Link> links{};
+    std::vector<int> receiver{};
+    std::vector<char> receives{};
   };
   struct Size {
     double messages = 0, bytes = 0;  ///< of a part that is sent to one rank
   };
 
- private:
-  using To = std::function<int(int)>;  ///< the rank that a rank sends to; negative: none
-
   explicit AllreduceCost(int ranks, const Network& network) : ranks_(ranks), network_(network) {}
-  void add(int times, Of of, std::int64_t parts, const To& to);
+  void add(int times, Data data, std::int64_t parts, const To& receiver);
   /// Groups of `members` ranks r, r + stride, …. Each message has 1/parts of the data.
-  static To ring_neighbour(int stride, int members);
-  void add_ring(int stride, int members, std::int64_t parts, Of of, int times);
+  void add_ring(int stride, int members, std::int64_t parts, Data data, int times);
   /// `first_only`: only the groups that begin at a multiple of `stride`.
-  void add_halving_doubling(int stride, int members, std::int64_t parts, Of of, bool first_only);
-  void add_tree(int members);
+  void add_halving_doubling(int stride, int members, std::int64_t parts, Data data,
+                            bool first_only);
+  void add_tree(int members, bool up);
   void add_hierarchical(int node);
   void add_torus(int rows);
   void add_ddl(const std::vector<int>& members);
 
   Size size_of_part(const Round& round, std::int64_t elements, std::size_t element_bytes) const;
   double in_step(std::int64_t elements, std::size_t element_bytes) const;
+  /// ends(), message by message. A rank begins its next round when it has completed its send and
+  /// its receive of this round; a port serves messages in the order in which they begin.
+  std::vector<double> simulate(const std::vector<Asked>& asked, std::size_t element_bytes) const;
 
   int ranks_, node_ = 1;
   bool in_step_ = true;  ///< whether all ranks do the same in each round

@@ -4,8 +4,7 @@
 
 #include <algorithm>
 
-#include "analysis/scaling/allreduce_cost.hpp"
-#include "core/base/error.hpp"
+#include "core/result/json_fields.hpp"
 
 namespace assay::scaling {
 
@@ -13,11 +12,11 @@ using nlohmann::json;
 
 namespace {
 
-/// Messages of a step that are followed one by one: some seconds, and 8 bytes each.
-constexpr double most_followed = 2e7;
+/// Messages of a step that are simulated one by one: some seconds, and 8 bytes each.
+constexpr double most_simulated = 2e7;
 
 /// The computation for a batch: given, or on the line between the two given batches beside it.
-Result<Compute> compute_for(const std::vector<BatchCompute>& all, std::int64_t batch) {
+Result<Compute> find_compute(const std::vector<BatchCompute>& all, std::int64_t batch) {
   const auto above = std::find_if(all.begin(), all.end(), [&](const BatchCompute& measured) {
     return measured.batch >= batch;
   });
@@ -35,144 +34,144 @@ Result<Compute> compute_for(const std::vector<BatchCompute>& all, std::int64_t b
                  between(&Compute::update)};
 }
 
-struct Predicted {
-  std::int64_t batch;
-  Compute compute;
-  StepTime step;
-  double images_per_s;
-};
-
-Result<std::int64_t> batch_of(const CurveInput& curve, int ranks) {
-  if (curve.batch) return *curve.batch;
-  if (*curve.global_batch % ranks != 0)
-    return Unsupported{
-        fmt::format("{} ranks do not divide a global batch of {}", ranks, *curve.global_batch)};
-  return *curve.global_batch / ranks;
-}
-
-Result<Predicted> predict(const ScaleInput& input, const CurveInput& curve,
-                          const std::string& algorithm, int ranks) {
-  auto batch = batch_of(curve, ranks);
-  if (auto* refusal = std::get_if<Unsupported>(&batch)) return *refusal;
-  auto compute = compute_for(input.compute, std::get<std::int64_t>(batch));
-  if (auto* refusal = std::get_if<Unsupported>(&compute)) return *refusal;
-  auto cost = AllreduceCost::make(algorithm, ranks, input.network);
-  if (auto* refusal = std::get_if<Unsupported>(&cost)) return *refusal;
-  const auto& allreduce = std::get<AllreduceCost>(cost);
-  if (allreduce.followed() * static_cast<double>(input.buckets.size()) > most_followed)
-    return Unsupported{fmt::format(
-        "ranks do not proceed in step, and more than {:.0e} messages would have to be simulated",
-        most_followed)};
-  const auto ends = [&](const std::vector<Asked>& asked) {
-    return allreduce.ends(asked, input.element_bytes);
-  };
-  Predicted made{std::get<std::int64_t>(batch), std::get<Compute>(compute), {}, 0};
-  made.step = step_time(made.compute, input.buckets, input.overlap, ends);
-  made.images_per_s = static_cast<double>(made.batch) * ranks / made.step.seconds;
-  return made;
-}
-
-json point_of(const Result<Predicted>& predicted, int ranks, const Predicted* reference,
-              int reference_ranks) {
-  json point = {{"ranks", ranks},
-                {"batch", nullptr},
-                {"step_s", nullptr},
-                {"images_per_s", nullptr},
-                {"efficiency", nullptr},
-                {"compute_s", nullptr},
-                {"communication_s", nullptr},
-                {"exposed_s", nullptr},
-                {"reason", nullptr}};
-  if (const auto* refusal = std::get_if<Unsupported>(&predicted)) {
-    point["reason"] = refusal->reason;
+/// A point without its efficiency.
+PredictedPoint predict_point(const ScalingInput& input, const CurveInput& curve,
+                             const std::string& algorithm, int ranks) {
+  PredictedPoint point{ranks};
+  const auto refuse = [&](const std::string& reason) {
+    point.reason = reason;
     return point;
-  }
-  const auto& made = std::get<Predicted>(predicted);
-  point["batch"] = made.batch;
-  point["step_s"] = made.step.seconds;
-  point["images_per_s"] = made.images_per_s;
-  point["compute_s"] = made.compute.seconds();
-  point["communication_s"] = made.step.communication;
-  point["exposed_s"] = made.step.exposed;
-  if (reference != nullptr)
-    point["efficiency"] = made.images_per_s / ranks / (reference->images_per_s / reference_ranks);
+  };
+  if (!curve.batch && *curve.global_batch % ranks != 0)
+    return refuse(
+        fmt::format("{} ranks do not divide a global batch of {}", ranks, *curve.global_batch));
+  const std::int64_t batch = curve.batch ? *curve.batch : *curve.global_batch / ranks;
+  const auto compute = find_compute(input.compute, batch);
+  if (const auto* refusal = std::get_if<Unsupported>(&compute)) return refuse(refusal->reason);
+  const auto cost = AllreduceCost::make(algorithm, ranks, input.network);
+  if (const auto* refusal = std::get_if<Unsupported>(&cost)) return refuse(refusal->reason);
+  const auto& allreduce = std::get<AllreduceCost>(cost);
+  if (allreduce.simulated_messages() * static_cast<double>(input.buckets.size()) > most_simulated)
+    return refuse(fmt::format(
+        "ranks do not proceed in step, and more than {:.0e} messages would have to be simulated",
+        most_simulated));
+  const StepTime step =
+      step_time(std::get<Compute>(compute), input.buckets, input.overlap,
+                [&](const auto& asked) { return allreduce.ends(asked, input.element_bytes); });
+  point.batch = batch;
+  point.step_s = step.seconds;
+  point.images_per_s = static_cast<double>(batch) * ranks / step.seconds;
+  point.compute_s = std::get<Compute>(compute).seconds();
+  point.communication_s = step.communication;
+  point.exposed_s = step.exposed;
   return point;
 }
 
-json curve_of(const ScaleInput& input, const CurveInput& curve, const std::string& algorithm) {
-  json made = {{"scaling", curve.batch ? "weak" : "strong"},
-               {"batch", curve.batch ? json(*curve.batch) : json()},
-               {"global_batch", curve.global_batch ? json(*curve.global_batch) : json()},
-               {"algorithm", algorithm},
-               {"points", json::array()}};
-  const int first = input.ranks.front();
-  const Result<Predicted> reference = predict(input, curve, algorithm, first);
-  for (const int ranks : input.ranks)
-    made["points"].push_back(point_of(predict(input, curve, algorithm, ranks), ranks,
-                                      std::get_if<Predicted>(&reference), first));
-  return made;
-}
-
-/// A published point, with what is predicted for it and how far off that is.
-json published_of(const Published& published, const json& curves) {
-  json made = {{"ranks", published.ranks},
-               {"algorithm", published.algorithm},
-               {"quantity", published.quantity},
-               {"published", published.value},
-               {"predicted", nullptr},
-               {"error", nullptr},
-               {"citation", published.citation},
-               {"note", published.note.empty() ? json() : json(published.note)}};
-  for (const json& curve : curves) {
-    if (curve["algorithm"] != published.algorithm || curve["index"] != published.curve) continue;
-    for (const json& point : curve["points"])
-      if (point["ranks"] == published.ranks) made["predicted"] = point[published.quantity];
+PredictedCurve predict_curve(const ScalingInput& input, std::size_t index,
+                             const std::string& algorithm) {
+  PredictedCurve curve{index, input.curves[index], algorithm};
+  for (const int ranks : input.ranks) {
+    PredictedPoint& point =
+        curve.points.emplace_back(predict_point(input, curve.batches, algorithm, ranks));
+    const PredictedPoint& first = curve.points.front();
+    if (point.images_per_s && first.images_per_s)
+      point.efficiency = *point.images_per_s / ranks / (*first.images_per_s / first.ranks);
   }
-  if (made["predicted"].is_number())
-    made["error"] = made["predicted"].get<double>() / published.value - 1;
-  return made;
+  return curve;
 }
 
-json notes_of(const ScaleInput& input) {
-  json notes = json::array();
-  notes.push_back(
+ComparedPoint compare_point(const Published& published, const std::vector<PredictedCurve>& curves) {
+  ComparedPoint compared{published};
+  for (const PredictedCurve& curve : curves) {
+    if (curve.algorithm != published.algorithm || curve.index != published.curve) continue;
+    for (const PredictedPoint& point : curve.points)
+      if (point.ranks == published.ranks)
+        compared.predicted = published.quantity == "efficiency" ? point.efficiency
+                             : published.quantity == "step_s"   ? point.step_s
+                                                                : point.images_per_s;
+  }
+  if (compared.predicted) compared.error = *compared.predicted / published.value - 1;
+  return compared;
+}
+
+std::vector<std::string> make_notes(const ScalingInput& input) {
+  const auto count = [&](const char* kind) {
+    return std::count_if(input.sources.begin(), input.sources.end(),
+                         [&](const Source& source) { return source.kind == kind; });
+  };
+  return {
       "A prediction, not a measurement. It has no jitter, no contention with other jobs and no "
-      "wait "
-      "for input, and is as good as its inputs.");
-  notes.push_back(fmt::format("efficiency: images/s per rank, relative to {} rank{}",
-                              input.ranks.front(), input.ranks.front() == 1 ? "" : "s"));
-  const std::size_t assumed = static_cast<std::size_t>(
-      std::count_if(input.sources.begin(), input.sources.end(),
-                    [](const json& source) { return source["kind"] == "assumed"; }));
-  const std::size_t measured = static_cast<std::size_t>(
-      std::count_if(input.sources.begin(), input.sources.end(),
-                    [](const json& source) { return source["kind"] == "measured"; }));
-  notes.push_back(fmt::format("{} inputs are measured, {} assumed, {} computed.", measured, assumed,
-                              input.sources.size() - measured - assumed));
-  return notes;
+      "wait for input, and is as good as its inputs.",
+      fmt::format("efficiency: images/s per rank, relative to {} rank{}", input.ranks.front(),
+                  input.ranks.front() == 1 ? "" : "s"),
+      fmt::format("{} inputs are measured, {} assumed, {} computed.", count("measured"),
+                  count("assumed"), count("computed"))};
 }
 
 }  // namespace
 
-json scaling_document(const ScaleInput& input) {
-  json document = {{"schema", "assay-scaling/1"},      {"name", input.name},
-                   {"description", input.description}, {"reference_ranks", input.ranks.front()},
-                   {"inputs", input.sources},          {"algorithms", json::array()},
-                   {"curves", json::array()},          {"published", json::array()},
-                   {"notes", notes_of(input)}};
+ScalingDocument predict_scaling(const ScalingInput& input, const std::string& command) {
+  ScalingDocument document{input.name, input.description, command, input.ranks.front(),
+                           input.sources};
+  const auto& asked = input.algorithms;
   for (const AlgorithmCost& cost : algorithm_costs())
-    if (std::find(input.algorithms.begin(), input.algorithms.end(), cost.name) !=
-        input.algorithms.end())
-      document["algorithms"].push_back(
-          {{"name", cost.name}, {"formula", cost.formula}, {"source", cost.source}});
+    if (std::find(asked.begin(), asked.end(), cost.name) != asked.end())
+      document.algorithms.push_back(cost);
   for (std::size_t i = 0; i < input.curves.size(); ++i)
-    for (const std::string& algorithm : input.algorithms) {
-      document["curves"].push_back(curve_of(input, input.curves[i], algorithm));
-      document["curves"].back()["index"] = i;
-    }
+    for (const std::string& algorithm : asked)
+      document.curves.push_back(predict_curve(input, i, algorithm));
   for (const Published& published : input.published)
-    document["published"].push_back(published_of(published, document["curves"]));
+    document.published.push_back(compare_point(published, document.curves));
+  document.notes = make_notes(input);
   return document;
+}
+
+static void visit_fields(SameAs<SourceFit> auto& fit, auto& fields) {
+  fields.always("r2", fit.r2, "worst", fit.worst);
+  fields.nullable("held_out", fit.held_out);
+}
+
+static void visit_fields(SameAs<Source> auto& source, auto& fields) {
+  fields.always("name", source.name, "value", source.value, "unit", source.unit, "kind",
+                source.kind, "source", source.source, "rows", source.rows);
+  fields.nullable("fit", source.fit);
+}
+
+static void visit_fields(SameAs<AlgorithmCost> auto& cost, auto& fields) {
+  fields.always("name", cost.name, "formula", cost.formula, "source", cost.source);
+}
+
+static void visit_fields(SameAs<PredictedPoint> auto& point, auto& fields) {
+  fields.always("ranks", point.ranks);
+  fields.nullable("batch", point.batch, "step_s", point.step_s, "images_per_s", point.images_per_s,
+                  "efficiency", point.efficiency, "compute_s", point.compute_s, "communication_s",
+                  point.communication_s, "exposed_s", point.exposed_s, "reason", point.reason);
+}
+
+static void visit_fields(SameAs<PredictedCurve> auto& curve, auto& fields) {
+  fields.always("index", curve.index, "scaling",
+                std::string(curve.batches.batch ? "weak" : "strong"), "algorithm", curve.algorithm,
+                "points", curve.points);
+  fields.nullable("batch", curve.batches.batch, "global_batch", curve.batches.global_batch);
+}
+
+static void visit_fields(SameAs<ComparedPoint> auto& point, auto& fields) {
+  fields.always("ranks", point.published.ranks, "algorithm", point.published.algorithm, "quantity",
+                point.published.quantity, "published", point.published.value, "citation",
+                point.published.citation);
+  fields.nullable("predicted", point.predicted, "error", point.error, "note", point.published.note);
+}
+
+static void visit_fields(SameAs<ScalingDocument> auto& document, auto& fields) {
+  fields.always("name", document.name, "description", document.description, "command",
+                document.command, "reference_ranks", document.reference_ranks, "inputs",
+                document.inputs, "algorithms", document.algorithms, "curves", document.curves,
+                "published", document.published, "notes", document.notes);
+}
+
+void to_json(json& object, const ScalingDocument& document) {
+  object = write_fields(document);
+  object["schema"] = "assay-scaling/1";
 }
 
 }  // namespace assay::scaling

@@ -1,18 +1,60 @@
 #pragma once
-// The document of `assay model --scale` (results-schema/scaling.schema.json), made and rendered.
+// The document of `assay model --scale` (results-schema/scaling.schema.json): predicted steps of
+// data-parallel training over ranks. Times in seconds; an optional number has no value where a
+// reason beside it says why.
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
+#include <vector>
 
+#include "analysis/scaling/allreduce_cost.hpp"
 #include "analysis/scaling/input.hpp"
 
 namespace assay::scaling {
 
-nlohmann::json scaling_document(const ScaleInput& input);
+struct PredictedPoint {
+  int ranks = 0;
+  std::optional<std::int64_t> batch{};  ///< images of a rank
+  std::optional<double> step_s{};
+  std::optional<double> images_per_s{};  ///< of all ranks
+  std::optional<double> efficiency{};    ///< relative to the first point of the curve
+  std::optional<double> compute_s{};
+  std::optional<double> communication_s{};  ///< sum of the allreduces of a step
+  std::optional<double> exposed_s{};        ///< time of the step beyond its computation
+  std::string reason{};                     ///< why there is no prediction
+};
+
+struct PredictedCurve {
+  std::size_t index = 0;  ///< of the curve in the input, which has a curve here for each algorithm
+  CurveInput batches{};
+  std::string algorithm{};
+  std::vector<PredictedPoint> points{};
+};
+
+/// A published point beside its prediction.
+struct ComparedPoint {
+  Published published;
+  std::optional<double> predicted{}, error{};  ///< error: predicted / published - 1
+};
+
+struct ScalingDocument {
+  std::string name, description, command;
+  int reference_ranks = 0;
+  std::vector<Source> inputs;
+  std::vector<AlgorithmCost> algorithms{};
+  std::vector<PredictedCurve> curves{};
+  std::vector<ComparedPoint> published{};
+  std::vector<std::string> notes{};
+};
+
+void to_json(nlohmann::json& json, const ScalingDocument& document);
+
+ScalingDocument predict_scaling(const ScalingInput& input, const std::string& command);
 
 /// The document as tables, for people.
-std::string render_scaling(const nlohmann::json& document, bool markdown);
+std::string render_scaling(const ScalingDocument& document, bool markdown);
 /// The points of all curves as CSV (RFC 4180), with all digits.
-std::string scaling_csv(const nlohmann::json& document);
+std::string scaling_csv(const ScalingDocument& document);
 
 }  // namespace assay::scaling

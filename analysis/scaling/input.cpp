@@ -3,134 +3,209 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
-#include "analysis/scaling/allreduce_cost.hpp"
 #include "analysis/scaling/measured.hpp"
 #include "core/base/descriptor.hpp"
 #include "core/base/error.hpp"
 #include "core/base/numbers.hpp"
 #include "core/base/paths.hpp"
 #include "core/base/text.hpp"
+#include "core/result/json_fields.hpp"
 #include "core/result/schema.hpp"
 
 namespace assay::scaling {
 
 using nlohmann::json;
 
+static void visit_fields(SameAs<CurveInput> auto& curve, auto& fields) {
+  fields.optional("batch", curve.batch, "global_batch", curve.global_batch);
+}
+
+static void visit_fields(SameAs<Published> auto& published, auto& fields) {
+  visit_fields(published.batches, fields);
+  fields.always("algorithm", published.algorithm, "quantity", published.quantity, "ranks",
+                published.ranks, "value", published.value, "citation", published.citation);
+  fields.optional("note", published.note);
+}
+
 namespace {
 
+/// A number or a choice, and the source that assumes it.
+struct Quantity {
+  json value;
+  std::string assumed;
+};
+/// Rows of a result file: an id (`row`), or a regular expression (`rows`).
+struct MeasuredRows {
+  std::string file, row, rows;
+};
+/// add_compute() says which fields belong together.
+struct ComputeEntry {
+  std::optional<MeasuredRows> measured;
+  std::optional<std::int64_t> batch;
+  std::optional<Quantity> forward_s, backward_s, update_s, images_per_s, backward_part;
+};
+struct GradientsEntry {
+  std::string list;
+  std::optional<Quantity> elements, tensors, element_bytes, bucket_bytes;
+};
+struct LevelEntry {
+  std::string name;
+  std::optional<int> ranks;
+  std::optional<Quantity> links, alpha_s, bytes_per_s;
+  std::optional<MeasuredRows> measured;
+};
+/// A file as it is written.
+struct ScaleFile {
+  ScalingInput input;  ///< the fields that are taken as they are
+  std::vector<ComputeEntry> compute;
+  GradientsEntry gradients;
+  Quantity overlap{"backward", "default: as assay-resnet50 does"};
+  std::vector<LevelEntry> levels;
+  std::optional<Quantity> segment_bytes;
+};
+
+void visit_fields(SameAs<Quantity> auto& quantity, auto& fields) {
+  fields.always("value", quantity.value, "assumed", quantity.assumed);
+}
+
+void visit_fields(SameAs<MeasuredRows> auto& measured, auto& fields) {
+  fields.always("file", measured.file);
+  fields.optional("row", measured.row, "rows", measured.rows);
+}
+
+void visit_fields(SameAs<ComputeEntry> auto& entry, auto& fields) {
+  fields.optional("measured", entry.measured, "batch", entry.batch, "forward_s", entry.forward_s,
+                  "backward_s", entry.backward_s, "update_s", entry.update_s, "images_per_s",
+                  entry.images_per_s, "backward_part", entry.backward_part);
+}
+
+void visit_fields(SameAs<GradientsEntry> auto& entry, auto& fields) {
+  fields.optional("list", entry.list, "elements", entry.elements, "tensors", entry.tensors,
+                  "element_bytes", entry.element_bytes, "bucket_bytes", entry.bucket_bytes);
+}
+
+void visit_fields(SameAs<LevelEntry> auto& entry, auto& fields) {
+  fields.always("name", entry.name);
+  fields.optional("ranks", entry.ranks, "links", entry.links, "alpha_s", entry.alpha_s,
+                  "bytes_per_s", entry.bytes_per_s, "measured", entry.measured);
+}
+
+void visit_fields(SameAs<ScaleFile> auto& file, auto& fields) {
+  fields.always("name", file.input.name, "compute", file.compute, "gradients", file.gradients,
+                "levels", file.levels, "algorithms", file.input.algorithms, "ranks",
+                file.input.ranks, "curves", file.input.curves);
+  fields.optional("description", file.input.description, "overlap", file.overlap, "segment_bytes",
+                  file.segment_bytes, "published", file.input.published);
+}
+
 std::filesystem::path shipped_inputs() { return data_folder("suites") / "scale"; }
+
+/// The names of the fields that an entry of a file has.
+template <class Entry>
+std::vector<std::string> given_fields(const Entry& entry) {
+  std::vector<std::string> names;
+  const json fields = write_fields(entry);
+  for (const auto& [name, value] : fields.items()) names.push_back(name);
+  return names;
+}
 
 class InputReader {
  public:
   explicit InputReader(const std::filesystem::path& file)
-      : file_(file.string()),
-        document_(read_checked(file, "scale")),
-        measured_(file.parent_path()) {}
+      : path_(file.string()), measured_(file.parent_path()) {
+    read_fields(read_checked(file, "scale"), file_);
+  }
 
-  ScaleInput read() {
-    made_.name = document_["name"];
-    made_.description = document_.value("description", "");
-    made_.files = {file_};
-    each("compute", [&](const json& entry, const std::string& at) { add_compute(entry, at); });
-    std::sort(made_.compute.begin(), made_.compute.end(),
+  ScalingInput read() {
+    input_.files = {path_};
+    each("compute", file_.compute, &InputReader::add_compute);
+    std::sort(input_.compute.begin(), input_.compute.end(),
               [](const auto& a, const auto& b) { return a.batch < b.batch; });
     read_gradients();
-    read_overlap();
+    const json& overlap = file_.overlap.value;
+    input_.overlap = overlap == "none"       ? Overlap::none
+                     : overlap == "backward" ? Overlap::backward
+                                             : Overlap::step;
+    add_assumed(file_.overlap, "communication overlaps", "");
     read_network();
-    made_.algorithms = document_["algorithms"].get<std::vector<std::string>>();
-    made_.ranks = document_["ranks"].get<std::vector<int>>();
-    if (!std::is_sorted(made_.ranks.begin(), made_.ranks.end()))
-      wrong("/ranks", "they are not in ascending order", "Sort them");
-    each("curves",
-         [&](const json& entry, const std::string&) { made_.curves.push_back(curve(entry)); });
-    each("published", [&](const json& entry, const std::string& at) { add_published(entry, at); });
-    for (const std::string& file : measured_.files()) made_.files.push_back(file);
-    return std::move(made_);
+    if (!std::is_sorted(input_.ranks.begin(), input_.ranks.end()))
+      refuse("/ranks", "they are not in ascending order", "Sort them");
+    each("published", input_.published, &InputReader::check_published);
+    for (const std::string& file : measured_.files()) input_.files.push_back(file);
+    return std::move(input_);
   }
 
  private:
-  template <class Body>
-  void each(const char* key, Body body) {
-    std::size_t index = 0;
-    for (const json& entry : document_.value(key, json::array()))
-      body(entry, fmt::format("/{}/{}", key, index++));
+  template <class Entry>
+  void each(const char* name, std::vector<Entry>& entries,
+            void (InputReader::*read)(Entry& entry, const std::string& at)) {
+    for (std::size_t i = 0; i < entries.size(); ++i)
+      (this->*read)(entries[i], fmt::format("/{}/{}", name, i));
   }
 
-  [[noreturn]] void wrong(const std::string& at, const std::string& problem,
-                          const std::string& suggestion) const {
-    throw InputError(fmt::format("{} at {}: {}. {}.", file_, at, problem, suggestion));
+  [[noreturn]] void refuse(const std::string& at, const std::string& problem,
+                           const std::string& suggestion) const {
+    throw InputError(fmt::format("{} at {}: {}. {}.", path_, at, problem, suggestion));
   }
-  std::string where(const std::string& at) const { return file_ + " at " + at; }
+  std::string where(const std::string& at) const { return path_ + " at " + at; }
 
-  void add_source(const std::string& name, const json& value, const std::string& unit,
-                  const char* kind, const std::string& source, json rows = json::array(),
-                  json fit = nullptr) {
-    made_.sources.push_back({{"name", name},
-                             {"value", value},
-                             {"unit", unit},
-                             {"kind", kind},
-                             {"source", source},
-                             {"rows", std::move(rows)},
-                             {"fit", std::move(fit)}});
+  void add_assumed(const Quantity& quantity, const std::string& name, const std::string& unit) {
+    input_.sources.push_back({name, quantity.value, unit, "assumed", quantity.assumed});
   }
-
-  /// The value of an assumed quantity.
-  double take(const json& entry, const char* key, const std::string& name,
+  void add_computed(const std::string& name, const json& value, const std::string& unit,
+                    const std::string& source) {
+    input_.sources.push_back({name, value, unit, "computed", source});
+  }
+  /// The value of an assumed quantity that is given.
+  double take(const std::optional<Quantity>& quantity, const std::string& name,
               const std::string& unit) {
-    const json& quantity = entry.at(key);
-    add_source(name, quantity["value"], unit, "assumed", quantity["assumed"]);
-    return quantity["value"];
+    add_assumed(*quantity, name, unit);
+    return quantity->value;
   }
 
-  void add_compute(const json& entry, const std::string& at) {
-    BatchCompute made;
-    const auto has = [&](const char* key) { return entry.contains(key); };
-    const bool phases = has("forward_s") && has("backward_s") && has("update_s");
-    const bool rate = has("images_per_s") && has("backward_part");
-    const std::size_t given = entry.size();
-    if (has("measured") && given == 1) {
-      const json& from = entry["measured"];
-      MeasuredCompute found =
-          measured_compute(measured_, from["file"], from["row"], where(at + "/measured"));
-      made = found.of;
-      for (const auto& [name, seconds] : {std::pair{"forward", made.compute.forward},
-                                          {"backward", made.compute.backward},
-                                          {"update", made.compute.update}})
-        add_source(fmt::format("{}, batch {}", name, made.batch), seconds, "s", "measured",
-                   from["file"], found.rows);
-    } else if (has("batch") && phases && given == 4) {
-      made.batch = entry["batch"];
-      const std::string of = fmt::format(", batch {}", made.batch);
-      made.compute.forward = take(entry, "forward_s", "forward" + of, "s");
-      made.compute.backward = take(entry, "backward_s", "backward" + of, "s");
-      made.compute.update = take(entry, "update_s", "update" + of, "s");
-    } else if (has("batch") && rate && given == 3) {
-      made.batch = entry["batch"];
-      const std::string of = fmt::format(", batch {}", made.batch);
-      const double step = static_cast<double>(made.batch) /
-                          take(entry, "images_per_s", "computation" + of, "images/s");
-      const double part = take(entry, "backward_part", "backward pass's part" + of, "");
-      made.compute = {step * (1 - part), step * part, 0};
+  void add_compute(ComputeEntry& entry, const std::string& at) {
+    BatchCompute read{entry.batch.value_or(0)};
+    Compute& compute = read.compute;
+    const std::vector<std::string> given = given_fields(entry);
+    const bool phases = entry.forward_s && entry.backward_s && entry.update_s;
+    if (entry.measured && given.size() == 1) {
+      const MeasuredRows& rows = *entry.measured;
+      read = measured_compute(measured_, rows.file, rows.row, where(at + "/measured"));
+      for (const auto& [name, seconds] : {std::pair{"forward", compute.forward},
+                                          {"backward", compute.backward},
+                                          {"update", compute.update}})
+        input_.sources.push_back({fmt::format("{}, batch {}", name, read.batch),
+                                  seconds,
+                                  "s",
+                                  "measured",
+                                  rows.file,
+                                  {rows.row}});
+    } else if (entry.batch && phases && given.size() == 4) {
+      const std::string batch = fmt::format(", batch {}", read.batch);
+      compute.forward = take(entry.forward_s, "forward" + batch, "s");
+      compute.backward = take(entry.backward_s, "backward" + batch, "s");
+      compute.update = take(entry.update_s, "update" + batch, "s");
+    } else if (entry.batch && entry.images_per_s && entry.backward_part && given.size() == 3) {
+      const std::string batch = fmt::format(", batch {}", read.batch);
+      const double step = static_cast<double>(read.batch) /
+                          take(entry.images_per_s, "computation" + batch, "images/s");
+      const double part = take(entry.backward_part, "backward pass's part" + batch, "");
+      compute = {step * (1 - part), step * part, 0};
     } else {
-      wrong(at, "found " + join(keys_of(entry), ", "),
-            "Expected measured; or batch, forward_s, backward_s, update_s; or batch, "
-            "images_per_s, backward_part");
+      refuse(at, "found " + join(given, ", "),
+             "Expected measured; or batch, forward_s, backward_s, update_s; or batch, "
+             "images_per_s, backward_part");
     }
-    if (!(made.compute.seconds() > 0)) wrong(at, "the computation takes no time", "Correct it");
-    for (const BatchCompute& other : made_.compute)
-      if (other.batch == made.batch)
-        wrong(at, fmt::format("the batch {} is given twice", made.batch), "Leave one out");
-    made_.compute.push_back(made);
+    if (!(compute.seconds() > 0)) refuse(at, "the computation takes no time", "Correct it");
+    for (const BatchCompute& other : input_.compute)
+      if (other.batch == read.batch)
+        refuse(at, fmt::format("the batch {} is given twice", read.batch), "Leave one out");
+    input_.compute.push_back(read);
   }
 
-  static std::vector<std::string> keys_of(const json& entry) {
-    std::vector<std::string> keys;
-    for (const auto& [key, value] : entry.items()) keys.push_back(key);
-    return keys;
-  }
-
-  std::vector<std::int64_t> listed_tensors(const std::string& list) {
+  std::vector<std::int64_t> read_list(const std::string& list) {
     const std::filesystem::path folder = data_folder("suites") / "problems" / "collectives";
     const std::filesystem::path file = folder / (list + ".json");
     if (!std::filesystem::is_regular_file(file))
@@ -141,153 +216,118 @@ class InputReader {
     for (const json& problem : problems["problems"]) {
       const std::string descriptor = problem["descriptor"];
       if (!descriptor.starts_with("n"))
-        wrong("/gradients/list",
-              fmt::format("{} has {} (a tensor is a number of elements, n1000)", list, descriptor),
-              "Name a list of gradients, like resnet50");
+        refuse("/gradients/list",
+               fmt::format("{} has {} (a tensor is a number of elements, n1000)", list, descriptor),
+               "Name a list of gradients, like resnet50");
       tensors.push_back(static_cast<std::int64_t>(
           whole_number("/gradients/list", descriptor.substr(1), 1, 1'000'000'000'000)));
     }
-    std::int64_t sum = 0;
-    for (const std::int64_t elements : tensors) sum += elements;
-    add_source(
-        "gradients", sum, "elements", "computed",
+    add_computed(
+        "gradients", std::accumulate(tensors.begin(), tensors.end(), std::int64_t{0}), "elements",
         fmt::format("suites/problems/collectives/{}.json, {} tensors", list, tensors.size()));
     return tensors;
   }
 
-  void read_gradients() {
-    const json& entry = document_["gradients"];
-    const bool counted = entry.contains("elements") && entry.contains("tensors");
-    if (entry.contains("list") == counted || entry.size() != (counted ? 4U : 3U))
-      wrong("/gradients", "found " + join(keys_of(entry), ", "),
-            "Expected element_bytes and bucket_bytes with list, or with elements and tensors");
+  std::vector<std::int64_t> read_counts(const GradientsEntry& entry) {
+    const auto elements = static_cast<std::int64_t>(take(entry.elements, "gradients", "elements"));
+    const auto count = static_cast<std::int64_t>(take(entry.tensors, "gradient tensors", ""));
+    if (count < 1 || count > 100000 || elements < count)
+      refuse("/gradients",
+             fmt::format("{} elements cannot be divided into {} tensors", elements, count),
+             "Correct one of them");
     std::vector<std::int64_t> tensors;
-    if (counted) {
-      const auto elements =
-          static_cast<std::int64_t>(take(entry, "elements", "gradients", "elements"));
-      const auto count = static_cast<std::int64_t>(take(entry, "tensors", "gradient tensors", ""));
-      if (count < 1 || count > 100000 || elements < count)
-        wrong("/gradients",
-              fmt::format("{} elements cannot be divided into {} tensors", elements, count),
-              "Correct one of them");
-      for (std::int64_t i = 0; i < count; ++i)
-        tensors.push_back(elements / count + (i < elements % count ? 1 : 0));
-    } else {
-      tensors = listed_tensors(entry["list"]);
-    }
-    made_.element_bytes =
-        static_cast<std::size_t>(take(entry, "element_bytes", "bytes of an element", "B"));
-    if (made_.element_bytes < 1 || made_.element_bytes > 16)
-      wrong("/gradients/element_bytes", "found a size that no data type has", "Use 2, 4 or 8");
-    const auto bytes = static_cast<std::int64_t>(take(entry, "bucket_bytes", "bucket", "B"));
-    made_.buckets = buckets_of(tensors, bytes / static_cast<std::int64_t>(made_.element_bytes));
-    add_source("buckets", made_.buckets.size(), "", "computed",
-               "tensors joined until they have the bucket's bytes");
-    add_source("gradients are ready", "tensor i of n at i/n of the backward pass", "", "assumed",
-               "as the replay of assay-collectives has it (docs/collectives.md)");
+    for (std::int64_t i = 0; i < count; ++i)
+      tensors.push_back(elements / count + (i < elements % count ? 1 : 0));
+    return tensors;
   }
 
-  void read_overlap() {
-    const json entry = document_.value(
-        "overlap", json{{"value", "backward"}, {"assumed", "default: as assay-resnet50 does"}});
-    const std::string value = entry["value"];
-    made_.overlap = value == "none"       ? Overlap::none
-                    : value == "backward" ? Overlap::backward
-                                          : Overlap::step;
-    add_source("communication overlaps", value, "", "assumed", entry["assumed"]);
+  void read_gradients() {
+    const GradientsEntry& entry = file_.gradients;
+    const std::vector<std::string> given = given_fields(entry);
+    const bool counted = entry.elements && entry.tensors;
+    if (entry.list.empty() != counted || given.size() != (counted ? 4U : 3U))
+      refuse("/gradients", "found " + join(given, ", "),
+             "Expected element_bytes and bucket_bytes with list, or with elements and tensors");
+    const std::vector<std::int64_t> tensors = counted ? read_counts(entry) : read_list(entry.list);
+    const double element = take(entry.element_bytes, "bytes of an element", "B");
+    if (element < 1 || element > 16)
+      refuse("/gradients/element_bytes", "found a size that no data type has", "Use 2, 4 or 8");
+    input_.element_bytes = static_cast<std::size_t>(element);
+    const auto bytes = static_cast<std::int64_t>(take(entry.bucket_bytes, "bucket", "B"));
+    input_.buckets = buckets_of(tensors, bytes / static_cast<std::int64_t>(element));
+    add_computed("buckets", input_.buckets.size(), "",
+                 "tensors joined until they have the bucket's bytes");
+    add_assumed({"tensor i of n at i/n of the backward pass",
+                 "as the replay of assay-collectives has it (docs/collectives.md)"},
+                "gradients are ready", "");
   }
 
   void read_network() {
-    each("levels", [&](const json& entry, const std::string& at) { add_level(entry, at); });
-    const std::vector<Level>& levels = made_.network.levels;
+    each("levels", file_.levels, &InputReader::add_level);
+    const std::vector<Level>& levels = input_.network.levels;
     for (std::size_t i = 0; i + 1 < levels.size(); ++i) {
       const std::string at = fmt::format("/levels/{}/ranks", i);
-      if (levels[i].ranks == 0) wrong(at, "found nothing", "Only the outermost level has no ranks");
+      if (levels[i].ranks == 0)
+        refuse(at, "found nothing", "Only the outermost level has no ranks");
       if (i > 0 && levels[i].ranks % levels[i - 1].ranks != 0)
-        wrong(at,
-              fmt::format("{} ranks are not a whole number of groups of {}", levels[i].ranks,
-                          levels[i - 1].ranks),
-              "Give the ranks of a whole group of this level");
+        refuse(at,
+               fmt::format("{} ranks are not a whole number of groups of {}", levels[i].ranks,
+                           levels[i - 1].ranks),
+               "Give the ranks of a whole group of this level");
     }
     if (levels.back().ranks != 0)
-      wrong(fmt::format("/levels/{}/ranks", levels.size() - 1), "the outermost level has ranks",
-            "Leave them out: it spans all ranks of a curve");
-    if (document_.contains("segment_bytes"))
-      made_.network.segment_bytes =
-          static_cast<std::int64_t>(take(document_, "segment_bytes", "longest message", "B"));
+      refuse(fmt::format("/levels/{}/ranks", levels.size() - 1), "the outermost level has ranks",
+             "Leave them out: it spans all ranks of a curve");
+    if (file_.segment_bytes)
+      input_.network.segment_bytes =
+          static_cast<std::int64_t>(take(file_.segment_bytes, "longest message", "B"));
   }
 
-  void add_level(const json& entry, const std::string& at) {
-    Level level;
-    level.name = entry["name"];
-    level.ranks = entry.value("ranks", 0);
-    if (entry.contains("links")) level.links = take(entry, "links", level.name + ": links", "");
-    const bool given = entry.contains("alpha_s") && entry.contains("bytes_per_s");
-    if (entry.contains("measured") ==
-            (entry.contains("alpha_s") || entry.contains("bytes_per_s")) ||
-        (!given && !entry.contains("measured")))
-      wrong(at, "found " + join(keys_of(entry), ", "),
-            "Expected measured, or alpha_s and bytes_per_s");
+  void add_level(LevelEntry& entry, const std::string& at) {
+    Level level{entry.name, entry.ranks.value_or(0)};
+    if (entry.links) level.links = take(entry.links, level.name + ": links", "");
+    const bool given = entry.alpha_s && entry.bytes_per_s;
+    if (entry.measured ? entry.alpha_s || entry.bytes_per_s : !given)
+      refuse(at, "found " + join(given_fields(entry), ", "),
+             "Expected measured, or alpha_s and bytes_per_s");
     if (given) {
-      level.alpha = take(entry, "alpha_s", level.name + ": alpha", "s");
-      level.beta = 1 / take(entry, "bytes_per_s", level.name + ": 1/beta", "B/s");
+      level.alpha = take(entry.alpha_s, level.name + ": alpha", "s");
+      level.beta = 1 / take(entry.bytes_per_s, level.name + ": 1/beta", "B/s");
     } else {
-      const json& from = entry["measured"];
-      const MeasuredLink link =
-          measured_link(measured_, from["file"], from["rows"], where(at + "/measured"));
+      const auto& [file, row, rows] = *entry.measured;
+      const MeasuredLink link = measured_link(measured_, file, rows, where(at + "/measured"));
       level.alpha = link.fit.alpha;
       level.beta = link.fit.beta;
-      const json fit = {{"r2", link.fit.r_squared},
-                        {"worst", link.fit.worst},
-                        {"held_out", link.fit.held_out ? json(*link.fit.held_out) : json()}};
-      const std::string source = fmt::format("{}: {}", from["file"].get<std::string>(), link.what);
-      add_source(level.name + ": alpha", level.alpha, "s", "measured", source, link.rows, fit);
-      add_source(level.name + ": 1/beta", 1 / level.beta, "B/s", "measured", source, link.rows,
-                 fit);
+      const SourceFit fit{link.fit.r_squared, link.fit.worst, link.fit.held_out};
+      const std::string source = fmt::format("{}: {}", file, link.what);
+      input_.sources.push_back(
+          {level.name + ": alpha", level.alpha, "s", "measured", source, link.rows, fit});
+      input_.sources.push_back(
+          {level.name + ": 1/beta", 1 / level.beta, "B/s", "measured", source, link.rows, fit});
     }
-    made_.network.levels.push_back(level);
+    input_.network.levels.push_back(level);
   }
 
-  static CurveInput curve(const json& entry) {
-    CurveInput made;
-    if (entry.contains("batch")) made.batch = entry["batch"].get<std::int64_t>();
-    if (entry.contains("global_batch"))
-      made.global_batch = entry["global_batch"].get<std::int64_t>();
-    return made;
-  }
-
-  void add_published(const json& entry, const std::string& at) {
-    Published made;
-    const CurveInput of = curve(entry);
-    if (of.batch || of.global_batch) {
-      const auto same = [&](const CurveInput& other) {
-        return other.batch == of.batch && other.global_batch == of.global_batch;
-      };
-      const auto found = std::find_if(made_.curves.begin(), made_.curves.end(), same);
-      if (found == made_.curves.end()) wrong(at, "no curve has its batch", "Add the curve");
-      made.curve = static_cast<std::size_t>(found - made_.curves.begin());
+  void check_published(Published& published, const std::string& at) {
+    if (published.batches != CurveInput()) {
+      const auto curve = std::find(input_.curves.begin(), input_.curves.end(), published.batches);
+      if (curve == input_.curves.end()) refuse(at, "no curve has its batch", "Add the curve");
+      published.curve = static_cast<std::size_t>(curve - input_.curves.begin());
     }
-    made.algorithm = entry["algorithm"];
-    if (std::find(made_.algorithms.begin(), made_.algorithms.end(), made.algorithm) ==
-        made_.algorithms.end())
+    const auto& algorithms = input_.algorithms;
+    if (std::find(algorithms.begin(), algorithms.end(), published.algorithm) == algorithms.end())
       throw InputError(where(at + "/algorithm") + ": " +
-                       unknown_name("algorithm of this file", made.algorithm, made_.algorithms));
-    made.ranks = entry["ranks"];
-    if (std::find(made_.ranks.begin(), made_.ranks.end(), made.ranks) == made_.ranks.end())
-      wrong(at + "/ranks",
-            fmt::format("{} is not among the numbers of ranks of the curves", made.ranks),
-            "Add it to /ranks");
-    made.quantity = entry["quantity"];
-    made.value = entry["value"];
-    made.citation = entry["citation"];
-    made.note = entry.value("note", "");
-    made_.published.push_back(std::move(made));
+                       unknown_name("algorithm of this file", published.algorithm, algorithms));
+    if (std::find(input_.ranks.begin(), input_.ranks.end(), published.ranks) == input_.ranks.end())
+      refuse(at + "/ranks",
+             fmt::format("{} is not among the numbers of ranks of the curves", published.ranks),
+             "Add it to /ranks");
   }
 
-  std::string file_;
-  json document_;
+  std::string path_;
+  ScaleFile file_;
   MeasuredFiles measured_;
-  ScaleInput made_;
+  ScalingInput& input_ = file_.input;
 };
 
 }  // namespace
@@ -301,6 +341,8 @@ std::filesystem::path find_scale_input(const std::string& name) {
                    ".");
 }
 
-ScaleInput read_scale_input(const std::filesystem::path& file) { return InputReader(file).read(); }
+ScalingInput read_scale_input(const std::filesystem::path& file) {
+  return InputReader(file).read();
+}
 
 }  // namespace assay::scaling

@@ -1,5 +1,5 @@
 #pragma once
-// The input of the scaling model (results-schema/scale.schema.json). Every number has its source: a
+// The input of the prediction (results-schema/scale.schema.json). Every number has its source: a
 // measured row, or a citation or assumption.
 
 #include <cstdint>
@@ -17,25 +17,44 @@ namespace assay::scaling {
 /// The computation of a rank for a batch of one size.
 struct BatchCompute {
   std::int64_t batch = 0;  ///< images
-  Compute compute;
+  Compute compute{};
 };
 
 /// A curve over ranks: weak scaling with `batch` images a rank, or strong scaling with
 /// `global_batch` images of all ranks.
 struct CurveInput {
   std::optional<std::int64_t> batch, global_batch;
+  bool operator==(const CurveInput&) const = default;
 };
 
 /// A published point with which the prediction is compared.
 struct Published {
   std::size_t curve = 0;
-  std::string algorithm, quantity;  ///< efficiency, images_per_s or step_s
+  CurveInput batches{};                 ///< as given; none: the first curve
+  std::string algorithm{}, quantity{};  ///< efficiency, images_per_s or step_s
   int ranks = 0;
   double value = 0;
-  std::string citation, note;
+  std::string citation{}, note{};
 };
 
-struct ScaleInput {
+/// The quality of the fit of alpha and beta (AlphaBeta).
+struct SourceFit {
+  double r2 = 0, worst = 0;
+  std::optional<double> held_out{};
+};
+
+/// A number, or a choice, that the prediction depends on.
+struct Source {
+  std::string name;
+  nlohmann::json value;  ///< number or text
+  std::string unit;
+  std::string kind;                 ///< measured, assumed or computed
+  std::string source;               ///< a citation, or a file with `rows`
+  std::vector<std::string> rows{};  ///< ids
+  std::optional<SourceFit> fit{};
+};
+
+struct ScalingInput {
   std::string name, description;
   std::vector<std::string> files;     ///< paths of the input and of the result files in it
   std::vector<BatchCompute> compute;  ///< by batch
@@ -47,9 +66,7 @@ struct ScaleInput {
   std::vector<int> ranks;  ///< ascending
   std::vector<CurveInput> curves;
   std::vector<Published> published;
-  /// Every number that the prediction depends on: name, value, unit, kind (measured, assumed or
-  /// computed), source, and for measured ones rows and fit ("inputs" of scaling.schema.json).
-  nlohmann::json sources = nlohmann::json::array();
+  std::vector<Source> sources;
 };
 
 /// The file of an input: `name` is a path, or the name of a shipped one (suites/scale/<name>.json).
@@ -59,6 +76,6 @@ std::filesystem::path find_scale_input(const std::string& name);
 /// Reads an input, and the result files that it names (relative to its folder). InputError with
 /// file and field for what violates the schema or is meaningless, and for rows from which a number
 /// cannot be derived.
-ScaleInput read_scale_input(const std::filesystem::path& file);
+ScalingInput read_scale_input(const std::filesystem::path& file);
 
 }  // namespace assay::scaling

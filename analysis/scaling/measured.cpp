@@ -15,54 +15,44 @@ namespace assay::scaling {
 
 namespace {
 
-using nlohmann::json;
-
-/// A number of the row's metrics; nothing where it is absent or null.
-std::optional<double> metric(const json& row, const char* name) {
-  const json metrics = row.value("metrics", json::object());
-  if (!metrics.contains(name) || !metrics[name]["value"].is_number()) return std::nullopt;
-  return metrics[name]["value"].get<double>();
-}
-
+/// The median over the launches.
 double median_metric(const Series& series, const char* name, const std::string& where) {
   std::vector<double> values;
-  for (const json& row : series.rows) {
-    const std::optional<double> value = metric(row, name);
-    if (!value)
+  for (const Row& row : series.rows) {
+    const auto metric = row.metrics.find(name);
+    if (metric == row.metrics.end() || !metric->second.value)
       throw InputError(
           fmt::format("{}: the row {} has no {} (only training has phases). Name a "
                       "row of assay-resnet50 --direction training.",
-                      where, text_of(row, "id"), name));
-    values.push_back(*value);
+                      where, row.id, name));
+    values.push_back(*metric->second.value);
   }
   return median(values);
 }
 
-/// All parameters but those of the size.
-std::string settings_of(const Series& series) {
-  return parameters_but(series, {"problem", "bytes"});
-}
-
-std::vector<const Series*> matching(const std::vector<Series>& all, const std::string& pattern,
-                                    const std::string& file, const std::string& where) {
+/// The series of one curve: they differ in their size alone.
+std::vector<const Series*> find_curve(const std::vector<Series>& all, const std::string& pattern,
+                                      const std::string& file, const std::string& where) {
   const Pattern wanted(pattern, where + " at /rows");
-  std::vector<const Series*> found;
+  std::vector<const Series*> curve;
   for (const Series& series : all)
-    if (text_of(series.first(), "benchmark") == "collectives" && has_time(series) &&
-        !series.published && wanted.in(text_of(series.first(), "id")))
-      found.push_back(&series);
-  for (const Series* series : found)
-    if (settings_of(*series) != settings_of(*found.front()) ||
-        series->environment != found.front()->environment)
-      throw InputError(fmt::format(
-          "{}: {} and {} differ in more than their size. Match the sizes of one curve.", where,
-          text_of(found.front()->first(), "id"), text_of(series->first(), "id")));
-  if (found.empty())
+    if (series.first().benchmark == "collectives" && has_time(series) && !series.published &&
+        wanted.in(series.first().id))
+      curve.push_back(&series);
+  const auto settings = [](const Series& series) {
+    return series.environment + " " + parameters_but(series, {"problem", "bytes"});
+  };
+  for (const Series* series : curve)
+    if (settings(*series) != settings(*curve.front()))
+      throw InputError(
+          fmt::format("{}: {} and {} differ in more than their size. Match the sizes of one curve.",
+                      where, curve.front()->first().id, series->first().id));
+  if (curve.empty())
     throw InputError(fmt::format(
         "{}: no ok row of collectives in {} has an id that matches '{}'. `assay table {}` lists "
         "the rows.",
         where, file, pattern, file));
-  return found;
+  return curve;
 }
 
 /// Messages and bytes that follow each other on a rank's link in one call.
@@ -70,10 +60,12 @@ struct Passes {
   double messages = 0, bytes = 0;
 };
 
-Passes passes_of(const Series& series, double bytes, const std::string& where) {
+/// InputError where the messages of an allreduce are not known.
+void check_messages(const Series& series, const std::string& where) {
   const std::string collective = series.parameter("collective"),
-                    algorithm = series.parameter("algorithm");
-  if (collective == "sendrecv") return {1, bytes};
+                    algorithm = series.parameter("algorithm"), nodes = series.parameter("nodes"),
+                    ranks = series.parameter("ranks");
+  const std::string& id = series.first().id;
   std::vector<std::string> known;
   for (const AlgorithmCost& cost : algorithm_costs())
     if (cost.name != "ddl") known.push_back(cost.name);
@@ -81,43 +73,58 @@ Passes passes_of(const Series& series, double bytes, const std::string& where) {
     throw InputError(fmt::format(
         "{}: the messages of {} by the algorithm {} are not known ({}). Measure sendrecv, or "
         "allreduce by {}.",
-        where, collective, algorithm, text_of(series.first(), "id"), join(known, ", ")));
+        where, collective, algorithm, id, join(known, ", ")));
   for (const char* setting : {"wire", "replay"})
-    if (!series.parameter(setting).empty() && series.parameter(setting) != "none")
+    if (const std::string value = series.parameter(setting); !value.empty() && value != "none")
       throw InputError(fmt::format(
           "{}: {} has {}={} (its messages differ from those of plain calls). Measure without it.",
-          where, text_of(series.first(), "id"), setting, series.parameter(setting)));
-  const int ranks = std::stoi(series.parameter("ranks"));
-  if (ranks < 2 ||
-      (series.parameter("nodes") != "1" && series.parameter("nodes") != series.parameter("ranks")))
+          where, id, setting, value));
+  if (parameter_number(series, "ranks") < 2 || (nodes != "1" && nodes != ranks))
     throw InputError(fmt::format(
         "{}: {} has {} ranks on {} nodes (its links differ). Measure ranks of one node, or one "
         "rank on each node.",
-        where, text_of(series.first(), "id"), ranks, series.parameter("nodes")));
-  // On one level the cost is linear: its values at alpha = 1 and at beta = 1 are the counts. Ranks
-  // of one node are inside a node; others are each a node.
-  const bool inside = series.parameter("nodes") == "1";
+        where, id, ranks, nodes));
+}
+
+Passes count_passes(const Series& series, double bytes, const std::string& where) {
+  if (series.parameter("collective") == "sendrecv") return {1, bytes};
+  check_messages(series, where);
+  const int ranks = static_cast<int>(parameter_number(series, "ranks"));
+  // Ranks of one node are inside a node; others are each a node.
+  const int node = series.parameter("nodes") == "1" ? ranks : 1;
+  const auto elements =
+      static_cast<std::int64_t>(series.first().problem.number("elements").value_or(bytes / 4));
+  // On one level the cost is linear: its values at alpha = 1 and at beta = 1 are the counts.
   const auto count = [&](double alpha, double beta) {
-    Network network{{{"", inside ? ranks : 1, alpha, beta, 1}, {"", 0, alpha, beta, 1}},
-                    assay_segment_bytes};
-    auto cost = AllreduceCost::make(algorithm, ranks, network);
-    if (auto* refusal = std::get_if<Unsupported>(&cost))
-      throw InputError(fmt::format("{}: {} ({}). Name other rows.", where, refusal->reason,
-                                   text_of(series.first(), "id")));
-    const json elements = series.first()["problem"].value("elements", json());
-    const std::int64_t whole =
-        elements.is_number() ? elements.get<std::int64_t>() : static_cast<std::int64_t>(bytes / 4);
+    const auto cost = AllreduceCost::make(
+        series.parameter("algorithm"), ranks,
+        {{{"", node, alpha, beta, 1}, {"", 0, alpha, beta, 1}}, assay_segment_bytes});
+    if (const auto* refusal = std::get_if<Unsupported>(&cost))
+      throw InputError(
+          fmt::format("{}: {} ({}). Name other rows.", where, refusal->reason, series.first().id));
     return std::get<AllreduceCost>(cost).seconds(
-        whole, static_cast<std::size_t>(bytes / static_cast<double>(whole)));
+        elements, static_cast<std::size_t>(bytes / static_cast<double>(elements)));
   };
   return {count(1, 0), count(0, 1)};
+}
+
+std::string describe(const std::vector<const Series*>& curve) {
+  const Series& first = *curve.front();
+  std::string mark;
+  for (const Series* series : curve) mark = worse_mark(mark, mark_of(*series));
+  return fmt::format("{} by {}, {} ranks, {}{}", first.parameter("collective"),
+                     first.parameter("algorithm"), first.parameter("ranks"),
+                     first.parameter("transport"),
+                     mark == shared_mark      ? " (timed while other work used the processors)"
+                     : mark == throttled_mark ? " (timed while power or heat throttled a device)"
+                                              : "");
 }
 
 }  // namespace
 
 const std::vector<Series>& MeasuredFiles::series(const std::string& file) {
-  const auto found = read_.find(file);
-  if (found != read_.end()) return found->second;
+  const auto known = read_.find(file);
+  if (known != read_.end()) return known->second;
   return read_.emplace(file, series_of(load_results({(folder_ / file).string()}))).first->second;
 }
 
@@ -127,70 +134,58 @@ std::vector<std::string> MeasuredFiles::files() const {
   return all;
 }
 
-MeasuredCompute measured_compute(MeasuredFiles& files, const std::string& file,
-                                 const std::string& id, const std::string& where) {
-  const Series* found = nullptr;
+BatchCompute measured_compute(MeasuredFiles& files, const std::string& file, const std::string& id,
+                              const std::string& where) {
+  const Series* training = nullptr;
   std::vector<std::string> ids;
   for (const Series& series : files.series(file)) {
-    const std::string of = text_of(series.first(), "id");
-    ids.push_back(of);
-    if (of != id) continue;
-    if (found != nullptr)
+    ids.push_back(series.first().id);
+    if (ids.back() != id) continue;
+    if (training != nullptr)
       throw InputError(fmt::format(
           "{}: {} has launches in several environments in {}. Use a file of one machine.", where,
           id, file));
-    found = &series;
+    training = &series;
   }
-  if (found == nullptr) throw InputError(where + ": " + unknown_name("row of " + file, id, ids));
-  if (!has_time(*found) || found->published)
+  if (training == nullptr) throw InputError(where + ": " + unknown_name("row of " + file, id, ids));
+  if (!has_time(*training) || training->published)
     throw InputError(fmt::format("{}: the row {} of {} has no measured time ({}). Name an ok row.",
                                  where, id, file,
-                                 found->published ? "it is published" : found->status));
-  const auto part = [&](const char* name) { return median_metric(*found, name, where); };
-  const double forward = part("forward_s"), backward = part("backward_s"),
-               update = part("update_s");
+                                 training->published ? "it is published" : training->status));
+  const auto part = [&](const char* name) { return median_metric(*training, name, where); };
+  const Compute means{part("forward_s"), part("backward_s"), part("update_s")};
   const double waiting = (part("input_percent") + part("exposed_communication_percent")) / 100;
-  const double phases = forward + backward + update;
-  if (!(phases > 0) || !(waiting < 1))
+  if (!(means.seconds() > 0) || !(waiting < 1))
     throw InputError(
         fmt::format("{}: the phases of the row {} take no time. Name another row.", where, id));
   // Means of phases contain the slowest steps; the median of the step does not.
-  const double scale = found->median * (1 - waiting) / phases;
-  return {
-      {std::stoll(found->parameter("batch")), {forward * scale, backward * scale, update * scale}},
-      {id}};
+  const double scale = training->median * (1 - waiting) / means.seconds();
+  return {static_cast<std::int64_t>(parameter_number(*training, "batch")),
+          {means.forward * scale, means.backward * scale, means.update * scale}};
 }
 
 MeasuredLink measured_link(MeasuredFiles& files, const std::string& file,
                            const std::string& pattern, const std::string& where) {
-  const std::vector<const Series*> found = matching(files.series(file), pattern, file, where);
+  const std::vector<const Series*> curve = find_curve(files.series(file), pattern, file, where);
   MeasuredLink link;
   std::vector<double> messages, bytes, seconds;
   std::set<double> sizes;
-  for (const Series* series : found) {
+  for (const Series* series : curve) {
     const std::optional<double> size = message_bytes(*series);
     if (!size) continue;
-    const Passes passes = passes_of(*series, *size, where);
+    const Passes passes = count_passes(*series, *size, where);
     messages.push_back(passes.messages);
     bytes.push_back(passes.bytes);
     seconds.push_back(series->median);
     sizes.insert(*size);
-    link.rows.push_back(text_of(series->first(), "id"));
+    link.rows.push_back(series->first().id);
   }
   if (sizes.size() < 3)
     throw InputError(fmt::format(
         "{}: {} size{} in {} match '{}' (alpha and beta need at least 3). Measure more sizes.",
         where, sizes.size(), sizes.size() == 1 ? "" : "s", file, pattern));
   link.fit = fit_alpha_beta(messages, bytes, seconds);
-  const Series& first = *found.front();
-  std::string mark;
-  for (const Series* series : found) mark = worse_mark(mark, mark_of(*series));
-  link.what = fmt::format(
-      "{} by {}, {} ranks, {}{}", first.parameter("collective"), first.parameter("algorithm"),
-      first.parameter("ranks"), first.parameter("transport"),
-      mark == shared_mark      ? " (timed while other work used the processors)"
-      : mark == throttled_mark ? " (timed while power or heat throttled a device)"
-                               : "");
+  link.what = describe(curve);
   if (!(link.fit.r_squared >= least_r_squared))
     throw InputError(fmt::format(
         "{}: time = alpha + beta * bytes does not describe {} in {} (R2 {:.3f}, needed {}). Name "

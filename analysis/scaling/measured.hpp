@@ -1,10 +1,9 @@
 #pragma once
-// Inputs of the scaling model that were measured: computation from rows of assay-resnet50, alpha
-// and beta from rows of assay-collectives.
+// Inputs of the prediction that were measured: computation from rows of assay-resnet50, alpha and
+// beta from rows of assay-collectives.
 
 #include <filesystem>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -28,21 +27,17 @@ class MeasuredFiles {
   std::map<std::string, std::vector<Series>> read_;
 };
 
-struct MeasuredCompute {
-  BatchCompute of;
-  std::vector<std::string> rows;  ///< ids
-};
 /// The computation of a training step, from the row with this id: its median time without the wait
 /// for input and without exposed communication, divided in proportion to the mean times of the
 /// phases. `where`: prefix of messages. InputError if no such row is ok, or if it is not a
 /// training.
-MeasuredCompute measured_compute(MeasuredFiles& files, const std::string& file,
-                                 const std::string& id, const std::string& where);
+BatchCompute measured_compute(MeasuredFiles& files, const std::string& file, const std::string& id,
+                              const std::string& where);
 
 struct MeasuredLink {
-  AlphaBeta fit;  ///< of one message
-  std::vector<std::string> rows;
-  std::string what;  ///< "allreduce by ring, 2 ranks, mpi"
+  AlphaBeta fit{};                  ///< of one message
+  std::vector<std::string> rows{};  ///< ids
+  std::string what{};               ///< "allreduce by ring, 2 ranks, mpi"
 };
 /// Alpha and beta of a message, from the rows whose ids contain a match of `pattern`: several sizes
 /// of sendrecv, or of allreduce by an algorithm of algorithm_costs(), from which the numbers of

@@ -15,20 +15,21 @@ std::size_t crossing(const Network& network, int a, int b) {
   return level;
 }
 
-std::vector<Link> links_of(const Network& network, int ranks, const std::function<int(int)>& to) {
+std::vector<Link> links_of(const Network& network, int ranks,
+                           const std::function<int(int)>& receiver) {
   // A message that crosses a level leaves its sender's groups of all levels below.
   std::vector<std::map<int, int>> leaving(network.levels.size());
-  const auto sends = [&](int rank) { return to(rank) >= 0 && to(rank) != rank; };
+  const auto sends = [&](int rank) { return receiver(rank) >= 0 && receiver(rank) != rank; };
   for (int rank = 0; rank < ranks; ++rank) {
     if (!sends(rank)) continue;
-    const std::size_t crossed = crossing(network, rank, to(rank));
+    const std::size_t crossed = crossing(network, rank, receiver(rank));
     for (std::size_t level = 1; level <= crossed; ++level)
       ++leaving[level][group_of(network, rank, level - 1)];
   }
   std::map<std::size_t, Link> slowest;
   for (int rank = 0; rank < ranks; ++rank) {
     if (!sends(rank)) continue;
-    const std::size_t crossed = crossing(network, rank, to(rank));
+    const std::size_t crossed = crossing(network, rank, receiver(rank));
     Link& link = slowest[crossed];
     link.alpha = network.levels[crossed].alpha;
     link.beta = std::max(link.beta, network.levels[0].beta);

@@ -43,8 +43,10 @@ int group_of(const Network& network, int rank, std::size_t level);
 /// The innermost level at which both ranks are in the same group.
 std::size_t crossing(const Network& network, int a, int b);
 
-/// The costs of the messages of a round in which each rank r of `ranks` sends one to to(r), or none
-/// where that is negative: one for each level that a message crosses, of its slowest sender.
-std::vector<Link> links_of(const Network& network, int ranks, const std::function<int(int)>& to);
+/// The costs of the messages of a round in which each rank r of `ranks` sends one to receiver(r),
+/// or none where that is negative: one for each level that a message crosses, of its slowest
+/// sender.
+std::vector<Link> links_of(const Network& network, int ranks,
+                           const std::function<int(int)>& receiver);
 
 }  // namespace assay::scaling

@@ -2,6 +2,7 @@
 // Which parameters of the rows are columns of a table, and which are constant and printed once
 // above it.
 
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -11,35 +12,37 @@
 
 namespace assay {
 
+using Results = std::vector<NamedResult>;
+using SeriesList = std::vector<Series>;
+using Texts = std::vector<std::string>;
+
 struct Axes {
-  std::vector<std::string> shown;  ///< parameters with a column
-  /// "all rows: cache hot, threads 2" and, for each benchmark, "conv: layout any": parameters that
-  /// do not differ.
-  std::vector<std::string> constants;
+  Texts shown;                            ///< parameters with a column
+  Texts shared{};                         ///< properties of all rows: "cache hot"
+  std::set<std::string> same{};           ///< the parameters among them
+  std::map<std::string, Texts> within{};  ///< the same of each benchmark alone
+
+  /// "all rows: cache hot, threads 2", "conv: layout any".
+  Texts lines() const;
 };
 
 /// The text of a parameter in a table; for "algorithm", the one that ran.
 std::string axis_text(const Series& series, const std::string& name);
 
 /// Adds a column for each of these parameters, whose lines are those of the series.
-void add_axes(Table& table, const std::vector<Series>& rows, const std::vector<std::string>& axes);
+void add_axes(Table& table, const SeriesList& rows, const Texts& axes);
 
 /// The parameters that differ within a benchmark, in a fixed order of importance. A parameter that
 /// repeats the problem in every row is neither shown nor a constant. `by` has no column of its own.
 /// InputError with the nearest name if no row has the parameter `by`. `told`: parameters that are
 /// told elsewhere.
-Axes axes_of(const std::vector<Series>& all, const std::string& by,
-             const std::set<std::string>& told = {});
-
-/// The parameters that all rows have with the same value, whatever their benchmark.
-std::set<std::string> shared_parameters(const std::vector<Series>& all);
+Axes axes_of(const SeriesList& all, const std::string& by, const std::set<std::string>& told = {});
 
 /// All parameters of the rows, in the same order.
-std::vector<std::string> parameter_names(const std::vector<Series>& all);
+Texts parameter_names(const SeriesList& all);
 
 /// Applies --columns: {} changes nothing, {"all"} shows every parameter, else the named parameters
 /// are shown.
-void choose(Axes& axes, const std::vector<Series>& all, const std::string& by,
-            const std::vector<std::string>& columns);
+void choose(Axes& axes, const SeriesList& all, const std::string& by, const Texts& columns);
 
 }  // namespace assay

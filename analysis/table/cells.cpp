@@ -4,246 +4,314 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
-#include <set>
-#include <utility>
 
 #include "core/base/text.hpp"
 #include "core/base/units.hpp"
 
 namespace assay {
 
-using nlohmann::json;
-
 Quantity quantity_of(const Series& series) {
   if (series.status == "ok") return {series.median, "s"};
   return {series.rate, series.rate_name};
 }
 
-Quantity quantity_of(const json& match) { return {match.at("value"), match.at("unit")}; }
+bool has_number(const Series& series) { return !quantity_of(series).unit.empty(); }
 
-std::string status_of(const Series& series) {
-  return quantity_of(series).unit.empty() ? series.status : "ok";
-}
+std::string status_of(const Series& series) { return has_number(series) ? "ok" : series.status; }
 
 std::string human_quantity(const Quantity& quantity) {
   if (quantity.unit == "s") return human_seconds(quantity.value);
   return human_rate(quantity.unit, quantity.value);
 }
 
-std::string marked_quantity(const Series& series) {
-  return human_quantity(quantity_of(series)) + published_mark(series.first()) + mark_of(series);
-}
-
-std::optional<double> largest_error(const Series& series) {
-  std::optional<double> largest;
-  for (const json& row : series.rows) {
-    const json verification = row.value("verification", json());
-    if (!verification.is_object() || !verification.at("max_error").is_number()) continue;
-    largest = std::max(largest.value_or(0), verification["max_error"].get<double>());
-  }
-  return largest;
-}
-
-bool has_error(const Series& series) { return largest_error(series).has_value(); }
-
-std::string error_cell(const Series& series) {
-  const std::optional<double> largest = largest_error(series);
-  return largest ? human_error(*largest) : series.published ? "published" : "-";
-}
-
-std::string benchmark_and_problem(const json& row) {
-  return text_of(row, "benchmark") + " " + text_of(row.at("problem"), "descriptor");
+std::string published_mark(const Row& row) {
+  return !row.projection.empty() ? "‡" : row.published ? "*" : "";
 }
 
 namespace {
 
-/// The problems of rows, each with its benchmark.
-struct Problems {
-  std::set<std::string> own;
-  std::set<std::string> known;  ///< also by the names that lists give
+std::string marks(const Series& series) { return published_mark(series.first()) + mark_of(series); }
 
-  void add(const json& row) {
-    own.insert(benchmark_and_problem(row));
-    known.insert(benchmark_and_problem(row));
-    for (const json& name : row.value("names", json::array())) {
-      const std::string text = name;
-      known.insert(text_of(row, "benchmark") + " " + text.substr(text.find('/') + 1));
-    }
-  }
-  void add(const Problems& other) {
-    own.insert(other.own.begin(), other.own.end());
-    known.insert(other.known.begin(), other.known.end());
-  }
-};
+}  // namespace
 
-std::string some(const std::set<std::string>& works) {
-  if (works.empty()) return "no row";
-  return *works.begin() +
-         (works.size() > 1 ? fmt::format(" and {} more", works.size() - 1) : std::string());
+Cell value_cell(const Series& series) {
+  const Quantity quantity = quantity_of(series);
+  return {human_quantity(quantity) + marks(series), quantity.value};
 }
 
-/// The line that says so; "" where there is a problem of `mine` among `its`, or none to compare.
-std::string nothing_common(const Problems& mine, const std::string& system,
-                           const std::set<std::string>& its, const std::set<std::string>& known) {
-  if (mine.own.empty() || std::any_of(mine.known.begin(), mine.known.end(),
-                                      [&](const auto& name) { return known.contains(name); }))
-    return "";
-  return fmt::format(
-      "No problem is common with {}: no row here has a counterpart (they have {}, {} has {}).\n",
-      visible(system), visible(some(mine.own)), visible(system), visible(some(its)));
+std::optional<double> largest_error(const Series& series) {
+  std::optional<double> largest;
+  for (const Row& row : series.rows)
+    if (row.verification && row.verification->max_error)
+      largest = std::max(largest.value_or(0), *row.verification->max_error);
+  return largest;
+}
+
+Cell error_cell(const Series& series) {
+  const std::optional<double> largest = largest_error(series);
+  if (largest) return {human_error(*largest), largest};
+  return series.published ? "published" : "-";
+}
+
+namespace {
+
+struct MainRate {
+  std::string name;
+  double value = 0;
+};
+
+/// A rate over the series' median; of a published time without it, from the amount of work.
+double rate_or_amount(const Series& series, const char* rate, const char* amount) {
+  if (const auto value = rate_of(series, rate)) return *value;
+  return has_time(series) ? problem_number(series, amount).value_or(0) / series.median : 0;
+}
+
+std::optional<MainRate> find_main_rate(const Series& series) {
+  if (series.status != "ok") {  // published as a rate alone
+    if (series.rate_name.empty()) return std::nullopt;
+    return MainRate{series.rate_name, series.rate};
+  }
+  if (const auto bus = rate_of(series, "busbw")) return MainRate{"busbw", *bus};
+  // Users of a benchmark speak of what it counts besides operations and bytes (images).
+  for (const auto& [name, amount] : series.first().problem.amounts.value_or(OptionalNumbers()))
+    if (const double rate = rate_of(series, name).value_or(0);
+        rate > 0 && name != "flops_per_s" && name != "bytes_per_s")
+      return MainRate{name, rate};
+  const double flops = rate_or_amount(series, "flops_per_s", "flops");
+  const double bytes = rate_or_amount(series, "bytes_per_s", "bytes");
+  // A problem that moves more bytes than it does operations is about memory.
+  if (flops > 0 && 2 * flops >= bytes) return MainRate{"flops_per_s", flops};
+  if (bytes > 0) return MainRate{"bytes_per_s", bytes};
+  for (const auto& [name, value] : series.first().rates)
+    if (const double rate = rate_of(series, name).value_or(0); rate > 0)
+      return MainRate{name, rate};
+  return std::nullopt;
+}
+
+const std::map<std::string, const char*> rate_notes{
+    {"flops_per_s",
+     "rate in FLOP/s: nominal operations (2 per multiply-add of the direct algorithm) / time."},
+    {"bytes_per_s", "rate in B/s: bytes that the problem must read and write / time."},
+    {"busbw",
+     "algbw: message size / time. busbw: algbw times the collective's factor of nccl-tests, "
+     "comparable with the bandwidth of a link."}};
+
+}  // namespace
+
+std::optional<double> main_rate(const Series& series) {
+  const std::optional<MainRate> rate = find_main_rate(series);
+  return rate ? std::optional(rate->value) : std::nullopt;
+}
+
+Cell rate_cell(const Series& series, Legend& legend) {
+  const std::optional<MainRate> rate = find_main_rate(series);
+  if (!rate) return "-";
+  if (const auto note = rate_notes.find(rate->name); note != rate_notes.end())
+    legend.add(note->second);
+  const std::string label = rate_label(rate->name);
+  return {human_rate(rate->name, rate->value) + (label.empty() ? "" : " " + label) + marks(series),
+          rate->value};
+}
+
+Cell bandwidth_cell(const Series& series, const std::string& name, Legend& legend) {
+  const std::optional<double> rate = rate_of(series, name);
+  if (!rate) return "-";
+  legend.add(rate_notes.at("busbw"));
+  return {human_rate(name, *rate) + marks(series), rate};
+}
+
+std::optional<double> ceiling_fraction(const Series& series) {
+  std::vector<double> fractions;
+  for (const Row& row : series.rows)
+    if (row.ceiling && row.ceiling->fraction) fractions.push_back(*row.ceiling->fraction);
+  return fractions.empty() ? std::nullopt : std::optional(ratio_median(fractions));
+}
+
+Cell ceiling_cell(const Series& series, Legend& legend) {
+  const std::optional<double> fraction = ceiling_fraction(series);
+  if (!fraction) return "-";
+  std::string bound_by;
+  bool exceeded = false;
+  for (const Row& row : series.rows) {
+    if (!row.ceiling || !row.ceiling->fraction) continue;
+    bound_by = row.ceiling->bound_by;
+    exceeded |= row.ceiling->exceeded.value_or(false);
+  }
+  if (exceeded)
+    legend.add(
+        "^ Faster than the ceiling by more than 3 %, which is impossible: the machine was slower "
+        "when the ceiling was measured, or one of the two numbers is wrong.");
+  legend.add(
+      "of ceiling: least time that the peak arithmetic and the memory or cache with the data allow "
+      "(measured around the row by assay-stream) / time, and which of them limits.");
+  const double percent = 100 * *fraction;
+  return {fmt::format("{:.{}f} % {}{}{}", percent, percent < 10 ? 1 : 0, bound_by,
+                      exceeded ? "^" : "", mark_of(series)),
+          fraction};
+}
+
+namespace {
+
+/// The ceilings of one machine's rows, by their subject: "fp32 with 2 threads", "fp16 on gpu".
+using Ceilings = std::map<std::string, double>;
+
+void collect(const Row& row, Ceilings& flops, Ceilings& bytes) {
+  const RowCeiling& ceiling = *row.ceiling;
+  const std::string device = row.parameter("device"), threads = row.parameter("threads");
+  std::string with = device.empty() || device == "cpu"
+                         ? fmt::format(" with {} thread{}", threads, threads == "1" ? "" : "s")
+                         : " on " + device;
+  const bool shared = row.problem.shared_by.value_or(1) > 1;
+  if (const double ranks = row.number("ranks").value_or(1); ranks > 1)
+    with += fmt::format(" on {} of {} ranks{}", shared ? "each" : "one", ranks,
+                        shared ? ", in total" : "");
+  const auto add = [&](Ceilings& all, const std::string& name, const std::optional<double>& rate) {
+    if (rate) all[name + with] = std::max(all[name + with], *rate);
+  };
+  const std::string& precision = ceiling.flops_precision;
+  add(flops, precision.empty() ? row.parameter("precision") : precision, ceiling.flops_per_s);
+  add(bytes, ceiling.level.empty() ? "memory" : ceiling.level, ceiling.bytes_per_s);
+}
+
+std::string listed(const Ceilings& all, const char* unit) {
+  Texts texts;
+  for (const auto& [name, rate] : all) texts.push_back(name + " " + human(rate, unit));
+  return join(texts, ", ");
+}
+
+/// The theoretical peaks of an environment's hardware, or why they are unknown.
+std::string theoretical(const nlohmann::json& hardware) {
+  if (!hardware.contains("peaks") || !hardware["peaks"].is_object()) return "unknown";
+  const nlohmann::json& peaks = hardware["peaks"];
+  Ceilings known;
+  for (const auto& [precision, rate] : peaks.at("flops_per_s").items())
+    if (rate.is_number()) known[precision] = rate;
+  const auto why = [&](const char* name) {
+    const nlohmann::json reasons = peaks.value("reasons", nlohmann::json::object());
+    return fmt::format("unknown ({})", text_of(reasons, name));
+  };
+  const nlohmann::json& memory = peaks.at("bytes_per_s");
+  return fmt::format("arithmetic {}, memory {}",
+                     known.empty()
+                         ? why("flops_per_s")
+                         : fmt::format("{} ({})", listed(known, "FLOP/s"), text_of(peaks, "basis")),
+                     memory.is_number() ? human(memory, "B/s") : why("bytes_per_s"));
 }
 
 }  // namespace
 
-std::string nothing_common(const std::vector<Series>& all, const std::vector<Baseline>& baselines) {
-  Problems mine;
-  for (const Series& series : all) mine.add(series.first());
-  std::string text;
-  for (const Baseline& baseline : baselines) {
-    Problems its;
-    for (const json& row : baseline.rows()) its.add(row);
-    text += nothing_common(mine, baseline.system(), its.own, its.own);
+void note_ceilings(const Results& results, const SeriesList& all, Legend& legend) {
+  struct Machine {
+    const Row* row = nullptr;
+    Ceilings flops{}, bytes{};
+  };
+  std::map<std::pair<std::size_t, std::string>, Machine> machines;
+  for (const Series& series : all)
+    for (const Row& row : series.rows) {
+      if (series.status != "ok" || !row.ceiling) continue;
+      Machine& machine = machines[{series.result, series.environment}];
+      collect(row, machine.flops, machine.bytes);
+      machine.row = &row;
+    }
+  for (const auto& [place, machine] : machines) {
+    const NamedResult& named = results[place.first];
+    Texts parts;
+    if (!machine.flops.empty()) parts.push_back(listed(machine.flops, "FLOP/s"));
+    if (!machine.bytes.empty()) parts.push_back(listed(machine.bytes, "B/s"));
+    legend.add(fmt::format("{}ceilings, measured: {}; theoretical: {}.",
+                           named.name.empty() ? "" : named.name + ": ", join(parts, "; "),
+                           theoretical(named.environment(*machine.row).hardware)));
   }
-  return text;
 }
 
-std::string nothing_common_by_system(const std::vector<NamedResult>& results,
-                                     const std::vector<Series>& all) {
-  std::vector<Problems> problems(results.size());
-  std::vector<std::string> systems(results.size());
-  for (const Series& series : all) {
-    problems[series.result].add(series.first());
-    systems[series.result] = series.parameter("system");
+bool may_fold(const Series& series) {
+  return status_of(series) == "unsupported" && !series.first().required;
+}
+
+namespace {
+
+constexpr std::size_t most_reasons = 8;
+
+/// The properties that these share: the problem, and the parameters that differ in the table.
+std::string shared_by(const std::vector<const Series*>& rows, const Texts& varying) {
+  Texts texts;
+  const auto add = [&](const std::string& name, auto value) {
+    const std::string text = value(*rows.front());
+    if (!text.empty() && std::ranges::all_of(rows, [&](auto* row) { return value(*row) == text; }))
+      texts.push_back(name + " " + text);
+  };
+  add("problem", [](const Series& series) { return series.problem(); });
+  for (const std::string& name : varying)
+    add(name, [&](const Series& series) { return axis_text(series, name); });
+  return texts.empty() ? "" : " (" + join(texts, ", ") + ")";
+}
+
+/// The reason without the text at its end that is about this problem alone: "(winograd
+/// convolution, …, mb16ic64…)".
+std::string general_reason(const Series& series) {
+  const std::string& reason = series.reason;
+  const std::string& problem = series.first().problem.descriptor;
+  const std::size_t open = reason.rfind(" (");
+  const bool about_problem = open != std::string::npos && open > 0 && reason.ends_with(")") &&
+                             !problem.empty() && reason.find(problem, open) != std::string::npos;
+  return about_problem ? reason.substr(0, open) : reason;
+}
+
+}  // namespace
+
+std::string folded_line(const SeriesList& folded, const SeriesList& all, Legend& legend) {
+  if (folded.empty()) return "";
+  std::map<std::string, std::vector<const Series*>> reasons;
+  Texts order, marks;
+  for (const Series& series : folded) {
+    auto& rows = reasons[general_reason(series)];
+    if (rows.empty()) order.push_back(general_reason(series));
+    rows.push_back(&series);
   }
-  std::map<std::string, std::size_t> owners;  // of a problem
-  for (const Problems& own : problems)
-    for (const std::string& name : own.known) ++owners[name];
-  std::string text;
-  const auto with_rows = std::count_if(systems.begin(), systems.end(),
-                                       [](const std::string& system) { return !system.empty(); });
-  bool first = true;
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    if (systems[i].empty()) continue;
-    // Of two systems, one line says it of both.
-    if (std::exchange(first, false) && with_rows == 2) continue;
-    if (std::any_of(problems[i].known.begin(), problems[i].known.end(),
-                    [&](const std::string& name) { return owners[name] > 1; }))
-      continue;
-    Problems others;
-    for (std::size_t other = 0; other < results.size(); ++other)
-      if (other != i) others.add(problems[other]);
-    text += nothing_common(others, systems[i], problems[i].own, problems[i].known);
+  const Texts varying = axes_of(all, "").shown;
+  std::size_t told = 0;
+  for (std::size_t i = 0; i < std::min(order.size(), most_reasons); ++i) {
+    const auto& rows = reasons.at(order[i]);
+    told += rows.size();
+    marks.push_back(legend.footnote(
+        fmt::format("{} unsupported{}: {}", rows.size(), shared_by(rows, varying), order[i])));
   }
-  return text;
+  if (told < folded.size())
+    marks.push_back(legend.footnote(fmt::format(
+        "{} unsupported for {} other reasons: --columns all shows each row with its reason.",
+        folded.size() - told, order.size() - most_reasons)));
+  return fmt::format("{} not shown {}", counted(folded.size(), "unsupported row"),
+                     marks.size() > 3 ? marks.front() + " .. " + marks.back() : join(marks, " "));
 }
 
-json beside(const Series& series, const Baseline* baseline, const std::string& system,
-            std::string* why, Preference preference) {
-  const Quantity mine = quantity_of(series);
-  if (mine.unit.empty()) return nullptr;
-  json row = series.first();
-  if (mine.unit == "s") {
-    // The ratio is of the value shown, not of the first launch.
-    const double first = row["time_s"]["median"];
-    row["time_s"]["median"] = series.median;
-    for (auto& [name, rate] : row["rates"].items())
-      if (rate.is_number() && series.median > 0)
-        rate = rate.get<double>() * (first / series.median);
-  }
-  if (baseline != nullptr) return baseline->match(row, why, preference);
-  if (!row.contains("baseline") || !row["baseline"].is_object() ||
-      row["baseline"].at("system") != system)
-    return nullptr;
-  json match = row["baseline"];
-  const std::string unit = match.at("unit");
-  const double value = match.at("value");
-  if (match.at("unit") == "s")
-    match["speedup"] = series.median > 0 ? value / series.median : 0;
-  else if (value > 0)
-    match["speedup"] = row["rates"].value(match["unit"].get<std::string>(), 0.0) / value;
-  return match;
-}
-
-std::string ratio_mark(const Series& series, const json& match) {
-  const bool unknown = match.is_object() && match.contains("not_given");
-  return worse_mark(mark_of(series), mark_told(match)) + (unknown ? "?" : "");
-}
-
-std::string published_mark(const json& row_or_match) {
-  if (row_or_match.contains("projection")) return "‡";
-  return row_or_match.value("published", false) ? "*" : "";
-}
-
-std::string ratio_cell(const std::string& ratio, bool absolutes, const Quantity& over,
-                       const Quantity& under) {
-  if (!absolutes) return ratio;
-  return fmt::format("{} ({} / {})", ratio, human_quantity(over), human_quantity(under));
-}
-
-std::string printed_note(const Series& series, const json& match) {
-  return fmt::format(
-      "{} {}: the source prints {}, which does not follow from the rounded {} and {} that it "
-      "prints: "
-      "its ratio is kept.",
-      printed_mark, text_of(series.first(), "id"), match.at("ratio_printed").get<std::string>(),
-      human_quantity(quantity_of(series)), human_quantity(quantity_of(match)));
-}
-
-void add_origin(Table& table, const std::vector<NamedResult>& results,
-                const std::vector<Series>& rows) {
+void add_origin(Table& table, const Results& results, const SeriesList& rows) {
   if (results.size() > 1)
     table.add({"result"}, [&](std::size_t i) { return results[rows[i].result].name; });
   if (several_benchmarks(rows))
-    table.add({"benchmark"}, [&](std::size_t i) { return text_of(rows[i].first(), "benchmark"); });
+    table.add({"benchmark"}, [&](std::size_t i) { return rows[i].first().benchmark; });
 }
 
-bool several_benchmarks(const std::vector<Series>& all) {
-  return std::any_of(all.begin(), all.end(), [&](const Series& series) {
-    return series.first().at("benchmark") != all.front().first().at("benchmark");
+bool several_benchmarks(const SeriesList& all) {
+  return std::ranges::any_of(all, [&](const Series& series) {
+    return series.first().benchmark != all.front().first().benchmark;
   });
 }
 
-std::string counts(const std::vector<Series>& all) {
-  std::string text;
-  for (const char* status : row_statuses) {
-    const auto n = std::count_if(all.begin(), all.end(),
-                                 [&](const Series& series) { return status_of(series) == status; });
-    if (n > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", n, status);
-  }
-  return text.empty() ? "no rows" : text;
+std::string counts(const SeriesList& all) {
+  Texts texts;
+  for (const char* status : row_statuses)
+    if (const auto n = std::ranges::count(all, status, status_of); n > 0)
+      texts.push_back(fmt::format("{} {}", n, status));
+  return texts.empty() ? "no rows" : join(texts, ", ");
 }
 
-void explain_projection(const std::string& system, const json& row, Legend& legend) {
-  if (row.contains("projection"))
-    legend.add(fmt::format("\u2021 {}: a projection, not a measurement: {}.", system,
-                           text_of(row, "projection")));
-}
-
-void explain_projected(const std::string& system, const json& match, Legend& legend) {
-  if (match.contains("projection"))
-    legend.add(fmt::format("\u2021 {}: a projection, not a measurement.", system));
-}
-
-void explain_not_given(const std::string& system, const json& match, Legend& legend) {
-  if (!match.contains("not_given")) return;
-  const std::string remark = text_of(match, "remark");
-  legend.add(
-      fmt::format("? {}: its source does not give {}; the ratio holds if they were the same.{}",
-                  system, join(match["not_given"].get<std::vector<std::string>>(), ", "),
-                  remark.empty() ? "" : fmt::format(" {}: {}.", system, remark)));
-}
-
-void add_title(Page& page, const std::vector<NamedResult>& results,
-               const std::vector<std::string>& constants) {
+void add_title(Page& page, const Results& results, const Texts& constants) {
   for (const NamedResult& named : results) {
-    const json& run = named.result.at("run");
-    const std::string suite = text_of(run, "suite"), started = text_of(run, "started");
-    page.line(
-        fmt::format("{}system {}{}{}", named.name.empty() ? "" : named.name + ": ",
-                    text_of(named.result.at("system"), "name"),
-                    suite.empty() ? "" : ", suite " + suite, started.empty() ? "" : ", " + started),
-        true);
+    const RunHeader& run = named.run();
+    page.line(fmt::format("{}system {}{}{}", named.name.empty() ? "" : named.name + ": ",
+                          named.system(), run.suite.empty() ? "" : ", suite " + run.suite,
+                          run.started ? ", " + *run.started : ""),
+              true);
   }
   for (const std::string& line : constants) page.line(line, line != constants.back());
   page.blank();

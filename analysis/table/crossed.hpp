@@ -2,13 +2,10 @@
 // `assay table --by PARAMETER --baseline SYSTEM`, the layout of the CORAL-2 tables: columns for the
 // values of a parameter on one system, lines for the rows of another.
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
-#include "analysis/page.hpp"
-#include "analysis/series.hpp"
-#include "core/result/baseline.hpp"
+#include "analysis/table/beside.hpp"
 
 namespace assay {
 
@@ -22,24 +19,24 @@ struct CrossedColumn {
 
 struct CrossedLine {
   const Series* series;
-  std::vector<nlohmann::json> matches;  ///< by column; null where there is none
-  std::vector<std::string> why;         ///< by column; why there is none
+  std::vector<Match> matches{};  ///< by column
+  Texts why{};                   ///< by column; why there is none
 };
 
 struct Crossed {
   std::vector<CrossedColumn> columns;
-  std::vector<CrossedLine> lines;  ///< by result; what is published in its source's order
-  std::size_t left_out = 0;        ///< series whose problem no column has
+  std::vector<CrossedLine> lines{};  ///< by result; what is published in its source's order
+  std::size_t left_out = 0;          ///< series whose problem no column has
 };
 
 /// Matches each series with every column's number for the same work, whatever its value of the
 /// parameter `by`. InputError if no baseline's row has the parameter.
-Crossed cross(const std::vector<NamedResult>& results, const std::vector<Series>& all,
-              const std::vector<Baseline>& baselines, const std::string& by);
+Crossed cross(const Results& results, const SeriesList& all, const std::vector<Baseline>& baselines,
+              const std::string& by);
 
 /// For every problem, a line with the columns' absolute values, and below it a line for each series
 /// with its value and, in every column, the speedup of the column's system over it.
-void add_crossed(Page& page, const std::vector<NamedResult>& results, const Crossed& crossed,
-                 const std::vector<Series>& all, const TableOptions& options);
+void add_crossed(Page& page, const Results& results, const Crossed& crossed, const SeriesList& all,
+                 const TableOptions& options);
 
 }  // namespace assay

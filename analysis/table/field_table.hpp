@@ -1,58 +1,93 @@
 #pragma once
-// Common parts of the tables with a line for each series: choice of columns, width, footnotes,
+// The tables with a line for each series: their columns, and the choice of these, width, footnotes,
 // legend.
 
+#include <functional>
 #include <string>
 #include <vector>
 
-#include "analysis/page.hpp"
-#include "analysis/series.hpp"
-#include "analysis/table/fields.hpp"
-#include "analysis/text_table.hpp"
+#include "analysis/table/axes.hpp"
+#include "analysis/table/beside.hpp"
 
 namespace assay {
 
 struct TableOptions;
 
+/// The least Field::spare of the columns that a table which is too wide goes without: numbers that
+/// say more about a row, and none about how fast it is. Only where this does not suffice is a table
+/// taken apart, or does it lose another system's numbers, the interval, then the rate.
+inline constexpr int spared_first = 4;
+
+struct Field {
+  std::string key;  ///< name for --columns
+  std::string title;
+  bool right = false;  ///< aligned right, for numbers
+  bool shown = true;   ///< without --columns
+  /// Empty for series without a number; the column is left out if it is empty for all.
+  bool measured = false;
+  /// Above 0: left out if the table is too wide, the greatest first.
+  int spare = 0;
+  std::function<Cell(const Series&, Legend&)> cell;
+  /// Whether the legend keeps its lines where the column is left out because it is empty.
+  bool told = false;
+};
+
+/// The input of the fields. The results must outlive them.
+struct FieldSource {
+  const Results& results;
+  const SeriesList& all;
+  const Axes& axes;
+  std::vector<System> systems{};
+  bool absolutes = false;
+};
+
+/// All fields, in the order of a table: what was run, then what was measured, then the numbers of
+/// other systems.
+std::vector<Field> fields_of(const FieldSource& source);
+/// The fields of the first kind alone: what was run.
+std::vector<Field> fields_of_case(const Results& results, const SeriesList& all, const Axes& axes);
+
+/// The problem list that all problems are from ("deepbench-train"), else "".
+std::string common_list(const SeriesList& all);
+/// Tells a series from all others of the results.
+std::string key_of(const Series& series);
+
 struct FieldTable {
-  std::vector<Field> fields;
-  std::vector<Series> rows;              ///< a line for each
-  std::vector<Series> folded;            ///< unsupported rows, summarised in one line
-  std::vector<std::string> headings{};   ///< by row: a line above it, where not empty; {}: none
-  std::vector<std::string> constants{};  ///< lines of the title: properties that all rows share
-  Legend legend{};                       ///< lines before those of the columns
-  std::string of{};                      ///< "conv" of one table among several, else ""
-  /// Where the table is too wide, and the rows are in the order of their problems: whether these
-  /// may be lines above their rows instead of a column.
+  SeriesList rows;      ///< a line for each
+  SeriesList folded{};  ///< unsupported rows, summarised in one line
+  /// Makes the columns of these rows: of all, or of those of one benchmark. `axes`: the parameters
+  /// that differ between them.
+  std::function<std::vector<Field>(const SeriesList& rows, const Axes& axes)> fields;
+  std::string by{};   ///< a parameter without a column of its own
+  Texts headings{};   ///< by row: a line above it, where not empty; {}: none
+  Texts constants{};  ///< properties of all rows beside their parameters
+  Legend legend{};    ///< lines before those of the columns
+  /// Whether each benchmark may have a table of its own where one of all would be too wide.
+  bool may_split = true;
+  /// Whether problems may be lines above their rows instead of a column, if the table is too wide:
+  /// the rows are in the order of their problems.
   bool problems_may_head = false;
   /// How to see the columns that a terminal has no room for.
   const char* to_see_all = "--columns all shows them";
 };
 
 /// Title, table and legend. Columns as options.columns says; without it the fields that are shown,
-/// on a terminal without spare ones where the table would be wider than table_width.
-void add_field_table(Page& page, const std::vector<NamedResult>& results,
-                     const std::vector<Series>& all, const FieldTable& table,
-                     const TableOptions& options);
+/// on a terminal without spare ones where the table would be wider than table_width. `all`: the
+/// rows of the results, with those that the table does not show.
+void add_field_table(Page& page, const Results& results, const SeriesList& all,
+                     const FieldTable& table, const TableOptions& options);
 
-/// The table without its title; what explains it goes into `legend`.
-void add_body(Page& page, const std::vector<NamedResult>& results, const std::vector<Series>& all,
-              const FieldTable& table, const TableOptions& options, Legend& legend);
+/// The rows of each benchmark, in the order in which the benchmarks appear.
+std::vector<SeriesList> by_benchmark(const SeriesList& rows);
+/// The line above the table of a benchmark: its name, and properties of its rows.
+void add_part_title(Page& page, const SeriesList& rows, const Texts& properties);
+/// The end of such tables: a line for the rows that are folded, and the notes of the legend.
+void add_end(Page& page, const SeriesList& folded, const SeriesList& all, Legend& legend);
 
 /// Lines above rows: the text of each row that differs from that of the row before it. {} where few
 /// rows have the same text.
-std::vector<std::string> headings_of(const std::vector<std::string>& texts);
+Texts headings_of(const Texts& texts);
 /// The lines, each below its heading where it has one.
-std::vector<Line> headed(std::vector<Line> lines, const std::vector<std::string>& headings);
-
-/// Whether the table is too wide: on a terminal, where columns are left out, without all that is
-/// spared first.
-bool too_wide(const FieldTable& table, const TableOptions& options);
-
-/// `constants` and further properties that all rows share, after those in `more`: "all rows: …,
-/// launches 3, problems of deepbench-train".
-std::vector<std::string> shared_by(const std::vector<Series>& rows,
-                                   const std::vector<std::string>& constants,
-                                   std::vector<std::string> more = {});
+std::vector<Line> headed(std::vector<Line> lines, const Texts& headings);
 
 }  // namespace assay

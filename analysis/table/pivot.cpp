@@ -3,95 +3,86 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include "analysis/ratio.hpp"
-#include "analysis/table/axes.hpp"
-#include "analysis/table/benchmark_tables.hpp"
-#include "analysis/table/cells.hpp"
 #include "analysis/table/field_table.hpp"
-#include "analysis/table/folded.hpp"
 #include "analysis/table/table.hpp"
 #include "core/base/text.hpp"
 
 namespace assay {
 
-using nlohmann::json;
-
 namespace {
 
 /// "Volta / Pascal" where the series of a line differ in it all the same.
 std::string shared_parameter(const PivotLine& line, const std::string& name) {
-  std::vector<std::string> values;
+  Texts values;
   for (const auto& [value, series] : line.series)
     if (const std::string text = axis_text(*series, name);
-        !text.empty() && std::find(values.begin(), values.end(), text) == values.end())
+        !text.empty() && std::ranges::find(values, text) == values.end())
       values.push_back(text);
   return join(values, " / ");
 }
 
 /// Whether some line has a time at this value, and at another that can be set against it.
 bool is_base(const std::vector<PivotLine>& lines, const std::string& value) {
-  const auto measured = [](const auto& at) { return status_of(*at.second) == "ok"; };
-  return std::any_of(lines.begin(), lines.end(), [&](const PivotLine& line) {
-    const auto at = line.series.find(value);
-    return at != line.series.end() && measured(*at) &&
+  const auto measured = [](const auto& entry) { return has_number(*entry.second); };
+  return std::ranges::any_of(lines, [&](const PivotLine& line) {
+    const auto entry = line.series.find(value);
+    return entry != line.series.end() && measured(*entry) &&
            std::ranges::count_if(line.series, measured) > 1;
   });
 }
 
+/// Equal for series of one line.
+std::string line_key(const Results& results, const Series& series, const std::string& by) {
+  const Row& row = series.first();
+  auto parameters = row.parameters;
+  parameters.erase(by);
+  // Two systems are in two results and environments, and of two architectures; how their threads
+  // make up an SMT level is theirs.
+  const bool systems = by == "system";
+  if (systems) parameters.erase("architecture");
+  if (systems && parameters.contains("smt"))
+    for (const char* layout : {"threads", "ranks"}) parameters.erase(layout);
+  return fmt::format("{} {} {} {} {}", systems ? 0 : series.result,
+                     systems ? "" : environment_but(results, series, by), row.benchmark,
+                     row.problem.descriptor, nlohmann::json(parameters).dump());
+}
+
+std::string named(const std::string& value) { return value.empty() ? "(none)" : value; }
+
 }  // namespace
 
-void sort_counts(std::vector<std::string>& values) {
-  const bool counts = std::all_of(values.begin(), values.end(), [](const std::string& value) {
+void sort_counts(Texts& values) {
+  const bool counts = std::ranges::all_of(values, [](const std::string& value) {
     return !value.empty() && value.size() < 18 &&
            value.find_first_not_of("0123456789") == std::string::npos;
   });
-  if (!counts) return;
-  std::sort(values.begin(), values.end(), [](const std::string& a, const std::string& b) {
-    return std::stoll(a) < std::stoll(b);
-  });
+  if (counts)
+    std::ranges::sort(values, {}, [](const std::string& value) { return std::stoll(value); });
 }
 
-Pivot pivot_of(const std::vector<NamedResult>& results, const std::vector<Series>& all,
-               const std::string& by) {
+Pivot pivot_of(const Results& results, const SeriesList& all, const std::string& by) {
   Pivot pivot;
-  std::map<std::string, std::size_t> lines;  // what stays → its line
+  std::map<std::string, std::size_t> lines;         // by key
+  std::map<std::string, std::size_t> first_result;  // by value
   for (const Series& series : all) {
-    json rest = series.first().at("parameters");
     const std::string value = series.parameter(by);
-    rest.erase(by);
-    // Two systems are in two results and environments, and of two architectures; how their threads
-    // make up an SMT level is theirs.
-    const bool systems = by == "system";
-    if (systems) rest.erase("architecture");
-    if (systems && rest.contains("smt"))
-      for (const char* layout : {"threads", "ranks"}) rest.erase(layout);
-    std::string key = fmt::format("{} {} {} {} {}", systems ? 0 : series.result,
-                                  systems ? "" : environment_but(results, series, by),
-                                  text_of(series.first(), "benchmark"),
-                                  text_of(series.first().at("problem"), "descriptor"), rest.dump());
+    std::string key = line_key(results, series, by);
     // The same case once more in another environment of one result: never in the same line.
     while (lines.contains(key) && pivot.lines[lines.at(key)].series.contains(value)) key += '+';
-    if (lines.emplace(key, pivot.lines.size()).second) pivot.lines.push_back({&series, {}});
+    if (lines.emplace(key, pivot.lines.size()).second) pivot.lines.push_back({&series});
     pivot.lines[lines.at(key)].series.emplace(value, &series);
-    if (std::find(pivot.values.begin(), pivot.values.end(), value) == pivot.values.end())
-      pivot.values.push_back(value);
+    const auto [first, fresh] = first_result.try_emplace(value, series.result);
+    first->second = std::min(first->second, series.result);
+    if (fresh) pivot.values.push_back(value);
   }
-  std::vector<std::string> order;
   // The first system given is the one that the others are set against.
-  if (by == "system") {
-    std::vector<std::pair<std::size_t, std::string>> given;
-    for (const Series& series : all) given.emplace_back(series.result, series.parameter(by));
-    std::sort(given.begin(), given.end());
-    for (const auto& [result, system] : given)
-      if (order.empty() || order.back() != system) order.push_back(system);
-  }
-  std::stable_sort(
-      pivot.values.begin(), pivot.values.end(), [&](const std::string& a, const std::string& b) {
-        return std::find(order.begin(), order.end(), a) < std::find(order.begin(), order.end(), b);
-      });
+  if (by == "system")
+    std::ranges::stable_sort(pivot.values, {}, [&](const std::string& value) {
+      return std::pair(first_result.at(value), value);
+    });
   sort_counts(pivot.values);
   // No value has a ratio to a backend that this machine cannot use, or to the `--blas auto` of
   // backends that have no other.
@@ -101,220 +92,177 @@ Pivot pivot_of(const std::vector<NamedResult>& results, const std::vector<Series
   return pivot;
 }
 
-json beside_first(const PivotLine& line, const Pivot& pivot, const Series& series,
-                  const std::string& by, std::string* why) {
+Match beside_first(const PivotLine& line, const Pivot& pivot, const Series& series,
+                   const std::string& by, std::string* why) {
   const auto base = line.series.find(pivot.values.front());
-  if (base == line.series.end() || base->second == &series || status_of(*base->second) != "ok")
-    return nullptr;
+  if (base == line.series.end() || base->second == &series || !has_number(*base->second))
+    return std::nullopt;
   // The one parameter that is meant to differ does not stand in the way; everything else does.
   Series same = series;
-  same.rows.front().own()["parameters"][by] =
-      base->second->first().at("parameters").value(by, json());
+  const auto& parameters = base->second->first().parameters;
+  const auto value = parameters.find(by);
+  same.rows.front().own().parameters[by] =
+      value == parameters.end() ? nlohmann::json() : value->second;
   const std::string system = by == "system" ? base->first : by + " " + base->first;
   const Baseline first = Baseline::of_launches(system, *base->second);
-  return beside(same, &first, system, why);
+  return beside(same, {system, &first}, why);
 }
 
 namespace {
 
-std::string named(const std::string& value) { return value.empty() ? "(none)" : value; }
+/// The table of some series on its way.
+struct PivotTable {
+  Table table{};
+  std::size_t problem = 0;  ///< the column of the problems
+  SeriesList shown{}, folded{};
+  Axes axes{};
+  std::string base{};  ///< the value that ratios are over; "" without ratios
 
-/// The lines of some series. What explains them goes into `legend`.
-class PivotTable {
- public:
-  /// `told`: parameters that are told elsewhere. `all` must outlive the table.
-  PivotTable(const std::vector<NamedResult>& results, const std::vector<Series>& all,
-             const TableOptions& options, Legend& legend, const std::set<std::string>& told = {})
-      : results_(results),
-        all_(all),
-        options_(options),
-        pivot_(pivot_of(results, all, options.by)),
-        legend_(legend),
-        benchmarks_(several_benchmarks(all)) {
-    for (const PivotLine& line : pivot_.lines) {
-      const bool fold = options_.columns != all_columns &&
-                        std::all_of(line.series.begin(), line.series.end(),
-                                    [](const auto& value) { return may_fold(*value.second); });
-      if (!fold) kept_.push_back(&line);
-      for (const auto& [value, series] : line.series) (fold ? folded_ : shown_).push_back(*series);
-    }
-    std::erase_if(pivot_.values, [&](const std::string& value) {
-      return std::none_of(kept_.begin(), kept_.end(),
-                          [&](const PivotLine* line) { return line->series.contains(value); });
-    });
-    const std::vector<Series>& rows = shown_.empty() ? all_ : shown_;
-    const std::vector<std::string> names = parameter_names(rows);
-    const bool here = std::find(names.begin(), names.end(), options_.by) != names.end();
-    axes_ = axes_of(rows, here ? options_.by : "", told);
-    choose(axes_, all_, options_.by, options_.columns);
-  }
-  PivotTable(const PivotTable&) = delete;
-  PivotTable& operator=(const PivotTable&) = delete;
-
-  const std::vector<Series>& shown() const { return shown_; }
-  const std::vector<Series>& folded() const { return folded_; }
-  const std::vector<std::string>& constants() const { return axes_.constants; }
-  /// What ratios are over; "" without ratios.
-  std::string base() const { return pivot_.values.size() > 1 ? named(pivot_.values.front()) : ""; }
-
-  bool too_wide() { return !Table{heads(false), lines()}.fits(); }
-
-  /// The table, on a terminal as narrow as it must be. `with_folded`: also the line of the rows
-  /// that are folded.
-  Table body(bool with_folded) {
-    Table table{heads(false), lines()};
-    const std::size_t count = table.lines.size();
-    if (with_folded && !folded_.empty())
-      table.lines.push_back({{}, folded_line(folded_, all_, legend_)});
-    if (options_.markdown || !options_.columns.empty() || table.fits()) return table;
-    table.columns = heads(true);
-    if (table.fits() || !options_.sort.empty()) return table;
-    const auto problem =
-        std::find_if(table.columns.begin(), table.columns.end(),
-                     [](const Column& column) { return column.title == "problem"; });
+  /// Makes the table narrow enough for a terminal, if that can be. `sorted`: the rows are not in
+  /// the order of their problems.
+  void shrink(bool sorted) {
+    if (table.fits()) return;
+    // A ratio is right of the value that it belongs to, whose name it need not repeat.
+    for (std::size_t i = problem + axes.shown.size() + 3; i < table.columns.size(); i += 2)
+      table.columns[i].title = "over " + base;
+    if (table.fits() || sorted) return;
     Table headless = table;
-    std::vector<std::string> headings =
-        headings_of(headless.take(static_cast<std::size_t>(problem - table.columns.begin())));
-    if (headings.empty()) return table;
-    headings.resize(std::max(count, headless.lines.size()));
+    Texts headings = headings_of(headless.take(problem));
+    if (headings.empty()) return;
+    headings.resize(headless.lines.size());
     headless.lines = headed(std::move(headless.lines), headings);
-    return headless;
+    table = std::move(headless);
   }
-
- private:
-  bool tell_result() const { return results_.size() > 1 && options_.by != "system"; }
-
-  /// `brief`: a ratio is right of the value that it belongs to, whose name it does not repeat.
-  std::vector<Column> heads(bool brief) const {
-    std::vector<Column> columns;
-    if (tell_result()) columns.push_back({"result"});
-    if (benchmarks_) columns.push_back({"benchmark"});
-    columns.push_back({"problem"});
-    for (const std::string& axis : axes_.shown) columns.push_back({axis});
-    const std::string base = pivot_.values.empty() ? "" : pivot_.values.front();
-    for (const std::string& value : pivot_.values) {
-      columns.push_back({named(value), true});
-      if (value != base)
-        columns.push_back({brief ? "over " + named(base) : over(named(value), named(base)), true});
-    }
-    return columns;
-  }
-
-  std::vector<Line> lines() {
-    std::vector<Line> lines;
-    for (const PivotLine* line : kept_) lines.push_back({cells_of(*line)});
-    return lines;
-  }
-
-  std::vector<std::string> cells_of(const PivotLine& line) {
-    std::vector<std::string> cells;
-    if (tell_result()) cells.push_back(results_[line.any->result].name);
-    if (benchmarks_) cells.push_back(text_of(line.any->first(), "benchmark"));
-    cells.push_back(line.any->problem());
-    for (const std::string& axis : axes_.shown) cells.push_back(shared_parameter(line, axis));
-    for (const std::string& value : pivot_.values) {
-      const auto found = line.series.find(value);
-      const Series* series = found == line.series.end() ? nullptr : found->second;
-      const bool ok = series != nullptr && status_of(*series) == "ok";
-      if (ok)
-        cells.push_back(marked_quantity(*series));
-      else if (series != nullptr)
-        cells.push_back(series->status + " " +
-                        legend_.footnote(series->status + ": " + series->reason));
-      else
-        cells.push_back("-");
-      if (value != pivot_.values.front()) cells.push_back(ok ? ratio(line, *series) : "-");
-    }
-    return cells;
-  }
-
-  std::string ratio(const PivotLine& line, const Series& series) {
-    std::string why;
-    const json match = beside_first(line, pivot_, series, options_.by, &why);
-    if (!match.is_object()) {
-      if (!why.empty()) legend_.add("No ratio (-): " + why + ".");
-      return "-";
-    }
-    std::string text =
-        fmt::format("{:.3g}{}", match.at("speedup").get<double>(), ratio_mark(series, match));
-    explain_not_given(text_of(match, "system"), match, legend_);
-    if (match.contains("ratio_printed")) {
-      text += printed_mark;
-      legend_.add(printed_note(series, match));
-    }
-    const Quantity mine = quantity_of(series), base = quantity_of(match);
-    return base.unit == "s" ? ratio_cell(text, options_.absolutes, base, mine)
-                            : ratio_cell(text, options_.absolutes, mine, base);
-  }
-
-  const std::vector<NamedResult>& results_;
-  const std::vector<Series>& all_;
-  const TableOptions& options_;
-  Pivot pivot_;
-  Legend& legend_;
-  bool benchmarks_;  ///< several
-  std::vector<const PivotLine*> kept_;
-  std::vector<Series> shown_, folded_;
-  Axes axes_;
 };
 
+Cell ratio_of(const PivotLine& line, const Pivot& pivot, const Series& series,
+              const TableOptions& options, Legend& legend) {
+  std::string why;
+  const Match match = beside_first(line, pivot, series, options.by, &why);
+  if (!match) {
+    if (!why.empty()) legend.add("No ratio (-): " + why + ".");
+    return "-";
+  }
+  const std::string text =
+      fmt::format("{:.3g}{}", match->speedup, ratio_marks(series, *match, match->system, legend));
+  Quantity first = quantity_of(*match), second = quantity_of(series);
+  if (first.unit != "s") std::swap(first, second);
+  return {ratio_cell(text, options.absolutes, first, second), match->speedup};
+}
+
+/// A cell for each value of the parameter, and for its ratio to the first one.
+void add_values(const PivotLine& pivot_line, const Pivot& pivot, const TableOptions& options,
+                Line& line, Legend& legend) {
+  for (const std::string& value : pivot.values) {
+    const auto entry = pivot_line.series.find(value);
+    const Series* series = entry == pivot_line.series.end() ? nullptr : entry->second;
+    const bool ok = series != nullptr && has_number(*series);
+    if (ok)
+      line.add(value_cell(*series));
+    else if (series != nullptr)
+      line.add(series->status + " " + legend.footnote(series->status + ": " + series->reason));
+    else
+      line.add("-");
+    if (value != pivot.values.front())
+      line.add(ok ? ratio_of(pivot_line, pivot, *series, options, legend) : "-");
+  }
+}
+
+/// Its explanations go into `legend`. `told`: parameters that are told elsewhere.
+PivotTable make_table(const Results& results, const SeriesList& all, const TableOptions& options,
+                      Legend& legend, const std::set<std::string>& told = {}) {
+  PivotTable pivoted;
+  Pivot pivot = pivot_of(results, all, options.by);
+  std::erase_if(pivot.lines, [&](const PivotLine& line) {
+    const bool fold =
+        options.columns != all_columns &&
+        std::ranges::all_of(line.series, [](auto& at) { return may_fold(*at.second); });
+    for (const auto& [value, series] : line.series)
+      (fold ? pivoted.folded : pivoted.shown).push_back(*series);
+    return fold;
+  });
+  std::erase_if(pivot.values, [&](const std::string& value) {
+    return std::ranges::none_of(pivot.lines,
+                                [&](auto& line) { return line.series.contains(value); });
+  });
+  const SeriesList& rows = pivoted.shown.empty() ? all : pivoted.shown;
+  const Texts names = parameter_names(rows);
+  const bool here = std::ranges::find(names, options.by) != names.end();
+  pivoted.axes = axes_of(rows, here ? options.by : "", told);
+  choose(pivoted.axes, all, options.by, options.columns);
+  Table& table = pivoted.table;
+  table.lines.resize(pivot.lines.size());
+  const auto add = [&](const char* title, auto cell) {
+    table.add({title}, [&](std::size_t i) { return cell(*pivot.lines[i].any); });
+  };
+  if (results.size() > 1 && options.by != "system")
+    add("result", [&](const Series& series) { return results[series.result].name; });
+  if (several_benchmarks(all))
+    add("benchmark", [](const Series& series) { return series.first().benchmark; });
+  pivoted.problem = table.columns.size();
+  add("problem", [](const Series& series) { return series.problem(); });
+  for (const std::string& axis : pivoted.axes.shown)
+    table.add({axis}, [&](std::size_t i) { return shared_parameter(pivot.lines[i], axis); });
+  for (const std::string& value : pivot.values) {
+    table.columns.push_back({named(value), true});
+    if (value == pivot.values.front()) continue;
+    pivoted.base = named(pivot.values.front());
+    table.columns.push_back({over(named(value), pivoted.base), true});
+  }
+  for (std::size_t i = 0; i < pivot.lines.size(); ++i)
+    add_values(pivot.lines[i], pivot, options, table.lines[i], legend);
+  return pivoted;
+}
+
 /// `bases`: what the ratios of the tables are over.
-void explain(const std::vector<Series>& all, const std::vector<Series>& shown,
-             const std::set<std::string>& bases, Legend& legend) {
-  const auto any = [&](auto holds) { return std::any_of(shown.begin(), shown.end(), holds); };
-  if (bases.size() == 1) legend.add(speedup_header("x", *bases.begin()) + ". " + no_verdict);
-  if (bases.size() > 1) legend.add(speedup_header("x", "y") + ". " + no_verdict);
-  if (any([](const Series& series) { return series.published && status_of(series) == "ok"; }))
+void explain(const SeriesList& all, const SeriesList& shown, std::set<std::string> bases,
+             Legend& legend) {
+  bases.erase("");
+  if (!bases.empty())
+    legend.add(
+        (bases.size() == 1 ? speedup_header("x", *bases.begin()) : speedup_header("x", "y")) +
+        ". " + no_verdict);
+  if (std::ranges::any_of(shown,
+                          [](auto& series) { return series.published && has_number(series); }))
     legend.add(published_note);
   for (const Series& series : shown) legend.add(note_of(mark_of(series)));
   if (ids_repeat(all)) legend.add(environments_note);
 }
 
-/// A table for each benchmark, where `whole`, the table of all, is too wide for a terminal.
-void add_pivots(Page& page, const std::vector<NamedResult>& results, const std::vector<Series>& all,
-                const TableOptions& options, const PivotTable& whole) {
-  const std::set<std::string> shared = shared_parameters(whole.shown());
-  std::vector<std::string> constants = whole.constants();
-  std::erase_if(constants, [](const std::string& line) { return !of_all_rows(line); });
-  Legend legend;
-  std::set<std::string> bases;
-  std::vector<Series> folded;
-  add_title(page, results, constants);
-  for (const std::vector<Series>& rows : by_benchmark(all)) {
-    PivotTable table(results, rows, options, legend, shared);
-    folded.insert(folded.end(), table.folded().begin(), table.folded().end());
-    if (table.shown().empty()) continue;
-    if (!table.base().empty()) bases.insert(table.base());
-    std::vector<std::string> name{text_of(rows.front().first(), "benchmark")};
-    for (const std::string& line : of_one_benchmark(table.constants())) name.push_back(line);
-    page.line(join(name, ": "));
-    page.table(table.body(false));
-    page.blank();
-  }
-  if (!folded.empty()) {
-    page.line(folded_line(folded, all, legend));
-    page.blank();
-  }
-  explain(all, whole.shown(), bases, legend);
-  page.notes(legend.lines());
-}
-
 }  // namespace
 
-void add_pivot(Page& page, const std::vector<NamedResult>& results, const std::vector<Series>& all,
+void add_pivot(Page& page, const Results& results, const SeriesList& all,
                const TableOptions& options) {
   axes_of(all, options.by);  // refuses a parameter that no row has
   Legend legend;
-  PivotTable whole(results, all, options, legend);
-  // Of tables of their own each would be sorted by itself.
-  const bool automatic = !options.markdown && options.columns.empty() && options.sort.empty();
-  if (automatic && several_benchmarks(whole.shown()) && whole.too_wide())
-    return add_pivots(page, results, all, options, whole);
-  const Table body = whole.body(true);
-  explain(all, whole.shown(),
-          whole.base().empty() ? std::set<std::string>{} : std::set{whole.base()}, legend);
-  add_title(page, results, whole.constants());
-  page.table(body, legend.lines());
+  PivotTable whole = make_table(results, all, options, legend);
+  const bool may_shrink = !options.markdown && options.columns.empty();
+  // Separate tables would each be sorted by itself.
+  if (!may_shrink || !options.sort.empty() || !several_benchmarks(whole.shown) ||
+      whole.table.fits()) {
+    if (!whole.folded.empty())
+      whole.table.lines.push_back({{}, folded_line(whole.folded, all, legend)});
+    if (may_shrink) whole.shrink(!options.sort.empty());
+    explain(all, whole.shown, {whole.base}, legend);
+    add_title(page, results, whole.axes.lines());
+    return page.table(whole.table, legend.lines());
+  }
+  Legend of_parts;
+  SeriesList folded;
+  std::set<std::string> bases;
+  add_title(page, results, Axes{{}, whole.axes.shared}.lines());
+  for (const SeriesList& rows : by_benchmark(all)) {
+    PivotTable part = make_table(results, rows, options, of_parts, whole.axes.same);
+    folded.insert(folded.end(), part.folded.begin(), part.folded.end());
+    if (part.shown.empty()) continue;
+    bases.insert(part.base);
+    part.shrink(false);
+    add_part_title(page, rows, part.axes.shared);
+    page.table(part.table);
+    page.blank();
+  }
+  explain(all, whole.shown, bases, of_parts);
+  add_end(page, folded, all, of_parts);
 }
 
 }  // namespace assay

@@ -5,6 +5,7 @@
 
 #include "analysis/page.hpp"
 #include "analysis/precision_study.hpp"
+#include "analysis/table/axes.hpp"
 
 namespace assay {
 
@@ -13,15 +14,14 @@ struct TableOptions;
 /// The groups of all rows of the results, reduced to the rows of `chosen`. A filtered fp32 row is
 /// not shown, but the other rows of its group are still compared with it. The groups point into
 /// `every`, which has all series. If `sorted`, rows within a group are in the order of `chosen`.
-std::vector<PrecisionGroup> chosen_groups(const std::vector<Series>& every,
-                                          const std::vector<Series>& chosen, bool sorted);
+std::vector<PrecisionGroup> chosen_groups(const SeriesList& every, const SeriesList& chosen,
+                                          bool sorted);
 
 /// A heading for each problem, direction and backend, below it a line for each precision as it was
 /// executed, with its speedup over fp32 and the interval of it, its errors and its part of the
 /// precision's own ceiling; reasons below. `every`: all series of the results; `chosen`: those to
 /// show. InputError if no row has a precision.
-void add_precisions(Page& page, const std::vector<NamedResult>& results,
-                    const std::vector<Series>& every, const std::vector<Series>& chosen,
-                    const TableOptions& options);
+void add_precisions(Page& page, const Results& results, const SeriesList& every,
+                    const SeriesList& chosen, const TableOptions& options);
 
 }  // namespace assay

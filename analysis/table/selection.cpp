@@ -1,4 +1,4 @@
-#include "analysis/table/selection.hpp"
+#include "analysis/table/table.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,6 @@
 #include "analysis/pattern.hpp"
 #include "analysis/table/axes.hpp"
 #include "analysis/table/cells.hpp"
-#include "analysis/table/rate_cells.hpp"
 #include "core/base/error.hpp"
 #include "core/base/numbers.hpp"
 #include "core/base/text.hpp"
@@ -17,17 +16,19 @@ namespace assay {
 
 namespace {
 
-const std::vector<std::string> row_keys{"benchmark", "problem", "id", "status", "result", "system"};
-const std::vector<std::string> number_keys{"time", "rate", "error"};
+const Texts row_keys{"benchmark", "problem", "id", "status", "result", "system"};
 
-/// Refuses what no row has.
-void check_key(const std::vector<Series>& all, const char* flag, const std::string& key,
-               const std::vector<std::string>& more) {
-  std::vector<std::string> keys = row_keys, known = parameter_names(all);
+bool contains(const Texts& texts, const std::string& text) {
+  return std::ranges::find(texts, text) != texts.end();
+}
+
+/// Refuses a key that no row has. `more`: keys beside those of rows.
+void check_key(const SeriesList& all, const char* flag, const std::string& key, const Texts& more) {
+  Texts keys = row_keys, known = parameter_names(all);
   keys.insert(keys.end(), more.begin(), more.end());
   for (const std::string& name : keys)
-    if (std::find(known.begin(), known.end(), name) == known.end()) known.push_back(name);
-  if (std::find(known.begin(), known.end(), key) != known.end()) return;
+    if (!contains(known, name)) known.push_back(name);
+  if (contains(known, key)) return;
   std::string message = unknown_name(fmt::format("key of {}", flag), key, known);
   // Rows of several benchmarks have too many parameters for a list.
   if (known.size() > most_valid_names)
@@ -36,12 +37,12 @@ void check_key(const std::vector<Series>& all, const char* flag, const std::stri
 }
 
 /// All texts that a key has; "" is the key of a clause without one.
-std::vector<std::string> texts_of_key(const std::vector<NamedResult>& results, const Series& series,
-                                      const std::string& key) {
-  const nlohmann::json& row = series.first();
-  if (key.empty()) return {text_of(row, "id"), series.problem()};
-  if (key == "benchmark" || key == "id") return {text_of(row, key)};
-  if (key == "problem") return {series.problem(), text_of(row.at("problem"), "descriptor")};
+Texts texts_of_key(const Results& results, const Series& series, const std::string& key) {
+  const Row& row = series.first();
+  if (key.empty()) return {row.id, series.problem()};
+  if (key == "benchmark") return {row.benchmark};
+  if (key == "id") return {row.id};
+  if (key == "problem") return {series.problem(), row.problem.descriptor};
   if (key == "status") return {status_of(series)};
   if (key == "result") return {results[series.result].name};
   if (key == "system") return {system_of(results, series)};
@@ -55,42 +56,42 @@ struct Clause {
   bool whole = true, wanted = true;
 };
 
-Clause clause_of(const std::vector<Series>& all, const std::string& text) {
-  const std::string what = fmt::format("--filter '{}'", text);
+Clause parse_clause(const SeriesList& all, const std::string& text) {
+  const std::string source = fmt::format("--filter '{}'", text);
   const std::size_t equal = text.find('=');
-  if (equal == std::string::npos) return {"", Pattern(text, what), false, true};
+  if (equal == std::string::npos) return {"", Pattern(text, source), false, true};
   const bool wanted = equal == 0 || text[equal - 1] != '!';
-  Clause clause{text.substr(0, wanted ? equal : equal - 1), Pattern(text.substr(equal + 1), what),
+  Clause clause{text.substr(0, wanted ? equal : equal - 1), Pattern(text.substr(equal + 1), source),
                 true, wanted};
   check_key(all, "--filter", clause.key, {});
   return clause;
 }
 
-bool holds(const std::vector<NamedResult>& results, const Series& series, const Clause& clause) {
-  const std::vector<std::string> values = texts_of_key(results, series, clause.key);
-  const bool found = std::any_of(values.begin(), values.end(), [&](const std::string& value) {
-    return clause.whole ? clause.pattern.groups_of(value).has_value() : clause.pattern.in(value);
-  });
-  return found == clause.wanted;
+bool holds(const Results& results, const Series& series, const Clause& clause) {
+  const bool matches =
+      std::ranges::any_of(texts_of_key(results, series, clause.key), [&](const std::string& value) {
+        return clause.whole ? clause.pattern.groups_of(value).has_value()
+                            : clause.pattern.in(value);
+      });
+  return matches == clause.wanted;
 }
 
-/// What a series is sorted by: a number before a text, nothing last.
+/// The value by which a series is sorted: a number before a text, nothing last.
 struct SortValue {
   std::optional<double> number;
-  std::string text;
+  std::string text{};
   bool missing() const { return !number && text.empty(); }
 };
 
-SortValue sort_value(const std::vector<NamedResult>& results, const Series& series,
-                     const std::string& key) {
-  if (key == "time") return {has_time(series) ? std::optional(series.median) : std::nullopt, ""};
-  if (key == "rate") return {main_rate(series), ""};
-  if (key == "error") return {largest_error(series), ""};
+SortValue sort_value(const Results& results, const Series& series, const std::string& key) {
+  if (key == "time") return {has_time(series) ? std::optional(series.median) : std::nullopt};
+  if (key == "rate") return {main_rate(series)};
+  if (key == "error") return {largest_error(series)};
   const std::string text = texts_of_key(results, series, key).front();
   return {parse_number(text), text};
 }
 
-bool less(const SortValue& a, const SortValue& b) {
+bool is_less(const SortValue& a, const SortValue& b) {
   if (a.number && b.number) return *a.number < *b.number;
   if (a.number || b.number) return a.number.has_value();
   return a.text < b.text;
@@ -98,14 +99,13 @@ bool less(const SortValue& a, const SortValue& b) {
 
 }  // namespace
 
-std::vector<Series> filtered(const std::vector<NamedResult>& results, std::vector<Series> all,
-                             const std::vector<std::string>& clauses) {
+SeriesList filtered(const Results& results, SeriesList all, const Texts& clauses) {
   if (all.empty()) return all;
   std::vector<Clause> checked;
-  for (const std::string& text : clauses) checked.push_back(clause_of(all, text));
+  for (const std::string& text : clauses) checked.push_back(parse_clause(all, text));
   std::erase_if(all, [&](const Series& series) {
-    return !std::all_of(checked.begin(), checked.end(),
-                        [&](const Clause& clause) { return holds(results, series, clause); });
+    return !std::ranges::all_of(
+        checked, [&](const Clause& clause) { return holds(results, series, clause); });
   });
   if (all.empty())
     throw InputError(
@@ -115,20 +115,18 @@ std::vector<Series> filtered(const std::vector<NamedResult>& results, std::vecto
   return all;
 }
 
-void sort_by(const std::vector<NamedResult>& results, std::vector<Series>& all,
-             const std::string& order) {
+void sort_by(const Results& results, SeriesList& all, const std::string& order) {
   if (order.empty() || all.empty()) return;
   const std::size_t colon = order.rfind(':');
   const std::string key = order.substr(0, colon);
   const std::string way = colon == std::string::npos ? "asc" : order.substr(colon + 1);
-  const std::vector<std::string> ways{"asc", "desc"};
-  if (std::find(ways.begin(), ways.end(), way) == ways.end())
-    throw InputError(unknown_name("direction of --sort", way, ways));
-  check_key(all, "--sort", key, number_keys);
-  std::stable_sort(all.begin(), all.end(), [&](const Series& a, const Series& b) {
+  const Texts ways{"asc", "desc"};
+  if (!contains(ways, way)) throw InputError(unknown_name("direction of --sort", way, ways));
+  check_key(all, "--sort", key, {"time", "rate", "error"});
+  std::ranges::stable_sort(all, [&](const Series& a, const Series& b) {
     const SortValue first = sort_value(results, a, key), second = sort_value(results, b, key);
     if (first.missing() || second.missing()) return !first.missing() && second.missing();
-    return way == "desc" ? less(second, first) : less(first, second);
+    return way == "desc" ? is_less(second, first) : is_less(first, second);
   });
 }
 

@@ -3,10 +3,9 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "analysis/series.hpp"
+#include "analysis/table/axes.hpp"
 #include "core/result/baseline.hpp"
 
 namespace assay {
@@ -17,11 +16,24 @@ struct TableOptions {
   bool absolutes = false;  ///< both absolute values in every cell that has a ratio
   /// Columns by their keys, in this order; all_columns: every column, and unsupported rows are not
   /// folded; {}: the columns that tell rows apart. With `by`, only parameters can be chosen.
-  std::vector<std::string> columns{};
-  std::vector<std::string> filter{};  ///< clauses as of filtered()
-  std::string sort{};                 ///< as of sort_by()
+  Texts columns{};
+  Texts filter{};      ///< clauses as of filtered()
+  std::string sort{};  ///< as of sort_by()
 };
-inline const std::vector<std::string> all_columns{"all"};
+inline const Texts all_columns{"all"};
+
+/// The series for which every clause holds. "KEY=PATTERN": the whole value matches the expression;
+/// "KEY!=PATTERN": it does not; a clause without "=" is searched for in the id and in the
+/// problem's name. A key is a parameter, benchmark, problem (its name or descriptor), id, status,
+/// result or system. InputError with the nearest key, or where no series is left.
+SeriesList filtered(const Results& results, SeriesList all, const Texts& clauses);
+/// In the order of "KEY" or "KEY:desc": a key of the above, time, rate or error. Numbers are in
+/// their own order, and a series without a value is last. "" leaves the order.
+void sort_by(const Results& results, SeriesList& all, const std::string& order);
+/// The series of the results, filtered and sorted by `options`. If options.by is "system", each row
+/// gets this parameter (if two results are of one system, the part of their names in which these
+/// differ).
+SeriesList selected(const Results& results, const TableOptions& options);
 
 /// One line per id (or, with `by`, per id without that parameter): value, interval, rate, error,
 /// and beside each other system's number its absolute value and the speedup. A row that is not ok
@@ -29,26 +41,22 @@ inline const std::vector<std::string> all_columns{"all"};
 /// `by` and `baselines`: the baselines' values of that parameter as columns (crossed.hpp). `by` may
 /// be "system": a column for each result. By "precision" a line for each precision of a problem
 /// (precision_table.hpp). InputError for a `by` that no row has.
-std::string render_table(std::vector<NamedResult> results, const std::vector<Baseline>& baselines,
+std::string render_table(const Results& results, const std::vector<Baseline>& baselines,
                          const TableOptions& options);
 
 /// The same numbers for other programs: a record for each series and each number beside it, all
 /// digits, SI units without prefixes. CSV, or JSON by table.schema.json. Of the options `by`,
 /// `filter` and `sort` count.
-std::string render_csv(std::vector<NamedResult> results, const std::vector<Baseline>& baselines,
+std::string render_csv(const Results& results, const std::vector<Baseline>& baselines,
                        const TableOptions& options);
-nlohmann::json table_document(std::vector<NamedResult> results,
-                              const std::vector<Baseline>& baselines, const TableOptions& options);
+nlohmann::json table_document(const Results& results, const std::vector<Baseline>& baselines,
+                              const TableOptions& options);
 
-/// The systems to show beside the rows: `baselines`, else those that the rows contain.
-std::vector<std::pair<std::string, const Baseline*>> systems_of(
-    const std::vector<Series>& all, const std::vector<Baseline>& baselines);
-
-/// Prepares the results for `by`: for "system", each row gets a parameter "system" (if two results
-/// are of one system, the part of their names in which these differ).
-std::vector<NamedResult> prepared(std::vector<NamedResult> results, const std::string& by);
-
-/// The series of the results, filtered and sorted by `options`.
-std::vector<Series> selected(const std::vector<NamedResult>& results, const TableOptions& options);
+/// `assay table --layers`: for each selected row with layers, from the launch with the median time,
+/// its operations by kind and direction, then every layer, the longest first. InputError if no
+/// selected row has layers.
+std::string layer_table(const Results& results, const TableOptions& options);
+/// Every layer of these launches as CSV: all digits, SI units without prefixes.
+std::string layer_csv(const Results& results, const TableOptions& options);
 
 }  // namespace assay

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "analysis/table/curve_table.hpp"
+#include "analysis/table/below_rows.hpp"
 #include "tests/support/rows.hpp"
 
 namespace assay {
@@ -64,7 +64,7 @@ TEST(AlphaBeta, RSquaredIsOverTheBestConstant) {
   EXPECT_NEAR(fit_alpha_beta(points.bytes, points.seconds).r_squared, 0, 1e-9);
 }
 
-AlphaBeta of(double alpha, double beta) {
+AlphaBeta make_line(double alpha, double beta) {
   AlphaBeta line;
   line.alpha = alpha;
   line.beta = beta;
@@ -72,7 +72,8 @@ AlphaBeta of(double alpha, double beta) {
 }
 
 TEST(Fastest, LinesFollowEachOtherWhereTheyCross) {
-  const std::vector<AlphaBeta> lines{of(10, 1), of(1, 4), of(3, 2.5), of(20, 5)};
+  const std::vector<AlphaBeta> lines{make_line(10, 1), make_line(1, 4), make_line(3, 2.5),
+                                     make_line(20, 5)};
   const std::vector<Fastest> order = fastest(lines);
   ASSERT_EQ(order.size(), 3u);
   EXPECT_EQ(order[0].which, 1u);
@@ -91,10 +92,10 @@ TEST(Fastest, LinesFollowEachOtherWhereTheyCross) {
 }
 
 TEST(Fastest, ALineThatIsNowhereTheLeastDoesNotAppear) {
-  const std::vector<AlphaBeta> three{of(1, 3), of(6, 2.9), of(4, 1)};
+  const std::vector<AlphaBeta> three{make_line(1, 3), make_line(6, 2.9), make_line(4, 1)};
   ASSERT_EQ(fastest(three).size(), 2u);
   EXPECT_EQ(fastest(three)[1].which, 2u);
-  const std::vector<AlphaBeta> parallel{of(2, 1), of(1, 1), of(1, 1)};
+  const std::vector<AlphaBeta> parallel{make_line(2, 1), make_line(1, 1), make_line(1, 1)};
   ASSERT_EQ(fastest(parallel).size(), 1u);
   EXPECT_EQ(fastest(parallel)[0].which, 1u);
   EXPECT_TRUE(fastest({}).empty());
@@ -148,9 +149,9 @@ TEST(Curves, AreBelowTheTable) {
 
 std::vector<NamedResult> with_noise(double factor) {
   auto results = rivals();
-  for (json& row : results[0].result["rows"])
-    if (row["parameters"]["algorithm"] == "slow" && row["problem"]["bytes"] == 1e4)
-      row["time_s"]["median"] = factor * row["time_s"]["median"].get<double>();
+  for (Row& row : results[0].result.rows)
+    if (row.parameter("algorithm") == "slow" && row.problem.bytes == 1e4)
+      row.time_s->median *= factor;
   return results;
 }
 
@@ -182,7 +183,7 @@ TEST(Curves, ARivalWithFewSizesWithholdsTheClaims) {
   // At two of the four sizes it was faster than all others: a line of it, nobody has.
   auto results = rivals();
   for (const double size : {1e3, 1e6})
-    results[0].result["rows"].push_back(collective(size, 1e-7, {{"algorithm", "quick"}}));
+    results[0].result.rows.push_back(collective(size, 1e-7, {{"algorithm", "quick"}}).get<Row>());
   for (const Curve& curve : curves_of(results, series_of(results))) {
     const bool other = curve.name.find("backend=other") != std::string::npos;
     EXPECT_EQ(curve.rivals, other ? 0u : 3u) << curve.name;
@@ -197,10 +198,9 @@ TEST(Curves, ARivalWithFewSizesWithholdsTheClaims) {
        {"quick", "withheld", "an algorithm in the comparison has no line: fewer than 3 sizes."})
     EXPECT_NE(text.find(told), std::string::npos) << told << "\n" << text;
   EXPECT_EQ(text.find("R2 below"), std::string::npos) << "no line is poor\n" << text;
-  // Where nobody has three sizes there is nothing to withhold.
+  // There is nothing to withhold if no curve has three sizes.
   auto few = rivals();
-  std::erase_if(few[0].result["rows"].get_ref<json::array_t&>(),
-                [](const json& row) { return row["problem"]["bytes"] > 1e5; });
+  std::erase_if(few[0].result.rows, [](const Row& row) { return row.problem.bytes > 1e5; });
   EXPECT_EQ(curve_table(few), "");
 }
 

@@ -22,7 +22,7 @@ class Load : public testing::Test {
     std::ofstream(file) << text;
     return file;
   }
-  /// What a run leaves that was stopped after its ceilings were measured.
+  /// The files of a run that was stopped after its ceilings were measured.
   void write_stopped(const std::string& name) {
     write(name + "/journal.jsonl", "");
     write(name + "/ceilings.json", R"({"schema": "assay-suite/1"})");
@@ -54,10 +54,10 @@ TEST_F(Load, AFolderOfRunsHasTheResultsOfThoseThatEnded) {
 
 TEST(LoadResults, LeavesTheSamplesInTheFile) {
   const std::vector<NamedResult> results = load_results({"tests/golden/results/statistics_1.json"});
-  ASSERT_FALSE(results.at(0).result["rows"].empty());
-  for (const nlohmann::json& row : results[0].result["rows"]) {
-    EXPECT_FALSE(row.contains("samples_s"));
-    EXPECT_TRUE(row.contains("time_s"));
+  ASSERT_FALSE(results.at(0).rows().empty());
+  for (const Row& row : results[0].rows()) {
+    EXPECT_TRUE(row.samples_s.empty());
+    EXPECT_TRUE(row.time_s);
   }
 }
 

@@ -31,7 +31,7 @@ TEST(Pattern, SearchesAsBefore) {
 TEST(Pattern, WhatIsNoneIsRefusedWithItsReason) {
   EXPECT_NE(refusal("(").find("missing )"), std::string::npos) << refusal("(");
   EXPECT_NE(refusal("[a").find("missing ]"), std::string::npos) << refusal("[a");
-  // Of ECMAScript, not of RE2.
+  // RE2 does not have these, ECMAScript does.
   EXPECT_NE(refusal("(?=a)").find("(?="), std::string::npos) << refusal("(?=a)");
   EXPECT_NE(refusal("(a)\\1").find("\\1"), std::string::npos) << refusal("(a)\\1");
 }

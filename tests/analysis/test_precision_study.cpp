@@ -1,4 +1,4 @@
-// What a row is called by what it executed, and what fp32 it is set beside.
+// A row has the name of the precision that it executed, and stands beside an fp32 row.
 #include <gtest/gtest.h>
 
 #include "analysis/precision_study.hpp"
@@ -12,7 +12,7 @@ using test::result;
 using test::row;
 
 /// A verified row of a precision, `compute` as its library tells it ("": not at all).
-json made(const std::string& precision, double seconds, int launch, const std::string& compute,
+json make(const std::string& precision, double seconds, int launch, const std::string& compute,
           double norm_error = 1e-3, const Settings& more = {}) {
   Settings settings = more;
   settings["precision"] = precision;
@@ -39,36 +39,36 @@ std::string called(const std::vector<json>& rows) {
 }
 
 TEST(PrecisionStudy, ARowIsCalledByWhatItExecuted) {
-  EXPECT_EQ(called({made("bf16", 1, 0, "bf16")}), "bf16");
-  EXPECT_EQ(called({made("bf16", 1, 0, "fp32")}), "bf16 storage, fp32 arithmetic");
-  EXPECT_EQ(called({made("fp16", 1, 0, "fp32")}), "fp16 storage, fp32 arithmetic");
-  EXPECT_EQ(called({made("bf16", 1, 0, "")}), "bf16 storage, arithmetic unknown");
-  EXPECT_EQ(called({made("int8", 1, 0, "")}), "int8 storage, arithmetic unknown");
+  EXPECT_EQ(called({make("bf16", 1, 0, "bf16")}), "bf16");
+  EXPECT_EQ(called({make("bf16", 1, 0, "fp32")}), "bf16 storage, fp32 arithmetic");
+  EXPECT_EQ(called({make("fp16", 1, 0, "fp32")}), "fp16 storage, fp32 arithmetic");
+  EXPECT_EQ(called({make("bf16", 1, 0, "")}), "bf16 storage, arithmetic unknown");
+  EXPECT_EQ(called({make("int8", 1, 0, "")}), "int8 storage, arithmetic unknown");
   // A mixed one multiplies its 16-bit inputs.
-  EXPECT_EQ(called({made("bf16_fp32", 1, 0, "bf16")}), "bf16_fp32");
-  EXPECT_EQ(called({made("bf16_fp32", 1, 0, "fp32")}), "bf16_fp32 storage, fp32 arithmetic");
+  EXPECT_EQ(called({make("bf16_fp32", 1, 0, "bf16")}), "bf16_fp32");
+  EXPECT_EQ(called({make("bf16_fp32", 1, 0, "fp32")}), "bf16_fp32 storage, fp32 arithmetic");
   // The bounds of fp32 exclude what is coarser, whether the library tells or not.
-  EXPECT_EQ(called({made("fp32", 1, 0, "", 1e-7)}), "fp32");
-  EXPECT_EQ(called({made("fp32", 1, 0, "fp64", 1e-8)}), "fp32 storage, fp64 arithmetic");
+  EXPECT_EQ(called({make("fp32", 1, 0, "", 1e-7)}), "fp32");
+  EXPECT_EQ(called({make("fp32", 1, 0, "fp64", 1e-8)}), "fp32 storage, fp64 arithmetic");
   // Launches that do not agree prove nothing.
-  EXPECT_EQ(called({made("bf16", 1, 0, "bf16"), made("bf16", 1, 1, "fp32")}),
+  EXPECT_EQ(called({make("bf16", 1, 0, "bf16"), make("bf16", 1, 1, "fp32")}),
             "bf16 storage, arithmetic unknown");
   EXPECT_EQ(called({row("unsupported", 0, 0, {{"precision", "bf16"}})}), "bf16");
 }
 
 TEST(PrecisionStudy, Tf32IsToldFromFp32ByItsErrors) {
-  EXPECT_EQ(called({made("tf32", 1, 0, "tf32", 3e-4)}), "tf32");
+  EXPECT_EQ(called({make("tf32", 1, 0, "tf32", 3e-4)}), "tf32");
   // A library that promotes it, whatever it says.
   for (const char* told : {"tf32", ""})
-    EXPECT_EQ(called({made("tf32", 1, 0, told, 3e-7)}), "fp32 storage, fp32 arithmetic");
+    EXPECT_EQ(called({make("tf32", 1, 0, told, 3e-7)}), "fp32 storage, fp32 arithmetic");
   // One launch with tf32's errors is enough: errors of tf32 do not come from fp32.
-  EXPECT_EQ(called({made("tf32", 1, 0, "tf32", 3e-7), made("tf32", 1, 1, "tf32", 3e-4)}), "tf32");
+  EXPECT_EQ(called({make("tf32", 1, 0, "tf32", 3e-7), make("tf32", 1, 1, "tf32", 3e-4)}), "tf32");
 }
 
 TEST(PrecisionStudy, SpeedupsOfAnEvenNumberOfPairsAreGeometricMeans) {
   // Two launches, one ten times slower on either side: neither precision is faster.
-  const std::vector<json> rows{made("fp32", 1e-3, 0, "fp32", 1e-7), made("bf16", 10e-3, 0, "bf16"),
-                               made("fp32", 10e-3, 1, "fp32", 1e-7), made("bf16", 1e-3, 1, "bf16")};
+  const std::vector<json> rows{make("fp32", 1e-3, 0, "fp32", 1e-7), make("bf16", 10e-3, 0, "bf16"),
+                               make("fp32", 10e-3, 1, "fp32", 1e-7), make("bf16", 1e-3, 1, "bf16")};
   const PrecisionRow row = Study(rows).groups.at(0).at(1);
   ASSERT_TRUE(row.speedup);
   EXPECT_NEAR(row.speedup->value, 1, 1e-3);
@@ -79,10 +79,10 @@ TEST(PrecisionStudy, SpeedupsAreOfPairsOfLaunches) {
   // The machine is 2 times slower in every other launch: each pair says 4, the medians do not.
   for (int launch = 0; launch < 6; ++launch) {
     const double machine = launch % 2 == 0 ? 1e-3 : 2e-3;
-    rows.push_back(made("fp32", 4 * machine, launch, "fp32", 1e-7));
-    if (launch != 0) rows.push_back(made("bf16", machine, launch, "bf16"));
+    rows.push_back(make("fp32", 4 * machine, launch, "fp32", 1e-7));
+    if (launch != 0) rows.push_back(make("bf16", machine, launch, "bf16"));
   }
-  rows.push_back(made("bf16", 1e-3, 0, "bf16"));
+  rows.push_back(make("bf16", 1e-3, 0, "bf16"));
   const Study study(rows);
   ASSERT_EQ(study.groups.size(), 1U);
   const PrecisionGroup& group = study.groups[0];
@@ -101,8 +101,8 @@ TEST(PrecisionStudy, SpeedupsAreOfPairsOfLaunches) {
 TEST(PrecisionStudy, LaunchesThatAreMissingAreTold) {
   std::vector<json> rows;
   for (int launch = 0; launch < 6; ++launch) {
-    if (launch != 2) rows.push_back(made("fp32", 4e-3 + launch * 1e-4, launch, "fp32", 1e-7));
-    if (launch < 4) rows.push_back(made("bf16", 1e-3, launch, "bf16"));
+    if (launch != 2) rows.push_back(make("fp32", 4e-3 + launch * 1e-4, launch, "fp32", 1e-7));
+    if (launch < 4) rows.push_back(make("bf16", 1e-3, launch, "bf16"));
   }
   const PrecisionRow half = Study(rows).groups.at(0).at(1);
   ASSERT_TRUE(half.speedup);
@@ -112,11 +112,11 @@ TEST(PrecisionStudy, LaunchesThatAreMissingAreTold) {
   EXPECT_DOUBLE_EQ(half.speedup->interval->high, 4.3);
   EXPECT_EQ(half.note, "3 of 5 launches have both this row and its fp32");
   const PrecisionRow apart =
-      Study({made("fp32", 1, 0, "fp32", 1e-7), made("bf16", 1, 1, "bf16")}).groups.at(0).at(1);
+      Study({make("fp32", 1, 0, "fp32", 1e-7), make("bf16", 1, 1, "bf16")}).groups.at(0).at(1);
   EXPECT_FALSE(apart.speedup);
   EXPECT_EQ(apart.note, "no launch has both this row and its fp32");
   const PrecisionRow single =
-      Study({made("fp32", 2, 0, "fp32", 1e-7), made("bf16", 1, 0, "bf16")}).groups.at(0).at(1);
+      Study({make("fp32", 2, 0, "fp32", 1e-7), make("bf16", 1, 0, "bf16")}).groups.at(0).at(1);
   EXPECT_DOUBLE_EQ(single.speedup->value, 2);
   EXPECT_FALSE(single.speedup->interval) << "one launch has no spread";
 }
@@ -131,24 +131,24 @@ TEST(PrecisionStudy, WithoutAVerifiedFp32ThereIsNoSpeedup) {
       }
     return std::string("no bf16");
   };
-  const json half = made("bf16", 1e-3, 0, "bf16");
+  const json half = make("bf16", 1e-3, 0, "bf16");
   EXPECT_EQ(why({half}), "there is no fp32 row of the same work");
   EXPECT_EQ(why({half, row("incorrect", 4e-3)}), "its fp32 is incorrect");
   EXPECT_EQ(why({half, row("unsupported", 0)}), "its fp32 is unsupported");
-  EXPECT_EQ(why({half, made("fp32", 4e-3, 0, "fp64", 1e-8)}),
+  EXPECT_EQ(why({half, make("fp32", 4e-3, 0, "fp64", 1e-8)}),
             "its fp32 is fp32 storage, fp64 arithmetic");
   // One wrong launch takes the number of all.
-  EXPECT_EQ(why({half, made("fp32", 4e-3, 0, "fp32", 1e-7), row("incorrect", 4e-3, 1)}),
+  EXPECT_EQ(why({half, make("fp32", 4e-3, 0, "fp32", 1e-7), row("incorrect", 4e-3, 1)}),
             "its fp32 is incorrect");
   // Another problem or backend is other work.
   EXPECT_EQ(
-      Study({half, made("fp32", 4e-3, 0, "fp32", 1e-7, {{"backend", "native"}})}).groups.size(),
+      Study({half, make("fp32", 4e-3, 0, "fp32", 1e-7, {{"backend", "native"}})}).groups.size(),
       2U);
 }
 
 TEST(PrecisionStudy, TheFastestFp32OfAnyAlgorithmCounts) {
-  const Study study({made("fp32", 4e-3, 0, "fp32", 1e-7), made("bf16", 1e-3, 0, "bf16"),
-                     made("fp32", 2e-3, 0, "fp32", 1e-6, {{"algorithm", "winograd"}})});
+  const Study study({make("fp32", 4e-3, 0, "fp32", 1e-7), make("bf16", 1e-3, 0, "bf16"),
+                     make("fp32", 2e-3, 0, "fp32", 1e-6, {{"algorithm", "winograd"}})});
   ASSERT_EQ(study.groups.at(0).size(), 3U);
   EXPECT_DOUBLE_EQ(study.groups[0][0].speedup->value, 0.5);
   EXPECT_TRUE(study.groups[0][1].is_reference());
@@ -156,12 +156,12 @@ TEST(PrecisionStudy, TheFastestFp32OfAnyAlgorithmCounts) {
 }
 
 TEST(PrecisionStudy, JoulesAreComparedWhereBothRowsHaveThem) {
-  const auto with = [](json made, double joules) {
-    made["energy_j"] = joules;
-    made["energy_domains_j"] = {{"package-0", joules}};
-    return made;
+  const auto with = [](json object, double joules) {
+    object["energy_j"] = joules;
+    object["energy_domains_j"] = {{"package-0", joules}};
+    return object;
   };
-  const json wide = made("fp32", 2, 0, "fp32", 1e-7), narrow = made("bf16", 1, 0, "bf16");
+  const json wide = make("fp32", 2, 0, "fp32", 1e-7), narrow = make("bf16", 1, 0, "bf16");
   EXPECT_FALSE(Study({wide, with(narrow, 2)}).groups.at(0).at(1).energy);
   EXPECT_DOUBLE_EQ(Study({with(wide, 6), with(narrow, 2)}).groups.at(0).at(1).energy->value, 3);
   json other = with(narrow, 2);
@@ -170,11 +170,11 @@ TEST(PrecisionStudy, JoulesAreComparedWhereBothRowsHaveThem) {
 }
 
 TEST(PrecisionStudy, NormErrorIsTheLargestOfTheLaunches) {
-  const Study study({made("bf16", 1, 0, "bf16", 1e-3), made("bf16", 1, 1, "bf16", 2e-3)});
+  const Study study({make("bf16", 1, 0, "bf16", 1e-3), make("bf16", 1, 1, "bf16", 2e-3)});
   EXPECT_DOUBLE_EQ(*largest_norm_error(study.all[0]), 2e-3);
-  json none = made("bf16", 1, 1, "bf16");
+  json none = make("bf16", 1, 1, "bf16");
   none["verification"]["norm_error"] = nullptr;
-  EXPECT_FALSE(largest_norm_error(Study({made("bf16", 1, 0, "bf16"), none}).all[0]));
+  EXPECT_FALSE(largest_norm_error(Study({make("bf16", 1, 0, "bf16"), none}).all[0]));
 }
 
 }  // namespace

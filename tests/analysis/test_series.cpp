@@ -36,14 +36,14 @@ TEST(Series, OfNamedProblemsStandInTheAlphabets) {
 
 TEST(Series, HaveTheRowsOfTheResults) {
   std::vector<NamedResult> results{{"", test::result({test::row("ok", 1e-3)})}};
-  const json& row = results[0].result["rows"][0];
+  const Row& row = results[0].rows()[0];
   const std::vector<Series> all = series_of(results), copies = all;
   EXPECT_EQ(&all[0].first(), &row);
   EXPECT_EQ(&copies[0].first(), &row) << "a fleet has too many rows to copy";
   Series changed = all[0];
-  changed.rows.front().own()["id"] = "another";
-  EXPECT_EQ(changed.first()["id"], "another");
-  EXPECT_NE(row["id"], "another") << "a row is never changed for the others that have it";
+  changed.rows.front().own().id = "another";
+  EXPECT_EQ(changed.first().id, "another");
+  EXPECT_NE(row.id, "another") << "a row is never changed for the others that have it";
   const std::vector<Series> own = series_of(std::move(results));
   EXPECT_NE(&own[0].first(), &row) << "the results are gone";
 }

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "analysis/text_table.hpp"
 #include "core/base/text.hpp"
@@ -68,6 +69,18 @@ TEST(TextTable, ALongTextIsCutBetweenCharacters) {
   EXPECT_EQ(shortened("12 µs", 5), "12 µs");
   EXPECT_EQ(shortened("12 µs!", 5), "12 µ…");
   EXPECT_EQ(shortened("µµµ", 2), "µ…");
+}
+
+TEST(TextTable, AsJsonHasTextsAndNumbers) {
+  Table table{{{"problem"}}, {{{"p"}}, {{"q"}, "failed: why"}}};
+  table.add({"note"}, [](std::size_t) { return "-"; });
+  table.add({"time", true}, [](std::size_t) { return Cell("1.5 ms!", 1.5e-3); });
+  EXPECT_EQ(table.take(0), (std::vector<std::string>{"p", "q"}));
+  EXPECT_EQ(table_json(table, {"! why"}), nlohmann::json::parse(R"({
+      "columns": [{"title": "note", "right": false}, {"title": "time", "right": true}],
+      "rows": [{"cells": [{"text": "-"}, {"text": "1.5 ms!", "number": 0.0015}]},
+               {"cells": [], "note": "failed: why"}],
+      "notes": ["! why"]})"));
 }
 
 TEST(Wrapped, BreaksAtBlanksAndIndents) {

@@ -18,37 +18,40 @@ const Settings training{{"data", "learnable:n9v9"}, {"epochs", "5"}};
 /// A row that trains with a batch of 32, by default for its throughput alone.
 json row_of(Settings more = {}, const std::string& status = "ok") {
   more.insert({{"data", "synthetic"}, {"epochs", "0"}, {"batch", "32"}, {"trial", "0"}});
-  json made = test::row(status, 1e-3, 0, more);
-  made["step_parameters"] = {"backend", "batch", "precision", "problem"};
-  return made;
+  json object = test::row(status, 1e-3, 0, more);
+  object["step_parameters"] = {"backend", "batch", "precision", "problem"};
+  return object;
 }
 
 /// The row of a training that ends after `epochs` of them.
 json trained(double accuracy, int epochs, bool reached, Settings more = training) {
-  json made = row_of(std::move(more));
+  json object = row_of(std::move(more));
   for (int i = 1; i <= epochs; ++i)
-    made["epochs"].push_back({{"epoch", i}, {"seconds", i}, {"accuracy", accuracy}});
-  if (reached) made["metrics"]["time_to_accuracy_s"] = {{"value", epochs}, {"unit", "s"}};
-  return made;
+    object["epochs"].push_back({{"epoch", i}, {"seconds", i}, {"accuracy", accuracy}});
+  if (reached) object["metrics"]["time_to_accuracy_s"] = {{"value", epochs}, {"unit", "s"}};
+  return object;
 }
 
 /// Environment i has version i of a library.
 json result_of(const std::vector<json>& rows) {
-  json made = test::result(rows);
+  json object = test::result(rows);
   for (int i = 0; i < 2; ++i)
-    made["environments"].push_back({{"host", "h"},
-                                    {"software",
-                                     {{"assay", {{"commit", "a"}}},
-                                      {"kernel", i},
-                                      {"libraries", {{"dnnl", std::to_string(i)}}}}}});
-  return made;
+    object["environments"].push_back({{"host", "h"},
+                                      {"hardware", nullptr},
+                                      {"volatile", nullptr},
+                                      {"hashes", {{"hardware", "h"}, {"software", "s"}}},
+                                      {"software",
+                                       {{"assay", {{"commit", "a"}}},
+                                        {"kernel", i},
+                                        {"libraries", {{"dnnl", std::to_string(i)}}}}}});
+  return object;
 }
 
-/// Of the first row.
+/// The text of the first row.
 std::string text_of_first(const std::vector<json>& rows) {
   const std::vector<NamedResult> results{{"", result_of(rows)}};
   for (const Series& series : series_of(results))
-    if (series.first() == rows.front()) return Trainings(results).text(series);
+    if (series.first().id == rows.front()["id"]) return Trainings(results).text(series);
   return "no such series";
 }
 
@@ -88,7 +91,7 @@ TEST(Trainings, ThatMissTheirTargetAreCountedAlone) {
   EXPECT_EQ(text_of_first({row_of(), trained(0.975, 3, true), trained(0.99, 4, true, second),
                            row_of(third, "target missed")}),
             "accuracy 0.99 in 4 epochs of learnable:n9v9 (2 of 3 trainings)");
-  // What ended early says nothing of learning.
+  // A training that ended early says nothing of learning.
   EXPECT_EQ(text_of_first({row_of(), trained(0.975, 3, true), row_of(third, "failed")}),
             "accuracy 0.975 in 3 epochs of learnable:n9v9");
 }

@@ -13,7 +13,7 @@ namespace assay::test {
 
 using nlohmann::json;
 
-inline Criteria criteria_of(json document) {
+inline Criteria make_criteria(json document) {
   const fixture::Folder folder;
   document["schema"] = "assay-criteria/1";
   document["name"] = "test";
@@ -28,26 +28,27 @@ inline std::string host(int number) { return fmt::format("n{:02}", number); }
 /// One node's file: each row on that node.
 inline NamedResult node(int number, std::vector<json> rows, json before = json::object(),
                         json after = nullptr, const std::string& hardware = "hw") {
-  json made = result(std::move(rows));
-  made["run"]["id"] = host(number);
+  json document = result(std::move(rows));
+  document["run"]["id"] = host(number);
   json environment = {{"host", host(number)},
                       {"hardware", {{"sockets", hardware}, {"cores", 8}}},
                       {"software", json::object()},
                       {"volatile", std::move(before)},
                       {"hashes", {{"hardware", hardware}, {"software", "sw"}}}};
   if (!after.is_null()) environment["volatile_after"] = std::move(after);
-  made["environments"] = {environment};
-  return {host(number), made};
+  document["environments"] = {environment};
+  return {host(number), document};
 }
 
-inline json judged(const std::vector<NamedResult>& results, const json& criteria) {
-  const Criteria rules = criteria_of(criteria);
-  const json made = acceptance_document(fleet_of(results, rules), rules, "assay accept");
-  EXPECT_EQ(schema_errors(made, "acceptance", "document"), std::vector<std::string>{});
-  return made;
+inline json judge(const std::vector<NamedResult>& results, const json& criteria) {
+  const Criteria rules = make_criteria(criteria);
+  const json document = judge_fleet(make_fleet(results, rules), rules, "assay accept");
+  EXPECT_EQ(schema_errors(document, "acceptance", "document"), std::vector<std::string>{});
+  EXPECT_EQ(json(document.get<Acceptance>()), document) << "reading it loses nothing";
+  return document;
 }
 
-inline const json& of(const json& document, int number) {
+inline const json& find_node(const json& document, int number) {
   for (const json& node : document["nodes"])
     if (node["node"] == host(number)) return node;
   throw std::runtime_error("no such node");

@@ -15,10 +15,10 @@ using nlohmann::json;
 using namespace test;
 
 TEST(Accept, AHealthyFleetPasses) {
-  const json made = judged(healthy(8), five_percent);
-  EXPECT_EQ(made["exit_code"], 0);
-  EXPECT_EQ(made["summary"]["pass"], 8);
-  EXPECT_EQ(made["stragglers"].size(), 8U);
+  const json document = judge(healthy(8), five_percent);
+  EXPECT_EQ(document["exit_code"], 0);
+  EXPECT_EQ(document["summary"]["pass"], 8);
+  EXPECT_EQ(document["stragglers"].size(), 8U);
 }
 
 TEST(Accept, SlowWrongAndMissing) {
@@ -31,24 +31,25 @@ TEST(Accept, SlowWrongAndMissing) {
   results.erase(results.begin() + 50);
   json criteria = five_percent;
   for (int i = 0; i < 64; ++i) criteria["nodes"].push_back(host(i));
-  const json made = judged(results, criteria);
-  EXPECT_EQ(of(made, 17)["verdict"], "PERF-FAIL");
-  EXPECT_EQ(of(made, 30)["verdict"], "INCORRECT");
-  EXPECT_EQ(of(made, 40)["verdict"], "MISSING");
-  EXPECT_EQ(of(made, 50)["verdict"], "MISSING");
-  EXPECT_EQ(made["summary"], json({{"nodes", 64},
-                                   {"pass", 60},
-                                   {"not_quiet", 0},
-                                   {"perf_fail", 1},
-                                   {"incorrect", 1},
-                                   {"missing", 2}}));
-  EXPECT_EQ(made["stragglers"][0]["node"], host(17));
-  EXPECT_NEAR(made["stragglers"][0]["score"].get<double>(), 1.08, 0.01);
-  EXPECT_EQ(made["exit_code"], 3);
-  EXPECT_TRUE(of(made, 30)["rows"][1]["value"].is_null()) << "a wrong number is no number";
+  const json document = judge(results, criteria);
+  EXPECT_EQ(find_node(document, 17)["verdict"], "PERF-FAIL");
+  EXPECT_EQ(find_node(document, 30)["verdict"], "INCORRECT");
+  EXPECT_EQ(find_node(document, 40)["verdict"], "MISSING");
+  EXPECT_EQ(find_node(document, 50)["verdict"], "MISSING");
+  EXPECT_EQ(document["summary"], json({{"nodes", 64},
+                                       {"pass", 60},
+                                       {"not_quiet", 0},
+                                       {"perf_fail", 1},
+                                       {"incorrect", 1},
+                                       {"missing", 2}}));
+  EXPECT_EQ(document["stragglers"][0]["node"], host(17));
+  EXPECT_NEAR(document["stragglers"][0]["score"].get<double>(), 1.08, 0.01);
+  EXPECT_EQ(document["exit_code"], 3);
+  EXPECT_TRUE(find_node(document, 30)["rows"][1]["value"].is_null())
+      << "a wrong number is no number";
 }
 
-/// Fleets of numbers alone, as fleet_of would make them.
+/// Fleets of numbers alone, as make_fleet would make them.
 json simulated(std::mt19937_64& random, double spread, double slow) {
   std::normal_distribution<> normal;
   Fleet fleet;
@@ -64,11 +65,12 @@ json simulated(std::mt19937_64& random, double spread, double slow) {
       NodeRow& row = node.rows[id];
       row.status = "ok";
       row.value = median(launches);
-      row.spread = median_interval(launches);
+      row.low = median_interval(launches).low;
+      row.high = median_interval(launches).high;
     }
   }
-  static const Criteria rules = criteria_of(five_percent);
-  return acceptance_document(fleet, rules, "");
+  static const Criteria rules = make_criteria(five_percent);
+  return judge_fleet(fleet, rules, "");
 }
 
 TEST(Accept, RatesOfFalseAndTrueAlarms) {
@@ -83,15 +85,15 @@ TEST(Accept, RatesOfFalseAndTrueAlarms) {
     EXPECT_LE(false_alarms, most);
   }
   std::mt19937_64 random(2);
-  int found = 0, first = 0;
+  int failed = 0, first = 0;
   for (int i = 0; i < fleets; ++i) {
-    const json made = simulated(random, 0.01, 1.08);
-    found += of(made, 17)["verdict"] == "PERF-FAIL";
-    first += made["stragglers"][0]["node"] == host(17);
+    const json document = simulated(random, 0.01, 1.08);
+    failed += find_node(document, 17)["verdict"] == "PERF-FAIL";
+    first += document["stragglers"][0]["node"] == host(17);
   }
-  std::cout << "8 % slow: found in " << found << ", ranked first in " << first << " of " << fleets
+  std::cout << "8 % slow: found in " << failed << ", ranked first in " << first << " of " << fleets
             << "\n";
-  EXPECT_GE(found, 0.97 * fleets);
+  EXPECT_GE(failed, 0.97 * fleets);
   EXPECT_GE(first, 0.97 * fleets);
 }
 
@@ -99,11 +101,11 @@ TEST(Accept, NoNodeHidesInItsOwnReference) {
   // Two of five are slow: the others' median stays that of the fast ones.
   std::vector<NamedResult> results;
   for (int i = 0; i < 5; ++i) results.push_back(node(i, {test::row("ok", i < 2 ? 1.5 : 1)}));
-  const json made = judged(results, five_percent);
-  EXPECT_EQ(of(made, 0)["verdict"], "PERF-FAIL");
-  EXPECT_EQ(of(made, 1)["verdict"], "PERF-FAIL");
-  EXPECT_EQ(of(made, 2)["verdict"], "PASS");
-  EXPECT_EQ(made["exit_code"], 4);
+  const json document = judge(results, five_percent);
+  EXPECT_EQ(find_node(document, 0)["verdict"], "PERF-FAIL");
+  EXPECT_EQ(find_node(document, 1)["verdict"], "PERF-FAIL");
+  EXPECT_EQ(find_node(document, 2)["verdict"], "PASS");
+  EXPECT_EQ(document["exit_code"], 4);
 }
 
 TEST(Accept, TheLaunchesErrorCountsForTheNode) {
@@ -115,40 +117,40 @@ TEST(Accept, TheLaunchesErrorCountsForTheNode) {
   rows.push_back(test::row("ok", 2, 0, {{"threads", "4"}}));
   results[0] = node(0, rows);
   // 1.1 of the others, but one of three launches was as theirs: not surely slow, and no pass.
-  const json undecided = of(judged(results, five_percent), 0);
+  const json undecided = find_node(judge(results, five_percent), 0);
   EXPECT_EQ(undecided["verdict"], "MISSING");
   EXPECT_NE(undecided["reason"].get<std::string>().find("undecided"), std::string::npos);
   rows[0] = test::row("ok", 1.01, 0, {{"threads", "2"}});
   results[0] = node(0, rows);
-  EXPECT_EQ(of(judged(results, five_percent), 0)["verdict"], "PERF-FAIL");
+  EXPECT_EQ(find_node(judge(results, five_percent), 0)["verdict"], "PERF-FAIL");
   rows[0] = test::row("ok", 1.07, 0, {{"threads", "2"}});
   results[0] = node(0, rows);
-  EXPECT_EQ(of(judged(results, five_percent), 0)["verdict"], "PERF-FAIL");
+  EXPECT_EQ(find_node(judge(results, five_percent), 0)["verdict"], "PERF-FAIL");
 }
 
 TEST(Accept, WhatCannotBeJudgedDoesNotPass) {
   // Two nodes: nobody can say which is the odd one.
-  EXPECT_EQ(judged(healthy(2), five_percent)["exit_code"], 6);
+  EXPECT_EQ(judge(healthy(2), five_percent)["exit_code"], 6);
   // No ceiling, no such rate, no such row.
   for (const json& rule :
        {json{{"rows", "conv"}, {"quantity", "ceiling_fraction"}, {"at_least", 0.5}},
         json{{"rows", "conv"}, {"quantity", "images_per_s"}, {"at_least", 1}}}) {
-    const json made = judged(healthy(4), {{"absolute", {rule}}});
-    EXPECT_EQ(made["exit_code"], 6);
-    EXPECT_EQ(made["summary"]["missing"], 4);
+    const json document = judge(healthy(4), {{"absolute", {rule}}});
+    EXPECT_EQ(document["exit_code"], 6);
+    EXPECT_EQ(document["summary"]["missing"], 4);
   }
-  const json none = judged(
+  const json none = judge(
       healthy(4), {{"absolute", {{{"rows", "gemm"}, {"quantity", "time_s"}, {"at_most", 1}}}}});
   EXPECT_EQ(none["unmet"].size(), 1U);
   EXPECT_EQ(none["exit_code"], 6);
-  EXPECT_EQ(judged(healthy(4), {{"rows", {{"include", {"gemm"}}}}})["exit_code"], 6);
-  EXPECT_EQ(judged(healthy(4), {{"nodes", 5}})["exit_code"], 6);
-  EXPECT_EQ(judged(healthy(4), {{"nodes", 4}})["exit_code"], 0);
+  EXPECT_EQ(judge(healthy(4), {{"rows", {{"include", {"gemm"}}}}})["exit_code"], 6);
+  EXPECT_EQ(judge(healthy(4), {{"nodes", 5}})["exit_code"], 6);
+  EXPECT_EQ(judge(healthy(4), {{"nodes", 4}})["exit_code"], 0);
 }
 
 TEST(Accept, AbsoluteFloors) {
   const auto code = [](const json& rule) {
-    return judged(healthy(4), {{"absolute", {rule}}})["exit_code"].get<int>();
+    return judge(healthy(4), {{"absolute", {rule}}})["exit_code"].get<int>();
   };
   EXPECT_EQ(code({{"rows", "."}, {"quantity", "time_s"}, {"at_most", 2.1}}), 0);
   EXPECT_EQ(code({{"rows", "."}, {"quantity", "time_s"}, {"at_most", 1.9}}), 4);
@@ -160,18 +162,18 @@ TEST(Accept, FailedAndUnsupportedRows) {
   auto results = healthy(4);
   results[1] = node(1, {test::row("ok", 1, 0, {{"threads", "2"}}),
                         test::row("failed", 0, 0, {{"threads", "4"}})});
-  EXPECT_EQ(judged(results, five_percent)["exit_code"], 7);
+  EXPECT_EQ(judge(results, five_percent)["exit_code"], 7);
   results[1] = node(1, {test::row("ok", 1, 0, {{"threads", "2"}}),
                         test::row("unsupported", 0, 0, {{"threads", "4"}})});
-  EXPECT_EQ(judged(results, five_percent)["exit_code"], 6);
+  EXPECT_EQ(judge(results, five_percent)["exit_code"], 6);
   // Nowhere supported and not demanded: no finding, but told.
   for (int i = 0; i < 4; ++i)
     results[static_cast<std::size_t>(i)] =
         node(i, {test::row("ok", 1, 0, {{"threads", "2"}}),
                  test::row("unsupported", 0, 0, {{"threads", "4"}})});
-  const json made = judged(results, five_percent);
-  EXPECT_EQ(made["exit_code"], 0);
-  EXPECT_EQ(made["not_judged"].size(), 1U);
+  const json document = judge(results, five_percent);
+  EXPECT_EQ(document["exit_code"], 0);
+  EXPECT_EQ(document["not_judged"].size(), 1U);
 }
 
 TEST(Accept, Health) {
@@ -187,25 +189,25 @@ TEST(Accept, Health) {
   busy["load"][0] = 2;
   full["memory_available_bytes"] = 1e8;
   const json rows = test::row("ok", 1);
-  json made =
-      judged({node(0, {rows}, good, good), node(1, {rows}, good, hot), node(2, {rows}, busy, good),
-              node(3, {rows}, good, full), node(4, {rows}, good, busy), node(5, {rows}, good)},
-             criteria);
+  json document =
+      judge({node(0, {rows}, good, good), node(1, {rows}, good, hot), node(2, {rows}, busy, good),
+             node(3, {rows}, good, full), node(4, {rows}, good, busy), node(5, {rows}, good)},
+            criteria);
   for (const auto& [number, verdict] : {std::pair{0, "PASS"},
                                         {1, "PERF-FAIL"},
                                         {2, "NOT-QUIET"},
                                         {3, "PERF-FAIL"},
                                         {4, "PASS"},
                                         {5, "PASS"}})
-    EXPECT_EQ(of(made, number)["verdict"], verdict) << number;
+    EXPECT_EQ(find_node(document, number)["verdict"], verdict) << number;
   // Node 5 died before it told its state: unknown is said, and fails only where it is required.
-  EXPECT_EQ(of(made, 5)["health"]["findings"][0]["verdict"], "unknown");
-  EXPECT_EQ(made["exit_code"], 4);
+  EXPECT_EQ(find_node(document, 5)["health"]["findings"][0]["verdict"], "unknown");
+  EXPECT_EQ(document["exit_code"], 4);
   json strict = criteria;
   strict["health"][0]["required"] = true;
-  made = judged({node(0, {rows}, good, good), node(5, {rows}, good)}, strict);
-  EXPECT_EQ(of(made, 5)["verdict"], "MISSING");
-  EXPECT_EQ(made["exit_code"], 6);
+  document = judge({node(0, {rows}, good, good), node(5, {rows}, good)}, strict);
+  EXPECT_EQ(find_node(document, 5)["verdict"], "MISSING");
+  EXPECT_EQ(document["exit_code"], 6);
 }
 
 TEST(Accept, AnotherHardwareIsNotComparable) {
@@ -213,32 +215,34 @@ TEST(Accept, AnotherHardwareIsNotComparable) {
   results.push_back(node(
       4, {test::row("ok", 1, 0, {{"threads", "2"}}), test::row("ok", 2, 0, {{"threads", "4"}})},
       json::object(), nullptr, "half the memory"));
-  const json made = judged(results, five_percent);
-  EXPECT_EQ(of(made, 4)["verdict"], "MISSING");
-  EXPECT_NE(of(made, 4)["reason"].get<std::string>().find("half the memory"), std::string::npos);
-  EXPECT_EQ(made["summary"]["pass"], 4);
+  const json document = judge(results, five_percent);
+  EXPECT_EQ(find_node(document, 4)["verdict"], "MISSING");
+  EXPECT_NE(find_node(document, 4)["reason"].get<std::string>().find("half the memory"),
+            std::string::npos);
+  EXPECT_EQ(document["summary"]["pass"], 4);
 }
 
 TEST(Accept, ANodeHasTheSoftwareOfEverySuiteItRan) {
   // A suite's processes load other plugins than another's: two hashes a node, on all nodes alike.
   const auto with_two = [](int number, const char* second) {
-    NamedResult made = node(number, {test::row("ok", 1, 0, {{"threads", "2"}}),
-                                     test::row("ok", 2, 0, {{"threads", "4"}})});
-    json other = made.result["environments"][0];
-    other["hashes"]["software"] = second;
-    other["software"]["libraries"] = {{second, "1"}};
-    made.result["environments"].push_back(other);
-    made.result["rows"][1]["environment"] = 1;
-    return made;
+    NamedResult results = node(number, {test::row("ok", 1, 0, {{"threads", "2"}}),
+                                        test::row("ok", 2, 0, {{"threads", "4"}})});
+    ResultEnvironment other = results.result.environments[0];
+    other.hashes.software = second;
+    other.software["libraries"] = {{second, "1"}};
+    results.result.environments.push_back(other);
+    results.result.rows[1].environment = 1;
+    return results;
   };
   std::vector<NamedResult> results;
   for (int i = 0; i < 5; ++i) results.push_back(with_two(i, "reference"));
-  EXPECT_EQ(judged(results, five_percent)["summary"]["pass"], 5);
+  EXPECT_EQ(judge(results, five_percent)["summary"]["pass"], 5);
   results[4] = with_two(4, "another");
-  const json made = judged(results, five_percent);
-  EXPECT_EQ(of(made, 4)["verdict"], "MISSING");
-  EXPECT_NE(of(made, 4)["reason"].get<std::string>().find("not comparable"), std::string::npos);
-  EXPECT_EQ(made["summary"]["pass"], 4);
+  const json document = judge(results, five_percent);
+  EXPECT_EQ(find_node(document, 4)["verdict"], "MISSING");
+  EXPECT_NE(find_node(document, 4)["reason"].get<std::string>().find("not comparable"),
+            std::string::npos);
+  EXPECT_EQ(document["summary"]["pass"], 4);
 }
 
 TEST(Accept, AJobOfSeveralNodesIsOfNone) {
@@ -246,49 +250,49 @@ TEST(Accept, AJobOfSeveralNodesIsOfNone) {
     auto results = healthy(5);
     json job = test::row(status, 1e-3, 0, {{"threads", "64"}});
     job["parameters"]["nodes"] = 5;
-    results[2].result["rows"].push_back(job);
+    results[2].result.rows.push_back(job);
     return results;
   };
-  json made = judged(fleet_with("ok"), five_percent);
-  EXPECT_EQ(made["exit_code"], 0) << "no node lacks what all ran together";
-  EXPECT_EQ(made["summary"]["pass"], 5);
-  ASSERT_EQ(made["not_judged"].size(), 1U);
-  EXPECT_NE(made["not_judged"][0]["reason"].get<std::string>().find("several nodes"),
+  json document = judge(fleet_with("ok"), five_percent);
+  EXPECT_EQ(document["exit_code"], 0) << "no node lacks what all ran together";
+  EXPECT_EQ(document["summary"]["pass"], 5);
+  ASSERT_EQ(document["not_judged"].size(), 1U);
+  EXPECT_NE(document["not_judged"][0]["reason"].get<std::string>().find("several nodes"),
             std::string::npos);
   // A floor that was promised for it counts.
   json criteria = five_percent;
   criteria["absolute"] = {{{"rows", "/64"}, {"quantity", "time_s"}, {"at_most", 2e-3}}};
-  made = judged(fleet_with("ok"), criteria);
-  EXPECT_EQ(made["exit_code"], 0);
-  EXPECT_TRUE(made["not_judged"].empty());
+  document = judge(fleet_with("ok"), criteria);
+  EXPECT_EQ(document["exit_code"], 0);
+  EXPECT_TRUE(document["not_judged"].empty());
   criteria["absolute"][0]["at_most"] = 5e-4;
-  made = judged(fleet_with("ok"), criteria);
-  EXPECT_EQ(made["exit_code"], 4);
-  EXPECT_EQ(made["unmet"].size(), 1U);
-  EXPECT_EQ(made["summary"]["pass"], 5);
+  document = judge(fleet_with("ok"), criteria);
+  EXPECT_EQ(document["exit_code"], 4);
+  EXPECT_EQ(document["unmet"].size(), 1U);
+  EXPECT_EQ(document["summary"]["pass"], 5);
   // Nor is one that is wrong passed over.
   for (const auto& [status, code] :
        {std::pair{"incorrect", 3}, {"failed", 7}, {"unsupported", 0}}) {
-    made = judged(fleet_with(status), five_percent);
-    EXPECT_EQ(made["exit_code"], code) << status;
-    EXPECT_EQ(made["summary"]["pass"], 5) << status;
+    document = judge(fleet_with(status), five_percent);
+    EXPECT_EQ(document["exit_code"], code) << status;
+    EXPECT_EQ(document["summary"]["pass"], 5) << status;
   }
 }
 
 TEST(Accept, UnexpectedNodesAreToldAndNotJudged) {
   json criteria = five_percent;
   criteria["nodes"] = {host(0), host(1), host(2)};
-  const json made = judged(healthy(4), criteria);
-  EXPECT_EQ(made["unexpected"], json({host(3)}));
-  EXPECT_EQ(made["nodes"].size(), 3U);
-  EXPECT_EQ(made["unmet"].size(), 1U);
-  EXPECT_EQ(made["exit_code"], 6) << "what was not judged was not accepted";
+  const json document = judge(healthy(4), criteria);
+  EXPECT_EQ(document["unexpected"], json({host(3)}));
+  EXPECT_EQ(document["nodes"].size(), 3U);
+  EXPECT_EQ(document["unmet"].size(), 1U);
+  EXPECT_EQ(document["exit_code"], 6) << "what was not judged was not accepted";
 }
 
 TEST(Accept, ARunGivenTwiceIsRefused) {
   auto results = healthy(3);
   results.push_back(results.front());
-  EXPECT_THROW(judged(results, five_percent), InputError);
+  EXPECT_THROW(judge(results, five_percent), InputError);
 }
 
 TEST(Accept, BadCriteria) {
@@ -298,9 +302,9 @@ TEST(Accept, BadCriteria) {
         json{{"absolute", {{{"rows", "x"}, {"quantity", "time_s"}}}}}, json{{"nodes", 0}},
         json{{"nodes", "all"}}, json{{"health", {{{"quantity", "/a~3"}, {"at_most", 1}}}}},
         json{{"limits", 1}}})
-    EXPECT_THROW(criteria_of(wrong), InputError) << wrong;
+    EXPECT_THROW(make_criteria(wrong), InputError) << wrong;
   try {
-    criteria_of({{"nodes", {"a", "b", "a"}}});
+    make_criteria({{"nodes", {"a", "b", "a"}}});
     ADD_FAILURE() << "a node twice";
   } catch (const InputError& error) {
     EXPECT_NE(

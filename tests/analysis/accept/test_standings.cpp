@@ -1,11 +1,25 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <random>
 
 #include "analysis/accept/checks.hpp"
+#include "core/base/statistics.hpp"
 
 namespace assay {
 namespace {
+
+/// The standing of one value, by the definition.
+Standing standing(const std::vector<double>& values, std::size_t index) {
+  std::vector<double> others;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (i != index) others.push_back(std::log(values[i]));
+  if (others.size() < least_others) return {};
+  const double centre = median(others), spread = 1.4826 * mad(others);
+  Standing position{std::exp(centre), {}};
+  if (spread > 0) position.deviation = (std::log(values[index]) - centre) / spread;
+  return position;
+}
 
 TEST(Standings, AreTheStandingOfEach) {
   std::mt19937_64 random(7);

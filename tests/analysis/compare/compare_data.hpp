@@ -33,17 +33,17 @@ inline std::vector<json> launches(const std::string& problem, double seconds, in
 inline json joined(std::vector<std::vector<json>> parts) {
   std::vector<json> all;
   for (const auto& part : parts) all.insert(all.end(), part.begin(), part.end());
-  json made = result(all);
-  made["run"]["suite_hash"] = "s";
-  made["run"]["finished"] = made["run"]["started"];
-  made["environments"] = {
+  json document = result(all);
+  document["run"]["suite_hash"] = "s";
+  document["run"]["finished"] = document["run"]["started"];
+  document["environments"] = {
       {{"host", "h"},
        {"hardware", {{"processor", "p"}, {"cores", 8}}},
        {"software",
         {{"kernel", "k"}, {"libraries", {{"onednn", {{"version", "3.7"}}}, {"libc", "2.36"}}}}},
        {"volatile", json::object()},
        {"hashes", {{"hardware", "a"}, {"software", "b"}}}}};
-  return made;
+  return document;
 }
 
 inline int next_run = 0;
@@ -66,7 +66,8 @@ inline json compared(const Side& base, const Side& updated, const Asked& asked =
   options.vary = asked.vary;
   options.allow_mismatch = asked.allow_mismatch;
   options.tolerance = asked.tolerance;
-  const json document = comparison_document(base, updated, fresh_base, fresh_new, options);
+  const json document = compare_sides(base, updated, fresh_base, fresh_new, options);
+  EXPECT_EQ(json(document.get<Comparison>()), document) << "what a report reads";
   EXPECT_EQ(schema_errors(document, "comparison", "it"), std::vector<std::string>{});
   for (const bool markdown : {false, true})
     EXPECT_EQ(render_comparison(document, base, updated, markdown).find('\x1b'), std::string::npos);
@@ -75,11 +76,12 @@ inline json compared(const Side& base, const Side& updated, const Asked& asked =
 
 /// A side with what the command keeps of its rows.
 inline Side kept_side(json result, const std::string& vary) {
-  for (json& row : result["rows"]) keep_for_comparison(row, "", result);
-  return side(std::move(result), vary);
+  RunResult kept = std::move(result);
+  for (Row& row : kept.rows) keep_for_comparison(row, "", kept);
+  return side(kept, vary);
 }
 
-/// What a comparison of these results prints.
+/// The output of a comparison of these results.
 inline std::string rendered(const json& base, const json& updated, const Asked& asked = {},
                             bool markdown = false) {
   const Side was = side(base, asked.vary), is = side(updated, asked.vary);

@@ -155,13 +155,14 @@ inline Alarms alarms(const Setting& setting, int suites, std::uint64_t seed) {
   return all;
 }
 
-/// Part of the suites in which the changed row is found.
+/// Part of the suites in which the changed row is detected.
 inline double power(const Setting& setting, int suites, std::uint64_t seed) {
   Random random(seed);
-  int found = 0;
+  int detected = 0;
   for (int i = 0; i < suites; ++i)
-    found += run(random, setting).first == (setting.change > 0 ? Verdict::slower : Verdict::faster);
-  return static_cast<double>(found) / suites;
+    detected +=
+        run(random, setting).first == (setting.change > 0 ? Verdict::slower : Verdict::faster);
+  return static_cast<double>(detected) / suites;
 }
 
 }  // namespace assay::simulation

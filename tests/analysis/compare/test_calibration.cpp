@@ -14,9 +14,9 @@ void hold_rate(int suites) {
       Setting setting;
       setting.noise = noise;
       setting.tolerance = tolerance;
-      const Alarms found = alarms(setting, suites, 17);
-      EXPECT_LE(found.with_alarm, bound(suites, setting.rate)) << name_of(noise) << tolerance;
-      EXPECT_LE(found.with_detection, bound(suites, setting.rate)) << name_of(noise) << tolerance;
+      const Alarms counts = alarms(setting, suites, 17);
+      EXPECT_LE(counts.with_alarm, bound(suites, setting.rate)) << name_of(noise) << tolerance;
+      EXPECT_LE(counts.with_detection, bound(suites, setting.rate)) << name_of(noise) << tolerance;
     }
 }
 
@@ -35,8 +35,8 @@ void hold_rate_of_unequal_spreads(int suites) {
       setting.variation = 0.01;
       setting.spread = spread;
       setting.tolerance = 0;
-      const Alarms found = alarms(setting, suites, 23);
-      EXPECT_LE(found.with_detection, bound(suites, setting.rate))
+      const Alarms counts = alarms(setting, suites, 23);
+      EXPECT_LE(counts.with_detection, bound(suites, setting.rate))
           << name_of(noise) << ", spreads 1 : " << spread;
     }
 }
@@ -66,12 +66,12 @@ TEST(Calibration, ConfirmationIsNotIdle) {
   setting.tolerance = 0;
   setting.rate = 0.5;
   constexpr int suites = 40000;
-  const Alarms found = alarms(setting, suites, 20);
+  const Alarms counts = alarms(setting, suites, 20);
   const double screened = 0.0952 * suites, detections = 0.5 * screened, alarmed = 0.05 * screened;
-  EXPECT_LE(found.with_detection, detections + 6 * std::sqrt(detections));
-  EXPECT_GE(found.with_detection, 0.75 * detections);
-  EXPECT_LE(found.with_alarm, alarmed + 6 * std::sqrt(alarmed));
-  EXPECT_GE(found.with_alarm, 0.5 * alarmed);
+  EXPECT_LE(counts.with_detection, detections + 6 * std::sqrt(detections));
+  EXPECT_GE(counts.with_detection, 0.75 * detections);
+  EXPECT_LE(counts.with_alarm, alarmed + 6 * std::sqrt(alarmed));
+  EXPECT_GE(counts.with_alarm, 0.5 * alarmed);
 }
 
 TEST(Calibration, FivePercentIsFoundWhereLaunchesVaryByOne) {

@@ -1,4 +1,5 @@
-// What may be compared with what: rows that are missing, wrong, of other work or another machine.
+// Rows and sides that may be compared, and those that may not: rows that are missing, wrong, of
+// other work or another machine.
 
 #include <gtest/gtest.h>
 
@@ -41,6 +42,7 @@ TEST(Compare, WhatDiffersAndWasNotMeantToIsNamedAndRefused) {
     const char* pointer;
     const char* field;
     std::vector<std::string> allowed;
+    json value = 7;
   };
   for (const Change& change :
        {Change{"/environments/0/hardware/cores", "hardware/cores", {"hardware"}},
@@ -51,11 +53,12 @@ TEST(Compare, WhatDiffersAndWasNotMeantToIsNamedAndRefused) {
         Change{"/environments/0/software/libraries/libc",
                "software/libraries/libc",
                {"software", "hardware"}},
-        Change{"/run/suite_hash", "run/suite_hash", {}}, Change{"/run/seed", "run/seed", {}},
-        Change{"/run/max_time", "run/max_time", {}}, Change{"/run/launcher", "run/launcher", {}},
+        Change{"/run/suite_hash", "run/suite_hash", {}, "t"}, Change{"/run/seed", "run/seed", {}},
+        Change{"/run/max_time", "run/max_time", {}},
+        Change{"/run/launcher", "run/launcher", {}, json::array({"mpirun"})},
         Change{"/run/statistics", "run/statistics", {}}}) {
     json updated = base;
-    updated[json::json_pointer(change.pointer)] = 7;
+    updated[json::json_pointer(change.pointer)] = change.value;
     for (const std::string vary : {"nothing", "software", "hardware"}) {
       const bool allowed =
           std::find(change.allowed.begin(), change.allowed.end(), vary) != change.allowed.end();
@@ -65,7 +68,7 @@ TEST(Compare, WhatDiffersAndWasNotMeantToIsNamedAndRefused) {
       if (allowed) continue;
       ASSERT_EQ(document["mismatches"].size(), 1u) << change.field << vary;
       EXPECT_EQ(document["mismatches"][0]["field"], change.field);
-      EXPECT_EQ(document["mismatches"][0]["new"], 7);
+      EXPECT_EQ(document["mismatches"][0]["new"], change.value);
       EXPECT_TRUE(document["rows"].empty()) << "a number beside a refusal would be read";
 
       const json stamped = compared(base, updated, {vary, true});
@@ -76,7 +79,7 @@ TEST(Compare, WhatDiffersAndWasNotMeantToIsNamedAndRefused) {
       }
     }
   }
-  // What is there on one side only.
+  // A field that one side alone has.
   json updated = base;
   updated["environments"][0]["software"]["switches"]["OMP_PLACES"] = "cores";
   const json document = compared(base, updated);
@@ -110,12 +113,12 @@ TEST(Compare, TwoBuildsOfALibraryWithOneVersionAreNamedAndRefused) {
 }
 
 TEST(Compare, SettingsAreThoseOfTheFirstRunThatTellsThem) {
-  const json one = joined({launches("a", 1, 5)});
+  const json run = joined({launches("a", 1, 5)});
   const json peer = joined({launches("a", 0.5, 5, 0.001, {{"backend", "peer"}})});
   const auto against_peer = [&](double first, double second) {
-    std::vector<NamedResult> runs{{"one", one}, {"two", one}};
-    runs[0].result["run"]["max_time"] = first;
-    runs[1].result["run"]["max_time"] = second;
+    std::vector<NamedResult> runs{{"one", run}, {"two", run}};
+    runs[0].result.run.settings->timing["max_time"] = first;
+    runs[1].result.run.settings->timing["max_time"] = second;
     // The peer, which comes first, tells of no such setting.
     return compared(side(peer, "backend"), Side("runs", runs, "backend"), {"backend"});
   };
@@ -178,7 +181,7 @@ TEST(Compare, BackendsPairByWhatElseIsTheSame) {
     return told["not_compared"][0]["reason"].get<std::string>();
   };
   EXPECT_NE(reason(document).find("same backend and algorithm"), std::string::npos);
-  // What both sides tell must be equal.
+  // Settings that both sides tell must be equal.
   for (const auto& [name, field] :
        {std::pair{"/kernel", "software/kernel"}, {"/libraries/libc", "software/libraries/libc"}}) {
     json other = peer;

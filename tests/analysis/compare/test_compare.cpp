@@ -1,4 +1,4 @@
-// What a comparison concludes from launches: verdicts, exit codes, the geometric mean.
+// The conclusions of a comparison from launches: verdicts, exit codes, the geometric mean.
 
 #include <gtest/gtest.h>
 
@@ -142,7 +142,7 @@ TEST(Compare, ANumberThatDisappearsIsLost) {
   EXPECT_EQ(document["lost"][0]["reason"], "why it is unsupported");
   EXPECT_EQ(document["lost"][1]["reason"], "the row is missing");
   EXPECT_NE(rendered(base, updated).find("2 lost"), std::string::npos);
-  // What failed is told as that, and what base never had is not lost.
+  // A failure is told as that, and a row that base never had is not lost.
   EXPECT_TRUE(compared(updated, base)["lost"].empty());
 }
 

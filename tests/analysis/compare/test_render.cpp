@@ -1,5 +1,5 @@
-// What a comparison prints: numbers inherit the mark of the launches that they are made of, and the
-// tables fit a terminal.
+// The output of a comparison: numbers inherit the mark of the launches that they are made of, and
+// the tables fit a terminal.
 #include <gtest/gtest.h>
 
 #include <sstream>

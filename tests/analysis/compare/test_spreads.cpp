@@ -68,13 +68,13 @@ TEST(Spreads, TheDetectableChangeIsFoundAsOftenAsItSays) {
         estimates.push_back(*fresh_detectable(sides.base, sides.updated, 0.001, compare_power));
       }
       const double change = median(estimates);
-      int found = 0;
+      int detected = 0;
       for (int i = 0; i < 1000; ++i) {
         const auto sides = simulation::measure(random, setting, 0.01, change, fresh_launches);
-        found += compare_fresh(sides.base, sides.updated, compare_confidence).p <= 0.001;
+        detected += compare_fresh(sides.base, sides.updated, compare_confidence).p <= 0.001;
       }
-      EXPECT_GE(found, 700) << name_of(noise) << " " << spread << " " << change;
-      EXPECT_LE(found, 950) << name_of(noise) << " " << spread << " " << change;
+      EXPECT_GE(detected, 700) << name_of(noise) << " " << spread << " " << change;
+      EXPECT_LE(detected, 950) << name_of(noise) << " " << spread << " " << change;
     }
 }
 

@@ -6,12 +6,12 @@ namespace assay {
 namespace {
 
 LaunchComparison fresh(double ratio, double low, double high, double p = 1e-5) {
-  LaunchComparison made;
-  made.ratio = ratio;
-  made.interval = Interval{low, high};
-  made.p = p;
-  made.n_base = made.n_new = fresh_launches;
-  return made;
+  LaunchComparison comparison;
+  comparison.ratio = ratio;
+  comparison.interval = Interval{low, high};
+  comparison.p = p;
+  comparison.n_base = comparison.n_new = fresh_launches;
+  return comparison;
 }
 
 TEST(Verdict, SlowerNeedsItsIntervalBeyondTheTolerance) {

@@ -19,7 +19,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr double tolerance = 0.05, false_alarm_rate = 0.05;
+constexpr double tolerance = 0.05;
 
 RowHistory series_of(const json& line, std::size_t weeks, std::size_t number) {
   RowHistory series;
@@ -36,28 +36,26 @@ RowHistory series_of(const json& line, std::size_t weeks, std::size_t number) {
   return series;
 }
 
-json judged(const RowHistory& series, double rows) {
-  json made;
-  Judge(series, std::nullopt, false_alarm_rate / rows, tolerance).write(made);
-  return made;
+SeriesVerdict judged(const RowHistory& series, double rows) {
+  return judge_series(series, nullptr, false_alarm_rate / rows, tolerance);
 }
 
 json answered(const json& line, std::size_t number) {
   const double rows = line.at("rows");
   json states = json::array(), answers = json::array(), changes = json::array();
   for (const std::size_t weeks : line.value("weeks", json::array())) {
-    const json made = judged(series_of(line, weeks, number), rows);
-    states.push_back(made["state"]);
+    const std::string state = judged(series_of(line, weeks, number), rows).state;
+    states.push_back(state);
     json answer;
-    if (made["state"] == "suspect" && line.contains("promoted")) {
+    if (state == "suspect" && line.contains("promoted")) {
       const std::vector<double> before = line["promoted"], after = line["new"];
-      answer = answer_of(before, after, median(before), tolerance, confirm_rate)["answer"];
+      answer = judge_launches(before, after, median(before), tolerance, confirm_rate).answer;
     }
     answers.push_back(answer);
   }
   if (!line.contains("weeks")) {
-    const json made = judged(series_of(line, line.at("values").size(), number), rows);
-    for (const json& change : made["change_points"]) changes.push_back(change["index"]);
+    const RowHistory series = series_of(line, line.at("values").size(), number);
+    for (const LevelChange& change : judged(series, rows).changes) changes.push_back(change.index);
   }
   return {{"states", states}, {"answers", answers}, {"changes", changes}};
 }

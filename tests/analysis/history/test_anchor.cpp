@@ -1,12 +1,10 @@
 // The level that a series is held against where nobody promoted one.
 #include <gtest/gtest.h>
 
-#include "analysis/history/judge.hpp"
+#include "analysis/history/history.hpp"
 
 namespace assay {
 namespace {
-
-using nlohmann::json;
 
 TEST(Anchor, IsOfEightPointsWithinTheirFences) {
   RowHistory series;
@@ -16,14 +14,12 @@ TEST(Anchor, IsOfEightPointsWithinTheirFences) {
       point.time = static_cast<double>(series.points.size());
       point.value = value;
     }
-    json into;
-    Judge(series, std::nullopt, 0.05, 0.05).write(into);
-    return into;
+    return judge_series(series, nullptr, 0.05, 0.05);
   };
-  const json early = judged({1, 0.7, 1.001, 1.002, 0.7, 1.003, 1.004, 1.005, 1.006});
-  EXPECT_TRUE(early["anchored"].is_null());
-  EXPECT_EQ(early["anchored_reason"], "fewer than 8 of 9 runs are within their Tukey fences");
-  EXPECT_NEAR(judged({1.007})["anchored"]["value"].get<double>(), 1.0035, 1e-9);
+  const SeriesVerdict early = judged({1, 0.7, 1.001, 1.002, 0.7, 1.003, 1.004, 1.005, 1.006});
+  EXPECT_FALSE(early.anchored);
+  EXPECT_EQ(early.anchored_reason, "fewer than 8 of 9 runs are within their Tukey fences");
+  EXPECT_NEAR(judged({1.007}).anchored.value().value, 1.0035, 1e-9);
 }
 
 }  // namespace

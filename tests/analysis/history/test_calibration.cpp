@@ -13,8 +13,6 @@
 namespace assay {
 namespace {
 
-using nlohmann::json;
-
 constexpr int made_up = 1200;
 constexpr double rate = 0.05;
 
@@ -38,7 +36,6 @@ RowHistory series_of(std::mt19937_64& random, const std::string& kind, int numbe
   RowHistory series;
   series.id = fmt::format("row{}", number);
   series.benchmark = series.hardware = series.system = "x";
-  series.names = json::array();
   // From the first run that is judged to a year of them.
   const int points = 8 + static_cast<int>(random() % 45);
   double state = 0;
@@ -60,36 +57,35 @@ double bound(int trials, double declared = rate) {
       boost::math::complement(boost::math::binomial_distribution<>(trials, declared), 0.001));
 }
 
-struct Found {
+struct Counts {
   int accused = 0;  ///< histories with a state or a change point that claims significance
   int suspect = 0;  ///< series
 };
 
-Found judged(const std::string& kind, int histories, int rows) {
+Counts judged(const std::string& kind, int histories, int rows) {
   const Anchors none("/no such folder");
   std::mt19937_64 random(20261122);
-  Found found;
+  Counts counts;
   for (int h = 0; h < histories; ++h) {
-    Histories all;
+    History all;
     for (int i = 0; i < rows; ++i) all.series.push_back(series_of(random, kind, i));
-    const json document = history_document(all, none, {}, {});
     bool accused = false;
-    for (const json& series : document["series"]) {
-      const std::string state = series["state"];
-      accused = accused || state == "slower" || state == "drifting" || state == "faster" ||
-                !series["change_points"].empty() || !series["trend"].is_null();
-      found.suspect += state == "suspect";
+    for (const RowHistory& series : judge_history(std::move(all), none, {}, {}).series) {
+      const SeriesVerdict& verdict = series.verdict;
+      accused = accused || verdict.state == "slower" || verdict.state == "drifting" ||
+                verdict.state == "faster" || !verdict.changes.empty() || verdict.trend;
+      counts.suspect += verdict.state == "suspect";
     }
-    found.accused += accused;
+    counts.accused += accused;
   }
-  return found;
+  return counts;
 }
 
 TEST(HistoryCalibration, TheDeclaredRatesCoverAllStates) {
   for (const char* kind :
        {"normal", "heavy tails", "outliers", "outliers, both ways", "two modes, 1 in 10",
         "two modes, 1 in 3", "two modes, halves", "AR(1), 0.3"}) {
-    const Found alone = judged(kind, made_up, 1), together = judged(kind, made_up / 100, 100);
+    const Counts alone = judged(kind, made_up, 1), together = judged(kind, made_up / 100, 100);
     std::cout << fmt::format(
         "{:<20} alone: {} accused, {} suspect; of 12 histories of 100: {}, {}\n", kind,
         alone.accused, alone.suspect, together.accused, together.suspect);
@@ -104,10 +100,10 @@ TEST(HistoryCalibration, TheDeclaredRatesCoverAllStates) {
 double seen(const std::string& kind, double step) {
   const Anchors none("/no such folder");
   std::mt19937_64 random(5);
-  int found = 0;
+  int suspects = 0;
   constexpr int trials = 400;
   for (int i = 0; i < trials; ++i) {
-    Histories all;
+    History all;
     RowHistory series = series_of(random, kind, i);
     Point point = series.points.front();
     point.time = static_cast<double>(series.points.size());
@@ -115,10 +111,10 @@ double seen(const std::string& kind, double step) {
     point.value = step * std::exp(0.01 * std::normal_distribution<>()(random));
     series.points.push_back(point);
     all.series.push_back(std::move(series));
-    found += history_document(all, none, {}, {})["series"][0]["state"] == "suspect";
+    suspects += judge_history(all, none, {}, {}).count("suspect") == 1;
   }
-  std::cout << fmt::format("{:<20} step of {:g}: {} of {}\n", kind, step, found, trials);
-  return static_cast<double>(found) / trials;
+  std::cout << fmt::format("{:<20} step of {:g}: {} of {}\n", kind, step, suspects, trials);
+  return static_cast<double>(suspects) / trials;
 }
 
 TEST(HistoryCalibration, AStepIsSeenInItsRun) {

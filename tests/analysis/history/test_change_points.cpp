@@ -9,9 +9,9 @@
 namespace assay {
 namespace {
 
-std::vector<std::size_t> places(const std::vector<ChangePoint>& found) {
+std::vector<std::size_t> places(const std::vector<ChangePoint>& changes) {
   std::vector<std::size_t> indices;
-  for (const ChangePoint& change : found) indices.push_back(change.index);
+  for (const ChangePoint& change : changes) indices.push_back(change.index);
   return indices;
 }
 
@@ -64,17 +64,17 @@ TEST(ChangePoints, FalseAlarmsStayAtTheDeclaredRate) {
 
 TEST(ChangePoints, AStepIsFoundWithinFourPoints) {
   std::mt19937_64 random(5);
-  int found = 0, exact = 0;
+  int detected = 0, exact = 0;
   constexpr int trials = 200;
   for (int t = 0; t < trials; ++t) {
     std::vector<double> values = noise(random, "normal", points);
     for (std::size_t i = points - 4; i < points; ++i) values[i] += std::log(1.05);
     const auto changes = places(change_points(values, level, 1));
-    found += !changes.empty();
+    detected += !changes.empty();
     exact += changes == Places{points - 4};
   }
-  std::cout << found << " of " << trials << ", " << exact << " at its place\n";
-  EXPECT_GE(found, 0.85 * trials);
+  std::cout << detected << " of " << trials << ", " << exact << " at its place\n";
+  EXPECT_GE(detected, 0.85 * trials);
   EXPECT_GE(exact, 0.8 * trials);
 }
 
@@ -132,7 +132,7 @@ TEST(ChangePoints, TooShortIsKnown) {
   EXPECT_FALSE(can_find(7, 0.5));
   EXPECT_TRUE(can_find(8, 0.1));    // 2 / C(8, 4) = 1 / 35 <= 0.05
   EXPECT_FALSE(can_find(8, 0.05));  // > 0.025
-  // What cannot be found is not, however clear it is.
+  // A change among too few points is never reported, however clear it is.
   std::vector<double> values(8, 1.0);
   for (std::size_t i = 4; i < 8; ++i) values[i] = 9;
   EXPECT_TRUE(change_points(values, 0.02, 1).empty());

@@ -1,4 +1,4 @@
-// What fresh launches of two builds answer.
+// The answers of fresh launches of two builds.
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,6 @@
 namespace assay {
 namespace {
 
-using nlohmann::json;
-
 std::vector<double> launches(double seconds, double spread = 0.002) {
   std::vector<double> all;
   for (int i = 0; i < 12; ++i) all.push_back(seconds * (1 + spread * ((i * 5) % 12 - 6) / 6));
@@ -16,10 +14,10 @@ std::vector<double> launches(double seconds, double spread = 0.002) {
 }
 
 std::string answer(double promoted, double updated, double spread = 0.002) {
-  const json told =
-      answer_of(launches(promoted, spread), launches(updated, spread * 1.1), 1, 0.05, 0.01);
-  EXPECT_FALSE(told["reason"].get<std::string>().empty());
-  return told["answer"];
+  const Confirmation told =
+      judge_launches(launches(promoted, spread), launches(updated, spread * 1.1), 1, 0.05, 0.01);
+  EXPECT_FALSE(told.reason.empty());
+  return told.answer;
 }
 
 TEST(Confirm, SoftwareMachineOrNoise) {
@@ -36,11 +34,11 @@ TEST(Confirm, SoftwareMachineOrNoise) {
 }
 
 TEST(Confirm, TheAnswerTellsItsNumbers) {
-  const json told = answer_of(launches(1), launches(1.1), 1, 0.05, 0.01);
-  EXPECT_NEAR(told["ratio"].get<double>(), 1.1, 0.002);
-  EXPECT_LE(told["p"].get<double>(), 0.01);
-  EXPECT_GT(told["interval"][0].get<double>(), 1.05);
-  EXPECT_EQ(told["level_s"], 1.0);
+  const Confirmation told = judge_launches(launches(1), launches(1.1), 1, 0.05, 0.01);
+  EXPECT_NEAR(told.ratio.value(), 1.1, 0.002);
+  EXPECT_LE(told.p.value(), 0.01);
+  EXPECT_GT(told.interval.value()[0], 1.05);
+  EXPECT_EQ(told.level_s, 1.0);
 }
 
 }  // namespace

@@ -1,34 +1,26 @@
 // The library that `--blas auto` finds is part of a series.
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "analysis/history/points.hpp"
 #include "core/base/error.hpp"
-#include "tests/support/rows.hpp"
+#include "tests/analysis/history/history_runs.hpp"
 
 namespace assay {
 namespace {
 
-using nlohmann::json;
-
 /// A run of this day, with a library of this version; "": unknown, as in older files.
 NamedResult run(int day, const std::string& version, const std::string& library = "auto",
                 const std::string& backend = "blas") {
-  json made = test::result({test::row("ok", 1, 0, {{"backend", backend}, {"blas", library}})});
-  made["run"]["id"] = fmt::format("run-{}", day);
-  made["run"]["started"] = made["run"]["finished"] = fmt::format("2026-01-{:02}T08:00:00Z", day);
-  made["environments"] = {{{"host", "node"},
-                           {"hardware", json::object()},
-                           {"software", {{"libraries", json::object()}}},
-                           {"volatile", json::object()},
-                           {"hashes", {{"hardware", "hw"}, {"software", "sw" + version}}}}};
+  NamedResult run =
+      test::history_run(day, {test::row("ok", 1, 0, {{"backend", backend}, {"blas", library}})},
+                        "hw", "sw" + version);
   if (!version.empty())
-    made["environments"][0]["software"]["libraries"]["blas"] = {{"version", version}};
-  return {fmt::format("file-{}", day), made};
+    run.result.environments[0].software["libraries"]["blas"] = {{"version", version}};
+  return run;
 }
 
 RowHistory history_of(const std::vector<NamedResult>& runs) {
-  const Histories all = histories_of(runs, std::nullopt, std::nullopt);
+  const History all = collect_history(runs, std::nullopt, std::nullopt);
   EXPECT_EQ(all.series.size(), 1u);
   return all.series.at(0);
 }

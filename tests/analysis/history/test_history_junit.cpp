@@ -9,42 +9,42 @@
 namespace assay {
 namespace {
 
-using nlohmann::json;
-
-json series(const std::string& id, const std::string& state, const json& confirmation = nullptr,
-            const std::string& gap = "", const std::string& gap_time = "2026-03-02T00:00:00Z") {
-  json made = {{"id", id},
-               {"benchmark", id.substr(0, id.find('/'))},
-               {"state", state},
-               {"reason", "why <it> is"},
-               {"points", json::array({{{"time", "2026-03-01T00:00:00Z"}}})},
-               {"gaps", json::array()}};
-  if (!confirmation.is_null()) made["confirmation"] = confirmation;
-  if (!gap.empty())
-    made["gaps"].push_back({{"time", gap_time}, {"status", gap}, {"reason", "gap's"}});
-  return made;
+/// A series with a point at 1 s.
+RowHistory series(const std::string& id, const std::string& state, const std::string& answer = "",
+                  const std::string& gap = "", double gap_time = 2) {
+  RowHistory series{id, id.substr(0, id.find('/'))};
+  series.verdict.state = state;
+  series.verdict.reason = "why <it> is";
+  series.points = {{1}};
+  if (!answer.empty()) series.confirmation = {answer, "launched"};
+  if (!gap.empty()) series.gaps = {{gap_time, "", "", gap, "gap's"}};
+  return series;
 }
 
-json answer(const std::string& text) { return {{"answer", text}, {"reason", "launched"}}; }
-
 TEST(HistoryJunit, SaysWhatFailed) {
-  const json document = {
-      {"series",
-       {series("conv/steady", "steady"), series("conv/short", "too short"),
-        series("conv/slower", "slower"), series("conv/drifting", "drifting"),
-        series("conv/faster", "faster"), series("conv/suspect", "suspect"),
-        series("conv/confirmed", "suspect", answer("software slower")),
-        series("conv/machine", "suspect", answer("machine slower")),
-        series("conv/noise", "suspect", answer("noise")),
-        series("conv/unconfirmed", "suspect", answer("unconfirmed")),
-        series("gemm/lost", "lost", nullptr, "unsupported"),
-        series("gemm/never", "no result", nullptr, "unsupported"),
-        series("gemm/incorrect", "steady", nullptr, "incorrect"),
-        series("gemm/missed", "steady", nullptr, "target missed"),
-        series("gemm/failed", "steady", nullptr, "failed"),
-        series("gemm/again", "steady", nullptr, "failed", "2026-02-01T00:00:00Z")}}};
+  History history;
+  RowHistory behind = series("gemm/behind", "steady", "", "incorrect");
+  behind.points[0].when = "2026-03-05T00:00:00Z";  // another clock is ahead
+  behind.gaps[0].when = "2026-03-02T00:00:00Z";
+  history.series = {behind,
+                    series("conv/steady", "steady"),
+                    series("conv/short", "too short"),
+                    series("conv/slower", "slower"),
+                    series("conv/drifting", "drifting"),
+                    series("conv/faster", "faster"),
+                    series("conv/suspect", "suspect"),
+                    series("conv/confirmed", "suspect", "software slower"),
+                    series("conv/machine", "suspect", "machine slower"),
+                    series("conv/noise", "suspect", "noise"),
+                    series("conv/unconfirmed", "suspect", "unconfirmed"),
+                    series("gemm/lost", "lost", "", "unsupported"),
+                    series("gemm/never", "no result", "", "unsupported"),
+                    series("gemm/incorrect", "steady", "", "incorrect"),
+                    series("gemm/missed", "steady", "", "target missed"),
+                    series("gemm/failed", "steady", "", "failed"),
+                    series("gemm/again", "steady", "", "failed", 0.5)};
   boost::property_tree::ptree tree;
-  std::istringstream text(history_junit(document));
+  std::istringstream text(history_junit(history));
   boost::property_tree::read_xml(text, tree);
   std::map<std::string, std::string> found;
   std::map<std::string, std::string> counts;
@@ -77,10 +77,11 @@ TEST(HistoryJunit, SaysWhatFailed) {
                                                     {"gemm/incorrect", "failure incorrect"},
                                                     {"gemm/missed", "failure target missed"},
                                                     {"gemm/failed", "error failed"},
-                                                    {"gemm/again", ""}};
+                                                    {"gemm/again", ""},
+                                                    {"gemm/behind", "failure incorrect"}};
   EXPECT_EQ(found, expected);
   EXPECT_EQ(counts,
-            (std::map<std::string, std::string>{{"conv", "10 4 1 0"}, {"gemm", "6 3 1 1"}}));
+            (std::map<std::string, std::string>{{"conv", "10 4 1 0"}, {"gemm", "7 4 1 1"}}));
 }
 
 }  // namespace

@@ -8,13 +8,10 @@
 namespace assay {
 namespace {
 
-using nlohmann::json;
-
 /// The series of weekly medians in µs, of which the weeks in `disturbed` (from 0) are marked.
 RowHistory series_of(const std::vector<double>& values, const std::set<std::size_t>& disturbed) {
   RowHistory series;
   series.id = series.benchmark = series.hardware = series.system = "x";
-  series.names = json::array();
   for (std::size_t i = 0; i < values.size(); ++i) {
     Point& point = series.points.emplace_back();
     point.time = static_cast<double>(i);
@@ -27,22 +24,18 @@ RowHistory series_of(const std::vector<double>& values, const std::set<std::size
   return series;
 }
 
-/// What the judge writes about the series in its last week. `promoted`: a level in µs.
-json judged(const std::vector<double>& values, const std::set<std::size_t>& disturbed = {},
-            std::optional<double> promoted = std::nullopt) {
-  std::optional<json> anchor;
-  if (promoted)
-    anchor = {{"time", "1970-01-01"}, {"value", 1e-6 * *promoted},
-              {"owner", "me"},        {"reason", "why"},
-              {"run", nullptr},       {"runs", {"0", "1", "2", "3"}}};
-  json made;
-  Judge(series_of(values, disturbed), anchor, 0.05, 0.05).write(made);
-  return made;
+/// The verdict on the series in its last week. `promoted`: a level in µs.
+SeriesVerdict judged(const std::vector<double>& values, const std::set<std::size_t>& disturbed = {},
+                     std::optional<double> promoted = std::nullopt) {
+  Anchor anchor{"promote", "x", "x", "1970-01-01", "me", "why"};
+  anchor.runs = {"0", "1", "2", "3"};
+  if (promoted) anchor.value = 1e-6 * *promoted;
+  return judge_series(series_of(values, disturbed), promoted ? &anchor : nullptr, 0.05, 0.05);
 }
 
 std::string state_of(const std::vector<double>& values, const std::set<std::size_t>& disturbed = {},
                      std::optional<double> promoted = std::nullopt) {
-  return judged(values, disturbed, promoted)["state"];
+  return judged(values, disturbed, promoted).state;
 }
 
 /// Weeks of noise of about 1 %, the same in each test.
@@ -106,7 +99,7 @@ TEST(Suspect, FirstRunsThatWereDisturbedAreNoAnchor) {
   std::vector<double> values = quiet(20);
   const std::set<std::size_t> slow{0, 1, 3, 4, 6};
   for (const std::size_t week : slow) values[week] = 1060 + static_cast<double>(week);
-  EXPECT_NEAR(judged(values, slow)["anchored"]["value"].get<double>(), 1000e-6, 5e-6);
+  EXPECT_NEAR(judged(values, slow).anchored.value().value, 1000e-6, 5e-6);
 }
 
 }  // namespace

@@ -27,13 +27,10 @@ inline std::vector<NamedResult> results_of(const nlohmann::json& rows) {
     for (NamedResult& named : results)
       if (named.name == system) mine = &named;
     if (mine == nullptr) {
-      results.push_back(
-          {system,
-           {{"run", {{"id", "run of " + system}}},
-            {"system", {{"name", system}}},
-            {"environments", nlohmann::json::array({{{"host", "host of " + system}}})},
-            {"rows", nlohmann::json::array()}}});
-      mine = &results.back();
+      mine = &results.emplace_back();
+      mine->name = mine->result.system = system;
+      mine->result.run.id = "run of " + system;
+      mine->result.environments.emplace_back().host = "host of " + system;
     }
     const std::string status = flat.value("status", "ok");
     nlohmann::json row = {{"id", flat.value("id", "row " + std::to_string(index++))},
@@ -64,20 +61,26 @@ inline std::vector<NamedResult> results_of(const nlohmann::json& rows) {
       if (std::find(known.begin(), known.end(), name) != known.end()) continue;
       row[name == "size" || name == "flops" ? "problem" : "parameters"][name] = value;
     }
-    mine->result["rows"].push_back(row);
+    mine->result.rows.push_back(row.get<Row>());
   }
   return results;
 }
 
-inline nlohmann::json model_of(const nlohmann::json& rows, const std::string& formula,
-                               ModelOptions options = {}) {
+inline ModelDocument fit_rows(const nlohmann::json& rows, const std::string& formula,
+                              ModelOptions options = {}) {
   options.formula = formula;
   std::vector<NamedResult> kept = results_of(rows);
   for (NamedResult& named : kept)
-    for (nlohmann::json& row : named.result["rows"]) keep_for_model(row, "", named.result);
-  const nlohmann::json document = model_document(results_of(rows), options);
-  EXPECT_EQ(model_document(std::move(kept), options), document) << "what the command keeps of rows";
+    for (Row& row : named.result.rows) keep_for_model(row, "", named.result);
+  const ModelDocument document = make_model(results_of(rows), options);
+  EXPECT_EQ(nlohmann::json(make_model(std::move(kept), options)), nlohmann::json(document))
+      << "what the command keeps of rows";
   return document;
+}
+
+inline nlohmann::json model_of(const nlohmann::json& rows, const std::string& formula,
+                               ModelOptions options = {}) {
+  return fit_rows(rows, formula, std::move(options));
 }
 
 inline const nlohmann::json* coefficient_of(const nlohmann::json& document,

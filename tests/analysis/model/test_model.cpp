@@ -58,12 +58,12 @@ TEST(Model, BenchmarksStandInOneFrameWithWhatRanAsAFactor) {
           row["input"] = flops == 2e6 ? "skip" : "linear";
         rows.push_back(row);
       }
-  const json found = model_of(rows, "log(time) ~ ran + precision + log(flops)");
-  EXPECT_EQ(found["observations"].size(), 24u);
-  EXPECT_NEAR(number(found, "ran[winograd]", "estimate"), std::log(0.5), 1e-12);
-  EXPECT_NEAR(number(found, "ran[standard]", "estimate"), std::log(3.0), 1e-12);
-  EXPECT_NEAR(number(found, "precision[bf16]", "estimate"), std::log(0.25), 1e-12);
-  EXPECT_NEAR(number(found, "log(flops)", "estimate"), 1, 1e-12);
+  const json all = model_of(rows, "log(time) ~ ran + precision + log(flops)");
+  EXPECT_EQ(all["observations"].size(), 24u);
+  EXPECT_NEAR(number(all, "ran[winograd]", "estimate"), std::log(0.5), 1e-12);
+  EXPECT_NEAR(number(all, "ran[standard]", "estimate"), std::log(3.0), 1e-12);
+  EXPECT_NEAR(number(all, "precision[bf16]", "estimate"), std::log(0.25), 1e-12);
+  EXPECT_NEAR(number(all, "log(flops)", "estimate"), 1, 1e-12);
   EXPECT_NEAR(number(model_of(rows, "log(time) ~ implementation + precision + log(flops)"),
                      "implementation[jit:winograd]", "estimate"),
               std::log(0.5), 1e-12);
@@ -154,8 +154,9 @@ TEST(Model, Predictions) {
       {{"architecture", "new"}, {"workload", "svm"}, {"size", "64"}},
       {{"architecture", "newest"}, {"workload", "svm"}, {"size", "4"}},
   };
-  const json document =
-      model_of(sample(), "log(time) ~ architecture + log(size) + workload", options);
+  const ModelDocument fitted =
+      fit_rows(sample(), "log(time) ~ architecture + log(size) + workload", options);
+  const json document = fitted;
   const json& all = document.at("predictions");
   EXPECT_NEAR(all[0]["value"].get<double>(), 6, 0.2);
   EXPECT_LT(all[0]["interval"][0], all[0]["value"]);
@@ -168,8 +169,8 @@ TEST(Model, Predictions) {
   EXPECT_EQ(all[2]["unseen"], json::array({"architecture=newest"}));
   EXPECT_TRUE(schema_errors(document, "model", "x").empty());
   for (const bool markdown : {false, true}) {
-    expect_says(render_model(document, markdown), "EXTRAPOLATED: size");
-    expect_says(render_model(document, markdown), "UNSEEN: architecture=newest");
+    expect_says(render_model(fitted, markdown), "EXTRAPOLATED: size");
+    expect_says(render_model(fitted, markdown), "UNSEEN: architecture=newest");
   }
 
   options.predictions = {{{"architecture", "new"}, {"size", "4"}}};
@@ -212,7 +213,7 @@ TEST(Model, LeavesMachinesAndTheLargestOut) {
   EXPECT_NEAR(exact[0]["rms_error"].get<double>(), std::log(4.0), 1e-12);
   EXPECT_NEAR(exact[0]["worst_ratio"].get<double>(), 4, 1e-11);
   EXPECT_EQ(checks[2]["left_out"], "size=8");
-  // Of two machines that differ by 4 the model says the mean, 2 from each.
+  // The model predicts the mean of two machines that differ by 4: 2 from each.
   EXPECT_NEAR(checks[2]["worst_ratio"].get<double>(), 2 * 1.5, 1e-11);
 
   // A machine with a coefficient of its own cannot be predicted from the others.
@@ -252,7 +253,7 @@ TEST(Model, IncomparableNumbersNeverStandBesideOthers) {
   const json document = model_of(rows, "log(time) ~ architecture");
   EXPECT_EQ(document.at("n"), 16);
   expect_says(document.at("left_out")[0].at("reason"), "iteration count not published");
-  // Of one source they are comparable with each other, of two they are not.
+  // Numbers of one source are comparable with each other, those of two are not.
   json own = sample();
   for (json& row : own) {
     row["incomparable"] = "iteration count not published";
@@ -283,10 +284,11 @@ TEST(Model, WhatIsFoundDoesNotDependOnTheOrderOfRowsOrOnUnits) {
 }
 
 TEST(Model, PublishedIsSaid) {
-  const json document = model_of(sample(), "log(time) ~ architecture");
+  const ModelDocument fitted = fit_rows(sample(), "log(time) ~ architecture");
+  const json document = fitted;
   EXPECT_TRUE(document.at("published"));
   EXPECT_EQ(document.at("citations"), json::array({"a source"}));
-  expect_says(render_model(document, false), "published numbers without samples");
+  expect_says(render_model(fitted, false), "published numbers without samples");
   EXPECT_FALSE(model_of(launched(6), "log(time) ~ system + workload").at("published"));
 }
 
@@ -344,13 +346,15 @@ TEST(Model, RenderingsHaveTheSameNumbers) {
   for (json& row : rows) row["workload"] = row["workload"] == "pca" ? "p|c\"a" : "svm";
   ModelOptions options;
   options.references = {{"workload", "svm"}};
-  const json document = model_of(rows, "log(time) ~ architecture + log(size) + workload", options);
-  const std::string terminal = render_model(document, false);
+  const ModelDocument fitted =
+      fit_rows(rows, "log(time) ~ architecture + log(size) + workload", options);
+  const json document = fitted;
+  const std::string terminal = render_model(fitted, false);
   for (const char* part : {"log(time) ~ architecture", "observations", "architecture[new]",
                            "speedup", "adjusted", "F(3, 12)", "size=8"})
     expect_says(terminal, part);
-  expect_says(render_model(document, true), "workload\\[p\\|c\"a\\]");
-  const std::string csv = model_csv(document);
+  expect_says(render_model(fitted, true), "workload\\[p\\|c\"a\\]");
+  const std::string csv = model_csv(fitted);
   expect_says(csv, "term,estimate,se,t,p,low,high,speedup,speedup_low,speedup_high,note\r\n");
   expect_says(csv, "\"workload[p|c\"\"a]\"," +
                        coefficient_of(document, "workload[p|c\"a]")->at("estimate").dump());
@@ -365,8 +369,8 @@ TEST(Model, LongTextsAreFootnotesOnATerminal) {
     row["workload"] = library + (row["workload"] == "pca" ? "dgemm" : "sgemm");
     row["id"] = std::string(90, 'x') + row["size"].dump() + row["architecture"].dump();
   }
-  const json document = model_of(rows, "log(time) ~ architecture + log(size) + workload");
-  std::string terminal = render_model(document, false);
+  const ModelDocument fitted = fit_rows(rows, "log(time) ~ architecture + log(size) + workload");
+  std::string terminal = render_model(fitted, false);
   for (const std::string& line : split(terminal, '\n')) EXPECT_LE(shown_width(line), 130U) << line;
   for (std::size_t end = 0; (end = terminal.find("\n  ", end)) != std::string::npos;)
     terminal.replace(end, 3, " ");  // a footnote has several lines
@@ -376,7 +380,7 @@ TEST(Model, LongTextsAreFootnotesOnATerminal) {
   expect_says(terminal, "] per unit of log(size)\n");
   expect_says(terminal, std::string(90, 'x'));
   // Elsewhere lines may be long.
-  expect_says(render_model(document, true), "| per unit of log(size) |");
+  expect_says(render_model(fitted, true), "| per unit of log(size) |");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What the errors of coefficients are clustered by, and where they would be too small.
+// The groups by which the errors of coefficients are clustered, and errors that are too small.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -48,7 +48,7 @@ TEST(Model, LaunchesAreClustersWhereTheyGaveSeveralRows) {
   const json plain = model_of(launched(8), "log(time) ~ system + workload", none);
   EXPECT_TRUE(plain.at("cluster").is_null());
   EXPECT_EQ(number(plain, "system[new]", "estimate"), number(document, "system[new]", "estimate"));
-  // What differs only between launches is known less well than independent rows would have it.
+  // A difference between launches alone is known less well than independent rows would have it.
   EXPECT_GT(number(document, "system[new]", "se"), number(plain, "system[new]", "se"));
   EXPECT_TRUE(model_of(sample(), "log(time) ~ workload").at("cluster").is_null());
 
@@ -86,13 +86,14 @@ TEST(Model, TooFewLaunchesGiveNoErrors) {
 
 TEST(Model, ErrorsByLaunchAreTooSmallForWhatVariesOnlyBetweenProblems) {
   const std::string formula = "log(time) ~ log(flops) + algorithm";
-  const json by_launch = model_of(repeated(6, 8, 0.1), formula);
+  const ModelDocument fitted = fit_rows(repeated(6, 8, 0.1), formula);
+  const json by_launch = fitted;
   EXPECT_EQ(by_launch.at("cluster").at("by"), "launch");
   expect_says(notes(by_launch), "ERRORS TOO SMALL for log(flops) (");
   expect_says(notes(by_launch), "between the 6 problems");
   expect_says(notes(by_launch), "--cluster problem");
   EXPECT_EQ(notes(by_launch).find("algorithm["), std::string::npos);
-  expect_says(render_model(by_launch, false), "ERRORS TOO SMALL");
+  expect_says(render_model(fitted, false), "ERRORS TOO SMALL");
 
   ModelOptions options;
   options.cluster = "problem";
@@ -121,7 +122,7 @@ TEST(Model, NoWarningWhereLaunchesAreTheError) {
   EXPECT_EQ(
       notes(model_of(repeated(6, 8, 0.1), "log(time) ~ problem + algorithm")).find("TOO SMALL"),
       std::string::npos);
-  // What one problem alone determines has no error by problem.
+  // A coefficient that one problem alone determines has no error by problem.
   expect_says(notes(model_of(repeated(6, 8, 0.1), "log(time) ~ log(flops) + family")),
               "by problem none: a single group determines it");
 }

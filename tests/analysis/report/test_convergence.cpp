@@ -1,4 +1,4 @@
-// What the picture of trainings to an accuracy counts.
+// The counts in the picture of trainings to an accuracy.
 
 #include <gtest/gtest.h>
 

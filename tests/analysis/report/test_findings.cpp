@@ -1,4 +1,4 @@
-// What the page opens with: one verdict over all inputs, what failed, what was lost, what is noisy.
+// The head of the page: one verdict over all inputs, what failed, what was lost, what is noisy.
 #include <gtest/gtest.h>
 
 #include "analysis/report/parts.hpp"
@@ -23,43 +23,59 @@ json disturbed(json made) {
   return made;
 }
 
-json comparison(const json& rows, int code) {
-  return {{"exit_code", code},
-          {"new", {{"name", "new"}, {"system", "s"}}},
-          {"base", {{"name", "old"}, {"system", "s"}}},
-          {"refused", false},
-          {"mismatches", json::array()},
-          {"rows", rows},
-          {"only_base", json::array()},
-          {"not_compared", json::array()},
-          {"summary", {{"slower", 1}, {"faster", 0}, {"same", 2}}}};
+Comparison comparison(std::vector<ComparedRow> rows, ExitCode code) {
+  Comparison document;
+  document.exit_code = code;
+  document.base = {"old", "s"};
+  document.updated = {"new", "s"};
+  document.rows = std::move(rows);
+  document.summary = {{"slower", 1}, {"faster", 0}, {"same", 2}};
+  return document;
 }
 
-json compared(const std::string& verdict, double ratio) {
-  return {{"id", "conv/" + verdict},  {"verdict", verdict},
-          {"ratio", ratio},           {"base", {{"median", 1e-3}}},
-          {"reason", "few launches"}, {"new", {{"median", 1e-3 * ratio}}}};
+ComparedRow compared(Verdict verdict, double ratio) {
+  ComparedRow row;
+  row.id = "conv/" + compare_verdicts[verdict];
+  row.verdict = verdict;
+  row.times.ratio = ratio;
+  row.base.median = 1e-3;
+  row.updated.median = 1e-3 * ratio;
+  row.reason = "few launches";
+  return row;
 }
 
-json acceptance(const std::string& verdict, int code) {
-  return {{"exit_code", code},
-          {"verdict", verdict},
-          {"reason", "node n1: too slow"},
-          {"criteria", {{"name", "march"}}},
-          {"summary", {{"nodes", 2}, {"pass", 1}}},
-          {"nodes",
-           {{{"node", "n0"}, {"verdict", "PASS"}, {"reason", nullptr}, {"rows", json::array()}},
-            {{"node", "n1"},
-             {"verdict", verdict},
-             {"reason", nullptr},
-             {"rows", {{{"id", "conv/a"}, {"verdict", verdict}, {"reason", "8 % slower"}}}}}}},
-          {"unmet", json::array()}};
+Entry not_compared(const std::string& id, const std::string& status,
+                   const std::string& reason = "") {
+  Entry entry;
+  entry.id = id;
+  entry.new_status = status;
+  entry.reason = reason;
+  return entry;
 }
 
-json series(const std::string& id, const std::string& state, const json& answer = {}) {
-  json made = {{"id", id}, {"state", state}, {"reason", "why " + state}};
-  if (!answer.is_null()) made["confirmation"] = {{"answer", answer}, {"reason", "asked"}};
-  return made;
+Acceptance acceptance(NodeVerdict verdict) {
+  Acceptance document;
+  document.exit_code = exit_code(verdict);
+  document.verdict = verdict;
+  document.reason = "node n1: too slow";
+  document.criteria.name = "march";
+  document.summary.nodes = 2;
+  document.summary.pass = 1;
+  document.nodes = {JudgedNode{"n0"}, JudgedNode{"n1", verdict}};
+  JudgedRow& row = document.nodes[1].rows.emplace_back();
+  row.id = "conv/a";
+  row.verdict = verdict;
+  row.reason = "8 % slower";
+  return document;
+}
+
+RowHistory series(const std::string& id, const std::string& state, const std::string& answer = "") {
+  RowHistory series;
+  series.id = id;
+  series.verdict.state = state;
+  series.verdict.reason = "why " + state;
+  if (!answer.empty()) series.confirmation = Confirmation{answer, "asked"};
+  return series;
 }
 
 json document_with(std::vector<json> rows, std::vector<NamedDocument> documents) {
@@ -104,8 +120,7 @@ TEST(ReportVerdict, VerifiedRowsAreNotCalledFastEnough) {
   const json alone = document_of({row("ok", 1e-3)}).at("verdict");
   EXPECT_NE(alone["note"].get<std::string>().find("No criterion judged the speed"),
             std::string::npos);
-  const json judged =
-      document_with({row("ok", 1e-3)}, {{"acceptance", "a.json", acceptance("PASS", 0)}});
+  const json judged = document_with({row("ok", 1e-3)}, {{"a.json", acceptance(NodeVerdict::pass)}});
   EXPECT_EQ(judged["verdict"]["word"], "PASS");
   EXPECT_TRUE(judged["verdict"]["note"].is_null());
 }
@@ -126,9 +141,9 @@ TEST(ReportVerdict, PublishedNumbersAreNotCalledVerified) {
 }
 
 TEST(ReportVerdict, IsTheGravestOfAllInputsAndNamesTheOthers) {
-  const NamedDocument slower{"comparison", "c.json",
-                             comparison(json::array({compared("slower", 1.1)}), 4)};
-  const NamedDocument noisy{"acceptance", "a.json", acceptance("NOT-QUIET", 5)};
+  const NamedDocument slower{"c.json",
+                             comparison({compared(Verdict::slower, 1.1)}, ExitCode::slower)};
+  const NamedDocument noisy{"a.json", acceptance(NodeVerdict::not_quiet)};
   json verdict = document_with({row("ok", 1e-3)}, {noisy, slower}).at("verdict");
   EXPECT_EQ(verdict["word"], "SLOWER");
   EXPECT_EQ(verdict["code"], 4);
@@ -139,19 +154,19 @@ TEST(ReportVerdict, IsTheGravestOfAllInputsAndNamesTheOthers) {
   verdict = document_with({row("incorrect", 1e-3)}, {noisy, slower}).at("verdict");
   EXPECT_EQ(verdict["word"], "INCORRECT");
   // A comparison that is incorrect says why; where a result is at hand, that says it better.
-  json wrong = comparison(json::array({compared("same", 1)}), 3);
-  wrong["not_compared"] = json::array({{{"id", "x"}, {"new_status", "incorrect"}}});
-  const NamedDocument against{"comparison", "c.json", wrong};
+  Comparison wrong = comparison({compared(Verdict::same, 1)}, ExitCode::incorrect);
+  wrong.not_compared = {not_compared("x", "incorrect")};
+  const NamedDocument against{"c.json", wrong};
   verdict = document_with({}, {against}).at("verdict");
   EXPECT_EQ(verdict["text"], "comparison of new with old: 1 incorrect, 1 slower, 2 same");
   verdict = document_with({row("incorrect", 1e-3)}, {against}).at("verdict");
   EXPECT_EQ(verdict["text"], "1 row computed wrong results, 0 of 1 row verified");
-  wrong = comparison(json::array({compared("same", 1)}), 9);
-  wrong["not_compared"] = json::array({{{"id", "x"}, {"new_status", "target missed"}}});
-  verdict = document_with({}, {{"comparison", "c.json", wrong}}).at("verdict");
+  wrong = comparison({compared(Verdict::same, 1)}, ExitCode::target_missed);
+  wrong.not_compared = {not_compared("x", "target missed")};
+  verdict = document_with({}, {{"c.json", wrong}}).at("verdict");
   EXPECT_EQ(verdict["word"], "TARGET MISSED");
   EXPECT_EQ(verdict["text"], "comparison of new with old: 1 target missed, 1 slower, 2 same");
-  verdict = document_with({}, {{"model", "m.json", {{"formula", "y ~ x"}}}}).at("verdict");
+  verdict = document_with({}, {{"m.json", json{{"formula", "y ~ x"}}}}).at("verdict");
   EXPECT_EQ(verdict["word"], "NO VERDICT");
   EXPECT_TRUE(verdict["code"].is_null());
 }
@@ -208,7 +223,7 @@ TEST(ReportFindings, NameTheRunWhereASystemHasSeveral) {
       items_of(report_document({"title", {{"weekly/a", first}, {"weekly/b", second}}, {}, {}}),
                "lost"),
       (std::vector<std::string>{"id in weekly/a", "id in weekly/b"}));
-  // Where the system tells the run, and where there is one run, nothing is added.
+  // Nothing is added if the system tells the run, or if there is one run.
   first["system"]["name"] = "old";
   second["system"]["name"] = "new";
   EXPECT_EQ(noisy(), (std::vector{"old " + name, "new " + name}));
@@ -217,14 +232,19 @@ TEST(ReportFindings, NameTheRunWhereASystemHasSeveral) {
 }
 
 TEST(ReportFindings, OfAComparison) {
-  json document =
-      comparison(json::array({compared("slower", 1.25), compared("inconclusive", 1.02)}), 4);
-  document["only_base"] = {{{"id", "gone"}, {"status", "unsupported"}},
-                           {{"id", "number"}, {"status", "ok"}}};
-  document["lost"] = {{{"id", "number"}, {"reason", "there is no such row"}}};
-  document["not_compared"] = {{{"id", "x"}, {"new_status", "incorrect"}, {"reason", "wrong"}},
-                              {{"id", "y"}, {"new_status", "unsupported"}, {"reason", "no"}}};
-  const json made = document_with({}, {{"comparison", "c.json", document}});
+  Comparison document = comparison(
+      {compared(Verdict::slower, 1.25), compared(Verdict::inconclusive, 1.02)}, ExitCode::slower);
+  Entry gone, number, lost;
+  gone.id = "gone";
+  gone.status = "unsupported";
+  number.id = lost.id = "number";
+  number.status = "ok";
+  lost.reason = "there is no such row";
+  document.only_base = {gone, number};
+  document.lost = {lost};
+  document.not_compared = {not_compared("x", "incorrect", "wrong"),
+                           not_compared("y", "unsupported", "no")};
+  const json made = document_with({}, {{"c.json", document}});
   const json& failed = made["findings"]["failed"];
   ASSERT_EQ(failed.size(), 2U);
   EXPECT_EQ(failed[0]["items"][0]["reason"], "0.8x, from 1.00 ms to 1.25 ms");
@@ -236,24 +256,27 @@ TEST(ReportFindings, OfAComparison) {
 }
 
 TEST(ReportFindings, OfNodes) {
-  const auto words = [](const char* verdict, int code) {
-    return document_with({}, {{"acceptance", "a.json", acceptance(verdict, code)}})["findings"];
+  const auto words = [](NodeVerdict verdict) {
+    return document_with({}, {{"a.json", acceptance(verdict)}})["findings"];
   };
-  EXPECT_EQ(words("PERF-FAIL", 4)["failed"][0]["items"][0]["reason"], "conv/a: 8 % slower");
-  EXPECT_EQ(words("MISSING", 6)["lost"][0]["items"][0]["name"], "n1");
-  EXPECT_EQ(words("NOT-QUIET", 5)["noisy"][0]["count"], 1);
-  EXPECT_TRUE(words("PASS", 0)["failed"].empty());
+  EXPECT_EQ(words(NodeVerdict::perf_fail)["failed"][0]["items"][0]["reason"], "conv/a: 8 % slower");
+  EXPECT_EQ(words(NodeVerdict::missing)["lost"][0]["items"][0]["name"], "n1");
+  EXPECT_EQ(words(NodeVerdict::not_quiet)["noisy"][0]["count"], 1);
+  EXPECT_TRUE(words(NodeVerdict::pass)["failed"].empty());
 }
 
 TEST(ReportFindings, OfAHistoryWithItsConfirmations) {
-  const json document = {
-      {"exit_code", 8},
-      {"summary", {{"slower", 1}}},
-      {"series",
-       {series("a", "slower"), series("b", "drifting"), series("c", "lost"), series("d", "steady"),
-        series("e", "suspect"), series("f", "suspect", "software slower"),
-        series("g", "suspect", "noise"), series("h", "suspect", "unconfirmed")}}};
-  const json made = document_with({}, {{"history", "h.json", document}});
+  History document;
+  document.code = ExitCode::unconfirmed;
+  document.series = {series("a", "slower"),
+                     series("b", "drifting"),
+                     series("c", "lost"),
+                     series("d", "steady"),
+                     series("e", "suspect"),
+                     series("f", "suspect", "software slower"),
+                     series("g", "suspect", "noise"),
+                     series("h", "suspect", "unconfirmed")};
+  const json made = document_with({}, {{"h.json", document}});
   EXPECT_EQ(made["verdict"]["word"], "UNCONFIRMED");
   const std::string asked = " suspects that were measured again", plain = " series of the history";
   EXPECT_EQ(groups_of(made, "failed"),
@@ -286,11 +309,11 @@ TEST(ReportHead, NamesMachineSuiteAndDate) {
   EXPECT_EQ(head["suites"], json({"suite", "other"}));
   EXPECT_EQ(head["first"], "2026-01-02T00:00:00Z");
   EXPECT_EQ(head["last"], "2026-01-05T00:00:00Z");
-  json history = {{"exit_code", 0}, {"summary", json::object()}, {"series", json::array()}};
-  history["series"].push_back(series("a", "steady"));
-  history["series"][0]["system"] = "tracked";
-  history["series"][0]["points"] = json::array({{{"time", "2026-02-01T00:00:00Z"}}});
-  const json alone = document_with({}, {{"history", "h.json", history}}).at("head");
+  History history;
+  history.series = {series("a", "steady")};
+  history.series[0].system = "tracked";
+  history.series[0].points.emplace_back().when = "2026-02-01T00:00:00Z";
+  const json alone = document_with({}, {{"h.json", history}}).at("head");
   EXPECT_EQ(alone["machines"][0]["name"], "tracked");
   EXPECT_EQ(alone["last"], "2026-02-01T00:00:00Z");
 }

@@ -1,5 +1,5 @@
-// What the page says: numbers from ok rows alone, parts without data left out, nothing of a file
-// taken for markup.
+// The statements of the page: numbers from ok rows alone, parts without data left out, nothing of a
+// file taken for markup.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -26,8 +26,7 @@ TEST(ReportDocument, PartsWithoutDataAreLeftOut) {
   EXPECT_TRUE(document.contains("rows"));
   EXPECT_EQ(document["counts"]["ok"], 1);
   // Nothing but a document of another command: no rows either.
-  const json alone =
-      report_document({"title", {}, {{"model", "m.json", {{"formula", "y ~ x"}}}}, {}});
+  const json alone = report_document({"title", {}, {{"m.json", json{{"formula", "y ~ x"}}}}, {}});
   EXPECT_FALSE(alone.contains("rows"));
   EXPECT_FALSE(alone.contains("environments"));
   EXPECT_EQ(alone["model"][0]["formula"], "y ~ x");
@@ -145,10 +144,10 @@ TEST(ReportDocument, NodesAreBesideTheirFleet) {
   // A time that two nodes took together is none of the first one's.
   json job = row("ok", 7, 0, {{"threads", "64"}});
   job["parameters"]["nodes"] = 2;
-  for (const std::size_t i : {0U, 1U}) results[i].result["rows"].push_back(job);
+  for (const std::size_t i : {0U, 1U}) results[i].result.rows.push_back(job);
   NamedResult other = results.back();
   other.name = "other";
-  other.result["system"]["name"] = "another machine of the same processors";
+  other.result.system = "another machine of the same processors";
   results.push_back(other);
   const json document = report_document({"title", results, {}, {}});
   const json& part = document.at("nodes");
@@ -165,8 +164,9 @@ TEST(ReportDocument, NodesAreBesideTheirFleet) {
 }
 
 TEST(ReportDocument, RepeatCommandsAreWordsOfAShell) {
-  json run = result({});
-  run["run"]["max_time"] = 0.5;
+  json run = result({})["run"];
+  run["launcher"] = json::array();
+  run["max_time"] = 0.5;
   json object = row("ok", 1e-3);
   EXPECT_EQ(report::repeat_command(run, object),
             "assay-conv --problem mb1ic8ih8oc8oh8kh3ph1 --algorithm direct --backend onednn "
@@ -177,7 +177,7 @@ TEST(ReportDocument, RepeatCommandsAreWordsOfAShell) {
             std::string::npos);
   object["parameters"]["ranks"] = 4;
   EXPECT_TRUE(report::repeat_command(run, object).starts_with("mpirun -n 4 assay-conv "));
-  run["run"]["launcher"] = {"srun", "-n", "4"};
+  run["launcher"] = {"srun", "-n", "4"};
   EXPECT_TRUE(report::repeat_command(run, object).starts_with("srun -n 4 assay-conv "));
   // A collective has a size and no problem: the id does not hold one.
   object["benchmark"] = "collectives";
@@ -239,7 +239,7 @@ TEST(ReportInput, FilesAreKnownByTheirSchema) {
       folder.put("good.json", fixture::result({fixture::row(fixture::good_outcome())}).dump());
   const ReportInput input = load_report({good.string()});
   ASSERT_EQ(input.results.size(), 1U);
-  EXPECT_FALSE(input.results[0].result["rows"][0].contains("samples_s"));
+  EXPECT_TRUE(input.results[0].rows()[0].samples_s.empty());
 }
 
 }  // namespace

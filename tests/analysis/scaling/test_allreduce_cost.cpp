@@ -35,7 +35,7 @@ TEST(AllreduceCost, IsTheTextbooksOnOneLevel) {
     EXPECT_NEAR(seconds("ring", p, elements, flat()), 2 * (n - 1) * (alpha + beta * m / n), 1e-12);
     EXPECT_NEAR(seconds("halving_doubling", p, elements, flat()),
                 2 * std::log2(n) * alpha + 2 * (n - 1) / n * beta * m, 1e-12);
-    // Of ranks that are nodes of their own: no level inside.
+    // Ranks that are nodes of their own have no level inside.
     EXPECT_DOUBLE_EQ(seconds("hierarchical", p, elements, flat()),
                      seconds("halving_doubling", p, elements, flat()));
     EXPECT_DOUBLE_EQ(seconds("ddl", p, elements, flat()), seconds("ring", p, elements, flat()));
@@ -80,7 +80,7 @@ TEST(AllreduceCost, MessagesThatLeaveANodeTogetherShareItsPorts) {
   EXPECT_NEAR(seconds("hierarchical", 8, 1000000, nodes(8)), hierarchical(1), 1e-12);
   // One message at a time leaves a node in a ring.
   EXPECT_NEAR(seconds("ring", 8, 1000000, nodes(1)), 14 * (alpha + beta * m / 8), 1e-12);
-  // What fits one node stays there.
+  // Messages of ranks of one node stay there.
   EXPECT_NEAR(seconds("ring", 4, 1000000, nodes(1)), 6 * (alpha / 10 + beta / 10 * m / 4), 1e-12);
   // Three levels; the outer ports are those of a group of 8 ranks.
   const Network three{{{"node", 4, alpha / 10, beta / 10, 1},

@@ -1,5 +1,5 @@
 // `assay table --layers`: where the time of a network's step is.
-#include "analysis/table/layer_table.hpp"
+#include "analysis/table/table.hpp"
 
 #include <gtest/gtest.h>
 
@@ -15,23 +15,23 @@ using nlohmann::json;
 
 LayerTime layer(const std::string& name, const std::string& operation, int runs, double seconds,
                 double flops, double bytes) {
-  LayerTime made;
-  made.layer = name;
-  made.direction = "forward";
-  made.operation = operation;
-  made.backend = "native";
-  made.executed.algorithm = "direct";
-  made.runs = runs;
-  made.seconds = seconds;
-  made.flops = flops;
-  made.bytes = bytes;
-  return made;
+  LayerTime time;
+  time.layer = name;
+  time.direction = "forward";
+  time.operation = operation;
+  time.backend = "native";
+  time.executed.algorithm = "direct";
+  time.runs = runs;
+  time.seconds = seconds;
+  time.flops = flops;
+  time.bytes = bytes;
+  return time;
 }
 
 /// A step of 2 s: 0.4 s of convolutions, twice, and 0.6 s of a normalization.
 json network(double seconds = 2, int launch = 0) {
   json row = test::row("ok", seconds, launch);
-  row["layers"] = layers_json({layer("conv1", "conv", 2, 0.1, 4e9, 1e6),
+  row["layers"] = make_layers({layer("conv1", "conv", 2, 0.1, 4e9, 1e6),
                                layer("conv2", "conv", 2, 0.1 * seconds, 8e9, 1e6),
                                layer("bn1", "norm", 1, 0.6, 0, 3e9)});
   return row;
@@ -45,14 +45,14 @@ std::string table(const std::vector<json>& rows, bool markdown = false) {
 
 /// The cells of the first line that begins with `name`.
 std::vector<std::string> cells(const std::string& text, const std::string& name) {
-  std::vector<std::string> found;
+  std::vector<std::string> words;
   for (const std::string& line : split(text, '\n')) {
     if (!line.starts_with(name)) continue;
     for (const std::string& part : split(line, ' '))
-      if (!part.empty()) found.push_back(part);
-    return found;
+      if (!part.empty()) words.push_back(part);
+    return words;
   }
-  return found;
+  return words;
 }
 
 using Cells = std::vector<std::string>;
@@ -88,11 +88,11 @@ TEST(LayerTable, ShowsThePartOfTheCeiling) {
   json row = network();
   row["ceiling"] = {
       {"flops_per_s", 8e10}, {"bytes_per_s", nullptr}, {"fraction", 0.01}, {"bound_by", "compute"}};
-  for (json& of : row["layers"])
-    of["ceiling"] = {{"flops_per_s", 8e10},
-                     {"bytes_per_s", 1e10},
-                     {"fraction", of["layer"] == "conv1" ? 0.5 : 0.25},
-                     {"bound_by", of["layer"] == "bn1" ? "memory" : "compute"}};
+  for (json& layer : row["layers"])
+    layer["ceiling"] = {{"flops_per_s", 8e10},
+                        {"bytes_per_s", 1e10},
+                        {"fraction", layer["layer"] == "conv1" ? 0.5 : 0.25},
+                        {"bound_by", layer["layer"] == "bn1" ? "memory" : "compute"}};
   const std::string text = table({row});
   const Cells conv = cells(text, "conv forward "), norm = cells(text, "bn1");
   // (0.5 * 0.2 s + 0.25 * 0.4 s) / 0.6 s

@@ -27,12 +27,12 @@ std::size_t width(const std::string& text) {
   return most;
 }
 
-json of(json made, const std::string& benchmark, const std::string& problem) {
-  made["benchmark"] = benchmark;
-  made["id"] = benchmark + "/" + problem + made["id"].get<std::string>();
-  made["names"] = {problem};
-  made["problem"]["descriptor"] = problem;
-  return made;
+json set_work(json changed, const std::string& benchmark, const std::string& problem) {
+  changed["benchmark"] = benchmark;
+  changed["id"] = benchmark + "/" + problem + changed["id"].get<std::string>();
+  changed["names"] = {problem};
+  changed["problem"]["descriptor"] = problem;
+  return changed;
 }
 
 const std::string long_name(26, 'p');
@@ -44,13 +44,14 @@ std::vector<json> of_three_benchmarks() {
   for (const char* backend : {"onednn", "native", "reference", "simulated"})
     for (const char* direction : {"forward", "bwd_weights"})
       rows.push_back(
-          of(row("ok", seconds *= 2, 0, {{"backend", backend}, {"direction", direction}}), "conv",
-             long_name));
+          set_work(row("ok", seconds *= 2, 0, {{"backend", backend}, {"direction", direction}}),
+                   "conv", long_name));
   for (const char* backend : {"onednn", "blas"})
-    rows.push_back(of(row("ok", 1e-6, 0, {{"backend", backend}}), "gemm", "m9"));
-  rows.push_back(of(row("ok", 3e-6, 0, {{"backend", "native"}, {"input", "skip"}}), "rnn", "lstm"));
+    rows.push_back(set_work(row("ok", 1e-6, 0, {{"backend", backend}}), "gemm", "m9"));
   rows.push_back(
-      of(row("unsupported", 0, 0, {{"backend", "onednn"}, {"input", "skip"}}), "rnn", "gone"));
+      set_work(row("ok", 3e-6, 0, {{"backend", "native"}, {"input", "skip"}}), "rnn", "lstm"));
+  rows.push_back(set_work(row("unsupported", 0, 0, {{"backend", "onednn"}, {"input", "skip"}}),
+                          "rnn", "gone"));
   return rows;
 }
 
@@ -58,7 +59,7 @@ TEST(Pivot, ATableForEachBenchmarkWhereOneIsTooWide) {
   const TableOptions by_backend{.by = "backend"};
   const std::string text = table(of_three_benchmarks(), by_backend);
   EXPECT_LE(width(text), table_width) << text;
-  // What all rows share is said once, and what those of a benchmark share above its table.
+  // Properties that all rows share are told once, those of a benchmark above its table.
   EXPECT_TRUE(has(text, "\nall rows: ")) << text;
   EXPECT_TRUE(RE2::PartialMatch(text, "\ngemm: direction forward\nproblem +")) << text;
   EXPECT_TRUE(has(text, "\nrnn: direction forward, input skip\n")) << text;
@@ -77,7 +78,8 @@ TEST(Pivot, ATableForEachBenchmarkWhereOneIsTooWide) {
         << table(of_three_benchmarks(), whole);
   // Nor is what fits torn apart.
   EXPECT_TRUE(
-      has(table({of(row("ok", 1e-3), "conv", "c"), of(row("ok", 1e-3), "gemm", "g")}, by_backend),
+      has(table({set_work(row("ok", 1e-3), "conv", "c"), set_work(row("ok", 1e-3), "gemm", "g")},
+                by_backend),
           "\nbenchmark  problem"));
 }
 
@@ -102,18 +104,18 @@ TEST(Pivot, RunsOfOneSystemAreCalledByWhatDiffersInTheirNames) {
 
 /// A run whose launcher gave each row the cores that it needs, as `assay run` starts mpirun.
 std::string by_threads(const std::string& first, const std::string& second) {
-  json made =
+  json changed =
       result({row("ok", 4e-3, 0, {{"threads", "1"}}), row("ok", 2e-3, 0, {{"threads", "2"}})});
-  made["environments"] = json::array();
+  changed["environments"] = json::array();
   for (const std::string& mapping : {first, second})
-    made["environments"].push_back(
+    changed["environments"].push_back(
         {{"host", "h"},
          {"hardware", {{"processor", "p"}}},
          {"software", {{"switches", {{"OMPI_MCA_rmaps_base_mapping_policy", mapping}}}}},
          {"volatile", json::object()},
          {"hashes", {{"hardware", "a"}, {"software", mapping}}}});
-  made["rows"][1]["environment"] = 1;
-  return render_table({{"", made}}, {}, {.by = "threads"});
+  changed["rows"][1]["environment"] = 1;
+  return render_table({{"", changed}}, {}, {.by = "threads"});
 }
 
 TEST(Pivot, WhatTheLauncherWasAskedForDoesNotPartNumbersOfThreads) {
@@ -126,16 +128,16 @@ TEST(Pivot, WhatTheLauncherWasAskedForDoesNotPartNumbersOfThreads) {
 
 TEST(Pivot, ATableThatIsTooWideHasShortTitlesAndProblemsAboveTheirRows) {
   std::vector<json> rows = of_three_benchmarks();
-  std::erase_if(rows, [](const json& made) { return made["benchmark"] != "conv"; });
+  std::erase_if(rows, [](const json& changed) { return changed["benchmark"] != "conv"; });
   const std::string narrow = table(rows, {.by = "backend"});
   EXPECT_LE(width(narrow), table_width) << narrow;
   EXPECT_FALSE(has(narrow, "onednn over native")) << narrow;
   EXPECT_TRUE(RE2::PartialMatch(narrow, "onednn +over native +reference +over native")) << narrow;
   // A further parameter leaves no room for the column of the problems.
   std::vector<json> many;
-  for (const json& made : rows)
+  for (const json& changed : rows)
     for (const char* cache : {"hot", "cold"}) {
-      many.push_back(made);
+      many.push_back(changed);
       many.back()["parameters"]["cache"] = cache;
       many.back()["parameters"]["a_longer_name"] = cache + std::string(" and more");
       many.back()["id"] = many.back()["id"].get<std::string>() + cache;

@@ -39,17 +39,17 @@ std::vector<json> launches(const Executed& executed, int count, const Settings& 
   settings["precision"] = executed.precision;
   for (int launch = 0; launch < count; ++launch) {
     const int step = std::string(executed.precision) == "fp32" ? launch : count - 1 - launch;
-    json made = row("ok", executed.seconds * (1 + 0.01 * step), launch, settings);
-    made["executed"]["storage"] = executed.precision;
-    made["executed"]["compute"] = *executed.compute == 0 ? json() : json(executed.compute);
-    made["executed"]["accumulate"] = "fp32";
-    made["verification"]["max_error"] = executed.max_error;
-    made["verification"]["norm_error"] = executed.norm_error;
-    made["ceiling"] = {{"flops_per_s", 4e12},
-                       {"bytes_per_s", 1e11},
-                       {"fraction", executed.fraction},
-                       {"bound_by", "compute"}};
-    rows.push_back(made);
+    json object = row("ok", executed.seconds * (1 + 0.01 * step), launch, settings);
+    object["executed"]["storage"] = executed.precision;
+    object["executed"]["compute"] = *executed.compute == 0 ? json() : json(executed.compute);
+    object["executed"]["accumulate"] = "fp32";
+    object["verification"]["max_error"] = executed.max_error;
+    object["verification"]["norm_error"] = executed.norm_error;
+    object["ceiling"] = {{"flops_per_s", 4e12},
+                         {"bytes_per_s", 1e11},
+                         {"fraction", executed.fraction},
+                         {"bound_by", "compute"}};
+    rows.push_back(object);
   }
   return rows;
 }

@@ -143,7 +143,7 @@ TEST(PublishedTables, EveryShippedBaselineHasATable) {
 TEST(CrossedTable, WrongRowsGiveTheirReasonAndNoNumber) {
   std::vector<nlohmann::json> rows{test::row("ok", 4e-3)};
   const auto dev = load_results({"summitdev"});
-  const nlohmann::json like = dev[0].result["rows"][0];
+  const nlohmann::json like = dev[0].rows()[0];
   for (const char* status : {"incorrect", "failed", "timeout", "unsupported"}) {
     nlohmann::json wrong = test::row(status, 1);
     for (const char* part : {"benchmark", "problem", "parameters"}) wrong[part] = like[part];
@@ -189,14 +189,14 @@ TEST(Csv, HasAllDigitsAndTheSameRatios) {
   const std::string text =
       render_csv(load_results({"summitdev"}), systems({"summit"}), {.by = "smt"});
   EXPECT_TRUE(has(text, "\r\n"));
-  std::size_t found = 0;
+  std::size_t lines = 0;
   for (const std::string& line : split(text, '\n'))
     if (has(line, ",pca/8GB/smt1,") && has(line, ",summit smt 1,1.9,s,true,")) {
       EXPECT_TRUE(has(line, ",6.8,s,")) << line;
       EXPECT_TRUE(has(line, nlohmann::json(1.9 / 6.8).dump())) << line;
-      ++found;
+      ++lines;
     }
-  EXPECT_EQ(found, 1u) << text;
+  EXPECT_EQ(lines, 1u) << text;
 }
 
 TEST(Csv, WrongRowsHaveNoNumber) {

@@ -30,7 +30,7 @@ TEST(TableDocument, FollowsItsSchema) {
 TEST(TableDocument, HasAllDigitsAndNoNumberOfAWrongRow) {
   const json rows = table_document(measured(), {}, {.sort = "cache:desc"}).at("rows");
   ASSERT_EQ(rows.size(), 2u);
-  EXPECT_EQ(rows[0]["value"], measured()[0].result["rows"][0]["time_s"]["median"]);
+  EXPECT_EQ(rows[0]["value"], measured()[0].rows()[0].median());
   EXPECT_EQ(rows[0]["unit"], "s");
   EXPECT_EQ(rows[0]["parameters"]["cache"], "hot");
   EXPECT_EQ(rows[0]["max_error"], 1.5e-7);
@@ -50,15 +50,15 @@ TEST(TableDocument, IsFiltered) {
 TEST(TableDocument, SpeedupsAreThoseOfTheTable) {
   const json rows =
       table_document(load_results({"summitdev"}), {Baseline::load("summit")}, {}).at("rows");
-  std::size_t found = 0;
+  std::size_t matches = 0;
   for (const json& row : rows)
     if (row["id"] == "pca/8GB/smt1") {
       EXPECT_EQ(row["against"], "summit");
       EXPECT_DOUBLE_EQ(row["speedup"].get<double>(),
                        row["against_value"].get<double>() / row["value"].get<double>());
-      ++found;
+      ++matches;
     }
-  EXPECT_EQ(found, 1u);
+  EXPECT_EQ(matches, 1u);
 }
 
 }  // namespace

@@ -28,9 +28,9 @@ std::string line_with(const std::string& text, const std::string& part) {
   return "";
 }
 
-json named(json made, const std::string& problem) {
-  made["names"] = {problem};
-  return made;
+json named(json object, const std::string& problem) {
+  object["names"] = {problem};
+  return object;
 }
 
 TEST(RowTable, ConstantParametersAreNoColumns) {
@@ -54,13 +54,13 @@ TEST(RowTable, WhatABenchmarkAloneHasIsToldOfItAlone) {
   EXPECT_TRUE(has(text, "\nstream: kind copy\n")) << text;
 }
 
-json with_energy(json made, const json& domains) {
+json with_energy(json object, const json& domains) {
   double sum = 0;
   for (const auto& [name, joules] : domains.items()) sum += joules.get<double>();
-  made["energy_j"] = sum;
-  made["energy_domains_j"] = domains;
-  made["energy_reason"] = nullptr;
-  return made;
+  object["energy_j"] = sum;
+  object["energy_domains_j"] = domains;
+  object["energy_reason"] = nullptr;
+  return object;
 }
 
 TEST(RowTable, EnergyIsAColumnForThoseWhoAsk) {
@@ -86,7 +86,7 @@ TEST(RowTable, EnergyThatIsNotKnownSaysWhyBelow) {
   unknown["energy_reason"] = "only root reads it";
   EXPECT_TRUE(has(table({unknown}, options), "No energy (-): only root reads it."))
       << table({unknown}, options);
-  // Of launches that counted different things there is no one number.
+  // Launches that counted different things have no common number.
   for (const json& other : {unknown, with_energy(row("ok", 1e-3, 1), {{"gpu 0", 1.0}})}) {
     const std::string text =
         table({with_energy(row("ok", 1e-3, 0), {{"package-0", 1.0}}), other}, options);
@@ -128,7 +128,7 @@ TEST(RowTable, UnsupportedRowsAreOneLineWithTheirReasons) {
     EXPECT_TRUE(has(line_with(all, "fp16"), "unsupported: no primitive (fp16, mb1")) << all;
     EXPECT_FALSE(has(all, "not shown")) << all;
   }
-  // What a suite requires is a failure, and has its own line.
+  // A row that a suite requires is a failure, and has its own line.
   rows[1]["required"] = true;
   EXPECT_TRUE(has(line_with(table(rows), "bf16"), "unsupported")) << table(rows);
   EXPECT_TRUE(has(table(rows), "2 unsupported rows not shown")) << table(rows);
@@ -162,16 +162,16 @@ TEST(RowTable, FitsATerminal) {
   EXPECT_TRUE(has(table(rows, {.markdown = true}), "1.5e-07"));
 }
 
-json measured(json made, const std::string& benchmark, const std::string& name) {
-  made["benchmark"] = benchmark;
-  made["id"] = benchmark + "/" + made["id"].get<std::string>() + "/" + name;
-  made["names"] = {name};
-  made["ceiling"] = {
+json measured(json object, const std::string& benchmark, const std::string& name) {
+  object["benchmark"] = benchmark;
+  object["id"] = benchmark + "/" + object["id"].get<std::string>() + "/" + name;
+  object["names"] = {name};
+  object["ceiling"] = {
       {"flops_per_s", 1e12}, {"bytes_per_s", nullptr}, {"fraction", 0.5}, {"bound_by", "compute"}};
-  return made;
+  return object;
 }
 
-/// What the suite smoke has: several benchmarks, each with parameters of its own.
+/// Rows as of the suite smoke: several benchmarks, each with parameters of its own.
 std::vector<json> several_benchmarks_rows() {
   std::vector<json> rows;
   for (const char* problem : {"deepbench-train/train-conv-012", "coral2/implicit_gemm"})
@@ -185,7 +185,7 @@ std::vector<json> several_benchmarks_rows() {
                                        {"precision", *backend == 'o' ? "bf16" : "fp32"},
                                        {"problem", problem}}),
                                   "conv", problem));
-  for (json& made : rows) made["executed"]["algorithm"] = made["parameters"]["algorithm"];
+  for (json& object : rows) object["executed"]["algorithm"] = object["parameters"]["algorithm"];
   for (const char* backend : {"blas", "onednn"})
     rows.push_back(measured(row("ok", 2e-3, 0, {{"backend", backend}, {"kind", "plain"}}), "gemm",
                             "deepbench-train/train-gemm-003"));
@@ -197,8 +197,8 @@ std::vector<json> several_benchmarks_rows() {
 
 TEST(RowTable, SeveralBenchmarksBesideABaselineFitATerminal) {
   const std::vector<json> rows = several_benchmarks_rows();
-  const std::string text =
-      render_table({{"", result(rows)}}, {Baseline::of("deepbench-v100", rows)}, {});
+  const std::string text = render_table(
+      {{"", result(rows)}}, {Baseline::of("deepbench-v100", {rows.begin(), rows.end()})}, {});
   std::size_t heads = 0, times = 0;
   for (const std::string& line : split(text, '\n')) {
     EXPECT_LE(shown_width(line), table_width) << line;
@@ -207,7 +207,7 @@ TEST(RowTable, SeveralBenchmarksBesideABaselineFitATerminal) {
   }
   EXPECT_EQ(heads, 3u) << "a table for each benchmark\n" << text;
   EXPECT_EQ(times, rows.size()) << "each row with its time and speedup\n" << text;
-  // What all share is told once, what a benchmark's rows share above its table.
+  // Properties of all rows are told once, those of a benchmark's rows above its table.
   EXPECT_TRUE(has(text, "all rows: cache hot, nodes 1, ranks 1, threads 2\n")) << text;
   EXPECT_TRUE(has(line_with(text, "gemm: "), "kind plain")) << text;
   EXPECT_FALSE(has(line_with(text, "gemm: "), "threads")) << text;
@@ -241,7 +241,8 @@ TEST(RowTable, SeveralBenchmarksOnAPageHaveTheirOwnMetrics) {
 TEST(RowTable, SortedRowsStandInOneTable) {
   const std::vector<json> rows = several_benchmarks_rows();
   const std::string text =
-      render_table({{"", result(rows)}}, {Baseline::of("deepbench-v100", rows)}, {.sort = "time"});
+      render_table({{"", result(rows)}},
+                   {Baseline::of("deepbench-v100", {rows.begin(), rows.end()})}, {.sort = "time"});
   std::size_t heads = 0;
   for (const std::string& line : split(text, '\n'))
     heads += RE2::PartialMatch(line, "^(benchmark|problem) .* time( |$)") ? 1 : 0;
@@ -251,10 +252,10 @@ TEST(RowTable, SortedRowsStandInOneTable) {
 }
 
 TEST(RowTable, WithoutTheColumnOfASystemItsRatioIsCited) {
-  json made = row("ok", 1e-3), other = row("ok", 2e-3);
+  json object = row("ok", 1e-3), other = row("ok", 2e-3);
   other["published"] = true;
   other["citation"] = "A paper, its table 4";
-  const std::string text = render_table({{"", result({made})}}, {Baseline::of("other", {other})},
+  const std::string text = render_table({{"", result({object})}}, {Baseline::of("other", {other})},
                                         {.columns = {"problem", "speedup"}});
   EXPECT_TRUE(has(text, "A paper, its table 4")) << text;
 }
@@ -269,11 +270,11 @@ TEST(RowTable, ATableThatCannotFitSaysSo) {
 }
 
 TEST(RowTable, AParameterMayBeCalledLikeANumber) {
-  json made = row("ok", 2e-3, 0, {{"rate", "0.1"}});
-  const std::string rate = table({made}, {.columns = {"problem", "rate"}});
+  json object = row("ok", 2e-3, 0, {{"rate", "0.1"}});
+  const std::string rate = table({object}, {.columns = {"problem", "rate"}});
   EXPECT_TRUE(has(rate, "500 GFLOP/s")) << rate;
   EXPECT_FALSE(RE2::PartialMatch(rate, R"(\n.*0\.1 .*GFLOP)")) << rate;
-  const std::string both = table({made}, {.columns = {"parameters.rate", "rate"}});
+  const std::string both = table({object}, {.columns = {"parameters.rate", "rate"}});
   EXPECT_TRUE(RE2::PartialMatch(both, R"(\nparameters\.rate +rate\n)")) << both;
   EXPECT_TRUE(RE2::PartialMatch(both, R"(\n0\.1 +500 GFLOP/s\n)")) << both;
 }

@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "analysis/table/curve_table.hpp"
+#include "analysis/table/below_rows.hpp"
 #include "core/base/text.hpp"
 #include "tests/support/rows.hpp"
 
@@ -31,15 +31,15 @@ std::string scaling_table(const std::vector<NamedResult>& results) {
 
 /// The cells of each line behind its kind, by "weak 8 2": kind, batch and ranks.
 std::map<std::string, std::string> lines_of(const std::string& table) {
-  std::map<std::string, std::string> found;
+  std::map<std::string, std::string> points;
   for (const std::string& line : split(table, '\n')) {
     std::string cells;
     for (const std::string& cell : split(line, ' '))
       if (!cell.empty()) cells += (cells.empty() ? "" : " ") + cell;
     if (cells.starts_with("weak ") || cells.starts_with("strong "))
-      found[cells.substr(0, cells.find(" ms") + 3)] = cells.substr(cells.find(" ms") + 4);
+      points[cells.substr(0, cells.find(" ms") + 3)] = cells.substr(cells.find(" ms") + 4);
   }
-  return found;
+  return points;
 }
 
 TEST(ScalingTable, WeakAndStrongScalingHaveTheirEfficiency) {

@@ -1,5 +1,5 @@
 // Rows are chosen and ordered by what they are.
-#include "analysis/table/selection.hpp"
+#include "analysis/table/table.hpp"
 
 #include <gtest/gtest.h>
 
@@ -16,11 +16,11 @@ using nlohmann::json;
 using test::row;
 
 const std::vector<NamedResult>& results() {
-  static const std::vector<NamedResult> made{
+  static const std::vector<NamedResult> all{
       {"", test::result({row("ok", 3e-3), row("ok", 1e-3, 0, {{"precision", "bf16"}}),
                          row("ok", 2e-3, 0, {{"algorithm", "winograd"}, {"threads", "16"}}),
                          row("failed", 0, 0, {{"cache", "cold"}, {"threads", "4"}})})}};
-  return made;
+  return all;
 }
 
 /// Precision, algorithm asked for, cache and threads of each.
@@ -88,9 +88,9 @@ TEST(Sort, NumbersAreInTheirOrderAndWhatHasNoneIsLast) {
 TEST(Sort, KeysAreNamedWhereParametersAreTooManyForAList) {
   nlohmann::json many;
   for (std::size_t i = 0; i < most_valid_names; ++i) many["p" + std::to_string(i)] = "1";
-  const std::vector<NamedResult> of{{"", test::result({row("ok", 1e-3, 0, many)})}};
-  std::vector<Series> all = series_of(of);
-  EXPECT_EQ(refusal([&] { sort_by(of, all, "speedup"); }),
+  const std::vector<NamedResult> rows{{"", test::result({row("ok", 1e-3, 0, many)})}};
+  std::vector<Series> all = series_of(rows);
+  EXPECT_EQ(refusal([&] { sort_by(rows, all, "speedup"); }),
             "unknown key of --sort 'speedup'. Keys are benchmark, problem, id, status, result, "
             "system, time, rate, error and the parameters of the rows.");
 }

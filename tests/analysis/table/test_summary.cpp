@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "analysis/load.hpp"
-#include "analysis/table/cells.hpp"
+#include "analysis/table/beside.hpp"
 #include "assay/test_paths.hpp"
 #include "core/base/text.hpp"
 #include "core/result/schema.hpp"
@@ -74,21 +74,21 @@ TEST(Summary, MeansAreOfTheFastestRowsOfEachProblem) {
 
 /// A row of PCA of 8 GB as assay-pca makes it.
 json pca(double seconds, const char* scale = "1") {
-  json made = test::row("ok", seconds);
-  made["id"] = fmt::format("pca/{}/{}", scale, seconds);
-  made["benchmark"] = "pca";
-  made["names"] = {"coral2/8GB"};
-  made["problem"] = {{"descriptor", "n4000000d250"}, {"size", 8e9}};
-  made["parameters"] = {{"precision", "fp64"}, {"data", "normal"},   {"ranks", 1},
-                        {"nodes", 1},          {"threads", seconds}, {"scale", scale}};
-  if (made["parameters"]["scale"] == "1") made["parameters"]["scale"] = 1;
-  return made;
+  json object = test::row("ok", seconds);
+  object["id"] = fmt::format("pca/{}/{}", scale, seconds);
+  object["benchmark"] = "pca";
+  object["names"] = {"coral2/8GB"};
+  object["problem"] = {{"descriptor", "n4000000d250"}, {"size", 8e9}};
+  object["parameters"] = {{"precision", "fp64"}, {"data", "normal"},   {"ranks", 1},
+                          {"nodes", 1},          {"threads", seconds}, {"scale", scale}};
+  if (object["parameters"]["scale"] == "1") object["parameters"]["scale"] = 1;
+  return object;
 }
 
 TEST(Summary, OwnRowsAndWhatIsMissing) {
   const NamedResult mine{"mine", test::result({pca(2.5), pca(5), pca(0.1, "1/16")})};
   const std::string text = coral2({mine}, {"summitdev", "titan"});
-  // Of two numbers of threads the faster; "?": the source does not give data and precision.
+  // The faster of two numbers of threads counts; "?": the source does not give data and precision.
   EXPECT_TRUE(has(line_of(text, "PCA"), "PCA 1.44? (1) - [3]")) << text;
   EXPECT_TRUE(has(line_of(text, "K-means"), "K-means - [")) << text;
   // Footnotes are numbered as they are read.
@@ -130,18 +130,16 @@ TEST(Summary, PrintedValuesAreTheDocuments) {
           .at("takeaways")
           .dump();
   int printed = 0;
-  const auto expect = [&](const json& what) {
-    for (const json& one : what.value("printed", json::array())) {
-      const std::string text = one.at("text");
-      const std::string number = replaced(text, "[^0-9.]", "");
-      EXPECT_TRUE(has(takeaways, "~" + number + "x")) << text << " " << takeaways;
+  const auto expect = [&](const std::vector<PrintedSpeedup>& speedups) {
+    for (const PrintedSpeedup& speedup : speedups) {
+      const std::string number = replaced(speedup.text, "[^0-9.]", "");
+      EXPECT_TRUE(has(takeaways, "~" + number + "x")) << speedup.text << " " << takeaways;
       ++printed;
     }
   };
-  const json summary = read_summary("coral2");
-  for (const json& category : summary.at("categories")) {
-    expect(category);
-    for (const json& workload : category.at("workloads")) expect(workload);
+  for (const SummaryCategory& category : read_summary("coral2").categories) {
+    expect(category.printed);
+    for (const SummaryWorkload& workload : category.workloads) expect(workload.printed);
   }
   EXPECT_EQ(printed, 7);
 }

@@ -279,7 +279,7 @@ TEST(Table, ByPrecisionStandsBesideAnotherSystemToo) {
       << crossed;
   EXPECT_TRUE(RE2::PartialMatch(crossed, R"(bf16 .* 1\.00 ms +4\.0e-03 +0\.50x\n)")) << crossed;
   EXPECT_TRUE(RE2::PartialMatch(crossed, R"(fp32 .* 4\.00 ms +1\.5e-07 +2\.00x\n)")) << crossed;
-  // Of another parameter's values the error says nothing.
+  // The error says nothing of another parameter's values.
   EXPECT_FALSE(
       has(table({row("ok", 1e-3), row("ok", 2e-3, 0, {{"cache", "cold"}})}, {false, "cache"}),
           "error of"));
@@ -318,8 +318,8 @@ TEST(Table, NoCommonProblemOfSystemsIsSaidFirst) {
   other["names"] = nlohmann::json::array();
   other["id"] = "conv/other";
   std::vector<NamedResult> results{{"a", result({row("ok", 1e-3)})}, {"b", result({other})}};
-  results[0].result["system"]["name"] = "here";
-  results[1].result["system"]["name"] = "there";
+  results[0].result.system = "here";
+  results[1].result.system = "there";
   const auto by_system = [&] { return render_table(results, {}, {.by = "system"}); };
   EXPECT_TRUE(
       by_system().starts_with("No problem is common with there: no row here has a "
@@ -327,10 +327,11 @@ TEST(Table, NoCommonProblemOfSystemsIsSaidFirst) {
                               "has conv mb2ic8ih8oc8oh8kh3ph1).\n"))
       << by_system();
   results.push_back({"c", result({row("ok", 1e-3), other})});
-  results[2].result["system"]["name"] = "third";
+  results[2].result.system = "third";
   EXPECT_FALSE(has(by_system(), "No problem is common")) << by_system();
   results.pop_back();
-  results[1].result["rows"].push_back(row("ok", 2e-3));
+  const Row same = row("ok", 2e-3);
+  results[1].result.rows.push_back(same);
   EXPECT_FALSE(has(by_system(), "No problem is common")) << by_system();
 }
 
@@ -339,10 +340,10 @@ TEST(Table, TheSystemThatIsMadeAParameterIsNotTheWork) {
   mine["system_parameters"] = {"backend"};
   std::vector<NamedResult> results;
   results.push_back({"a", result({mine})});
-  const nlohmann::json shown = prepared(results, "system").at(0).result.at("rows").at(0);
-  ASSERT_TRUE(shown.at("parameters").contains("system"));
+  const Row shown = selected(results, {.by = "system"}).at(0).first();
+  ASSERT_TRUE(shown.parameters.contains("system"));
   std::string why;
-  EXPECT_TRUE(Baseline::of("other", {row("ok", 2e-3)}).match(shown, &why).is_object()) << why;
+  EXPECT_TRUE(Baseline::of("other", {row("ok", 2e-3)}).match(shown, &why)) << why;
 }
 
 TEST(Table, PivotOverCountsIsInTheirOrder) {

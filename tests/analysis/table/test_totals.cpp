@@ -1,6 +1,6 @@
 // The time of a whole is the sum over its problems, each as often as the whole has it, and no
 // number at all where one is missing.
-#include "analysis/table/totals.hpp"
+#include "analysis/table/below_rows.hpp"
 
 #include <gtest/gtest.h>
 
@@ -76,10 +76,10 @@ TEST(Totals, ATableShowsThem) {
   const auto shown = [](std::vector<json> rows, const std::string& by = "") {
     const json result = test::result(std::move(rows));
     EXPECT_TRUE(schema_errors(result, "result", "x").empty());
-    std::string found;
+    std::string text;
     for (const std::string& line : split(render_table({{"", result}}, {}, {.by = by}), '\n'))
-      if (line.find("net: the four of Net") != std::string::npos) found += line;
-    return found;
+      if (line.find("net: the four of Net") != std::string::npos) text += line;
+    return text;
   };
   json busy = part("q", 1, 5e-3);
   busy["time_s"]["waiting"] = 0.5;

@@ -1,4 +1,4 @@
-#include "analysis/scaling/followed.hpp"
+// Simulates allreduces message by message, for algorithms whose ranks do not proceed in step.
 
 #include <algorithm>
 #include <functional>
@@ -6,25 +6,27 @@
 #include <queue>
 #include <utility>
 
+#include "analysis/scaling/allreduce_cost.hpp"
+
 namespace assay::scaling {
 
-namespace {
-
-constexpr double unknown = std::numeric_limits<double>::infinity();
-
-class Followed {
+class Simulation {
  public:
-  Followed(const Network& network, int ranks, const std::vector<AllreduceCost::Round>& rounds,
-           const std::vector<Asked>& asked,
-           const std::vector<std::vector<AllreduceCost::Size>>& sizes)
-      : network_(network), rounds_(rounds), asked_(asked), sizes_(sizes), ends_(asked.size(), 0) {
-    for (std::size_t i = 0; i < rounds.size(); ++i)
-      steps_.insert(steps_.end(), static_cast<std::size_t>(rounds[i].times), i);
-    ranks_.resize(static_cast<std::size_t>(ranks));
+  Simulation(const AllreduceCost& cost, const std::vector<Asked>& asked, std::size_t element_bytes)
+      : network_(cost.network_), rounds_(cost.rounds_), asked_(asked), ends_(asked.size(), 0) {
+    for (const Asked& bucket : asked) {
+      auto& of_rounds = sizes_.emplace_back();
+      for (const AllreduceCost::Round& round : rounds_)
+        of_rounds.push_back(cost.size_of_part(round, bucket.elements, element_bytes));
+    }
+    for (std::size_t i = 0; i < rounds_.size(); ++i)
+      steps_.insert(steps_.end(), static_cast<std::size_t>(rounds_[i].times), i);
+    ranks_.resize(static_cast<std::size_t>(cost.ranks_));
     for (Rank& rank : ranks_) rank.arrived.resize(steps_.size() * asked.size(), unknown);
-    ports_.resize(network.levels.size());
-    for (std::size_t level = 1; level < network.levels.size(); ++level)
-      ports_[level].resize(static_cast<std::size_t>(group_of(network, ranks - 1, level - 1)) + 1);
+    ports_.resize(network_.levels.size());
+    for (std::size_t level = 1; level < network_.levels.size(); ++level)
+      ports_[level].resize(
+          static_cast<std::size_t>(group_of(network_, cost.ranks_ - 1, level - 1)) + 1);
   }
 
   std::vector<double> ends() {
@@ -32,14 +34,16 @@ class Followed {
     while (!begins_.empty()) {
       const auto [time, rank] = begins_.top();
       begins_.pop();
-      const std::size_t to = send(rank, time);
+      const std::size_t receiver = send(rank, time);
       go_on(rank);
-      go_on(to);
+      go_on(receiver);
     }
     return ends_;
   }
 
  private:
+  static constexpr double unknown = std::numeric_limits<double>::infinity();
+
   struct Rank {
     std::size_t at = 0;  ///< step, counted over all allreduces
     double free = 0;
@@ -63,7 +67,7 @@ class Followed {
       rank.free = std::max(rank.free, asked_[allreduce].ready);
       const AllreduceCost::Round& round = round_at(rank.at);
       if (size_at(rank.at).messages > 0) {
-        if (round.to[index] >= 0 && !rank.sent) {
+        if (round.receiver[index] >= 0 && !rank.sent) {
           rank.waits = true;
           begins_.emplace(rank.free, index);
           return;
@@ -81,49 +85,38 @@ class Followed {
   /// Returns the receiver.
   std::size_t send(std::size_t index, double start) {
     Rank& rank = ranks_[index];
-    const int from = static_cast<int>(index), to = round_at(rank.at).to[index];
+    const int sender = static_cast<int>(index), receiver = round_at(rank.at).receiver[index];
     const AllreduceCost::Size& size = size_at(rank.at);
-    const std::size_t crossed = crossing(network_, from, to);
+    const std::size_t crossed = crossing(network_, sender, receiver);
     double moved = start + network_.levels[0].beta * size.bytes;
     for (std::size_t level = 1; level <= crossed; ++level) {
       const Level& at = network_.levels[level];
-      double& port = ports_[level][static_cast<std::size_t>(group_of(network_, from, level - 1))];
+      double& port = ports_[level][static_cast<std::size_t>(group_of(network_, sender, level - 1))];
       port = std::max(port, start) + at.beta * size.bytes / at.links;
       moved = std::max({moved, start + at.beta * size.bytes, port});
     }
     rank.free = moved + size.messages * network_.levels[crossed].alpha;
     rank.sent = true;
     rank.waits = false;
-    ranks_[static_cast<std::size_t>(to)].arrived[rank.at] = rank.free;
-    return static_cast<std::size_t>(to);
+    ranks_[receiver].arrived[rank.at] = rank.free;
+    return static_cast<std::size_t>(receiver);
   }
 
   const Network& network_;
   const std::vector<AllreduceCost::Round>& rounds_;
   const std::vector<Asked>& asked_;
-  const std::vector<std::vector<AllreduceCost::Size>>& sizes_;
-  std::vector<std::size_t> steps_;  ///< of one allreduce: the round of each
+  std::vector<std::vector<AllreduceCost::Size>> sizes_;  ///< [allreduce][round]
+  std::vector<std::size_t> steps_;                       ///< of one allreduce: the round of each
   std::vector<double> ends_;
   std::vector<Rank> ranks_;
   std::vector<std::vector<double>> ports_;  ///< by level and group: free from when on
-  std::priority_queue<std::pair<double, std::size_t>, std::vector<std::pair<double, std::size_t>>,
-                      std::greater<>>
-      begins_;
+  using Begin = std::pair<double, std::size_t>;
+  std::priority_queue<Begin, std::vector<Begin>, std::greater<>> begins_;
 };
 
-}  // namespace
-
-std::vector<double> followed_ends(const Network& network, int ranks,
-                                  const std::vector<AllreduceCost::Round>& rounds,
-                                  const std::vector<Asked>& asked,
-                                  const std::vector<std::vector<AllreduceCost::Size>>& sizes) {
-  if (rounds.empty()) {
-    std::vector<double> ends;
-    for (const Asked& bucket : asked)
-      ends.push_back(ends.empty() ? bucket.ready : std::max(ends.back(), bucket.ready));
-    return ends;
-  }
-  return Followed(network, ranks, rounds, asked, sizes).ends();
+std::vector<double> AllreduceCost::simulate(const std::vector<Asked>& asked,
+                                            std::size_t element_bytes) const {
+  return Simulation(*this, asked, element_bytes).ends();
 }
 
 }  // namespace assay::scaling

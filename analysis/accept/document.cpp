@@ -1,0 +1,81 @@
+#include "analysis/accept/acceptance.hpp"
+#include "core/result/json_fields.hpp"
+
+namespace assay {
+
+static void visit_fields(SameAs<Check> auto& check, auto& fields) {
+  fields.always("criterion", check.criterion, "verdict", check.verdict);
+  fields.nullable("value", check.value, "limit", check.limit, "reason", check.reason);
+}
+
+static void visit_fields(SameAs<JudgedRow> auto& row, auto& fields) {
+  fields.always("id", row.id, "names", row.names, "status", row.status, "launches", row.launches);
+  fields.nullable("value", row.value, "low", row.low, "high", row.high);
+  fields.nullable("fleet_median", row.fleet_median, "ratio", row.ratio, "speedup", row.speedup);
+  fields.nullable("deviation", row.deviation, "limit", row.limit, "reason", row.reason);
+  fields.always("disturbed", row.disturbed, "throttled", row.throttled);
+  fields.always("verdict", row.verdict, "checks", row.checks);
+}
+
+static void visit_fields(SameAs<Health> auto& health, auto& fields) {
+  fields.always("before", health.before, "after", health.after, "findings", health.findings);
+}
+
+static void visit_fields(SameAs<JudgedNode> auto& node, auto& fields) {
+  fields.always("node", node.node, "verdict", node.verdict, "health", node.health);
+  fields.nullable("reason", node.reason, "score", node.score, "speedup", node.speedup);
+  fields.always("rows", node.rows, "rows_missing", node.rows_missing);
+}
+
+static void visit_fields(SameAs<Acceptance::CriteriaFile> auto& criteria, auto& fields) {
+  fields.always("name", criteria.name, "file", criteria.file);
+}
+
+static void visit_fields(SameAs<Acceptance::Case> auto& judged, auto& fields) {
+  fields.always("id", judged.id, "names", judged.names);
+}
+
+static void visit_fields(SameAs<Acceptance::Straggler> auto& straggler, auto& fields) {
+  fields.always("node", straggler.node, "score", straggler.score, "speedup", straggler.speedup);
+  fields.always("rank", straggler.rank);
+  fields.nullable("deviation", straggler.deviation);
+}
+
+static void visit_fields(SameAs<Acceptance::Unmet> auto& unmet, auto& fields) {
+  fields.always("criterion", unmet.criterion, "reason", unmet.reason, "verdict", unmet.verdict);
+}
+
+static void visit_fields(SameAs<Acceptance::Unmatched> auto& unmatched, auto& fields) {
+  fields.always("criterion", unmatched.criterion, "reason", unmatched.reason);
+}
+
+static void visit_fields(SameAs<Acceptance::NotJudged> auto& row, auto& fields) {
+  fields.always("id", row.id, "reason", row.reason);
+}
+
+static void visit_fields(SameAs<Acceptance::Summary> auto& summary, auto& fields) {
+  fields.always("nodes", summary.nodes, "pass", summary.pass, "not_quiet", summary.not_quiet);
+  fields.always("perf_fail", summary.perf_fail, "missing", summary.missing);
+  fields.always("incorrect", summary.incorrect);
+}
+
+static void visit_fields(SameAs<Acceptance> auto& acceptance, auto& fields) {
+  fields.always("command", acceptance.command, "criteria", acceptance.criteria);
+  fields.always("verdict", acceptance.verdict, "exit_code", acceptance.exit_code);
+  fields.nullable("reason", acceptance.reason, "not_compared", acceptance.not_compared);
+  fields.always("judged", acceptance.judged, "nodes", acceptance.nodes);
+  fields.always("stragglers", acceptance.stragglers, "unmet", acceptance.unmet);
+  fields.always("optional_unmatched", acceptance.optional_unmatched);
+  fields.always("unexpected", acceptance.unexpected, "not_judged", acceptance.not_judged);
+  fields.always("summary", acceptance.summary);
+}
+
+void to_json(nlohmann::json& document, const Acceptance& acceptance) {
+  document = write_fields(acceptance);
+  document["schema"] = "assay-acceptance/1";
+}
+void from_json(const nlohmann::json& document, Acceptance& acceptance) {
+  read_fields(document, acceptance);
+}
+
+}  // namespace assay

@@ -1,0 +1,230 @@
+// Parts that are curves: collectives by message size and by ranks, scaling, trainings by batch.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "analysis/curves.hpp"
+#include "analysis/report/parts.hpp"
+#include "analysis/scaling_curves.hpp"
+
+namespace assay::report {
+
+using nlohmann::json;
+
+namespace {
+
+/// "allreduce": the name of a plot.
+std::string name_plot(const Series& series) {
+  const std::string collective = series.parameter("collective");
+  return collective.empty() ? series.first().benchmark : collective;
+}
+
+/// A line from which nothing can be concluded has its R² alone (Curve::fits).
+json by_size(const std::vector<NamedResult>& results, const std::vector<Series>& all) {
+  json curves = json::array();
+  std::vector<const Series*> firsts;
+  for (const Curve& measured : curves_of(results, all)) {
+    firsts.push_back(&all[measured.series.front()]);
+    // The fit, and the best bandwidth, are made of all its sizes.
+    std::string mark;
+    for (const std::size_t i : measured.series) mark = worse_mark(mark, mark_of(all[i]));
+    json curve = {{"group", name_plot(*firsts.back())},
+                  {"rows", measured.series},
+                  {"bytes", measured.bytes},
+                  {"seconds", measured.seconds},
+                  {"busbw", measured.busbw},
+                  {"mark", mark},
+                  {"fit", nullptr},
+                  {"r_squared", measured.fit ? json(measured.fit->r_squared) : json()},
+                  {"rivals", measured.comparable ? measured.rivals : 0},
+                  {"withheld", measured.rivals > 0 && !measured.comparable &&
+                                   (measured.fit || measured.withholds)}};
+    if (measured.fits())
+      curve["fit"] = {{"alpha", measured.fit->alpha},
+                      {"beta", measured.fit->beta},
+                      {"worst", measured.fit->worst},
+                      {"held_out", number_or_null(measured.fit->held_out)}};
+    else
+      curve["fit_reason"] =
+          measured.fit ? fmt::format("R\u00b2 below {}", least_r_squared) : measured.reason;
+    if (measured.least)
+      curve["least"] = {measured.least->first, std::isfinite(measured.least->second)
+                                                   ? json(measured.least->second)
+                                                   : json()};
+    curves.push_back(std::move(curve));
+  }
+  name_apart(curves, results, firsts, {"bytes"});
+  return curves;
+}
+
+/// The largest message of each series of ranks: there bandwidth counts and not latency.
+json by_ranks(const std::vector<NamedResult>& results, const std::vector<Series>& all) {
+  std::map<std::string, std::map<double, std::map<double, std::size_t>>> groups;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const double ranks = parameter_number(all[i], "ranks");
+    const auto bytes = message_bytes(all[i]);
+    if (all[i].published || !(rate_of(all[i], "busbw").value_or(0) > 0) || !bytes || !(ranks > 0))
+      continue;
+    // All rows of a curve over ranks share the hardware, and every setting but the size.
+    const std::string key = fmt::format(
+        "{} {} {} {}", all[i].result, all[i].first().benchmark, hardware_of(results, all[i]),
+        parameters_but(all[i], {"problem", "bytes", "ranks", "nodes"}));
+    const auto [place, fresh] = groups[key][*bytes].emplace(ranks, i);
+    if (!fresh && all[i].median < all[place->second].median) place->second = i;
+  }
+  json curves = json::array();
+  std::vector<const Series*> firsts;
+  for (const auto& [key, messages] : groups) {
+    const auto largest = std::find_if(messages.rbegin(), messages.rend(),
+                                      [](const auto& group) { return group.second.size() > 1; });
+    if (largest == messages.rend()) continue;
+    json points = json::array();
+    const Series& fewest = all[largest->second.begin()->second];
+    const double first = rate_of(fewest, "busbw").value_or(0);
+    for (const auto& [ranks, i] : largest->second) {
+      const double busbw = rate_of(all[i], "busbw").value_or(0);
+      points.push_back({{"row", i},
+                        {"count", ranks},
+                        {"seconds", all[i].median},
+                        {"busbw", busbw},
+                        {"mark", mark_of(all[i], fewest)},
+                        {"efficiency", busbw / first}});
+    }
+    firsts.push_back(&fewest);
+    curves.push_back(
+        {{"group", name_plot(*firsts.back())}, {"bytes", largest->first}, {"points", points}});
+  }
+  name_apart(curves, results, firsts, {"ranks", "nodes"});
+  return curves;
+}
+
+}  // namespace
+
+json collectives_part(const std::vector<NamedResult>& results, const std::vector<Series>& all) {
+  json sizes = by_size(results, all);
+  if (sizes.empty()) return nullptr;
+  return {{"sizes", std::move(sizes)},
+          {"ranks", by_ranks(results, all)},
+          {"least_r_squared", least_r_squared}};
+}
+
+json scaling_part(const std::vector<NamedResult>& results, const std::vector<Series>& all) {
+  json parts = json::array();
+  for (const std::vector<ScalingCurve>& curves : scaling_curves(results, all)) {
+    json kind_curves = json::array();
+    std::vector<const Series*> firsts;
+    for (const ScalingCurve& curve : curves) {
+      const ScalingPoint& first = curve.points.front();
+      json points = json::array();
+      for (const ScalingPoint& point : curve.points)
+        points.push_back({{"row", point.series},
+                          {"count", point.count},
+                          {"seconds", all[point.series].median},
+                          {"speedup", point.speedup},
+                          {"ideal", point.count / first.count},
+                          {"mark", mark_of(all[point.series], all[first.series])},
+                          {"efficiency", point.efficiency}});
+      kind_curves.push_back({{"over", curve.over}, {"weak", curve.weak}, {"points", points}});
+      firsts.push_back(&all[first.series]);
+    }
+    if (curves.empty()) continue;
+    name_apart(kind_curves, results, firsts, curves.front().along);
+    parts.insert(parts.end(), kind_curves.begin(), kind_curves.end());
+  }
+  return parts.empty() ? json() : parts;
+}
+
+namespace {
+
+constexpr double never = std::numeric_limits<double>::infinity();
+
+/// Settings that a curve goes over: how a step has so many images, and repetitions.
+const std::vector<std::string> over{"batch", "accumulate", "ranks", "nodes", "trial"};
+
+/// A training: its epochs and seconds to the target, `never` if it did not reach it, and the
+/// accuracy of its last epoch; nothing if it has none.
+struct Trained {
+  std::size_t row = 0;
+  double epochs = never, seconds = never;
+  std::optional<double> accuracy{};
+};
+
+std::vector<Trained> list_trainings(const std::vector<Series>& all, std::size_t index) {
+  std::vector<Trained> trained;
+  for (const Row& row : all[index].rows) {
+    // A row that failed or was stopped says nothing of learning.
+    if (!row.is_ok() && !is_final(row.status)) continue;
+    Trained& trial = trained.emplace_back(Trained{index});
+    // Without a result: it has diverged, or missed a target that was demanded.
+    if (row.epochs.empty()) continue;
+    const std::map<std::string, double>& last = row.epochs.back();
+    const auto accuracy = last.find("accuracy");
+    trial.accuracy = accuracy == last.end() ? 0 : accuracy->second;
+    if (!row.metrics.contains("time_to_accuracy_s")) continue;
+    trial.epochs = last.at("epoch");
+    trial.seconds = last.at("seconds");
+  }
+  return trained;
+}
+
+/// Median and ends; a training that does not reach its target takes longer than any that does, so
+/// that leaving it out would flatter the others. Null: beyond all limits.
+json summarize(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const auto finite = [](double value) { return value < never ? json(value) : json(); };
+  const std::size_t n = values.size();
+  const double upper = values[n / 2], median = n % 2 == 1 ? upper : (values[n / 2 - 1] + upper) / 2;
+  return {
+      {"median", finite(median)}, {"low", finite(values.front())}, {"high", finite(values.back())}};
+}
+
+json make_point(double images, const std::vector<Trained>& trained) {
+  std::vector<double> epochs, seconds;
+  std::optional<double> accuracy;
+  json rows = json::array();
+  for (const Trained& trial : trained) {
+    epochs.push_back(trial.epochs);
+    seconds.push_back(trial.seconds);
+    rows.push_back(trial.row);
+    accuracy = std::max(accuracy, trial.accuracy);  // nothing is less than any number
+  }
+  const auto unreached = std::count(epochs.begin(), epochs.end(), never);
+  return {{"images", images},
+          {"row", rows[0]},
+          {"rows", rows},
+          {"trials", trained.size()},
+          {"reached", std::ssize(trained) - unreached},
+          {"accuracy", number_or_null(accuracy)},
+          {"epochs", summarize(epochs)},
+          {"seconds", summarize(seconds)}};
+}
+
+}  // namespace
+
+json convergence_part(const std::vector<NamedResult>& results, const std::vector<Series>& all) {
+  std::map<std::string, std::map<double, std::vector<Trained>>> groups;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::optional<double> images = problem_number(all[i], "global_batch_size");
+    if (all[i].published || !images || !(parameter_number(all[i], "epochs") > 0)) continue;
+    // All trainings of a curve share this.
+    const std::string key = fmt::format("{} {} {} {}", all[i].result, work_of(all[i]),
+                                        hardware_of(results, all[i]), parameters_but(all[i], over));
+    for (const Trained& trial : list_trainings(all, i)) groups[key][*images].push_back(trial);
+  }
+  json curves = json::array();
+  std::vector<const Series*> firsts;
+  for (const auto& [key, sizes] : groups) {
+    json points = json::array();
+    for (const auto& [images, trained] : sizes) points.push_back(make_point(images, trained));
+    firsts.push_back(&all[sizes.begin()->second.front().row]);
+    curves.push_back({{"target", firsts.back()->parameter("target")}, {"points", points}});
+  }
+  if (curves.empty()) return nullptr;
+  name_apart(curves, results, firsts, over);
+  return curves;
+}
+
+}  // namespace assay::report

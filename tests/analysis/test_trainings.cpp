@@ -96,6 +96,12 @@ TEST(Trainings, ThatMissTheirTargetAreCountedAlone) {
             "accuracy 0.975 in 3 epochs of learnable:n9v9");
 }
 
+TEST(Trainings, WithoutEpochsHaveNoAccuracy) {
+  json changed = trained(0.975, 3, true);
+  changed.erase("epochs");
+  EXPECT_EQ(text_of_first({row_of(), changed}), "throughput only");
+}
+
 TEST(Trainings, ValidatedByTheImagesOfTrainingSayIt) {
   Settings files{{"data", "tfrecord:n9c3:ab"}, {"epochs", "5"}, {"validation", "none"}};
   EXPECT_EQ(text_of_first({row_of(), trained(0.975, 3, true, files)}),

@@ -26,6 +26,13 @@ std::string refusal_of(json row, const std::string& pointer, const json& value) 
   return refusal_of_row(row);
 }
 
+TEST(ResultCheck, OpenPartsOfAnotherKindAreInputErrors) {
+  json document = fixture::result({fixture::row(good_outcome())});
+  ASSERT_EQ(refusal(document), "accepted");
+  document["run"]["launches"] = "three";
+  EXPECT_SAYS(refusal(document), "a field is not of the kind that others need");
+}
+
 TEST(ResultCheck, ErrorsStayWithinTheirBounds) {
   const json row = fixture::row(good_outcome());
   ASSERT_EQ(refusal_of_row(row), "accepted");
@@ -73,6 +80,9 @@ TEST(ResultCheck, LayersFollowFromTheirNumbers) {
   EXPECT_EQ(sum["agrees"], false);
   EXPECT_SAYS(refusal_of(row, "/layers_sum/agrees", true), "/rows/0/layers_sum: found");
   EXPECT_SAYS(refusal_of(row, "/layers_sum/seconds", 0.9), "/rows/0/layers_sum: found");
+  json without = row;
+  without.erase("layers");
+  EXPECT_SAYS(refusal_of_row(without), "/rows/0/layers_sum: found");
   row["layers"][1]["ceiling"] = {
       {"flops_per_s", 4e9}, {"bytes_per_s", nullptr}, {"fraction", 0.5}, {"bound_by", "compute"}};
   ASSERT_EQ(refusal_of_row(row), "accepted");

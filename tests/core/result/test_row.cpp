@@ -178,6 +178,21 @@ TEST(Row, ReadsItsFields) {
   EXPECT_EQ(row.rest.at("of_a_newer_version").at("deep"), 1);
 }
 
+TEST(Row, ATypedFieldWinsOverOneOfItsNameInRest) {
+  Row row = full_row().get<Row>();
+  row.executed->rest["algorithm"] = "another";
+  row.rest["status"] = "failed";
+  const json document = row;
+  EXPECT_EQ(document["executed"]["algorithm"], "winograd");
+  EXPECT_EQ(document["status"], "ok");
+}
+
+TEST(Row, ReadingsOfADeviceAreThereEvenIfItTellsNone) {
+  json document = full_row();
+  document["device_state"]["before"] = document["device_state"]["after"] = json::object();
+  EXPECT_EQ(json(document.get<Row>())["device_state"], document["device_state"]);
+}
+
 TEST(Row, OfOtherSystemsStayAsTheyArePublished) {
   for (const std::string& name : baseline_names()) {
     const json file = read_json(baseline_file(name));

@@ -73,6 +73,25 @@ void from_json(const json& document, RunResult& result) {
       result.rest[name] = value;
 }
 
+/// The place of the part that cannot be read as its type.
+static std::string find_unreadable(const json& result) {
+  const auto is_readable = [](const auto& read) {
+    try {
+      read();
+      return true;
+    } catch (const json::exception&) {
+      return false;
+    }
+  };
+  if (!is_readable([&] { result.at("run").get<RunHeader>(); })) return "/run";
+  for (std::size_t i = 0; i < result.at("environments").size(); ++i)
+    if (!is_readable([&] { result["environments"][i].get<ResultEnvironment>(); }))
+      return fmt::format("/environments/{}", i);
+  for (std::size_t i = 0; i < result.at("rows").size(); ++i)
+    if (!is_readable([&] { result["rows"][i].get<Row>(); })) return fmt::format("/rows/{}", i);
+  return "/";
+}
+
 RunResult read_result(const std::filesystem::path& given) {
   std::error_code missing;
   const std::filesystem::path file =
@@ -87,10 +106,11 @@ RunResult read_result(const std::filesystem::path& given) {
   }
   try {
     return result;
-  } catch (const json::exception& error) {  // the open parts of the schema may hold anything
+  } catch (const json::exception&) {  // the open parts of the schema may hold anything
     throw InputError(fmt::format(
-        "{}: a field is not of the kind that others need ({}). The file was changed by hand.",
-        file.string(), error.what()));
+        "{} at {}: found a field of another kind than others need, expected the kind that Assay "
+        "writes. The file was changed by hand.",
+        file.string(), find_unreadable(result)));
   }
 }
 

@@ -30,7 +30,7 @@ TEST(ResultCheck, OpenPartsOfAnotherKindAreInputErrors) {
   json document = fixture::result({fixture::row(good_outcome())});
   ASSERT_EQ(refusal(document), "accepted");
   document["run"]["launches"] = "three";
-  EXPECT_SAYS(refusal(document), "a field is not of the kind that others need");
+  EXPECT_SAYS(refusal(document), "at /run: found a field of another kind");
 }
 
 TEST(ResultCheck, ErrorsStayWithinTheirBounds) {

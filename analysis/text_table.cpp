@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "core/base/message.hpp"
@@ -119,18 +118,13 @@ std::vector<Column> titled(const std::vector<std::string>& titles) {
   return columns;
 }
 
-void Line::add(Cell cell) {
-  numbers.resize(cells.size());
-  numbers.push_back(cell.number);
-  cells.push_back(std::move(cell.text));
-}
+void Line::add(Cell cell) { cells.push_back(std::move(cell.text)); }
 
 std::vector<std::string> Table::take(std::size_t column) {
   const auto at = static_cast<std::ptrdiff_t>(column);
   std::vector<std::string> taken;
   columns.erase(columns.begin() + at);
   for (Line& line : lines) {
-    if (column < line.numbers.size()) line.numbers.erase(line.numbers.begin() + at);
     if (column >= line.cells.size()) continue;
     taken.push_back(std::move(line.cells[column]));
     line.cells.erase(line.cells.begin() + at);
@@ -200,21 +194,6 @@ std::string csv_table(const std::vector<Column>& columns, const std::vector<Line
   for (const Line& line : lines)
     add([&](std::size_t i) { return i < line.cells.size() ? line.cells[i] : ""; });
   return text;
-}
-
-nlohmann::json table_json(const Table& table, const std::vector<std::string>& notes) {
-  nlohmann::json columns = nlohmann::json::array(), rows = nlohmann::json::array();
-  for (const Column& column : table.columns)
-    columns.push_back({{"title", column.title}, {"right", column.right}});
-  for (const Line& line : table.lines) {
-    nlohmann::json& row = rows.emplace_back(nlohmann::json{{"cells", nlohmann::json::array()}});
-    if (!line.note.empty()) row["note"] = line.note;
-    for (std::size_t i = 0; i < line.cells.size(); ++i) {
-      nlohmann::json& cell = row["cells"].emplace_back(nlohmann::json{{"text", line.cells[i]}});
-      if (i < line.numbers.size() && line.numbers[i]) cell["number"] = *line.numbers[i];
-    }
-  }
-  return {{"columns", columns}, {"rows", rows}, {"notes", notes}};
 }
 
 }  // namespace assay

@@ -1,7 +1,6 @@
 #pragma once
 // Columns of text, for a terminal or as Markdown.
 
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -29,7 +28,6 @@ struct Column {
 struct Line {
   std::vector<std::string> cells;
   std::string note{};
-  std::vector<std::optional<double>> numbers{};  ///< by cell; the last ones may be missing
 
   void add(Cell cell);
 };
@@ -44,8 +42,8 @@ struct Table {
 
   /// Adds a column. `cell` gives its text in each line, by the number of the line; lines with a
   /// note end before it.
-  template <class Cell>
-  void add(Column column, const Cell& cell) {
+  template <class MakeCell>
+  void add(Column column, const MakeCell& cell) {
     columns.push_back(std::move(column));
     for (std::size_t i = 0; i < lines.size(); ++i)
       if (lines[i].note.empty()) lines[i].add(cell(i));
@@ -79,11 +77,6 @@ std::string terminal_table(const std::vector<Column>& columns, const std::vector
 std::string markdown_table(const std::vector<Column>& columns, const std::vector<Line>& lines);
 /// RFC 4180. Text that a spreadsheet would evaluate as a formula gets a leading quote.
 std::string csv_table(const std::vector<Column>& columns, const std::vector<Line>& lines);
-
-/// The table for a page that shows it: {"columns": [{"title", "right"}], "rows": [{"cells":
-/// [{"text", "number"}], "note"}], "notes"}. Texts are not escaped; "number" is absent
-/// where a cell shows none, and "note" where the row has none. `notes`: the lines below the table.
-nlohmann::json table_json(const Table& table, const std::vector<std::string>& notes);
 
 /// "1 node", "2 nodes". `plural`: what is added for a number other than 1.
 std::string counted(std::size_t count, const std::string& what, const std::string& plural = "s");

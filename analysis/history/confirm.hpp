@@ -36,8 +36,8 @@ struct ConfirmRequest {
   /// A hash of the build whose programs are in the folder; "" if no benchmark is there.
   std::function<std::string(const std::filesystem::path&)> hash_of;
   /// Launches the cases `ids` with the promoted build, whose programs are in `promoted`, and with
-  /// the new one, interleaved. Returns the results, promoted build first; they are also files in
-  /// `folder`/promoted and `folder`/new.
+  /// the new one, interleaved. Returns the results of the promoted build, then those of the new
+  /// one, and writes them to `folder`/promoted and `folder`/new.
   std::function<std::vector<RunResult>(const std::filesystem::path& promoted,
                                        const std::vector<std::string>& ids,
                                        const std::filesystem::path& folder)>

@@ -17,8 +17,8 @@
 
 namespace assay {
 
-/// Probability of any change point, trend, or state that is based on one, in all series together,
-/// where nothing changed.
+/// The probability that a change point, a trend, or a state based on one is found in any of all
+/// series, although nothing changed.
 inline constexpr double false_alarm_rate = 0.05;
 /// The number of last points that decide a state: all of them must be outside of the tolerance, so
 /// a single outlier never causes an alarm.

@@ -41,7 +41,8 @@ double log_speedup_factor(const Response& response) {
   return response.scale == "log2" ? sign * std::numbers::ln2 : 0;
 }
 
-/// Why the coefficient of a column is no speedup, or under which condition it is one.
+/// The reason why the coefficient of a column is no speedup, or the condition under which it is
+/// one.
 struct Meaning {
   bool speedup = false;
   std::string note{};

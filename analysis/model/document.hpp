@@ -29,7 +29,7 @@ struct Response {
   std::string term, column;  ///< log(time), time
   std::string scale;         ///< log, log2, sqrt or identity
   std::string unit;          ///< of the column; "" where it has none
-  std::string better;        ///< "lower", "higher", or "" for what is no speed
+  std::string better;        ///< "lower", "higher", or "" if the quantity is no speed
 };
 
 struct FittedResult {
@@ -46,11 +46,12 @@ struct Coefficient {
   double estimate = 0;
   std::optional<double> se{}, t{}, p{};
   std::optional<Interval> interval{};  ///< at the level `confidence`
-  std::string reason{};                ///< why there is no error
+  std::string reason{};                ///< the reason if `se` is missing
   /// This level over the reference level, all else equal; only for a logarithmic response.
   std::optional<double> speedup{};
   std::optional<Interval> speedup_interval{};
-  std::string note{};  ///< why there is no speedup, or under which condition it holds
+  std::string
+      note{};  ///< the reason if `speedup` is missing, or the condition under which it holds
 };
 
 struct AliasedTerm {
@@ -61,7 +62,7 @@ struct AliasedTerm {
 struct FTest {
   std::optional<double> value{}, p{};
   std::optional<std::size_t> df1{}, df2{};
-  std::string reason{};  ///< why there is no test
+  std::string reason{};  ///< the reason if `value` is missing
 };
 
 /// The groups within which errors may be correlated.
@@ -78,7 +79,7 @@ struct Validation {
   std::optional<double> rms_error{};  ///< in natural logarithms for log and log2
   std::optional<double> worst_ratio{};
   std::string worst{};   ///< the observation with the largest error
-  std::string reason{};  ///< why there is no error
+  std::string reason{};  ///< the reason if the errors are missing
 };
 
 struct FittedObservation {

@@ -39,7 +39,7 @@ struct RowExecuted {
   std::optional<std::uint64_t> workspace_bytes{};
   std::optional<double> algorithmic_flops{};
   std::optional<double> compute_s{}, exposed_s{}, kernels_s{};
-  /// What else the backend has told, most of it numbers.
+  /// Further values that the backend has told, most of them numbers.
   nlohmann::json rest = nlohmann::json::object();
 };
 

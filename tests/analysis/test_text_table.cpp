@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "analysis/text_table.hpp"
 #include "core/base/text.hpp"
@@ -71,16 +70,14 @@ TEST(TextTable, ALongTextIsCutBetweenCharacters) {
   EXPECT_EQ(shortened("µµµ", 2), "µ…");
 }
 
-TEST(TextTable, AsJsonHasTextsAndNumbers) {
+TEST(TextTable, ColumnsAreAddedToLinesWithoutANoteAndTakenOut) {
   Table table{{{"problem"}}, {{{"p"}}, {{"q"}, "failed: why"}}};
-  table.add({"note"}, [](std::size_t) { return "-"; });
   table.add({"time", true}, [](std::size_t) { return Cell("1.5 ms!", 1.5e-3); });
   EXPECT_EQ(table.take(0), (std::vector<std::string>{"p", "q"}));
-  EXPECT_EQ(table_json(table, {"! why"}), nlohmann::json::parse(R"({
-      "columns": [{"title": "note", "right": false}, {"title": "time", "right": true}],
-      "rows": [{"cells": [{"text": "-"}, {"text": "1.5 ms!", "number": 0.0015}]},
-               {"cells": [], "note": "failed: why"}],
-      "notes": ["! why"]})"));
+  ASSERT_EQ(table.columns.size(), 1U);
+  EXPECT_EQ(table.columns[0].title, "time");
+  EXPECT_EQ(table.lines[0].cells, std::vector<std::string>{"1.5 ms!"});
+  EXPECT_TRUE(table.lines[1].cells.empty());
 }
 
 TEST(Wrapped, BreaksAtBlanksAndIndents) {

@@ -15,35 +15,43 @@ if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
 endif()
 
 # CMAKE_UNITY_BUILD compiles files in batches, which halves the time of a whole build. It holds for the targets of
-# assay_unity_build: SIMD kernels include themselves once for each instruction set, and tests repeat names.
+# assay_unity_build: SIMD kernels include themselves once for each instruction set. A test's namespace is the name of its file.
 set(unity_build "${CMAKE_UNITY_BUILD}")
 set(CMAKE_UNITY_BUILD OFF)
 
-# assay_unity_build(TARGET SOURCE...): a folder is one batch, so that a new file meets the names of its own folder alone.
+# assay_unity_build(TARGET [MOST n] SOURCE...): a folder is one batch, so that a new file meets the names of its own folder
+# alone; or several batches of at most n files.
 # Written here and not by CMake's UNITY_BUILD, whose batches name their files by absolute paths (until CMake 4): ccache
 # would never find those of another clone.
 function(assay_unity_build target)
   if(NOT unity_build)
     return()
   endif()
-  set(folders "")
-  foreach(source IN LISTS ARGN)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "MOST" "")
+  set(batches "")
+  foreach(source IN LISTS arg_UNPARSED_ARGUMENTS)
     get_source_file_property(alone "${source}" SKIP_UNITY_BUILD_INCLUSION)
     if(alone OR NOT source MATCHES "[.]cpp$")
       continue()
     endif()
     cmake_path(RELATIVE_PATH source BASE_DIRECTORY "${PROJECT_SOURCE_DIR}" OUTPUT_VARIABLE include)
     cmake_path(GET include PARENT_PATH folder)
-    list(APPEND folders "${folder}")
-    string(APPEND "batch_${folder}" "#include \"${include}\"\n")
+    string(REPLACE "/" "_" batch "${folder}")
+    if(arg_MOST)
+      list(LENGTH "members_${folder}" number)
+      list(APPEND "members_${folder}" "${source}")
+      math(EXPR number "${number} / ${arg_MOST}")
+      string(APPEND batch "_${number}")
+    endif()
+    list(APPEND batches "${batch}")
+    string(APPEND "text_${batch}" "#include \"${include}\"\n")
     set_source_files_properties("${source}" PROPERTIES HEADER_FILE_ONLY ON)
   endforeach()
-  list(REMOVE_DUPLICATES folders)
-  foreach(folder IN LISTS folders)
-    string(REPLACE "/" "_" name "${folder}")
-    set(batch "${CMAKE_CURRENT_BINARY_DIR}/${target}_unity/${name}.cpp")
-    file(CONFIGURE OUTPUT "${batch}" CONTENT "${batch_${folder}}" @ONLY)
-    target_sources(${target} PRIVATE "${batch}")
+  list(REMOVE_DUPLICATES batches)
+  foreach(batch IN LISTS batches)
+    set(file "${CMAKE_CURRENT_BINARY_DIR}/${target}_unity/${batch}.cpp")
+    file(CONFIGURE OUTPUT "${file}" CONTENT "${text_${batch}}" @ONLY)
+    target_sources(${target} PRIVATE "${file}")
   endforeach()
 endfunction()
 

@@ -9,7 +9,7 @@
 #include "tests/support/rows.hpp"
 
 namespace assay {
-namespace {
+namespace test_curves {
 
 using nlohmann::json;
 using test::collective;
@@ -228,5 +228,5 @@ TEST(Curves, MessageSizeIsWhatAlgbwSays) {
             (std::vector<double>{1e3, 1e4, 1e6}));
 }
 
-}  // namespace
+}  // namespace test_curves
 }  // namespace assay

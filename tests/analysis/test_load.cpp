@@ -9,7 +9,7 @@
 #include "core/base/error.hpp"
 
 namespace assay {
-namespace {
+namespace test_load {
 
 namespace fs = std::filesystem;
 
@@ -61,5 +61,5 @@ TEST(LoadResults, LeavesTheSamplesInTheFile) {
   }
 }
 
-}  // namespace
+}  // namespace test_load
 }  // namespace assay

@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 namespace assay {
-namespace {
+namespace test_number_formats {
 
 /// As N. J. Higham's table of 2018 prints them, which R. Archibald et al. show in "Integrating Deep
 /// Learning in Domain Sciences at Exascale" (2020).
@@ -75,5 +75,5 @@ TEST(NumberFormats, TheTableNamesEveryPrecision) {
     EXPECT_NE(table.find("\n" + name), std::string::npos) << table;
 }
 
-}  // namespace
+}  // namespace test_number_formats
 }  // namespace assay

@@ -4,7 +4,7 @@
 
 #include "core/base/error.hpp"
 
-namespace {
+namespace test_pattern {
 
 using assay::InputError;
 using assay::Pattern;
@@ -59,4 +59,4 @@ TEST(Pattern, Groups) {
   EXPECT_FALSE(date.groups_of("x12-3"));
 }
 
-}  // namespace
+}  // namespace test_pattern

@@ -6,7 +6,7 @@
 #include "assay/test_paths.hpp"
 
 namespace assay {
-namespace {
+namespace test_plugin_probe {
 
 PluginProbe probed(const std::string& name, std::chrono::milliseconds limit) {
   Plugins plugins({std::filesystem::path(ASSAY_BUILD_DIR) / "tests" / ("plugins-" + name)});
@@ -32,5 +32,5 @@ TEST(PluginProbe, OneThatWorksTellsItsSoftware) {
   EXPECT_EQ(probe.software, std::get<Backend*>(plugins.open("reference"))->software());
 }
 
-}  // namespace
+}  // namespace test_plugin_probe
 }  // namespace assay

@@ -3,7 +3,7 @@
 #include "analysis/ratio.hpp"
 
 namespace assay {
-namespace {
+namespace test_ratio {
 
 TEST(Ratio, AboveOneTheFirstNamedIsFaster) {
   EXPECT_DOUBLE_EQ(speedup(2, 3), 1.5);
@@ -28,5 +28,5 @@ TEST(Ratio, TheHeaderSaysWhoOverWhom) {
   EXPECT_EQ(speedup_header("a", "b"), "speedup: a over b, above 1 a is faster");
 }
 
-}  // namespace
+}  // namespace test_ratio
 }  // namespace assay

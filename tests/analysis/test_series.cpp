@@ -4,7 +4,7 @@
 
 #include "tests/support/rows.hpp"
 
-namespace {
+namespace test_series {
 
 using namespace assay;
 using nlohmann::json;
@@ -48,4 +48,4 @@ TEST(Series, HaveTheRowsOfTheResults) {
   EXPECT_NE(&own[0].first(), &row) << "the results are gone";
 }
 
-}  // namespace
+}  // namespace test_series

@@ -5,7 +5,7 @@
 #include "analysis/software_difference.hpp"
 
 namespace assay {
-namespace {
+namespace test_software_difference {
 
 using nlohmann::json;
 
@@ -35,5 +35,5 @@ TEST(Software, WhatTheMachineBringsIsNoPartOfAnInstallation) {
             "/binaries/libdnnl.so.3 was build-id 2, now it is build-id 1");
 }
 
-}  // namespace
+}  // namespace test_software_difference
 }  // namespace assay

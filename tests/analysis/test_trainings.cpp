@@ -8,7 +8,7 @@
 #include "core/result/schema.hpp"
 #include "tests/support/rows.hpp"
 
-namespace {
+namespace test_trainings {
 
 using namespace assay;
 using nlohmann::json;
@@ -142,4 +142,4 @@ TEST(Trainings, AreInTablesAndTheirRecords) {
   EXPECT_EQ(learnt["64 0"], "throughput only");
 }
 
-}  // namespace
+}  // namespace test_trainings

@@ -10,7 +10,7 @@
 #include "tests/support/rows.hpp"
 
 namespace assay {
-namespace {
+namespace test_guard {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
@@ -94,5 +94,5 @@ TEST_F(Guard, NamesTheRowsThatItCannotJudge) {
   EXPECT_NE(failed.find("not judged: failed: why it is failed"), std::string::npos) << failed;
 }
 
-}  // namespace
+}  // namespace test_guard
 }  // namespace assay

@@ -4,7 +4,7 @@
 #include "tests/comm/collective_check.hpp"
 
 namespace assay {
-namespace {
+namespace test_algorithms {
 
 using namespace testing_comm;
 using testing_fakes::on_threads;
@@ -235,5 +235,5 @@ TEST(Hybrids, RunWithSharedMemoryInNcclsPlace) {
   EXPECT_EQ(random_calls("horovod_hybrid", 7, 3, options, 40), 280);
 }
 
-}  // namespace
+}  // namespace test_algorithms
 }  // namespace assay

@@ -46,7 +46,7 @@ void operator delete(void* place, std::size_t) noexcept { std::free(place); }
 void operator delete[](void* place, std::size_t) noexcept { std::free(place); }
 
 namespace assay {
-namespace {
+namespace test_allocation {
 
 using testing_fakes::on_threads;
 
@@ -224,5 +224,5 @@ TEST(Allocation, TheCounterCounts) {
   EXPECT_GE(allocations + (*something > 2 ? 1 : 0), 1);
 }
 
-}  // namespace
+}  // namespace test_allocation
 }  // namespace assay

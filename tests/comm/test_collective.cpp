@@ -15,7 +15,7 @@
 #include "tests/comm/collective_bench.hpp"
 
 namespace assay {
-namespace {
+namespace test_collective {
 
 using testing_fakes::on_threads;
 using testing_fakes::rank_case;
@@ -378,5 +378,5 @@ TEST(Collective, SumsOfManyRanksInFewBitsAreExactInAnyOrder) {
     }
 }
 
-}  // namespace
+}  // namespace test_collective
 }  // namespace assay

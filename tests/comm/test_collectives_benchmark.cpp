@@ -8,7 +8,7 @@
 #include "core/program/suite.hpp"
 
 namespace assay {
-namespace {
+namespace test_collectives_benchmark {
 
 class CollectivesBenchmarkTest : public testing::Test {
  protected:
@@ -164,5 +164,5 @@ TEST_F(CollectivesBenchmarkTest, WhatCannotBeIsRefusedWithTheReason) {
       << "the launcher sets them";
 }
 
-}  // namespace
+}  // namespace test_collectives_benchmark
 }  // namespace assay

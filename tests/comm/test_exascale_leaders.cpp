@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace assay {
-namespace {
+namespace test_exascale_leaders {
 
 using Ranks = std::vector<int>;
 
@@ -23,5 +23,5 @@ TEST(ExascaleLeaders, AreTwoOfEachHalfWhereSocketsAreNotKnown) {
   EXPECT_EQ(exascale_leaders({0, 0, 0, 0, 1}), (Ranks{0, 1, 2, 3}));
 }
 
-}  // namespace
+}  // namespace test_exascale_leaders
 }  // namespace assay

@@ -16,7 +16,7 @@
 #include <vector>
 
 namespace assay {
-namespace {
+namespace test_reduce {
 
 template <class T>
 Buffer of(DataType type, std::vector<T>& values) {
@@ -216,5 +216,5 @@ TEST_P(Reduce, IntegersWrapAndHaveNoMean) {
   EXPECT_EQ(why_not_reduce(DataType::bf16, ReduceOp::average), "");
 }
 
-}  // namespace
+}  // namespace test_reduce
 }  // namespace assay

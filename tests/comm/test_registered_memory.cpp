@@ -9,7 +9,7 @@
 #include "tests/core/thread_communicator.hpp"
 
 namespace assay {
-namespace {
+namespace test_registered_memory {
 
 Buffer bytes_of(void* data, std::int64_t count) { return {data, count, DataType::s8}; }
 
@@ -114,5 +114,5 @@ TEST(RegisteredMemory, ThatOneRankCannotSeeIsOrdinary) {
   });
 }
 
-}  // namespace
+}  // namespace test_registered_memory
 }  // namespace assay

@@ -18,7 +18,7 @@
 #include "tests/comm/collective_bench.hpp"
 
 namespace assay {
-namespace {
+namespace test_replay_workload {
 
 using testing_fakes::on_threads;
 using testing_fakes::rank_case;
@@ -306,5 +306,5 @@ TEST(ReplayWorkload, OtherCallsThanTheCaseNamesAreIncorrect) {
   EXPECT_NE(reason({counts, true, 0.05, true}, {6, 0.05}).find("polled"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace test_replay_workload
 }  // namespace assay

@@ -6,7 +6,7 @@
 #include <vector>
 
 namespace assay {
-namespace {
+namespace test_shared_blocks {
 
 TEST(SharedBlocks, SlicesCoverTheVectorOnceAndAreNotTooLong) {
   constexpr std::size_t slice_bytes = 4096;
@@ -35,5 +35,5 @@ TEST(SharedBlocks, SlicesCoverTheVectorOnceAndAreNotTooLong) {
       }
 }
 
-}  // namespace
+}  // namespace test_shared_blocks
 }  // namespace assay

@@ -22,7 +22,7 @@
 #include "tests/comm/collective_check.hpp"
 
 namespace assay {
-namespace {
+namespace test_shared_memory {
 
 using namespace testing_comm;
 
@@ -398,5 +398,5 @@ TEST(SharedSegment, OfAnotherHostIsRefusedByAll) {
   });
 }
 
-}  // namespace
+}  // namespace test_shared_memory
 }  // namespace assay

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace assay {
-namespace {
+namespace test_slots {
 
 TEST(Slots, AreUsedAgainAndStayWhereTheyAre) {
   Slots<int> slots;
@@ -21,5 +21,5 @@ TEST(Slots, AreUsedAgainAndStayWhereTheyAre) {
   EXPECT_EQ(slots.in_flight(), 102u);
 }
 
-}  // namespace
+}  // namespace test_slots
 }  // namespace assay

@@ -6,7 +6,7 @@
 #include <vector>
 
 namespace assay {
-namespace {
+namespace test_streamed_copy {
 
 TEST(StreamedCopy, CopiesEveryByteAndNoOther) {
   constexpr std::size_t room = 1200;
@@ -29,5 +29,5 @@ TEST(StreamedCopy, CopiesEveryByteAndNoOther) {
   }
 }
 
-}  // namespace
+}  // namespace test_streamed_copy
 }  // namespace assay

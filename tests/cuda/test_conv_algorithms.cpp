@@ -5,7 +5,7 @@
 #include "kernels/cuda/conv_algorithms.hpp"
 
 namespace assay {
-namespace {
+namespace test_conv_algorithms {
 
 using namespace cuda;
 
@@ -91,5 +91,5 @@ TEST(CudnnErrors, TheLibrarysOwnWordsAreToldOnOneLine) {
   }
 }
 
-}  // namespace
+}  // namespace test_conv_algorithms
 }  // namespace assay

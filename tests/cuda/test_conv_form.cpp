@@ -9,7 +9,7 @@
 #include "tests/kernels/conv/conv_helpers.hpp"
 
 namespace assay {
-namespace {
+namespace test_conv_form {
 
 using namespace cuda;
 
@@ -225,5 +225,5 @@ TEST(ConvForm, RefusalsSayWhichConditionFails) {
             std::string::npos);
 }
 
-}  // namespace
+}  // namespace test_conv_form
 }  // namespace assay

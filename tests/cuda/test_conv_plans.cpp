@@ -5,7 +5,7 @@
 #include "kernels/cuda/conv_plans.hpp"
 
 namespace assay {
-namespace {
+namespace test_conv_plans {
 
 using namespace cuda;
 
@@ -114,5 +114,5 @@ TEST(ConvPlans, KeepToAPrecisionByTheirNotes) {
   EXPECT_FALSE(keeps({}, fp32, Family::winograd));
 }
 
-}  // namespace
+}  // namespace test_conv_plans
 }  // namespace assay

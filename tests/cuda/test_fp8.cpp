@@ -8,7 +8,7 @@
 #include "core/api/fp8.hpp"
 
 namespace assay {
-namespace {
+namespace test_fp8 {
 
 constexpr double infinity = HUGE_VAL;
 
@@ -49,5 +49,5 @@ TEST(Fp8, ConversionsAreThoseOfCuda) {
   expect_conversions_of<Fp8E5m2>(__NV_E5M2);
 }
 
-}  // namespace
+}  // namespace test_fp8
 }  // namespace assay

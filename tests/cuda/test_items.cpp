@@ -10,7 +10,7 @@
 #include "kernels/cuda/warp.hpp"
 
 namespace assay::cuda {
-namespace {
+namespace test_items {
 
 TEST(Divisor, DividesAsTheProcessorDoes) {
   std::mt19937_64 random(7);
@@ -87,5 +87,5 @@ TEST(Warp, HoldsWholeRows) {
   for (const std::int64_t columns : {4, 252, 256, 260, 700}) expect_whole_row<4>(columns);
 }
 
-}  // namespace
+}  // namespace test_items
 }  // namespace assay::cuda

@@ -5,7 +5,7 @@
 #include "kernels/cuda/kernel_names.hpp"
 
 namespace assay {
-namespace {
+namespace test_kernel_names {
 
 using namespace cuda;
 
@@ -142,5 +142,5 @@ TEST(KernelNames, TheRowShowsThemWithoutParameters) {
   EXPECT_LT(read_kernels({std::string(1000, 'x')}).names.size(), 200u);
 }
 
-}  // namespace
+}  // namespace test_kernel_names
 }  // namespace assay

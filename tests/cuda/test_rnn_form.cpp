@@ -4,7 +4,7 @@
 #include "kernels/cuda/rnn_form.hpp"
 
 namespace assay {
-namespace {
+namespace test_rnn_form {
 
 using namespace cuda;
 
@@ -123,5 +123,5 @@ TEST(RnnForm, RefusalsSayWhy) {
   EXPECT_EQ(refusal_of("lstm:8-3-5", "persist_static"), "");
 }
 
-}  // namespace
+}  // namespace test_rnn_form
 }  // namespace assay

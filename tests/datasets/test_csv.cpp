@@ -3,7 +3,7 @@
 #include "data_files.hpp"
 
 namespace assay {
-namespace {
+namespace test_csv {
 
 const Rows plain{{1.5, -2e3, 3, 4}, {}};
 
@@ -168,5 +168,5 @@ TEST(Csv, AFileThatIsOneLongLineIsRefused) {
   expect_error(path, "longer than");
 }
 
-}  // namespace
+}  // namespace test_csv
 }  // namespace assay

@@ -13,7 +13,7 @@
 #include "data_files.hpp"
 
 namespace assay {
-namespace {
+namespace test_file_table {
 
 namespace fs = std::filesystem;
 
@@ -202,5 +202,5 @@ TEST(FileTable, MutatedFilesEndInRowsOrAnInputError) {
   EXPECT_GT(refused, 500);
 }
 
-}  // namespace
+}  // namespace test_file_table
 }  // namespace assay

@@ -3,7 +3,7 @@
 #include "data_files.hpp"
 
 namespace assay {
-namespace {
+namespace test_libsvm {
 
 TEST(Libsvm, SparseRowsAndLabels) {
   const Folder folder;
@@ -54,5 +54,5 @@ TEST(Libsvm, ErrorsNameRowAndColumn) {
   expect("# nothing\n", "there are no rows");
 }
 
-}  // namespace
+}  // namespace test_libsvm
 }  // namespace assay

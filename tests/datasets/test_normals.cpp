@@ -14,7 +14,7 @@
 #include <vector>
 
 namespace assay {
-namespace {
+namespace test_normals {
 
 std::vector<double> rows_of(const Normals& normals, std::int64_t first, std::int64_t count,
                             std::int64_t features) {
@@ -138,5 +138,5 @@ TEST(RandomChoice, IsUniformAndOfItsRow) {
             words[1]);
 }
 
-}  // namespace
+}  // namespace test_normals
 }  // namespace assay

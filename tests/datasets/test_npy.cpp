@@ -9,7 +9,7 @@
 #include "data_files.hpp"
 
 namespace assay {
-namespace {
+namespace test_npy {
 
 /// numpy.save of numpy.array([[1, -2.5], [3, 0.1]], '<f8'), byte by byte.
 const std::string golden = bytes(
@@ -203,5 +203,5 @@ TEST(Npy, ErrorsAreClear) {
   expect(npy("'|i1'", "False", "(9223372036854775807, 0)", ""), "there are no features");
 }
 
-}  // namespace
+}  // namespace test_npy
 }  // namespace assay

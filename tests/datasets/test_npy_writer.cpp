@@ -11,7 +11,7 @@
 #include "datasets/synthetic.hpp"
 
 namespace assay {
-namespace {
+namespace test_npy_writer {
 
 namespace fs = std::filesystem;
 
@@ -91,5 +91,5 @@ TEST_F(NpyWriterTest, NothingIsWrittenThroughALink) {
   EXPECT_EQ(fs::file_size(folder_ / "target.npy"), 3U);
 }
 
-}  // namespace
+}  // namespace test_npy_writer
 }  // namespace assay

@@ -11,7 +11,7 @@
 #include "core/base/error.hpp"
 
 namespace assay {
-namespace {
+namespace test_synthetic {
 
 using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using Vector = Eigen::VectorXd;
@@ -234,5 +234,5 @@ TEST(Classes, TheBestPlaneHasTheBayesError) {
   EXPECT_NEAR(ClassTable::coral({10, 4, 1})->bayes_error(), 0.0227501319, 1e-10);  // Phi(-2)
 }
 
-}  // namespace
+}  // namespace test_synthetic
 }  // namespace assay

@@ -11,7 +11,7 @@
 #include "tests/core/thread_communicator.hpp"
 
 namespace assay {
-namespace {
+namespace test_tables_of_ranks {
 
 /// What a rank finds: the table's name, the rows of its part, or an error.
 struct Found {
@@ -217,5 +217,5 @@ TEST(TablesOfRanks, EachRankReadsItsPartOfTheFile) {
   });
 }
 
-}  // namespace
+}  // namespace test_tables_of_ranks
 }  // namespace assay

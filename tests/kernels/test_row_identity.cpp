@@ -8,7 +8,7 @@
 #include "tests/core/parameters_judged.hpp"
 
 namespace assay {
-namespace {
+namespace test_row_identity {
 
 TEST(RowIdentity, ParametersOfKernels) {
   fixture::expect_parameters_judged(gemm_benchmark());
@@ -18,5 +18,5 @@ TEST(RowIdentity, ParametersOfKernels) {
   fixture::expect_parameters_judged(rnn_benchmark());
 }
 
-}  // namespace
+}  // namespace test_row_identity
 }  // namespace assay

@@ -8,7 +8,7 @@
 #include "tests/kernels/trial.hpp"
 
 namespace assay {
-namespace {
+namespace test_small_errors {
 
 /// An operation that says of itself what it does not do.
 class Claiming final : public Operation {
@@ -150,5 +150,5 @@ TEST(SmallErrors, AreAveragedOverChannelsOfANormalization) {
   EXPECT_LT(bounds(NormDirection::backward, "diff_src"), 0.5);
 }
 
-}  // namespace
+}  // namespace test_small_errors
 }  // namespace assay

@@ -10,7 +10,7 @@
 #include "kernels/rnn/problem.hpp"
 
 namespace assay {
-namespace {
+namespace test_tf32_bounds {
 
 TEST(Tf32Bounds, AreTheWidestOfFp32) {
   const auto widest = [](Precision precision) {
@@ -33,5 +33,5 @@ TEST(Tf32Bounds, AreTheWidestOfFp32) {
   for (const double bound : widest(Precision::fp64)) EXPECT_TRUE(std::isinf(bound));
 }
 
-}  // namespace
+}  // namespace test_tf32_bounds
 }  // namespace assay

@@ -12,7 +12,7 @@
 #include "tests/core/parameters_judged.hpp"
 
 namespace assay {
-namespace {
+namespace test_row_identity {
 
 TEST(RowIdentity, ParametersOfModels) {
   fixture::expect_parameters_judged(pca_benchmark(), {{"problem", {"n600d13"}}});
@@ -73,5 +73,5 @@ TEST(RowIdentity, AThroughputWithoutAnAccuracyThatWasReachedSaysSo) {
   EXPECT_EQ(resnet50_benchmark().row_label(row), "");
 }
 
-}  // namespace
+}  // namespace test_row_identity
 }  // namespace assay

@@ -11,7 +11,7 @@
 #include "tests/transports/contract.hpp"
 
 namespace assay {
-namespace {
+namespace test_contract {
 
 using testing::Contract;
 using testing_fakes::on_threads;
@@ -157,5 +157,5 @@ INSTANTIATE_TEST_SUITE_P(Faults, ContractSees,
                                            Fault::refuses_on_one, Fault::refuses_and_runs,
                                            Fault::split_order, Fault::maximum));
 
-}  // namespace
+}  // namespace test_contract
 }  // namespace assay

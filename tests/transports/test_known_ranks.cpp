@@ -6,7 +6,7 @@
 #include "tests/core/thread_communicator.hpp"
 
 namespace assay {
-namespace {
+namespace test_known_ranks {
 
 using testing_fakes::on_threads;
 
@@ -58,5 +58,5 @@ TEST(KnownRanks, BytesBecomeTextAndComeBack) {
   EXPECT_THROW(unhex("0g"), CaseError);
 }
 
-}  // namespace
+}  // namespace test_known_ranks
 }  // namespace assay

@@ -13,7 +13,7 @@
 #include "tests/transports/contract.hpp"
 
 namespace assay {
-namespace {
+namespace test_staged {
 
 using testing::Contract;
 using testing_fakes::on_threads;
@@ -209,5 +209,5 @@ TEST(Staged, AHostIsADeviceToo) {
   EXPECT_STREQ(text, "ab");
 }
 
-}  // namespace
+}  // namespace test_staged
 }  // namespace assay

@@ -3,7 +3,7 @@
 #include "core/base/error.hpp"
 
 namespace assay {
-namespace {
+namespace test_accept_names {
 
 using nlohmann::json;
 using test::find_node;
@@ -99,5 +99,5 @@ TEST(AcceptNames, ATargetMissedIsNoWrongResult) {
   EXPECT_EQ(document["exit_code"], 9);
 }
 
-}  // namespace
+}  // namespace test_accept_names
 }  // namespace assay

@@ -6,7 +6,7 @@
 #include "tests/analysis/compare/simulation.hpp"
 
 namespace assay::simulation {
-namespace {
+namespace test_compare_calibration {
 
 void hold_rate(int suites) {
   for (const Noise noise : all_noises)
@@ -93,5 +93,5 @@ TEST(Calibration, WhatIsToleratedIsNoAlarm) {
   for (int i = 0; i < 50; ++i) EXPECT_EQ(run(random, setting).first, Verdict::same);
 }
 
-}  // namespace
+}  // namespace test_compare_calibration
 }  // namespace assay::simulation

@@ -9,7 +9,7 @@
 #include "core/base/error.hpp"
 
 namespace assay::test {
-namespace {
+namespace test_comparable {
 
 TEST(Compare, RowsThatAreMissingOrWrongAreToldAndDecideTheExit) {
   const json base = joined({launches("a", 1, 5), launches("b", 1, 5)});
@@ -272,5 +272,5 @@ TEST(Compare, SeveralFilesOfASideAreMoreLaunches) {
   EXPECT_EQ(document["base"]["files"], json({"x", "y"}));
 }
 
-}  // namespace
+}  // namespace test_comparable
 }  // namespace assay::test

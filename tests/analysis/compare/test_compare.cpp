@@ -8,7 +8,7 @@
 #include "core/base/error.hpp"
 
 namespace assay::test {
-namespace {
+namespace test_compare {
 
 TEST(Compare, TheSameIsTheSameOnlyWithinTheTolerance) {
   const json base = joined({launches("a", 1, 5), launches("b", 1, 5, 0.01)});
@@ -241,5 +241,5 @@ TEST(Compare, UntrustedTextReachesNoTerminal) {
   }
 }
 
-}  // namespace
+}  // namespace test_compare
 }  // namespace assay::test

@@ -8,7 +8,7 @@
 #include "compare_data.hpp"
 
 namespace assay::test {
-namespace {
+namespace test_render {
 
 /// The first line that starts like this.
 std::string line_of(const std::string& text, const std::string& start) {
@@ -140,5 +140,5 @@ TEST(RenderComparison, EachBenchmarkHasATableWhereOneWouldBeTooWide) {
   EXPECT_NE(line_of(rendered(narrow, narrow), "benchmark "), "") << rendered(narrow, narrow);
 }
 
-}  // namespace
+}  // namespace test_render
 }  // namespace assay::test

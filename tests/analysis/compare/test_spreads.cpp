@@ -6,7 +6,7 @@
 #include "tests/analysis/compare/simulation.hpp"
 
 namespace assay {
-namespace {
+namespace test_spreads {
 
 std::vector<double> times(std::vector<double> logs) {
   for (double& value : logs) value = std::exp(value / 10);
@@ -78,5 +78,5 @@ TEST(Spreads, TheDetectableChangeIsFoundAsOftenAsItSays) {
     }
 }
 
-}  // namespace
+}  // namespace test_spreads
 }  // namespace assay

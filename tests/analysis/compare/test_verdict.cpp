@@ -3,7 +3,7 @@
 #include "analysis/compare/verdict.hpp"
 
 namespace assay {
-namespace {
+namespace test_verdict {
 
 LaunchComparison fresh(double ratio, double low, double high, double p = 1e-5) {
   LaunchComparison comparison;
@@ -39,5 +39,5 @@ TEST(Verdict, AnOpenOneSaysHowManyLaunchesWouldDecide) {
             "contains a limit of the tolerance; about 60 + 60 launches would decide");
 }
 
-}  // namespace
+}  // namespace test_verdict
 }  // namespace assay

@@ -6,7 +6,7 @@
 #include "analysis/parts.hpp"
 
 namespace assay {
-namespace {
+namespace test_shifted_text {
 
 using nlohmann::json;
 
@@ -41,5 +41,5 @@ TEST(ShiftedText, KeepsAllElseAsItStands) {
   EXPECT_EQ(shifted_text(R"({"environment": 2, "b":1e3})", 0, 0), R"({"environment": 2, "b":1e3})");
 }
 
-}  // namespace
+}  // namespace test_shifted_text
 }  // namespace assay

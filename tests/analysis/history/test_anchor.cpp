@@ -4,7 +4,7 @@
 #include "analysis/history/history.hpp"
 
 namespace assay {
-namespace {
+namespace test_anchor {
 
 TEST(Anchor, IsOfEightPointsWithinTheirFences) {
   RowHistory series;
@@ -22,5 +22,5 @@ TEST(Anchor, IsOfEightPointsWithinTheirFences) {
   EXPECT_NEAR(judged({1.007}).anchored.value().value, 1.0035, 1e-9);
 }
 
-}  // namespace
+}  // namespace test_anchor
 }  // namespace assay

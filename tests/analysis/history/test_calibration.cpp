@@ -11,7 +11,7 @@
 #include "analysis/history/history.hpp"
 
 namespace assay {
-namespace {
+namespace test_history_calibration {
 
 constexpr int made_up = 1200;
 constexpr double rate = 0.05;
@@ -125,5 +125,5 @@ TEST(HistoryCalibration, AStepIsSeenInItsRun) {
     EXPECT_GE(seen(kind, 1.1), 0.9) << kind;
 }
 
-}  // namespace
+}  // namespace test_history_calibration
 }  // namespace assay

@@ -7,7 +7,7 @@
 #include "analysis/history/change_points.hpp"
 
 namespace assay {
-namespace {
+namespace test_change_points {
 
 std::vector<std::size_t> places(const std::vector<ChangePoint>& changes) {
   std::vector<std::size_t> indices;
@@ -138,5 +138,5 @@ TEST(ChangePoints, TooShortIsKnown) {
   EXPECT_TRUE(change_points(values, 0.02, 1).empty());
 }
 
-}  // namespace
+}  // namespace test_change_points
 }  // namespace assay

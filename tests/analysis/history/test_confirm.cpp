@@ -5,7 +5,7 @@
 #include "analysis/history/confirm.hpp"
 
 namespace assay {
-namespace {
+namespace test_confirm {
 
 std::vector<double> launches(double seconds, double spread = 0.002) {
   std::vector<double> all;
@@ -41,5 +41,5 @@ TEST(Confirm, TheAnswerTellsItsNumbers) {
   EXPECT_EQ(told.level_s, 1.0);
 }
 
-}  // namespace
+}  // namespace test_confirm
 }  // namespace assay

@@ -6,7 +6,7 @@
 #include "tests/analysis/history/history_runs.hpp"
 
 namespace assay {
-namespace {
+namespace test_found_library {
 
 /// A run of this day, with a library of this version; "": unknown, as in older files.
 NamedResult run(int day, const std::string& version, const std::string& library = "auto",
@@ -57,5 +57,5 @@ TEST(FoundLibrary, UpdatesAndUnknownLibrariesStayInTheSeries) {
                   .gaps.empty());
 }
 
-}  // namespace
+}  // namespace test_found_library
 }  // namespace assay

@@ -12,7 +12,7 @@
 #include "tests/analysis/history/history_runs.hpp"
 
 namespace assay {
-namespace {
+namespace test_history {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
@@ -404,5 +404,5 @@ TEST_F(HistoryTest, EventsAreOfTheirMachine) {
   EXPECT_EQ(history.series[0].events[1].text, "here");
 }
 
-}  // namespace
+}  // namespace test_history
 }  // namespace assay

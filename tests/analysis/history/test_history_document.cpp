@@ -6,7 +6,7 @@
 #include "tests/analysis/history/history_runs.hpp"
 
 namespace assay {
-namespace {
+namespace test_history_document {
 
 using nlohmann::json;
 using test::noisy, test::times;
@@ -56,5 +56,5 @@ TEST(HistoryDocument, OutputsHoldNoControlCharacter) {
   EXPECT_NE(render_history(history, true).find("\\|b"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace test_history_document
 }  // namespace assay

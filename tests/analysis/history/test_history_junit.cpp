@@ -7,7 +7,7 @@
 #include "analysis/history/history.hpp"
 
 namespace assay {
-namespace {
+namespace test_history_junit {
 
 /// A series with a point at 1 s.
 RowHistory series(const std::string& id, const std::string& state, const std::string& answer = "",
@@ -84,5 +84,5 @@ TEST(HistoryJunit, SaysWhatFailed) {
             (std::map<std::string, std::string>{{"conv", "10 4 1 0"}, {"gemm", "7 4 1 1"}}));
 }
 
-}  // namespace
+}  // namespace test_history_junit
 }  // namespace assay

@@ -6,7 +6,7 @@
 #include "tests/analysis/history/history_runs.hpp"
 
 namespace assay {
-namespace {
+namespace test_order {
 
 NamedResult run(const char* host, const char* started, const char* finished) {
   NamedResult run = test::history_run(0, {test::row("ok", 1)});
@@ -52,5 +52,5 @@ TEST(OrderOfRuns, ALastRunInTheFutureIsNamed) {
   EXPECT_TRUE(test::has(lines[0], "in the future of this machine's clock")) << lines[0];
 }
 
-}  // namespace
+}  // namespace test_order
 }  // namespace assay

@@ -13,7 +13,7 @@
 #include "tests/analysis/history/history_runs.hpp"
 
 namespace assay {
-namespace {
+namespace test_statistics_versions {
 
 NamedResult run(int day, double seconds, int statistics) {
   NamedResult run = test::history_run(day, {test::row("ok", seconds)});
@@ -66,5 +66,5 @@ TEST(StatisticsVersions, ResultsBesideEachOtherHaveOne) {
   }
 }
 
-}  // namespace
+}  // namespace test_statistics_versions
 }  // namespace assay

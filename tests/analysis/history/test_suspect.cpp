@@ -6,7 +6,7 @@
 #include "analysis/history/history.hpp"
 
 namespace assay {
-namespace {
+namespace test_suspect {
 
 /// The series of weekly medians in µs, of which the weeks in `disturbed` (from 0) are marked.
 RowHistory series_of(const std::vector<double>& values, const std::set<std::size_t>& disturbed) {
@@ -102,5 +102,5 @@ TEST(Suspect, FirstRunsThatWereDisturbedAreNoAnchor) {
   EXPECT_NEAR(judged(values, slow).anchored.value().value, 1000e-6, 5e-6);
 }
 
-}  // namespace
+}  // namespace test_suspect
 }  // namespace assay

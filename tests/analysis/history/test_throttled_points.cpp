@@ -6,7 +6,7 @@
 #include "tests/analysis/history/history_runs.hpp"
 
 namespace assay {
-namespace {
+namespace test_throttled_points {
 
 using nlohmann::json;
 
@@ -33,5 +33,5 @@ TEST(ThrottledPoints, AreLeftOutOfTheLevelsAndMarked) {
   EXPECT_NE(text.find("\u00b0 Throttled"), std::string::npos) << text;
 }
 
-}  // namespace
+}  // namespace test_throttled_points
 }  // namespace assay

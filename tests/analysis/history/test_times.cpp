@@ -5,7 +5,7 @@
 #include "core/base/error.hpp"
 
 namespace assay {
-namespace {
+namespace test_times {
 
 TEST(Times, DatesAndTimesInUtc) {
   EXPECT_EQ(parse_time("1970-01-02", "x"), 86400);
@@ -15,5 +15,5 @@ TEST(Times, DatesAndTimesInUtc) {
     EXPECT_THROW(parse_time(wrong, "x"), InputError) << wrong;
 }
 
-}  // namespace
+}  // namespace test_times
 }  // namespace assay

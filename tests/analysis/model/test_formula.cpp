@@ -6,7 +6,7 @@
 #include "core/base/text.hpp"
 
 namespace assay::test {
-namespace {
+namespace test_formula {
 
 std::string terms(const std::string& text) {
   const Formula formula = parse_formula(text);
@@ -77,5 +77,5 @@ TEST(Formula, RefusesWithThePlace) {
   }
 }
 
-}  // namespace
+}  // namespace test_formula
 }  // namespace assay::test

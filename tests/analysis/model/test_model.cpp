@@ -9,7 +9,7 @@
 #include "model_data.hpp"
 
 namespace assay::test {
-namespace {
+namespace test_model {
 
 using nlohmann::json;
 
@@ -383,5 +383,5 @@ TEST(Model, LongTextsAreFootnotesOnATerminal) {
   expect_says(render_model(fitted, true), "| per unit of log(size) |");
 }
 
-}  // namespace
+}  // namespace test_model
 }  // namespace assay::test

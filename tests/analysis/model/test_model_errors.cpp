@@ -8,7 +8,7 @@
 #include "model_data.hpp"
 
 namespace assay::test {
-namespace {
+namespace test_model_errors {
 
 using nlohmann::json;
 
@@ -136,5 +136,5 @@ TEST(Model, AModelThatExplainsNothingHasNoNegativeR2) {
   EXPECT_EQ(document.at("adjusted_r2"), 0.0);
 }
 
-}  // namespace
+}  // namespace test_model_errors
 }  // namespace assay::test

@@ -11,7 +11,7 @@
 #include "model_data.hpp"
 
 namespace assay::test {
-namespace {
+namespace test_model_golden {
 
 using nlohmann::json;
 
@@ -94,5 +94,5 @@ TEST(ModelGolden, AllKindsAreThere) {
   }
 }
 
-}  // namespace
+}  // namespace test_model_golden
 }  // namespace assay::test

@@ -7,7 +7,7 @@
 #include "model_data.hpp"
 
 namespace assay::test {
-namespace {
+namespace test_validation {
 
 using nlohmann::json;
 
@@ -98,5 +98,5 @@ TEST(Validation, AMachineWithAColumnOfItsOwnIsNotPredicted) {
   EXPECT_EQ(sum[3]["reason"], "only they determine a coefficient that their prediction needs");
 }
 
-}  // namespace
+}  // namespace test_validation
 }  // namespace assay::test

@@ -8,7 +8,7 @@
 #include "analysis/report/parts.hpp"
 #include "tests/support/rows.hpp"
 
-namespace {
+namespace test_convergence {
 
 using namespace assay;
 using nlohmann::json;
@@ -46,4 +46,4 @@ TEST(ConvergencePart, WithoutATrainingThatEndedThereIsNoPicture) {
   EXPECT_TRUE(curves_of({training("0", "unsupported", false)}).is_null());
 }
 
-}  // namespace
+}  // namespace test_convergence

@@ -7,7 +7,7 @@
 #include "comm/algorithms/schedule.hpp"
 
 namespace assay::scaling {
-namespace {
+namespace test_allreduce_cost {
 
 static_assert(assay_segment_bytes == segment_bytes, "fits of Assay's algorithms count messages");
 
@@ -110,5 +110,5 @@ TEST(AllreduceCost, SaysWhereItIsNotDefined) {
   EXPECT_THROW(AllreduceCost::make("rnig", 2, flat()), std::logic_error);
 }
 
-}  // namespace
+}  // namespace test_allreduce_cost
 }  // namespace assay::scaling

@@ -9,7 +9,7 @@
 #include "tests/comm/paced_step.hpp"
 
 namespace assay::scaling {
-namespace {
+namespace test_paced_steps {
 
 using namespace testing_paced;
 
@@ -163,5 +163,5 @@ TEST(PacedSteps, TheTransportTakesAlphaAndBeta) {
   EXPECT_NEAR(virtual_step(2, {{0, 0.01, 1e-5, 1}}, algorithm_of("ring"), work), 1.25, 1e-9);
 }
 
-}  // namespace
+}  // namespace test_paced_steps
 }  // namespace assay::scaling

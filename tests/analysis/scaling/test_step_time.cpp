@@ -5,7 +5,7 @@
 #include <algorithm>
 
 namespace assay::scaling {
-namespace {
+namespace test_step_time {
 
 /// Allreduces that take so long, one after the other.
 Allreduces each(double seconds) {
@@ -59,5 +59,5 @@ TEST(StepTime, OverlapsAsItIsTold) {
   EXPECT_EQ(alone.exposed, 0);
 }
 
-}  // namespace
+}  // namespace test_step_time
 }  // namespace assay::scaling

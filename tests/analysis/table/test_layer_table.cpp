@@ -8,7 +8,7 @@
 #include "core/result/layers.hpp"
 #include "tests/support/rows.hpp"
 
-namespace {
+namespace test_layer_table {
 
 using namespace assay;
 using nlohmann::json;
@@ -124,4 +124,4 @@ TEST(LayerTable, CsvHasAllDigits) {
   EXPECT_NE(lines[1].find("4000000000.0"), std::string::npos) << lines[1];
 }
 
-}  // namespace
+}  // namespace test_layer_table

@@ -9,7 +9,7 @@
 #include "tests/patterns.hpp"
 #include "tests/support/rows.hpp"
 
-namespace {
+namespace test_pivot {
 
 using namespace assay;
 using nlohmann::json;
@@ -148,4 +148,4 @@ TEST(Pivot, ATableThatIsTooWideHasShortTitlesAndProblemsAboveTheirRows) {
   EXPECT_TRUE(RE2::PartialMatch(headed, "\ndirection +a_longer_name +cache +native")) << headed;
 }
 
-}  // namespace
+}  // namespace test_pivot

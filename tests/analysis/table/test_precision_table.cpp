@@ -6,7 +6,7 @@
 #include "core/base/text.hpp"
 #include "tests/support/rows.hpp"
 
-namespace {
+namespace test_precision_table {
 
 using namespace assay;
 using nlohmann::json;
@@ -209,4 +209,4 @@ TEST(PrecisionTable, RecordsHaveTheSameNumbers) {
   EXPECT_TRUE(has(render_csv({named}, {}, options), "fp16 storage, fp32 arithmetic"));
 }
 
-}  // namespace
+}  // namespace test_precision_table

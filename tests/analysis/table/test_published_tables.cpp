@@ -10,7 +10,7 @@
 #include "core/base/text.hpp"
 #include "tests/support/rows.hpp"
 
-namespace {
+namespace test_published_tables {
 
 using namespace assay;
 using test::has;
@@ -228,4 +228,4 @@ TEST(Table, ControlCharactersOfAFileReachNobody) {
     }
 }
 
-}  // namespace
+}  // namespace test_published_tables

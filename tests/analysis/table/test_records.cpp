@@ -6,7 +6,7 @@
 #include "core/result/schema.hpp"
 #include "tests/support/rows.hpp"
 
-namespace {
+namespace test_records {
 
 using namespace assay;
 using nlohmann::json;
@@ -61,4 +61,4 @@ TEST(TableDocument, SpeedupsAreThoseOfTheTable) {
   EXPECT_EQ(matches, 1u);
 }
 
-}  // namespace
+}  // namespace test_records

@@ -7,7 +7,7 @@
 #include "tests/support/rows.hpp"
 
 namespace assay {
-namespace {
+namespace test_scaling_table {
 
 using nlohmann::json;
 
@@ -63,5 +63,5 @@ TEST(ScalingTable, IsAbsentWithoutSeveralNumbersOfRanks) {
   EXPECT_EQ(scaling_table(results), "");
 }
 
-}  // namespace
+}  // namespace test_scaling_table
 }  // namespace assay

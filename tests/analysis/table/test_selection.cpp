@@ -9,7 +9,7 @@
 #include "core/base/text.hpp"
 #include "tests/support/rows.hpp"
 
-namespace {
+namespace test_selection {
 
 using namespace assay;
 using nlohmann::json;
@@ -100,4 +100,4 @@ TEST(Sort, WrongKeysAreRefused) {
   EXPECT_NE(refusal([] { sorted("time:down"); }).find("direction of --sort"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace test_selection

@@ -16,7 +16,7 @@
 #include "tests/patterns.hpp"
 #include "tests/support/rows.hpp"
 
-namespace {
+namespace test_summary {
 
 using namespace assay;
 using nlohmann::json;
@@ -144,4 +144,4 @@ TEST(Summary, PrintedValuesAreTheDocuments) {
   EXPECT_EQ(printed, 7);
 }
 
-}  // namespace
+}  // namespace test_summary

@@ -10,7 +10,7 @@
 #include "core/result/schema.hpp"
 #include "tests/support/rows.hpp"
 
-namespace {
+namespace test_table {
 
 using namespace assay;
 using test::has;
@@ -405,4 +405,4 @@ TEST(Table, PublishedRowsAreMarked) {
 
 TEST(Table, EmptyResult) { EXPECT_TRUE(has(table({}), "no rows")); }
 
-}  // namespace
+}  // namespace test_table

@@ -9,7 +9,7 @@
 #include "core/result/schema.hpp"
 #include "tests/support/rows.hpp"
 
-namespace {
+namespace test_totals {
 
 using namespace assay;
 using nlohmann::json;
@@ -96,4 +96,4 @@ TEST(Totals, ATableShowsThem) {
   EXPECT_EQ(shown({test::row("ok", 1)}), "");
 }
 
-}  // namespace
+}  // namespace test_totals

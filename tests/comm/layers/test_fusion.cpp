@@ -4,7 +4,7 @@
 #include "tests/comm/collective_check.hpp"
 
 namespace assay {
-namespace {
+namespace test_fusion {
 
 using namespace testing_comm;
 using testing_fakes::on_threads;
@@ -157,5 +157,5 @@ TEST(Fusion, ComposesWithAnAlgorithmWhoseCallsStayUnderWay) {
   });
 }
 
-}  // namespace
+}  // namespace test_fusion
 }  // namespace assay

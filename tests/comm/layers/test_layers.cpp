@@ -9,7 +9,7 @@
 #include "tests/comm/collective_check.hpp"
 
 namespace assay {
-namespace {
+namespace test_layers {
 
 using testing_fakes::on_threads;
 using testing_fakes::rank_case;
@@ -133,5 +133,5 @@ void expect_replay(const std::string& list, std::int64_t bytes, int tensors) {
 TEST(Layers, AReplayIsVerifiedWhole) { expect_replay("resnet50/layer4.2.bn3.bias", 8192, 1); }
 TEST(LayersFull, AReplayIsVerifiedWhole) { expect_replay("resnet50", 102228128, 161); }
 
-}  // namespace
+}  // namespace test_layers
 }  // namespace assay

@@ -3,7 +3,7 @@
 #include "tests/comm/collective_check.hpp"
 
 namespace assay {
-namespace {
+namespace test_wire {
 
 using namespace testing_comm;
 using testing_fakes::on_threads;
@@ -123,5 +123,5 @@ TEST(Wire, GoesThroughSharedMemoryToo) {
   });
 }
 
-}  // namespace
+}  // namespace test_wire
 }  // namespace assay

@@ -7,7 +7,7 @@
 #include <set>
 
 namespace assay {
-namespace {
+namespace test_checksum_weights {
 
 std::vector<double> by_factors(const ChecksumWeights& weights,
                                const std::vector<std::int64_t>& dims, std::int64_t first,
@@ -68,5 +68,5 @@ TEST(ChecksumWeights, DifferByTheSeed) {
   EXPECT_EQ(ChecksumWeights(dims, 1).factors(1), ChecksumWeights(dims, 1).factors(1));
 }
 
-}  // namespace
+}  // namespace test_checksum_weights
 }  // namespace assay

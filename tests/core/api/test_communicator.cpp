@@ -6,7 +6,7 @@
 #include "core/base/error.hpp"
 
 namespace assay {
-namespace {
+namespace test_communicator {
 
 class SerialCommunicator : public ::testing::Test {
  protected:
@@ -59,5 +59,5 @@ TEST_F(SerialCommunicator, WhatWouldHangIsRefused) {
   EXPECT_THROW(ranks_->allreduce(from_, to_, ReduceOp::sum, stream_), CaseError);
 }
 
-}  // namespace
+}  // namespace test_communicator
 }  // namespace assay

@@ -12,7 +12,7 @@
 #include "core/machine/environment.hpp"
 
 namespace assay {
-namespace {
+namespace test_host_device {
 
 TensorSpec spec_of(DataType type, std::vector<std::int64_t> dims) {
   TensorSpec spec;
@@ -110,5 +110,5 @@ TEST(HostStream, MarksAreMonotonicAndApart) {
   EXPECT_EQ(stream.seconds(1, 0), -stream.seconds(0, 1));
 }
 
-}  // namespace
+}  // namespace test_host_device
 }  // namespace assay

@@ -7,7 +7,7 @@
 #include <utility>
 
 namespace assay {
-namespace {
+namespace test_layout {
 
 TensorSpec spec_of(DataType type, std::vector<std::int64_t> dims) {
   TensorSpec spec;
@@ -102,5 +102,5 @@ TEST(Layout, EqualPlacesAreSeenInAllSpellings) {
   EXPECT_TRUE(same_places(spec_of(DataType::fp32, one), laid_out(one, channels_last(one))));
 }
 
-}  // namespace
+}  // namespace test_layout
 }  // namespace assay

@@ -4,7 +4,7 @@
 #include "core/base/error.hpp"
 
 namespace assay {
-namespace {
+namespace test_native_handle {
 
 class LibraryStream final : public Stream {
  public:
@@ -33,5 +33,5 @@ TEST(NativeHandle, AStreamOfTheHostHasNone) {
   }
 }
 
-}  // namespace
+}  // namespace test_native_handle
 }  // namespace assay

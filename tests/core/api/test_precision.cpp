@@ -12,7 +12,7 @@
 #include "core/base/error.hpp"
 
 namespace assay {
-namespace {
+namespace test_precision {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 const DataType all_types[] = {DataType::fp64, DataType::fp32,     DataType::bf16,
@@ -275,5 +275,5 @@ TEST(Precision, SaysWhatIsReadWrittenAndSummed) {
   EXPECT_EQ(weight_type(Precision::bf16_fp32), DataType::bf16);
 }
 
-}  // namespace
+}  // namespace test_precision
 }  // namespace assay

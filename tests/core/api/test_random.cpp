@@ -17,7 +17,7 @@
 #include "core/api/tensor_values.hpp"
 
 namespace assay {
-namespace {
+namespace test_random {
 
 using Kind = Values::Kind;
 
@@ -376,5 +376,5 @@ TEST(Values, MagnitudesLoseTheirSignsAlone) {
   EXPECT_GT(negative, 20);
 }
 
-}  // namespace
+}  // namespace test_random
 }  // namespace assay

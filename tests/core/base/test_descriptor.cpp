@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace assay {
-namespace {
+namespace test_descriptor {
 
 std::string refusal(const std::string& descriptor) {
   try {
@@ -52,5 +52,5 @@ TEST(Descriptor, ProductsStayWithin64Bits) {
   }
 }
 
-}  // namespace
+}  // namespace test_descriptor
 }  // namespace assay

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace assay {
-namespace {
+namespace test_error {
 
 TEST(ExitCode, TheGravestWins) {
   // The order of design.md: 2, 3, 7, 6, 4, 5, 0.
@@ -18,5 +18,5 @@ TEST(ExitCode, TheGravestWins) {
             ExitCode::incorrect);
 }
 
-}  // namespace
+}  // namespace test_error
 }  // namespace assay

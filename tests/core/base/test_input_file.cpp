@@ -12,7 +12,7 @@
 #include "core/base/error.hpp"
 
 namespace assay {
-namespace {
+namespace test_input_file {
 
 namespace fs = std::filesystem;
 
@@ -70,5 +70,5 @@ TEST_F(InputFile, TheSizeIsLimited) {
   refused(folder_ / "huge", "larger than 4096 MiB, the most that is read");
 }
 
-}  // namespace
+}  // namespace test_input_file
 }  // namespace assay

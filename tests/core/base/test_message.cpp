@@ -6,7 +6,7 @@
 #include "core/base/standard_streams.hpp"
 
 namespace assay {
-namespace {
+namespace test_message {
 
 TEST(Message, OrdinaryTextIsUnchanged) {
   for (const char* text : {"", "unknown flag '--x'. See --help.", "3 µs … 4 µs", "a\ta"})
@@ -55,5 +55,5 @@ TEST(Message, BytesThatAreNoCharactersAreEscaped) {
     EXPECT_EQ(message_text(valid), valid);
 }
 
-}  // namespace
+}  // namespace test_message
 }  // namespace assay

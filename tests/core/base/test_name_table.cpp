@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace assay {
-namespace {
+namespace test_name_table {
 
 enum class Colour { red, green, blue };
 enum class Sign { minus = -1, plus = 1 };
@@ -37,5 +37,5 @@ TEST(NameTable, AWrongNameIsNothingOrAnErrorWithTheNearest) {
   }
 }
 
-}  // namespace
+}  // namespace test_name_table
 }  // namespace assay

@@ -11,7 +11,7 @@
 #include "fake_benchmark.hpp"
 
 namespace assay {
-namespace {
+namespace test_numbers {
 
 TEST(Numbers, SecondsArePositiveFiniteAndInRange) {
   EXPECT_EQ(seconds_number("--s", "2.5"), 2.5);
@@ -123,5 +123,5 @@ TEST(Hash, IsOfTheContentAndItsKind) {
   EXPECT_NE(content_hash("suite", a), content_hash("suite", nlohmann::json(1)));
 }
 
-}  // namespace
+}  // namespace test_numbers
 }  // namespace assay

@@ -10,7 +10,7 @@
 #include "core/base/parallel.hpp"
 
 namespace assay {
-namespace {
+namespace test_parallel {
 
 TEST(ParallelFor, DoesEachOnce) {
   for (const std::size_t threads : {0, 1, 2, 7, 100}) {
@@ -52,5 +52,5 @@ TEST(ParallelFor, ThrowsTheFirstAsALoopDoes) {
   }
 }
 
-}  // namespace
+}  // namespace test_parallel
 }  // namespace assay

@@ -6,7 +6,7 @@
 #include <sstream>
 
 namespace assay {
-namespace {
+namespace test_standard_streams {
 
 TEST(StandardStreams, ControlCharactersAreEscaped) {
   EXPECT_EQ(escaped("plain text, ä and → stay\n\ttoo"), "plain text, ä and → stay\n\ttoo");
@@ -31,5 +31,5 @@ TEST(StandardStreams, ErrorsAreEscapedWhileTheObjectLives) {
   EXPECT_EQ(seen.str(), "a\\x1bb\\x1b\n\x1b");
 }
 
-}  // namespace
+}  // namespace test_standard_streams
 }  // namespace assay

@@ -15,7 +15,7 @@
 #include "core/base/rank_sum.hpp"
 
 namespace assay {
-namespace {
+namespace test_statistics {
 
 /// Standard normal values from the project's own generator: the same series on every platform.
 class Normal {
@@ -425,5 +425,5 @@ TEST(CompareLaunches, NormalApproximationJoinsTheExactTest) {
   }
 }
 
-}  // namespace
+}  // namespace test_statistics
 }  // namespace assay

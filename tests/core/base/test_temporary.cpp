@@ -17,7 +17,7 @@
 #include "core/base/signal_note.hpp"
 
 namespace assay {
-namespace {
+namespace test_temporary {
 
 namespace fs = std::filesystem;
 
@@ -115,5 +115,5 @@ TEST(Limits, TheFolderForTemporaryFilesIsNamed) {
   EXPECT_NE(said.find("TMPDIR, /no/such (No such file"), std::string::npos) << said;
 }
 
-}  // namespace
+}  // namespace test_temporary
 }  // namespace assay

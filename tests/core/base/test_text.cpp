@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace assay {
-namespace {
+namespace test_text {
 
 const std::vector<std::string> backends{"onednn", "reference", "native", "cuda"};
 
@@ -47,5 +47,5 @@ TEST(Text, UnknownNameTellsValidOnesAndTheNearest) {
   EXPECT_EQ(unknown_name("thing", "nome7", many), "unknown thing 'nome7'. Did you mean 'name7'?");
 }
 
-}  // namespace
+}  // namespace test_text
 }  // namespace assay

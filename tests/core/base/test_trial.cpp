@@ -7,7 +7,7 @@
 #include <csignal>
 
 namespace assay {
-namespace {
+namespace test_trial {
 
 constexpr std::chrono::seconds long_enough{60};
 
@@ -41,5 +41,5 @@ TEST(Trial, AHangIsEnded) {
   EXPECT_EQ(trial.reason, "did not start within 0.2 s");
 }
 
-}  // namespace
+}  // namespace test_trial
 }  // namespace assay

@@ -7,7 +7,7 @@
 
 #include "core/base/units.hpp"
 
-namespace {
+namespace test_units {
 
 using assay::human;
 using assay::human_seconds;
@@ -96,4 +96,4 @@ TEST(Units, RoundingNeverPrintsFourDigits) {
     }
 }
 
-}  // namespace
+}  // namespace test_units

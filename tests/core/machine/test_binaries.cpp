@@ -10,7 +10,7 @@
 #include "result_fixture.hpp"
 
 namespace assay {
-namespace {
+namespace test_binaries {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
@@ -70,5 +70,5 @@ TEST(Binaries, AnotherBuildIsAnotherSoftware) {
   EXPECT_NE(now, other["software"]);
 }
 
-}  // namespace
+}  // namespace test_binaries
 }  // namespace assay

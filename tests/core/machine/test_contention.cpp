@@ -15,7 +15,7 @@
 #include "result_fixture.hpp"
 
 namespace assay {
-namespace {
+namespace test_contention {
 
 double thread_seconds() {
   timespec time{};
@@ -179,5 +179,5 @@ TEST(Contention, TwoThreadsOnOneProcessorWait) {
   EXPECT_GT(waited, 0.05);
 }
 
-}  // namespace
+}  // namespace test_contention
 }  // namespace assay

@@ -11,7 +11,7 @@
 #include "tests/core/fake_powercap.hpp"
 
 namespace assay {
-namespace {
+namespace test_machine_energy {
 
 using testing_fakes::FakePowercap;
 
@@ -192,5 +192,5 @@ TEST(JoulesBetween, AGpuMayTakeMoreThanAProcessor) {
   EXPECT_SAYS(failure_of([&] { joules_between(package, 0, 14000, 10); }), "which cannot be");
 }
 
-}  // namespace
+}  // namespace test_machine_energy
 }  // namespace assay

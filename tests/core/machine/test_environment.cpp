@@ -15,7 +15,7 @@
 #include "result_fixture.hpp"
 
 namespace assay {
-namespace {
+namespace test_environment {
 
 using fixture::in_child;
 using nlohmann::json;
@@ -331,5 +331,5 @@ TEST(Environment, MissingFilesAreNothing) {
   EXPECT_TRUE(environment::lines("/proc/no/such/file").empty());
 }
 
-}  // namespace
+}  // namespace test_environment
 }  // namespace assay

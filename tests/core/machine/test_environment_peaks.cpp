@@ -7,7 +7,7 @@
 #include "core/machine/environment_parts.hpp"
 
 namespace assay::environment {
-namespace {
+namespace test_environment_peaks {
 
 using nlohmann::json;
 
@@ -105,5 +105,5 @@ TEST(Peaks, MakeNoOtherMachine) {
   EXPECT_EQ(environment["hashes"]["hardware"], hash);
 }
 
-}  // namespace
+}  // namespace test_environment_peaks
 }  // namespace assay::environment

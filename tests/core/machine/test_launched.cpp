@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 namespace assay {
-namespace {
+namespace test_launched {
 
 class LaunchedTest : public testing::Test {
  protected:
@@ -81,5 +81,5 @@ TEST_F(LaunchedTest, WhatIsNoNumberIsNoLauncher) {
   EXPECT_EQ(launched().size, 1);
 }
 
-}  // namespace
+}  // namespace test_launched
 }  // namespace assay

@@ -6,7 +6,7 @@
 #include <vector>
 
 namespace assay {
-namespace {
+namespace test_peak_memory {
 
 constexpr std::size_t size = std::size_t{64} << 20;
 
@@ -47,5 +47,5 @@ TEST(PeakMemory, CountsMemoryThatWasFreedBefore) {
   EXPECT_GT(before.bytes().value_or(0), 0.9 * size);
 }
 
-}  // namespace
+}  // namespace test_peak_memory
 }  // namespace assay

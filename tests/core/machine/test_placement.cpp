@@ -11,7 +11,7 @@
 #include "core/base/error.hpp"
 
 namespace assay {
-namespace {
+namespace test_placement {
 
 /// The processors that each thread of a team may run on.
 std::vector<std::set<int>> allowed(int threads) {
@@ -100,5 +100,5 @@ TEST(PlacementDeathTest, CoresOfSeveralThreadsAreFilledOneByOne) {
   EXPECT_EXIT(told(), testing::ExitedWithCode(0), "");
 }
 
-}  // namespace
+}  // namespace test_placement
 }  // namespace assay

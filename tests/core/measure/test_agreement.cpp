@@ -6,7 +6,7 @@
 #include "tests/core/thread_communicator.hpp"
 
 namespace assay {
-namespace {
+namespace test_agreement {
 
 using testing_fakes::on_threads;
 
@@ -53,5 +53,5 @@ TEST(Agreement, NumbersArriveExactly) {
   EXPECT_EQ(all_numbers(7, *serial_communicator()), std::vector<double>{7});
 }
 
-}  // namespace
+}  // namespace test_agreement
 }  // namespace assay

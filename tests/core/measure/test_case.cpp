@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 namespace assay {
-namespace {
+namespace test_case {
 
 const std::vector<Dimension> axes{{"direction", "", {}, {}, "", ""},
                                   {"problem", "", {}, {}, "", ""},
@@ -37,5 +37,5 @@ TEST(Case, EqualCasesBecomeOneWithAllNames) {
   EXPECT_FALSE(merged[1].required);
 }
 
-}  // namespace
+}  // namespace test_case
 }  // namespace assay

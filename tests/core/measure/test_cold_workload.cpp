@@ -7,7 +7,7 @@
 #include "tests/core/product_operation.hpp"
 
 namespace assay {
-namespace {
+namespace test_cold_workload {
 
 using namespace testing_fakes;
 
@@ -66,5 +66,5 @@ TEST(ColdWorkload, NeedsToKnowTheCache) {
                CaseError);
 }
 
-}  // namespace
+}  // namespace test_cold_workload
 }  // namespace assay

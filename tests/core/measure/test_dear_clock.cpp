@@ -6,7 +6,7 @@
 #include "tests/core/scripted_workload.hpp"
 
 namespace assay {
-namespace {
+namespace test_dear_clock {
 
 using testing_fakes::ScriptedWorkload;
 
@@ -20,5 +20,5 @@ TEST(Measure, ADearClockIsAHundredthOfASample) {
   for (const double sample : timing.samples) EXPECT_NEAR(sample, 25e-6, 0.015 * 25e-6);
 }
 
-}  // namespace
+}  // namespace test_dear_clock
 }  // namespace assay

@@ -14,7 +14,7 @@
 #include "tests/core/thread_communicator.hpp"
 
 namespace assay {
-namespace {
+namespace test_device_watch {
 
 using nlohmann::json;
 using testing_fakes::ScriptedWorkload;
@@ -180,5 +180,5 @@ TEST(DeviceWatch, OfSeveralRanksTheMostThrottledDeviceIsTold) {
   }
 }
 
-}  // namespace
+}  // namespace test_device_watch
 }  // namespace assay

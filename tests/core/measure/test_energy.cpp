@@ -16,7 +16,7 @@
 #include "tests/core/thread_communicator.hpp"
 
 namespace assay {
-namespace {
+namespace test_measure_energy {
 
 using Clock = std::chrono::steady_clock;
 
@@ -352,5 +352,5 @@ TEST(Energy, OfSeveralRanksIsMeasuredWithTheirTimes) {
   });
 }
 
-}  // namespace
+}  // namespace test_measure_energy
 }  // namespace assay

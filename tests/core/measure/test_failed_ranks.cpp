@@ -13,7 +13,7 @@
 #include "tests/core/thread_communicator.hpp"
 
 namespace assay {
-namespace {
+namespace test_failed_ranks {
 
 using testing_fakes::on_threads;
 using testing_fakes::ScriptedWorkload;
@@ -55,5 +55,5 @@ TEST(MeasureRanks, ARankThatThrowsMakesAllThrow) {
   }
 }
 
-}  // namespace
+}  // namespace test_failed_ranks
 }  // namespace assay

@@ -5,7 +5,7 @@
 #include <deque>
 
 namespace assay {
-namespace {
+namespace test_hold {
 
 /// A device that begins early for the reasons of a script.
 class Early final : public Stream {
@@ -43,5 +43,5 @@ TEST(EarlyBegins, GivesUpAfterTwoInARow) {
   EXPECT_EQ(device.holds, 4);
 }
 
-}  // namespace
+}  // namespace test_hold
 }  // namespace assay

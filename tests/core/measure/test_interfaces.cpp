@@ -16,7 +16,7 @@
 #include "tests/core/thread_communicator.hpp"
 
 namespace assay {
-namespace {
+namespace test_interfaces {
 
 using testing_fakes::on_threads;
 
@@ -353,5 +353,5 @@ TEST(Interfaces, ManyStepsOverManyRanks) {
   });
 }
 
-}  // namespace
+}  // namespace test_interfaces
 }  // namespace assay

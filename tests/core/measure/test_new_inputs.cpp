@@ -9,7 +9,7 @@
 #include "tests/core/product_operation.hpp"
 
 namespace assay {
-namespace {
+namespace test_new_inputs {
 
 using namespace testing_fakes;
 
@@ -57,5 +57,5 @@ TEST(OperationWorkload, ThePassAfterTimingHasNewInputsAndNewWeights) {
     }
 }
 
-}  // namespace
+}  // namespace test_new_inputs
 }  // namespace assay

@@ -9,7 +9,7 @@
 #include "tests/core/product_operation.hpp"
 
 namespace assay {
-namespace {
+namespace test_operation_workload {
 
 using namespace testing_fakes;
 
@@ -404,5 +404,5 @@ TEST(OperationWorkload, RanksHaveDataOfTheirOwn) {
   EXPECT_TRUE(b.workload->verify_after().passed);
 }
 
-}  // namespace
+}  // namespace test_operation_workload
 }  // namespace assay

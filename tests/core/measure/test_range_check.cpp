@@ -10,7 +10,7 @@
 #include "core/measure/checker.hpp"
 
 namespace assay {
-namespace {
+namespace test_range_check {
 
 constexpr std::int64_t elements = 1200003;  // several groups of blocks, and a part of one
 
@@ -93,5 +93,5 @@ TEST(RangeCheck, MakesItsFirstCallAlone) {
   EXPECT_GT(calls, 100);
 }
 
-}  // namespace
+}  // namespace test_range_check
 }  // namespace assay

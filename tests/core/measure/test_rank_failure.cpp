@@ -7,7 +7,7 @@
 #include "tests/core/thread_communicator.hpp"
 
 namespace assay {
-namespace {
+namespace test_rank_failure {
 
 /// What each of 3 ranks throws ("" if nothing) where rank r does body(r).
 template <class Error>
@@ -71,5 +71,5 @@ TEST(ThrowOnAll, ASingleRankThrowsWhatItIs) {
   EXPECT_THROW(throw_on_all(*alone, [] { throw std::bad_alloc(); }), std::bad_alloc);
 }
 
-}  // namespace
+}  // namespace test_rank_failure
 }  // namespace assay

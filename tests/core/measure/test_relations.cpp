@@ -7,7 +7,7 @@
 #include "tests/core/product_operation.hpp"
 
 namespace assay {
-namespace {
+namespace test_relations {
 
 using namespace testing_fakes;
 
@@ -206,5 +206,5 @@ TEST(Relations, AnOracleThatStatesNonePassesNothing) {
   EXPECT_THROW(Root({}, 1e-5, false, false).workload->verify_before(), std::logic_error);
 }
 
-}  // namespace
+}  // namespace test_relations
 }  // namespace assay

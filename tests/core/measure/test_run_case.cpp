@@ -8,7 +8,7 @@
 #include "thread_communicator.hpp"
 
 namespace assay {
-namespace {
+namespace test_run_case {
 
 using testing_fakes::FakeBenchmark;
 using testing_fakes::Script;
@@ -215,5 +215,5 @@ TEST(RunCaseRanks, WhatAllRanksRefuseIsNobodysAlone) {
   }
 }
 
-}  // namespace
+}  // namespace test_run_case
 }  // namespace assay

@@ -14,7 +14,7 @@
 #include "thread_communicator.hpp"
 
 namespace assay {
-namespace {
+namespace test_sample_check {
 
 /// Waits on the host's clock; counts what it has done as it is told.
 class WaitingWorkload final : public testing_fakes::ScriptedWorkload {
@@ -114,5 +114,5 @@ TEST(SampleCheckOfRanks, OneRankThatDidLessEndsAll) {
   });
 }
 
-}  // namespace
+}  // namespace test_sample_check
 }  // namespace assay

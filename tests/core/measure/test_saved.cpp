@@ -7,7 +7,7 @@
 #include "tests/core/product_operation.hpp"
 
 namespace assay {
-namespace {
+namespace test_saved {
 
 using namespace testing_fakes;
 
@@ -162,5 +162,5 @@ TEST(Saved, WhatWasSavedForOtherInputsIsFound) {
   EXPECT_FALSE(stale.audit(Audit::new_inputs).passed);
 }
 
-}  // namespace
+}  // namespace test_saved
 }  // namespace assay

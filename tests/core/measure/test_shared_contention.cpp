@@ -5,7 +5,7 @@
 #include "thread_communicator.hpp"
 
 namespace assay {
-namespace {
+namespace test_shared_contention {
 
 Contention average(double waiting, double idle, double own) {
   Contention made{waiting, 0};
@@ -56,5 +56,5 @@ TEST(SharedContention, WorkOnProcessorsThatNoRankMayUseDisturbsNone) {
   });
 }
 
-}  // namespace
+}  // namespace test_shared_contention
 }  // namespace assay

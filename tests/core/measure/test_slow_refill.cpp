@@ -10,7 +10,7 @@
 #include "tests/core/thread_communicator.hpp"
 
 namespace assay {
-namespace {
+namespace test_slow_refill {
 
 using std::chrono::milliseconds;
 using testing_fakes::on_threads;
@@ -75,5 +75,5 @@ TEST(SlowRefill, EndsAWarmUpWindowWithItsBudget) {
   EXPECT_LE(measure(workload, *serial_communicator(), options).warmup_runs, 3);
 }
 
-}  // namespace
+}  // namespace test_slow_refill
 }  // namespace assay

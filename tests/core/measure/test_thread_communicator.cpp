@@ -7,7 +7,7 @@
 #include "tests/core/thread_communicator.hpp"
 
 namespace assay {
-namespace {
+namespace test_thread_communicator {
 
 using testing_fakes::on_threads;
 
@@ -89,5 +89,5 @@ TEST(ThreadCommunicator, SplitsByColorKeyAndNode) {
       2);
 }
 
-}  // namespace
+}  // namespace test_thread_communicator
 }  // namespace assay

@@ -21,7 +21,7 @@
 #include "tests/core/thread_communicator.hpp"
 
 namespace assay {
-namespace {
+namespace test_timing {
 
 using testing_fakes::on_threads;
 using testing_fakes::ScriptedWorkload;
@@ -403,5 +403,5 @@ TEST(MeasureRanks, BatchesAreChosenOnce) {
   EXPECT_EQ(batches[0], batches[1]);
 }
 
-}  // namespace
+}  // namespace test_timing
 }  // namespace assay

@@ -6,7 +6,7 @@
 #include "core/base/error.hpp"
 
 namespace assay {
-namespace {
+namespace test_allocator {
 
 const LoadedAllocator libc{"system", "libc.so.6"}, tcmalloc{"tcmalloc", "libtcmalloc.so.4.5.9"};
 
@@ -46,5 +46,5 @@ TEST(Allocator, OfThisProcessIsTheSystems) {
   EXPECT_NE(loaded_allocator().file, "unknown");
 }
 
-}  // namespace
+}  // namespace test_allocator
 }  // namespace assay

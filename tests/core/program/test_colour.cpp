@@ -7,7 +7,7 @@
 #include <cstdlib>
 
 namespace assay {
-namespace {
+namespace test_colour {
 
 TEST(Colour, StatusWords) {
   EXPECT_EQ(coloured("ok", true), "\x1b[32mok\x1b[0m");
@@ -36,5 +36,5 @@ TEST(Colour, OnTerminalsButNotUnderALauncher) {
   close(controller);
 }
 
-}  // namespace
+}  // namespace test_colour
 }  // namespace assay

@@ -9,7 +9,7 @@
 #include "core/result/result.hpp"
 #include "result_fixture.hpp"
 
-namespace {
+namespace test_google_benchmark {
 
 using namespace assay;
 using nlohmann::json;
@@ -84,4 +84,4 @@ TEST(GoogleBenchmark, TheContextNamesTheProgramAndMarksAreTold) {
       "jit:avx2; ! Timed while other processes"));
 }
 
-}  // namespace
+}  // namespace test_google_benchmark

@@ -6,7 +6,7 @@
 #include "tests/core/thread_communicator.hpp"
 
 namespace assay {
-namespace {
+namespace test_input_faults {
 
 struct Ended {
   std::string why;
@@ -56,5 +56,5 @@ TEST(InputFaults, OfAllRanksAreToldOnce) {
             "assay-x: a.csv: is empty\nassay-x: rank 2: b.csv: is a folder\n");
 }
 
-}  // namespace
+}  // namespace test_input_faults
 }  // namespace assay

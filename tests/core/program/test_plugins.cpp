@@ -11,7 +11,7 @@
 #include <fstream>
 
 namespace assay {
-namespace {
+namespace test_plugins {
 
 namespace fs = std::filesystem;
 
@@ -78,5 +78,5 @@ TEST(DataFolder, IsFoundOrRefused) {
   EXPECT_THROW(data_folder("no-such-folder"), std::runtime_error);
 }
 
-}  // namespace
+}  // namespace test_plugins
 }  // namespace assay

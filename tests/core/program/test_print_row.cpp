@@ -10,7 +10,7 @@
 #include "core/result/result.hpp"
 #include "result_fixture.hpp"
 
-namespace {
+namespace test_print_row {
 
 using namespace assay;
 using nlohmann::json;
@@ -166,4 +166,4 @@ TEST(PrintRow, ARowThatIsNotOkHasItsReasonAndNoNumber) {
   EXPECT_TRUE(text.ends_with("\n    unsupported: no such primitive\n")) << text;
 }
 
-}  // namespace
+}  // namespace test_print_row

@@ -13,7 +13,7 @@
 #include "tests/core/thread_communicator.hpp"
 
 namespace assay {
-namespace {
+namespace test_rank_locations {
 
 TEST(Places, ABoundProcessIsOnFewerCores) {
   const Binding before = binding_of_process();
@@ -81,5 +81,5 @@ TEST(Places, ABuildThatOneHostHasAloneChangesTheSoftware) {
             "libx.so: build-id 1, build-id 2, of which threads1 has build-id 2");
 }
 
-}  // namespace
+}  // namespace test_rank_locations
 }  // namespace assay

@@ -5,7 +5,7 @@
 #include "core/base/error.hpp"
 
 namespace assay {
-namespace {
+namespace test_settings_reader {
 
 template <class Body>
 std::string refusal(const Body& body) {
@@ -48,5 +48,5 @@ TEST(SettingsReader, ARefusalNamesTheFlag) {
   EXPECT_TRUE(refusal([&] { reader.number("rate", rate, 0, 1); }).starts_with("--rate"));
 }
 
-}  // namespace
+}  // namespace test_settings_reader
 }  // namespace assay

@@ -11,7 +11,7 @@
 #include "fake_benchmark.hpp"
 
 namespace assay {
-namespace {
+namespace test_suite {
 
 namespace fs = std::filesystem;
 using testing_fakes::FakeBenchmark;
@@ -293,5 +293,5 @@ TEST_F(Suite, AnUnknownSuiteGetsTheNearestName) {
   EXPECT_EQ(find_suite("smoke").filename(), "smoke.json");
 }
 
-}  // namespace
+}  // namespace test_suite
 }  // namespace assay

@@ -13,7 +13,7 @@
 #include "result_fixture.hpp"
 
 namespace assay {
-namespace {
+namespace test_baseline {
 
 using fixture::Folder;
 using nlohmann::json;
@@ -408,5 +408,5 @@ TEST(Match, GivesAValidBaselineObject) {
   EXPECT_TRUE(schema_errors(fixture::result({row}), "result", "x").empty());
 }
 
-}  // namespace
+}  // namespace test_baseline
 }  // namespace assay

@@ -8,7 +8,7 @@
 #include "result_fixture.hpp"
 
 namespace assay {
-namespace {
+namespace test_formula {
 
 using fixture::good_outcome;
 using nlohmann::json;
@@ -158,5 +158,5 @@ TEST(Formula, NoRankIsSlowerThanTheSlowest) {
   }
 }
 
-}  // namespace
+}  // namespace test_formula
 }  // namespace assay

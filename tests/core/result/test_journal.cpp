@@ -11,7 +11,7 @@
 #include "core/result/journal.hpp"
 
 namespace assay {
-namespace {
+namespace test_journal {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
@@ -307,5 +307,5 @@ TEST_F(JournalTest, AFullDiskIsAnErrorAndKeepsEarlierLines) {
   EXPECT_EQ(read_journal(file_).size(), events.size() + 1);
 }
 
-}  // namespace
+}  // namespace test_journal
 }  // namespace assay

@@ -4,7 +4,7 @@
 #include "core/result/result.hpp"
 
 namespace assay {
-namespace {
+namespace test_lost_ids {
 
 using nlohmann::json;
 
@@ -35,5 +35,5 @@ TEST(LostIds, GraverCodesStand) {
             ExitCode::failed);
 }
 
-}  // namespace
+}  // namespace test_lost_ids
 }  // namespace assay

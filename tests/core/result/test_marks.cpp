@@ -4,7 +4,7 @@
 #include "result_fixture.hpp"
 
 namespace assay {
-namespace {
+namespace test_marks {
 
 using fixture::expect_valid;
 using fixture::good_outcome;
@@ -133,5 +133,5 @@ TEST(Mark, TheOnlyThreadMustHaveRunWhileTimed) {
   EXPECT_EQ(mark_of(row), "");
 }
 
-}  // namespace
+}  // namespace test_marks
 }  // namespace assay

@@ -10,7 +10,7 @@
 #include "core/result/baseline.hpp"
 
 namespace assay {
-namespace {
+namespace test_outputs {
 
 namespace fs = std::filesystem;
 
@@ -144,5 +144,5 @@ TEST_F(Outputs, OtherFilesMayBeWritten) {
   EXPECT_THROW(check_output("--out", folder_, {}), InputError) << "what cannot be written";
 }
 
-}  // namespace
+}  // namespace test_outputs
 }  // namespace assay

@@ -9,7 +9,7 @@
 #include <string>
 
 namespace assay {
-namespace {
+namespace test_quick_json {
 
 using nlohmann::json;
 
@@ -129,5 +129,5 @@ TEST_F(QuickJson, TakesNoDamagedTextThatTheSlowParserRefuses) {
   EXPECT_GT(left, 5000U);
 }
 
-}  // namespace
+}  // namespace test_quick_json
 }  // namespace assay

@@ -11,7 +11,7 @@
 #include "core/result/schema.hpp"
 
 namespace assay {
-namespace {
+namespace test_quick_schema {
 
 using nlohmann::json;
 namespace fs = std::filesystem;
@@ -197,5 +197,5 @@ TEST(QuickSchema, IsAsStrictAsValijson) {
   }
 }
 
-}  // namespace
+}  // namespace test_quick_schema
 }  // namespace assay

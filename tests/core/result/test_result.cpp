@@ -10,7 +10,7 @@
 #include "result_fixture.hpp"
 
 namespace assay {
-namespace {
+namespace test_result {
 
 using fixture::expect_valid;
 using fixture::good_outcome;
@@ -435,5 +435,5 @@ TEST(Now, IsRfc3339InUtc) {
   EXPECT_TRUE(RE2::FullMatch(utc_now(), R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)")) << utc_now();
 }
 
-}  // namespace
+}  // namespace test_result
 }  // namespace assay

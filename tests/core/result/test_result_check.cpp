@@ -7,7 +7,7 @@
 #include "result_fixture.hpp"
 
 namespace assay {
-namespace {
+namespace test_result_check {
 
 using fixture::good_outcome;
 using nlohmann::json;
@@ -338,5 +338,5 @@ TEST(ResultCheck, NothingStandsBehindANul) {
               "line 1, column 1");
 }
 
-}  // namespace
+}  // namespace test_result_check
 }  // namespace assay

@@ -7,7 +7,7 @@
 #include "result_fixture.hpp"
 
 namespace assay {
-namespace {
+namespace test_result_statistics {
 
 using fixture::good_outcome;
 using nlohmann::json;
@@ -95,5 +95,5 @@ TEST(StatisticsVersion, ArchivesOfVersion1StayReadable) {
   EXPECT_EQ(refusal(document) == "accepted", statistics_version != 1);
 }
 
-}  // namespace
+}  // namespace test_result_statistics
 }  // namespace assay

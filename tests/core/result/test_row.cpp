@@ -9,7 +9,7 @@
 #include "core/result/schema.hpp"
 
 namespace assay {
-namespace {
+namespace test_row {
 
 using nlohmann::json;
 
@@ -213,5 +213,5 @@ TEST(Row, OfOtherSystemsStayAsTheyArePublished) {
   }
 }
 
-}  // namespace
+}  // namespace test_row
 }  // namespace assay

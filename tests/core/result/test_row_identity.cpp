@@ -9,7 +9,7 @@
 #include "parameters_judged.hpp"
 
 namespace assay {
-namespace {
+namespace test_row_identity {
 
 using fixture::identity_of;
 using nlohmann::json;
@@ -101,5 +101,5 @@ TEST(RowIdentity, ValuesMayHoldSlashes) {
   EXPECT_EQ(identity_of(row), "accepted");
 }
 
-}  // namespace
+}  // namespace test_row_identity
 }  // namespace assay

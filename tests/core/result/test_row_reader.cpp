@@ -14,7 +14,7 @@
 #include "core/result/row_index.hpp"
 
 namespace assay {
-namespace {
+namespace test_row_reader {
 
 using nlohmann::json;
 namespace fs = std::filesystem;
@@ -137,5 +137,5 @@ TEST_F(RowReader, RefusesWhatReadResultRefuses) {
   }
 }
 
-}  // namespace
+}  // namespace test_row_reader
 }  // namespace assay

@@ -5,7 +5,7 @@
 #include "core/result/run_header.hpp"
 
 namespace assay {
-namespace {
+namespace test_run_header {
 
 using nlohmann::json;
 
@@ -68,5 +68,5 @@ TEST(RunHeader, ScaleAndAllocatorCountForAResume) {
   EXPECT_FALSE(counting.contains("filter")) << "fewer cases are part of the same run";
 }
 
-}  // namespace
+}  // namespace test_run_header
 }  // namespace assay

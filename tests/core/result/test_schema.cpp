@@ -10,7 +10,7 @@
 #include "result_fixture.hpp"
 
 namespace assay {
-namespace {
+namespace test_schema {
 
 using fixture::Folder;
 using fixture::message_of;
@@ -304,5 +304,5 @@ TEST(Schema, AnUnknownSchemaIsAnError) {
   EXPECT_THROW(schema_errors({}, "no-such", "x"), InputError);
 }
 
-}  // namespace
+}  // namespace test_schema
 }  // namespace assay

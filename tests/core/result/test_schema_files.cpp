@@ -11,7 +11,7 @@
 #include "result_fixture.hpp"
 
 namespace assay {
-namespace {
+namespace test_schema_files {
 
 namespace fs = std::filesystem;
 using fixture::Folder;
@@ -185,5 +185,5 @@ TEST(CheckWritable, AReadOnlyFolder) {
             0);
 }
 
-}  // namespace
+}  // namespace test_schema_files
 }  // namespace assay

@@ -13,7 +13,7 @@
 #include "result_fixture.hpp"
 
 namespace assay {
-namespace {
+namespace test_shipped_baselines {
 
 using nlohmann::json;
 
@@ -399,5 +399,5 @@ TEST(ShippedBaselines, UnknownNodesMatchNothingKnown) {
   EXPECT_TRUE(match.is_null()) << match;
 }
 
-}  // namespace
+}  // namespace test_shipped_baselines
 }  // namespace assay

@@ -8,7 +8,7 @@
 #include "kernels/conv/problem.hpp"
 
 namespace assay {
-namespace {
+namespace test_conv_choice {
 
 /// Beside another rank that does not have the first `lacks` candidates, and on which the next
 /// `refuses` do not run.
@@ -66,5 +66,5 @@ TEST(ConvOnRanks, TakeWhatAllOfThemHave) {
   }
 }
 
-}  // namespace
+}  // namespace test_conv_choice
 }  // namespace assay

@@ -21,7 +21,7 @@
 #include "core/program/plugins.hpp"
 
 namespace assay {
-namespace {
+namespace test_data {
 
 using Kind = Values::Kind;
 using Dims = std::vector<std::int64_t>;
@@ -359,5 +359,5 @@ TEST(DataOnGpu, IsReadWhileItIsRead) {
   }
 }
 
-}  // namespace
+}  // namespace test_data
 }  // namespace assay

@@ -12,7 +12,7 @@
 #include "support/cuda/device.hpp"
 
 namespace assay::cuda {
-namespace {
+namespace test_hold {
 
 constexpr double work_s = 8e-6;
 
@@ -122,5 +122,5 @@ TEST_F(HoldOnGpu, EndsWithAnException) {
   EXPECT_EQ(cudaStreamSynchronize(stream.get()), cudaSuccess);
 }
 
-}  // namespace
+}  // namespace test_hold
 }  // namespace assay::cuda

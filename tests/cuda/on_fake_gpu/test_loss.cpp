@@ -4,7 +4,7 @@
 #include "trial.hpp"
 
 namespace assay {
-namespace {
+namespace test_loss {
 
 /// Fewer classes than lanes, one each, several, and more samples than one stage of a sum has.
 TEST(LossOnGpu, HasEveryPassAndPrecision) {
@@ -21,5 +21,5 @@ TEST(LossOnGpu, HasEveryPassAndPrecision) {
         }
 }
 
-}  // namespace
+}  // namespace test_loss
 }  // namespace assay

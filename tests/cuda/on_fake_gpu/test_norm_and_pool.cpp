@@ -10,7 +10,7 @@
 #include "trial.hpp"
 
 namespace assay {
-namespace {
+namespace test_norm_and_pool {
 
 using namespace kernel_test;
 
@@ -68,5 +68,5 @@ TEST(NormOnGpu, RefusesWhatItHasNot) {
   }
 }
 
-}  // namespace
+}  // namespace test_norm_and_pool
 }  // namespace assay

@@ -21,7 +21,7 @@
 #include "kernels/sum/problem.hpp"
 
 namespace assay {
-namespace {
+namespace test_prover {
 
 Device& gpu() {
   static Plugins plugins({std::filesystem::path(ASSAY_BUILD_DIR) / "lib" / "assay"});
@@ -224,5 +224,5 @@ TEST(Prover, IsNotBelievedWhereItDiffersFromTheHost) {
     }
 }
 
-}  // namespace
+}  // namespace test_prover
 }  // namespace assay

@@ -17,7 +17,7 @@
 #include "rnn/plain_rnn.hpp"
 
 namespace assay {
-namespace {
+namespace test_rnn_products {
 
 using namespace recurrent;
 
@@ -114,5 +114,5 @@ TEST(RnnProducts, MakeTheSameRecurrences) {
       }
 }
 
-}  // namespace
+}  // namespace test_rnn_products
 }  // namespace assay

@@ -10,7 +10,7 @@
 #include "trial.hpp"
 
 namespace assay {
-namespace {
+namespace test_update_and_sum {
 
 constexpr Precision precisions[] = {Precision::fp64, Precision::fp32, Precision::bf16,
                                     Precision::fp16};
@@ -111,5 +111,5 @@ TEST(UpdateOnGpu, CountsZerosAndStaleWeights) {
   EXPECT_EQ(made.at("weights"), (std::vector<double>{1, 0.5, 1}));
 }
 
-}  // namespace
+}  // namespace test_update_and_sum
 }  // namespace assay

@@ -6,7 +6,7 @@
 #include "tests/datasets/image_files/pictures.hpp"
 
 namespace assay {
-namespace {
+namespace test_jpeg {
 
 constexpr ImageSize size{147, 93};
 
@@ -157,5 +157,5 @@ TEST(Jpeg, BytesBehindTheEndAreIgnored) {
   EXPECT_EQ(decoded(encoded), pixels);
 }
 
-}  // namespace
+}  // namespace test_jpeg
 }  // namespace assay

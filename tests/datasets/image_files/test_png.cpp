@@ -6,7 +6,7 @@
 #include "tests/datasets/image_files/pictures.hpp"
 
 namespace assay {
-namespace {
+namespace test_png {
 
 constexpr ImageSize size{37, 21};
 
@@ -115,5 +115,5 @@ TEST(AnyImage, TheContentDecidesNotTheName) {
     EXPECT_THROW(decoder->open(other), BadSample);
 }
 
-}  // namespace
+}  // namespace test_png
 }  // namespace assay

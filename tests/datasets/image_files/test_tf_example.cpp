@@ -7,7 +7,7 @@
 #include "tests/datasets/image_files/pictures.hpp"
 
 namespace assay {
-namespace {
+namespace test_tf_example {
 
 Bytes bytes_of(std::string_view text) { return {text.begin(), text.end()}; }
 
@@ -97,5 +97,5 @@ TEST(WhyNoImages, SaysHowToGetTheLibraries) {
   }
 }
 
-}  // namespace
+}  // namespace test_tf_example
 }  // namespace assay

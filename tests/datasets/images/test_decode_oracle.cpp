@@ -9,7 +9,7 @@
 #include "tests/datasets/images/image_sets.hpp"
 
 namespace assay {
-namespace {
+namespace test_decode_oracle {
 
 /// The largest error over its bound.
 double compare(const Bytes& encoded, const DecodeSettings& settings, const DecodeOracle& oracle,
@@ -85,5 +85,5 @@ TEST(DecodeOracle, ViewsDifferBetweenSamplesAndEpochs) {
   EXPECT_NEAR(mirrored, 500, 80);
 }
 
-}  // namespace
+}  // namespace test_decode_oracle
 }  // namespace assay

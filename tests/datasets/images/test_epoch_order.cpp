@@ -7,7 +7,7 @@
 #include <set>
 
 namespace assay {
-namespace {
+namespace test_epoch_order {
 
 using Order = std::vector<std::int64_t>;
 
@@ -106,5 +106,5 @@ TEST(RankShare, EvaluationReadsEachSampleOnceEvenWithMoreRanksThanSamples) {
   }
 }
 
-}  // namespace
+}  // namespace test_epoch_order
 }  // namespace assay

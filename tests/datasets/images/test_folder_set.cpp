@@ -3,7 +3,7 @@
 #include "tests/datasets/images/image_sets.hpp"
 
 namespace assay {
-namespace {
+namespace test_folder_set {
 
 void write_class(const Folder& folder, const std::string& name, const std::string& image, int i) {
   std::filesystem::create_directory(folder / name);
@@ -84,5 +84,5 @@ TEST(FolderSet, AFileThatIsEmptyIsABadSampleAndOneThatIsGoneAnError) {
             std::string::npos);
 }
 
-}  // namespace
+}  // namespace test_folder_set
 }  // namespace assay

@@ -8,7 +8,7 @@
 #include "tests/datasets/images/image_sets.hpp"
 
 namespace assay {
-namespace {
+namespace test_image_writer {
 
 TEST(GeneratedImages, AreFunctionsOfSeedAndNumber) {
   const auto source = generated_images({20, 5, {40, 30}, 3, 0});
@@ -174,5 +174,5 @@ TEST(ImageWriter, NothingIsOverwrittenOrLeft) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder / ""), {}), 1);
 }
 
-}  // namespace
+}  // namespace test_image_writer
 }  // namespace assay

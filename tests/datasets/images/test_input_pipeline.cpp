@@ -12,7 +12,7 @@
 #include "tests/datasets/images/pipelines.hpp"
 
 namespace assay {
-namespace {
+namespace test_input_pipeline {
 
 class Pipeline : public ::testing::Test {
  protected:
@@ -249,5 +249,5 @@ TEST_F(Pipeline, WhatIsPoisonedIsNotHandedOut) {
   }
 }
 
-}  // namespace
+}  // namespace test_input_pipeline
 }  // namespace assay

@@ -7,7 +7,7 @@
 #include "tests/datasets/images/pipelines.hpp"
 
 namespace assay {
-namespace {
+namespace test_input_pipeline_faults {
 
 class PipelineFaults : public ::testing::Test {
  protected:
@@ -162,5 +162,5 @@ TEST_F(PipelineFaults, EndsWhileItsThreadsWork) {
   EXPECT_LT(set.reads, 1000);
 }
 
-}  // namespace
+}  // namespace test_input_pipeline_faults
 }  // namespace assay

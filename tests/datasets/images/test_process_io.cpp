@@ -5,7 +5,7 @@
 #include "tests/datasets/data_files.hpp"
 
 namespace assay {
-namespace {
+namespace test_process_io {
 
 TEST(ProcessIo, CountsWhatIsRead) {
   const Folder folder;
@@ -31,5 +31,5 @@ TEST(ProcessIo, TellsWhatIsInThePageCache) {
   EXPECT_THROW(drop_from_cache({folder / "none"}), CaseError);
 }
 
-}  // namespace
+}  // namespace test_process_io
 }  // namespace assay

@@ -5,7 +5,7 @@
 #include "tests/datasets/images/image_sets.hpp"
 
 namespace assay {
-namespace {
+namespace test_sample_decoder {
 
 std::vector<float> decode_one(const Bytes& encoded, const DecodeSettings& settings,
                               std::int64_t index = 0, std::uint64_t epoch = 0) {
@@ -128,5 +128,5 @@ TEST(SampleDecoder, GoesOnAfterABadSample) {
   EXPECT_EQ(out, reference_one(test_image(1), settings));
 }
 
-}  // namespace
+}  // namespace test_sample_decoder
 }  // namespace assay

@@ -3,7 +3,7 @@
 #include "tests/datasets/images/image_sets.hpp"
 
 namespace assay {
-namespace {
+namespace test_tfrecord_set {
 
 constexpr SampleSetOptions five{0, 5};
 
@@ -225,5 +225,5 @@ TEST(TfRecordSet, AMissingSetIsRefused) {
     EXPECT_NE(message_of<InputError>([&] { open_samples(path); }), "") << path;
 }
 
-}  // namespace
+}  // namespace test_tfrecord_set
 }  // namespace assay

@@ -6,7 +6,7 @@
 #include "datasets/images/view.hpp"
 
 namespace assay {
-namespace {
+namespace test_view {
 
 constexpr ImageSize photo{500, 375};
 
@@ -112,5 +112,5 @@ TEST(Reduction, LeavesAsManyPixelsAsTheResultHas) {
   EXPECT_EQ(reduction_for({0, 0, 9000, 1792}, 224), 8);
 }
 
-}  // namespace
+}  // namespace test_view
 }  // namespace assay

@@ -9,7 +9,7 @@
 #include "conv_bench.hpp"
 
 namespace assay {
-namespace {
+namespace test_conv_backends {
 
 using namespace conv_test;
 
@@ -324,5 +324,5 @@ TEST_F(OneDnn, LayoutNamesReadLikeBenchdnns) {
       << bench_.operation().executed().layout;
 }
 
-}  // namespace
+}  // namespace test_conv_backends
 }  // namespace assay

@@ -8,7 +8,7 @@
 #include "conv_judge.hpp"
 
 namespace assay {
-namespace {
+namespace test_conv_bounds {
 
 using namespace conv_test;
 
@@ -294,5 +294,5 @@ TEST(ConvBounds, WinogradIsNotForgivenAsDirect) {
   EXPECT_EQ(convolution::winograd_amplification(1, 3) >= 1, true);
 }
 
-}  // namespace
+}  // namespace test_conv_bounds
 }  // namespace assay

@@ -8,7 +8,7 @@
 #include "conv_judge.hpp"
 
 namespace assay {
-namespace {
+namespace test_conv_bounds_parts {
 
 using namespace conv_test;
 
@@ -114,5 +114,5 @@ TEST(PartsOfIntegers, AreExactUpToALengthThatIsDocumented) {
   EXPECT_EQ(magnitude(Precision::bf16, 1100), 0);
 }
 
-}  // namespace
+}  // namespace test_conv_bounds_parts
 }  // namespace assay

@@ -9,7 +9,7 @@
 #include "conv_judge.hpp"
 
 namespace assay {
-namespace {
+namespace test_conv_bounds_tensor_cores {
 
 using namespace conv_test;
 
@@ -137,5 +137,5 @@ TEST(TensorCoreBounds, NoFalseAlarmInManySmallChecks) {
   EXPECT_EQ(failed, 0);
 }
 
-}  // namespace
+}  // namespace test_conv_bounds_tensor_cores
 }  // namespace assay

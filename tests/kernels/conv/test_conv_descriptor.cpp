@@ -6,7 +6,7 @@
 #include "core/base/error.hpp"
 
 namespace assay {
-namespace {
+namespace test_conv_descriptor {
 
 std::string error_of(const std::string& descriptor) {
   try {
@@ -213,5 +213,5 @@ TEST(ConvProblem, RefusesAShapeThatIsNone) {
   EXPECT_THROW(ConvProblem(ConvShape{}, ConvDirection::forward, Precision::fp32), InputError);
 }
 
-}  // namespace
+}  // namespace test_conv_descriptor
 }  // namespace assay

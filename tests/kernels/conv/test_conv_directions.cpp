@@ -6,7 +6,7 @@
 #include "kernels/conv/problem.hpp"
 
 namespace assay {
-namespace {
+namespace test_conv_directions {
 
 double flops(const char* shape, ConvDirection direction, int tile) {
   return winograd_flops(ConvProblem(parse_conv(shape), direction, Precision::fp32), tile);
@@ -81,5 +81,5 @@ TEST(ConvDirections, WideGradientsOfNarrowActivations) {
   EXPECT_EQ(specs[2].bytes, 8U * 8 * 9 * 4);
 }
 
-}  // namespace
+}  // namespace test_conv_directions
 }  // namespace assay

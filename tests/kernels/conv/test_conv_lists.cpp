@@ -20,7 +20,7 @@
 #include "kernels/conv/problem.hpp"
 
 namespace assay {
-namespace {
+namespace test_conv_lists {
 
 using nlohmann::json;
 
@@ -199,5 +199,5 @@ TEST(ConvSuites, NameBackendsThatNeedNotBeBuiltHere) {
   EXPECT_THROW(expand(conv_benchmark(), {{"backend", {"onednm"}}}, none), InputError);
 }
 
-}  // namespace
+}  // namespace test_conv_lists
 }  // namespace assay

@@ -12,7 +12,7 @@
 #include "kernels/conv/problem.hpp"
 
 namespace assay {
-namespace {
+namespace test_conv_operations {
 
 class ConvOperation : public testing::Test {
  protected:
@@ -143,5 +143,5 @@ TEST_F(ConvOperation, WinogradsOperationsAreCountedOrUnknown) {
   if (made == 0) GTEST_SKIP() << "this oneDNN has no Winograd for this processor";
 }
 
-}  // namespace
+}  // namespace test_conv_operations
 }  // namespace assay

@@ -7,7 +7,7 @@
 #include "kernels/conv/bounds.hpp"
 
 namespace assay {
-namespace {
+namespace test_conv_oracle {
 
 using namespace conv_test;
 
@@ -246,5 +246,5 @@ TEST(ConvSample, ReachesEveryChannelBlocksLastPart) {
     EXPECT_TRUE(channels.contains(c)) << c;
 }
 
-}  // namespace
+}  // namespace test_conv_oracle
 }  // namespace assay

@@ -7,7 +7,7 @@
 #include "kernels/conv/problem.hpp"
 
 namespace assay {
-namespace {
+namespace test_conv_stored {
 
 Values magnitudes(const TensorSpec& spec, std::vector<double>& data) {
   data.resize(static_cast<std::size_t>(spec.elements()));
@@ -42,5 +42,5 @@ TEST(ConvOracle, JudgesStoredDataOfOneSign) {
   }
 }
 
-}  // namespace
+}  // namespace test_conv_stored
 }  // namespace assay

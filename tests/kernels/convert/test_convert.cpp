@@ -5,7 +5,7 @@
 #include "trial.hpp"
 
 namespace assay {
-namespace {
+namespace test_convert {
 
 constexpr Precision precisions[] = {Precision::bf16_fp32, Precision::fp16_fp32};
 
@@ -38,5 +38,5 @@ TEST(Convert, RefusesWhatIsNone) {
   EXPECT_EQ(ConvertProblem(7, Precision::bf16_fp32).bytes(), 42);
 }
 
-}  // namespace
+}  // namespace test_convert
 }  // namespace assay

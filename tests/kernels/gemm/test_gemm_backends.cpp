@@ -9,7 +9,7 @@
 #include "trial.hpp"
 
 namespace assay {
-namespace {
+namespace test_gemm_backends {
 
 using namespace gemm_test;
 Result<std::unique_ptr<Workload>> prepare(const std::string& backend, const std::string& problem,
@@ -169,5 +169,5 @@ TEST(GemmBackends, RefuseWithAReason) {
   }
 }
 
-}  // namespace
+}  // namespace test_gemm_backends
 }  // namespace assay

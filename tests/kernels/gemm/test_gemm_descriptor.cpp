@@ -8,7 +8,7 @@
 #include "gemm_helpers.hpp"
 
 namespace assay {
-namespace {
+namespace test_gemm_descriptor {
 
 TEST(GemmDescriptor, ReadsEveryField) {
   const GemmShape s = parse_gemm("m3n5k7b2lda9ldb8ldc4alpha-0.5beta2tatb");
@@ -136,5 +136,5 @@ TEST(GemmProblem, FactorsHaveTheTypeThatLibrariesTake) {
   EXPECT_FALSE(why_not_precision({parse_gemm("m1n1k1alpha2beta1"), Precision::int8}));
 }
 
-}  // namespace
+}  // namespace test_gemm_descriptor
 }  // namespace assay

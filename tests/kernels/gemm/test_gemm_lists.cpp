@@ -17,7 +17,7 @@
 #include "kernels/gemm/problem.hpp"
 
 namespace assay {
-namespace {
+namespace test_gemm_lists {
 
 using nlohmann::json;
 
@@ -89,5 +89,5 @@ TEST(GemmLists, FactorsMayBeOverridden) {
   }
 }
 
-}  // namespace
+}  // namespace test_gemm_lists
 }  // namespace assay

@@ -10,7 +10,7 @@
 #include "kernels/oracle/sums.hpp"
 
 namespace assay {
-namespace {
+namespace test_gemm_oracle {
 
 using namespace gemm_test;
 
@@ -267,5 +267,5 @@ TEST(GemmOracle, NoIntegersWhereFactorsAreNone) {
   EXPECT_GT(magnitude("m4n4k4alpha3", Precision::fp32), magnitude("m4n4k4alpha3", Precision::bf16));
 }
 
-}  // namespace
+}  // namespace test_gemm_oracle
 }  // namespace assay

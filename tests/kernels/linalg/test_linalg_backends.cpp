@@ -15,7 +15,7 @@
 #include "trial.hpp"
 
 namespace assay {
-namespace {
+namespace test_linalg_backends {
 
 using Made = Result<std::unique_ptr<Workload>>;
 
@@ -154,5 +154,5 @@ TEST(LinalgBackends, BlasComputesEveryKernel) {
     verify_shapes("blas", kernel);
 }
 
-}  // namespace
+}  // namespace test_linalg_backends
 }  // namespace assay

@@ -15,7 +15,7 @@
 #include "kernels/linalg/problem.hpp"
 
 namespace assay {
-namespace {
+namespace test_linalg_conditioning {
 
 using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
@@ -119,5 +119,5 @@ TEST(LinalgConditioning, QrKeepsWhatTheGramMatrixLoses) {
   compare(Precision::fp32, 1e3, lost);
 }
 
-}  // namespace
+}  // namespace test_linalg_conditioning
 }  // namespace assay

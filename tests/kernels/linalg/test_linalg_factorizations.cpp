@@ -13,7 +13,7 @@
 #include "kernels/linalg/problem.hpp"
 
 namespace assay {
-namespace {
+namespace test_linalg_factorizations {
 
 using Matrix = Eigen::MatrixXd;
 
@@ -272,5 +272,5 @@ TEST(LinalgProblem, FactorizationsCountTheirWork) {
   EXPECT_EQ(to_descriptor(parse_linalg("eigh:d7")), "eigh:d7");
 }
 
-}  // namespace
+}  // namespace test_linalg_factorizations
 }  // namespace assay

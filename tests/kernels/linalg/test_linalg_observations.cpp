@@ -13,7 +13,7 @@
 #include "tests/kernels/linalg/linalg_helpers.hpp"
 
 namespace assay {
-namespace {
+namespace test_linalg_observations {
 
 using namespace linalg_test;
 
@@ -315,5 +315,5 @@ TEST(LinalgObservations, NewInputsAreNotJudgedByTheLast) {
   }
 }
 
-}  // namespace
+}  // namespace test_linalg_observations
 }  // namespace assay

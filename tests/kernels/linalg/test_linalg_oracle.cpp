@@ -12,7 +12,7 @@
 #include "tests/kernels/linalg/linalg_helpers.hpp"
 
 namespace assay {
-namespace {
+namespace test_linalg_oracle {
 
 using namespace linalg_test;
 
@@ -213,5 +213,5 @@ TEST(LinalgOracle, ChecksumFindsOneElementAndAPermutation) {
   EXPECT_GT(found, tried * 8 / 10);
 }
 
-}  // namespace
+}  // namespace test_linalg_oracle
 }  // namespace assay

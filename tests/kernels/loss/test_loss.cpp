@@ -9,7 +9,7 @@
 #include "trial.hpp"
 
 namespace assay {
-namespace {
+namespace test_loss {
 
 using Tensors = std::map<std::string, std::vector<double>>;
 
@@ -188,5 +188,5 @@ TEST(LossProblem, RefusesWhatIsNone) {
     EXPECT_THROW(LossProblem(wrong, LossPass::training, Precision::fp32), InputError);
 }
 
-}  // namespace
+}  // namespace test_loss
 }  // namespace assay

@@ -9,7 +9,7 @@
 #include "tests/kernels/conv/conv_bench.hpp"
 
 namespace assay {
-namespace {
+namespace test_native_conv {
 
 using namespace conv_test;
 
@@ -403,5 +403,5 @@ TEST_F(NativeConv, IdleThreadsNeedNoMemory) {
         }
 }
 
-}  // namespace
+}  // namespace test_native_conv
 }  // namespace assay

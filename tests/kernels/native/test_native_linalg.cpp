@@ -21,7 +21,7 @@
 #include "kernels/linalg/problem.hpp"
 
 namespace assay {
-namespace {
+namespace test_native_linalg {
 
 Plugins& plugins() {
   static Plugins all({std::filesystem::path(ASSAY_BUILD_DIR) / "lib" / "assay"});
@@ -189,5 +189,5 @@ TEST_F(NativeLinalg, RunsAreEqualBitByBit) {
       }
 }
 
-}  // namespace
+}  // namespace test_native_linalg
 }  // namespace assay

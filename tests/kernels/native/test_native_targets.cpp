@@ -18,7 +18,7 @@
 #include "kernels/update/problem.hpp"
 
 namespace assay {
-namespace {
+namespace test_native_targets {
 
 /// ctest runs each of them in a process of its own: what a plugin has chosen, it keeps.
 class NativeTarget : public testing::TestWithParam<const char*> {
@@ -119,5 +119,5 @@ TEST_P(NativeTarget, ComputesLossUpdateAndSum) {
   }
 }
 
-}  // namespace
+}  // namespace test_native_targets
 }  // namespace assay

@@ -7,7 +7,7 @@
 #include "trial.hpp"
 
 namespace assay {
-namespace {
+namespace test_norm_backends {
 
 using namespace kernel_test;
 
@@ -53,5 +53,5 @@ TEST(NormBackends, RefuseWhatTheyHaveNot) {
   }
 }
 
-}  // namespace
+}  // namespace test_norm_backends
 }  // namespace assay

@@ -11,7 +11,7 @@
 #include "kernels/norm/problem.hpp"
 
 namespace assay {
-namespace {
+namespace test_norm_oracle {
 
 using Tensors = std::map<std::string, std::vector<double>>;
 using Rounding = std::function<double(double)>;
@@ -240,5 +240,5 @@ TEST(NormProblem, CountsWhatIsMoved) {
   EXPECT_EQ(problem.bytes(), 5 * 120 * 2 + 5 * 3 * 4);
 }
 
-}  // namespace
+}  // namespace test_norm_oracle
 }  // namespace assay

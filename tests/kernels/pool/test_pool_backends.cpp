@@ -8,7 +8,7 @@
 #include "trial.hpp"
 
 namespace assay {
-namespace {
+namespace test_pool_backends {
 
 using namespace kernel_test;
 
@@ -83,5 +83,5 @@ TEST(PoolProblem, DescriptorsAreReadAndWritten) {
     EXPECT_THROW(parse_pool(wrong), InputError) << wrong;
 }
 
-}  // namespace
+}  // namespace test_pool_backends
 }  // namespace assay

@@ -7,7 +7,7 @@
 #include "kernels/pool/problem.hpp"
 
 namespace assay {
-namespace {
+namespace test_pool_oracle {
 
 Values stored(std::vector<double> values) { return Values(std::move(values)); }
 
@@ -59,5 +59,5 @@ TEST(PoolOracle, CopiesAreExactAndSumsAlmost) {
   }
 }
 
-}  // namespace
+}  // namespace test_pool_oracle
 }  // namespace assay

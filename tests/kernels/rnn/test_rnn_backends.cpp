@@ -14,7 +14,7 @@
 #include "tests/kernels/broken_operation.hpp"
 
 namespace assay {
-namespace {
+namespace test_rnn_backends {
 
 using broken::Broken;
 using broken::Fault;
@@ -376,5 +376,5 @@ TEST(OneDnnRnn, SaysWhatItHasNot) {
   }
 }
 
-}  // namespace
+}  // namespace test_rnn_backends
 }  // namespace assay

@@ -8,7 +8,7 @@
 #include "kernels/rnn/problem.hpp"
 
 namespace assay {
-namespace {
+namespace test_rnn_descriptor {
 
 RnnProblem problem(const std::string& text, RnnInput input = RnnInput::linear,
                    RnnDirection direction = RnnDirection::forward_inference,
@@ -156,5 +156,5 @@ TEST(RnnBenchmark, HasTwoCasesForTwoInputs) {
   EXPECT_TRUE(found);
 }
 
-}  // namespace
+}  // namespace test_rnn_descriptor
 }  // namespace assay

@@ -7,7 +7,7 @@
 
 #include "kernels/rnn/gemm.hpp"
 
-namespace {
+namespace test_rnn_gemm {
 
 using namespace assay;
 
@@ -59,4 +59,4 @@ TEST(RnnGemm, OfNoTermsIsZero) {
   }
 }
 
-}  // namespace
+}  // namespace test_rnn_gemm

@@ -17,7 +17,7 @@
 #include "kernels/rnn/problem.hpp"
 
 namespace assay {
-namespace {
+namespace test_rnn_lists {
 
 using nlohmann::json;
 
@@ -137,5 +137,5 @@ TEST(RnnSuites, HaveAPartnerForEveryPublishedRow) {
   EXPECT_EQ(found, 1797u);
 }
 
-}  // namespace
+}  // namespace test_rnn_lists
 }  // namespace assay

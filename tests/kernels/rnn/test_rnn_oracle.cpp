@@ -8,7 +8,7 @@
 #include "plain_rnn.hpp"
 
 namespace assay {
-namespace {
+namespace test_rnn_oracle {
 
 using namespace rnn_test;
 
@@ -157,5 +157,5 @@ TEST(RnnOracle, WeightsAreScaledNearTheRootOfTheirInputs) {
   }
 }
 
-}  // namespace
+}  // namespace test_rnn_oracle
 }  // namespace assay

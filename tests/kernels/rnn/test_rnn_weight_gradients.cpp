@@ -8,7 +8,7 @@
 #include "plain_rnn.hpp"
 
 namespace assay {
-namespace {
+namespace test_rnn_weight_gradients {
 
 using namespace recurrent;
 
@@ -78,5 +78,5 @@ TEST(RnnWeightGradients, OfRecurrencesThatAreDoneAreTheSame) {
   }
 }
 
-}  // namespace
+}  // namespace test_rnn_weight_gradients
 }  // namespace assay

@@ -17,7 +17,7 @@
 #include "kernels/stream/problem.hpp"
 
 namespace assay {
-namespace {
+namespace test_stream {
 
 StreamProblem problem(const std::string& descriptor, Precision precision = Precision::fp64,
                       int threads = 1) {
@@ -358,5 +358,5 @@ TEST(StreamOracle, SamplesBothEndsAndSumsTheRest) {
   EXPECT_EQ(oracle->checksum(output, inputs, weights), sum);
 }
 
-}  // namespace
+}  // namespace test_stream
 }  // namespace assay

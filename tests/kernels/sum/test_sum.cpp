@@ -7,7 +7,7 @@
 #include "trial.hpp"
 
 namespace assay {
-namespace {
+namespace test_sum {
 
 constexpr Precision precisions[] = {Precision::fp64, Precision::fp32, Precision::bf16,
                                     Precision::fp16};
@@ -48,5 +48,5 @@ TEST(Sum, RefusesWhatIsNone) {
   EXPECT_EQ(SumProblem(7, Precision::bf16).bytes(), 42);
 }
 
-}  // namespace
+}  // namespace test_sum
 }  // namespace assay

@@ -10,7 +10,7 @@
 #include "trial.hpp"
 
 namespace assay {
-namespace {
+namespace test_update {
 
 using Tensors = std::map<std::string, std::vector<double>>;
 
@@ -303,5 +303,5 @@ TEST(UpdateProblem, RefusesWhatIsNone) {
     EXPECT_THROW(UpdateProblem(wrong, Precision::fp32), InputError);
 }
 
-}  // namespace
+}  // namespace test_update
 }  // namespace assay

@@ -19,7 +19,7 @@
 #include "tests/models/analytics/given_table.hpp"
 
 namespace assay {
-namespace {
+namespace test_analytics_values {
 
 using fixture::GivenTable;
 using fixture::metrics_on_ranks;
@@ -341,5 +341,5 @@ TEST(AnalyticsValues, AGapThatIsNotReachedIsUndecided) {
   }
 }
 
-}  // namespace
+}  // namespace test_analytics_values
 }  // namespace assay

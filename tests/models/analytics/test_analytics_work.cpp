@@ -10,7 +10,7 @@
 #include "models/svm/benchmark.hpp"
 
 namespace assay {
-namespace {
+namespace test_analytics_work {
 
 void expect_counted(const AnalyticsBenchmark& benchmark, fixture::Flags flags) {
   flags.try_emplace("problem", "n4999d13");
@@ -47,5 +47,5 @@ TEST(AnalysisWork, IsThatOfTheCase) {
   }
 }
 
-}  // namespace
+}  // namespace test_analytics_work
 }  // namespace assay

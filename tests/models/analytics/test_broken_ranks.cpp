@@ -9,7 +9,7 @@
 #include "models/svm/benchmark.hpp"
 
 namespace assay {
-namespace {
+namespace test_broken_ranks {
 
 /// Every allreduce of more than `least` elements leaves each rank with its own numbers.
 class LosesSums final : public ForwardingCommunicator {
@@ -65,5 +65,5 @@ TEST(BrokenRanks, LostSumsOfTheAnalysisAloneAreFound) {
   EXPECT_NE(failure(svm_benchmark(), svm, 17), "passed");
 }
 
-}  // namespace
+}  // namespace test_broken_ranks
 }  // namespace assay

@@ -18,7 +18,7 @@
 #include "models/svm/svm.hpp"
 
 namespace assay {
-namespace {
+namespace test_analytics_golden {
 
 const std::filesystem::path folder =
     std::filesystem::path(ASSAY_SOURCE_DIR) / "tests" / "models" / "data";
@@ -181,5 +181,5 @@ TEST(GoldenSvm, ObjectiveAndAccuracyAreThoseOfTheVerification) {
   });
 }
 
-}  // namespace
+}  // namespace test_analytics_golden
 }  // namespace assay

@@ -13,7 +13,7 @@
 #include "tests/datasets/data_files.hpp"
 
 namespace assay {
-namespace {
+namespace test_kmeans {
 
 using fixture::metrics_on_ranks;
 
@@ -198,5 +198,5 @@ TEST(Kmeans, EachNumberOfClustersIsChecked) {
         << wrong;
 }
 
-}  // namespace
+}  // namespace test_kmeans
 }  // namespace assay

@@ -11,7 +11,7 @@
 #include "tests/models/analytics/given_table.hpp"
 
 namespace assay {
-namespace {
+namespace test_kmeans_verification {
 
 using fixture::GivenTable;
 
@@ -337,5 +337,5 @@ TEST(KmeansVerification, DistancesDecideWhatOurScoresCannot) {
   }
 }
 
-}  // namespace
+}  // namespace test_kmeans_verification
 }  // namespace assay

@@ -6,7 +6,7 @@
 #include "models/svm/nelder_mead.hpp"
 
 namespace assay {
-namespace {
+namespace test_nelder_mead {
 
 double rosenbrock(std::span<const double> x) {
   return 100 * std::pow(x[1] - x[0] * x[0], 2) + std::pow(1 - x[0], 2);
@@ -58,5 +58,5 @@ TEST(NelderMead, ShrinksWhereNothingElseHelps) {
   EXPECT_NEAR(distance, 0.1 / 1024, 1e-12);
 }
 
-}  // namespace
+}  // namespace test_nelder_mead
 }  // namespace assay

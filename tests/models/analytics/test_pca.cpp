@@ -11,7 +11,7 @@
 #include "tests/datasets/data_files.hpp"
 
 namespace assay {
-namespace {
+namespace test_pca {
 
 using fixture::metrics_on_ranks;
 
@@ -256,5 +256,5 @@ TEST(PcaVerification, FindsEveryWrongPart) {
   EXPECT_FALSE(right.verify(missing).passed);
 }
 
-}  // namespace
+}  // namespace test_pca
 }  // namespace assay

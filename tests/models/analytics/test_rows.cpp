@@ -17,7 +17,7 @@
 #include "tests/core/thread_communicator.hpp"
 
 namespace assay {
-namespace {
+namespace test_rows {
 
 TEST(SumsOverRows, UseAsManyThreadsAsThePassHas) {
   const NormalTable table({2000, 3, 1});
@@ -134,5 +134,5 @@ TEST(RowsOfRanks, WhatOneRankCannotReadIsAnErrorOfAll) {
   });
 }
 
-}  // namespace
+}  // namespace test_rows
 }  // namespace assay

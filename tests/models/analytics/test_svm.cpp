@@ -12,7 +12,7 @@
 #include "tests/datasets/data_files.hpp"
 
 namespace assay {
-namespace {
+namespace test_svm {
 
 using fixture::metrics_on_ranks;
 
@@ -415,5 +415,5 @@ TEST(Svm, OneClassIsRefused) {
   }
 }
 
-}  // namespace
+}  // namespace test_svm
 }  // namespace assay

@@ -8,7 +8,7 @@
 #include "models/analytics/table_problem.hpp"
 
 namespace assay {
-namespace {
+namespace test_table_problem {
 
 std::string complaint(const std::string& text) {
   try {
@@ -86,5 +86,5 @@ TEST(TableProblem, RanksShareAllRowsEvenly) {
     }
 }
 
-}  // namespace
+}  // namespace test_table_problem
 }  // namespace assay

@@ -6,7 +6,7 @@
 #include "tests/models/input/faulty_set.hpp"
 
 namespace assay {
-namespace {
+namespace test_bare_loop {
 
 class BareLoop : public ::testing::Test {
  protected:
@@ -82,5 +82,5 @@ TEST_F(BareLoop, AnImageThatItCannotDecodeEndsAllRanks) {
   });
 }
 
-}  // namespace
+}  // namespace test_bare_loop
 }  // namespace assay

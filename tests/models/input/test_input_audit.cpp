@@ -11,7 +11,7 @@
 #include "tests/models/input/faulty_set.hpp"
 
 namespace assay {
-namespace {
+namespace test_input_audit {
 
 class InputAuditTest : public ::testing::Test {
  protected:
@@ -180,5 +180,5 @@ TEST_F(InputAuditTest, FindsAnotherPipelineThanTheCaseNames) {
   });
 }
 
-}  // namespace
+}  // namespace test_input_audit
 }  // namespace assay

@@ -8,7 +8,7 @@
 #include "models/input/input_sets.hpp"
 
 namespace assay {
-namespace {
+namespace test_input_problem {
 
 TEST(InputProblem, IsReadAndWritten) {
   EXPECT_EQ(to_text(parse_input("mb16s32")), "n128mb16s32");
@@ -33,5 +33,5 @@ TEST(InputSets, GeneratedNamesHoldAllFields) {
     EXPECT_THROW(generated_name(text), InputError) << text;
 }
 
-}  // namespace
+}  // namespace test_input_problem
 }  // namespace assay

@@ -7,7 +7,7 @@
 #include "tests/models/input/faulty_set.hpp"
 
 namespace assay {
-namespace {
+namespace test_input_workload {
 
 class InputWorkload : public ::testing::Test {
  protected:
@@ -188,5 +188,5 @@ TEST_F(InputWorkload, ColdFilesAreProvenCold) {
   std::filesystem::remove(file);
 }
 
-}  // namespace
+}  // namespace test_input_workload
 }  // namespace assay

@@ -7,7 +7,7 @@
 #include "tests/datasets/images/image_sets.hpp"
 
 namespace assay {
-namespace {
+namespace test_reading {
 
 /// A fault of the set is found by all ranks, and a sample by those that read it.
 TEST(Reading, CountsEachBadSampleOnce) {
@@ -78,5 +78,5 @@ TEST(Reading, TheLimitOfBadSamplesIsForAllRanks) {
   });
 }
 
-}  // namespace
+}  // namespace test_reading
 }  // namespace assay

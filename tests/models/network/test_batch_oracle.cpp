@@ -14,7 +14,7 @@
 #include "tests/datasets/images/pipelines.hpp"
 
 namespace assay {
-namespace {
+namespace test_batch_oracle {
 
 Settings claims_of(const std::string& data, int ranks = 1) {
   return {{"problem", "d18w8s32c5"},
@@ -249,5 +249,5 @@ TEST(EpochLedger, StepsThatAreMissingAreFound) {
   EXPECT_NE(ledger([](int, Changed&) {}, 1), "");
 }
 
-}  // namespace
+}  // namespace test_batch_oracle
 }  // namespace assay

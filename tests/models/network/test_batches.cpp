@@ -12,7 +12,7 @@
 #include "tests/datasets/images/pipelines.hpp"
 
 namespace assay {
-namespace {
+namespace test_batches {
 
 const std::shared_ptr<const LearnableImages>& small_images() {
   static const auto images = std::make_shared<const LearnableImages>(LearnableSettings{5, 8, 1});
@@ -213,5 +213,5 @@ TEST(Batches, WhatCannotBeMadeIsRefused) {
   EXPECT_SAYS(fixture::message_of([] { resident_batch({0, 8, 1}, share_of(4)); }), "of 0 samples");
 }
 
-}  // namespace
+}  // namespace test_batches
 }  // namespace assay

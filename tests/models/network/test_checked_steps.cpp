@@ -8,7 +8,7 @@
 #include "tests/models/network/trainers.hpp"
 
 namespace assay {
-namespace {
+namespace test_checked_steps {
 
 using network_test::made;
 
@@ -53,5 +53,5 @@ TEST(CheckedSteps, TellThatAFixedScaleMayBeTooLarge) {
   }
 }
 
-}  // namespace
+}  // namespace test_checked_steps
 }  // namespace assay

@@ -17,7 +17,7 @@
 #include "tests/core/result_fixture.hpp"
 
 namespace assay {
-namespace {
+namespace test_checkpoint {
 
 namespace fs = std::filesystem;
 using fixture::Folder;
@@ -270,5 +270,5 @@ TEST(Checkpoint, AWriterThatIsKilledLeavesAWholeOne) {
   EXPECT_GT(partial, 0) << "no writer was killed while it wrote";
 }
 
-}  // namespace
+}  // namespace test_checkpoint
 }  // namespace assay

@@ -10,7 +10,7 @@
 #include "models/network/schedule.hpp"
 
 namespace assay {
-namespace {
+namespace test_claimed_rate {
 
 Settings claims(const char* schedule, const char* warmup = "0", const char* scaling = "linear") {
   return {{"rate", "0.1"}, {"scaling", scaling},   {"batch", "32"},  {"accumulate", "2"},
@@ -58,5 +58,5 @@ TEST(ClaimedRate, AnUnknownScheduleIsNone) {
   EXPECT_THROW(ClaimedRate(claims("step:0.1"), 10), CaseError);
 }
 
-}  // namespace
+}  // namespace test_claimed_rate
 }  // namespace assay

@@ -17,7 +17,7 @@
 #include "tests/core/result_fixture.hpp"
 
 namespace assay {
-namespace {
+namespace test_convergence {
 
 using network_test::Session;
 
@@ -193,5 +193,5 @@ TEST(Convergence, AnEpochOfOneStepHasATime) {
   EXPECT_GT(made.epochs.back().seconds, 3 * shortest / 2);
 }
 
-}  // namespace
+}  // namespace test_convergence
 }  // namespace assay

@@ -14,7 +14,7 @@
 #include "trainers.hpp"
 
 namespace assay {
-namespace {
+namespace test_digits {
 
 using network_test::made;
 using network_test::plugins;
@@ -182,5 +182,5 @@ TEST(DigitsFull, AreToldByARateThatOthersChose) {
   }
 }
 
-}  // namespace
+}  // namespace test_digits
 }  // namespace assay

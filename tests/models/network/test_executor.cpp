@@ -7,7 +7,7 @@
 #include "trainers.hpp"
 
 namespace assay {
-namespace {
+namespace test_executor {
 
 using network_test::plugins;
 using network_test::small_settings;
@@ -67,5 +67,5 @@ TEST(ExecutorOfRanks, FailsWhereRanksComputeDifferently) {
   EXPECT_EQ(found[0], found[1]);
 }
 
-}  // namespace
+}  // namespace test_executor
 }  // namespace assay

@@ -14,7 +14,7 @@
 #include "tests/models/network/trainers.hpp"
 
 namespace assay {
-namespace {
+namespace test_inference {
 
 using network_test::plugins;
 
@@ -118,5 +118,5 @@ TEST(Inference, RefusesWhatTrainingAloneHas) {
   }
 }
 
-}  // namespace
+}  // namespace test_inference
 }  // namespace assay

@@ -12,7 +12,7 @@
 #include "trainers.hpp"
 
 namespace assay {
-namespace {
+namespace test_lag {
 
 using network_test::made;
 using network_test::small_settings;
@@ -270,5 +270,5 @@ TEST(Lag, GradientsThatOverflowAreSkipped) {
   EXPECT_LT(trainer->loss_scale().skipped(), 60);
 }
 
-}  // namespace
+}  // namespace test_lag
 }  // namespace assay

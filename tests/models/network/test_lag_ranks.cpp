@@ -20,7 +20,7 @@
 #include "trainers.hpp"
 
 namespace assay {
-namespace {
+namespace test_lag_ranks {
 
 using network_test::difference;
 using network_test::made;
@@ -248,5 +248,5 @@ TEST(LagRanks, SumsAreHiddenBehindTheNextStep) {
   });
 }
 
-}  // namespace
+}  // namespace test_lag_ranks
 }  // namespace assay

@@ -11,7 +11,7 @@
 #include "tests/core/result_fixture.hpp"
 
 namespace assay {
-namespace {
+namespace test_learnable_images {
 
 using fixture::message_of;
 using Image = std::vector<float>;
@@ -163,5 +163,5 @@ TEST(LearnableImages, WhatCannotBeMadeIsRefused) {
   EXPECT_EQ(message_of([] { LearnableImages({2, 8, 1}); }), "accepted");
 }
 
-}  // namespace
+}  // namespace test_learnable_images
 }  // namespace assay

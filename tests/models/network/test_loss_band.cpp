@@ -9,7 +9,7 @@
 #include "tests/core/result_fixture.hpp"
 
 namespace assay {
-namespace {
+namespace test_loss_band {
 
 EpochResult epoch_of(std::int64_t epoch, double training, double validation) {
   EpochResult result;
@@ -60,5 +60,5 @@ TEST(LossBand, TheFirstLossOutsideIsNamed) {
   EXPECT_NE(said({validated}), "");
 }
 
-}  // namespace
+}  // namespace test_loss_band
 }  // namespace assay

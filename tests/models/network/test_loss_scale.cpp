@@ -5,7 +5,7 @@
 #include "tests/core/result_fixture.hpp"
 
 namespace assay {
-namespace {
+namespace test_loss_scale {
 
 using fixture::message_of;
 
@@ -148,5 +148,5 @@ TEST(LossScale, ContinuesFromAState) {
   EXPECT_SAYS(refused("fixed:64", {32, 0, 5, 1}), "none of fixed:64");
 }
 
-}  // namespace
+}  // namespace test_loss_scale
 }  // namespace assay

@@ -8,7 +8,7 @@
 #include <random>
 
 namespace assay {
-namespace {
+namespace test_memory_plan {
 
 std::size_t in_lines(std::size_t bytes) {
   return (bytes + plan_alignment - 1) / plan_alignment * plan_alignment;
@@ -53,5 +53,5 @@ TEST(MemoryPlan, ChainsNeedTwoTensors) {
   EXPECT_EQ(plan_memory({}).bytes, 0U);
 }
 
-}  // namespace
+}  // namespace test_memory_plan
 }  // namespace assay

@@ -11,7 +11,7 @@
 #include "trainers.hpp"
 
 namespace assay {
-namespace {
+namespace test_mixed_trainer {
 
 using network_test::made;
 using network_test::plugins;
@@ -230,5 +230,5 @@ TEST(MixedTrainer, CountsWhatNarrowNumbersLose) {
   EXPECT_TRUE(none.metrics().empty());
 }
 
-}  // namespace
+}  // namespace test_mixed_trainer
 }  // namespace assay

@@ -13,7 +13,7 @@
 #include "trainers.hpp"
 
 namespace assay {
-namespace {
+namespace test_node_check {
 
 /// A pixel of a channel, from a random number in (-1, 1).
 using Pixel = std::function<double(std::int64_t image, std::int64_t channel, double random)>;
@@ -77,5 +77,5 @@ TEST(NodeCheck, ChannelsOfEqualPixelsAreNotRefused) {
   }
 }
 
-}  // namespace
+}  // namespace test_node_check
 }  // namespace assay

@@ -9,7 +9,7 @@
 #include <random>
 
 namespace assay {
-namespace {
+namespace test_parity {
 
 TEST(Parity, OneSmallDrawRejectsNothing) {
   for (const bool zero : {false, true}) {
@@ -51,5 +51,5 @@ TEST(Parity, RightGradientsOfOneElementAreKept) {
   EXPECT_EQ(rejected(3, [&] { return std::min(std::abs(normal(random)), 3.0) * 0.1; }), 100000);
 }
 
-}  // namespace
+}  // namespace test_parity
 }  // namespace assay

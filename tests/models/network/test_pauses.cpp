@@ -14,7 +14,7 @@
 #include "session.hpp"
 
 namespace assay {
-namespace {
+namespace test_pauses {
 
 using network_test::Session;
 
@@ -53,5 +53,5 @@ TEST(Pauses, NothingIsReadInTimeThatDoesNotCount) {
   EXPECT_EQ(std::count(validation.begin(), validation.end(), 'p'), 2) << validation;
 }
 
-}  // namespace
+}  // namespace test_pauses
 }  // namespace assay

@@ -10,7 +10,7 @@
 #include "tests/models/network/trainers.hpp"
 
 namespace assay {
-namespace {
+namespace test_prepared_as_claimed {
 
 /// The parameters of a case as the program completes them, and the run that they ask for.
 struct Prepared {
@@ -77,5 +77,5 @@ TEST(PreparedAsClaimed, EverythingElseIsFound) {
   }
 }
 
-}  // namespace
+}  // namespace test_prepared_as_claimed
 }  // namespace assay

@@ -10,7 +10,7 @@
 #include "trainers.hpp"
 
 namespace assay {
-namespace {
+namespace test_ranks {
 
 using network_test::difference;
 using network_test::made;
@@ -217,5 +217,5 @@ TEST(Ranks, ASumThatIsNotMadeIsFound) {
   });
 }
 
-}  // namespace
+}  // namespace test_ranks
 }  // namespace assay

@@ -8,7 +8,7 @@
 #include "core/base/error.hpp"
 
 namespace assay {
-namespace {
+namespace test_recordings {
 
 /// Counts what is submitted to it, directly and by recordings.
 class RecordingStream final : public Stream {
@@ -88,5 +88,5 @@ TEST(Recordings, AHostMakesNone) {
   EXPECT_EQ(all.refusal(), "");
 }
 
-}  // namespace
+}  // namespace test_recordings
 }  // namespace assay

@@ -17,7 +17,7 @@
 #include "tests/models/network/reference_claims.hpp"
 
 namespace assay {
-namespace {
+namespace test_reference_trainer {
 
 using network_test::claimed_settings;
 using network_test::small_claims;
@@ -186,5 +186,5 @@ TEST(ReferenceTrainer, ATrainerThatDoesSomethingElseDiffers) {
   }
 }
 
-}  // namespace
+}  // namespace test_reference_trainer
 }  // namespace assay

@@ -9,7 +9,7 @@
 #include "tests/core/result_fixture.hpp"
 
 namespace assay {
-namespace {
+namespace test_schedule {
 
 using fixture::message_of;
 
@@ -107,5 +107,5 @@ TEST(Schedule, WhatIsNoScheduleIsRefused) {
   EXPECT_SAYS(refused(0.1, 0, 5, "poly:2:0.2"), "ends at the rate 0.2");
 }
 
-}  // namespace
+}  // namespace test_schedule
 }  // namespace assay

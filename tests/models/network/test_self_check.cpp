@@ -11,7 +11,7 @@
 #include "tests/models/network/reference_claims.hpp"
 
 namespace assay {
-namespace {
+namespace test_self_check {
 
 using network_test::claimed_settings;
 using network_test::plugins;
@@ -98,5 +98,5 @@ TEST(SelfCheck, AnotherDepthIsFound) {
   EXPECT_NE(why_wrong(settings, ReferenceClaims(claims).rate, claims), "");
 }
 
-}  // namespace
+}  // namespace test_self_check
 }  // namespace assay

@@ -11,7 +11,7 @@
 #include "tests/models/network/trainers.hpp"
 
 namespace assay {
-namespace {
+namespace test_step_oracle {
 
 using network_test::made;
 
@@ -210,5 +210,5 @@ TEST(StepOracle, FindsRanksWithOtherWeights) {
   });
 }
 
-}  // namespace
+}  // namespace test_step_oracle
 }  // namespace assay

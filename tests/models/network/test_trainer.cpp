@@ -13,7 +13,7 @@
 #include "trainers.hpp"
 
 namespace assay {
-namespace {
+namespace test_trainer {
 
 using network_test::made;
 using network_test::plugins;
@@ -222,5 +222,5 @@ TEST(Trainer, RefusesWhatNoBackendHas) {
   EXPECT_NE(std::get<Unsupported>(trainer).reason.find("no backend computes"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace test_trainer
 }  // namespace assay

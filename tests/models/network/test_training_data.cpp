@@ -6,7 +6,7 @@
 #include "tests/datasets/images/image_sets.hpp"
 
 namespace assay {
-namespace {
+namespace test_training_data {
 
 /// A folder of images with these classes, of one image each.
 std::string folder_of(const Folder& folder, const std::string& name,
@@ -60,5 +60,5 @@ TEST(TrainingData, SubfoldersOfValidationAreThoseOfTraining) {
   expect_same_classes(training, write_test_set(folder, 10), 0, 9);  // its classes are numbers
 }
 
-}  // namespace
+}  // namespace test_training_data
 }  // namespace assay

@@ -10,7 +10,7 @@
 #include "tests/models/network/trainers.hpp"
 
 namespace assay {
-namespace {
+namespace test_training_input {
 
 using network_test::plugins;
 
@@ -42,5 +42,5 @@ TEST(TrainingInput, NothingIsPreparedWhileResultsAreChecked) {
             1 / 0.7);
 }
 
-}  // namespace
+}  // namespace test_training_input
 }  // namespace assay

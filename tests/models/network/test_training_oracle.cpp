@@ -15,7 +15,7 @@
 #include "tests/core/thread_communicator.hpp"
 
 namespace assay {
-namespace {
+namespace test_training_oracle {
 
 using network_test::Session;
 
@@ -300,5 +300,5 @@ TEST(StateOracle, RanksHaveEqualWeights) {
   });
 }
 
-}  // namespace
+}  // namespace test_training_oracle
 }  // namespace assay

@@ -14,7 +14,7 @@
 #include "tests/models/network/trainers.hpp"
 
 namespace assay {
-namespace {
+namespace test_training_workload {
 
 using network_test::plugins;
 
@@ -111,5 +111,5 @@ TEST(TrainingWorkload, ABackendThatComputesNothingIsUnsupported) {
   EXPECT_EQ(outcome().status, "ok");
 }
 
-}  // namespace
+}  // namespace test_training_workload
 }  // namespace assay

@@ -16,7 +16,7 @@
 #include "tests/models/network/trainers.hpp"
 
 namespace assay {
-namespace {
+namespace test_resnet50_golden {
 
 using network_test::made;
 using network_test::plugins;
@@ -319,5 +319,5 @@ TEST(GoldenInference, UsesMovingAverages) {
       if (plugins().status(backend).available) expect_right_inference(golden(name), backend);
 }
 
-}  // namespace
+}  // namespace test_resnet50_golden
 }  // namespace assay

@@ -10,7 +10,7 @@
 #include "core/base/error.hpp"
 
 namespace assay {
-namespace {
+namespace test_resnet {
 
 TEST(Resnet, DescriptorsAreReadAndWritten) {
   EXPECT_EQ(to_descriptor(parse_resnet("")), "d50w64s224c1000");
@@ -103,5 +103,5 @@ TEST(Resnet, NodesComeInAnOrderThatCanRun) {
   }
 }
 
-}  // namespace
+}  // namespace test_resnet
 }  // namespace assay

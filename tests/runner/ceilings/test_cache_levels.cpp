@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace {
+namespace test_cache_levels {
 
 using namespace assay;
 using nlohmann::json;
@@ -63,4 +63,4 @@ TEST(CacheLevels, AProbeLiesInItsLevel) {
     }
 }
 
-}  // namespace
+}  // namespace test_cache_levels

@@ -10,7 +10,7 @@
 #include "tests/patterns.hpp"
 #include "tests/runner/ceilings/ceiling_rows.hpp"
 
-namespace {
+namespace test_ceiling {
 
 using namespace assay;
 using namespace test::ceilings;
@@ -352,4 +352,4 @@ TEST(Ceiling, TellsWhatWasMeasuredAndWhatIsPromised) {
       << shown();
 }
 
-}  // namespace
+}  // namespace test_ceiling

@@ -7,7 +7,7 @@
 #include "runner/ceilings/ceiling_bracket.hpp"
 #include "tests/support/rows.hpp"
 
-namespace {
+namespace test_ceiling_device {
 
 using namespace assay;
 using nlohmann::json;
@@ -272,4 +272,4 @@ TEST(CeilingDevice, ALibrarysPeakJudgesTogetherWithTheDataSheets) {
   EXPECT_EQ(judged_on("NVIDIA H100 PCIe", moved)["status"], "failed");
 }
 
-}  // namespace
+}  // namespace test_ceiling_device

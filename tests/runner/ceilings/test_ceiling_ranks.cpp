@@ -4,7 +4,7 @@
 #include "runner/ceilings/ceiling_bracket.hpp"
 #include "tests/runner/ceilings/ceiling_rows.hpp"
 
-namespace {
+namespace test_ceiling_ranks {
 
 using namespace assay;
 using namespace test::ceilings;
@@ -118,4 +118,4 @@ TEST(Ceiling, NeedsOfSeveralRanksAreMeasuredByAllOfThem) {
             (Data{{1, "read_n500"}, {1, "triad_n" + std::to_string(elements)}}));
 }
 
-}  // namespace
+}  // namespace test_ceiling_ranks

@@ -11,7 +11,7 @@
 #include "runner/launch/programs.hpp"
 
 namespace assay {
-namespace {
+namespace test_installation {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
@@ -51,5 +51,5 @@ TEST_F(Installation, IsKnownByItsContent) {
   EXPECT_NE(hash(), first);
 }
 
-}  // namespace
+}  // namespace test_installation
 }  // namespace assay

@@ -12,7 +12,7 @@
 #include "runner/launch/processes.hpp"
 
 namespace assay {
-namespace {
+namespace test_launcher {
 
 using nlohmann::json;
 
@@ -248,5 +248,5 @@ TEST(ProcessesOfARun, AreOneGroupForEachShapeOfASuite) {
   EXPECT_NE(said.find("need a launcher's file"), std::string::npos) << said;
 }
 
-}  // namespace
+}  // namespace test_launcher
 }  // namespace assay

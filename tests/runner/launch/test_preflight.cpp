@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace assay {
-namespace {
+namespace test_preflight {
 
 const ProcessShape two_by_two{.nodes = 2, .ranks_per_node = 2, .threads = 2, .bind = "core"};
 
@@ -132,5 +132,5 @@ TEST(PreFlight, ReadsItsLinesAmongThoseOfALauncher) {
       << "whoever leaves its faults out has not looked for them";
 }
 
-}  // namespace
+}  // namespace test_preflight
 }  // namespace assay

@@ -9,7 +9,7 @@
 #include "runner/launch/site.hpp"
 
 namespace assay {
-namespace {
+namespace test_site {
 
 using nlohmann::json;
 
@@ -50,5 +50,5 @@ TEST(DevicesOfBackends, OfOneDnnAreNotReported) {
             "its library uses GPUs by SYCL, but this backend does not report which device it uses");
 }
 
-}  // namespace
+}  // namespace test_site
 }  // namespace assay

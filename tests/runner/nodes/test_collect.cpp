@@ -18,7 +18,7 @@
 #include "tests/core/thread_communicator.hpp"
 
 namespace assay {
-namespace {
+namespace test_collect {
 
 namespace fs = std::filesystem;
 using namespace collecting;
@@ -183,5 +183,5 @@ TEST(NodeFiles, NamesOfHostsThatMayBeFolders) {
     EXPECT_NE(why_not_folder_name(host), "") << host;
 }
 
-}  // namespace
+}  // namespace test_collect
 }  // namespace assay

@@ -11,7 +11,7 @@
 #include "runner/nodes/many_runs.hpp"
 
 namespace assay {
-namespace {
+namespace test_many_runs {
 
 namespace fs = std::filesystem;
 
@@ -93,5 +93,5 @@ TEST_F(ManyRuns, ANodeBelowItsSitesCeilingIsNamed) {
   EXPECT_NE(text.find("below the tolerance of the site"), std::string::npos) << text;
 }
 
-}  // namespace
+}  // namespace test_many_runs
 }  // namespace assay

@@ -9,7 +9,7 @@
 #include "runner/nodes/per_node.hpp"
 
 namespace assay {
-namespace {
+namespace test_pairs {
 
 struct ToldOfPairs {
   ExitCode code;
@@ -153,5 +153,5 @@ TEST_P(RoundsOfPairs, HoldEveryPairOnce) {
 
 INSTANTIATE_TEST_SUITE_P(Sizes, RoundsOfPairs, testing::Values(2, 3, 4, 5, 8, 17, 64));
 
-}  // namespace
+}  // namespace test_pairs
 }  // namespace assay

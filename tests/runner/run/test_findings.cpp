@@ -5,7 +5,7 @@
 #include "tests/support/rows.hpp"
 
 namespace assay {
-namespace {
+namespace test_findings {
 
 using nlohmann::json;
 
@@ -48,5 +48,5 @@ TEST(Findings, AHostWithAnotherBuildIsToldAndDecidesTheExit) {
   EXPECT_EQ(find_mixed(made).code, ExitCode::ok);
 }
 
-}  // namespace
+}  // namespace test_findings
 }  // namespace assay

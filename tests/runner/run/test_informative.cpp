@@ -7,7 +7,7 @@
 #include "runner/run/informative.hpp"
 
 namespace assay {
-namespace {
+namespace test_informative {
 
 Case case_of(const std::string& precision, const std::string& threads, bool required = false) {
   Case made;
@@ -44,5 +44,5 @@ TEST(InformativeOrder, IsAPermutation) {
   EXPECT_TRUE(informative_order({}).empty());
 }
 
-}  // namespace
+}  // namespace test_informative
 }  // namespace assay

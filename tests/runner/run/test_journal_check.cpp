@@ -21,7 +21,7 @@
 #include "runner/run/run_plan.hpp"
 #include "runner/run/run_record.hpp"
 
-namespace {
+namespace test_journal_check {
 
 using namespace assay;
 namespace fs = std::filesystem;
@@ -187,4 +187,4 @@ TEST_F(JournalCheck, ARowIsHeldToWhatHoldsOfAResult) {
   expect_refused("", nullptr, ": found null");
 }
 
-}  // namespace
+}  // namespace test_journal_check

@@ -8,7 +8,7 @@
 #include "assay/test_paths.hpp"
 
 namespace assay {
-namespace {
+namespace test_opened_plugins {
 
 using nlohmann::json;
 using Names = std::set<std::string>;
@@ -35,5 +35,5 @@ TEST(OpenedPlugins, AreNotTriedHereUnderALauncher) {
             Names{"onednn"});
 }
 
-}  // namespace
+}  // namespace test_opened_plugins
 }  // namespace assay

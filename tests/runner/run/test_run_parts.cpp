@@ -26,7 +26,7 @@
 #include "runner/supervision/child.hpp"
 #include "tests/support/rows.hpp"
 
-namespace {
+namespace test_run_parts {
 
 using namespace assay;
 namespace fs = std::filesystem;
@@ -353,4 +353,4 @@ TEST(Progress, TimeLeft) {
   EXPECT_EQ(time_left(3600, 1, 2), "~2.0 h left");
 }
 
-}  // namespace
+}  // namespace test_run_parts

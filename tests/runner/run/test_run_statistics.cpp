@@ -8,7 +8,7 @@
 #include "runner/run/run_plan.hpp"
 
 namespace assay {
-namespace {
+namespace test_run_statistics {
 
 using nlohmann::json;
 
@@ -45,5 +45,5 @@ TEST(RunStatistics, NoRunGoesOnWithOthers) {
   EXPECT_TRUE(finished_of(plan, make_record({run})).empty()) << "version 1 was not named yet";
 }
 
-}  // namespace
+}  // namespace test_run_statistics
 }  // namespace assay

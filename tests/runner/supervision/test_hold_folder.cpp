@@ -18,7 +18,7 @@
 #include "runner/supervision/run_folder.hpp"
 
 namespace assay {
-namespace {
+namespace test_hold_folder {
 
 namespace fs = std::filesystem;
 using std::chrono::seconds;
@@ -148,5 +148,5 @@ TEST_F(HeldFolder, IsTakenOverWithoutLocksWhereItsProcessNumberIsAnothers) {
   EXPECT_FALSE(fs::exists(file.string() + ".next"));
 }
 
-}  // namespace
+}  // namespace test_hold_folder
 }  // namespace assay

@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <fstream>
 
-namespace {
+namespace test_left_segments {
 
 using namespace assay;
 namespace fs = std::filesystem;
@@ -84,4 +84,4 @@ TEST_F(LeftSegmentsTest, WhatNoProcessOfTheJobHadMappedStays) {
   EXPECT_TRUE(fs::exists(file_));
 }
 
-}  // namespace
+}  // namespace test_left_segments

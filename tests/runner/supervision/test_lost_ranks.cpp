@@ -8,7 +8,7 @@
 #include "core/base/standard_streams.hpp"
 #include "core/result/journal.hpp"
 
-namespace {
+namespace test_lost_ranks {
 
 using namespace assay;
 namespace fs = std::filesystem;
@@ -61,4 +61,4 @@ TEST_F(LostRanks, IsNotMisledByOtherWords) {
             "rank 1 (process 101 on a) did not report");
 }
 
-}  // namespace
+}  // namespace test_lost_ranks

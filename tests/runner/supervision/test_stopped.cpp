@@ -11,7 +11,7 @@
 #include <string>
 
 namespace assay {
-namespace {
+namespace test_stopped {
 
 TEST(Stopped, NamesTheRankThatDoesNotRun) {
   EXPECT_TRUE(stopped_here().empty());
@@ -95,5 +95,5 @@ TEST(Stopped, ALauncherThatDoesNotAnswerIsGivenUpAndNothingElseEnds) {
   EXPECT_FALSE(other.poll().has_value());
 }
 
-}  // namespace
+}  // namespace test_stopped
 }  // namespace assay

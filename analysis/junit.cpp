@@ -44,6 +44,13 @@ void JunitSuite::add(const std::string& test, const std::string& outcome, const 
   tests_.push_back(std::move(element));
 }
 
+void JunitSuite::set_property(const std::string& name, const std::string& value) {
+  ptree property;
+  set_attribute(property, "name", name);
+  set_attribute(property, "value", value);
+  properties_.push_back({"property", std::move(property)});
+}
+
 void JunitSuite::write(std::string& testsuites) const {
   if (tests_.empty()) return;
   ptree suite;
@@ -56,6 +63,7 @@ void JunitSuite::write(std::string& testsuites) const {
   count("failures", "failure");
   count("errors", "error");
   count("skipped", "skipped");
+  if (!properties_.empty()) suite.push_back({"properties", properties_});
   for (const ptree& test : tests_) suite.push_back({"testcase", test});
   std::ostringstream text;
   boost::property_tree::xml_parser::write_xml_element(

@@ -17,12 +17,15 @@ class JunitSuite final {
   /// errors; `reason` alone for what is skipped.
   void add(const std::string& test, const std::string& outcome, const std::string& type,
            const std::string& reason);
+  /// A fact about all tests of the suite.
+  void set_property(const std::string& name, const std::string& value);
   /// Appends the text of the testsuite, unless it has no tests.
   void write(std::string& testsuites) const;
 
  private:
   std::string name_;
   std::vector<boost::property_tree::ptree> tests_;
+  boost::property_tree::ptree properties_;
   std::map<std::string, std::size_t> counts_;  ///< by outcome
 };
 

@@ -25,11 +25,14 @@ int accept(const Given& given) {
   inputs.push_back(criteria_file);
   check_outputs(given, {"out", "junit"}, inputs);
   const Criteria criteria = read_criteria(criteria_file);
+  const std::vector<std::filesystem::path> read = result_files(files);
+  const std::vector<ChangeTime> times = change_times(read);
   std::vector<NamedResult> results = load_results(files, keep_for_acceptance(criteria));
   expect_one_statistics(results);
-  const Acceptance acceptance =
+  Acceptance acceptance =
       judge_fleet(make_fleet(std::move(results), criteria, listed_nodes(files)), criteria,
                   fmt::format("assay accept {} --criteria {}", join(files, " "), asked));
+  acceptance.results = hash_files(read, times);
   const nlohmann::json document = acceptance;
   check_own(document, "acceptance");
   if (const auto file = value_of(given, "junit")) write_text(*file, junit_xml(acceptance));
@@ -48,7 +51,8 @@ Command accept_command() {
   return {
       "accept",
       "Judge each node of a fleet by criteria.\nThe first line of the output is the verdict: PASS, "
-      "PERF-FAIL, INCORRECT, MISSING (a row or a node), or NOT-QUIET (measure again).",
+      "PERF-FAIL, INCORRECT, NOT-COMPARABLE (other hardware or software), MISSING (a row or a "
+      "node), or NOT-QUIET (measure again).",
       {{"FILE", "result files, folders of runs, or folders with runs below", "FILE", "", true,
         true},
        {"--criteria",
@@ -63,8 +67,9 @@ Command accept_command() {
         "judges each node with results below results/"},
        {"assay accept results --criteria acceptance --junit accept.xml --out accept.txt",
         "writes the verdicts for a CI system and for people"}},
-      "0 PASS, 2 bad usage or input, 3 INCORRECT, 4 PERF-FAIL, 5 NOT-QUIET, 6 MISSING, 7 MISSING "
-      "because a row failed or timed out, 9 MISSING because a training missed its target"};
+      "0 PASS, 2 bad usage or input, 3 INCORRECT, 4 PERF-FAIL, 5 NOT-QUIET, 6 MISSING or "
+      "NOT-COMPARABLE, 7 MISSING because a row failed or timed out, 9 MISSING because a training "
+      "missed its target"};
 }
 
 }  // namespace assay

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "analysis/accept/limits.hpp"
 #include "analysis/ratio.hpp"
+#include "analysis/text_table.hpp"
 #include "core/base/statistics.hpp"
 #include "core/result/marks.hpp"
 
@@ -25,12 +27,22 @@ std::string why_disturbed(const NodeRow& row) {
       throttled_mark);
 }
 
-/// Which of two checks tells less about a row. That a fleet is too small is known of all rows
-/// alike, so every other finding tells more.
+/// Whether a finding is of all rows alike, and is told once: of the fleet or of the node.
+bool is_told_once(const std::string& reason) {
+  return reason == too_few_nodes || reason == other_environment;
+}
+
+/// Whether a finding of the node tells why its rows are not comparable.
+bool told_by_the_node(const JudgedRow& row) {
+  return row.verdict == not_comparable && row.reason.starts_with(not_comparable_text);
+}
+
+/// Which of two checks tells less about a row. A finding of all rows alike tells less than every
+/// other.
 bool less_severe(const Check& a, const Check& b) {
   const auto rank = [](const Check& check) {
-    return check.reason == too_few_nodes ? 2 * static_cast<int>(pass) + 1
-                                         : 2 * static_cast<int>(check.verdict);
+    return is_told_once(check.reason) ? 2 * static_cast<int>(pass) + 1
+                                      : 2 * static_cast<int>(check.verdict);
   };
   return rank(a) < rank(b);
 }
@@ -45,28 +57,31 @@ std::string find_noise(const Health& health) {
   return "";
 }
 
-/// Sets verdict, reason and score of a node from its rows and health.
+/// Sets verdict, reason and score of a node from its health and its rows: the reason is the first
+/// finding of those with the verdict.
 void conclude(JudgedNode& node) {
   std::vector<double> ratios;
   std::size_t count = 0;
   bool alone = false;  // with too few other nodes: known of all rows, so said once
   const auto take = [&](const auto& judged, const std::string& subject) {
-    if (judged.reason == too_few_nodes) {
-      alone = true;
+    if (is_told_once(judged.reason)) {
+      alone |= judged.reason == too_few_nodes;
     } else if (judged.verdict > node.verdict) {
       node.verdict = judged.verdict;
-      node.reason = subject + ": " + judged.reason;
+      node.reason = judged.reason.starts_with(not_comparable_text) ? judged.reason
+                                                                   : subject + ": " + judged.reason;
       count = 1;
     } else if (judged.verdict == node.verdict) {
       ++count;
     }
   };
+  for (const Check& finding : node.health.findings) take(finding, finding.criterion);
   for (const JudgedRow& row : node.rows) {
-    take(row, row.id);
+    if (!told_by_the_node(row)) take(row, row.id);
     if (row.ratio) ratios.push_back(*row.ratio);
   }
-  for (const Check& finding : node.health.findings) take(finding, finding.criterion);
-  if (node.verdict > pass && count > 1) node.reason += fmt::format(" (and {} more)", count - 1);
+  if (node.verdict > pass && count > 1)
+    node.reason += fmt::format(" (and {})", counted(count - 1, "more finding"));
   if (node.rows.empty()) {
     node.verdict = missing;
     node.reason = no_result;
@@ -81,7 +96,8 @@ void conclude(JudgedNode& node) {
 
 class FleetJudge {
  public:
-  FleetJudge(const Fleet& fleet, const Criteria& criteria) : fleet_(fleet), criteria_(criteria) {}
+  FleetJudge(const Fleet& fleet, const Criteria& criteria)
+      : fleet_(fleet), criteria_(criteria), limits_(criteria) {}
 
   Acceptance judge() {
     judge_states();
@@ -93,6 +109,7 @@ class FleetJudge {
     for (JudgedNode& node : result_.nodes) conclude(node);
     rank_stragglers();
     conclude_fleet();
+    result_.limits = limits_.take();
     return std::move(result_);
   }
 
@@ -100,18 +117,35 @@ class FleetJudge {
   void judge_states() {
     std::vector<std::vector<Check>> differences = compare_environments(fleet_);
     for (std::size_t i = 0; i < fleet_.nodes.size(); ++i) {
-      JudgedNode& node = result_.nodes.emplace_back(JudgedNode{fleet_.nodes[i].name});
-      if (fleet_.nodes[i].rows.empty()) node.rows_missing = fleet_.ids.size();
-      node.health = judge_health(fleet_.nodes[i], criteria_);
-      for (Check& finding : differences[i]) node.health.findings.push_back(std::move(finding));
+      const Node& measured = fleet_.nodes[i];
+      std::vector<Check>& findings = differences[i];
+      JudgedNode& node = result_.nodes.emplace_back(JudgedNode{measured.name});
+      if (measured.rows.empty()) node.rows_missing = fleet_.ids.size();
+      comparable_.push_back(
+          std::none_of(findings.begin(), findings.end(),
+                       [](const Check& finding) { return finding.verdict == not_comparable; }));
+      if (std::optional<Check> threads = compare_threads(measured))
+        findings.push_back(std::move(*threads));
+      node.health = judge_health(measured, criteria_);
+      limits_.add(node.health.findings);
+      if (measured.rows.empty())
+        limits_.add_missing_rows(node.rows_missing);
+      else
+        limits_.add_environment(findings);
+      node.health.findings.insert(node.health.findings.begin(), findings.begin(), findings.end());
     }
   }
 
   void raise(ExitCode code) { result_.exit_code = gravest(result_.exit_code, code); }
 
   Check check_status(const NodeRow& row) {
-    Check check{"present, correct and complete"};
+    Check check{present_text};
     if (row.status == "ok") return check;
+    if (row.status == "missing" && row.other_threads) {
+      check.verdict = not_comparable;
+      check.reason = not_comparable_text + row.reason;
+      return check;
+    }
     check.verdict = row.status == "incorrect" ? incorrect : missing;
     check.reason = row.status == "missing" ? row.reason : row.status + ": " + row.reason;
     if (row.status == "failed" || row.status == "timeout" ||
@@ -123,47 +157,67 @@ class FleetJudge {
 
   /// Why no row can have a relative verdict, whatever its time is; "" where some can.
   std::string why_too_few() const {
-    const auto nodes =
-        std::count_if(fleet_.nodes.begin(), fleet_.nodes.end(), [](const Node& node) {
-          return std::any_of(node.rows.begin(), node.rows.end(),
-                             [](const auto& row) { return row.second.value.has_value(); });
-        });
-    if (criteria_.relative.empty() || nodes == 0 || nodes > static_cast<int>(least_others))
-      return "";
+    std::size_t nodes = 0;
+    bool all_comparable = true;
+    for (std::size_t i = 0; i < fleet_.nodes.size(); ++i) {
+      const auto& rows = fleet_.nodes[i].rows;
+      if (!std::any_of(rows.begin(), rows.end(),
+                       [](const auto& row) { return row.second.value.has_value(); }))
+        continue;
+      nodes += comparable_[i] ? 1 : 0;
+      all_comparable &= comparable_[i];
+    }
+    if (criteria_.relative.empty() || nodes == 0 || nodes > least_others) return "";
     return fmt::format(
-        "{} times, and the relative criteria compare a node with the median of at least {} "
+        "{} times{}, and the relative criteria compare a node with the median of at least {} "
         "others, so none can be judged by them. Measure {} nodes or more, or give criteria with "
         "\"absolute\" limits alone.",
-        nodes == 1 ? "One node alone has" : fmt::format("Only {} nodes have", nodes), least_others,
-        least_others + 1);
+        nodes == 1 ? "One node alone has" : fmt::format("Only {} nodes have", nodes),
+        all_comparable ? "" : " of equal hardware and software", least_others, least_others + 1);
   }
 
   void judge_rows(const std::string& id) {
     std::vector<double> values;
     Acceptance::Case& judged = result_.judged.emplace_back(Acceptance::Case{id});
-    for (const Node& node : fleet_.nodes) {
+    for (std::size_t i = 0; i < fleet_.nodes.size(); ++i) {
+      const Node& node = fleet_.nodes[i];
       if (node.rows.empty()) continue;
       const NodeRow& row = node.rows.at(id);
-      if (row.value) values.push_back(*row.value);
+      if (row.value && comparable_[i]) values.push_back(*row.value);
       if (judged.names.empty()) judged.names = row.names;
     }
     const std::vector<Standing> positions = standings(values);
     for (std::size_t i = 0, next = 0; i < fleet_.nodes.size(); ++i) {
       if (fleet_.nodes[i].rows.empty()) continue;
       const NodeRow& row = fleet_.nodes[i].rows.at(id);
-      judge_row(result_.nodes[i], id, row, row.value ? positions[next++] : Standing{});
+      const bool is_compared = row.value && comparable_[i];
+      judge_row(i, id, row, is_compared ? positions[next++] : Standing{});
     }
   }
 
-  void judge_row(JudgedNode& node, const std::string& id, const NodeRow& row,
+  Check check_compared(const NodeRow& row, const RelativeRule& rule, const Standing& position,
+                       bool comparable) const {
+    Check check = check_relative(row, rule, position);
+    if (position.others) return check;
+    if (!comparable) {
+      check.verdict = not_comparable;
+      check.reason = other_environment;
+    } else if (!result_.not_compared.empty()) {
+      check.reason = too_few_nodes;
+    }
+    return check;
+  }
+
+  void judge_row(std::size_t node_index, const std::string& id, const NodeRow& row,
                  const Standing& position) {
+    JudgedNode& node = result_.nodes[node_index];
     JudgedRow& judged = node.rows.emplace_back(JudgedRow{row, id});
     judged.checks.push_back(check_status(row));
     if (row.value)
       for (const RelativeRule& rule : criteria_.relative)
         if (rule.rows.applies_to(id)) {
-          Check& check = judged.checks.emplace_back(check_relative(row, rule, position));
-          if (!position.others && !result_.not_compared.empty()) check.reason = too_few_nodes;
+          const Check& check = judged.checks.emplace_back(
+              check_compared(row, rule, position, comparable_[node_index]));
           if (!judged.limit || check.limit < judged.limit) judged.limit = check.limit;
         }
     if (row.value) check_limits(judged.checks, id, row);
@@ -179,6 +233,7 @@ class FleetJudge {
     }
     const std::string noise = why_disturbed(row);
     allow_for_noise(judged.checks, noise.empty() ? find_noise(node.health) : noise);
+    limits_.add(judged.checks);
     const Check& worst = *std::max_element(judged.checks.begin(), judged.checks.end(), less_severe);
     judged.verdict = worst.verdict;
     judged.reason = worst.reason;
@@ -213,6 +268,7 @@ class FleetJudge {
            "several nodes ran it together, so its time belongs to no single node, and no absolute "
            "criterion applies to it"});
     allow_for_noise(checks, why_disturbed(row));
+    if (row.required || row.status != "unsupported") limits_.add(checks);
     for (const Check& check : checks)
       if (check.verdict != pass && (row.required || row.status != "unsupported"))
         add_unmet(id, "row of several nodes: " + check.reason, check.verdict);
@@ -223,10 +279,11 @@ class FleetJudge {
     if (fleet_.ids.empty() && fleet_.multi_node.empty())
       add_unmet("rows", "no row of any node is judged");
     if (nodes != wanted)
-      add_unmet(fmt::format("{} nodes", wanted),
-                nodes < wanted
-                    ? fmt::format("only {} have results, {} are missing", nodes, wanted - nodes)
-                    : fmt::format("{} have results, which is more", nodes));
+      add_unmet(
+          counted(wanted, "node"),
+          nodes < wanted
+              ? fmt::format("{} with results, {} missing", counted(nodes, "node"), wanted - nodes)
+              : fmt::format("{} with results, which is more", counted(nodes, "node")));
     if (const auto& unexpected = fleet_.unexpected; !unexpected.empty())
       add_unmet(
           "nodes by name",
@@ -303,7 +360,8 @@ class FleetJudge {
       if (node.reason != too_few_nodes) take(node.verdict, node.node + ": " + node.reason);
     }
     result_.summary = {result_.nodes.size(), count[pass],    count[not_quiet],
-                       count[perf_fail],     count[missing], count[incorrect]};
+                       count[perf_fail],     count[missing], count[not_comparable],
+                       count[incorrect]};
     if (!result_.not_compared.empty()) take(missing, result_.not_compared);
     for (const auto& unmet : result_.unmet) {
       raise(exit_code(unmet.verdict));
@@ -314,6 +372,8 @@ class FleetJudge {
 
   const Fleet& fleet_;
   const Criteria& criteria_;
+  LimitCounts limits_;
+  std::vector<bool> comparable_;  ///< nodes with hardware and software of most
   Acceptance result_;
 };
 
@@ -322,7 +382,7 @@ class FleetJudge {
 Acceptance judge_fleet(const Fleet& fleet, const Criteria& criteria, const std::string& command) {
   Acceptance acceptance = FleetJudge(fleet, criteria).judge();
   acceptance.command = command;
-  acceptance.criteria = {criteria.name, criteria.file};
+  acceptance.criteria = {criteria.name, criteria.file, criteria.sha256, criteria.content};
   acceptance.unexpected = fleet.unexpected;
   return acceptance;
 }

@@ -9,6 +9,7 @@
 
 #include "analysis/accept/checks.hpp"
 #include "analysis/accept/criteria.hpp"
+#include "analysis/accept/file_hash.hpp"
 #include "analysis/accept/fleet.hpp"
 #include "core/base/error.hpp"
 
@@ -41,7 +42,14 @@ struct JudgedNode {
 
 struct Acceptance {
   struct CriteriaFile {
-    std::string name{}, file{};
+    std::string name{}, file{}, sha256{};
+    nlohmann::json content = nullptr;  ///< of the file; null in documents of older versions
+  };
+  /// A limit of the criteria, and how many rows or nodes met it. `unknown`: of the others those
+  /// whose state is not reported.
+  struct Limit {
+    std::string criterion, of;  ///< of: "row" or "node"
+    std::size_t met = 0, judged = 0, unknown = 0;
   };
   struct Case {
     std::string id;
@@ -64,11 +72,14 @@ struct Acceptance {
     std::string id, reason;
   };
   struct Summary {
-    std::size_t nodes = 0, pass = 0, not_quiet = 0, perf_fail = 0, missing = 0, incorrect = 0;
+    std::size_t nodes = 0, pass = 0, not_quiet = 0, perf_fail = 0, missing = 0, not_comparable = 0,
+                incorrect = 0;
   };
 
   std::string command{};
   CriteriaFile criteria{};
+  std::vector<HashedFile> results{};  ///< that were read
+  std::vector<Limit> limits{};
   NodeVerdict verdict = NodeVerdict::pass;
   std::string reason{}, not_compared{};
   std::vector<Case> judged{};
@@ -89,11 +100,12 @@ void from_json(const nlohmann::json& document, Acceptance& acceptance);
 /// below 6 launches) is above the limit. The limit is a contract: only the error of the measurement
 /// counts in favour of the node, not the spread of the fleet, which a bad fleet would widen. The
 /// reference is the median of the other nodes, so that a node is not part of its own reference.
-/// A row that cannot be judged is MISSING, never PASS. A slow row is NOT-QUIET instead of PERF-FAIL
-/// if the machine was not quiet, by its state or by the mark of the row, or if power or heat
-/// throttled its device: the node must be measured again. exit_code: 3 INCORRECT; 7 a row failed or
-/// timed out, or a required row is unsupported; 6 MISSING, or a criterion of the fleet is not met;
-/// 4 PERF-FAIL; 5 NOT-QUIET.
+/// A node with other hardware or software than most is NOT-COMPARABLE, and its times are no part of
+/// the others' reference. A row that cannot be judged is MISSING, never PASS. A slow row is
+/// NOT-QUIET instead of PERF-FAIL if the machine was not quiet, by its state or by the mark of the
+/// row, or if power or heat throttled its device: the node must be measured again. exit_code: 3
+/// INCORRECT; 7 a row failed or timed out, or a required row is unsupported; 6 MISSING,
+/// NOT-COMPARABLE, or a criterion of the fleet is not met; 4 PERF-FAIL; 5 NOT-QUIET.
 Acceptance judge_fleet(const Fleet& fleet, const Criteria& criteria, const std::string& command);
 
 /// The states of a node, checked by the criteria.
@@ -106,8 +118,10 @@ nlohmann::json present_state();
 bool names_a_state(const HealthRule& rule, const std::vector<const nlohmann::json*>& states,
                    const std::string& where);
 /// Checks that the hardware and software of each node are those of most nodes: else its results are
-/// not comparable. Only those without a pass, a list for each node, in the order of the nodes.
+/// not comparable. A finding for each difference, a list for each node, in the order of the nodes.
 std::vector<std::vector<Check>> compare_environments(const Fleet& fleet);
+/// The finding of a node that ran cases with other threads than most nodes; nothing of other nodes.
+std::optional<Check> compare_threads(const Node& node);
 
 /// JUnit XML with a testsuite per node and a testcase per row and criterion. failure: PERF-FAIL and
 /// INCORRECT; error: MISSING and NOT-QUIET; skipped: an unknown state that is not required.

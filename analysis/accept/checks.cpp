@@ -15,8 +15,9 @@ namespace assay {
 using enum NodeVerdict;
 
 ExitCode exit_code(NodeVerdict verdict) {
-  constexpr ExitCode codes[] = {ExitCode::ok,     ExitCode::ok,           ExitCode::inconclusive,
-                                ExitCode::slower, ExitCode::incomparable, ExitCode::incorrect};
+  constexpr ExitCode codes[] = {ExitCode::ok,       ExitCode::ok,           ExitCode::inconclusive,
+                                ExitCode::slower,   ExitCode::incomparable, ExitCode::incomparable,
+                                ExitCode::incorrect};
   return codes[static_cast<std::size_t>(verdict)];
 }
 
@@ -95,7 +96,8 @@ std::vector<Standing> standings(const std::vector<double>& values) {
         1.4826 *
         median_without(sorted_distances, place_in(sorted_distances, std::abs(logs[i] - centre)));
     positions[i].others = std::exp(centre);
-    if (spread > 0) positions[i].deviation = (logs[i] - centre) / spread;
+    if (spread > 0 && values.size() >= least_for_deviation)
+      positions[i].deviation = (logs[i] - centre) / spread;
   }
   return positions;
 }
@@ -111,11 +113,11 @@ Check check_relative(const NodeRow& row, const RelativeRule& rule, const Standin
   const double least_ratio = row.low.value_or(*row.value) / *position.others;
   if (ratio <= limit && least_ratio <= limit) return {rule.text, ratio, limit};
   const std::string reason = fmt::format(
-      "speedup over the median of the other nodes {:.3f}, but at least {:.3f} is required ({})",
-      speedup_of(ratio), speedup_of(limit),
+      "speedup over the other nodes {:.3f} ({}), at least {:.3f} is required", speedup_of(ratio),
       row.high ? fmt::format("{:.3f} to {:.3f} by its launches",
                              speedup_of(*row.high / *position.others), speedup_of(least_ratio))
-               : "one launch");
+               : "one launch",
+      speedup_of(limit));
   // The ratio is above the limit, perhaps by chance. The row fails if it is slower than the others
   // beyond the error of the measurement, else it is undecided. It never passes.
   if (least_ratio > 1) return {rule.text, ratio, limit, perf_fail, reason};

@@ -20,13 +20,21 @@ inline constexpr const char* no_result = "the node has no result";
 /// The reason at each row and node of a fleet with too few nodes; the reason of the fleet itself
 /// gives the details.
 inline constexpr const char* too_few_nodes = "too few nodes to compare with each other";
+/// The reason at each row of a node whose environment differs; a finding of the node says how.
+inline constexpr const char* other_environment =
+    "its hardware or software is not that of most nodes";
+/// Begins the reason of NOT-COMPARABLE.
+inline constexpr const char* not_comparable_text = "not comparable: ";
+/// Nodes of which a deviation is told: of fewer, the spread of the others is chance.
+inline constexpr std::size_t least_for_deviation = 5;
 
 /// From the mildest to the most severe: a fault that noise cannot explain is more severe than
-/// noise. unknown: a state that is not required; it counts as a pass.
-enum class NodeVerdict { unknown, pass, not_quiet, perf_fail, missing, incorrect };
+/// noise. unknown: a state that is not required; it counts as a pass. not_comparable: hardware,
+/// software or threads are not those of most nodes.
+enum class NodeVerdict { unknown, pass, not_quiet, perf_fail, missing, not_comparable, incorrect };
 inline const NameTable<NodeVerdict> verdict_names({"unknown", "PASS", "NOT-QUIET", "PERF-FAIL",
-                                                   "MISSING", "INCORRECT"});
-/// 0, 0, 5, 4, 6 and 3.
+                                                   "MISSING", "NOT-COMPARABLE", "INCORRECT"});
+/// 0, 0, 5, 4, 6, 6 and 3.
 ExitCode exit_code(NodeVerdict verdict);
 void to_json(nlohmann::json& name, NodeVerdict verdict);
 void from_json(const nlohmann::json& name, NodeVerdict& verdict);
@@ -44,8 +52,8 @@ struct Standing {
   std::optional<double> others;     ///< median of the other values
   std::optional<double> deviation;  ///< from it, of the logarithms, in units of 1.4826 * MAD
 };
-/// The standing of each value; without numbers if there are at most least_others values. The values
-/// are sorted only once.
+/// The standing of each value; without numbers if there are at most least_others values, and
+/// without deviation if there are fewer than least_for_deviation. The values are sorted only once.
 std::vector<Standing> standings(const std::vector<double>& values);
 
 /// Checks a row that has a result. Value and limit of a relative check are ratios of times: the

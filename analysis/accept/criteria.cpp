@@ -6,6 +6,7 @@
 #include <array>
 #include <map>
 
+#include "analysis/accept/file_hash.hpp"
 #include "core/base/error.hpp"
 #include "core/base/paths.hpp"
 #include "core/base/text.hpp"
@@ -46,6 +47,8 @@ class Reader {
     FieldReader fields(document);
     Criteria criteria;
     criteria.file = file_;
+    criteria.sha256 = file_sha256(file_);
+    criteria.content = document;
     json nodes, rows = json::object();
     fields.always("name", criteria.name, "nodes", nodes, "rows", rows);
     if (nodes.is_array()) criteria.node_names = read_names(nodes);

@@ -52,7 +52,8 @@ struct HealthRule {
 };
 
 struct Criteria {
-  std::string name, file;
+  std::string name, file, sha256;         ///< sha256: of the file's bytes
+  nlohmann::json content;                 ///< of the file
   std::vector<std::string> node_names;    ///< expected nodes by name
   std::optional<std::size_t> node_count;  ///< or by number; neither: the nodes with results
   std::vector<RowsRule> include, exclude;

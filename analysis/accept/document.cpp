@@ -29,6 +29,16 @@ static void visit_fields(SameAs<JudgedNode> auto& node, auto& fields) {
 
 static void visit_fields(SameAs<Acceptance::CriteriaFile> auto& criteria, auto& fields) {
   fields.always("name", criteria.name, "file", criteria.file);
+  fields.always("sha256", criteria.sha256, "content", criteria.content);
+}
+
+static void visit_fields(SameAs<HashedFile> auto& result, auto& fields) {
+  fields.always("file", result.file, "sha256", result.sha256);
+}
+
+static void visit_fields(SameAs<Acceptance::Limit> auto& limit, auto& fields) {
+  fields.always("criterion", limit.criterion, "of", limit.of, "met", limit.met);
+  fields.always("judged", limit.judged, "unknown", limit.unknown);
 }
 
 static void visit_fields(SameAs<Acceptance::Case> auto& judged, auto& fields) {
@@ -56,11 +66,12 @@ static void visit_fields(SameAs<Acceptance::NotJudged> auto& row, auto& fields) 
 static void visit_fields(SameAs<Acceptance::Summary> auto& summary, auto& fields) {
   fields.always("nodes", summary.nodes, "pass", summary.pass, "not_quiet", summary.not_quiet);
   fields.always("perf_fail", summary.perf_fail, "missing", summary.missing);
-  fields.always("incorrect", summary.incorrect);
+  fields.always("not_comparable", summary.not_comparable, "incorrect", summary.incorrect);
 }
 
 static void visit_fields(SameAs<Acceptance> auto& acceptance, auto& fields) {
   fields.always("command", acceptance.command, "criteria", acceptance.criteria);
+  fields.always("results", acceptance.results, "limits", acceptance.limits);
   fields.always("verdict", acceptance.verdict, "exit_code", acceptance.exit_code);
   fields.nullable("reason", acceptance.reason, "not_compared", acceptance.not_compared);
   fields.always("judged", acceptance.judged, "nodes", acceptance.nodes);

@@ -52,6 +52,15 @@ void add_value(Parts& parts, const std::string& quantity, const Row& launch) {
                                       : "no ceiling: " + launch.ceiling_reason);
 }
 
+/// The id without its number of threads, which a suite may leave to the machine; "" if the id has
+/// none.
+std::string case_of(const Row& row) {
+  const std::string id = row.id + "/", part = "/t" + row.parameter("threads") + "/";
+  const std::size_t place = id.find(part);
+  if (place == std::string::npos || id.find(part, place + 1) != std::string::npos) return "";
+  return id.substr(0, place) + "/t*" + id.substr(place + part.size() - 1);
+}
+
 /// Adds the launches of a file.
 void add_launches(Parts& parts, const Launches& launches, const std::set<std::string>& quantities) {
   NodeRow& row = parts.row;
@@ -129,6 +138,7 @@ class Builder {
       if (!several && seen.insert(row.environment).second)
         node(host).environments.push_back(environment);
       Parts& parts = several ? multi_node_[row.id] : node(host).rows[row.id];
+      if (!several) note_threads(row);
       // Rows that are not ok may have no environment: their process may have died before it told
       // it.
       if (row.is_ok()) parts.environments.insert(key);
@@ -154,12 +164,15 @@ class Builder {
                          return text_of(a.volatile_before, "time") <
                                 text_of(b.volatile_before, "time");
                        });
-      for (auto& [id, row] : parts.rows) {
-        const NodeRow& merged = node.rows.emplace(id, finish(row)).first->second;
-        ids.insert(id);
-        if (merged.status != "unsupported" || merged.required) supported.insert(id);
-      }
+      for (auto& [id, row] : parts.rows) node.rows.emplace(id, finish(row));
     }
+    for (const auto& [name, threads] : cases_)
+      if (threads.size() > 1) adopt_most_threads(fleet, threads);
+    for (const Node& node : fleet.nodes)
+      for (const auto& [id, row] : node.rows) {
+        ids.insert(id);
+        if (row.status != "unsupported" || row.required) supported.insert(id);
+      }
     for (const std::string& id : published_)
       if (!ids.contains(id)) fleet.not_judged[id] = "published numbers are not measurements";
     for (const std::string& id : ids)
@@ -179,6 +192,62 @@ class Builder {
   }
 
  private:
+  using Threads = std::map<std::string, std::string>;  ///< their number by the id of a row
+
+  void note_threads(const Row& row) {
+    if (!known_ids_.insert(row.id).second) return;
+    if (const std::string name = case_of(row); !name.empty())
+      cases_[name][row.id] = row.parameter("threads");
+  }
+
+  /// Gives a node that ran a case with other threads than most nodes the ids of these, and takes
+  /// its own ids from it. `threads`: those of all ids of the case.
+  static void adopt_most_threads(Fleet& fleet, const Threads& threads) {
+    const auto ids_on = [&](const Node& node) {
+      std::set<std::string> ids;
+      for (const auto& [id, count] : threads)
+        if (node.rows.contains(id)) ids.insert(id);
+      return ids;
+    };
+    std::map<std::set<std::string>, std::size_t> counts;
+    std::set<std::string> most;
+    for (const Node& node : fleet.nodes)
+      if (const std::set<std::string> own = ids_on(node);
+          !own.empty() && ++counts[own] > (most.empty() ? 0 : counts[most]))
+        most = own;
+    for (Node& node : fleet.nodes) {
+      const std::set<std::string> own = ids_on(node);
+      std::vector<std::string> extra, lacking;
+      std::set_difference(own.begin(), own.end(), most.begin(), most.end(),
+                          std::back_inserter(extra));
+      std::set_difference(most.begin(), most.end(), own.begin(), own.end(),
+                          std::back_inserter(lacking));
+      if (extra.empty() || lacking.empty()) continue;
+      for (std::size_t i = 0; i < std::max(extra.size(), lacking.size()); ++i) {
+        const std::string &ran = extra[std::min(i, extra.size() - 1)],
+                          &id = lacking[std::min(i, lacking.size() - 1)];
+        NodeRow& row = node.rows[id];
+        const NodeRow& measured = node.rows.at(ran);
+        row.names = measured.names;
+        row.required |= measured.required;
+        row.other_threads = true;
+        if (row.reason.empty())
+          row.reason = fmt::format("ran with {}, elsewhere with {}",
+                                   counted_threads(threads.at(ran)), threads.at(id));
+        // A row that is not ok counts, however many threads it had.
+        if (measured.status != "ok" && row_gravity(measured.status) > row_gravity(row.status)) {
+          row.status = measured.status;
+          row.reason = measured.reason;
+        }
+      }
+      for (const std::string& id : extra) node.rows.erase(id);
+    }
+  }
+
+  static std::string counted_threads(const std::string& count) {
+    return count + (count == "1" ? " thread" : " threads");
+  }
+
   struct NodeParts {
     std::map<std::string, Parts> rows;
     std::vector<ResultEnvironment> environments;
@@ -228,7 +297,8 @@ class Builder {
   std::map<std::string, NodeParts> nodes_;
   std::map<std::string, std::vector<std::string>> by_short_name_;  ///< names of nodes
   std::map<std::string, std::string> names_, hosts_;  ///< node by host, and a host by its node
-  std::set<std::string> unexpected_, published_;
+  std::set<std::string> unexpected_, published_, known_ids_;
+  std::map<std::string, Threads> cases_;  ///< by case_of()
   std::map<std::string, Parts> multi_node_;
 };
 
@@ -258,7 +328,9 @@ KeepRow keep_for_acceptance(const Criteria& criteria) {
       kept.parameters = std::move(row.parameters);
     } else {
       if (row.time_s) kept.time_s = RowTime{row.time_s->median};
-      if (const auto nodes = row.number("nodes")) kept.parameters["nodes"] = *nodes;
+      for (const char* name : {"nodes", "threads"})
+        if (const auto value = row.parameters.find(name); value != row.parameters.end())
+          kept.parameters[name] = value->second;
     }
     row = std::move(kept);
     return true;

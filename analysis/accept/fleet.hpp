@@ -25,6 +25,7 @@ struct NodeRow {
   std::vector<std::string> names{};
   std::string status = "missing", reason{};  ///< the most severe of its launches
   bool required = false;
+  bool other_threads = false;  ///< missing, since the node ran the case with another number of them
   // Without a value unless status is ok:
   std::size_t launches = 0;
   /// Median of the launches' medians in seconds, above 0; the interval of the launches, or their
@@ -53,10 +54,11 @@ struct Fleet {
 KeepRow keep_for_acceptance(const Criteria& criteria);
 
 /// A node with any of the rows that are judged has an entry for each of them, with status "missing"
-/// where it does not have the row. A node without any has no entry: thousands of nodes may be
-/// missing. Nodes that the criteria name are included even without results; if they name none,
-/// so are those of `listed`, and those that a gathered file lists as missing. InputError for a run
-/// that is given twice.
+/// where it does not have the row. A row that a node ran with other threads than most nodes is the
+/// same case: it is judged as theirs, which the node then lacks, and not demanded of the others. A
+/// node without any has no entry: thousands of nodes may be missing. Nodes that the criteria name
+/// are included even without results; if they name none, so are those of `listed`, and those that a
+/// gathered file lists as missing. InputError for a run that is given twice.
 Fleet make_fleet(std::vector<NamedResult> results, const Criteria& criteria,
                  const std::vector<std::string>& listed = {});
 

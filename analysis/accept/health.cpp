@@ -43,17 +43,6 @@ Check check_state(const HealthRule& rule, const StateLimit& limit, const Health&
                       rule.from_noise ? "; measure again when nothing else runs there" : "")};
 }
 
-std::string difference(const json& common, const json& own) {
-  const json left = common.flatten(), right = own.flatten();
-  for (const auto& [key, value] : left.items()) {
-    const json here = right.value(key, json());
-    if (here != value) return fmt::format("{}: {}, elsewhere {}", key, here.dump(), value.dump());
-  }
-  for (const auto& [key, value] : right.items())
-    if (!left.contains(key)) return fmt::format("{}: {}, elsewhere absent", key, value.dump());
-  return "the hashes differ";
-}
-
 /// The part of the allowed processors whose time the cgroup grants; null where it is unknown.
 json processor_share(const json& state) {
   const auto allowed = state.find("processors_allowed"), quota = state.find("processor_quota");
@@ -135,68 +124,6 @@ Health judge_health(const Node& node, const Criteria& criteria) {
     for (const StateLimit& limit : rule.limits)
       health.findings.push_back(check_state(rule, limit, health));
   return health;
-}
-
-namespace {
-
-/// A part of environments by its hash.
-using PartByHash = std::map<std::string, const json*>;
-constexpr const char* no_hash = "null";
-
-/// The distinct hashes of the environments of a node. Processes of different suites load different
-/// plugins, so a node may have several.
-PartByHash hashes(const Node& node, json ResultEnvironment::*part,
-                  std::string EnvironmentHashes::*hash) {
-  PartByHash hashes;
-  for (const ResultEnvironment& environment : node.environments) {
-    const std::string& own = environment.hashes.*hash;
-    hashes.try_emplace(own.empty() ? no_hash : own, &(environment.*part));
-  }
-  return hashes;
-}
-
-std::vector<std::string> keys(const PartByHash& parts) {
-  std::vector<std::string> keys;
-  for (const auto& [hash, part] : parts) keys.push_back(hash);
-  return keys;
-}
-
-/// The finding of a node with `own` in a fleet most of whose nodes have `most`.
-std::optional<Check> compare(const std::string& criterion, const PartByHash& own,
-                             const PartByHash& most) {
-  if (own.empty()) return std::nullopt;
-  const auto find = [&](NodeVerdict verdict, const std::string& reason) {
-    return Check{criterion, std::nullopt, std::nullopt, verdict, reason};
-  };
-  if (own.contains(no_hash)) return find(unknown, "its environment has no hash");
-  if (keys(own) == keys(most)) return std::nullopt;
-  // An environment that the others do not have, or one of theirs that the node does not have.
-  std::string why = "environments of some suites are missing (run the same suites on all nodes)";
-  for (const auto& [hash, part] : own)
-    if (!most.contains(hash)) why = difference(*most.begin()->second, *part);
-  return find(missing, "not comparable: " + why);
-}
-
-}  // namespace
-
-std::vector<std::vector<Check>> compare_environments(const Fleet& fleet) {
-  std::vector<std::vector<Check>> findings(fleet.nodes.size());
-  for (const auto& [name, part, hash] :
-       {std::tuple{"hardware", &ResultEnvironment::hardware, &EnvironmentHashes::hardware},
-        {"software", &ResultEnvironment::software, &EnvironmentHashes::software}}) {
-    // Counted by nodes, not by processes; among equal counts the first.
-    std::vector<PartByHash> parts;
-    std::map<std::vector<std::string>, std::size_t> count;
-    PartByHash most;
-    for (const Node& node : fleet.nodes) {
-      const PartByHash& own = parts.emplace_back(hashes(node, part, hash));
-      if (!own.empty() && ++count[keys(own)] > (most.empty() ? 0 : count[keys(most)])) most = own;
-    }
-    for (std::size_t i = 0; i < parts.size(); ++i)
-      if (auto finding = compare(fmt::format("{} equal to the fleet's", name), parts[i], most))
-        findings[i].push_back(std::move(*finding));
-  }
-  return findings;
 }
 
 }  // namespace assay

@@ -10,7 +10,8 @@ namespace {
 void add(JunitSuite& suite, const std::string& test, NodeVerdict verdict,
          const std::string& reason) {
   // In the order of NodeVerdict.
-  constexpr const char* outcomes[] = {"skipped", "", "error", "failure", "error", "failure"};
+  constexpr const char* outcomes[] = {"skipped", "",      "error",  "failure",
+                                      "error",   "error", "failure"};
   suite.add(test, outcomes[static_cast<std::size_t>(verdict)], verdict_names[verdict], reason);
 }
 
@@ -21,7 +22,12 @@ std::string junit_xml(const Acceptance& acceptance) {
   JunitSuite fleet("fleet");
   for (const auto& unmet : acceptance.unmet)
     add(fleet, unmet.criterion, unmet.verdict, unmet.reason);
-  fleet.write(suites);
+  const auto write = [&](JunitSuite& suite) {
+    suite.set_property("criteria", acceptance.criteria.name);
+    suite.set_property("criteria sha256", acceptance.criteria.sha256);
+    suite.write(suites);
+  };
+  write(fleet);
   for (const JudgedNode& node : acceptance.nodes) {
     JunitSuite suite(node.node);
     for (const JudgedRow& row : node.rows)
@@ -32,7 +38,7 @@ std::string junit_xml(const Acceptance& acceptance) {
     if (node.rows.empty())
       add(suite, "node", NodeVerdict::missing,
           std::string(no_result) + ": none of " + counted(node.rows_missing, "judged row"));
-    suite.write(suites);
+    write(suite);
   }
   return junit_text(suites);
 }

@@ -5,6 +5,7 @@
 #include "analysis/accept/acceptance.hpp"
 #include "analysis/page.hpp"
 #include "analysis/ratio.hpp"
+#include "core/base/text.hpp"
 #include "core/result/marks.hpp"
 
 namespace assay {
@@ -13,8 +14,9 @@ namespace {
 
 using enum NodeVerdict;
 
-constexpr std::size_t shown_stragglers = 5, shown_rows = 5;
-constexpr std::size_t least_reason = 40;  ///< columns of a reason in the table, at least
+constexpr std::size_t shown_passes = 32;   ///< lines of nodes that passed
+constexpr std::size_t shown_findings = 5;  ///< of a node
+constexpr std::size_t prose_width = 80;
 
 /// The mark of a row that the document calls disturbed or throttled.
 const char* mark_of_row(const JudgedRow& row) {
@@ -29,20 +31,43 @@ std::string speedup_text(const JudgedNode& node) {
   return fmt::format("{:.3f}{}", *node.speedup, mark);
 }
 
-Line make_line(const JudgedNode& node) {
+/// "rows passed" of a node.
+std::string passed_text(const JudgedNode& node) {
   const auto passed = std::count_if(node.rows.begin(), node.rows.end(),
                                     [](const JudgedRow& row) { return row.verdict == pass; });
-  return {{node.node, verdict_names[node.verdict], speedup_text(node),
-           fmt::format("{} of {}", passed, node.rows.size() + node.rows_missing), node.reason}};
+  return fmt::format("{} of {}", passed, node.rows.size() + node.rows_missing);
 }
 
-/// So that the table fits a terminal: the list of each node's findings has the whole reasons.
-void shorten_reasons(Table& table) {
-  std::size_t before = 0;
-  for (const std::size_t width : table.widths()) before += width + 2;
-  before -= table.widths().back() + 2;
-  const std::size_t left = table_width - std::min(before, table_width - least_reason);
-  for (Line& line : table.lines) line.cells.back() = shortened(visible(line.cells.back()), left);
+/// The findings of a node, each a sentence: those of its environment, then the gravest.
+std::vector<std::string> finding_texts(const JudgedNode& node) {
+  if (node.reason == no_result) return {no_result};
+  std::vector<std::pair<NodeVerdict, std::string>> findings;
+  const auto told = [](const std::string& reason) {
+    return reason == too_few_nodes || reason == other_environment;
+  };
+  for (const Check& finding : node.health.findings) {
+    if (finding.verdict <= pass) continue;
+    const bool speaks = finding.verdict == not_comparable;
+    findings.emplace_back(finding.verdict,
+                          speaks ? finding.reason : finding.criterion + ": " + finding.reason);
+  }
+  for (const JudgedRow& row : node.rows) {
+    if (row.verdict <= pass || told(row.reason) || row.verdict == not_comparable) continue;
+    findings.emplace_back(row.verdict, row.id + ": " + row.reason);
+  }
+  std::stable_sort(findings.begin(), findings.end(), [](const auto& a, const auto& b) {
+    const auto place = [](NodeVerdict verdict) {
+      return verdict == not_comparable ? static_cast<int>(incorrect) + 1
+                                       : static_cast<int>(verdict);
+    };
+    return place(a.first) > place(b.first);
+  });
+  std::vector<std::string> texts;
+  for (const auto& [verdict, text] : findings)
+    texts.push_back(verdict == node.verdict || verdict == not_comparable
+                        ? text
+                        : fmt::format("{}: {}", verdict_names[verdict], text));
+  return texts;
 }
 
 class Renderer {
@@ -53,86 +78,135 @@ class Renderer {
   std::string text() {
     verdict();
     nodes();
-    stragglers();
-    details();
+    findings();
     marked("Disturbed rows", shared_mark, "other work used the processors");
     marked("Throttled rows", throttled_mark, "power or heat held the clock of the device down");
-    unknown_states();
     fleet();
-    page_.blank();
-    page_.line(fmt::format(
-        "{}; for a node the median of its rows. NOT-QUIET: other work ran on the node; measure it "
-        "again when nothing else runs.",
-        speedup_header("node", "the median of the other nodes")));
+    limits();
     return page_.text();
   }
 
  private:
-  /// The summary, which comes first.
+  /// An entry of a list, which is wrapped and never cut.
+  void bullet(const std::string& text) {
+    if (page_.markdown()) {
+      page_.item(text);
+      return;
+    }
+    std::string lines = wrapped(visible(text), prose_width - 4);
+    for (std::size_t at = 0; (at = lines.find('\n', at)) != std::string::npos; at += 3)
+      lines.insert(at + 1, "  ");
+    page_.add("  - " + lines + "\n");
+  }
+
+  void list(const std::string& heading, const std::vector<std::string>& items) {
+    if (items.empty()) return;
+    page_.heading(heading);
+    for (const std::string& item : items) bullet(item);
+  }
+
+  /// A blank line, which Markdown has before every sentence.
+  void separate() {
+    if (!page_.markdown()) page_.blank();
+  }
+
+  void sentence(const std::string& text) {
+    if (text.empty()) return;
+    page_.gap();
+    if (page_.markdown())
+      page_.statement(text);
+    else
+      page_.add(wrapped(visible(text), prose_width) + "\n");
+  }
+
+  /// The summary, which comes first, and why.
   void verdict() {
     const Acceptance::Summary& count = acceptance_.summary;
-    const std::size_t unmet = acceptance_.unmet.size();
-    page_.statement(fmt::format(
-        "{}: {} by {}: {} PASS, {} PERF-FAIL, {} INCORRECT, {} MISSING, {} NOT-QUIET{}.",
-        verdict_names[acceptance_.verdict], counted(count.nodes, "node"), acceptance_.criteria.name,
-        count.pass, count.perf_fail, count.incorrect, count.missing, count.not_quiet,
-        unmet == 0   ? ""
-        : unmet == 1 ? "; 1 criterion of the fleet is not met"
-                     : fmt::format("; {} criteria of the fleet are not met", unmet)));
-    const auto sentence = [&](const std::string& text) {
-      if (text.empty()) return;
-      page_.gap();
-      page_.statement(text);
-    };
+    std::vector<std::string> counts{fmt::format("{} PASS", count.pass)};
+    for (const auto& [number, verdict] :
+         {std::pair{count.perf_fail, perf_fail}, std::pair{count.incorrect, incorrect},
+          std::pair{count.not_comparable, not_comparable}, std::pair{count.missing, missing},
+          std::pair{count.not_quiet, not_quiet}})
+      if (number > 0) counts.push_back(fmt::format("{} {}", number, verdict_names[verdict]));
+    if (const std::size_t unmet = acceptance_.unmet.size(); unmet > 0)
+      counts.push_back(fmt::format("{} of the fleet not met",
+                                   unmet == 1 ? "1 criterion" : fmt::format("{} criteria", unmet)));
+    page_.statement(fmt::format("{}: {} by {}: {}.", verdict_names[acceptance_.verdict],
+                                counted(count.nodes, "node"), acceptance_.criteria.name,
+                                join(counts, ", ")));
     sentence(acceptance_.reason);
     if (acceptance_.not_compared != acceptance_.reason) sentence(acceptance_.not_compared);
     page_.blank();
   }
 
+  /// The nodes, the gravest verdict first, and of one verdict the slowest.
   void nodes() {
-    Table table{titled({"node", "verdict", ">" + over("node", "fleet"), ">rows passed", "reason"})};
-    for (const NodeVerdict verdict : {incorrect, missing, perf_fail, not_quiet, pass})
-      for (const JudgedNode& node : acceptance_.nodes)
-        if (node.verdict == verdict) table.lines.push_back(make_line(node));
-    if (!page_.markdown()) shorten_reasons(table);
-    page_.table(table);
-  }
-
-  void stragglers() {
-    Table table{titled({">#", "node", ">" + over("node", "fleet"), ">deviation"})};
-    for (const auto& straggler : acceptance_.stragglers) {
-      if (table.lines.size() == shown_stragglers) break;
-      const JudgedNode& node =
-          *std::find_if(acceptance_.nodes.begin(), acceptance_.nodes.end(),
-                        [&](const auto& judged) { return judged.node == straggler.node; });
-      table.lines.push_back(
-          {{std::to_string(straggler.rank), straggler.node, speedup_text(node),
-            straggler.deviation ? fmt::format("{:+.1f}", *straggler.deviation) : "-"}});
+    std::map<std::string, double> deviations;
+    for (const auto& straggler : acceptance_.stragglers)
+      if (straggler.deviation) deviations[straggler.node] = *straggler.deviation;
+    std::vector<const JudgedNode*> sorted;
+    for (const JudgedNode& node : acceptance_.nodes) sorted.push_back(&node);
+    std::stable_sort(sorted.begin(), sorted.end(), [](const JudgedNode* a, const JudgedNode* b) {
+      return std::pair(a->verdict, a->score.value_or(0)) >
+             std::pair(b->verdict, b->score.value_or(0));
+    });
+    Table table{titled({"node", "verdict", ">" + over("node", "others"), ">rows passed"})};
+    if (!deviations.empty()) table.columns.push_back({"deviation", true});
+    if (page_.markdown()) table.columns.push_back({"reason"});
+    std::size_t passed = 0;
+    for (const JudgedNode* node : sorted) {
+      if (node->verdict == pass && ++passed > shown_passes) continue;
+      Line& line = table.lines.emplace_back();
+      line.cells = {node->node, verdict_names[node->verdict], speedup_text(*node),
+                    passed_text(*node)};
+      if (const auto own = deviations.find(node->node); own != deviations.end())
+        line.cells.push_back(fmt::format("{:+.1f}", own->second));
+      else if (!deviations.empty())
+        line.cells.emplace_back("-");
+      if (page_.markdown()) line.cells.push_back(node->reason);
     }
-    if (table.lines.empty()) return;
-    page_.heading("Slowest nodes");
     page_.table(table);
-    page_.item(
-        "deviation: from the median of the other nodes, in units of their spread (1.4826 MAD)");
+    if (passed > shown_passes)
+      sentence(fmt::format("{} that passed are not shown (--format json has all).",
+                           counted(passed - shown_passes, "faster node")));
+    separate();
+    sentence(fmt::format("{}; the median of the rows.{}",
+                         speedup_header("node", "the median of the other nodes"),
+                         deviations.empty() ? ""
+                                            : " deviation: from the median of the other nodes, in "
+                                              "units of their spread (1.4826 MAD)."));
+    if (acceptance_.summary.not_quiet > 0)
+      sentence("NOT-QUIET: measure the node again when nothing else runs there.");
   }
 
-  void details() {
+  /// The findings of each node. Nodes with the same findings have one list.
+  void findings() {
+    std::vector<std::vector<const JudgedNode*>> groups;
+    std::map<std::pair<NodeVerdict, std::vector<std::string>>, std::size_t> places;
     for (const JudgedNode& node : acceptance_.nodes) {
-      if (node.verdict == pass || node.reason == no_result) continue;
-      std::vector<std::string> items;
-      const auto take = [&](const auto& finding, const std::string& subject) {
-        if (finding.verdict <= pass) return;
-        if (finding.reason == too_few_nodes) return;  // said above, of all rows
-        items.push_back(
-            fmt::format("{} {}: {}", verdict_names[finding.verdict], subject, finding.reason));
-      };
-      for (const Check& finding : node.health.findings) take(finding, finding.criterion);
-      for (const JudgedRow& row : node.rows) take(row, row.id);
-      if (const std::size_t all = items.size(); all > shown_rows) {
-        items.resize(shown_rows);
-        items.push_back(fmt::format("and {} more (--format json shows all)", all - shown_rows));
+      if (node.verdict == pass) continue;
+      std::vector<std::string> texts = finding_texts(node);
+      if (texts.empty()) continue;
+      const auto [place, added] = places.try_emplace({node.verdict, texts}, groups.size());
+      if (added) groups.emplace_back();
+      groups[place->second].push_back(&node);
+    }
+    std::stable_sort(groups.begin(), groups.end(), [](const auto& a, const auto& b) {
+      return a.front()->verdict > b.front()->verdict;
+    });
+    for (const auto& group : groups) {
+      std::vector<std::string> names, texts = finding_texts(*group.front());
+      for (const JudgedNode* node : group) names.push_back(node->node);
+      const bool all = names.size() > 1 && names.size() == acceptance_.nodes.size();
+      if (const std::size_t count = texts.size(); count > shown_findings) {
+        texts.resize(shown_findings);
+        texts.push_back(fmt::format("and {} (--format json has all)",
+                                    counted(count - shown_findings, "more finding")));
       }
-      page_.list(fmt::format("{} ({})", node.node, verdict_names[node.verdict]), items);
+      list(fmt::format("{} ({})",
+                       all ? fmt::format("all {} nodes", names.size()) : join(names, ", "),
+                       verdict_names[group.front()->verdict]),
+           texts);
     }
   }
 
@@ -146,38 +220,50 @@ class Renderer {
       if (!ids.empty())
         items.push_back(
             fmt::format("{}: {}{}", node.node, ids[0],
-                        ids.size() > 1 ? fmt::format(" and {} more", ids.size() - 1) : ""));
+                        ids.size() > 1 ? " and " + counted(ids.size() - 1, "more row") : ""));
     }
-    page_.list(fmt::format("{} ({}): {} while they were timed", heading, mark, why), items);
-  }
-
-  /// States that are unknown and not required.
-  void unknown_states() {
-    std::vector<std::string> criteria, items;  // in the order of the first nodes
-    std::map<std::string, std::size_t> counts;
-    for (const JudgedNode& node : acceptance_.nodes)
-      for (const Check& finding : node.health.findings)
-        if (finding.verdict == unknown && ++counts[finding.criterion] == 1)
-          criteria.push_back(finding.criterion);
-    for (const std::string& criterion : criteria)
-      items.push_back(fmt::format("{}: {} of {}", criterion, counts[criterion],
-                                  counted(acceptance_.nodes.size(), "node")));
-    page_.list(
-        "Not judged: the node does not report the quantity, and the criteria do not require it",
-        items);
+    list(fmt::format("{} ({}): {} while they were timed", heading, mark, why), items);
   }
 
   void fleet() {
-    const auto list = [&](const char* heading, const auto& entries, const auto& subject) {
+    const auto add = [&](const char* heading, const auto& entries, const auto& subject) {
       std::vector<std::string> items;
       for (const auto& entry : entries) items.push_back(entry.*subject + ": " + entry.reason);
-      page_.list(heading, items);
+      list(heading, items);
     };
-    list("Criteria that are not met", acceptance_.unmet, &Acceptance::Unmet::criterion);
-    list("Optional criteria that apply to nothing", acceptance_.optional_unmatched,
-         &Acceptance::Unmatched::criterion);
-    page_.list("Nodes that the criteria do not name (not judged)", acceptance_.unexpected);
-    list("Rows that are not judged", acceptance_.not_judged, &Acceptance::NotJudged::id);
+    add("Criteria that are not met", acceptance_.unmet, &Acceptance::Unmet::criterion);
+    add("Optional criteria that apply to nothing", acceptance_.optional_unmatched,
+        &Acceptance::Unmatched::criterion);
+    list("Nodes that the criteria do not name (not judged)", acceptance_.unexpected);
+    add("Rows that are not judged", acceptance_.not_judged, &Acceptance::NotJudged::id);
+  }
+
+  /// What the verdict was given by.
+  void limits() {
+    std::vector<std::string> items;
+    for (const Acceptance::Limit& limit : acceptance_.limits) {
+      const std::size_t known = limit.judged - limit.unknown;
+      std::string text = limit.judged == 0 ? "nothing was judged by it"
+                         : known == 0
+                             ? "not reported by any node"
+                             : fmt::format("{} of {}", limit.met, counted(known, limit.of));
+      if (known > 0 && limit.unknown > 0)
+        text += fmt::format(", not reported by {}", counted(limit.unknown, limit.of));
+      items.push_back(limit.criterion + ": " + text);
+    }
+    list("Limits, and how many met them", items);
+    if (acceptance_.criteria.sha256.empty()) return;
+    separate();
+    const auto file = [&](const std::string& what, const std::string& sha256) {
+      sentence(what);
+      page_.gap();
+      page_.statement((page_.markdown() ? "" : "  ") + ("sha256 " + sha256));
+    };
+    file(fmt::format("Criteria {}: {}", acceptance_.criteria.name, acceptance_.criteria.file),
+         acceptance_.criteria.sha256);
+    if (const std::size_t count = acceptance_.results.size(); count > 0)
+      sentence(
+          fmt::format("{}: --format json has the hash of each.", counted(count, "result file")));
   }
 
   const Acceptance& acceptance_;

@@ -73,26 +73,36 @@ function comparison_part(comparison, source) {
   ];
 }
 
-// Why a node has its verdict.
+// Verdicts in the order of the findings of a node: how its environment differs, then the gravest.
+const grave = ['NOT-COMPARABLE', 'INCORRECT', 'MISSING', 'PERF-FAIL', 'NOT-QUIET'];
+// Why a node has its verdict. A finding of the environment tells why rows are not comparable.
 function findings_of(node) {
-  const say = (judged, name) =>
-      judged.filter(({verdict}) => verdict !== 'PASS').map((item) => name(item) + ': ' + (item.reason || item.verdict));
-  const told = [
-    ...say(node.rows, (row) => [mark_told(row), row.id].filter(Boolean).join(' ')),
-    ...say(node.health.findings, ({criterion}) => criterion)
-  ];
-  if (!told.length) return node.reason || '';
-  return told.slice(0, 6).join('; ') + (told.length > 6 ? '; and ' + (told.length - 6) + ' more' : '');
+  const most = 6, place = ({verdict}) => grave.indexOf(verdict), rows = node.rows.filter((row) => place(row) > 0);
+  const findings = [...node.health.findings, ...rows].filter((item) => place(item) >= 0).sort((a, b) => place(a) - place(b));
+  const name = (item) => item.criterion || [mark_told(item), item.id].filter(Boolean).join(' ');
+  const told = findings.map(
+      (item) => item.verdict === 'NOT-COMPARABLE' ? item.reason : name(item) + ': ' + (item.reason || item.verdict));
+  if (!told.length) return node.reason ? [node.reason] : [];
+  return told.length > most ? [...told.slice(0, most), 'and ' + plural(told.length - most, 'more finding')] : told;
 }
+const findings_column = field('Findings', (node) => findings_of(node).join('; '), 'wide', {
+  show: (text, node) => {
+    const told = findings_of(node);
+    return told.length > 1 ? bullets(told.map(breakable)) : breakable(text);
+  }
+});
 function node_columns(acceptance) {
   const rank = new Map(acceptance.stragglers.map((node) => [node.node, node.rank]));
   return [
     badge_column('Verdict', 'verdict', 'choose keep'), field('Node', 'node', 'keep', {show: whole}),
     measure('Node over the others', 'speedup', times, '', {mark: (node) => worst_mark(node.rows.map(mark_told))}),
     measure('Straggler', (node) => rank.get(node.node) ?? null, (place) => place === null ? '' : 'rank ' + place),
-    field('Findings', findings_of, 'wide'),
+    findings_column,
   ];
 }
+
+// A hash that may break within.
+const hash_text = (sha256) => element('code', {class: 'mono'}, sha256.match(/.{1,16}/g).flatMap((part, i) => i ? [element('wbr'), part] : [part]));
 
 // The rows of all nodes as a map, and the table whose filter leaves some of its columns.
 function acceptance_map(acceptance) {
@@ -114,14 +124,38 @@ function acceptance_map(acceptance) {
     cases: drawn,
     cells: drawn.map((id) => list.map((node) => cell(node, id)))
   });
-  const table = ['Nodes', node_columns(acceptance), nodes], has_map = ids.length && mapped.length > (whole_fleet ? 1 : 0);
-  return has_map ? node_map(mapped, content, ids.length, which, ...table) : data_table(...table);
+  const last = ({verdict}) => verdict === 'PASS' ? 1 : 0, sorted = [...nodes].sort((a, b) => last(a) - last(b));
+  const table = ['Nodes', node_columns(acceptance), sorted], has_map = ids.length && mapped.length > (whole_fleet ? 1 : 0);
+  if (!has_map) return data_table(...table);
+  const [text, place, of_nodes] = node_map(mapped, content, ids.length, which, ...table);
+  return [of_nodes, text, place];
+}
+
+// What a PASS met: the limits, the criteria and the results by their hashes.
+function acceptance_grounds(acceptance) {
+  const criteria = acceptance.criteria, met = ({judged, unknown, met, of}) => judged === 0 ? 'nothing was judged by it' :
+      judged === unknown                                                                   ? 'not reported by any node' :
+                           met + ' of ' + plural(judged - unknown, of) +
+          (unknown ? ', not reported by ' + plural(unknown, of) : '');
+  const results = acceptance.results || [];
+  return [
+    titled_table('Limits', [field('Limit', 'criterion', 'wide keep'), field('Met by', met)], acceptance.limits || []),
+    criteria.sha256 ?
+        paragraph(['Criteria ' + criteria.name + ': ', breakable(criteria.file), ', SHA-256 ', hash_text(criteria.sha256)]) :
+        null,
+    results.length ? fold(
+        plural(results.length, 'result file') + ' and their hashes',
+        data_table('Results', [
+          field('File', 'file', 'wide keep'),
+          field('SHA-256', 'sha256', 'wide', {show: (sha256) => hash_text(sha256)})
+        ], results)) : null
+  ];
 }
 
 function acceptance_part(acceptance, source) {
   const disturbed = acceptance.nodes.flatMap((node) => node.rows).filter((row) => row.disturbed).length;
   const verdicts = count_of(acceptance.nodes, 'verdict'), unexpected = acceptance.unexpected;
-  const words = ['PASS', 'PERF-FAIL', 'INCORRECT', 'MISSING', 'NOT-QUIET'].filter((word) => verdicts.has(word));
+  const words = ['PASS', 'PERF-FAIL', 'INCORRECT', 'NOT-COMPARABLE', 'MISSING', 'NOT-QUIET'].filter((word) => verdicts.has(word));
   const list = (title, entries, word) => entries.length ? [
     subtitle(title),
     bullets(entries.map((unmet) => [word ? badge(word) : null, (word ? ' ' : '') + unmet.criterion + ': ' + unmet.reason]))
@@ -130,12 +164,16 @@ function acceptance_part(acceptance, source) {
     source, paragraph([badge(acceptance.verdict), acceptance.reason ? ' ' + acceptance.reason : '']),
     tiles(...words.map((word) => [verdicts.get(word), word, moods[word]])),
     disturbed ?
-        paragraph('! Other work wanted the processors while ' + disturbed + ' of the judged rows were timed.', 'notice') :
+        paragraph(
+            '! Other work wanted the processors while ' + disturbed + ' of the judged rows ' + (disturbed === 1 ? 'was' : 'were') +
+                ' timed.',
+            'notice') :
         null,
     notes_of(acceptance), acceptance_map(acceptance),
     list('Criteria of the fleet that are not met', acceptance.unmet, 'not met'),
     list('Optional criteria that hold for nothing', acceptance.optional_unmatched),
     unexpected.length ? paragraph('Nodes that the criteria do not name: ' + unexpected.join(', '), 'notice') : null,
-    titled_table('Rows that count for nothing', [field('Row', 'id', 'wide keep'), reason_column], acceptance.not_judged)
+    titled_table('Rows that count for nothing', [field('Row', 'id', 'wide keep'), reason_column], acceptance.not_judged),
+    acceptance_grounds(acceptance)
   ];
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <fstream>
 #include <list>
 #include <map>
 
@@ -92,11 +93,12 @@ std::optional<std::uint64_t> Walltime::left() const {
 }
 
 Ended run_logged(const std::vector<std::string>& command, const fs::path& log,
-                 const std::string& name, std::optional<std::chrono::seconds> limit) {
+                 const std::string& name, std::optional<std::chrono::seconds> limit,
+                 const std::function<void()>& watch) {
   prepare_parent();
   std::list<Child> child;
   child.emplace_back(command, log / (name + ".out.txt"), log / (name + ".err.txt"));
-  if (!wait_for_end(child, limit, grace_of_runs))
+  if (!wait_for_end(child, limit, grace_of_runs, watch))
     throw CaseError(fmt::format("`{}` has not ended within {} s and was killed", join(command, " "),
                                 limit->count()));
   return *child.front().poll();
@@ -107,6 +109,28 @@ void write_end(const fs::path& folder, const std::string& how) {
     write_text(folder / collecting::end_name, how + "\n");
   } catch (const InputError&) {  // a full disk; the result, which counts, was written before
   }
+}
+
+/// Whether a line of the journal is the event of a row, however damaged it is.
+static bool has_row(const fs::path& journal) {
+  std::ifstream stream(journal);
+  for (std::string line; std::getline(stream, line);)
+    if (line.find("\"event\":\"row\"") != std::string::npos) return true;
+  return !stream.eof();  // it cannot be read
+}
+
+bool any_run_below(const fs::path& folder) {
+  std::error_code absent;
+  bool any = false;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, absent)) {
+    const fs::path journal = entry.path() / collecting::journal_name;
+    if (!fs::exists(journal, absent)) continue;
+    if (has_row(journal) || collecting::is_at_work(entry.path()))
+      any = true;
+    else
+      fs::remove(journal, absent);
+  }
+  return any;
 }
 
 std::string ended_with(int code) { return fmt::format("{}{}", end_text, code); }

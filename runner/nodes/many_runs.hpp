@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -45,16 +46,21 @@ class Walltime {
 /// The time in which a run that is ended can end its processes on other nodes (Child::kill).
 inline constexpr std::chrono::seconds grace_of_runs(10);
 
-/// Runs a command to its end, with its output in LOG/<name>.out.txt and .err.txt. CaseError if it
-/// takes longer than `limit` and was killed. Interrupted if a signal asked this process to end; the
-/// command has then ended.
-Ended run_logged(const std::vector<std::string>& command, const std::filesystem::path& log,
-                 const std::string& name, std::optional<std::chrono::seconds> limit = {});
+/// Runs a command to its end, with its output in LOG/<name>.out.txt and .err.txt, and calls `watch`
+/// a few times a second. CaseError if it takes longer than `limit` and was killed. Interrupted if a
+/// signal asked this process to end; the command has then ended.
+Ended run_logged(
+    const std::vector<std::string>& command, const std::filesystem::path& log,
+    const std::string& name, std::optional<std::chrono::seconds> limit = {},
+    const std::function<void()>& watch = [] {});
 
 /// Writes, as the last file of a run's folder, how the run has ended; ended_with() for an exit
 /// code.
 void write_end(const std::filesystem::path& folder, const std::string& how);
 std::string ended_with(int code);
+/// Whether a folder below `folder` has a run that --resume would continue. Removes the journals
+/// without a row that ended runs have left: a launcher may have killed them before they could.
+bool any_run_below(const std::filesystem::path& folder);
 /// The exit code that the run in a folder ended with; nothing if it has not ended, or without one.
 std::optional<ExitCode> ended_code(const std::filesystem::path& folder);
 

@@ -23,6 +23,7 @@
 #include "runner/launch/processes.hpp"
 #include "runner/launch/site.hpp"
 #include "runner/nodes/node_files.hpp"
+#include "runner/nodes/node_progress.hpp"
 #include "runner/supervision/child.hpp"
 #include "runner/supervision/process_table.hpp"
 
@@ -192,9 +193,10 @@ ExitCode report_nodes(const std::vector<LeftRun>& runs, const fs::path& folder,
   const auto present =
       std::ranges::count_if(runs, [](const LeftRun& run) { return run.result.has_value(); });
   std::cout << fmt::format(
-                   "{0}{1} of {2} nodes have a result\naccept: assay accept {3} --criteria "
+                   "{0}{1} of {2} {4} a result\naccept: assay accept {3} --criteria "
                    "acceptance\none file: assay gather {3} --out {3}.json\n",
-                   report_of(runs, site), present, runs.size(), folder.string())
+                   report_of(runs, site), present, runs.size(), folder.string(),
+                   runs.size() == 1 ? "node has" : "nodes have")
             << std::flush;
   return code_of(runs);
 }
@@ -220,7 +222,7 @@ void refuse_beside_many(const Given& given) {
                  "it runs on other nodes");
 }
 
-int run_as_node(Given given, const std::function<int(const Given&)>& run) {
+int run_as_node(Given given, const RunOfNode& run) {
   forget_launcher();
   given.erase("as-node");
   const std::string host = host_here();
@@ -232,7 +234,7 @@ int run_as_node(Given given, const std::function<int(const Given&)>& run) {
   try {
     check_run_folder(folder, named_by(given));
     fs::create_directories(folder);
-    end = ended_with(run(given));
+    end = ended_with(run(given, host));
   } catch (const std::exception& error) {
     end = error.what();
   }
@@ -270,7 +272,7 @@ int run_on_every_node(const Given& given) {
   if (const auto left = walltime.left())
     command.insert(command.end(), {"--walltime", clock_text(std::max<std::uint64_t>(1, *left))});
   const fs::path written = local ? local->folder() : folder;
-  command.insert(command.end(), {"--as-node", "--quiet", "--out", written.string()});
+  command.insert(command.end(), {"--as-node", "--out", written.string()});
   std::cerr << fmt::format("assay run: on {}, into {}/<node>\n",
                            counted(static_cast<std::size_t>(nodes), "node"), written.string());
   std::map<std::string, Written> before;
@@ -281,7 +283,14 @@ int run_on_every_node(const Given& given) {
   }
   write_text(folder / node_list, names);  // now: a job may be killed before its end
   // To the end of all runs; each of them has its own time limits.
-  if (const Ended ended = run_logged(command, folder / "log", "nodes"); !ended.is_success())
+  NodeProgress progress(folder / "log" / "nodes.err.txt", answered);
+  const auto tell = [&](bool last) {
+    if (talk_of(given) != Talk::quiet)
+      std::cerr << progress.news(NodeProgress::Clock::now(), last) << std::flush;
+  };
+  const Ended ended = run_logged(command, folder / "log", "nodes", {}, [&] { tell(false); });
+  tell(true);
+  if (!ended.is_success())
     std::cerr << fmt::format("assay run: the launcher {}: {}\n", ended.text(),
                              tail_of(folder / "log" / "nodes.err.txt"));
   ExitCode code = ExitCode::ok;

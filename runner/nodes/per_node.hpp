@@ -28,10 +28,12 @@ int run_on_every_node(const Given& given);
 ExitCode report_nodes(const std::vector<LeftRun>& runs, const std::filesystem::path& folder,
                       const std::optional<Site>& site);
 
+/// Runs a suite; `node` begins its lines of progress.
+using RunOfNode = std::function<int(const Given&, const std::string& node)>;
 /// The process of one node: calls `run` with --out OUT/<host name>, and without the environment
 /// variables of the launcher that started it. Always returns 0, since some launchers end all
 /// processes when one fails; the outcome is in the folder.
-int run_as_node(Given given, const std::function<int(const Given&)>& run);
+int run_as_node(Given given, const RunOfNode& run);
 
 /// Every two nodes, in rounds in which a node is in one pair at most: n - 1 rounds for an even
 /// number of nodes, n for an odd one (the circle method of round-robin tournaments).

@@ -36,6 +36,13 @@ std::string time_left(double seconds_so_far, int done, int remaining) {
   return "~" + rough_time(seconds_so_far / done * remaining) + " left";
 }
 
+std::string spread_text(double percent) {
+  // Beyond that, the half width of the interval is no error of the median.
+  constexpr double most = 100;
+  if (percent > most) return " (not steady)";
+  return fmt::format(" (±{:.1f} %)", percent);
+}
+
 void Progress::row(const Row& row) {
   ++done_;
   ++here_;
@@ -52,7 +59,7 @@ void Progress::row(const Row& row) {
     const double median = row.median();
     what = human_seconds(median) + mark_of(row);
     if (const auto& ci = row.time_s->ci95; ci && median > 0)
-      what += fmt::format(" (±{:.1f} %)", 50 * (ci->high - ci->low) / median);
+      what += spread_text(50 * (ci->high - ci->low) / median);
     else
       what += fmt::format(" (n={}, no interval)", row.time_s->n.value_or(0));
   } else {

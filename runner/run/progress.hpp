@@ -29,6 +29,10 @@ class Progress {
   std::chrono::steady_clock::time_point start_, told_;
 };
 
+/// " (±1.5 %)" behind a median, from half the width of its interval. Above 100 % it has no number:
+/// the samples were not steady.
+std::string spread_text(double percent);
+
 /// "45 s", "3 min", "1.5 h".
 std::string rough_time(double seconds);
 

@@ -139,8 +139,12 @@ class Brackets {
         })) {}
   void measure() {
     if (!wanted_) return;
-    if (sides_.front().plan.campaign.talk != Talk::quiet)
-      std::cerr << "assay run: measuring the machine's ceilings" << std::endl;
+    const CampaignOptions& options = sides_.front().plan.campaign;
+    if (options.talk != Talk::quiet)
+      std::cerr << (options.label.empty()
+                        ? "assay run:"
+                        : "[" + options.label.substr(0, options.label.find(' ')) + "]")
+                << " measuring the machine's ceilings" << std::endl;
     json event = meter_.measure();
     if (const json& reason = event["reason"]; reason.is_string())
       std::cerr << "assay run: " << reason.get<std::string>() << std::endl;
@@ -181,8 +185,32 @@ void run_rounds(std::vector<Side>& sides) {
   brackets.measure();
 }
 
+/// Whether the journal of a side may have a row, also one that does not count: of a process that
+/// wrote while it was being ended.
+bool has_rows(const Side& side) {
+  const fs::path journal = side.plan.campaign.journal();
+  if (!fs::exists(journal)) return false;
+  try {
+    own_record(side);  // it is this run's
+    return side.resumed || std::ranges::any_of(read_journal(journal), [](const json& event) {
+             return event.at("event") == "row";
+           });
+  } catch (const std::exception&) {  // it is damaged, or another run's
+    return true;
+  }
+}
+
 Unfinished unfinished(const std::vector<Side>& sides, const std::string& why) {
   const std::string folder = sides.front().plan.campaign.folder.string();
+  if (std::ranges::none_of(sides, has_rows)) {
+    // The same command starts anew: nothing of this run is left in its way.
+    std::error_code stays;
+    for (auto side = sides.rbegin(); side != sides.rend(); ++side) {
+      fs::remove(side->plan.campaign.journal(), stays);
+      remove_made(side->plan.campaign.folder, side->missing);
+    }
+    return Unfinished(why + ". No row was finished, and nothing is kept");
+  }
   return Unfinished(fmt::format(
       "{}. Finished rows are kept in {}/journal.jsonl. Continue with the same command{}.", why,
       folder, sides.front().plan.resume ? "" : fmt::format(" and --out {} --resume", folder)));

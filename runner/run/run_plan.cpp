@@ -198,6 +198,9 @@ RunHeader begin_header(const RunPlan& plan, const std::vector<PlannedBenchmark>&
   header.started = utc_now();
   for (const PlannedBenchmark& benchmark : benchmarks)
     header.case_hashes[benchmark.place()] = benchmark.cases_hash;
+  // The settings have what was given beside the suite; its own timing makes the rows as well.
+  if (const auto timing = plan.suite.find("timing"); timing != plan.suite.end())
+    header.rest["suite_timing"] = *timing;
   return header;
 }
 

@@ -276,7 +276,7 @@ std::string tail_of(const fs::path& file, std::size_t bytes) {
 }
 
 bool wait_for_end(std::list<Child>& children, std::optional<std::chrono::milliseconds> limit,
-                  std::chrono::milliseconds grace) {
+                  std::chrono::milliseconds grace, const std::function<void()>& watch) {
   const auto start = std::chrono::steady_clock::now();
   const auto kill_all = [&] {
     for (Child& child : children) child.kill(grace);
@@ -287,6 +287,7 @@ bool wait_for_end(std::list<Child>& children, std::optional<std::chrono::millise
       kill_all();
       throw Interrupted{number};
     }
+    watch();
     if (!limit || std::chrono::steady_clock::now() - start < *limit) continue;
     kill_all();
     return false;

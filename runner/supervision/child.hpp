@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <list>
 #include <optional>
 #include <string>
@@ -69,9 +70,10 @@ int wait_for_signal(std::chrono::milliseconds longest);
 
 /// Waits until all children have ended. Kills those that run for longer than `limit`, and then
 /// returns false. Throws Interrupted when a signal asks this process to end; the children have then
-/// been killed. `grace`: as for Child::kill.
-bool wait_for_end(std::list<Child>& children, std::optional<std::chrono::milliseconds> limit,
-                  std::chrono::milliseconds grace);
+/// been killed. `grace`: as for Child::kill. `watch` is called a few times a second.
+bool wait_for_end(
+    std::list<Child>& children, std::optional<std::chrono::milliseconds> limit,
+    std::chrono::milliseconds grace, const std::function<void()>& watch = [] {});
 
 /// The text in a log after the last end_of_case (core/base/standard_streams.hpp), at most its last
 /// MiB.

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """`assay accept` as a command: a fleet of 64, JUnit XML that any reader takes, what it refuses."""
+import hashlib
 import json
 import math
 import random
@@ -50,6 +51,14 @@ class Accept(RunTest):
         self.assertEqual({node: verdict for node, verdict in verdicts.items() if verdict != "PASS"},
                          {"n17": "PERF-FAIL", "n30": "INCORRECT", "n40": "MISSING"})
         self.assertEqual(document["stragglers"][0]["node"], "n17")
+        # What was met: the criteria and every result, by hashes that sha256sum gives.
+        self.assertEqual(document["criteria"]["content"], json.loads(criteria.read_text()))
+        self.assertEqual(document["criteria"]["sha256"], hashlib.sha256(criteria.read_bytes()).hexdigest())
+        self.assertEqual({result["file"]: result["sha256"] for result in document["results"]},
+                         {str(file): hashlib.sha256(file.read_bytes()).hexdigest() for file in self.results.glob("*.json")})
+        limits = {limit["criterion"]: limit for limit in document["limits"]}
+        self.assertEqual((limits["present, correct and complete"]["met"], limits["present, correct and complete"]["judged"]), (251, 256))
+        self.assertEqual(limits["at most 5 % slower than the other nodes"]["judged"], 251)
         # Thousands of nodes may be missing: each is one entry, and the rows that it lacks are named once, for all nodes.
         nodes = {node["node"]: node for node in document["nodes"]}
         self.assertEqual((nodes["n40"]["rows"], nodes["n40"].get("rows_missing"), nodes["n40"]["reason"]), ([], 4, "the node has no result"))
@@ -73,7 +82,9 @@ class Accept(RunTest):
         for form in ("terminal", "markdown"):
             text = self.accept("--format", form, criteria=criteria, code=3).stdout
             self.assertIn("61 PASS, 1 PERF-FAIL, 1 INCORRECT, 1 MISSING", text)
-            self.assertRegex(text, r"n40 .*MISSING.* 0 of 4 .*the node has no result")
+            self.assertRegex(text, r"n40 .*MISSING.* 0 of 4")
+            self.assertRegex(text, r"n40 \(MISSING\)\n+ *- the node has no result")
+            self.assertIn(hashlib.sha256(criteria.read_bytes()).hexdigest(), text)
             self.assertNotIn("\x1b", text)
         self.assertNotIn("<script>", text.replace("\\<", ""))
 
@@ -132,7 +143,7 @@ class Accept(RunTest):
         (self.results / "2.json").write_text(json.dumps(document))
         junit = self.folder / "junit.xml"
         text = self.accept("--junit", junit, code=5).stdout
-        self.assertTrue(text.startswith("NOT-QUIET: 4 nodes by acceptance: 3 PASS, 0 PERF-FAIL"), text)
+        self.assertTrue(text.startswith("NOT-QUIET: 4 nodes by acceptance: 3 PASS, 1 NOT-QUIET."), text)
         types = {error.get("type") for error in xml.etree.ElementTree.parse(junit).getroot().iter("error")}
         self.assertEqual(types, {"NOT-QUIET"})
 

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import uuid
 
 from run_helper import ASSAY, SOURCE, RunTest, group, main
 
@@ -116,6 +117,66 @@ class Fleet(RunTest):
         few = sorted(self.nodes.glob("*/result.json"))[:5]
         self.assertEqual(len(self.report(*few)), 5 * len(self.ids))
         self.assertNotIn("fleet", self.page)
+
+    def change(self, host, edit):
+        """Edits the result of a node; its software gets a hash of its own where it changed."""
+        file = self.nodes / host / "result.json"
+        document = json.loads(file.read_text())
+        before = json.dumps(document["environments"])
+        edit(document)
+        if json.dumps(document["environments"]) != before:
+            for environment in document["environments"]:
+                environment["hashes"]["software"] = str(uuid.uuid5(uuid.NAMESPACE_URL, json.dumps(environment["software"])))
+        file.write_text(json.dumps(document))
+
+    @staticmethod
+    def set_threads(count):
+        def edit(document):
+            for row in document["rows"]:
+                row["id"] = row["id"].replace(f"/t{row['parameters']['threads']}", f"/t{count}")
+                row["parameters"]["threads"] = count
+        return edit
+
+    @staticmethod
+    def set_instruction_set(name, **switches):
+        def edit(document):
+            for environment in document["environments"]:
+                environment["software"]["libraries"]["onednn"] = {"onednn": "3.7.0", "instruction_set": name}
+                environment["software"]["switches"].update(switches)
+        return edit
+
+    def test_six_nodes_of_which_four_are_not_as_delivered(self):
+        """A slow, a half, a node with other software and a broken one: each is named with its reason, and the others pass."""
+        hosts = [make_fleet.host_of(i) for i in range(6)]
+        plain, slow, other, half, broken, _ = hosts
+        make_fleet.fleet(self.measured, self.nodes, 6, slow={slow: 1.3}, statuses={broken: {self.ids[0]: "incorrect", self.ids[1]: "failed"}},
+                         variation=0.002)
+        for host in hosts:
+            self.change(host, self.set_threads(2 if host == half else 4))
+            if host == other:
+                self.change(host, self.set_instruction_set("avx2", ONEDNN_MAX_CPU_ISA="AVX2"))
+            else:
+                self.change(host, self.set_instruction_set("avx512_core_bf16"))
+        acceptance = self.accept(self.nodes, code=3)
+        verdicts = {node["node"]: node["verdict"] for node in acceptance["nodes"]}
+        self.assertEqual(verdicts, {plain: "PASS", slow: "PERF-FAIL", other: "NOT-COMPARABLE", half: "NOT-COMPARABLE", broken: "INCORRECT",
+                                    hosts[5]: "PASS"})
+        reasons = {node["node"]: node["reason"] for node in acceptance["nodes"]}
+        self.assertEqual(reasons[other], "not comparable: oneDNN used avx2, elsewhere avx512_core_bf16 (ONEDNN_MAX_CPU_ISA=AVX2 was set)")
+        self.assertEqual(reasons[half], "not comparable: 6 rows ran with 2 threads, elsewhere with 4")
+        self.assertEqual(len(acceptance["judged"]), 6, "the half node's rows are not demanded of the others")
+        text = self.command(ASSAY, "accept", self.nodes, "--criteria", "acceptance", code=3).stdout
+        self.assertTrue(text.startswith("INCORRECT: 6 nodes by acceptance: 2 PASS, 1 PERF-FAIL, 1 INCORRECT, 2 NOT-COMPARABLE.\n"), text)
+        long = [line for line in text.splitlines()[1:] if len(line) > 80 and " " in line.strip("- ")]
+        self.assertEqual(long, [], "lines that 80 columns do not hold (the first is never broken)")
+        self.assertNotIn("\u2026", text)
+        self.assertNotIn("MISSING " + slow, text)
+        # The page has the same verdict and limits.
+        verdict = self.folder / "acceptance.json"
+        self.report(self.nodes, verdict)
+        self.assertEqual(self.page["verdict"]["word"], "INCORRECT")
+        self.assertEqual(self.page["acceptance"][0]["limits"], acceptance["limits"])
+        self.assertEqual(self.page["acceptance"][0]["criteria"]["sha256"], acceptance["criteria"]["sha256"])
 
     def peak(self, *words):
         process = subprocess.Popen([ASSAY, *map(str, words)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,

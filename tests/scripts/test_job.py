@@ -72,7 +72,7 @@ class Job(RunTest):
         environment["PBS_NODEFILE"] = str(nodes)
         words = ["--nodes", 1, "--queue", "q", "--account", "a", "--submit", "--run", "--per-node"]
         done = self.job("pbs", *words, env=environment)
-        self.assertIn("1 of 1 nodes have a result", done.stdout)
+        self.assertIn("1 of 1 node has a result", done.stdout)
         self.assertIn(f"assay accept {self.out} --criteria acceptance", done.stdout)
         self.job("pbs", *words, env=environment)  # the second job finds it done
         (self.folder / "dies.sh").write_text("exit 1\n")

@@ -4,11 +4,13 @@ import json
 import os
 import re
 import shutil
+import signal
 import socket
 import stat
+import subprocess
 import unittest
 
-from run_helper import ASSAY, SMALL, RunTest, group
+from run_helper import ASSAY, DEADLINE, SMALL, RunTest, group
 
 OWN = """#!/usr/bin/env python3
 # A site's launcher: starts COUNT processes with variables that Assay does not know.
@@ -134,10 +136,34 @@ class Launchers(RunTest):
         # One host, so one node: the whole way, with mpirun in place of srun (test_slurm.py has two).
         suite = self.suite([group(["direct"], [SMALL], backend="reference")])
         done = self.run_suite(suite, "--per-node", "--launcher", "mpirun", code=0)
-        self.assertIn("1 of 1 nodes have a result", done.stdout)
+        self.assertIn("1 of 1 node has a result", done.stdout)
+        self.assertRegex(done.stderr, rf"\n\[{re.escape(socket.gethostname())} 1/1\] conv/\S+  [0-9.]+ .s")
         result = self.out / socket.gethostname() / "result.json"
         self.expect_ok(json.loads(result.read_text())["rows"], 1)
         self.run_suite(suite, "--per-node", "--launcher", "mpirun", "--resume", code=0)
+        shutil.rmtree(self.out)
+        self.assertNotIn("1/1]", self.run_suite(suite, "--per-node", "--launcher", "mpirun", "--quiet", code=0).stderr)
+        shutil.rmtree(self.out)
+        self.assertIn("1/1]", self.run_suite(suite, "--per-node", "--launcher", "mpirun", "--verbose", code=0).stderr)
+
+    def test_an_interruption_before_a_row_offers_nothing_to_continue(self):
+        for words in ((), ("--per-node", "--launcher", "mpirun")):
+            suite = self.suite([group(["hang"])])
+            with self.subTest(words), open(self.folder / "said.txt", "w") as said:
+                process = subprocess.Popen([ASSAY, "run", suite, "--out", self.out, "--timeout", "1000", *words], env=self.environment(),
+                                           stdout=said, stderr=said, start_new_session=True)
+                self.wait_until(lambda: any('"event":"begin"' in file.read_text() for file in self.out.glob("**/journal.jsonl")))
+                process.send_signal(signal.SIGINT)
+                self.assertEqual(process.wait(DEADLINE), 7)
+                text = (self.folder / "said.txt").read_text()
+                self.assertIn("stopped by Interrupt", text)
+                self.assertIn("No row was finished", text)
+                self.assertNotIn("--resume", text)
+                self.assertEqual(list(self.out.glob("**/journal.jsonl")), [])
+            # So the same command begins anew.
+            done = self.command(ASSAY, "run", self.suite([group(["direct"])]), "--out", self.out, *words, code=0)
+            self.assertNotIn("already holds", done.stderr)
+            shutil.rmtree(self.out)
 
     def test_a_node_that_does_not_answer_is_missing(self):
         suite = self.suite([group(["direct"], [SMALL], backend="reference")])
@@ -175,7 +201,7 @@ class Launchers(RunTest):
         self.assertRegex(done.stdout, f'MISSING: {socket.gethostname()} .*no backend has a device "Imaginary X1"')
 
     def test_a_node_below_its_sites_ceilings_is_named(self):
-        suite = self.suite([group(["direct"], ["mb16ic8ih64oc8oh64kh1"], backend="reference", cache=["cold"])], ceilings=True)
+        suite = self.suite([group(["direct"], ["mb16ic8ih64oc8oh64kh1"], backend="reference")], ceilings=True)
         site = self.site(ceilings={"source": "a promise", "flops_per_s": {"fp32": 1e18}})
         done = self.run_suite(suite, "--per-node", "--site", site, code=4)
         self.assertRegex(done.stdout, f"{socket.gethostname()}: site mine: peak of fp32: .*below the tolerance of the site")
@@ -204,7 +230,7 @@ class Launchers(RunTest):
         done = self.run_suite(suite, "--per-node", "--launcher", "own", "--resume", "--launches", 2,
                               env=self.own(one_per_node=[str(dies)]), code=7)
         self.assertIn(f"MISSING: {socket.gethostname()}", done.stdout)
-        self.assertIn("0 of 1 nodes have a result", done.stdout)
+        self.assertIn("0 of 1 node has a result", done.stdout)
 
     @unittest.skipIf(os.geteuid() != 0 or shutil.which("unshare") is None, "a UTS namespace for each node needs root")
     def test_a_pair_on_other_nodes_is_not_measured(self):

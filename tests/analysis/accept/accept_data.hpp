@@ -62,4 +62,20 @@ inline std::vector<NamedResult> healthy(int nodes) {
   return results;
 }
 
+/// A rendered text without the line breaks of a terminal within its sentences.
+inline std::string unwrapped(std::string text) {
+  for (std::size_t at = 0; (at = text.find("\n  ", at)) != std::string::npos;) {
+    const std::size_t word = text.find_first_not_of(' ', at + 1);
+    if (word == std::string::npos || text[word] == '-' || text.compare(word, 6, "sha256") == 0)
+      ++at;
+    else
+      text.replace(at, word - at, " ");
+  }
+  return text;
+}
+
+inline std::string rendered(const json& document, bool markdown = false) {
+  return unwrapped(render_acceptance(document, markdown));
+}
+
 }  // namespace assay::test

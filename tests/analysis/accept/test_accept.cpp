@@ -9,7 +9,7 @@
 #include "core/base/error.hpp"
 
 namespace assay {
-namespace {
+namespace test_accept {
 
 using nlohmann::json;
 using namespace test;
@@ -41,6 +41,7 @@ TEST(Accept, SlowWrongAndMissing) {
                                        {"not_quiet", 0},
                                        {"perf_fail", 1},
                                        {"incorrect", 1},
+                                       {"not_comparable", 0},
                                        {"missing", 2}}));
   EXPECT_EQ(document["stragglers"][0]["node"], host(17));
   EXPECT_NEAR(document["stragglers"][0]["score"].get<double>(), 1.08, 0.01);
@@ -216,7 +217,7 @@ TEST(Accept, AnotherHardwareIsNotComparable) {
       4, {test::row("ok", 1, 0, {{"threads", "2"}}), test::row("ok", 2, 0, {{"threads", "4"}})},
       json::object(), nullptr, "half the memory"));
   const json document = judge(results, five_percent);
-  EXPECT_EQ(find_node(document, 4)["verdict"], "MISSING");
+  EXPECT_EQ(find_node(document, 4)["verdict"], "NOT-COMPARABLE");
   EXPECT_NE(find_node(document, 4)["reason"].get<std::string>().find("half the memory"),
             std::string::npos);
   EXPECT_EQ(document["summary"]["pass"], 4);
@@ -239,7 +240,7 @@ TEST(Accept, ANodeHasTheSoftwareOfEverySuiteItRan) {
   EXPECT_EQ(judge(results, five_percent)["summary"]["pass"], 5);
   results[4] = with_two(4, "another");
   const json document = judge(results, five_percent);
-  EXPECT_EQ(find_node(document, 4)["verdict"], "MISSING");
+  EXPECT_EQ(find_node(document, 4)["verdict"], "NOT-COMPARABLE");
   EXPECT_NE(find_node(document, 4)["reason"].get<std::string>().find("not comparable"),
             std::string::npos);
   EXPECT_EQ(document["summary"]["pass"], 4);
@@ -315,5 +316,5 @@ TEST(Accept, BadCriteria) {
   }
 }
 
-}  // namespace
+}  // namespace test_accept
 }  // namespace assay

@@ -7,7 +7,7 @@
 #include "core/base/statistics.hpp"
 
 namespace assay {
-namespace {
+namespace test_standings {
 
 /// The standing of one value, by the definition.
 Standing standing(const std::vector<double>& values, std::size_t index) {
@@ -17,7 +17,8 @@ Standing standing(const std::vector<double>& values, std::size_t index) {
   if (others.size() < least_others) return {};
   const double centre = median(others), spread = 1.4826 * mad(others);
   Standing position{std::exp(centre), {}};
-  if (spread > 0) position.deviation = (std::log(values[index]) - centre) / spread;
+  if (spread > 0 && values.size() >= least_for_deviation)
+    position.deviation = (std::log(values[index]) - centre) / spread;
   return position;
 }
 
@@ -39,5 +40,5 @@ TEST(Standings, AreTheStandingOfEach) {
     }
 }
 
-}  // namespace
+}  // namespace test_standings
 }  // namespace assay

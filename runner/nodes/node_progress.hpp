@@ -1,0 +1,44 @@
+#pragma once
+// The progress of `assay run --per-node`: what the nodes' runs print, collected by the launcher in
+// one log, as a few lines on stderr.
+
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <string>
+
+namespace assay {
+
+/// The last line of progress of each node, "[n1 3/24] conv/…  2.41 µs", or before its first row
+/// "[n1] measuring …", in the log of a launcher.
+class NodeProgress final {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// Only lines of these nodes count.
+  NodeProgress(std::filesystem::path log, std::set<std::string> nodes);
+  /// Reads what was appended to the log. Returns the text to print, or "": the nodes whose line has
+  /// changed, at most `most_lines` every `interval`, and how far the others are. At the end
+  /// (`last`) without waiting for the interval.
+  std::string news(Clock::time_point now, bool last = false);
+
+  static constexpr std::chrono::seconds interval{10};
+  static constexpr std::size_t most_lines = 16;
+
+ private:
+  void read();
+  void take(const std::string& line);
+  struct State {
+    std::size_t done = 0, all = 0;
+    std::string line{};  ///< "" if it was told
+  };
+
+  std::filesystem::path log_;
+  std::set<std::string> names_;
+  std::map<std::string, State> nodes_;
+  std::uintmax_t read_ = 0;  ///< bytes of the log
+  Clock::time_point next_{};
+};
+
+}  // namespace assay

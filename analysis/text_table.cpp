@@ -40,6 +40,46 @@ bool hidden(char32_t point) {
          (point >= 0x2060 && point <= 0x206F) || point == 0xFEFF;
 }
 
+/// A note behind `row`. Where the table is too wide for it, it has lines of its own.
+std::string with_note(const std::string& row, const std::string& note) {
+  std::size_t before = shown_width(row), longest = 0;
+  if (!wraps_notes || note.empty() || before + shown_width(note) <= table_width)
+    return trimmed(row + note);
+  for (const std::string& word : split(note, ' ')) longest = std::max(longest, shown_width(word));
+  const bool beside = before + longest + 2 <= table_width;
+  if (!beside) before = 2;
+  std::string lines = beside ? row : trimmed(row) + "\n  ";
+  for (const char c : wrapped(note, table_width - before))
+    lines += c == '\n' ? "\n" + std::string(before, ' ') : std::string(1, c);
+  return lines;
+}
+
+/// The lines of each title. On a terminal for which the table is too wide, a title that is wider
+/// than its cells is broken at blanks; `widths` are then those of the narrower columns.
+std::vector<std::vector<std::string>> head_lines(const Table& table,
+                                                 std::vector<std::size_t>& widths) {
+  std::vector<std::vector<std::string>> heads;
+  for (const Column& column : table.columns) heads.push_back({column.title});
+  std::size_t all = 0;
+  for (const std::size_t width : widths) all += width + 2;
+  if (!wraps_notes || all <= table_width + 2) return heads;
+  Table untitled = table;
+  for (Column& column : untitled.columns) column.title.clear();
+  widths = untitled.widths();
+  for (std::size_t i = 0; i < heads.size(); ++i) {
+    const std::vector<std::string> words = split(table.columns[i].title, ' ');
+    for (const std::string& word : words) widths[i] = std::max(widths[i], shown_width(word));
+    std::vector<std::string> lines;
+    for (const std::string& word : words)
+      if (!lines.empty() && shown_width(lines.back()) + 1 + shown_width(word) <= widths[i])
+        lines.back() += " " + word;
+      else
+        lines.push_back(word);
+    heads[i] = std::move(lines);
+  }
+  return heads;
+}
+
 std::string csv_text(const std::string& text) {
   std::string safe = visible(text);
   // "-3e-5" is a number; "=1+1", "+cmd", "-x" and "@sum" would be evaluated.
@@ -150,18 +190,26 @@ bool Table::fits() const {
 std::string terminal_table(const std::vector<Column>& raw_columns,
                            const std::vector<Line>& raw_lines) {
   const auto [columns, lines] = all_visible({raw_columns, raw_lines});
-  const std::vector<std::size_t> widths = Table{columns, lines}.widths();
-  std::string head, rule, text;
-  for (std::size_t i = 0; i < columns.size(); ++i) {
-    head += padded(columns[i].title, widths[i], columns[i].right) + "  ";
-    rule += std::string(widths[i], '-') + "  ";
+  std::vector<std::size_t> widths = Table{columns, lines}.widths();
+  const std::vector<std::vector<std::string>> heads = head_lines({columns, lines}, widths);
+  std::size_t height = 1;
+  for (const auto& head : heads) height = std::max(height, head.size());
+  std::string rule, text;
+  for (std::size_t row = 0; row < height; ++row) {
+    std::string line;
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      const std::size_t above = height - heads[i].size();  // the last lines stand on the rule
+      line += padded(row < above ? "" : heads[i][row - above], widths[i], columns[i].right) + "  ";
+    }
+    text += trimmed(line) + "\n";
   }
-  text = trimmed(head) + "\n" + trimmed(rule) + "\n";
+  for (const std::size_t width : widths) rule += std::string(width, '-') + "  ";
+  text += trimmed(rule) + "\n";
   for (const Line& line : lines) {
     std::string row;
     for (std::size_t i = 0; i < line.cells.size(); ++i)
       row += padded(line.cells[i], widths[i], columns[i].right) + "  ";
-    text += trimmed(row + line.note) + "\n";
+    text += with_note(row, line.note) + "\n";
   }
   return text;
 }

@@ -1,4 +1,36 @@
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "analysis/text_table.hpp"
 #include "cli/commands.hpp"
+#include "core/program/terminal.hpp"
+
+namespace {
+
+/// The commands, whose tables take the width of the terminal, but for those in files (--out FILE)
+/// and in formats for programs.
+std::vector<assay::Command> commands_for_terminal() {
+  std::vector<assay::Command> commands = assay::all_commands();
+  for (assay::Command& command : commands) {
+    const bool writes_file = std::ranges::any_of(command.flags, [](const assay::Flag& flag) {
+      return flag.name == "--out" && flag.value == "FILE";
+    });
+    command.run = [run = command.run, writes_file](const assay::Given& given) {
+      const auto width = assay::terminal_width(STDOUT_FILENO);
+      const bool for_people = assay::value_of(given, "format").value_or("terminal") == "terminal" &&
+                              !(writes_file && given.contains("out"));
+      if (width && for_people) {
+        assay::table_width = *width;
+        assay::wraps_notes = true;
+      }
+      return run(given);
+    };
+  }
+  return commands;
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   assay::Command assay{"assay", "Runs benchmark suites and reads their results.", {}};
@@ -10,5 +42,5 @@ int main(int argc, char** argv) {
       "0 ok, 2 bad usage or input, 3 incorrect numerics, 4 slower than allowed, 5 the data cannot "
       "decide, 6 not comparable, or a number is missing, 7 failed or timed out, 8 a suspect could "
       "not be confirmed, 9 a training missed its target";
-  return assay::command_main(assay, assay::all_commands(), argc, argv);
+  return assay::command_main(assay, commands_for_terminal(), argc, argv);
 }

@@ -12,6 +12,7 @@ function(write_manual file program)  # further arguments: what it is asked
   endif()
 endfunction()
 
+list(FILTER programs EXCLUDE REGEX "^assay_backend_")  # plugins have no command line
 foreach(program IN LISTS programs)
   write_manual("${man}/${program}.1" ${program} --help-as man)
   write_manual("${completions}/${program}" ${program} --help-as bash)

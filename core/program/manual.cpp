@@ -184,7 +184,7 @@ std::string bash_completion(const Command& program, const std::vector<Command>& 
     }
     text += "  esac\n";
   }
-  // Where nothing is proposed, files are.
+  // The shell proposes files if nothing else is proposed.
   return text + fmt::format("}}\ncomplete -o default -F {} {}\n", function, program.name);
 }
 
@@ -202,14 +202,63 @@ std::string in_lines(const std::string& text, std::size_t width) {
   return lines;
 }
 
-std::string footer_of(const Command& command) {
+namespace {
+
+/// The lines of `text` with this indent.
+std::string indented(const std::string& text, std::size_t width, const std::string& indent) {
+  std::string lines;
+  for (const std::string& line : split(in_lines(text, width - indent.size()), '\n'))
+    lines += indent + line + "\n";
+  return lines;
+}
+
+/// Where " --" begins outside of quotes, from `at` on; else the end.
+std::size_t next_flag(const std::string& command, std::size_t at) {
+  char quote = 0;
+  for (; at < command.size(); ++at) {
+    const char c = command[at];
+    if (quote != 0)
+      quote = c == quote ? 0 : quote;
+    else if (c == '\'' || c == '"')
+      quote = c;
+    else if (command.compare(at, 3, " --") == 0)
+      break;
+  }
+  return at;
+}
+
+/// A command line for a shell, broken before flags so that lines fit `width`; a longer part stays
+/// whole.
+std::string in_shell_lines(const std::string& command, std::size_t width) {
+  std::string lines, line = "  ";
+  for (std::size_t at = 0; at < command.size();) {
+    const std::size_t end = next_flag(command, at + 1);
+    std::string part = command.substr(at, end - at);
+    const std::size_t needed = line.size() + part.size() + (end < command.size() ? 2 : 0);
+    if (at > 0 && needed > width) {
+      lines += line + " \\\n";
+      line = std::string(6, ' ');
+      part.erase(0, 1);
+    }
+    line += part;
+    at = end;
+  }
+  return lines + line + "\n";
+}
+
+}  // namespace
+
+std::string footer_of(const Command& command, std::optional<std::size_t> terminal) {
   std::string text;
-  for (const Example& example : command.examples)
-    text += fmt::format("{}  {}\n      {}\n", text.empty() ? "Examples:\n" : "", example.line,
-                        example.meaning);
+  for (const Example& example : command.examples) {
+    if (text.empty()) text = "Examples:\n";
+    text += terminal ? in_shell_lines(example.line, *terminal) +
+                           indented(example.meaning, *terminal, "      ")
+                     : fmt::format("  {}\n      {}\n", example.line, example.meaning);
+  }
   if (!command.exit_codes.empty())
     text += (text.empty() ? "" : "\n") +
-            in_lines("Exit codes: " + command.exit_codes + ".", help_width);
+            in_lines("Exit codes: " + command.exit_codes + ".", terminal.value_or(help_width));
   while (text.ends_with('\n')) text.pop_back();
   return text;
 }

@@ -21,13 +21,14 @@ std::string man_page(const Command& command, const std::vector<Command>& subcomm
 /// bashcompinit.
 std::string bash_completion(const Command& program, const std::vector<Command>& commands);
 
-inline constexpr std::size_t help_width = 100;  ///< columns of --help
+inline constexpr std::size_t help_width = 100;  ///< columns of --help where no terminal has others
 /// The text with line breaks for blanks, so that lines are shorter than `width` (a longer word has
 /// a line of its own).
 std::string in_lines(const std::string& text, std::size_t width);
 
-/// The end of --help: examples and exit codes.
-std::string footer_of(const Command& command);
+/// The end of --help: examples and exit codes. For a terminal of this many columns a long example
+/// is broken as in a shell script; else it stays one line, which scripts can read.
+std::string footer_of(const Command& command, std::optional<std::size_t> terminal = std::nullopt);
 
 /// The text that --help-as requests, or nothing if it is not given. InputError for another format.
 std::optional<std::string> manual_asked_for(const Command& program,

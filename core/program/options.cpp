@@ -1,6 +1,7 @@
 #include "core/program/options.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -19,6 +20,7 @@
 #include "core/machine/environment_parts.hpp"
 #include "core/machine/threads.hpp"
 #include "core/program/manual.hpp"
+#include "core/program/terminal.hpp"
 
 namespace assay {
 
@@ -133,9 +135,19 @@ std::vector<std::string> commas(const std::string& flag, const std::vector<std::
   return values;
 }
 
-/// Help in at most help_width columns, without CLI11's "..." behind what may be repeated.
+/// Help in the columns of the terminal, else in at most help_width, without CLI11's "..." behind
+/// what may be repeated.
 class HelpFormatter final : public CLI::Formatter {
  public:
+  explicit HelpFormatter(std::optional<std::size_t> terminal) : terminal_(terminal) {}
+  std::string make_description(const CLI::App* app) const override {
+    const std::string text = CLI::Formatter::make_description(app);
+    if (!terminal_) return text;
+    std::string lines;
+    for (const std::string& line : split(text, '\n'))
+      lines += (lines.empty() ? "" : "\n") + assay::in_lines(line, *terminal_);
+    return lines;
+  }
   /// With one blank line between groups, where CLI11 has two.
   std::string make_help(const CLI::App* app, std::string name,
                         CLI::AppFormatMode mode) const override {
@@ -162,16 +174,19 @@ class HelpFormatter final : public CLI::Formatter {
 
  private:
   std::string in_lines(const std::string& description) const {
-    return assay::in_lines(description, help_width - get_column_width());
+    return assay::in_lines(description, terminal_.value_or(help_width) - get_column_width());
   }
+
+  std::optional<std::size_t> terminal_;
 };
 
 /// The flags of a command in CLI11, and the values that it finds.
 class Flags {
  public:
   Flags(CLI::App& app, const Command& command) : command_(command), values_(command.flags.size()) {
-    app.footer(footer_of(command));
-    app.formatter(std::make_shared<HelpFormatter>());
+    const std::optional<std::size_t> terminal = terminal_width(STDOUT_FILENO);
+    app.footer(footer_of(command, terminal));
+    app.formatter(std::make_shared<HelpFormatter>(terminal));
     for (std::size_t i = 0; i < command.flags.size(); ++i) add(app, command.flags[i], values_[i]);
     app.set_help_flag();  // anew, so that it stands behind the command's own flags
     app.set_help_flag("-h,--help", "print this help")->group("General");

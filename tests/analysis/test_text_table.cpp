@@ -5,7 +5,7 @@
 #include "analysis/text_table.hpp"
 #include "core/base/text.hpp"
 
-namespace {
+namespace test_text_table {
 
 using namespace assay;
 
@@ -18,6 +18,51 @@ TEST(TextTable, ColumnsLineUpWhateverTheBytes) {
   EXPECT_EQ(lines[3], "longer  1000 ms  y");
   EXPECT_EQ(lines[4], "b       failed: why");
   for (const std::string& line : lines) EXPECT_FALSE(line.ends_with(' ')) << line;
+}
+
+TEST(TextTable, NotesAreWrappedOnATerminalAlone) {
+  std::string note = "unavailable: of";
+  while (note.size() < 300) note += " a word";
+  const std::vector<Line> lines{{{"backend", "1.25 ms"}, ""}, {{"name"}, note}};
+  const std::vector<Column> columns{{"name"}, {"time", true}};
+  const std::string piped = terminal_table(columns, lines);
+  EXPECT_NE(piped.find("name     " + note + "\n"), std::string::npos) << "a script reads it whole";
+  const std::size_t before = table_width;
+  wraps_notes = true;
+  std::size_t count = 1000;
+  for (const std::size_t width : {80, 100, 120, 200}) {
+    table_width = width;
+    const std::string text = terminal_table(columns, lines);
+    const std::vector<std::string> shown = split(text, '\n');
+    for (const std::string& line : shown) EXPECT_LE(shown_width(line), width) << text;
+    EXPECT_LT(shown.size(), count) << "a wider terminal needs fewer lines";
+    count = shown.size();
+    std::string words;
+    for (std::size_t i = 3; i < shown.size(); ++i)
+      for (const std::string& word : split(shown[i], ' '))
+        words += word.empty() || word == "name" ? "" : (words.empty() ? "" : " ") + word;
+    EXPECT_EQ(words, note);
+  }
+  table_width = before;
+  wraps_notes = false;
+}
+
+TEST(TextTable, TitlesAreBrokenWhereATerminalIsTooNarrow) {
+  const std::vector<Column> columns{{"precision"}, {"significand bits", true}, {"time"}};
+  const std::vector<Line> lines{{{"fp32", "24", std::string(50, 'x')}, ""}};
+  const std::string whole = terminal_table(columns, lines);
+  const std::size_t before = table_width;
+  wraps_notes = true;
+  table_width = 80;
+  EXPECT_EQ(terminal_table(columns, lines), whole) << "it fits";
+  table_width = 74;
+  const std::vector<std::string> shown = split(terminal_table(columns, lines), '\n');
+  ASSERT_EQ(shown.size(), 5u) << terminal_table(columns, lines);
+  EXPECT_EQ(shown[0], "           significand");
+  EXPECT_EQ(shown[1], "precision         bits  time");
+  EXPECT_EQ(shown[3], "fp32                24  " + std::string(50, 'x'));
+  table_width = before;
+  wraps_notes = false;
 }
 
 TEST(TextTable, MarkdownRowsHaveAsManyCellsAsTheHead) {
@@ -89,4 +134,4 @@ TEST(Wrapped, BreaksAtBlanksAndIndents) {
   EXPECT_EQ(wrapped("\u00b5\u00b5 \u00b5\u00b5", 5), "\u00b5\u00b5 \u00b5\u00b5");
 }
 
-}  // namespace
+}  // namespace test_text_table

@@ -31,7 +31,7 @@ NEEDS = {"assay-dataset": ["classes:n20d4", "--out", "x.npy"], "collect": ["fold
          "run": ["suite.json", "--out", "out"], "table": ["result.json"], "report": ["result.json"], "validate": ["suite.json"],
          "compare": ["result.json", "other.json", "--vary", "nothing"], "accept": ["result.json"], "history": ["results"],
          "gather": ["results", "--out", "gathered"], "model": ["result.json"], "job": ["suite.json", "--time", "10", "--launcher", "slurm"],
-         "mllog": ["result.json", "--org", "org"], "recover": ["journal.jsonl"]}
+         "mllog": ["result.json", "--org", "org"], "new": ["backend", "mine"], "recover": ["journal.jsonl"]}
 # Flags that make another command of it, with what they need.
 MODES = {"run": [["--as-node"], ["--per-node", "--launcher", "mpirun"], ["--pairs", "--launcher", "mpirun", "--hosts", "a,b"]]}
 OUTPUTS = {("assay-dataset", "--labels"), "--out", "--journal", "--checkpoint", "--junit", "--flagged", "--markdown", "--json", "--csv"}

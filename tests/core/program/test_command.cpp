@@ -9,7 +9,7 @@
 #include "fake_benchmark.hpp"
 
 namespace assay {
-namespace {
+namespace test_command {
 
 TEST(Command, AFlagsTextHasItsChoicesAndItsDefault) {
   const Flag flag{"--format", "format of the output", "FORMAT", "terminal", false, false,
@@ -73,6 +73,26 @@ TEST(Manual, ExitCodesAreAsWideAsTheHelp) {
   EXPECT_TRUE(footer.ends_with("19 for this reason.")) << footer;
 }
 
+TEST(Manual, ExamplesFitATerminal) {
+  Command command = sample();
+  command.examples = {{"assay run suite.json --hosts 'a --b' --launcher \"mpirun -n 2\" --out " +
+                           std::string(40, 'x') + " --required",
+                       "runs the suite on two hosts and keeps the result, and whatever else is "
+                       "worth a long explanation"}};
+  const std::string wide = footer_of(command, 200), pipe = footer_of(command);
+  EXPECT_EQ(wide, pipe);
+  for (const std::size_t width : {80, 100, 120}) {
+    const std::string text = footer_of(command, width);
+    for (const std::string& line : split(text, '\n')) EXPECT_LE(line.size(), width) << text;
+    EXPECT_NE(text.find("'a --b'"), std::string::npos) << "a break within quotes: " << text;
+    // A shell reads the same command.
+    std::string joined = text;
+    for (std::size_t at = 0; (at = joined.find(" \\\n      ", at)) != std::string::npos;)
+      joined.replace(at, 9, " ");
+    EXPECT_NE(joined.find("  " + command.examples[0].line + "\n"), std::string::npos) << text;
+  }
+}
+
 TEST(Manual, ACompletionProposesClosedLists) {
   const std::string text = bash_completion(sample(), {});
   EXPECT_NE(text.find("--mode) COMPREPLY=($(compgen -W \"a b\""), std::string::npos) << text;
@@ -92,5 +112,5 @@ TEST(Manual, IsPrintedForTheProgramOrOneCommand) {
   EXPECT_THROW(asked({"assay-x", "--help-as"}), InputError);
 }
 
-}  // namespace
+}  // namespace test_command
 }  // namespace assay

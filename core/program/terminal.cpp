@@ -1,0 +1,29 @@
+#include "core/program/terminal.hpp"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <string_view>
+
+#include "core/machine/launched.hpp"
+
+namespace assay {
+
+std::optional<std::size_t> terminal_width(int descriptor) {
+  if (isatty(descriptor) == 0 || !launched().by.empty()) return std::nullopt;
+  std::size_t columns = 0;
+  if (const char* given = std::getenv("COLUMNS")) {
+    const std::string_view text = given;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), columns);
+    if (error != std::errc() || end != text.data() + text.size()) columns = 0;
+  }
+  if (winsize size{}; columns == 0 && ioctl(descriptor, TIOCGWINSZ, &size) == 0)
+    columns = size.ws_col;
+  if (columns == 0) return std::nullopt;
+  return std::max(columns, least_terminal_width);
+}
+
+}  // namespace assay

@@ -42,7 +42,8 @@ struct PrecisionRow {
 };
 
 /// The same work (benchmark, problem and all parameters but precision and algorithm) on the same
-/// machine in one result, in the order of precisions, wide to narrow.
+/// machine in one result, in the order of precisions, wide to narrow. Rows whose problem counts
+/// other FLOPs than that of their fp32 have no ratio to it.
 using PrecisionGroup = std::vector<PrecisionRow>;
 
 /// All groups, in the order of their first rows in `all`. They point into `all`. Two messages of a

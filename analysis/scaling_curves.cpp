@@ -60,7 +60,17 @@ std::vector<Kind> kinds() {
       return fmt::format("{} {:.6g}", describe_extents(series.first()), each);
     };
   };
-  return {{"threads", false, {"threads"}, work_of},
+  const auto of_threads = [](bool weak) {
+    return [weak](const Series& series) -> std::string {
+      const auto flops = series.first().problem.flops;
+      if (!flops) return weak ? "" : work_of(series);
+      const double each = weak ? *flops / parameter_number(series, "threads") : *flops;
+      return fmt::format("{} {:.6g}", work_of(series), each);
+    };
+  };
+  return {{"threads", false, {"threads"}, of_threads(false)},
+          // As in peak/fma.
+          {"threads", true, {"threads"}, of_threads(true)},
           // All ranks share the work, so the batch of a rank differs.
           {"ranks", false, {"ranks", "nodes", "batch"}, of_ranks(false)},
           {"ranks", true, {"ranks", "nodes"}, of_ranks(true)},

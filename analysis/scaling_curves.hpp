@@ -24,10 +24,11 @@ struct ScalingCurve {
   std::vector<ScalingPoint> points;
 };
 
-/// The curves with at least two points, grouped by kind: over threads; strong over ranks; weak over
-/// ranks that share a problem; weak over ranks with a problem each. The points of a curve are
-/// measured on the same hardware, in the same result; of several rows with one count the fastest
-/// counts. Collectives are left out, since their work grows with the ranks in another way.
+/// The curves with at least two points, grouped by kind: over threads that share the work, or have
+/// as much each; strong over ranks; weak over ranks that share a problem; weak over ranks with a
+/// problem each. The points of a curve are measured on the same hardware, in the same result; of
+/// several rows with one count the fastest counts. Collectives are left out, since their work grows
+/// with the ranks in another way.
 std::vector<std::vector<ScalingCurve>> scaling_curves(const std::vector<NamedResult>& results,
                                                       const std::vector<Series>& all);
 

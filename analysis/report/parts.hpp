@@ -32,11 +32,10 @@ nlohmann::json findings_part(const ReportInput& input, const std::vector<Series>
 /// Whether the series is unsupported although its suite requires it.
 bool lacks_required(const Series& series);
 
-/// The shell command that measures a row again; "" for published rows.
-std::string repeat_command(const RunHeader& run, const Row& row);
 nlohmann::json rows_part(const std::vector<NamedResult>& results, const std::vector<Series>& all,
                          const FleetSummary& fleet, Strings& strings);
-/// The number of rows in all, and of each status.
+/// The number of rows in all, of each status, and of ok rows that were disturbed, throttled or
+/// oversubscribed.
 std::map<std::string, std::size_t> count_rows(const std::vector<Series>& all,
                                               const FleetSummary& fleet);
 nlohmann::json speedups_part(const std::vector<Series>& all, const std::vector<Baseline>& baselines,

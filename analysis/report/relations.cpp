@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "analysis/ceiling_fraction.hpp"
 #include "analysis/precision_study.hpp"
 #include "analysis/report/parts.hpp"
 
@@ -40,11 +41,18 @@ json roofline_part(const std::vector<NamedResult>& results, const std::vector<Se
     roofs[name].label = label;
     roofs[name].flops.push_back(*ceiling.flops_per_s);
     roofs[name].bytes.push_back(*ceiling.bytes_per_s);
+    // Winograd: the rate counts the operations of the problem, of which it executes a part.
+    const bool fewer = any_launch(all[i], [](const Row& launch) {
+      return launch.executed && launch.problem.flops &&
+             launch.executed->algorithmic_flops.value_or(*launch.problem.flops) <
+                 *launch.problem.flops;
+    });
     points.push_back({{"row", i},
                       {"roof", name},
                       {"intensity", flops / bytes},
                       {"rate", flops / all[i].median},
-                      {"fraction", number_or_null(ceiling.fraction)}});
+                      {"fewer", fewer ? 1 : 0},
+                      {"fraction", number_or_null(ceiling_fraction(all[i]))}});
   }
   if (points.empty()) return nullptr;
   json lines = json::array();

@@ -1,6 +1,5 @@
 // The sections in their order: the verdict, the plots, the tables.
 
-window.addEventListener('resize', delayed(() => all_plots.forEach((place) => place.redraw()), 150));
 const acceptances = () => document_sections('acceptance', 'Acceptance, node by node', acceptance_part);
 const histories = () => document_sections('history', 'History', history_part);
 const models = () => document_sections('model', 'Model', model_part);

@@ -1,12 +1,35 @@
 // Axes whose ticks can be read, and labels that do not lie on one another.
 
+// Okabe and Ito's palette without its yellow, which white paper swallows; lighter where the system wishes for a dark page.
+// `look` is that of the screen, and that of paper while the page is printed.
+const looks = {
+  light: {
+    colours: ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#000000'],
+    paper: '#ffffff', ink: '#1b1f24', grey: '#57606a', note: '#3d444d', veil: '#ffffffd9', grid: '#e6eaee', zero: '#b8c0c8',
+    arrow: '#8c959f', outside: '#a33c00', heat: ['#f0a06a', '#f7f7f7', '#76b5de']
+  },
+  dark: {
+    colours: ['#4ea8de', '#f0803c', '#2dc99a', '#e39cc4', '#f0b429', '#9ad6f5', '#e6eaef'],
+    paper: '#14181d', ink: '#e6eaef', grey: '#a3adb8', note: '#c3ccd5', veil: '#14181dd9', grid: '#272e36', zero: '#4a545f',
+    arrow: '#7a8590', outside: '#ff9e64', heat: ['#a3541f', '#2a3139', '#2f6f9f']
+  }
+};
+const wishes_dark = window.matchMedia('(prefers-color-scheme: dark)');
+let look = looks.light;
+function choose_look() {
+  look = wishes_dark.matches && !printing ? looks.dark : looks.light;
+}
+choose_look();
+// On a narrow page all room is for the data: names stand in the legend, the pointer tells the rest.
+const is_narrow = (width) => width < 640;
+
 const unit = (name) => (value) => human(value, name), seconds = unit('s');
 
 const axis = (title, more) => ({
   title: {text: title, standoff: 14},
-  gridcolor: '#e6eaee',
-  zerolinecolor: '#b8c0c8',
-  linecolor: grey,
+  gridcolor: look.grid,
+  zerolinecolor: look.zero,
+  linecolor: look.grey,
   ticks: 'outside',
   automargin: true,
   ...more
@@ -58,6 +81,7 @@ function binary_ticks(low, high) {
 // A logarithmic axis over all of `values`, with the ticks that `find_ticks` finds and `show` writes.
 function log_axis(title, values, show, find_ticks = log_ticks) {
   const good = values.filter((value) => known(value) && value > 0);
+  if (!good.length) return axis(title, {range: [0, 1], showticklabels: false, showgrid: false, zeroline: false});
   const room = 1.25, low = Math.min(...good) / room, high = Math.max(...good) * room, tickvals = find_ticks(low, high);
   const range = [Math.log10(low), Math.log10(high)];
   return axis(title, {type: 'log', range, tickmode: 'array', tickvals, ticktext: tickvals.map(show)});
@@ -71,23 +95,70 @@ function count_axis(title, counts) {
 }
 
 const is_disturbed = (point) => point.mark === '!' || point.mark === '\u00b0';
-// The range of a linear axis that shows all values which nothing disturbed, so that one row of a busy moment or of a hot
-// device does not flatten the rest; undefined where Plotly's own range does that.
-function quiet_range(list, value, disturbed, from_zero) {
-  const all = list.map(value).filter(known), quiet = list.filter((item) => !disturbed(item)).map(value).filter(known);
-  if (!quiet.length || quiet.length === all.length) return undefined;
-  const low = from_zero ? Math.min(0, ...quiet) : Math.min(...quiet), high = Math.max(...quiet);
+// Those of a list of numbers that do not lie so far away that they would flatten the rest: not beyond 5 quartile ranges, and a
+// whole median, from the quartiles. All of fewer than 5.
+function without_outliers(numbers) {
+  const sorted = [...numbers].sort((a, b) => a - b), quantile = (part) => sorted[Math.round(part * (sorted.length - 1))];
+  if (sorted.length < 5) return sorted;
+  const low = quantile(0.25), high = quantile(0.75), most = 5 * Math.max(high - low, 0.2 * Math.abs(quantile(0.5)));
+  return sorted.filter((number) => number >= low - most && number <= high + most);
+}
+// The range of an axis that follows the medians of what nothing disturbed, so that neither one row of a busy moment nor one
+// long interval flattens the rest. `ends`: the ends of an item's interval; of few intervals it shows what does not double the
+// range. Undefined where Plotly's own range shows all.
+function view_range(list, value, disturbed, from_zero, ends = () => []) {
+  const medians = list.filter((item) => known(value(item))), quiet = medians.filter((item) => !disturbed(item));
+  const calm = quiet.length ? quiet : medians, typical = without_outliers(calm.map(value));
+  if (!typical.length) return undefined;
+  const first = from_zero ? Math.min(0, ...typical) : typical[0], last = typical[typical.length - 1];
+  const most = ((last - first) || 0.5 * Math.abs(last) || 1) / 2, reach = calm.flatMap(ends).filter(known);
+  const near = reach.length < 10 ? reach.filter((end) => end >= first - most && end <= last + most) : without_outliers(reach);
+  const low = from_zero ? Math.min(0, ...typical, ...near) : Math.min(...typical, ...near), high = Math.max(...typical, ...near);
   const room = 0.06 * (high - low) || 0.5 * Math.abs(high) || 1;
   const range = [from_zero && low === 0 ? 0 : low - room, high + room];
+  const all = [...medians.map(value), ...list.flatMap(ends)].filter(known);
   return Math.min(...all) < range[0] || Math.max(...all) > range[1] ? range : undefined;
 }
 const ranged = (range, otherwise) => range ? {...otherwise, rangemode: 'normal', range} : otherwise;
-function outside_note(list, value, range) {
-  const count = range ? list.filter((item) => value(item) < range[0] || value(item) > range[1]).length : 0;
-  const text = '! ' + plural(count, 'point') + ' of a busy moment outside (double click shows all)';
-  const place = {xref: 'paper', yref: 'paper', x: 1, y: 1, xanchor: 'right', yanchor: 'bottom'};
-  return count === 0 ? [] : [{text, ...place, showarrow: false, font: {size: 11}}];
+const outside = (range, one) => Boolean(range) && known(one) && (one < range[0] || one > range[1]);
+// What lies outside the range of the y axis: a triangle at the edge, where its value stands beside it. `text`: as of series_of.
+function edge_marks(list, x, value, text, range) {
+  const far = list.filter((item) => outside(range, value(item)));
+  if (!far.length) return [];
+  const up = (item) => value(item) > range[1];
+  return [series_of(far, x, (item) => range[up(item) ? 1 : 0], text, {
+    name: 'outside the axis, with its value',
+    showlegend: true,
+    cliponaxis: false,
+    marker: {symbol: far.map((item) => up(item) ? 'triangle-up' : 'triangle-down'), size: 11, color: look.outside}
+  })];
 }
+// The values beside them, on lines of their own where they would lie on one another; where three lines are full, the
+// pointer tells the value. `drawn`: the layout that came out.
+function edge_labels(list, x, value, show, range, drawn) {
+  const most_lines = 3, size = 11;
+  return [1, -1].flatMap((sign) => {
+    const far = list.filter((item) => outside(range, value(item)) && (value(item) > range[1]) === (sign === 1));
+    const named = far.map((item) => {
+      const long = text_width(show(item), size) + 8, at = drawn.xaxis.d2p(x(item)), left = at + long + 12 > drawn._size.w;
+      return {item, left, from: left ? at - long - 10 : at + 4, to: left ? at - 4 : at + long + 10};
+    });
+    const lines_of = levels(named, 4);
+    return named.filter((_, i) => lines_of[i] < most_lines).map(({item, left}) => ({
+      x: drawn.xaxis.type === 'log' ? Math.log10(x(item)) : x(item),
+      y: range[sign === 1 ? 1 : 0],
+      text: safe(show(item)),
+      showarrow: false,
+      xanchor: left ? 'right' : 'left',
+      yanchor: sign === 1 ? 'top' : 'bottom',
+      xshift: left ? -7 : 7,
+      yshift: sign * (-2 - 14 * lines_of[named.findIndex((one) => one.item === item)]),
+      font: {size, color: look.ink}
+    }));
+  });
+}
+// A second axis over the same plot that counts nothing: where marks stand that have no number on the first one.
+const bare_axis = (over) => ({overlaying: over, range: [0, 1], visible: false, fixedrange: true});
 
 // Places from `low` to `high` that are near the wanted ones and at least `gap` apart, in their order.
 function spread(wanted, gap, low, high) {

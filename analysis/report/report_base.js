@@ -81,7 +81,7 @@ const count_of = (list, key) => new Map([...grouped(list, (record) => record[key
 const words_of_moods = {
   good: ['ok', 'faster', 'PASS', 'steady', 'same', 'noise'],
   bad: [
-    'incorrect', 'failed', 'timeout', 'target missed', 'slower', 'drifting', 'lost', 'PERF-FAIL', 'INCORRECT', 'MISSING',
+    'incorrect', 'failed', 'timeout', 'target missed', 'slower', 'drifting', 'lost', 'PERF-FAIL', 'INCORRECT', 'NOT-COMPARABLE', 'MISSING',
     'not met', 'software slower', 'machine slower', 'vanished', 'unfinished', 'refused'
   ],
   mid: [
@@ -101,6 +101,10 @@ const mark_texts = {
 const worst_mark = (list) => Object.keys(mark_texts).find((mark) => list.includes(mark)) || '';
 // The mark of one side of a comparison, or of a row of an acceptance.
 const mark_told = (side) => side.shared || side.disturbed ? '!' : side.throttled ? '\u00b0' : '';
+// The mark of a fraction of the ceiling.
+const ceiling_mark = (row) => (row.exceeded ? '^' : '') + row.mark;
+const exceeded_sentence = ' ^ marks a row that was faster than its ceiling by more than 3 %, which is impossible: the machine ' +
+    'was slower when the ceiling was measured, or one of the two numbers is wrong.';
 const badge = (word, mood = moods[word]) =>
     element('span', {class: 'badge ' + (mood || '')}, (mark_texts[word] ? '' : marks[mood] || '') + word);
 // `list`: [number, text, mood] of each tile, null for one that is left out.

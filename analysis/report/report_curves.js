@@ -52,7 +52,7 @@ function collectives() {
   for (const curve of part.sizes)
     curve.points = curve.rows.map(
         (row, i) => ({row, bytes: curve.bytes[i], seconds: curve.seconds[i], busbw: curve.busbw[i]}));
-  const withheld = 'Least time is withheld where an algorithm in the comparison has no line: it may be the fastest.';
+  const withheld = 'No algorithm is called fastest, because one of them has no fitted line.';
   section(
       'collectives', 'Collectives',
       paragraph(
@@ -90,7 +90,7 @@ function scaling_over(over) {
   const curves = report.scaling.filter((curve) => curve.over === over), is_weak = curves.some((curve) => curve.weak);
   if (!curves.length) return null;
   const columns = [
-    curve_column(), is_weak ? field('Work', (curve) => curve.weak ? 'of each rank' : 'shared') : null,
+    curve_column(), is_weak ? field('Work', (curve) => curve.weak ? 'of each ' + over.slice(0, -1) : 'shared') : null,
     measure(over, 'count', plain), point_measure('Time', 'seconds', seconds), curve_measure('Speedup', 'speedup', times),
     measure('Ideal', 'ideal', times), curve_measure('Efficiency', 'efficiency', percent)
   ];
@@ -110,7 +110,7 @@ function scaling() {
           'The same problem with more of the machine. Speedup is over the smallest count of the same curve; ' +
           'ideal is proportional.' +
           (report.scaling.some((curve) => curve.weak) ?
-               ' Where each rank has a problem of its own (weak), speedup counts the work of all of them.' :
+               ' Where each rank or thread has work of its own (weak), speedup counts the work of all of them.' :
                '')),
       ['ranks', 'threads'].map(scaling_over));
 }
@@ -130,13 +130,53 @@ function convergence() {
       paragraph(
           'Epochs and time until validation reaches the target accuracy, against the images of one update. A point is the ' +
           'median of its trials, a bar reaches from the least to the most. A training that does not reach the target counts ' +
-          'as longer than any that does; where the median does not reach it, the point is a cross at the top.'),
+          'as longer than any that does; where the median does not reach it, there is no number, but a cross in the ' +
+          'strip above. A bar that ends at the upper edge goes on.'),
       plot_pair(
           curves,
           ['Epochs to the accuracy against the batch', () => convergence_plot(curves, 'epochs', 'epochs', plain)],
           ['Time to the accuracy against the batch', () => convergence_plot(curves, 'seconds', 'time', seconds)]),
       fold('Table of the trainings', data_table(
           'Training to an accuracy', columns, points_of(curves), {rows: (point) => point.rows})));
+}
+// Medians are points; trainings of which most do not reach the accuracy have no number: they are crosses in a strip of their
+// own, above the axis.
+function convergence_plot(all, wanted, title, show) {
+  const reach = (point) => point[wanted], images = (point) => point.images, middle = (point) => reach(point).median;
+  return curves_plot(all, (curves, points) => {
+    const reached = points.filter((point) => known(middle(point))), medians = reached.map(middle);
+    // The axis follows the medians: a bar is shown as far as it is not beyond twice the largest, or half of the least.
+    const near = (end) => known(end) && end <= 2 * Math.max(...medians) && end >= 0.5 * Math.min(...medians);
+    const ends = reached.flatMap((point) => [reach(point).low, reach(point).high]);
+    const yaxis = log_axis(title + ' to the accuracy', [...medians, ...ends.filter(near)], show);
+    const edge = 10 ** yaxis.range[1];
+    const data = curves.flatMap((curve) => {
+      const color = colour_of(curve.place), legendgroup = 'c' + curve.place;
+      const text = (point) => lines(
+          curve.full, point.images + ' images in a step', title + ': ' + spread_text(reach(point), show),
+          point.reached + ' of ' + point.trials + ' trials reached ' + curve.target);
+      const good = curve.points.filter((point) => known(middle(point)));
+      const bad = curve.points.filter((point) => !known(middle(point)));
+      const error_y =
+          bars(good, middle, (point) => reach(point).low, (point) => reach(point).high ?? edge, {color, thickness: 1});
+      const cross = {
+        mode: 'markers',
+        yaxis: 'y2',
+        showlegend: false,
+        marker: {color, symbol: 'x-thin', size: 10, line: {width: 2, color}},
+        line: undefined,
+        legendgroup
+      };
+      const line = curve_series(curve, images, middle, text, {error_y, legendgroup}, good);
+      if (!good.length) line.x = line.y = [null];  // its name in the legend
+      return [line, ...bad.length ? [curve_series(curve, images, () => 0, text, cross, bad)] : []];
+    });
+    const xaxis = count_axis('images in a step', distinct_counts(points, images));
+    if (reached.length === points.length) return {data, layout: {showlegend: true, xaxis, yaxis}};
+    const domain = [0.92, 1], tickvals = [0], ticktext = ['not reached'];
+    const strip = axis('', {domain, range: [-1, 1], tickvals, ticktext, zeroline: false, fixedrange: true});
+    return {data, layout: {showlegend: true, xaxis, yaxis: {...yaxis, domain: [0, 0.88]}, yaxis2: strip}};
+  });
 }
 function spread_text(spread, show) {
   const text = (value) => known(value) ? show(value) : 'not reached';

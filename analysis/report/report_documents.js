@@ -128,7 +128,7 @@ function model_part(model, source) {
   return [
     source, paragraph(code(model.formula)), paragraph(model_quality(model)),
     model.published && !each(model.notes).length ? paragraph(published, 'notice') : null, notes_of(model),
-    plot('Coefficients with intervals', () => coefficients_plot(model), 'free'),
+    plot('Coefficients with intervals', (width) => coefficients_plot(model, width), 'free'),
     data_table('Coefficients', coefficient_columns(), each(model.coefficients)),
     aliased.length ?
         [subtitle('Aliased terms'), bullets(aliased.map((term) => [code(term.term), ': ' + term.because]))] :

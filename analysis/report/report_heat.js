@@ -16,23 +16,28 @@ function told_apart(paths) {
   };
 }
 
-// The largest departure from 1 in all maps of the page, so that one colour means one speedup.
+// The largest departure from 1 in all maps of the page, so that one colour means one speedup; at most a factor of 2, so that
+// one broken node does not make all others alike.
 function heat_extent() {
   const judged = each(report.acceptance).flatMap((fleet) => fleet.nodes).flatMap((node) => node.rows);
   const all = [...report.nodes ? report.nodes.rows.flatMap((row) => row.speedups) : [], ...judged.map((row) => row.speedup)];
-  return Math.max(0.07, ...all.filter((value) => known(value) && value > 0).map((value) => Math.abs(Math.log2(value))));
+  const largest = Math.max(0.07, ...all.filter((value) => known(value) && value > 0).map((value) => Math.abs(Math.log2(value))));
+  return {extent: Math.min(1, largest), cut: largest > 1};
 }
 
 // cells[i][j]: {speedup, mark} of node j in case i.
 function heat_plot({hosts, cases, cells}, width) {
   if (!hosts.length || !cases.length) return null;
-  const extent = heat_extent(), tickvals = [-extent, -extent / 2, 0, extent / 2, extent];
-  const names = hosts.map((host) => shorter(host, 24)), rows_named = told_apart(cases).names.map((name) => shorter(name, 48));
+  const {extent, cut} = heat_extent(), tickvals = [-extent, -extent / 2, 0, extent / 2, extent], narrow = is_narrow(width);
+  const beyond = (i) => !cut || i % 4 ? '' : i ? '\u2265' : '\u2264';
+  const names = hosts.map((host) => shorter(host, narrow ? 14 : 24));
+  const rows_named = told_apart(cases).names.map((name) => shorter(name, narrow ? 12 : 48));
   const per_cell = (show) => cells.map((line, i) => line.map((cell, j) => show(cell, i, j)));
   // Names of nodes stand upright where they are wider than their column, and each second, third, … where even that is
   // too much.
-  const width_of = (name) => text_width(name, 13), pitch = (width - 180 - Math.max(...rows_named.map(width_of))) / hosts.length;
-  const longest = Math.max(...names.map(width_of)), upright = longest + 10 > pitch, every = Math.ceil(16 / pitch);
+  const long = (name) => text_width(name, 13);
+  const pitch = (width - (narrow ? 60 : 180) - Math.max(...rows_named.map(long))) / hosts.length;
+  const longest = Math.max(...names.map(long)), upright = longest + 10 > pitch, every = Math.ceil(16 / pitch);
   const ticks = [...hosts.keys()].filter((i) => !upright || i % every === 0), bare = {showgrid: false, zeroline: false};
   return {
     data: [{
@@ -46,22 +51,23 @@ function heat_plot({hosts, cases, cells}, width) {
       ygap: 1,
       hoverongaps: false,
       hoverinfo: 'text',
-      colorscale: [[0, '#f0a06a'], [0.5, '#f7f7f7'], [1, '#76b5de']],
+      colorscale: look.heat.map((color, i) => [i / 2, color]),
       colorbar: {
-        title: {text: 'speedup', side: 'right'},
+        title: {text: narrow ? '' : 'speedup', side: 'right'},
         thickness: 14,
         tickvals,
-        ticktext: tickvals.map((step) => (2 ** step).toFixed(2) + '\u00d7')
+        ticktext: tickvals.map((step, i) => beyond(i) + (2 ** step).toFixed(2) + '\u00d7'),
+        ...narrow ? {orientation: 'h', x: 0.5, y: 0, yref: 'container', yanchor: 'bottom', tickfont: {size: 11}} : {}
       },
       hovertext: per_cell(({speedup, mark}, i, j) => lines(
           hosts[j], cases[i], known(speedup) ? times(speedup) + mark + ' over the median of the other nodes' : 'no number')),
       text: per_cell(({speedup, mark}) => known(speedup) ? speedup.toFixed(2) + mark : ''),
-      texttemplate: hosts.length <= 24 && hosts.length * cases.length <= 600 ? '%{text}' : undefined,
-      textfont: {size: 11, color: '#1b1f24'}
+      texttemplate: pitch > 30 && hosts.length * cases.length <= 600 ? '%{text}' : undefined,
+      textfont: {size: 11, color: look.ink}
     }],
     layout: {
-      height: Math.max(240, 120 + 22 * cases.length) + (upright ? longest : 0),
-      margin: {l: 60, r: 20, t: 16, b: 60},
+      height: Math.max(240, 120 + 22 * cases.length) + (upright ? longest : 0) + (narrow ? 50 : 0),
+      margin: narrow ? {l: 20, r: 12, t: 16, b: 110 + (upright ? longest : 0)} : {l: 60, r: 20, t: 16, b: 60},
       xaxis: axis('node', {tickvals: ticks, ticktext: ticks.map((i) => safe(names[i])), tickangle: upright ? -90 : 0, ...bare}),
       yaxis: axis('', {tickvals: [...cases.keys()], ticktext: rows_named.map(safe), autorange: 'reversed', ...bare})
     },

@@ -54,14 +54,20 @@ function roofline() {
   if (!part) return;
   const columns = [
     ...of_row(problem_column()), measure('Rate', 'rate', unit('FLOP/s'), 'down', row_mark),
-    measure('Of its ceiling', 'fraction', percent, '', row_mark), measure('Intensity, FLOP/B', 'intensity', plain),
+    measure('Of its ceiling', 'fraction', percent, '', {mark: (point) => ceiling_mark(rows[point.row])}),
+    measure('Intensity, FLOP/B', 'intensity', plain),
     ...of_row(...work_columns())
   ];
   plotted_rows(
       'roofline', 'Roofline',
       'Measured rate against arithmetic intensity. The lines are what the machine did in the stream and ' +
-          'arithmetic benchmarks that bracket the rows: medians over the rows of a system and precision.',
-      'Roofline plot', () => roofline_plot(part), part.points, 'Table of the roofline', columns);
+          'arithmetic benchmarks that bracket the rows: medians over the rows of a system and precision.' +
+          (part.points.some((point) => point.fewer) ?
+               ' Winograd may lie above its line: its rate counts the operations of the direct convolution, of which it ' +
+                   'executes fewer.' :
+               '') +
+          (rows.some((row) => row.exceeded) ? exceeded_sentence : ''),
+      'Roofline plot', (width) => roofline_plot(part, width), part.points, 'Table of the roofline', columns);
 }
 
 function precision() {
@@ -82,5 +88,5 @@ function precision() {
           ' launches. The norm error is the 2-norm of the errors over that of the fp64 reference of the same ' +
           'inputs: what rounding fp32 data to 16 bits or to integers costs is not included. "X storage, Y arithmetic" ' +
           'has tensors of X and forms its products in Y.',
-      'Speedup over fp32 against error', () => precision_plot(part), part, 'Table of precisions', columns);
+      'Speedup over fp32 against error', (width) => precision_plot(part, width), part, 'Table of precisions', columns);
 }

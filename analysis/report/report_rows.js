@@ -61,7 +61,7 @@ function measured_columns(list) {
     ['busbw', number('Bus bandwidth', 'busbw', unit('B/s'))],
     ['images_per_s', number('Images', 'images_per_s', unit('/s'))],
     ['convergence', field('Convergence', 'convergence')],
-    ['fraction', number('Of ceiling', 'fraction', percent)],
+    ['fraction', number('Of ceiling', 'fraction', percent, '', {mark: ceiling_mark})],
     ['max_error', measure('Largest error', 'max_error', error_text)],
     ['error_over_bound', measure('Of its bound', 'error_over_bound', percent)],
     ['bytes_per_s', number('Bandwidth', 'bytes_per_s', unit('B/s'))],
@@ -144,6 +144,7 @@ function mark_sentences() {
   return (has('!') ? ' ! marks a time, and what is made of it, while other work wanted the processors: an upper limit.' : '') +
       (has('\u00b0') ? ' \u00b0 marks a time while power or heat held the clock of the device down.' : '') +
       (has('~') ? ' ~ marks more threads or ranks than processors.' : '') +
+      (rows.some((row) => row.exceeded) ? exceeded_sentence : '') +
       (rows.some((row) => row.published) ? ' * marks numbers that others published; nothing here has verified them.' : '');
 }
 
@@ -159,7 +160,7 @@ function files() {
 function environments() {
   const part = report.environments;
   if (!part) return;
-  const most = 4, shown = part.distinct.slice(0, most), field_column = field('Field', 'field', 'keep');
+  const most = 4, shown = part.distinct.slice(0, most), field_column = field('Field', 'field', 'keep name');
   const columns = [
     field('Environment', (item) => 'E' + (part.distinct.indexOf(item) + 1) + ' ' + item.system, 'wide'),
     field('Hosts', (item) => few(item.hosts, 12), 'wide'), field('Files', (item) => few(item.files, 12), 'wide')

@@ -34,9 +34,13 @@ function heading() {
 }
 
 function verdict_box() {
-  const verdict = report.verdict, mood = mood_of(verdict.code);
+  const verdict = report.verdict, mood = mood_of(verdict.code), counts = report.counts || {};
+  // Rows that are verified, and whose times say less.
+  const marked = [['disturbed', '!'], ['throttled', '\u00b0'], ['oversubscribed', '~']].filter(([what]) => counts[what] > 0);
   return element(
       'div', {class: 'verdict ' + mood}, paragraph((marks[mood] || '') + verdict.word, 'word'),
+      marked.map(([what, mark]) => element(
+          'a', {href: '#noisy', class: 'badge mid', title: mark_texts[mark]}, mark + ' ' + counts[what] + ' ' + what)),
       element(
           'div', {}, paragraph(verdict.text[0].toUpperCase() + verdict.text.slice(1) + '.'),
           verdict.note ? paragraph(verdict.note) : null,
@@ -67,7 +71,8 @@ function findings() {
   const groups = finding_lists.filter(([key]) => report.findings[key].length)
                    .map(([key, title]) => [element('h3', {id: key}, title), report.findings[key].map(finding)]);
   const none = finding_lists.filter(([key]) => !report.findings[key].length).map(([, , nothing]) => nothing);
-  if (!none.length || report.verdict.code === null) return groups;
+  // Under a verdict that is bad, no green line: criteria may have failed that no list here has.
+  if (!none.length || report.verdict.code === null || mood_of(report.verdict.code) === 'bad') return groups;
   const last = none.pop(), others = none.length ? none.join(', nothing ') + ', and nothing ' : '';
   const calm = paragraph(marks.good + 'Nothing ' + others + last + '.', 'calm');
   return report.findings.failed.length ? [...groups, calm] : [calm, ...groups];
@@ -98,7 +103,16 @@ function summary() {
 function navigation() {
   const bar = document.getElementById('sections');
   const link = ([id, title]) => element('a', {href: '#' + id}, title.replace(/, .*|: .*| over other.*/, ''));
-  append(bar, bullets(sections.map(link)), filter_bar());
+  const links = bullets(sections.map(link)), filter = filter_bar(), title = element('summary', {}, 'Sections');
+  const menus = element('details', {class: 'menus', open: true}, title, links, filter);
+  append(bar, menus);
+  // A narrow page has no room for both beside what they are for.
+  const narrow = window.matchMedia('(max-width: 45rem)'), fit = () => menus.open = !narrow.matches;
+  narrow.addEventListener('change', fit);
+  fit();
+  links.addEventListener('click', (event) => event.target.closest('a') && fit());
+  if (filter)
+    now_and_on_filter(() => title.textContent = 'Sections and filter (' + part_of(passing_rows.size, rows.length, 'row') + ')');
   // The target of a link must not lie under the bar.
   new ResizeObserver(() => {
     document.documentElement.style.scrollPaddingTop = bar.offsetHeight + 8 + 'px';

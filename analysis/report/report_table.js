@@ -41,6 +41,7 @@ class DataTable {
     this.open = new Set();      // rows
     this.left_out = new Set();  // columns for which there is no room
     this.wanted = new Map();    // columns that the reader chose, or chose not to see
+    this.varying = new Set(this.columns.filter((column) => new Set(data.map(column.get)).size > 1 || data.length === 1));
     this.element = this.make();
     all_tables.push(this);
     if (more.rows) on_filter(() => this.select());
@@ -139,6 +140,27 @@ class DataTable {
     const line = element('tr', {}, element('td', {class: 'opener'}, opener), cells);
     return open ? [line, this.details(row)] : [line];
   }
+  // What tells a row from others, where there is no room for its columns: a second line below it.
+  under(row, columns) {
+    const most_numbers = 3, numbers = columns.filter(({right}) => right).slice(0, most_numbers);
+    const told = columns.filter((column) => !column.right || numbers.includes(column))
+                     .filter((column) => ![null, ''].includes(column.get(row)))
+                     .map((column) => [column.bare || column.wide ? '' : column.title + ' ', this.shown_of(column, row)]);
+    const is_list = ([, shown]) => shown.tagName === 'UL';
+    const parts = told.flatMap((part, i) => i && !is_list(part) ? [' \u00b7 ', ...part] : part);
+    return element('tr', {class: 'under'}, element('td', {class: 'opener'}), element('td', {colspan: this.columns.length}, parts));
+  }
+  show_under() {
+    this.body.querySelectorAll('tr.under').forEach((line) => line.remove());
+    const narrow = this.box.clientWidth < 640;
+    const columns = printing ? [] : this.columns.filter((column) => this.left_out.has(column) && this.varying.has(column) &&
+        (narrow || !column.right && !column.short && column.kinds !== 'wide'));
+    const shown = this.shown.slice(this.page * page_rows), lines = this.body.querySelectorAll('tr:not(.details)');
+    lines.forEach((line, i) => {
+      line.classList.toggle('has-under', columns.length > 0);
+      if (columns.length) line.after(this.under(shown[i], columns));
+    });
+  }
 
   select() {
     const chosen = this.chooses ? this.chooses.chosen() : (row) => !this.more.rows || this.more.rows(row).some(passes);
@@ -180,25 +202,29 @@ class DataTable {
   show_columns() {
     this.columns.forEach((column, i) => {
       const visible = this.choices[i].checked = this.visible(column);
-      for (const row of [this.corner.parentNode, ...this.body.querySelectorAll('tr:not(.details)')])
+      for (const row of [this.corner.parentNode, ...this.body.querySelectorAll('tr:not(.details, .under)')])
         row.children[i + 1].hidden = !visible;
     });
     const hidden = this.choices.filter((choice) => !choice.checked).length;
     this.choosing.textContent = 'Columns' + (hidden ? ' (' + hidden + ' more)' : '');
     this.table.classList.toggle('plain', hidden === 0 && !this.columns.some((column) => column.short));
   }
-  // Leaves out the last columns until the table is no wider than its place.
+  // Leaves out the last columns until the table is no wider than its place; those that are to be kept go last, long ones first
+  // of them (an id, a file), since they read well in the line below.
   fit(anew) {
     if (anew) this.left_out.clear();
+    this.show_under();
     this.show_columns();
     if (!this.box.clientWidth || printing) return;
-    const may_go = this.columns.filter((column) => !column.keep && !column.aside && !this.wanted.has(column));
-    for (const column of may_go.reverse()) {
+    const may_go = this.columns.filter((column) => !column.aside && !this.wanted.has(column)).reverse();
+    const turn = ({keep, wide, short}) => !keep ? 0 : wide ? 1 : short ? 2 : 3;
+    for (const column of may_go.sort((a, b) => turn(a) - turn(b))) {
       if (this.table.scrollWidth <= this.box.clientWidth) break;
-      if (!this.visible(column)) continue;
+      if (!this.visible(column) || this.columns.filter((other) => this.visible(other)).length === 1) continue;
       this.left_out.add(column);
       this.show_columns();
     }
+    this.show_under();
   }
 
   print() {

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <set>
 
+#include "analysis/ceiling_fraction.hpp"
+#include "analysis/repeat_command.hpp"
 #include "analysis/report/parts.hpp"
-#include "analysis/shell_word.hpp"
 #include "analysis/trainings.hpp"
 #include "core/base/text.hpp"
 
@@ -102,37 +103,6 @@ std::set<std::string> further_parameters(const std::vector<Series>& all) {
   return names;
 }
 
-}  // namespace
-
-std::string repeat_command(const RunHeader& run, const Row& row) {
-  if (row.published) return "";
-  const RunSettings settings = run.settings.value_or(RunSettings());
-  std::vector<std::string> words;
-  for (const std::string& word : settings.launcher) words.push_back(shell_word(word));
-  if (words.empty() && row.number("ranks").value_or(1) > 1)
-    words = {"mpirun", "-n", row.parameter("ranks")};
-  std::string program = "assay-" + row.benchmark;
-  std::replace(program.begin(), program.end(), '_', '-');
-  words.push_back(shell_word(program));
-  const auto add = [&](const std::string& flag, const std::string& value) {
-    words.insert(words.end(), {shell_word("--" + flag), shell_word(value)});
-  };
-  // A benchmark whose cases have no problem (a collective has a size) has no such flag: the id
-  // names every dimension.
-  if (row.id.find("/" + row.problem.descriptor) != std::string::npos)
-    add("problem", row.problem.descriptor);
-  for (const auto& [name, value] : row.parameters)
-    // The launcher sets ranks and nodes.
-    if (!value.is_null() && name != "ranks" && name != "nodes" && name != "problem")
-      add(name, row.parameter(name));
-  if (run.seed) add("seed", std::to_string(*run.seed));
-  if (const auto most = settings.timing.find("max_time"); most != settings.timing.end())
-    add("max-time", most->second.dump());
-  return join(words, " ");
-}
-
-namespace {
-
 /// A column of the table of rows, and its value in a row: texts are strings, all else is a number.
 using Field = std::pair<std::string, json>;
 
@@ -163,7 +133,7 @@ std::vector<Field> make_fields(const std::vector<NamedResult>& results, const Se
       {"reason", ok ? "" : series.reason},
       {"energy_domains", energy_domains(series)},
       {"convergence", trainings.text(series)},
-      {"repeat", repeat_command(file.run(), row)},
+      {"repeat", repeat_command(file.run(), file.environment(row), row, series.rows.size())},
       {"median", if_ok(ok, series.median)},
       {"low", if_ok(ok && series.has_interval, series.interval.low)},
       {"high", if_ok(ok && series.has_interval, series.interval.high)},
@@ -173,7 +143,8 @@ std::vector<Field> make_fields(const std::vector<NamedResult>& results, const Se
       {"min", number_or_null(time.min)},
       {"p95", number_or_null(time.p95)},
       {"p99", number_or_null(time.p99)},
-      {"fraction", number_or_null(ok && row.ceiling ? row.ceiling->fraction : std::nullopt)},
+      {"fraction", number_or_null(ok ? ceiling_fraction(series) : std::nullopt)},
+      {"exceeded", ok && exceeds_ceiling(series) ? 1 : 0},
       {"max_error", find_worst(series, &RowVerification::max_error)},
       {"error_over_bound", find_worst(series, &RowVerification::error_over_bound)},
       {"energy", number_or_null(energy_of(series))},
@@ -218,7 +189,13 @@ std::map<std::string, std::size_t> count_rows(const std::vector<Series>& all,
   std::map<std::string, std::size_t> counts{
       {"ok", fleet.verified}, {"unsupported", fleet.unsupported}, {"published", 0}};
   for (const char* status : row_statuses) counts[status] += 0;
-  for (const Series& series : all) ++counts[shown_status(series)];
+  for (const Series& series : all) {
+    ++counts[shown_status(series)];
+    if (const std::string mark = mark_of(series); series.status == "ok" && !mark.empty())
+      ++counts[mark == shared_mark      ? "disturbed"
+               : mark == throttled_mark ? "throttled"
+                                        : "oversubscribed"];
+  }
   counts["rows"] = all.size() + fleet.verified + fleet.unsupported;
   return counts;
 }

@@ -4,7 +4,7 @@
 #include "analysis/precision_study.hpp"
 #include "tests/support/rows.hpp"
 
-namespace {
+namespace test_precision_study {
 
 using namespace assay;
 using nlohmann::json;
@@ -146,6 +146,18 @@ TEST(PrecisionStudy, WithoutAVerifiedFp32ThereIsNoSpeedup) {
       2U);
 }
 
+TEST(PrecisionStudy, AnotherNumberOfOperationsIsOtherWork) {
+  // As peak/fma: an update of a value is one multiply-add in fp32, two in bf16.
+  json half = make("bf16", 1e-3, 0, "bf16"), fp32 = make("fp32", 1e-3, 0, "fp32", 1e-7);
+  half["problem"]["flops"] = 2e9;
+  half["energy_j"] = fp32["energy_j"] = 1;
+  half["energy_domains_j"] = fp32["energy_domains_j"] = {{"package-0", 1}};
+  const PrecisionRow row = Study({fp32, half}).groups.at(0).at(1);
+  EXPECT_FALSE(row.speedup);
+  EXPECT_FALSE(row.energy);
+  EXPECT_EQ(row.note, "its fp32 executes 1.00 GFLOP, this row 2.00 GFLOP");
+}
+
 TEST(PrecisionStudy, TheFastestFp32OfAnyAlgorithmCounts) {
   const Study study({make("fp32", 4e-3, 0, "fp32", 1e-7), make("bf16", 1e-3, 0, "bf16"),
                      make("fp32", 2e-3, 0, "fp32", 1e-6, {{"algorithm", "winograd"}})});
@@ -177,4 +189,4 @@ TEST(PrecisionStudy, NormErrorIsTheLargestOfTheLaunches) {
   EXPECT_FALSE(largest_norm_error(Study({make("bf16", 1, 0, "bf16"), none}).all[0]));
 }
 
-}  // namespace
+}  // namespace test_precision_study

@@ -74,6 +74,65 @@ WIDE = """
 """
 
 
+# Texts of the page, but for plots, that lie on one another. Text that is cut off counts as far as it is seen.
+OVERLAPS = """
+() => {
+  const boxes = [], walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const text = walker.currentNode, parent = text.parentElement;
+    if (!text.textContent.trim() || parent.closest('svg, script, style, select, nav, .skip, .unseen') || !parent.checkVisibility()) continue;
+    const range = document.createRange(), frame = parent.closest('td, th, .scroll');
+    range.selectNodeContents(text);
+    const edge = frame ? frame.getBoundingClientRect() : {left: -1e9, right: 1e9, top: -1e9, bottom: 1e9};
+    for (const box of range.getClientRects())
+      boxes.push({node: text, text: text.textContent.trim().slice(0, 40), left: Math.max(box.left, edge.left), right: Math.min(box.right, edge.right),
+                  top: Math.max(box.top, edge.top), bottom: Math.min(box.bottom, edge.bottom)});
+  }
+  boxes.sort((a, b) => a.top - b.top);
+  const found = [];
+  boxes.forEach((a, i) => {
+    for (let j = i + 1; j < boxes.length && boxes[j].top < a.bottom - 4; ++j) {
+      const b = boxes[j];
+      if (a.node !== b.node && Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1.5 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 4)
+        found.push('"' + a.text + '" lies on "' + b.text + '"');
+    }
+  });
+  return found;
+}
+"""
+
+# Texts that do not stand out from their ground: a contrast below 4.5 (WCAG 2.1, AA), of the texts of plots that have no colour of a series
+# as well.
+PALE = """
+() => {
+  const channels = (color) => color.match(/[0-9.]+/g).map(Number);
+  const light = ([r, g, b]) => [r, g, b].map((c) => c / 255).map((c) => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
+      .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
+  const ground = (node) => {
+    for (; node; node = node.parentElement) {
+      const color = channels(getComputedStyle(node).backgroundColor);
+      if (color.length === 3 || color[3] > 0.9) return color;
+    }
+    return [255, 255, 255];
+  };
+  const found = new Set();
+  const judge = (node, color, text) => {
+    const [low, high] = [light(channels(color)), light(ground(node))].sort((a, b) => a - b), contrast = (high + 0.05) / (low + 0.05);
+    if (contrast < 4.5) found.add(text.trim().slice(0, 40) + ': ' + contrast.toFixed(2));
+  };
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const text = walker.currentNode, parent = text.parentElement;
+    if (!text.textContent.trim() || parent.closest('svg, script, style, .skip, :disabled') || !parent.checkVisibility()) continue;
+    judge(parent, getComputedStyle(parent).color, text.textContent);
+  }
+  for (const text of document.querySelectorAll('.plot .xtick text, .plot .ytick text, .plot .xtitle, .plot .ytitle, .plot .legendtext'))
+    judge(text.closest('.main-svg').parentElement.querySelector('.main-svg'), getComputedStyle(text).fill, text.textContent);
+  return [...found];
+}
+"""
+
+
 @unittest.skipUnless(sync_playwright and CHROMIUM, "no Chromium or no playwright (scripts/bootstrap --full brings them)")
 class BrowserTest(RunTest):
     width = 1400

@@ -6,6 +6,7 @@ test_report_layout.py measures what it looks like."""
 
 import json
 import random
+import re
 
 from run_helper import main
 
@@ -66,7 +67,7 @@ class Browser(BrowserTest):
         self.quiet()
 
     def test_trainings_to_an_accuracy(self):
-        """Two plots over the images of a step: what is reached is a point, what is not a cross at the top; a table has both."""
+        """Two plots over the images of a step: what is reached is a point, what is not a cross in a strip above; a table has both."""
         self.open(make_report_inputs.write(self.folder / "in")[:1])
         self.unfold()
         self.draw_all()
@@ -75,7 +76,10 @@ class Browser(BrowserTest):
         for i in range(2):
             drawn = plots.nth(i).evaluate("one => one.data.map((series) => [series.mode, [...series.x], [...series.y]])")
             self.assertEqual([(mode, x) for mode, x, _ in drawn], [("lines+markers", [32, 64]), ("markers", [128])])
-            self.assertGreater(drawn[1][2][0], max(drawn[0][2]), "a training that does not reach the target is not above those that do")
+            axes = plots.nth(i).evaluate("one => [one.data[1].yaxis, ...[one._fullLayout.yaxis, one._fullLayout.yaxis2].map((axis) => axis._offset)]")
+            self.assertEqual(axes[0], "y2", "a training that does not reach the target has a number")
+            self.assertLess(axes[2], axes[1] - 10, "its strip is not above the axis")
+            self.assertIn("not reached", plots.nth(i).locator(".y2tick").all_text_contents())
         rows = self.texts("#convergence tbody tr")
         self.assertEqual(len(rows), 3)
         for row, reached in zip(sorted(rows, key=lambda text: "not reached" in text), ("2 of 2", "2 of 2", "0 of 2")):
@@ -107,7 +111,48 @@ class Browser(BrowserTest):
             self.assertIn("withheld", row)
         said = self.page.locator("#collectives").inner_text()
         self.assertIn("with R\u00b2 below 0.9, has no line", said)
-        self.assertIn("Least time is withheld", said)
+        self.assertIn("No algorithm is called fastest", said)
+        self.quiet()
+
+    def test_marks_of_ceilings_and_disturbed_rows(self):
+        """As in the terminal: ^ above the ceiling. Winograd may lie there, and the caption says why."""
+        document, peak = make_results.document(rows=8, launches=1), 1e12
+        for i, row in enumerate(document["rows"][:4]):
+            flops = row["problem"]["flops"]
+            row["problem"]["bytes"] = flops / 1e3
+            median = make_report_inputs.timed(row, flops / peak / (1.1, 1.8, 0.5, 0.5)[i], random.Random(i))
+            done = flops / 2.25 if i == 1 else flops
+            row["executed"]["algorithmic_flops"] = done
+            row["rates"] = {"flops_per_s": flops / median, "bytes_per_s": flops / 1e3 / median, "algorithmic_flops_per_s": done / median}
+            fraction = done / median / peak
+            row["ceiling"] = {"flops_per_s": peak, "bytes_per_s": 1e11, "fraction": fraction, "exceeded": fraction > 1.03, "bound_by": "compute"}
+            row["ceiling_reason"] = None
+        for row in document["rows"][2:5]:
+            row["time_s"]["stolen"] = 0.5
+        file = self.folder / "in.json"
+        file.write_text(json.dumps(document))
+        self.open([file])
+        self.unfold()
+        for section in ("roofline", "rows"):
+            marked = [text for text in self.texts(f"#{section} tbody tr") if re.search(r"1(09|10)\.\d %\^", text)]
+            self.assertEqual(len(marked), 1, section)
+            self.assertEqual(sum("^" in text for text in self.texts(f"#{section} tbody tr")), 1)
+            self.assertIn("^ marks a row that was faster than its ceiling", self.page.locator(f"#{section}").inner_text())
+        self.assertIn("Winograd may lie above its line: its rate counts the operations of the direct convolution",
+                      self.page.locator("#roofline").inner_text())
+        box = self.page.locator(".verdict")
+        self.assertEqual([text.strip() for text in self.texts(".verdict .word, .verdict a.badge")], ["\u2713 VERIFIED", "! 3 disturbed"])
+        word, badge = box.locator(".word").bounding_box(), box.locator("a.badge").bounding_box()
+        self.assertLess(badge["x"] - word["x"] - word["width"], 60, "the count is not beside the verdict")
+        # A page without such rows says nothing of them.
+        for row in document["rows"][:5]:
+            row["time_s"].pop("stolen", None)
+        document["rows"] = document["rows"][2:]
+        file.write_text(json.dumps(document))
+        self.open([file])
+        self.assertEqual(self.texts(".verdict a.badge"), [])
+        for text in ("Winograd", "^ marks"):
+            self.assertNotIn(text, self.page.locator("main").inner_text())
         self.quiet()
 
     def test_markup_of_a_file_is_text(self):

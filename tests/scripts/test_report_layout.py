@@ -114,8 +114,10 @@ class Layout(BrowserTest):
         self.page.locator("#precision .plot .annotation-text", has_text="\u00b7").first.wait_for()
         self.assert_labels_apart()
         count, covered = self.page.locator("#precision .plot").evaluate(ON_POINTS)
-        self.assertEqual((count, covered), (32, []))
         texts = self.page.locator("#precision .plot .annotation-text").all_text_contents()
+        at_the_edge = [text for text in texts if "\u00b7" not in text]
+        self.assertTrue(all(text.endswith("\u00d7") for text in at_the_edge), at_the_edge)
+        self.assertEqual((count + len(at_the_edge), covered), (32, []), "a point has neither a label nor its value at the edge")
         self.assertIn("fp16 storage, fp32 arithmetic \u00b7 onednn", texts)
         self.quiet()
 
@@ -144,6 +146,16 @@ class Layout(BrowserTest):
         summary = self.page.locator("#summary").inner_text()
         for text in ("node005", "node007", "node009", "conv/x", "gone/away", "a change point"):
             self.assertIn(text, summary)
+        # The document alone: of a fleet whose criteria are not met, no row failed, and no green line says so under the red verdict.
+        document = make_report_documents.acceptance(4)
+        for node in document["nodes"]:
+            node.update(verdict="PASS", reason=None)
+        document.update(verdict="MISSING", reason="5 nodes: 4 nodes with results, 1 missing", exit_code=6, unmet=[
+            {"criterion": "5 nodes", "reason": "4 nodes with results, 1 missing", "verdict": "MISSING"}])
+        self.open(self.write({"unmet": document}))
+        self.assertEqual(self.page.locator(".verdict .word").all_inner_texts(), ["\u2717 MISSING"])
+        self.assertNotIn("Nothing", self.page.locator("#summary").inner_text())
+        self.assertIn("Limits", self.page.locator("#acceptance").inner_text())
         self.open(self.write({"good": make_results.document(rows=3, launches=1)}))
         self.assertEqual(self.page.locator(".verdict .word").all_inner_texts(), ["\u2713 VERIFIED"])
         self.assertIn("Nothing failed, nothing was lost, and nothing is noisy.", self.page.locator("#summary").inner_text())
@@ -307,16 +319,19 @@ class Layout(BrowserTest):
     def test_the_pictures_of_the_documentation(self):
         files = make_report_inputs.write(self.folder / "in")[:1]
         names = ("report-verdict", "report-plots", "report-rows", "precision")
-        done = self.command(SOURCE / "scripts" / "report-screenshots", *files, "--out", self.out, "--build", BUILD, "--parts", ",".join(names),
-                            code=0)
-        for name in names:
+        script = [SOURCE / "scripts" / "report-screenshots", "--out", self.out, "--build", BUILD]
+        done = self.command(*script, *files, "--parts", ",".join(names), code=0)
+        done.stdout += self.command(*script, "--simulated", code=0).stdout
+        for name in (*names, "report-acceptance", "report-history"):
             file = self.out / f"{name}.png"
             self.assertIn(str(file), done.stdout)
             data = file.read_bytes()
             self.assertEqual(data[:8], b"\x89PNG\r\n\x1a\n")
             width, height = struct.unpack(">II", data[16:24])
             self.assertEqual(width, 1280)
-            self.assertTrue(200 < height <= 1250, height)
+            self.assertTrue(200 < height <= 1400, height)
+        for file in (SOURCE / "docs" / "images").glob("*.png"):
+            self.assertLess(file.stat().st_size, 200 * 1024, file)
 
     def test_confirmations_of_a_history(self):
         history = make_report_documents.history(4)

@@ -10,7 +10,7 @@ import unittest
 from run_helper import SOURCE, main
 
 BROWSER = """
-const nowhere = {addEventListener() {}};
+const nowhere = {addEventListener() {}, matchMedia: () => nowhere, matches: false}, printing = false;
 globalThis.window = nowhere; globalThis.document = {body: {}}; globalThis.Plotly = {};
 globalThis.IntersectionObserver = class { observe() {} unobserve() {} };
 const known = (x) => x !== null && x !== undefined, element = () => ({}), plain = String, percent = String, times = String;
@@ -18,15 +18,19 @@ const error_text = String, human = (x, unit) => x + unit, label = (row) => row.n
 const change = String, report = {least_for_interval: 6}; const range_text = String;
 const range = (low, high, show) => show(low) + show(high);
 const prefixes = ['n', 'u', 'm', '', 'k', 'M', 'G', 'T', 'P', 'E'], plural = (count, word) => count + ' ' + word + (count === 1 ? '' : 's');
-const passes = () => true, on_filter = () => {}, most_curves = 12, speedup_of = (ratio) => 1 / ratio;
-const mark_texts = {}, mark_told = (side) => side.shared ? '!' : side.throttled ? '\u00b0' : '';
+const passes = () => true, on_filter = () => {}, measure = () => ({}), speedup_of = (ratio) => 1 / ratio;
+const mark_texts = {}, ceiling_mark = () => '', mark_told = (side) => side.shared ? '!' : side.throttled ? '\u00b0' : '';
 """
+
+
+# The layout that Plotly makes of it.
+DRAWN = "{_size: {w: 800}, xaxis: {type: 'log', d2p: (x) => 100}, yaxis: {range: [0, 2.5]}}"
 
 
 @unittest.skipUnless(shutil.which("node"), "there is no node")
 class Ranges(unittest.TestCase):
     def run_script(self, script):
-        files = [SOURCE / "analysis" / "report" / name for name in ("report_axes.js", "report_plots.js", "report_plots_documents.js")]
+        files = [SOURCE / "analysis" / "report" / name for name in ("report_axes.js", "report_plots.js", "report_plots_documents.js", "report_heat.js", "report_curves.js")]
         text = BROWSER + "".join(pathlib.Path(file).read_text() for file in files) + f"\nconsole.log(JSON.stringify({script}));"
         done = subprocess.run(["node", "-e", text], text=True, capture_output=True)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -35,21 +39,55 @@ class Ranges(unittest.TestCase):
     def precision(self, points):
         rows = [{"name": str(i), "precision": "bf16", "median": 1} for i in range(len(points))]
         points = [{"row": i, "reference": 0, "error": 1e-3, **point} for i, point in enumerate(points)]
-        return self.run_script(f"(globalThis.rows = {json.dumps(rows)}, precision_plot({json.dumps(points)}).layout)")
+        return self.run_script(
+            f"(globalThis.rows = {json.dumps(rows)}, ((p) => ({{...p, labels: p.labels({{w: 800, h: 400}}, {DRAWN})"
+            f".filter((label) => !label.ax)}}))(precision_plot({json.dumps(points)}, 1000)))"
+        )
 
     def test_precision(self):
         quiet = [{"speedup": 1, "mark": ""}, {"speedup": 2, "mark": ""}]
-        layout = self.precision([*quiet, {"speedup": 50, "mark": "!"}])
-        self.assertEqual(layout["yaxis"]["range"][0], 0)
-        self.assertTrue(2 < layout["yaxis"]["range"][1] < 3, layout)
-        self.assertIn("1 point of a busy moment outside", layout["annotations"][0]["text"])
-        layout = self.precision([*quiet, {"speedup": 50, "mark": "\u00b0"}])
-        self.assertTrue(2 < layout["yaxis"]["range"][1] < 3, "a throttled one")
+        for mark in ("!", "\u00b0"):
+            picture = self.precision([*quiet, {"speedup": 50, "mark": mark}])
+            low, high = picture["layout"]["yaxis"]["range"]
+            self.assertEqual(low, 0)
+            self.assertTrue(2 < high < 3, picture["layout"])
+            # It is drawn where it was measured, beyond the axis, and a triangle at the edge tells of it.
+            self.assertEqual(picture["data"][0]["y"], [1, 2, 50])
+            edge = picture["data"][-1]
+            self.assertEqual((edge["y"], edge["marker"]["symbol"]), ([high], ["triangle-up"]))
+            self.assertIn("outside the axis", edge["name"])
+            (label,) = picture["labels"]
+            self.assertEqual((label["text"], label["y"]), ("50" + mark, high))
         # All inside, all quiet, or none quiet: Plotly chooses.
         for points in ([*quiet, {"speedup": 1.5, "mark": "!"}], quiet, [{"speedup": 1, "mark": "!"}, {"speedup": 50, "mark": "!"}]):
-            layout = self.precision(points)
-            self.assertNotIn("range", layout["yaxis"])
-            self.assertEqual(layout["annotations"], [])
+            picture = self.precision(points)
+            self.assertNotIn("range", picture["layout"]["yaxis"])
+            self.assertEqual(picture["labels"], [])
+
+    def test_the_axis_follows_the_medians(self):
+        """A median far from all others, and an interval as long, do not flatten the rest, busy machine or not."""
+        quiet = [{"speedup": 1 + 0.1 * i, "low": 0.95 + 0.1 * i, "high": 1.05 + 0.1 * i, "mark": ""} for i in range(8)]
+        picture = self.precision([*quiet, {"speedup": 50, "mark": ""}])
+        self.assertLess(picture["layout"]["yaxis"]["range"][1], 3)
+        self.assertEqual([label["text"] for label in picture["labels"] if "50" in label["text"]], ["50"])
+        # A few times more is no outlier.
+        self.assertNotIn("range", self.precision([*quiet, {"speedup": 3, "mark": ""}])["layout"]["yaxis"])
+        picture = self.precision([*quiet, {"speedup": 1.5, "low": 0.5, "high": 90, "mark": ""}])
+        self.assertTrue(1.7 < picture["layout"]["yaxis"]["range"][1] < 3, picture["layout"]["yaxis"])
+        self.assertEqual(len(picture["data"]), 1, "its median is inside: nothing is at the edge")
+
+    def test_an_error_of_zero_has_no_place_on_the_axis_of_errors(self):
+        picture = self.precision([{"speedup": 1, "mark": "", "error": 1e-7}, {"speedup": 2, "mark": "", "error": 1e-3}, {"speedup": 4, "mark": "", "error": 0}])
+        drawn, exact = picture["data"]
+        self.assertEqual(sorted(drawn["x"]), [1e-7, 1e-3])
+        self.assertEqual((exact["x"], exact["y"], exact["xaxis"]), ([0], [4], "x2"))
+        self.assertIn("error 0", exact["name"])
+        self.assertEqual((picture["layout"]["xaxis2"]["range"], picture["layout"]["xaxis2"]["visible"]), ([0, 1], False))
+        self.assertGreater(10 ** picture["layout"]["xaxis"]["range"][0], 1e-8, "the axis has room for what is not on it")
+        # Exact ones alone.
+        picture = self.precision([{"speedup": 4, "mark": "", "error": 0}])
+        self.assertEqual([series["xaxis"] for series in picture["data"]], ["x2"])
+        self.assertFalse(picture["layout"]["xaxis"]["showticklabels"])
 
     def plotted(self, problems):
         """The series of a picture with two precisions of each problem, and its labels on 800 by 400 pixels."""
@@ -58,8 +96,8 @@ class Ranges(unittest.TestCase):
         points = [{"row": i, "reference": i - i % 2, "executed": rows[i]["precision"], "error": (1e-7, 1e-3)[i % 2], "speedup": (1, 2)[i % 2],
                    "low": (None, 1.9)[i % 2], "high": (None, 2.2)[i % 2], "mark": ""} for i in range(2 * problems)]
         return self.run_script(
-            f"(globalThis.rows = {json.dumps(rows)}, ((p) => [p.data, p.labels({{w: 800, h: 400}}, {{yaxis: {{range: [0, 2.5]}}}})])"
-            f"(precision_plot({json.dumps(points)})))"
+            f"(globalThis.rows = {json.dumps(rows)}, ((p) => [p.data, p.labels({{w: 800, h: 400}}, {DRAWN})])"
+            f"(precision_plot({json.dumps(points)}, 1000)))"
         )
 
     def test_a_colour_for_each_problem_and_a_label_for_each_precision(self):
@@ -77,6 +115,16 @@ class Ranges(unittest.TestCase):
         data, labels = self.plotted(8)
         self.assertEqual(([series["name"] for series in data], labels), (["fp32", "bf16"], []))
 
+    def test_a_label_with_no_room_near_its_point_is_left_out(self):
+        """Columns that have no side of their own become one, whose labels would stand at the other end of the plot."""
+        errors = [1e-7 * 1.5**i for i in range(25)]
+        rows = [{"name": str(i), "problem": "p", "backend": "b", "median": 1} for i in range(len(errors))]
+        points = [{"row": i, "reference": 0, "executed": "fp16 storage, fp32 arithmetic", "error": error, "speedup": 1 + 0.04 * i,
+                   "low": None, "high": None, "mark": ""} for i, error in enumerate(errors)]
+        labels = self.run_script(f"(globalThis.rows = {json.dumps(rows)}, precision_plot({json.dumps(points)}, 1000).labels({{w: 800, h: 400}}, {DRAWN}))")
+        self.assertTrue(0 < len(labels) < len(errors) - 1, len(labels))
+        self.assertLess(max(abs(label["ax"]) for label in labels), 250)
+
     def test_long_labels_of_precisions_lie_on_no_point_and_not_on_the_line(self):
         """A label is as wide as its text is: 214 pixels here, where fp16 and bf16 are 169 apart."""
         kinds = (("fp32", 1e-7), ("fp16 storage, fp32 arithmetic", 1.3e-4), ("bf16 storage, fp32 arithmetic", 1e-3))
@@ -84,8 +132,8 @@ class Ranges(unittest.TestCase):
         points = [{"row": 3 * p + k, "reference": 3 * p, "executed": kinds[k][0], "error": kinds[k][1], "speedup": 0.98 + 0.02 * p if k else 1,
                    "low": None, "high": None, "mark": ""} for p in range(4) for k in range(3)]
         labels, (left, right), widths = self.run_script(
-            f"(globalThis.rows = {json.dumps(rows)}, ((p) => {{ const all = p.labels({{w: 800, h: 400}}, {{yaxis: {{range: [0, 2]}}}});"
-            f" return [all, p.layout.xaxis.range, all.map((label) => text_width(label.text, 10))]; }})(precision_plot({json.dumps(points)})))"
+            f"(globalThis.rows = {json.dumps(rows)}, ((p) => {{ const all = p.labels({{w: 800, h: 400}}, {DRAWN.replace('2.5', '2')});"
+            f" return [all, p.layout.xaxis.range, all.map((label) => text_width(label.text, 10))]; }})(precision_plot({json.dumps(points)}, 1000)))"
         )
         self.assertEqual(len(labels), 8)
         self.assertGreater(min(widths), 200)
@@ -113,6 +161,58 @@ class Ranges(unittest.TestCase):
         layout = self.run_script(f"history_plot({json.dumps({'points': points})}, 1000).layout")
         self.assertNotIn("range", layout["yaxis"])
 
+    def test_a_history_tells_the_value_of_what_is_outside(self):
+        points = [{"time": f"2026-01-{i + 1:02d}", "value": 1 + 0.01 * (i % 3), "low": 0.9, "high": 1.1, "shared": False} for i in range(12)]
+        far = {"time": "2026-01-20", "value": 30, "low": 20, "high": 40, "shared": False}
+        script = f"history_plot({json.dumps({'points': [*points, far]})}, 1000)"
+        low, high = self.run_script(script + ".layout")["yaxis"]["range"]
+        self.assertTrue(0.8 < low < 0.95 and 1.05 < high < 1.3, (low, high))
+        edge = self.run_script(script + ".data")[-1]
+        self.assertEqual((edge["x"], edge["y"]), (["2026-01-20"], [high]))
+        (label,) = self.run_script(script + f".labels({{}}, {DRAWN.replace('log', 'date')})")
+        self.assertEqual((label["text"], label["x"]), ("30s", "2026-01-20"))
+        # The latest of them is a quarter slower: that is what the plot is for.
+        self.assertNotIn("range", self.run_script(f"history_plot({json.dumps({'points': [*points, {**far, 'value': 1.25, 'low': 1.2, 'high': 1.3}]})}, 1000).layout")["yaxis"])
+
+    def test_no_line_leads_over_a_run_without_a_number(self):
+        points = [{"time": f"2026-01-0{i + 1}", "value": 1, "low": None, "high": None, "shared": False} for i in (0, 1, 3)]
+        series = {"points": points, "gaps": [{"time": "2026-01-03", "status": "failed", "reason": "crashed"}]}
+        drawn = self.run_script(f"history_plot({json.dumps(series)}, 1000).data[0]")
+        self.assertEqual(drawn["y"], [1, 1, None, 1])
+        self.assertEqual(drawn["x"][2], "2026-01-03")
+        self.assertFalse(drawn.get("connectgaps", False))
+
+    def test_a_training_that_reaches_nothing_has_no_number(self):
+        point = {"images": 32, "row": 0, "trials": 2, "reached": 0, "epochs": {"median": None, "low": None, "high": None}}
+        curve = {"name": "c", "full": "c", "target": "0.9"}
+        both = self.run_script(f"[[{json.dumps(point)}], [{json.dumps(point)}, {json.dumps({**point, 'images': 64, 'reached': 1, 'epochs': {'median': 4, 'low': 4, 'high': None}})}]]"
+                               f".map((points) => convergence_plot([{{...{json.dumps(curve)}, points}}], 'epochs', 'epochs', plain))")
+        for picture, numbers in zip(both, ([None], [4])):
+            line, cross = picture["data"]
+            self.assertEqual(line["y"], numbers)
+            self.assertEqual((cross["yaxis"], cross["x"]), ("y2", [32]))
+            self.assertEqual(picture["layout"]["yaxis2"]["ticktext"], ["not reached"])
+            self.assertGreater(picture["layout"]["yaxis2"]["domain"][0], picture["layout"]["yaxis"]["domain"][1], "they share no place")
+        self.assertFalse(both[0]["layout"]["yaxis"]["showticklabels"], "an axis without a number has ticks")
+        # A bar to a trial that reached nothing goes on to the edge.
+        edge = 10 ** both[1]["layout"]["yaxis"]["range"][1]
+        self.assertAlmostEqual(both[1]["data"][0]["error_y"]["array"][0], edge - 4)
+
+    def test_intervals_of_coefficients_do_not_flatten_the_estimates(self):
+        coefficient = {"term": "t", "speedup": 1.5, "speedup_interval": [1.2, 1.9]}
+        model = {"coefficients": [coefficient, {**coefficient, "speedup": 0.8, "speedup_interval": [1e-6, 1e6]}]}
+        low, high = self.run_script(f"coefficients_plot({json.dumps(model)}, 1000).layout")["xaxis"]["range"]
+        self.assertTrue(-1 < low < math.log10(0.8) and math.log10(1.5) < high < 1, (low, high))
+
+    def test_one_broken_node_does_not_take_the_colours_of_all(self):
+        cells = [[{"speedup": 1, "mark": ""}, {"speedup": 0.01, "mark": ""}]]
+        picture = self.run_script(
+            f"(report.nodes = {{rows: [{{speedups: [1, 0.01]}}]}}, heat_plot({{hosts: ['a', 'b'], cases: ['c'], cells: {json.dumps(cells)}}}, 1000))"
+        )
+        self.assertEqual((picture["data"][0]["zmin"], picture["data"][0]["zmax"]), (-1, 1))
+        self.assertEqual(picture["data"][0]["colorbar"]["ticktext"][0], "\u22640.50\u00d7")
+        self.assertEqual(picture["data"][0]["text"], [["1.00", "0.01"]])
+
     def test_efficiency(self):
         curve = {"name": "c", "full": "c", "points": [
             {"count": n, "efficiency": e, "speedup": n * e, "ideal": n, "seconds": 1, "mark": "!" if s else ""}
@@ -120,6 +220,10 @@ class Ranges(unittest.TestCase):
         layout = self.run_script(f"scaling_plot([{json.dumps(curve)}], 'threads', 'efficiency', 'efficiency').layout")
         self.assertEqual(layout["yaxis"]["range"][0], 0)
         self.assertTrue(1.05 <= layout["yaxis"]["range"][1] < 1.2, layout)
+        curve["points"] = [{**point, "busbw": point["efficiency"] * 1e9} for point in curve["points"]]
+        layout = self.run_script(f"scaling_plot([{json.dumps(curve)}], 'ranks', 'busbw', 'bus bandwidth').layout")
+        self.assertTrue(1e9 <= layout["yaxis"]["range"][1] < 1.2e9, layout)
+        self.assertLessEqual(max(layout["yaxis"]["tickvals"]), layout["yaxis"]["range"][1])
 
     def test_log_ticks(self):
         """A few round values, whatever the range: never none, never a crowd."""
@@ -141,7 +245,7 @@ class Ranges(unittest.TestCase):
     def test_events_on_one_day_have_lines_of_their_own(self):
         points = [{"time": f"2026-01-0{i + 1}", "value": 1, "low": 1, "high": 1, "shared": False} for i in range(5)]
         events = [{"time": "2026-01-03", "text": f"event {i}"} for i in range(3)] + [{"time": "2026-01-05", "text": "at the right edge"}]
-        script = f"history_plot({json.dumps({'points': points, 'events': events})}, 400).layout.annotations"
+        script = f"history_plot({json.dumps({'points': points, 'events': events})}, 400).labels({{}}, {DRAWN.replace('log', 'date')})"
         labels = self.run_script(script)
         self.assertEqual(len(labels), 4)
         self.assertEqual(len({label["yshift"] for label in labels[:3]}), 3)

@@ -4,7 +4,7 @@
 #include "analysis/report/parts.hpp"
 #include "report_data.hpp"
 
-namespace {
+namespace test_findings {
 
 using namespace assay;
 using nlohmann::json;
@@ -123,6 +123,17 @@ TEST(ReportVerdict, VerifiedRowsAreNotCalledFastEnough) {
   const json judged = document_with({row("ok", 1e-3)}, {{"a.json", acceptance(NodeVerdict::pass)}});
   EXPECT_EQ(judged["verdict"]["word"], "PASS");
   EXPECT_TRUE(judged["verdict"]["note"].is_null());
+}
+
+TEST(ReportVerdict, DisturbedRowsAreCountedBesideIt) {
+  json busy = row("ok", 1e-3), hot = row("ok", 1e-3, 0, {{"problem", "mb2"}});
+  busy["time_s"]["stolen"] = 0.5;
+  hot["device_state"] = {{"seconds", 1.0}, {"throttled_s", {{"heat", 0.5}}}};
+  const json document = document_of({busy, hot, row("ok", 1e-3, 0, {{"problem", "mb3"}})});
+  EXPECT_EQ(document["verdict"]["word"], "VERIFIED");
+  EXPECT_EQ(document["counts"]["ok"], 3);
+  EXPECT_EQ(document["counts"]["disturbed"], 1);
+  EXPECT_EQ(document["counts"]["throttled"], 1);
 }
 
 TEST(ReportVerdict, PublishedNumbersAreNotCalledVerified) {
@@ -318,4 +329,4 @@ TEST(ReportHead, NamesMachineSuiteAndDate) {
   EXPECT_EQ(alone["last"], "2026-02-01T00:00:00Z");
 }
 
-}  // namespace
+}  // namespace test_findings

@@ -4,7 +4,7 @@
 #include "analysis/report/parts.hpp"
 #include "report_data.hpp"
 
-namespace {
+namespace test_relations {
 
 using namespace assay;
 using nlohmann::json;
@@ -50,6 +50,29 @@ TEST(ReportDocument, RooflineHasPointsAndTheirCeilings) {
   EXPECT_DOUBLE_EQ(part["roofs"][0]["bytes_per_s"], 2e11);
 }
 
+TEST(ReportDocument, WhatIsAboveItsRoofIsMarkedAndWinogradIsToldApart) {
+  json above = with_ceiling(row("ok", 1e-3), 1e9, 1e8, 9e11, 1e11), within = above;
+  within["problem"]["descriptor"] = within["parameters"]["problem"] = "mb2";
+  within["id"] = "other";
+  above["ceiling"]["exceeded"] = true;
+  within["executed"]["algorithmic_flops"] = 4e8;
+  const json document = document_of({above, within});
+  EXPECT_EQ(value_of(document, 0, "exceeded"), 1);
+  EXPECT_EQ(value_of(document, 1, "exceeded"), 0);
+  EXPECT_EQ(document["roofline"]["points"]["fewer"], json({0, 1}));
+}
+
+TEST(ReportDocument, TheFractionOfTheCeilingIsThatOfTheTerminal) {
+  std::vector<json> rows;
+  for (int launch = 0; launch < 3; ++launch) {
+    rows.push_back(with_ceiling(row("ok", 1e-3, launch), 1e9, 1e8, 4e12, 1e11));
+    rows.back()["ceiling"]["fraction"] = 0.2 + 0.1 * launch;
+  }
+  const json document = document_of(rows);
+  EXPECT_DOUBLE_EQ(value_of(document, 0, "fraction"), 0.3);
+  EXPECT_DOUBLE_EQ(document["roofline"]["points"]["fraction"][0], 0.3);
+}
+
 TEST(ReportDocument, RooflineKeepsADevicesRoofApart) {
   const json document =
       document_of({with_ceiling(row("ok", 1e-3), 1e9, 1e8, 4e12, 1e11),
@@ -90,6 +113,14 @@ TEST(ReportDocument, PrecisionIsBesideTheFastestFp32OfTheSameWork) {
   }
   EXPECT_FALSE(document_of({row("ok", 4e-3), row("ok", 2e-3, 0, {{"algorithm", "winograd"}})})
                    .contains("precision"));
+}
+
+TEST(ReportDocument, PrecisionsOfAnotherNumberOfOperationsAreNoPoints) {
+  json half = row("ok", 1e-3, 0, {{"precision", "bf16"}});
+  half["verification"]["norm_error"] = 3e-3;
+  EXPECT_TRUE(document_of({row("ok", 4e-3), half}).contains("precision"));
+  half["problem"]["flops"] = 2e9;
+  EXPECT_FALSE(document_of({row("ok", 4e-3), half}).contains("precision"));
 }
 
 TEST(ReportDocument, PrecisionHasTheIntervalOverLaunches) {
@@ -162,6 +193,20 @@ TEST(ReportDocument, ScalingIsOverTheSmallestCount) {
   EXPECT_DOUBLE_EQ(curve["points"][1]["speedup"], 2);
   EXPECT_DOUBLE_EQ(curve["points"][1]["ideal"], 4);
   EXPECT_DOUBLE_EQ(curve["points"][1]["efficiency"], 0.5);
+}
+
+TEST(ReportDocument, ThreadsWithWorkOfTheirOwnScaleWeakly) {
+  // As peak/fma, whose values are those of each thread: two do twice the work in a quarter more.
+  json one = row("ok", 4e-3, 0, {{"threads", "1"}}, 0, 1e9),
+       two = row("ok", 5e-3, 0, {{"threads", "2"}}, 0, 2e9);
+  const json curves = document_of({one, two}).at("scaling");
+  ASSERT_EQ(curves.size(), 1U);
+  EXPECT_EQ(curves[0]["weak"], true);
+  EXPECT_DOUBLE_EQ(curves[0]["points"][1]["speedup"], 1.6);
+  EXPECT_DOUBLE_EQ(curves[0]["points"][1]["efficiency"], 0.8);
+  // Neither the same work nor as much for each thread.
+  two["problem"]["flops"] = 3e9;
+  EXPECT_FALSE(document_of({one, two}).contains("scaling"));
 }
 
 /// A row of several ranks as the program writes it.
@@ -354,4 +399,4 @@ TEST(ReportDocument, RanksWithAProblemEachDoMoreWork) {
   }
 }
 
-}  // namespace
+}  // namespace test_relations

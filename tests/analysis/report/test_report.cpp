@@ -9,7 +9,7 @@
 #include "report_data.hpp"
 #include "tests/core/result_fixture.hpp"
 
-namespace {
+namespace test_report {
 
 using namespace assay;
 using nlohmann::json;
@@ -163,34 +163,6 @@ TEST(ReportDocument, NodesAreBesideTheirFleet) {
   EXPECT_EQ(document["environments"]["common"][0]["field"], "hardware.processor");
 }
 
-TEST(ReportDocument, RepeatCommandsAreWordsOfAShell) {
-  json run = result({})["run"];
-  run["launcher"] = json::array();
-  run["max_time"] = 0.5;
-  json object = row("ok", 1e-3);
-  EXPECT_EQ(report::repeat_command(run, object),
-            "assay-conv --problem mb1ic8ih8oc8oh8kh3ph1 --algorithm direct --backend onednn "
-            "--cache hot --direction forward --precision fp32 --threads 2 --seed 1 --max-time 0.5");
-  object["problem"]["descriptor"] = "$(rm -rf ~)'";
-  object["id"] = "conv/$(rm -rf ~)'/hot";
-  EXPECT_NE(report::repeat_command(run, object).find("--problem '$(rm -rf ~)'\\''' "),
-            std::string::npos);
-  object["parameters"]["ranks"] = 4;
-  EXPECT_TRUE(report::repeat_command(run, object).starts_with("mpirun -n 4 assay-conv "));
-  run["launcher"] = {"srun", "-n", "4"};
-  EXPECT_TRUE(report::repeat_command(run, object).starts_with("srun -n 4 assay-conv "));
-  // A collective has a size and no problem: the id does not hold one.
-  object["benchmark"] = "collectives";
-  object["id"] = "collectives/allreduce/b4096";
-  object["problem"]["descriptor"] = "allreduce fp32 4096";
-  object["parameters"] = {{"collective", "allreduce"}, {"bytes", 4096}, {"ranks", 4}, {"nodes", 1}};
-  EXPECT_EQ(report::repeat_command(run, object),
-            "srun -n 4 assay-collectives --bytes 4096 --collective allreduce --seed 1 "
-            "--max-time 0.5");
-  object["published"] = true;
-  EXPECT_EQ(report::repeat_command(run, object), "");
-}
-
 TEST(ReportPage, DataCannotEndTheirElement) {
   const std::string hostile =
       "</script><script>alert(1)</script><!-- & \xE2\x80\xA8\xE2\x80\xA9 \xE2\x80\xA7";
@@ -242,4 +214,4 @@ TEST(ReportInput, FilesAreKnownByTheirSchema) {
   EXPECT_TRUE(input.results[0].rows()[0].samples_s.empty());
 }
 
-}  // namespace
+}  // namespace test_report

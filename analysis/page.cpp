@@ -90,13 +90,21 @@ std::string csv_of(const std::vector<std::string>& fields,
 }
 
 void Page::line(const std::string& text, bool more) {
+  if (latex_) return add(safe(text) + (more ? " \\\\\n" : "\n"));
   add(markdown_ ? markdown_text(text) + (more ? "  \n" : "\n")
                 : wrapped(visible(text), table_width) + "\n");
 }
 
 void Page::heading(const std::string& text) {
+  if (latex_) return add("\n\\paragraph{" + safe(text) + "}\n");
   add((markdown_ ? "\n### " : "\n") + safe(text) + "\n");
   gap();
+}
+
+void Page::item(const std::string& text) {
+  if (markdown_ || latex_) return add((markdown_ ? "- " : "\n") + safe(text) + "\n");
+  for (const std::string& line : split(wrapped(safe(text), table_width - 2), '\n'))
+    add("  " + line + "\n");
 }
 
 void Page::list(const std::string& heading, const std::vector<std::string>& items) {
@@ -106,8 +114,9 @@ void Page::list(const std::string& heading, const std::vector<std::string>& item
 }
 
 void Page::table(const Table& table) {
-  add(markdown_ ? markdown_table(table.columns, table.lines)
-                : terminal_table(table.columns, table.lines));
+  add(latex_      ? latex_table(table)
+      : markdown_ ? markdown_table(table.columns, table.lines)
+                  : terminal_table(table.columns, table.lines));
 }
 
 void Page::part(const Table& table) {
@@ -117,6 +126,7 @@ void Page::part(const Table& table) {
 }
 
 void Page::note(const std::string& text) {
+  if (latex_) return add("\n{\\footnotesize " + safe(text) + "\\par}\n");
   if (markdown_) add("- ");
   line(text);
 }

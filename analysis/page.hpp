@@ -1,6 +1,6 @@
 #pragma once
 // Text of a command for people: lines, headings, lists, tables, and the notes that explain them, on
-// a terminal or as Markdown. All of it may be of files that others wrote.
+// a terminal, as Markdown or as LaTeX. All of it may be of files that others wrote.
 
 #include <map>
 #include <nlohmann/json.hpp>
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/text_table.hpp"
+#include "analysis/latex_table.hpp"
 
 namespace assay {
 
@@ -40,15 +40,18 @@ std::string csv_of(const std::vector<std::string>& fields,
 
 class Page {
  public:
-  explicit Page(bool markdown) : markdown_(markdown) {}
+  explicit Page(bool markdown, bool latex = false) : markdown_(markdown && !latex), latex_(latex) {
+    if (latex) add("% \\usepackage{booktabs}\n");
+  }
   bool markdown() const { return markdown_; }
+  bool latex() const { return latex_; }
   const std::string& text() const { return text_; }
 
   /// Text that is already safe, and has its line breaks.
   void add(const std::string& text) { text_ += text; }
   void blank() { add("\n"); }
-  /// A blank line where Markdown needs one to end a paragraph.
-  void gap() { add(markdown_ ? "\n" : ""); }
+  /// A blank line where Markdown or LaTeX needs one to end a paragraph.
+  void gap() { add(markdown_ || latex_ ? "\n" : ""); }
   /// A line of a paragraph, which ends there unless there is `more`. A terminal has lines of
   /// table_width.
   void line(const std::string& text, bool more = false);
@@ -57,7 +60,7 @@ class Page {
   /// A heading below a blank line.
   void heading(const std::string& text);
   /// An entry below a heading.
-  void item(const std::string& text) { add((markdown_ ? "- " : "  ") + safe(text) + "\n"); }
+  void item(const std::string& text);
   /// A heading and its entries; nothing without entries.
   void list(const std::string& heading, const std::vector<std::string>& items);
   void table(const Table& table);
@@ -74,10 +77,10 @@ class Page {
 
  private:
   std::string safe(const std::string& text) const {
-    return markdown_ ? markdown_text(text) : visible(text);
+    return latex_ ? latex_text(text) : markdown_ ? markdown_text(text) : visible(text);
   }
 
-  bool markdown_;
+  bool markdown_, latex_;
   std::string text_;
 };
 

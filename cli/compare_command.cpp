@@ -7,8 +7,10 @@
 #include <set>
 
 #include "analysis/compare/comparison.hpp"
+#include "analysis/shell_word.hpp"
 #include "analysis/text_table.hpp"
 #include "cli/commands.hpp"
+#include "core/base/text.hpp"
 #include "core/result/outputs.hpp"
 #include "core/result/schema.hpp"
 #include "runner/run/run.hpp"
@@ -21,13 +23,55 @@ namespace {
 
 const std::vector<std::string> variations = {"software", "hardware", "precision", "backend",
                                              "nothing"};
+const std::vector<std::string> comparison_formats = {"terminal", "markdown", "latex", "json"};
 /// The sides: folders of fresh launches, and words in their progress lines.
 const std::vector<std::string> side_names = {"base", "new"};
 
-/// Reads a side in a thread of its own: reading and checking the files takes most of the time.
-std::future<Side> read_side(const std::string& name, const std::string& vary) {
-  return std::async(std::launch::async,
-                    [=] { return Side(name, load_results({name}, keep_for_comparison), vary); });
+/// What the rows of the sides are chosen by.
+struct Choice {
+  Variation vary{};
+  std::vector<Selection> selections{};  ///< of base and of new, where both are in one result
+  std::vector<std::string> filter{};
+};
+
+std::vector<NamedResult> read_rows(const std::string& name,
+                                   const std::vector<std::string>& filter) {
+  return filter_rows(load_results({name}, keep_for_comparison), filter);
+}
+
+/// Makes side 0 (base) or 1 (new) of these results.
+Side make_side(const std::string& name, std::vector<NamedResult> results, const Choice& choice,
+               std::size_t side) {
+  if (choice.selections.empty()) return {name, std::move(results), choice.vary};
+  const Selection& selection = choice.selections[side];
+  return {fmt::format("{} ({})", name, selection.text()),
+          select_rows(std::move(results), selection), choice.vary};
+}
+
+/// Reads both sides, each in a thread of its own: reading and checking the files takes most of the
+/// time.
+std::vector<Side> read_sides(const std::string& base, const std::string& updated,
+                             const Choice& choice) {
+  std::vector<std::future<Side>> reading;
+  for (const std::string& name : {base, updated})
+    reading.push_back(std::async(std::launch::async, [&, name, side = reading.size()] {
+      return make_side(name, read_rows(name, choice.filter), choice, side);
+    }));
+  std::vector<Side> sides;
+  for (std::future<Side>& side : reading) sides.push_back(side.get());
+  return sides;
+}
+
+/// The two sides of one result, whose rows --base and --new choose; completes `choice`.
+std::vector<Side> read_one_result(const Given& given, Choice& choice) {
+  const std::string name = *value_of(given, "BASE");
+  for (const char* flag : {"base", "new"})
+    choice.selections.emplace_back(std::string("--") + flag, values_of(given, flag));
+  const std::vector<NamedResult> results = read_rows(name, choice.filter);
+  choice.vary = variation_of(choice.selections[0], choice.selections[1], results);
+  std::vector<Side> sides;
+  for (const std::size_t side : {0, 1}) sides.push_back(make_side(name, results, choice, side));
+  return sides;
 }
 
 /// The programs and the launcher that the caller gives for a side.
@@ -41,21 +85,21 @@ Chosen choose_executables(const Given& given, const std::string& flag) {
 
 /// Runs the flagged rows of both sides again with the settings of their runs, the sides
 /// interleaved; the results are in `folder`.
-std::vector<Side> launch_flagged(const Comparison& comparison,
-                                 const std::vector<const Side*>& sides, const std::string& folder,
+std::vector<Side> launch_flagged(const Comparison& comparison, const std::vector<Side>& sides,
+                                 const Variation& vary, const std::string& folder,
                                  const Given& given) {
   std::vector<Again> again;
-  for (const Side* side : sides) {
-    if (side->results().size() != 1)
+  for (const Side& side : sides) {
+    if (side.results().size() != 1)
       throw InputError(
           fmt::format("--confirm repeats a single run of each side ({} has {} results). Give the "
                       "folders of two runs, or use --flagged, --fresh-base and --fresh-new.",
-                      side->name(), side->results().size()));
+                      side.name(), side.results().size()));
     const std::string& name = side_names[again.size()];
     again.push_back({name,
-                     plan_of_compared(side->results().front().result,
+                     plan_of_compared(side.results().front().result,
                                       choose_executables(given, name + "-build")),
-                     flagged_ids(comparison, *side)});
+                     flagged_ids(comparison, side)});
   }
   std::vector<Side> fresh;
   for (RunResult& result :
@@ -63,7 +107,7 @@ std::vector<Side> launch_flagged(const Comparison& comparison,
     const std::string name = fmt::format("{}/{}", folder, side_names[fresh.size()]);
     std::vector<NamedResult> results;
     results.push_back({name, std::move(result)});
-    fresh.emplace_back(name, std::move(results), comparison.vary);
+    fresh.emplace_back(name, std::move(results), vary);
   }
   return fresh;
 }
@@ -84,10 +128,20 @@ void check_files(const Given& given) {
           "--{} has no effect without --confirm (nothing is executed). Give both.", flag));
 }
 
+/// The command line, quoted for a shell.
+std::string make_command(const Given& given) {
+  std::string command = "assay compare";
+  for (const char* name : {"BASE", "NEW"})
+    if (const auto value = value_of(given, name)) command += " " + shell_word(*value);
+  for (const auto& [flag, values] : given)
+    if (flag != "BASE" && flag != "NEW")
+      command += " --" + flag + (values.front().empty() ? "" : " " + shell_word(join(values, ",")));
+  return command;
+}
+
 CompareOptions read_options(const Given& given) {
   CompareOptions options;
-  options.vary = choice_of(given, "vary", variations);
-  options.command = command_line("assay compare", {"BASE", "NEW"}, given);
+  options.command = make_command(given);
   options.tolerance = number_of(given, "tolerance", 0, 10);
   options.false_alarm_rate =
       number_of(given, "false-alarm-rate", 1e-9, 0.5).value_or(options.false_alarm_rate);
@@ -106,17 +160,39 @@ void check_fresh_flags(const Given& given) {
         "Give either.");
 }
 
-void write_flagged(const std::string& file, const Comparison& comparison, const Side& base,
-                   const Side& updated) {
+/// The sides of two results and --vary, or those of one result and --base and --new.
+void check_sides(const Given& given) {
+  const bool chosen = given.contains("base") || given.contains("new");
+  if (given.contains("base") != given.contains("new"))
+    throw InputError(
+        "--base and --new need each other (each chooses the rows of a side of one result). Give "
+        "both, like --base backend=onednn --new backend=native.");
+  if (chosen && given.contains("NEW"))
+    throw InputError(
+        "--base and --new exclude NEW (they choose both sides from one result). Leave NEW out, or "
+        "say by --vary what differs between two results.");
+  if (chosen)
+    refuse_flags(given, {"vary"}, "--base and --new", "these name what is meant to differ");
+  else if (!given.contains("NEW"))
+    throw InputError(
+        "NEW is missing (two results are compared). Give BASE and NEW, or two sides of one result, "
+        "like --base backend=onednn --new backend=native.");
+  else if (!given.contains("vary"))
+    throw InputError(fmt::format("--vary is missing (what is meant to differ). Give one of {}.",
+                                 join(variations, ", ")));
+}
+
+void write_flagged(const std::string& file, const Comparison& comparison,
+                   const std::vector<Side>& sides) {
   std::set<std::string> ids;
-  for (const Side* side : {&base, &updated})
-    for (std::string& id : flagged_ids(comparison, *side)) ids.insert(std::move(id));
+  for (const Side& side : sides)
+    for (std::string& id : flagged_ids(comparison, side)) ids.insert(std::move(id));
   write_json(file, ids);
 }
 
 /// Says on stderr why the comparison has no rows, and what to do about fields that differ. No value
 /// of --vary allows other settings of a run.
-void explain_no_rows(const Comparison& comparison) {
+void explain_no_rows(const Comparison& comparison, bool one_result) {
   const std::string &base = comparison.base.name, &updated = comparison.updated.name;
   const std::vector<Mismatch>& mismatches = comparison.mismatches;
   if (!comparison.refused) {
@@ -134,27 +210,29 @@ void explain_no_rows(const Comparison& comparison) {
                                            counted(mismatches.size() - 1, "other field")),
       runs_differ
           ? "Repeat one of the runs with suite and flags of the other, or use --allow-mismatch."
-          : "State with --vary what is meant to differ, or use --allow-mismatch.");
+      : one_result ? "Choose sides with the same software and hardware, or use --allow-mismatch."
+                   : "State with --vary what is meant to differ, or use --allow-mismatch.");
 }
 
 int compare(const Given& given) {
-  const CompareOptions options = read_options(given);
-  const std::string format = choice_of(given, "format", {"terminal", "markdown", "json"});
+  check_sides(given);
+  CompareOptions options = read_options(given);
+  Choice choice{.filter = values_of(given, "filter")};
+  const bool one_result = given.contains("base");
+  if (!one_result) choice.vary = choice_of(given, "vary", variations);
+  const std::string format = choice_of(given, "format", comparison_formats);
   check_fresh_flags(given);
   check_files(given);
 
-  auto reading_base = read_side(*value_of(given, "BASE"), options.vary),
-       reading_new = read_side(*value_of(given, "NEW"), options.vary);
+  const std::vector<Side> sides =
+      one_result ? read_one_result(given, choice)
+                 : read_sides(*value_of(given, "BASE"), *value_of(given, "NEW"), choice);
+  options.vary = choice.vary;
   std::vector<Side> fresh;
-  if (const auto fresh_base = value_of(given, "fresh-base")) {
-    auto first = read_side(*fresh_base, options.vary),
-         second = read_side(*value_of(given, "fresh-new"), options.vary);
-    fresh.push_back(first.get());
-    fresh.push_back(second.get());
-  }
-  const Side base = reading_base.get(), updated = reading_new.get();
+  if (const auto fresh_base = value_of(given, "fresh-base"))
+    fresh = read_sides(*fresh_base, *value_of(given, "fresh-new"), choice);
   const auto compare_now = [&] {
-    return compare_sides(base, updated, fresh.empty() ? nullptr : &fresh[0],
+    return compare_sides(sides[0], sides[1], fresh.empty() ? nullptr : &fresh[0],
                          fresh.empty() ? nullptr : &fresh[1], options);
   };
   Comparison comparison = compare_now();
@@ -164,7 +242,7 @@ int compare(const Given& given) {
         "assay compare: {} rows are flagged; starting {} + {} fresh launches of them.\n",
         unconfirmed, fresh_launches, fresh_launches);
     try {
-      fresh = launch_flagged(comparison, {&base, &updated}, *folder, given);
+      fresh = launch_flagged(comparison, sides, options.vary, *folder, given);
     } catch (const Unfinished& end) {
       std::cerr << fmt::format("assay compare: {}\n", end.what());
       return static_cast<int>(ExitCode::failed);
@@ -173,11 +251,11 @@ int compare(const Given& given) {
   }
   const json document = comparison;
   check_own(document, "comparison");
-  if (const auto file = value_of(given, "flagged")) write_flagged(*file, comparison, base, updated);
-  emit(given, format == "json"
-                  ? document.dump(1) + "\n"
-                  : render_comparison(comparison, base, updated, format == "markdown"));
-  explain_no_rows(comparison);
+  if (const auto file = value_of(given, "flagged")) write_flagged(*file, comparison, sides);
+  emit(given, format == "json" ? document.dump(1) + "\n"
+                               : render_comparison(comparison, sides[0], sides[1],
+                                                   format == "markdown", format == "latex"));
+  explain_no_rows(comparison, one_result);
   return static_cast<int>(comparison.exit_code);
 }
 
@@ -186,12 +264,24 @@ int compare(const Given& given) {
 Command compare_command() {
   return {
       "compare",
-      "Decide which rows became faster or slower between two results, by their launches.",
+      "Decide which rows are faster or slower in one of two results, or sides of one, by launches.",
       grouped(
           {{"Sides",
-            {{"BASE", "result file or folder to compare with", "BASE", "", true},
-             {"NEW", "result file or folder that is judged", "NEW", "", true},
-             {"--vary", "what is meant to differ", "WHAT", "", true, false, "", variations}}},
+            {{"BASE", "result file or folder to compare with; the only one with --base and --new",
+              "BASE", "", true},
+             {"NEW", "result file or folder that is judged", "NEW", ""},
+             {"--vary", "what is meant to differ between BASE and NEW", "WHAT", "", false, false,
+              "", variations},
+             {"--base",
+              "compare two sides of one result: the rows of the side to compare with, by values of "
+              "parameters, like backend=onednn; rows that differ in these alone are compared",
+              "NAME=VALUE,...", "", false, true},
+             {"--new", "with --base: the rows of the side that is judged, like backend=native",
+              "NAME=VALUE,...", "", false, true},
+             {"--filter",
+              "compare only rows for which all hold, as in `assay table`: KEY=PATTERN, "
+              "KEY!=PATTERN, or PATTERN alone",
+              "EXPR,...", "", false, true}}},
            {"Judgement",
             {{"--tolerance", "relative change that is accepted", "X", "the suite's, or 0.02"},
              {"--false-alarm-rate", "probability of any false alarm in the whole suite", "X",
@@ -221,13 +311,15 @@ Command compare_command() {
              {"--fresh-new", "the same for NEW", "FILE", ""},
              {"--flagged", "write the ids that need fresh launches to this file, as a JSON list",
               "FILE", ""}}},
-           {output_group, {format_flag({"terminal", "markdown", "json"}), out_flag()}}}),
+           {output_group, {format_flag(comparison_formats), out_flag()}}}),
       &compare,
       {{"assay compare results/monday results/tuesday --vary software",
         "says which rows became faster or slower between two builds"},
        {"assay compare results/monday results/tuesday --vary software --confirm results/fresh "
         "--base-build monday",
         "runs rows that look changed again, with the build in the folder monday/ and this one"},
+       {"assay compare results/today --base backend=onednn --new backend=native",
+        "says which rows of one result are faster with another backend"},
        {"assay compare results/monday results/tuesday --vary nothing --format json --out "
         "comparison.json",
         "writes the comparison for `assay report`"}},

@@ -75,7 +75,7 @@ void print_findings(const History& history, const std::map<std::string, std::str
     const std::string &state = series.verdict.state, id = visible(series.id);
     if (state == "too short") runs = series.verdict.reason;
     if (state == "too short" || state == "no result" || state == "steady") continue;
-    std::cout << fmt::format("guard: {}: {}: {}\n", id, state, visible(series.verdict.reason));
+    std::cout << fmt::format("guard: {}: {}: {}\n", id, state, visible(series.told_reason()));
     if (series.confirmation)
       std::cout << fmt::format("guard: {}: {}: {}\n", id, series.confirmation->answer,
                                visible(series.confirmation->reason));

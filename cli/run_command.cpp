@@ -5,6 +5,8 @@
 #include <ctime>
 #include <iostream>
 
+#include "analysis/compare/comparable.hpp"
+#include "analysis/shell_word.hpp"
 #include "analysis/text_table.hpp"
 #include "cli/commands.hpp"
 #include "cli/guard.hpp"
@@ -163,8 +165,18 @@ RunPlan against(const RunPlan& plan, const std::string& other) {
   return twin;
 }
 
+/// The command that decides between both builds, with fresh launches of the rows that it flags.
+std::string comparison_command(const Given& given, const std::string& folder) {
+  const auto launcher = value_of(given, "launcher");
+  return fmt::format("assay compare {} {} --vary software --confirm {} --base-build {}{}",
+                     shell_word(folder + "/against"), shell_word(folder),
+                     shell_word(folder + "/fresh"),
+                     shell_word(fs::absolute(*value_of(given, "against")).string()),
+                     launcher ? " --launcher " + shell_word(*launcher) : "");
+}
+
 /// Prints the table of a finished run and what it found. The exit code of all.
-ExitCode tell(const std::vector<RunResult>& results, const RunPlan& plan) {
+ExitCode tell(const std::vector<RunResult>& results, const RunPlan& plan, const Given& given) {
   const RunResult& own = results[0];
   const std::string folder = plan.campaign.folder.string();
   ExitCode code = print_result(own, plan.baselines, plan.site, folder);
@@ -177,10 +189,8 @@ ExitCode tell(const std::vector<RunResult>& results, const RunPlan& plan) {
   if (results.size() > 1) {
     const Findings lost = find_lost(own, results[1], "the other build");
     std::cout << lost.text
-              << fmt::format(
-                     "against: {0}/against/result.json\ncompare: assay compare {0}/against {0} "
-                     "--vary software\n",
-                     folder)
+              << fmt::format("against: {}/against/result.json\n{}compare: {}\n", folder,
+                             describe_software(results[1], own), comparison_command(given, folder))
               << std::flush;
     code = gravest({code, lost.code, exit_code(results[1].rows)});
   }
@@ -213,9 +223,11 @@ Given at_site(const Given& given) {
   return Site::load(*name).applied(given, given_suite(given).launch.several);
 }
 
-int run(const Given& given) {
+/// One run. `node`: that runs it, of several that run at once.
+int run(const Given& given, const std::string& node = "") {
   refuse_useless(given);
   std::vector<RunPlan> plans{plan_of(given)};
+  if (!node.empty()) plans[0].campaign.label = node + " ";
   if (const auto other = value_of(given, "against")) plans.push_back(against(plans[0], *other));
   for (const RunPlan& plan : plans)
     check_suite_names(plan.suite, plan.campaign.suite_file, plan.programs);  // before anything else
@@ -227,7 +239,7 @@ int run(const Given& given) {
   ExitCode code = ExitCode::ok;
   try {
     const std::vector<RunResult> results = run_side_by_side(plans);
-    code = tell(results, plans[0]);
+    code = tell(results, plans[0], given);
     if (history) code = gravest(code, guard(*history, results[0], plans[0]));
   } catch (const Unfinished& end) {
     std::cerr << "assay run: " << end.what() << "\n";
@@ -248,10 +260,11 @@ int run_or_many(const Given& line) {
   try {
     return given.contains("per-node") ? run_on_every_node(given) : run_on_pairs(given);
   } catch (const Interrupted& signal) {
-    std::cerr << fmt::format(
-        "assay run: stopped by {}. Finished rows are kept; continue with the same command and "
-        "--resume.\n",
-        strsignal(signal.signal));
+    const bool begun = given.contains("local-results") || any_run_below(*value_of(given, "out"));
+    std::cerr << fmt::format("assay run: stopped by {}. {}\n", strsignal(signal.signal),
+                             begun ? "Finished rows are kept; continue with the same command and "
+                                     "--resume."
+                                   : "No row was finished.");
     return static_cast<int>(ExitCode::failed);
   }
 }

@@ -15,15 +15,18 @@ namespace assay {
 
 namespace {
 
+const std::vector<std::string> formats = {"terminal", "markdown", "latex", "csv", "json"};
+
 TableOptions options_of(const Given& given, const std::string& format) {
   TableOptions options;
   options.markdown = format == "markdown";
+  options.latex = format == "latex";
   options.by = value_of(given, "by").value_or("");
   options.absolutes = given.contains("absolutes");
   options.columns = values_of(given, "columns");
   options.filter = values_of(given, "filter");
   options.sort = value_of(given, "sort").value_or("");
-  if (!options.columns.empty() && !options.markdown && format != "terminal")
+  if (!options.columns.empty() && (format == "csv" || format == "json"))
     throw InputError("--columns cannot be used with --format " + format +
                      " (its fields are always the same). Leave one of them out.");
   return options;
@@ -63,19 +66,19 @@ bool is_summary(const std::string& name) {
 
 /// The first file is the name of a summary; the files after it are summarised.
 int summarise(const Given& given, std::vector<std::string> files, const std::string& format) {
-  refuse_flags(given, {"by", "filter", "sort", "columns", "absolutes", "layers"},
+  refuse_flags(given, {"by", "filter", "sort", "columns", "absolutes", "layers", "epochs"},
                "the summary " + files[0], "its lines are always the same");
   if (format == "csv" || format == "json")
     throw InputError("--format " + format + " cannot be used with the summary " + files[0] +
-                     " (it is a table for people). Use terminal or markdown.");
+                     " (it is a table for people). Use terminal, markdown or latex.");
   const SpeedupSummary summary = read_summary(files[0]);
   files.erase(files.begin());
   if (files.empty()) files = summary.systems;
   std::vector<std::string> names = values_of(given, "baseline");
   if (names.empty()) names = summary.baselines;
   const std::vector<Baseline> baselines = load_baselines(names);
-  emit(given,
-       summary_table(summary, load_inputs(given, files, names), baselines, format == "markdown"));
+  emit(given, summary_table(summary, load_inputs(given, files, names), baselines,
+                            format == "markdown", format == "latex"));
   return static_cast<int>(ExitCode::ok);
 }
 
@@ -93,10 +96,25 @@ int show_layers(const Given& given, const std::string& format) {
   return static_cast<int>(ExitCode::ok);
 }
 
+/// The epochs of trainings in place of the rows.
+int show_epochs(const Given& given, const std::string& format) {
+  refuse_flags(given, {"columns", "absolutes", "baseline", "layers"}, "--epochs",
+               "its columns are always the same");
+  if (format == "json")
+    throw InputError(
+        "--format json cannot be used with --epochs (the result file has them as JSON: rows, "
+        "epochs). Use csv.");
+  const std::vector<NamedResult> results = load_inputs(given, values_of(given, "FILE"));
+  const TableOptions options = options_of(given, format);
+  emit(given, format == "csv" ? epoch_csv(results, options) : epoch_table(results, options));
+  return static_cast<int>(ExitCode::ok);
+}
+
 int table(const Given& given) {
-  const std::string format = choice_of(given, "format", {"terminal", "markdown", "csv", "json"});
+  const std::string format = choice_of(given, "format", formats);
   std::vector<std::string> files = values_of(given, "FILE");
   if (is_summary(files.front())) return summarise(given, std::move(files), format);
+  if (given.contains("epochs")) return show_epochs(given, format);
   if (given.contains("layers")) return show_layers(given, format);
   const TableOptions options = options_of(given, format);
   std::vector<std::string> names = values_of(given, "baseline");
@@ -137,22 +155,28 @@ Command table_command() {
        {"--sort", "order of the rows: a key of --filter, time, rate or error; \":desc\" reverses",
         "KEY[:desc]", "benchmark, problem, parameters"},
        {"--columns",
-        "columns to show, in this order: parameters, result, id, benchmark, problem, "
-        "environment, launches, time, interval, rate, algbw, busbw, ceiling, error, energy, "
+        "columns to show, in this order: parameters, result, id, repeat, benchmark, "
+        "problem, environment, launches, time, interval, rate, algbw, busbw, ceiling, error, "
+        "energy, "
         "a system, ran, speedup; with --by precision also speedup_interval, norm_error, executed, "
         "energy_saved; all: each, and unsupported rows one by one",
         "NAME,...", "those that tell rows apart", false, true},
-       format_flag({"terminal", "markdown", "csv", "json"}),
+       format_flag(formats),
        {"--absolutes", "show both absolute values in every cell with a ratio", "", ""},
        {"--layers",
         "show the operations of networks, the longest first: time, share, rate, part of the "
         "ceiling "
-        "(--format terminal, markdown, csv)",
+        "(any format but json)",
+        "", ""},
+       {"--epochs",
+        "show loss and accuracy of trainings after each epoch, by precision or --by (any format "
+        "but json)",
         "", ""},
        out_flag()},
       &table,
       {{"assay table results/today", "prints the rows of a run"},
        {"assay table results/today --format csv --out today.csv", "writes them for a spreadsheet"},
+       {"assay table results/today --format latex --out table.tex", "writes them for a paper"},
        {"assay table results/today --filter precision=fp32 --sort time",
         "prints the rows of one precision, the fastest first"},
        {"assay table results/today --by precision", "prints what each precision gains and costs"},

@@ -40,16 +40,15 @@ bool went_wrong(const SideRow& row) {
 /// Why a row of a side, `name`, cannot be compared, or "".
 std::string obstacle(const SideRow& side, const std::string& name,
                      const std::vector<std::string>& varied) {
+  if (side.variants > 1)
+    return fmt::format(
+        "{} has {} rows that differ in {} alone: leave others out by --filter '{}!=VALUE'", name,
+        side.variants, join(varied, " or "), varied.empty() ? "NAME" : varied.front());
   if (side.launches.status != "ok")
     return fmt::format("{} is {}: {}", name, side.launches.status, side.launches.reason);
   if (side.environments > 1)
     return fmt::format("the launches of {} ran in {} different environments", name,
                        side.environments);
-  if (side.variants > 1)
-    return fmt::format(
-        "{} has {} rows that differ in {} alone: give results with one of them (`--filter` of "
-        "`assay run`)",
-        name, side.variants, join(varied, " or "));
   if (const std::string& reason = side.row().incomparable; !reason.empty())
     return fmt::format("{}: {}", name, reason);
   if (!(std::ranges::min(side.launches.medians) > 0))
@@ -58,8 +57,8 @@ std::string obstacle(const SideRow& side, const std::string& name,
 }
 
 /// Why two rows with the same key cannot be compared, or "".
-std::string obstacle(const SideRow& base, const SideRow& updated, const std::string& vary) {
-  const std::vector<std::string> varied = varied_parameters(vary);
+std::string obstacle(const SideRow& base, const SideRow& updated, const Variation& vary) {
+  const std::vector<std::string>& varied = vary.parameters;
   if (const std::string why = obstacle(base, "base", varied); !why.empty()) return why;
   if (const std::string why = obstacle(updated, "new", varied); !why.empty()) return why;
   if (!varied.empty() && base.row().id == updated.row().id)
@@ -173,14 +172,18 @@ class Comparer {
     document_.command = options_.command;
     document_.base = base_.summary();
     document_.updated = updated_.summary();
-    document_.vary = options_.vary;
+    document_.vary = options_.vary.name;
     document_.allow_mismatch = options_.allow_mismatch;
     document_.settings.false_alarm_rate = options_.false_alarm_rate;
     document_.settings.tolerance = options_.tolerance.value_or(usual_tolerance);
     for (const std::string& name : compare_verdicts.names()) document_.summary[name] = 0;
     for (const char* name : {without_verdict, "needs_confirmation"}) document_.summary[name] = 0;
     document_.notes = check_runs(base_, updated_, fresh_base_, fresh_new_, options_.vary);
+    if (!options_.vary.note.empty()) document_.notes.push_back(options_.vary.note);
     document_.mismatches = find_mismatches(base_, updated_, options_.vary, "");
+    if (options_.vary.other_libraries)
+      if (std::string note = note_lone_software(base_, updated_); !note.empty())
+        document_.notes.push_back(std::move(note));
     if (fresh_base_ != nullptr) {
       document_.stage = Stage::confirmed;
       document_.fresh_base = fresh_base_->summary();

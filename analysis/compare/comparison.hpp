@@ -19,7 +19,7 @@ inline constexpr double usual_tolerance = 0.02;
 
 struct CompareOptions {
   std::string command;
-  std::string vary;                 ///< software | hardware | precision | backend | nothing
+  Variation vary{};
   std::optional<double> tolerance;  ///< overrides that of the suite
   double false_alarm_rate = 0.01;
   bool allow_mismatch = false;
@@ -120,6 +120,6 @@ std::vector<std::string> flagged_ids(const Comparison& comparison, const Side& s
 
 /// `base` and `updated`: the sides of the comparison, whose rows have the parameters of its rows.
 std::string render_comparison(const Comparison& comparison, const Side& base, const Side& updated,
-                              bool markdown);
+                              bool markdown, bool latex = false);
 
 }  // namespace assay

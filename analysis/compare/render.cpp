@@ -174,8 +174,9 @@ struct EntryLine {
 
 class Rendering {
  public:
-  Rendering(const Comparison& comparison, const Side& base, const Side& updated, bool markdown)
-      : comparison_(comparison), base_(base), updated_(updated), page_(markdown) {}
+  Rendering(const Comparison& comparison, const Side& base, const Side& updated, bool markdown,
+            bool latex)
+      : comparison_(comparison), base_(base), updated_(updated), page_(markdown, latex) {}
 
   std::string text() {
     stamp();
@@ -301,7 +302,8 @@ class Rendering {
       columns.insert(columns.end(), own.begin(), own.end());
       return columns;
     };
-    add_field_table(page_, no_results, table.rows, table, {.markdown = page_.markdown()});
+    add_field_table(page_, no_results, table.rows, table,
+                    {.markdown = page_.markdown(), .latex = page_.latex()});
     page_.blank();
   }
 
@@ -322,12 +324,17 @@ class Rendering {
         count("slower"), count("faster"), count("same"), count("inconclusive"),
         count("needs_confirmation"), count("without_verdict"), comparison_.only_base.size(),
         comparison_.only_new.size(), comparison_.not_compared.size(), comparison_.lost.size()));
-    if (count("needs_confirmation") != 0)
-      line(fmt::format(
-          "To decide the rows that need fresh launches: assay compare BASE NEW --vary {} --confirm "
-          "DIR [--base-build BUILD] [--new-build BUILD].",
-          comparison_.vary));
+    if (count("needs_confirmation") != 0) decision();
     if (!comparison_.rows.empty()) rule(comparison_.settings);
+  }
+
+  /// The command that decides, in a line that is never broken.
+  void decision() {
+    line(
+        "To decide the rows that need fresh launches (with --base-build or --new-build for rows of "
+        "another build):");
+    page_.statement("  " + comparison_.command + " --confirm DIR");
+    page_.gap();
   }
 
   /// How the rows were judged.
@@ -352,8 +359,8 @@ class Rendering {
 }  // namespace
 
 std::string render_comparison(const Comparison& comparison, const Side& base, const Side& updated,
-                              bool markdown) {
-  return Rendering(comparison, base, updated, markdown).text();
+                              bool markdown, bool latex) {
+  return Rendering(comparison, base, updated, markdown, latex).text();
 }
 
 }  // namespace assay

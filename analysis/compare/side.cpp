@@ -10,10 +10,48 @@ namespace assay {
 
 namespace {
 
+bool is_among(const std::vector<std::string>& names, const std::string& name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+/// The id as its form makes it (make_id_form), with "*" for the values of `varied`; one that an id
+/// may omit is left out. `problem`: the text in the place of the problem.
+std::string fill_form(const Row& row, const std::vector<std::string>& varied,
+                      const std::string& problem) {
+  std::string id;
+  for (std::size_t at = 0; at < row.id_form.size();) {
+    const std::size_t open = std::min(row.id_form.find_first_of("{[", at), row.id_form.size());
+    id += row.id_form.substr(at, open - at);
+    if (open == row.id_form.size()) break;
+    const bool always = row.id_form[open] == '{';
+    const std::size_t close = row.id_form.find(always ? '}' : ']', open);
+    if (close == std::string::npos) return "";
+    const std::string inside = row.id_form.substr(open + 1, close - open - 1);
+    const std::size_t equal = inside.find('=');
+    if (always) {
+      id += is_among(varied, inside) ? "*" : inside == "problem" ? problem : row.parameter(inside);
+    } else if (equal != std::string::npos) {
+      const std::string name = inside.substr(1, equal - 1), value = row.parameter(name);
+      if (!is_among(varied, name) && value != inside.substr(equal + 1))
+        id += "/" + name + "=" + value;
+    }
+    at = close + 1;
+  }
+  return id;
+}
+
 /// The id without the values of these parameters: "*" in their places. One that is written with its
 /// name is left out, as ids do at its usual value.
 std::string make_key(const Row& row, const std::vector<std::string>& varied) {
   if (varied.empty()) return row.id;
+  const bool in_form = std::ranges::all_of(varied, [&](const std::string& name) {
+    return row.id_form.find("{" + name + "}") != std::string::npos ||
+           row.id_form.find("[/" + name + "=") != std::string::npos;
+  });
+  if (in_form)
+    for (const std::string& problem : {row.problem.descriptor, row.parameter("problem")})
+      if (fill_form(row, {}, problem) == row.id) return fill_form(row, varied, problem);
+  // A row of an older version, or of another program.
   std::vector<std::string> parts = split(row.id, '/');
   for (const std::string& name : varied) {
     const std::string value = row.parameter(name);
@@ -26,21 +64,18 @@ std::string make_key(const Row& row, const std::vector<std::string>& varied) {
 
 }  // namespace
 
-std::vector<std::string> varied_parameters(const std::string& vary) {
-  if (vary == "precision") return {"precision"};
-  if (vary == "backend") return {"backend", "algorithm"};
-  return {};
-}
-
 bool keep_for_comparison(Row& row, std::string_view, const RunResult&) {
+  std::string form = std::move(row.id_form);
+  auto system_parameters = std::move(row.system_parameters);
   Row kept = take_case_and_time(row);
+  kept.id_form = std::move(form);
+  kept.system_parameters = std::move(system_parameters);
   if (row.published) kept.rates = std::move(row.rates);
   row = std::move(kept);
   return true;
 }
 
-Side::Side(std::string name, std::vector<NamedResult> results, const std::string& vary) {
-  const std::vector<std::string> varied = varied_parameters(vary);
+Side::Side(std::string name, std::vector<NamedResult> results, const Variation& vary) {
   struct KeyRows {
     LaunchGroups groups;
     std::map<std::string, std::pair<const RunHeader*, const ResultEnvironment*>> environments;
@@ -56,7 +91,7 @@ Side::Side(std::string name, std::vector<NamedResult> results, const std::string
     systems.insert(source.result.system);
     std::int64_t last_launch = 0;
     for (Row& row : source.result.rows) {
-      KeyRows& rows = keys[make_key(row, varied)];
+      KeyRows& rows = keys[make_key(row, vary.parameters)];
       const ResultEnvironment& environment = source.result.environment(row);
       const std::string key = environment.key();
       // Each run counts its launches from zero; a side numbers the launches of all its runs.

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/load.hpp"
+#include "analysis/compare/variation.hpp"
 #include "core/result/launches.hpp"
 
 namespace assay {
@@ -23,10 +23,6 @@ struct SideRow {
   const Row& row() const { return launches.first(); }
   bool measured() const { return launches.status == "ok" && !launches.published; }
 };
-
-/// The parameters in which the rows of two sides are meant to differ, by the value of --vary. Empty
-/// where rows are paired by their ids.
-std::vector<std::string> varied_parameters(const std::string& vary);
 
 /// Keeps of each row what a comparison reads.
 bool keep_for_comparison(Row& row, std::string_view text, const RunResult& head);
@@ -45,7 +41,7 @@ class Side {
     const RunHeader& run() const { return result.run; }
   };
 
-  Side(std::string name, std::vector<NamedResult> results, const std::string& vary);
+  Side(std::string name, std::vector<NamedResult> results, const Variation& vary);
   // Rows point into the results; moving a side does not move these.
   Side(const Side&) = delete;
   Side& operator=(const Side&) = delete;

@@ -64,6 +64,7 @@ static void visit_fields(SameAs<RowHistory> auto& series, auto& fields) {
   fields.always("trend", verdict.trend, "latest", verdict.latest);
   fields.always("anchored", verdict.anchored, "rolling", verdict.rolling);
   fields.always("state", verdict.state, "reason", verdict.reason);
+  fields.optional("last_ratio", verdict.last_ratio, "size", verdict.size);
   fields.nullable("change_points_reason", verdict.changes_reason);
   fields.nullable("anchored_reason", verdict.anchored_reason);
   fields.nullable("rolling_reason", verdict.rolling_reason);

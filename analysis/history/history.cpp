@@ -57,10 +57,12 @@ std::vector<Event> select_events(const RowHistory& series, const std::vector<Eve
 
 /// Sets the state of a series whose result is lost, until the loss is accepted.
 void judge_loss(RowHistory& series, const Anchors& anchors) {
+  if (series.last_gap() != nullptr) series.verdict.last_ratio.reset();  // no time of the last run
   if (!first_gap_of_loss(series)) return;
   const Gap& last = series.gaps.back();
   const Anchor* accepted = anchors.accepted_loss(series);
   series.verdict.state = accepted == nullptr ? "lost" : "retired";
+  series.verdict.size.reset();
   series.verdict.reason =
       accepted == nullptr
           ? fmt::format("run {} had a result, the last run does not ({}: {})",

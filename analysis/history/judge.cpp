@@ -67,6 +67,7 @@ class Judge {
     const Points latest = take_last(points_, latest_points);
     verdict.latest = {median_value(latest), least(latest), std::ranges::max(take_values(latest)),
                       latest.size(), latest.front()->when};
+    if (promoted_ != nullptr) verdict.last_ratio = points_.back()->value / promoted_->value.value();
     judge_anchored();
     judge_rolling();
     decide();
@@ -262,19 +263,20 @@ class Judge {
   void set_suspect(std::size_t last) {
     const Points reference = select_reference(last), suspects = take_last(points_, last);
     verdict.state = "suspect";
+    verdict.size = least(suspects) / estimate_level(reference);
     verdict.reason = fmt::format(
         "{} {:.1f} % longer than {} (tolerance {:g} %), at a level that did not stay in the {} "
-        "before. {}{}The cause may be chance, the machine or the software: --confirm decides",
+        "before. {}{}The cause may be chance, the machine or the software",
         last == 1 ? "the last run takes" : fmt::format("the last {} runs take at least", last),
-        100 * (least(suspects) / estimate_level(reference) - 1),
-        promoted_ != nullptr ? "the promoted level" : "the earlier runs", 100 * verdict.tolerance,
-        counted(reference.size(), "run"),
+        100 * (*verdict.size - 1), promoted_ != nullptr ? "the promoted level" : "the earlier runs",
+        100 * verdict.tolerance, counted(reference.size(), "run"),
         suspects.back()->shared ? "Other work used its processors (!). " : "",
         suspects.back()->throttled ? "Power or heat throttled its device (\u00b0). " : "");
   }
 
   void set_state(const char* state, const BaselineLevel& baseline, const char* name) {
     verdict.state = state;
+    verdict.size = baseline.ratio;
     verdict.reason =
         fmt::format("the latest {} points are all {} than {} by more than {:g} %",
                     verdict.latest->points, baseline.state, name, 100 * verdict.tolerance);

@@ -211,6 +211,12 @@ void keep_one_statistics(History& history) {
 
 }  // namespace
 
+std::string RowHistory::told_reason() const {
+  if (verdict.state != "suspect") return verdict.reason;
+  return verdict.reason +
+         (confirmation ? ": --confirm answers " + confirmation->answer : ": --confirm decides");
+}
+
 const Gap* RowHistory::last_gap() const {
   if (gaps.empty() || (!points.empty() && points.back().time > gaps.back().time)) return nullptr;
   return &gaps.back();

@@ -86,7 +86,11 @@ struct SeriesVerdict {
   std::string anchored_reason{};
   std::optional<RollingLevel> rolling{};
   std::string rolling_reason{};
+  /// The time of the last run / the promoted level; nothing where none was promoted.
+  std::optional<double> last_ratio{};
   std::string state = "too short", reason{};
+  /// The ratio of times that the state reports: latest / baseline, of a suspect last / level.
+  std::optional<double> size{};
 };
 
 /// The answer to a suspect by fresh launches (confirm.hpp); no numbers if it is "unconfirmed".
@@ -110,6 +114,8 @@ struct RowHistory {
 
   /// The last gap, if the last run has no result; else nullptr.
   const Gap* last_gap() const;
+  /// The reason for the state; of a suspect, whether --confirm decides or has decided.
+  std::string told_reason() const;
 };
 
 /// A run or row that cannot be part of a history.

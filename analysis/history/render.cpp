@@ -7,6 +7,7 @@
 #include "analysis/junit.hpp"
 #include "analysis/page.hpp"
 #include "analysis/ratio.hpp"
+#include "core/base/text.hpp"
 #include "core/base/units.hpp"
 #include "core/result/marks.hpp"
 
@@ -27,22 +28,108 @@ std::string machine(const RowHistory& series, bool several) {
                  : series.system;
 }
 
-Line make_line(const RowHistory& series, bool several) {
-  const SeriesVerdict& verdict = series.verdict;
+std::string speedup_text(const std::optional<double>& ratio) {
+  return ratio ? fmt::format("{:.3f}", speedup_of(*ratio)) : "-";
+}
+
+std::string change_text(double ratio) { return fmt::format("{:+.1f} %", percent(ratio)); }
+
+/// The change that fresh launches have shown: of the software, or of the machine.
+std::string confirmed_text(const RowHistory& series) {
+  const auto& answer = series.confirmation;
+  if (!answer || !answer->ratio) return "-";
+  if (answer->answer == "machine slower" && answer->base_s && answer->level_s)
+    return "machine " + change_text(*answer->base_s / *answer->level_s);
+  return change_text(*answer->ratio);
+}
+
+/// "95 % interval of the change: +0.4 to +2.1 %", or "".
+std::string interval_text(const Confirmation& answer) {
+  if (!answer.interval) return "";
+  const auto [low, high] = *answer.interval;
+  return fmt::format("; the new build: {}, 95 % interval {:+.1f} to {:+.1f} %",
+                     change_text(*answer.ratio), percent(low), percent(high));
+}
+
+std::string last_text(const RowHistory& series) {
+  return series.points.empty()
+             ? "-"
+             : human_seconds(series.points.back().value) + mark_of(series.points.back());
+}
+
+std::string state_text(const RowHistory& series) {
+  return series.verdict.state + (series.confirmation ? ": " + series.confirmation->answer : "");
+}
+
+std::string step_text(const RowHistory& series) {
+  if (series.verdict.changes.empty()) return "-";
+  const LevelChange& change = series.verdict.changes.back();
+  return date(change.when) + " " + change_text(change.ratio);
+}
+
+constexpr const char *promoted_title = "last over promoted", *confirmed_title = "confirmed";
+
+/// The table of all series; columns that no series fills are left out.
+Table make_table(const std::vector<RowHistory>& all, bool several) {
+  Table table;
+  table.lines.resize(all.size());
+  const auto add = [&](const char* title, bool right, const auto& text) {
+    table.add({title, right}, [&](std::size_t i) { return text(all[i]); });
+  };
+  const auto any = [&](const auto& has) { return std::ranges::any_of(all, has); };
+  add("id", false, [](const RowHistory& series) { return series.id; });
+  add("machine", false, [&](const RowHistory& series) { return machine(series, several); });
+  add("runs", true, [](const RowHistory& series) { return std::to_string(series.points.size()); });
+  add("last", true, last_text);
+  if (any([](const RowHistory& series) { return series.verdict.last_ratio.has_value(); }))
+    add(promoted_title, true,
+        [](const RowHistory& series) { return speedup_text(series.verdict.last_ratio); });
   const auto over = [](const auto& baseline) {
-    return baseline ? fmt::format("{:.3f}", speedup_of(baseline->ratio)) : "-";
+    return speedup_text(baseline ? std::optional(baseline->ratio) : std::nullopt);
   };
-  const auto last_value = [](const Point& point) {
-    return human_seconds(point.value) + mark_of(point);
-  };
-  const auto last_change = [](const LevelChange& change) {
-    return fmt::format("{} {:+.1f} %", date(change.when), percent(change.ratio));
-  };
-  return {{series.id, machine(series, several), std::to_string(series.points.size()),
-           series.points.empty() ? "-" : last_value(series.points.back()), over(verdict.anchored),
-           over(verdict.rolling),
-           verdict.changes.empty() ? "-" : last_change(verdict.changes.back()),
-           verdict.state + (series.confirmation ? ": " + series.confirmation->answer : "")}};
+  add("over anchored", true,
+      [&](const RowHistory& series) { return over(series.verdict.anchored); });
+  add("over rolling", true, [&](const RowHistory& series) { return over(series.verdict.rolling); });
+  add("last step", true, step_text);
+  add("change", true, [](const RowHistory& series) {
+    return series.verdict.size ? change_text(*series.verdict.size) : "-";
+  });
+  if (any([](const RowHistory& series) {
+        return series.confirmation && series.confirmation->ratio.has_value();
+      }))
+    add(confirmed_title, true, confirmed_text);
+  add("state", false, state_text);
+  return table;
+}
+
+/// Takes columns out until the table fits a terminal, those that decide least first, and makes ids
+/// lines above their series; the line that names what is left out, or "".
+std::string make_fit(Table& table) {
+  std::vector<std::string> left_out;
+  for (const char* title : {"machine", "last step", "over rolling", "runs"}) {
+    if (table.fits()) break;
+    const auto column = static_cast<std::size_t>(
+        std::ranges::find(table.columns, title, &Column::title) - table.columns.begin());
+    const auto differs = [&](const Line& line) {
+      return line.cells.at(column) != table.lines.front().cells.at(column);
+    };
+    // Of several machines it tells series with the same id apart.
+    if (title == std::string_view("machine") && std::ranges::any_of(table.lines, differs)) continue;
+    left_out.emplace_back(title);
+    table.take(column);
+  }
+  if (!table.fits()) {
+    std::vector<Line> lines;
+    const std::vector<std::string> ids = table.take(0);
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      lines.push_back({{}, ids[i]});
+      lines.push_back(std::move(table.lines[i]));
+    }
+    table.lines = std::move(lines);
+  }
+  if (left_out.empty()) return "";
+  return fmt::format("Not shown, to be less wide: {} (--format markdown shows them).",
+                     join(left_out, ", "));
 }
 
 /// Runs that have no result for one reason are one line.
@@ -61,9 +148,10 @@ void add_gaps(const std::vector<Gap>& gaps, std::vector<std::string>& lines) {
 
 std::vector<std::string> list_details(const RowHistory& series) {
   const SeriesVerdict& verdict = series.verdict;
-  std::vector<std::string> lines{verdict.reason};
+  std::vector<std::string> lines{series.told_reason()};
   if (const auto& confirmation = series.confirmation)
-    lines.push_back(fmt::format("{}: {}", confirmation->answer, confirmation->reason));
+    lines.push_back(fmt::format("{}: {}{}", confirmation->answer, confirmation->reason,
+                                interval_text(*confirmation)));
   if (const auto& anchor = verdict.anchored)
     lines.push_back(fmt::format("anchored: {} since {} ({}{})", human_seconds(anchor->value),
                                 date(anchor->since), anchor->promoted ? anchor->owner + ": " : "",
@@ -104,10 +192,25 @@ std::string count_states(const History& history) {
 }
 
 /// The meaning of the columns, and of the states that occur.
-std::vector<std::string> make_legend(const History& history) {
+std::vector<std::string> make_legend(const History& history, const Table& table) {
+  const auto shows = [&](const char* title) {
+    return std::ranges::find(table.columns, title, &Column::title) != table.columns.end();
+  };
   std::vector<std::string> lines{fmt::format("{} (the latest: the median of the latest {} points).",
                                              speedup_header("the latest", "the baseline"),
                                              latest_points)};
+  if (shows(promoted_title))
+    lines.push_back(
+        "last over promoted: the same of the last run alone, over the level that was promoted.");
+  if (std::ranges::any_of(history.series,
+                          [](const RowHistory& series) { return series.verdict.size.has_value(); }))
+    lines.push_back(
+        "change: of the time, from the baseline or level that the state refers to; above 0 "
+        "slower.");
+  if (shows(confirmed_title))
+    lines.push_back(
+        "confirmed: change of the time from the promoted build to the new one by fresh launches of "
+        "both; machine: of the promoted build from its promoted level.");
   if (history.count("slower") + history.count("drifting") + history.count("faster") > 0)
     lines.push_back(fmt::format(
         "slower, faster, drifting: the latest {} points are outside the tolerance, and a step or "
@@ -122,8 +225,8 @@ std::vector<std::string> make_legend(const History& history) {
         return series.verdict.state == "suspect" && !series.confirmation;
       }))
     lines.push_back(fmt::format(
-        "suspect: the last run seems slower, as in each run up to {:g} % of the unchanged series "
-        "do by chance. To decide, measure again: assay history DIR --confirm BUILD, by the assay "
+        "suspect: the last run seems slower. By chance alone, up to {:g} % of unchanged series do "
+        "in each run. To decide, measure again: assay history DIR --confirm BUILD, by the assay "
         "of the new build, where BUILD is the promoted build.",
         100 * suspect_rate));
   return lines;
@@ -160,9 +263,8 @@ std::string render_history(const History& history, bool markdown) {
     if (!series.points.empty()) marks.insert(mark_of(series.points.back()));
   }
   const bool several = hardware.size() > 1;
-  Table table{titled({"id", "machine", ">runs", ">last", ">over anchored", ">over rolling",
-                      ">last change", "state"})};
-  for (const RowHistory& series : history.series) table.lines.push_back(make_line(series, several));
+  Table table = make_table(history.series, several);
+  const std::string left_out = markdown ? "" : make_fit(table);
   Page page(markdown);
   page.table(table);
   for (const RowHistory& series : history.series)
@@ -174,11 +276,12 @@ std::string render_history(const History& history, bool markdown) {
     page.blank();
     page.statement(fmt::format("not part of the history: {} ({})", passed.what, passed.reason));
   }
-  std::vector<std::string> legend = make_legend(history);
+  std::vector<std::string> legend = make_legend(history, table);
+  if (!left_out.empty()) legend.push_back(left_out);
   for (const char* mark : {shared_mark, throttled_mark})
     if (marks.contains(mark)) legend.emplace_back(note_of(mark));
   page.blank();
-  page.statement(count_states(history));
+  page.line(count_states(history));
   for (const std::string& line : legend) {
     page.gap();
     page.line(line);

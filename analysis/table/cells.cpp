@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "analysis/ceiling_fraction.hpp"
 #include "core/base/text.hpp"
 #include "core/base/units.hpp"
 
@@ -120,23 +121,13 @@ Cell bandwidth_cell(const Series& series, const std::string& name, Legend& legen
   return {human_rate(name, *rate) + marks(series), rate};
 }
 
-std::optional<double> ceiling_fraction(const Series& series) {
-  std::vector<double> fractions;
-  for (const Row& row : series.rows)
-    if (row.ceiling && row.ceiling->fraction) fractions.push_back(*row.ceiling->fraction);
-  return fractions.empty() ? std::nullopt : std::optional(ratio_median(fractions));
-}
-
 Cell ceiling_cell(const Series& series, Legend& legend) {
   const std::optional<double> fraction = ceiling_fraction(series);
   if (!fraction) return "-";
   std::string bound_by;
-  bool exceeded = false;
-  for (const Row& row : series.rows) {
-    if (!row.ceiling || !row.ceiling->fraction) continue;
-    bound_by = row.ceiling->bound_by;
-    exceeded |= row.ceiling->exceeded.value_or(false);
-  }
+  const bool exceeded = exceeds_ceiling(series);
+  for (const Row& row : series.rows)
+    if (row.ceiling && row.ceiling->fraction) bound_by = row.ceiling->bound_by;
   if (exceeded)
     legend.add(
         "^ Faster than the ceiling by more than 3 %, which is impossible: the machine was slower "

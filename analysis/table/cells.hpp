@@ -45,9 +45,7 @@ std::optional<double> main_rate(const Series& series);
 /// algbw or busbw of a collective, in a column of its own.
 Cell bandwidth_cell(const Series& series, const std::string& name, Legend& legend);
 
-/// The fraction of the ceiling: the median of the launches.
-std::optional<double> ceiling_fraction(const Series& series);
-/// "87 % memory": that fraction, and what limits the row; "-" without a ceiling.
+/// "87 % memory": the fraction of the ceiling, and what limits the row; "-" without a ceiling.
 Cell ceiling_cell(const Series& series, Legend& legend);
 /// Adds to the legend, for each machine whose rows have ceilings, the measured ceilings and the
 /// theoretical ones from the vendor's documents.

@@ -49,7 +49,8 @@ std::vector<Field> choose_fields(const std::vector<Field>& fields, const Texts& 
   std::vector<Field> kept;
   if (columns.empty() || columns.front() == "all") {
     for (const Field& field : fields)
-      if (field.shown || (!columns.empty() && field.key != "id")) kept.push_back(field);
+      if (field.shown || (!columns.empty() && field.key != "id" && field.key != "repeat"))
+        kept.push_back(field);
     return kept;
   }
   Texts known;
@@ -221,7 +222,7 @@ void add_body(Page& page, const Results& results, const SeriesList& all, const F
   Columns columns = fill(fields, rows, options, of_empty);
   Texts headings = name.empty() ? table.headings : Texts();
   std::string left_out;
-  if (options.columns.empty() && !options.markdown) {
+  if (options.columns.empty() && !options.any_width()) {
     if (table.problems_may_head && !have_room(columns, spared_first))
       headings = take_problems(columns);
     left_out = fit(columns, name, table.to_see_all);
@@ -233,7 +234,7 @@ void add_body(Page& page, const Results& results, const SeriesList& all, const F
     for (const Series& series : rows) legend.add(note_of(mark_of(series)));
   for (const Filled& column : columns) legend.merge(column.legend);
   legend.merge(of_empty);
-  const bool any_width = options.markdown || options.columns == all_columns;
+  const bool any_width = options.any_width() || options.columns == all_columns;
   Table shown{{}, make_lines(columns, rows, any_width, legend)};
   if (!headings.empty()) shown.lines = headed(std::move(shown.lines), headings);
   if (name.empty() && !table.folded.empty())
@@ -259,7 +260,7 @@ void add_field_table(Page& page, const Results& results, const SeriesList& all,
   const auto too_wide = [&] {
     Legend unused;
     return !have_room(fill(fields, rows, options, unused),
-                      options.markdown ? no_spare : spared_first);
+                      options.any_width() ? no_spare : spared_first);
   };
   // Separate tables would each be sorted by itself.
   if (!table.may_split || !options.columns.empty() || !options.sort.empty() ||

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "analysis/ratio.hpp"
+#include "analysis/repeat_command.hpp"
 #include "analysis/trainings.hpp"
 #include "core/base/units.hpp"
 #include "core/result/result.hpp"
@@ -186,6 +187,12 @@ std::vector<Field> fields_of_case(const Results& results, const SeriesList& all,
   add("result", results.size() > 1,
       [&results](const Series& series) { return results[series.result].name; });
   add("id", false, [](const Series& series) { return series.first().id; });
+  // The command is long: only those who ask for it see it.
+  add("repeat", false, [&results](const Series& series) {
+    const NamedResult& result = results[series.result];
+    return repeat_command(result.run(), result.environment(series.first()), series.first(),
+                          series.rows.size());
+  });
   add("benchmark", several_benchmarks(all),
       [](const Series& series) { return series.first().benchmark; });
   add("problem", true,

@@ -156,7 +156,7 @@ void add_layers(Page& page, const ChosenRow& chosen) {
 }  // namespace
 
 std::string layer_table(const Results& results, const TableOptions& options) {
-  Page page(options.markdown);
+  Page page(options.markdown, options.latex);
   for (const ChosenRow& chosen : choose_rows(results, options)) {
     if (!page.text().empty()) page.blank();
     add_layers(page, chosen);

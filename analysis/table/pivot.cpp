@@ -236,7 +236,7 @@ void add_pivot(Page& page, const Results& results, const SeriesList& all,
   axes_of(all, options.by);  // refuses a parameter that no row has
   Legend legend;
   PivotTable whole = make_table(results, all, options, legend);
-  const bool may_shrink = !options.markdown && options.columns.empty();
+  const bool may_shrink = !options.any_width() && options.columns.empty();
   // Separate tables would each be sorted by itself.
   if (!may_shrink || !options.sort.empty() || !several_benchmarks(whole.shown) ||
       whole.table.fits()) {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 
+#include "analysis/ceiling_fraction.hpp"
 #include "analysis/page.hpp"
 #include "analysis/table/axes.hpp"
 #include "analysis/table/crossed.hpp"

@@ -78,11 +78,11 @@ bool same_problem(const Row& first, const Row& second, const SummaryWorkload& wo
 class SummaryTable {
  public:
   SummaryTable(const SpeedupSummary& summary, const Results& results,
-               const std::vector<Baseline>& baselines, bool markdown)
+               const std::vector<Baseline>& baselines, bool markdown, bool latex)
       : summary_(summary),
         results_(results),
         baselines_(baselines),
-        page_(markdown),
+        page_(markdown, latex),
         all_(series_of(results)) {
     for (const SummaryCategory& category : summary.categories) {
       add_pairs(category.printed);
@@ -251,8 +251,8 @@ SpeedupSummary read_summary(const std::string& name) {
 }
 
 std::string summary_table(const SpeedupSummary& summary, const Results& results,
-                          const std::vector<Baseline>& baselines, bool markdown) {
-  return SummaryTable(summary, results, baselines, markdown).text();
+                          const std::vector<Baseline>& baselines, bool markdown, bool latex) {
+  return SummaryTable(summary, results, baselines, markdown, latex).text();
 }
 
 }  // namespace assay

@@ -42,6 +42,7 @@ SpeedupSummary read_summary(const std::string& name);
 /// as they are comparable (Baseline::match). If a workload of a category has no speedup, the
 /// category has no mean, since a mean of the others would look like that of the whole category.
 std::string summary_table(const SpeedupSummary& summary, const Results& results,
-                          const std::vector<Baseline>& baselines, bool markdown);
+                          const std::vector<Baseline>& baselines, bool markdown,
+                          bool latex = false);
 
 }  // namespace assay

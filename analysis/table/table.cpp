@@ -9,6 +9,7 @@
 #include "analysis/table/pivot.hpp"
 #include "analysis/table/precision_table.hpp"
 #include "core/base/error.hpp"
+#include "core/base/text.hpp"
 
 namespace assay {
 
@@ -92,10 +93,11 @@ SeriesList selected(const Results& results, const TableOptions& options) {
 std::string render_table(const Results& results, const std::vector<Baseline>& baselines,
                          const TableOptions& options) {
   const SeriesList all = selected(results, options);
-  Page page(options.markdown);
+  Page page(options.markdown, options.latex);
   std::string first = nothing_common(all, baselines);
   if (options.by == "system") first += nothing_common_by_system(results, all);
-  if (!first.empty()) page.add((options.markdown ? markdown_text(first) : first) + "\n");
+  if (!first.empty())
+    for (const std::string& line : split(first, '\n')) page.statement(line);
   const bool by_line = options.by.empty();
   if (by_line) {
     add_rows(page, results, all, systems_of(all, baselines), options);
@@ -108,9 +110,9 @@ std::string render_table(const Results& results, const std::vector<Baseline>& ba
     add_pivot(page, results, all, options);
   }
   // A filter selects a part of the rows, and totals are of whole lists.
-  if (!add_totals(page, results, all, options.filter.empty()) && (!by_line || options.markdown))
+  if (!add_totals(page, results, all, options.filter.empty()) && (!by_line || options.any_width()))
     page.blank();
-  page.add(counts(all) + "\n");
+  page.statement(counts(all));
   if (by_line) {
     add_curves(page, results, all);
     add_scaling(page, results, all);

@@ -19,6 +19,10 @@ struct TableOptions {
   Texts columns{};
   Texts filter{};      ///< clauses as of filtered()
   std::string sort{};  ///< as of sort_by()
+  bool latex = false;
+
+  /// Whether there is room for every column.
+  bool any_width() const { return markdown || latex; }
 };
 inline const Texts all_columns{"all"};
 
@@ -58,5 +62,11 @@ nlohmann::json table_document(const Results& results, const std::vector<Baseline
 std::string layer_table(const Results& results, const TableOptions& options);
 /// Every layer of these launches as CSV: all digits, SI units without prefixes.
 std::string layer_csv(const Results& results, const TableOptions& options);
+
+/// `assay table --epochs`: loss and accuracy of the selected trainings, a line for each epoch, a
+/// column for each value of `by` (precision without it). InputError if no selected row has epochs.
+std::string epoch_table(const Results& results, const TableOptions& options);
+/// Every epoch of every launch as CSV.
+std::string epoch_csv(const Results& results, const TableOptions& options);
 
 }  // namespace assay

@@ -53,7 +53,7 @@ std::string command_line(int argc, const char* const* argv) {
 }
 
 /// Settings may say which library a backend opens: it is opened before the environment is told.
-/// Where it cannot be had, the rows say why.
+/// If it cannot be opened, the rows say why.
 void select_library(Backend& backend, const Options& options) {
   if (!options.settings.contains("backend")) return;  // a transport, whose device comes with ranks
   try {
@@ -90,7 +90,7 @@ json environment_of(const Benchmark& benchmark, const std::vector<Case>& cases, 
   return environment;
 }
 
-/// What rank 0 alone does for all; an error in the input that it finds is everybody's.
+/// Runs `body` on rank 0 for all ranks. An InputError there is thrown on every rank.
 template <class Body>
 void on_rank_0(Communicator& ranks, const Body& body) {
   std::string problem;
@@ -111,7 +111,7 @@ std::optional<SignalNote> last_note(const RunRequest& request, const Communicato
                                                               ranks.host(), ended_by_signal));
 }
 
-/// What --quiet still reports.
+/// Whether --quiet still reports the row.
 bool is_wrong(const Row& row) { return !row.is_ok() && row.status != "unsupported"; }
 
 /// CaseError for a plugin that the run could open before. The case is then lost, not unsupported,
@@ -294,8 +294,8 @@ int run_on(Communicator& ranks, const Benchmark& benchmark, RunRequest& request,
   });
 
   const std::string started = utc_now();
-  // Of more cases than the planned ones: a process that runs a part of a suite again must load, and
-  // tell, what the first one did.
+  // The environment is that of all cases, not of the planned ones alone: a process that runs a part
+  // of a suite again must load, and report, what the first one did.
   const json environment = environment_of(benchmark, of_such_a_process(all, cases), plugins, ranks);
   const std::optional<SignalNote> note_of_end = last_note(request, ranks);
   // Tells which rank a process is.

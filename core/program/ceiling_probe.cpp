@@ -84,8 +84,7 @@ std::optional<double> CeilingProbe::rate(bool fma, const std::string& precision_
   return place->second;
 }
 
-/// Where a processor computes 16-bit data in fp32, and the row says so, the faster of both units
-/// counts.
+/// The faster of both units counts if a processor computes 16-bit data in fp32 and the row says so.
 std::optional<double> CeilingProbe::peak(const Row& row, int threads) {
   const std::string precision = arithmetic_name(row.parameter("precision"));
   std::optional<double> own = rate(true, precision, threads);

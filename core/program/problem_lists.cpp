@@ -1,7 +1,10 @@
 // Lists of problems (suites/problems/<benchmark>/<list>.json) and what their names stand for.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <string_view>
 
 #include "core/base/error.hpp"
 #include "core/base/paths.hpp"
@@ -40,7 +43,7 @@ std::vector<std::string> fields(const std::string& descriptor) {
   return pieces;
 }
 
-/// What stands before a field's value; a sign belongs to the value.
+/// The text before a field's value; a sign belongs to the value.
 std::string field_name(const std::string& field) {
   const std::string before = field.substr(0, field.find_first_of("0123456789"));
   const bool negative = before.size() > 1 && before.size() < field.size() && before.back() == '-';
@@ -85,7 +88,7 @@ void add_parts(std::vector<NamedProblem>& problems, const json& list, const std:
     problem.part = Part{shown_as, list.at("whole"), repeats[problem.descriptor], all};
 }
 
-/// What stands after '@' is fields with values: a slip there is told as such, not as a fault of
+/// InputError unless the text after '@' is fields with values. The message names the override, not
 /// the descriptor that it would have changed.
 void check_overrides(const std::string& text, const std::string& overrides) {
   const std::string where = " (in '" + text + "'). Give fields with values, like @mb32.";
@@ -100,17 +103,84 @@ void check_overrides(const std::string& text, const std::string& overrides) {
   }
 }
 
+/// A list of problems, and what a text names of it.
+struct ListRequest {
+  std::string list;       ///< its name
+  std::string problem;    ///< "": all of them
+  std::string overrides;  ///< fields
+};
+
+std::vector<NamedProblem> problems_of(const Benchmark& benchmark, const json& list,
+                                      const ListRequest& request, const std::string& shown_list) {
+  std::vector<NamedProblem> problems;
+  std::vector<std::string> names;
+  for (const json& problem : list.at("problems")) {
+    names.push_back(problem.at("name"));
+    if (request.problem.empty() || request.problem == names.back())
+      problems.push_back(listed(benchmark, list, request.list, problem, request.overrides));
+  }
+  if (problems.empty())
+    throw InputError(
+        unknown_name("problem of list '" + request.list + "':", request.problem, names) +
+        " See `assay-" + benchmark.name() + " --problem " + shown_list + " --list`.");
+  if (request.problem.empty() && list.contains("whole"))
+    add_parts(problems, list,
+              request.list + (request.overrides.empty() ? "" : "@" + request.overrides));
+  return problems;
+}
+
+/// The problems of a file that the caller names. Its list has a name of its own, so that no row is
+/// taken for one of a shipped list.
+std::vector<NamedProblem> problems_of_file(const Benchmark& benchmark, const fs::path& file,
+                                           const ListRequest& request) {
+  const json list = read_checked(file, "problems");
+  const std::string name = list.at("name"), own = list.at("benchmark");
+  if (own != benchmark.name())
+    throw InputError(fmt::format("{} has problems of {} (/benchmark), not of {}. Use assay-{}.",
+                                 file.string(), own, benchmark.name(), own));
+  const std::vector<std::string> shipped = problem_lists(benchmark.name());
+  std::error_code none;
+  if (std::find(shipped.begin(), shipped.end(), name) != shipped.end() &&
+      !fs::equivalent(file, lists_folder(benchmark.name()) / (name + ".json"), none))
+    throw InputError(fmt::format(
+        "{} has the name of a shipped list, {} (/name), for which its rows would be taken. Give it "
+        "another name.",
+        file.string(), name));
+  return problems_of(benchmark, list, {name, request.problem, request.overrides}, file.string());
+}
+
 }  // namespace
+
+std::size_t end_of_file_name(const std::string& problem) {
+  constexpr std::string_view ending = ".json";
+  for (std::size_t at = problem.find(ending); at != std::string::npos;
+       at = problem.find(ending, at + 1)) {
+    const std::size_t end = at + ending.size();
+    if (end == problem.size() || problem[end] == '/' || problem[end] == '@') return end;
+  }
+  return std::string::npos;
+}
+
+bool is_beside_suite(const std::string& problem) {
+  return problem.starts_with("./") || problem.starts_with("../");
+}
 
 std::vector<std::string> problem_lists(const std::string& benchmark) {
   return json_names(lists_folder(benchmark));
 }
 
 std::vector<NamedProblem> find_problems(const Benchmark& benchmark, const std::string& text) {
-  const std::size_t at = text.find('@');
+  const std::size_t file_end = end_of_file_name(text);
+  const bool in_file = file_end != std::string::npos;
+  const std::size_t at = text.find('@', in_file ? file_end : 0);
   const std::string overrides = at == std::string::npos ? "" : text.substr(at + 1);
   const std::string what = text.substr(0, at);
   if (at != std::string::npos) check_overrides(text, overrides);
+  if (in_file) {
+    const bool whole = file_end == what.size();
+    return problems_of_file(benchmark, what.substr(0, file_end),
+                            {"", whole ? "" : what.substr(file_end + 1), overrides});
+  }
   const std::string list_name = what.substr(0, what.find('/'));
   const std::vector<std::string> lists = problem_lists(benchmark.name());
   if (std::find(lists.begin(), lists.end(), list_name) == lists.end()) {
@@ -133,20 +203,8 @@ std::vector<NamedProblem> find_problems(const Benchmark& benchmark, const std::s
   }
   const json list =
       read_checked(lists_folder(benchmark.name()) / (list_name + ".json"), "problems");
-  std::vector<NamedProblem> problems;
-  std::vector<std::string> names;
-  const bool whole = what == list_name;
-  for (const json& problem : list.at("problems")) {
-    names.push_back(problem.at("name"));
-    if (whole || what == list_name + "/" + names.back())
-      problems.push_back(listed(benchmark, list, list_name, problem, overrides));
-  }
-  if (problems.empty())
-    throw InputError(unknown_name("problem of list '" + list_name + "':",
-                                  what.substr(list_name.size() + 1), names) +
-                     " See `assay-" + benchmark.name() + " --problem " + list_name + " --list`.");
-  if (whole && list.contains("whole")) add_parts(problems, list, text);
-  return problems;
+  const std::string problem = what == list_name ? "" : what.substr(list_name.size() + 1);
+  return problems_of(benchmark, list, {list_name, problem, overrides}, list_name);
 }
 
 }  // namespace assay

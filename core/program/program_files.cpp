@@ -21,14 +21,30 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// The values that may name data, libraries and checkpoints (Traits::file).
+/// The file of "mine.json/conv1@mb32": a list of problems, which a suite in `folder` may have
+/// beside it; "" where none is named.
+std::string list_file(const std::string& problem, const fs::path& folder) {
+  const std::size_t end = end_of_file_name(problem);
+  if (end == std::string::npos) return "";
+  const std::string file = problem.substr(0, end);
+  return is_beside_suite(file) ? (folder / file).string() : file;
+}
+
+/// The values that may name data, libraries and checkpoints (Traits::file), and lists of problems.
 std::vector<std::string> given_files(const Benchmark& benchmark, const RunRequest& request) {
   std::vector<nlohmann::json> groups{request.chosen};
+  fs::path folder;
   if (!request.suite.empty()) {
+    folder = find_suite(request.suite).parent_path();
     const nlohmann::json suite = read_suite(find_suite(request.suite));
     groups.insert(groups.end(), suite.at("cases").begin(), suite.at("cases").end());
   }
   std::vector<std::string> all;
+  for (const nlohmann::json& group : groups)
+    if (group.contains("problem"))
+      for (const std::string& text : texts_in(group["problem"]))
+        if (std::string file = list_file(text, folder); !file.empty())
+          all.push_back(std::move(file));
   for (const Dimension& axis : benchmark.dimensions())
     for (const std::string& name : axis.names())
       for (const nlohmann::json& group : groups)
@@ -86,6 +102,15 @@ RunHeader own_header(const Benchmark& benchmark, const RunRequest& request,
   };
   header.scale = of_all_cases("scale");
   header.allocator = of_all_cases("allocator");
+  // What differs from the defaults, so that the row can be measured again.
+  const RunRequest standard;
+  const auto note = [&header](const char* name, const auto& value, const auto& otherwise) {
+    if (value != otherwise) header.rest[name] = value;
+  };
+  note("max_time", request.timing.max_time, standard.timing.max_time);
+  note("precision_target", request.timing.precision_target, standard.timing.precision_target);
+  note("min_samples", request.timing.min_samples, standard.timing.min_samples);
+  note("reference_budget", request.reference_budget, standard.reference_budget);
   return header;
 }
 

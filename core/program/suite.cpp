@@ -184,6 +184,12 @@ std::map<std::string, std::vector<std::string>> by_dimension(
   return asked;
 }
 
+/// Makes names of files of problems relative to the suite that names them: "./mine.json/conv1".
+void find_beside(const fs::path& folder, std::vector<std::string>& problems) {
+  for (std::string& problem : problems)
+    if (is_beside_suite(problem)) problem = (folder / problem).string();
+}
+
 /// One case for each problem that the texts denote, without other settings.
 std::vector<Case> cases_of(const Benchmark& benchmark, const std::vector<std::string>& texts) {
   std::vector<Case> cases;
@@ -368,6 +374,7 @@ std::vector<Case> expand_suite(const Benchmark& benchmark, const json& suite,
       const json list = value.is_array() ? value : json::array({value});
       for (const json& item : list)
         chosen[key].push_back(item.is_string() ? item.get<std::string>() : item.dump());
+      if (key == "problem") find_beside(fs::path(shown_as).parent_path(), chosen[key]);
     }
     for (const auto& [name, values] : over) chosen[name] = values;
     try {

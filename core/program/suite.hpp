@@ -24,6 +24,11 @@ struct NamedProblem {
 /// suites/problems/<benchmark>/<list>.json. InputError with the nearest name.
 std::vector<NamedProblem> find_problems(const Benchmark& benchmark, const std::string& text);
 
+/// Where the name of a list's file ends in "mine.json/conv1@mb32"; npos if no file is named.
+std::size_t end_of_file_name(const std::string& problem);
+/// Whether a problem of a suite is in a list whose file's name begins at the suite's folder.
+bool is_beside_suite(const std::string& problem);
+
 /// Names of the lists of a benchmark.
 std::vector<std::string> problem_lists(const std::string& benchmark);
 

@@ -16,7 +16,7 @@ bool among(const std::string& value, const std::vector<std::string>& values) {
   return std::find(values.begin(), values.end(), value) != values.end();
 }
 
-/// Of "0.5" and of "1/2".
+/// The number that "0.5" or "1/2" stands for.
 std::optional<double> number_of(const std::string& text) {
   const std::size_t slash = text.find('/');
   const auto value = parse_number(text.substr(0, slash));

@@ -30,7 +30,13 @@ class Against(RunTest):
     def test_takes_turns(self):
         other = self.other_build("assay-conv")
         done = self.run_suite(self.two_cases(), "--launches", 6, "--against", other, code=0)
-        self.assertIn(f"assay compare {self.out}/against {self.out} --vary software", done.stdout)
+        command = (f"assay compare {self.out}/against {self.out} --vary software --confirm {self.out}/fresh --base-build {other}")
+        self.assertIn(command + "\n", done.stdout)
+        self.assertIn("software: both builds have loaded the same\n", done.stdout)
+        # The command works as printed, and decides.
+        done = self.command("bash", "-c", command.replace("assay ", ASSAY + " ", 1))
+        self.assertIn(done.returncode, (0, 4, 5), done.stderr)
+        self.assertIn("Geometric mean of new over base", done.stdout)
         here, there = self.launches(self.out), self.launches(self.out / "against")
         self.assertEqual([e["launch"] for e in here], list(range(6)))
         self.assertEqual([e["launch"] for e in there], list(range(6)))

@@ -4,7 +4,7 @@ import copy
 import json
 import sys
 
-from run_helper import ASSAY, SOURCE, RunTest, main
+from run_helper import ASSAY, SMALL, SOURCE, RunTest, group, main
 
 sys.path.insert(0, str(SOURCE / "tests" / "support"))
 import make_results  # noqa: E402
@@ -104,6 +104,84 @@ class Compare(RunTest):
         self.compare(self.folder / "new.json", base, code=0)
         fewer["rows"] = []
         self.compare(base, self.file("empty.json", fewer), code=6)
+
+    def one_result(self, *words, code, **more):
+        return self.command(ASSAY, "compare", "both.json", *words, code=code, cwd=self.folder, **more)
+
+    def test_two_sides_of_one_result(self):
+        made = make_results.document(rows=8, noise_seed=1, variation=0.001, backends=("onednn", "mine"), slow={"/mb1c0002/": 1.0})
+        for row in made["rows"]:
+            row["system_parameters"] = ["algorithm", "backend", "threads"]
+        self.file("both.json", made)
+        sides = ["--base", "backend=onednn", "--new", "backend=mine"]
+        done = self.one_result(*sides, code=5)
+        self.assertIn("both.json (backend=onednn)", done.stdout)
+        self.assertIn("Meant to differ: backend.", done.stdout)
+        self.assertIn("backend onednn / mine", done.stdout)
+        self.assertIn("4 inconclusive", done.stdout)
+        self.assertIn("(4 of 4 rows, by their first launches)", done.stdout)
+        self.assertRegex(done.stdout, r"(?m)^case-0001 .* 0\.7[67]\d\d  ", "1.3 times the time")
+        self.assertIn(f"\n  assay compare both.json {sides[0]} {sides[1]} {sides[2]} {sides[3]} --confirm DIR\n", done.stdout)
+        document = json.loads(self.one_result(*sides, "--format", "json", code=5).stdout)
+        self.assertEqual([row["id"] for row in document["rows"]],
+                         [f"conv/forward/fp32/*/direct/mb1c{i:04}/hot/t2" for i in range(4)])
+        self.assertTrue(all(row["interval"][0] < row["ratio"] < row["interval"][1] for row in document["rows"]))
+        # The filter is that of tables, here and with two results.
+        document = json.loads(self.one_result(*sides, "--filter", "c000[12]", "--format", "json", code=5).stdout)
+        self.assertEqual(len(document["rows"]), 2)
+        self.file("other.json", make_results.document(rows=8, noise_seed=2, variation=0.001, backends=("onednn", "mine"),
+                                                      started="2026-01-05T12:01:00.000Z"))
+        done = self.compare("both.json", "other.json", "--filter", "backend=mine", "--format", "json", code=0)
+        self.assertEqual({row["id"].split("/")[3] for row in json.loads(done.stdout)["rows"]}, {"mine"})
+        # Only verified rows are compared.
+        for row in made["rows"]:
+            if "/mine/" in row["id"] and "c0001/" in row["id"]:
+                row.update(make_results.row("mb1c0001", 1, [], backend="mine", status="incorrect", launch=row["launch"]),
+                           system_parameters=row["system_parameters"])
+        self.file("both.json", made)
+        done = self.one_result(*sides, code=3)
+        self.assertIn("new is incorrect", done.stdout)
+        self.assertIn("Geometric mean: none (withheld", done.stdout)
+
+    def test_confirms_two_sides_of_one_result(self):
+        """Launches of both sides in turns, with the settings of their run."""
+        suite = self.suite([group(["direct"], [SMALL], backend=backend, tolerance=1e-9) for backend in ("reference", "faulty")])
+        honest = self.environment(ASSAY_FAULT_OFF="1")
+        self.run_suite(suite, "--launches", 5, env=honest, code=0)
+        words = [ASSAY, "compare", self.out, "--base", "backend=reference", "--new", "backend=faulty"]
+        self.assertIn("1 need fresh launches", self.command(*words, env=honest, code=5).stdout)
+        fresh = self.folder / "fresh"
+        done = self.command(*words, "--confirm", fresh, "--format", "json", env=honest)
+        self.assertIn(done.returncode, (0, 4, 5), done.stderr)
+        document = json.loads(done.stdout)
+        self.assertEqual((document["stage"], document["vary"]), ("confirmed", "backend"))
+        self.assertEqual([row["stage"] for row in document["rows"]], ["confirmed"])
+        self.assertEqual(document["rows"][0]["id"], f"conv/forward/fp32/*/direct/{SMALL}/hot/t1")
+        for side, backend in (("base", "reference"), ("new", "faulty")):
+            rows = json.loads((fresh / side / "result.json").read_text())["rows"]
+            self.assertEqual({row["parameters"]["backend"] for row in rows}, {backend})
+            self.assertEqual(len(rows), document["rows"][0][side]["launches"])
+        # The launches of the screen confirm nothing, on whatever side they stand.
+        self.assertIn("would always confirm them",
+                      self.command(*words, "--fresh-base", self.out, "--fresh-new", self.out, env=honest, code=2).stderr)
+
+    def test_refuses_wrong_sides_of_one_result(self):
+        self.file("both.json", make_results.document(rows=8, noise_seed=1, backends=("onednn", "mine")))
+        sides = ["--base", "backend=onednn", "--new", "backend=mine"]
+        for words, told in ((["--base", "backnd=onednn", *sides[2:]], ["unknown parameter of --base 'backnd'", "Did you mean 'backend'?"]),
+                            ([*sides[:2], "--new", "backend=nine"], ["unknown value of backend in --new 'nine' (valid: mine, onednn)"]),
+                            ([*sides[:2], "--new", "backend=onednn"], ["--base and --new both choose the rows of backend=onednn"]),
+                            ([*sides[:2], "--new", "mine"], ["--new 'mine'", "NAME=VALUE"]),
+                            (sides[:2], ["--new"]), (["both.json", *sides], ["exclude NEW"]),
+                            ([*sides, "--vary", "backend"], ["--vary"]), ([], ["NEW is missing"]), (["both.json"], ["--vary is missing"]),
+                            ([*sides, "--filter", "backend=onednn"], ["unknown value of backend in --new 'mine'"]),
+                            ([*sides, "--filter", "precision=fp64"], ["no row matches"])):
+            with self.subTest(words):
+                done = self.one_result(*words, code=2)
+                self.assertEqual(done.stdout, "")
+                self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+                for part in told:
+                    self.assertIn(part, done.stderr)
 
     def test_bad_input(self):
         good = document(1)

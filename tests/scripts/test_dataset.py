@@ -44,7 +44,7 @@ class Dataset(RunTest):
     def test_what_cannot_be_is_refused(self):
         for words, told in ((["lasses:n5d2"], "Did you mean 'classes'"), (["classes"], "no size"), (["classes:n5"], "d is missing"),
                             (["classes:n0d2"], "n"), (["clusters:n5d2"], "k is missing"), (["normal:n5d2k3"], "k"),
-                            (["spectrum:n5d2"], "cond is missing"), (["normal:n5d2", "--labels", "y.npy"], "has none"),
+                            (["spectrum:n5d2"], "cond is missing"), (["normal:n5d2", "--labels", "y.npy"], "there are no labels"),
                             (["classes:n5d2", "--labels", self.folder / "x.npy"], "same file"), (["normal:n5d2", "--seed", "-1"], "--seed"),
                             (["normal:n9000000000000000000d2"], "64 bits")):
             with self.subTest(words):

@@ -254,7 +254,9 @@ class Help(RunTest):
     def test_examples_work_as_printed(self):
         for name in ("monday", "tuesday", "today"):
             self.out = self.folder / "results" / name
-            self.run_suite(self.suite([group(["direct"], backend="reference")]), "--launches", 3, code=0)
+            more = [group(["auto"], backend=backend) for backend in ("onednn", "native")] if name == "today" else []
+            suite = self.suite([group(["direct"], backend="reference"), *more], name="today" if more else "test")
+            self.run_suite(suite, "--launches", 3, code=0)
         shutil.copy(self.folder / "results" / "today" / "journal.jsonl", self.folder / "lost.json.journal.jsonl")
         for build in ("promoted", "monday"):
             (self.folder / build).symlink_to(BIN.parent)

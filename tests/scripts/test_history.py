@@ -106,6 +106,9 @@ class History(RunTest):
         for i in range(11):
             last = self.add_run(i, slow={"c0001/": 1.15} if i == 10 else None).parent
         self.assertEqual(self.document(code=0)["series"][1]["state"], "suspect")
+        text = self.history(code=0).stdout
+        self.assertIn("software: --confirm decides", text)
+        self.assertNotIn("last over promoted", text, "nothing was promoted")
 
         def kept(launches, day=17):
             for noise, (build, slow) in enumerate((("promoted", None), ("new", {"c0001/": 1.15}))):
@@ -123,8 +126,18 @@ class History(RunTest):
                 "time": "2026-03-12T00:00:00.000Z", "owner": "me", "reason": "release", "value": level, "unit": "s", "run": None,
                 "installation": {"programs": "/none", "hash": "0", "software": environment["software"]}}
         (self.runs / "anchors.jsonl").write_text(line_of(line) + "\n")
-        self.assertIn("suspect: software slower", self.history(code=4).stdout)
-        self.assertNotIn("To decide, measure again", self.history(code=4).stdout)
+        text = self.history(code=4).stdout
+        self.assertIn("suspect: software slower", text)
+        for decided in ("To decide, measure again", "--confirm decides"):
+            self.assertNotIn(decided, text)
+        self.assertIn("--confirm answers software slower", text)
+        self.assertRegex(text, r"(?m)^ *last  last over promoted  over anchored +change +confirmed +state$")
+        self.assertRegex(text, rf"(?m)^{SLOW}\n.* 0\.8\d\d .* \+1\d\.\d % +\+1\d\.\d % +suspect: software slower$")
+        self.assertRegex(text, r"95 % interval \+1\d\.\d to \+1\d\.\d %")
+        self.assertEqual([line for line in text.splitlines() if len(line) > 120], [])
+        series = self.document(code=4)["series"][1]
+        self.assertAlmostEqual(series["last_ratio"], series["points"][-1]["value"] / level)
+        self.assertGreater(series["size"], 1.1)
         kept(14)
         self.assertNotIn("confirmation", self.document(code=0)["series"][1], "not all was launched")
         kept(15, day=11)

@@ -365,6 +365,10 @@ TEST_F(HistoryTest, PromoteAndReset) {
   now = judged(results);
   EXPECT_EQ(now.code, ExitCode::slower);
   EXPECT_EQ(now.series[0].verdict.anchored->run, "run-3");
+  EXPECT_TRUE(now.series[0].verdict.last_ratio.has_value());
+  std::vector<NamedResult> failed = results;  // the last run has no time
+  failed.push_back(test::history_run(40, {test::row("failed", 0)}));
+  EXPECT_FALSE(verdict(failed).last_ratio.has_value());
   Anchors(folder_).append(Anchors(folder_).resets(history, id, "me", "start again"));
   EXPECT_EQ(verdict(results).anchored->promoted, false);
   // Nothing of it was rewritten.

@@ -2,10 +2,14 @@
 // confirmation.
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "analysis/history/history.hpp"
+#include "analysis/text_table.hpp"
+#include "core/base/text.hpp"
 
 namespace assay {
-namespace {
+namespace test_suspect_text {
 
 History twelve_and(double last) {
   History history;
@@ -41,13 +45,88 @@ TEST(SuspectText, TellsByHowMuchAndAsksForAConfirmationOnce) {
   EXPECT_EQ(series.verdict.reason,
             "the last run takes 25.0 % longer than the earlier runs (tolerance 5 %), at a level "
             "that did not stay in the 12 runs before. The cause may be chance, the machine or the "
-            "software: --confirm decides");
-  EXPECT_NE(render_history(history, false).find("--confirm BUILD"), std::string::npos);
-  series.confirmation = {"noise", "why"};
+            "software");
+  ASSERT_TRUE(series.verdict.size.has_value());
+  EXPECT_NEAR(*series.verdict.size, 1.25, 1e-3);
+  const std::string before = render_history(history, false);
+  for (const char* said : {"--confirm BUILD", "software: --confirm decides", "+25.0 %"})
+    EXPECT_NE(before.find(said), std::string::npos) << said << " in\n" << before;
+  EXPECT_EQ(before.find("confirmed"), std::string::npos) << "nothing is confirmed yet\n" << before;
+  series.confirmation = {"noise", "why", 1.012, {{1.004, 1.021}}, 0.5, 1.0, 1.012, 1.0};
   const std::string text = render_history(history, false);
   EXPECT_NE(text.find("suspect: noise"), std::string::npos) << text;
-  EXPECT_EQ(text.find("--confirm BUILD"), std::string::npos) << text;
+  for (const char* said : {"--confirm BUILD", "--confirm decides"})
+    EXPECT_EQ(text.find(said), std::string::npos) << said << " in\n" << text;
+  EXPECT_NE(text.find("confirmed"), std::string::npos) << text;
+  EXPECT_NE(text.find("+1.2 %, 95 % interval +0.4 to +2.1 %"), std::string::npos) << text;
+  series.confirmation->answer = "machine slower";
+  series.confirmation->base_s = 1.07;
+  EXPECT_NE(render_history(history, false).find("machine +7.0 %"), std::string::npos);
 }
 
-}  // namespace
+/// A line of the table as a map from title to cell, of Markdown.
+std::map<std::string, std::string> cells_of(const std::string& markdown, std::size_t line) {
+  const std::vector<std::string> lines = split(markdown, '\n');
+  const auto parts = [](const std::string& text) { return split(text, '|'); };
+  const auto titles = parts(lines.at(0)), cells = parts(lines.at(2 + line));
+  std::map<std::string, std::string> found;
+  for (std::size_t i = 0; i < std::min(titles.size(), cells.size()); ++i)
+    found[titles[i]] = cells[i];
+  return found;
+}
+
+TEST(HistoryText, ComparesTheLastRunWithThePromotedLevel) {
+  History history = twelve_and(1.25);
+  EXPECT_FALSE(
+      cells_of(render_history(judge_history(history, Anchors("/nonexistent"), {}, {}), true), 0)
+          .contains(" last over promoted "))
+      << "nothing was promoted";
+  Anchor promoted;
+  promoted.value = 1;
+  promoted.time = "2026-01-05T00:00:00.000Z";
+  history.series[0].verdict = judge_series(history.series[0], &promoted, 0.05, 0.05);
+  ASSERT_TRUE(history.series[0].verdict.last_ratio.has_value());
+  EXPECT_DOUBLE_EQ(*history.series[0].verdict.last_ratio, 1.25);
+  RowHistory unpromoted = history.series[0];
+  unpromoted.verdict = judge_series(unpromoted, nullptr, 0.05, 0.05);
+  EXPECT_FALSE(unpromoted.verdict.last_ratio.has_value());
+  history.series.push_back(unpromoted);
+  const std::string text = render_history(history, true);
+  EXPECT_EQ(cells_of(text, 0).at(" last over promoted "), " 0.800 ") << text;
+  EXPECT_EQ(cells_of(text, 1).at(" last over promoted "), " - ") << text;
+  EXPECT_NE(cells_of(text, 0).at(" over anchored "), " 0.800 ") << "of the latest four\n" << text;
+  // With fewer runs than a baseline needs, the last one has its ratio all the same.
+  RowHistory& few = history.series[0];
+  few.points.erase(few.points.begin(), few.points.begin() + 11);
+  few.verdict = judge_series(few, &promoted, 0.05, 0.05);
+  ASSERT_EQ(few.verdict.state, "too short");
+  EXPECT_DOUBLE_EQ(few.verdict.last_ratio.value(), 1.25);
+}
+
+TEST(HistoryText, KeepsTheMachineThatTellsSeriesApart) {
+  History history = twelve_and(1.25);
+  history.series[0].id = std::string(60, 'i');
+  history.series.push_back(history.series[0]);
+  history.series[0].system = std::string(20, 's');
+  history.series[1].system = std::string(20, 't');
+  history = judge_history(std::move(history), Anchors("/nonexistent"), {}, {});
+  const std::string text = render_history(history, false);
+  EXPECT_NE(text.find(std::string(20, 's')), std::string::npos) << text;
+  EXPECT_NE(text.find(std::string(20, 't')), std::string::npos) << text;
+}
+
+TEST(HistoryText, FitsATerminalWithoutTheColumnsThatDecideLeast) {
+  History history = twelve_and(1.25);
+  history.series[0].id = std::string(60, 'i');
+  history.series[0].system = std::string(20, 's');
+  history = judge_history(std::move(history), Anchors("/nonexistent"), {}, {});
+  const std::string text = render_history(history, false);
+  for (const std::string& line : split(text, '\n'))
+    EXPECT_LE(shown_width(line), table_width) << line;
+  EXPECT_NE(text.find("Not shown"), std::string::npos) << text;
+  for (const char* kept : {"last", "change", "state"})
+    EXPECT_NE(text.find(kept), std::string::npos);
+}
+
+}  // namespace test_suspect_text
 }  // namespace assay

@@ -3,13 +3,16 @@
 #include <gtest/gtest.h>
 #include <re2/re2.h>
 
+#include <algorithm>
+#include <functional>
+
 #include "analysis/table/table.hpp"
 #include "analysis/text_table.hpp"
 #include "core/base/error.hpp"
 #include "core/base/text.hpp"
 #include "tests/support/rows.hpp"
 
-namespace {
+namespace test_row_table {
 
 using namespace assay;
 using nlohmann::json;
@@ -195,6 +198,27 @@ std::vector<json> several_benchmarks_rows() {
   return rows;
 }
 
+TEST(RowTable, TakesTheWidthOfTheTerminal) {
+  const std::vector<json> rows = several_benchmarks_rows();
+  const std::size_t before = table_width;
+  std::vector<std::ptrdiff_t> left_out;  // columns of all tables
+  for (const std::size_t width : {80, 100, 120, 200, 1000}) {
+    table_width = width;
+    const std::string text = render_table(
+        {{"", result(rows)}}, {Baseline::of("deepbench-v100", {rows.begin(), rows.end()})}, {});
+    for (const std::string& line : split(text, '\n')) EXPECT_LE(shown_width(line), width) << text;
+    left_out.push_back(0);
+    for (std::size_t at = 0; (at = text.find("Not shown", at)) != std::string::npos; ++at) {
+      const std::string names = text.substr(at, text.find(" (", at) - at);
+      left_out.back() += std::ranges::count(names.substr(names.find(':')), ',') + 1;
+    }
+  }
+  table_width = before;
+  EXPECT_TRUE(std::ranges::is_sorted(left_out, std::greater{})) << json(left_out).dump();
+  EXPECT_GT(left_out.front(), left_out[3]) << json(left_out).dump();
+  EXPECT_EQ(left_out.back(), 0) << json(left_out).dump();
+}
+
 TEST(RowTable, SeveralBenchmarksBesideABaselineFitATerminal) {
   const std::vector<json> rows = several_benchmarks_rows();
   const std::string text = render_table(
@@ -351,4 +375,4 @@ TEST(RowTable, ARatioHasTheMarkOfItsWorseSide) {
   EXPECT_TRUE(has(crossed, "1.00x!\n")) << crossed;
 }
 
-}  // namespace
+}  // namespace test_row_table

@@ -1,0 +1,53 @@
+#pragma once
+// What is meant to differ between the sides of a comparison, and the two sides of one result.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "analysis/load.hpp"
+
+namespace assay {
+
+struct Variation {
+  std::string name;  ///< as documents show it
+  /// The parameters in which the rows of a pair differ; empty where rows are paired by their ids.
+  std::vector<std::string> parameters{};
+  /// Whether a side may load libraries, and have settings, that the other does not have.
+  bool other_libraries = false;
+  std::string note{};  ///< what a reader must know of such a comparison, or ""
+
+  Variation() = default;
+  /// A value of --vary: software, hardware, precision, backend or nothing.
+  Variation(const std::string& vary);
+  Variation(const char* vary) : Variation(std::string(vary)) {}
+};
+
+/// The rows of one side: the values of some parameters.
+class Selection {
+ public:
+  /// "NAME=VALUE" each. InputError, naming the flag, for other texts.
+  Selection(std::string flag, const std::vector<std::string>& texts);
+  const std::string& flag() const { return flag_; }
+  const std::map<std::string, std::string>& values() const { return values_; }
+  std::string text() const;  ///< "backend=onednn,threads=4"
+  bool holds(const Row& row) const;
+
+ private:
+  std::string flag_;
+  std::map<std::string, std::string> values_;
+};
+
+/// The parameters in which the selections differ. InputError for a parameter or a value that no row
+/// of the results has, for a selection without a row, and where the selections are equal.
+Variation variation_of(const Selection& base, const Selection& updated,
+                       const std::vector<NamedResult>& results);
+
+/// The results with the rows of a selection alone.
+std::vector<NamedResult> select_rows(std::vector<NamedResult> results, const Selection& selection);
+/// The results with the rows that match --filter as of filtered() (analysis/table/table.hpp); all
+/// of them without clauses.
+std::vector<NamedResult> filter_rows(std::vector<NamedResult> results,
+                                     const std::vector<std::string>& clauses);
+
+}  // namespace assay

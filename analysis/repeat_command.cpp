@@ -1,0 +1,114 @@
+#include "analysis/repeat_command.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <vector>
+
+#include "analysis/shell_word.hpp"
+#include "core/base/text.hpp"
+#include "core/machine/environment_parts.hpp"
+#include "core/program/allocator.hpp"
+
+namespace assay {
+
+using nlohmann::json;
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+bool is_variable(const std::string& name) {
+  return !name.empty() && std::isdigit(static_cast<unsigned char>(name.front())) == 0 &&
+         std::ranges::all_of(name,
+                             [](unsigned char c) { return c == '_' || std::isalnum(c) != 0; });
+}
+
+/// The library of the row's allocator, by the name under which its process had loaded it; "" for
+/// the system's.
+std::string preloaded(const Row& row, const std::string& recorded) {
+  const Words names = allocator_libraries(row.parameter("allocator"));
+  for (std::string file : split(recorded, ':')) {
+    file.erase(0, file.rfind('/') + 1);
+    if (std::ranges::find(names, file) != names.end()) return file;
+  }
+  return names.empty() ? "" : names.front();
+}
+
+/// Whether a launcher sets the variable for its job, by its own flags.
+bool is_of_launcher(const std::string& name) {
+  return std::ranges::any_of(std::array{"SLURM_", "PALS_", "PMI_"},
+                             [&](const char* prefix) { return name.starts_with(prefix); });
+}
+
+/// "env NAME=VALUE …", or nothing.
+Words environment_words(const ResultEnvironment& environment, const Row& row) {
+  Words words;
+  std::string recorded;
+  const auto switches = environment.software.find("switches");
+  if (environment.software.is_object() && switches != environment.software.end())
+    for (const auto& [name, value] : switches->items()) {
+      if (!value.is_string() || !is_variable(name) || !assay::environment::is_user_setting(name))
+        continue;
+      const auto& text = value.get_ref<const std::string&>();
+      if (name.starts_with("LD_PRELOAD")) {
+        recorded = text;
+      } else if (!is_of_launcher(name) && text.find('/') == std::string::npos) {
+        words.push_back(shell_word(name + "=" + text));
+      }
+    }
+  if (const std::string library = preloaded(row, recorded); !library.empty())
+    words.push_back(shell_word("LD_PRELOAD=" + library));
+  if (!words.empty()) words.insert(words.begin(), "env");
+  return words;
+}
+
+/// The timing of the run: what was given to `assay run`, or to a program alone; else the suite's.
+json timing_of(const RunHeader& run, const char* name) {
+  if (run.settings)
+    if (const auto given = run.settings->timing.find(name); given != run.settings->timing.end())
+      return given->second;
+  const json suite = run.rest.value("suite_timing", json::object());
+  return run.rest.value(name, suite.is_object() ? suite.value(name, json()) : json());
+}
+
+/// The flag of a parameter. Files keep the old name of one.
+std::string flag_of(std::string parameter) {
+  if (parameter == "inside") parameter = "intra_node";
+  std::ranges::replace(parameter, '_', '-');
+  return parameter;
+}
+
+}  // namespace
+
+std::string repeat_command(const RunHeader& run, const ResultEnvironment& environment,
+                           const Row& row, std::size_t launches) {
+  if (row.published) return "";
+  Words words = environment_words(environment, row);
+  Words launcher = run.settings ? run.settings->launcher : Words();
+  const bool several = row.number("ranks").value_or(1) > 1;
+  if (launcher.empty() && several) launcher = {"mpirun", "-n", row.parameter("ranks")};
+  for (const std::string& word : launcher) words.push_back(shell_word(word));
+  std::string program = "assay-" + row.benchmark;
+  std::ranges::replace(program, '_', '-');
+  words.push_back(shell_word(program));
+  const auto add = [&](const std::string& name, const std::string& value) {
+    words.insert(words.end(), {shell_word("--" + flag_of(name)), shell_word(value)});
+  };
+  // A benchmark whose cases have no problem (a collective has a size) has no such flag: the id
+  // names every dimension.
+  if (row.id.find("/" + row.problem.descriptor) != std::string::npos)
+    add("problem", row.problem.descriptor);
+  for (const auto& [name, value] : row.parameters)
+    // The launcher sets ranks and nodes.
+    if (!value.is_null() && name != "ranks" && name != "nodes" && name != "problem")
+      add(name, row.parameter(name));
+  if (run.seed) add("seed", std::to_string(*run.seed));
+  for (const char* name : timing_fields)
+    if (const json value = timing_of(run, name); value.is_number()) add(name, value.dump());
+  // Under a launcher of several processes each would start launches of its own.
+  if (launches > 1 && !several) add("launches", std::to_string(launches));
+  return join(words, " ");
+}
+
+}  // namespace assay

@@ -1,0 +1,18 @@
+#pragma once
+// The command that measures a row again.
+
+#include <string>
+
+#include "core/result/row.hpp"
+#include "core/result/run_result.hpp"
+
+namespace assay {
+
+/// The command for a shell: the settings of the environment that change times, the launcher, the
+/// program, the parameters of the row, the seed and the timing of its run, and `launches`. "" for a
+/// published row. Of the environment no value that names a file: a result must not choose what is
+/// loaded.
+std::string repeat_command(const RunHeader& run, const ResultEnvironment& environment,
+                           const Row& row, std::size_t launches = 1);
+
+}  // namespace assay

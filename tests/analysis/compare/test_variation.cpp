@@ -1,0 +1,127 @@
+// The sides of one result, chosen by values of parameters.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "analysis/compare/comparable.hpp"
+#include "analysis/compare/variation.hpp"
+#include "core/base/error.hpp"
+#include "tests/analysis/compare/compare_data.hpp"
+
+namespace assay {
+namespace test_variation {
+
+/// A row with an id form, as `assay run` writes it.
+Row measured(const std::string& backend, const std::string& algorithm, int threads,
+             const std::string& layout = "any") {
+  Row row;
+  row.benchmark = "conv";
+  row.problem.descriptor = "mb1";
+  row.parameters = {{"backend", backend},
+                    {"algorithm", algorithm},
+                    {"threads", threads},
+                    {"layout", layout},
+                    {"cache", "hot"}};
+  row.system_parameters = {"algorithm", "backend", "layout", "threads"};
+  row.id_form = "conv/{backend}/{algorithm}/{problem}/{cache}/t{threads}[/layout=any][/file]";
+  row.id = fmt::format("conv/{}/{}/mb1/hot/t{}{}", backend, algorithm, threads,
+                       layout == "any" ? "" : "/layout=" + layout);
+  row.status = "ok";
+  row.time_s = RowTime{.median = 1};
+  row.samples_s = {1};
+  return row;
+}
+
+std::vector<NamedResult> results_of(std::vector<Row> rows) {
+  NamedResult named;
+  named.result.environments.emplace_back();
+  named.result.rows = std::move(rows);
+  return {named};
+}
+
+const std::vector<Row> all_rows{measured("onednn", "auto", 1), measured("onednn", "auto", 2),
+                                measured("onednn", "direct", 1), measured("native", "auto", 1),
+                                measured("native", "auto", 2, "nhwc")};
+
+Variation vary(const std::vector<std::string>& base, const std::vector<std::string>& updated) {
+  return variation_of({"--base", base}, {"--new", updated}, results_of(all_rows));
+}
+
+std::string refusal(const std::vector<std::string>& base, const std::vector<std::string>& updated) {
+  try {
+    vary(base, updated);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "nothing was refused";
+}
+
+std::vector<std::string> keys(const std::vector<std::string>& selection, const Variation& by) {
+  const Side side("s", select_rows(results_of(all_rows), {"--base", selection}), by);
+  std::vector<std::string> found;
+  for (const auto& [key, row] : side.rows()) found.push_back(key);
+  return found;
+}
+
+using Texts = std::vector<std::string>;
+
+TEST(Variation, PairsRowsThatAreEqualButForTheChosenParameters) {
+  const Variation backend = vary({"backend=onednn"}, {"backend=native"});
+  EXPECT_EQ(backend.name, "backend");
+  EXPECT_EQ(backend.parameters, Texts{"backend"});
+  EXPECT_TRUE(backend.other_libraries);
+  EXPECT_EQ(backend.note, "");
+  EXPECT_EQ(
+      keys({"backend=onednn"}, backend),
+      (Texts{"conv/*/auto/mb1/hot/t1", "conv/*/auto/mb1/hot/t2", "conv/*/direct/mb1/hot/t1"}));
+  EXPECT_EQ(keys({"backend=native"}, backend),
+            (Texts{"conv/*/auto/mb1/hot/t1", "conv/*/auto/mb1/hot/t2/layout=nhwc"}));
+  // A value with a prefix in the id, and one that the id may omit.
+  const Variation threads = vary({"threads=1"}, {"threads=2", "layout=nhwc"});
+  EXPECT_EQ(threads.parameters, (Texts{"layout", "threads"}));
+  EXPECT_EQ(keys({"threads=2", "layout=nhwc"}, threads), Texts{"conv/native/auto/mb1/hot/t*"});
+  EXPECT_EQ(keys({"threads=1", "backend=native"}, threads), Texts{"conv/native/auto/mb1/hot/t*"});
+}
+
+TEST(Variation, AValueThatBothSidesHaveIsNotVaried) {
+  const Variation by = vary({"backend=onednn", "threads=1"}, {"backend=native", "threads=1"});
+  EXPECT_EQ(by.parameters, Texts{"backend"});
+  EXPECT_EQ(keys({"backend=onednn", "threads=1"}, by).front(), "conv/*/auto/mb1/hot/t1");
+}
+
+TEST(Variation, ADimensionOfTheWorkIsTold) {
+  std::vector<Row> rows{measured("a", "auto", 1), measured("a", "auto", 1)};
+  rows[1].parameters["cache"] = "cold";
+  rows[1].id = "conv/a/auto/mb1/cold/t1";
+  const Variation by =
+      variation_of({"--base", {"cache=hot"}}, {"--new", {"cache=cold"}}, results_of(rows));
+  EXPECT_FALSE(by.other_libraries);
+  EXPECT_NE(by.note.find("cache is part of the work"), std::string::npos) << by.note;
+}
+
+TEST(Variation, WrongSelectionsAreRefusedWithTheKnownValues) {
+  const auto expect = [](const std::string& message, const Texts& parts) {
+    for (const std::string& part : parts)
+      EXPECT_NE(message.find(part), std::string::npos) << part << " in " << message;
+    EXPECT_EQ(message.find('\n'), std::string::npos) << message;
+  };
+  expect(refusal({"backnd=onednn"}, {"backend=native"}),
+         {"unknown parameter of --base 'backnd'", "backend, cache", "Did you mean 'backend'?"});
+  expect(refusal({"backend=onednn"}, {"backend=mine"}),
+         {"unknown value of backend in --new 'mine'", "native, onednn"});
+  expect(refusal({"backend=onednn"}, {"backend=onednn"}), {"--base and --new both choose"});
+  expect(refusal({"backend=onednn"}, {"backend=native", "algorithm=direct"}),
+         {"--new algorithm=direct,backend=native", "no row has these values together"});
+  for (const char* text : {"backend", "=onednn", "backend="})
+    expect(refusal({text}, {"backend=native"}), {"--base", "NAME=VALUE"});
+  expect(refusal({"threads=1", "threads=2"}, {"backend=native"}), {"threads twice"});
+}
+
+TEST(Variation, TheFilterIsThatOfTables) {
+  const auto kept = filter_rows(results_of(all_rows), {"algorithm!=direct", "threads=1"});
+  ASSERT_EQ(kept.front().rows().size(), 2U);
+  EXPECT_EQ(filter_rows(results_of(all_rows), {}).front().rows().size(), all_rows.size());
+  EXPECT_THROW(filter_rows(results_of(all_rows), {"algorithm=none"}), InputError);
+}
+
+}  // namespace test_variation
+}  // namespace assay

@@ -214,7 +214,7 @@ void write_table(const std::string& text, std::uint64_t seed, const Values& valu
   if (!labels.empty()) {
     if (!table->has_labels())
       throw InputError(
-          fmt::format("--labels: {} has none (clusters and classes have). Leave "
+          fmt::format("--labels: there are no labels in {} (clusters and classes have some). Leave "
                       "--labels out.",
                       table->canonical()));
     check_writable(labels);

@@ -91,7 +91,7 @@ class Dictionary {
       rest_.remove_prefix(static_cast<std::size_t>(at - rest_.data()));
       values.push_back(value);
       if (!take(',')) {
-        if (values.size() == 1) damaged();  // "(3)" is no tuple
+        if (values.size() == 1) damaged();  // "(3)" is not a tuple
         expect(')');
         break;
       }

@@ -64,9 +64,10 @@ std::vector<char> TextRows::lines_of(std::int64_t block) const {
     const auto newline = std::find(bytes.begin() + known, bytes.end(), '\n');
     if (newline != bytes.end()) bytes.erase(newline + 1, bytes.end());
     if (std::ssize(bytes) > index_bytes_ + longest_line)
-      refuse(file_, fmt::format("a line is longer than {} bytes (at byte {}), so this is no table "
-                                "as text. Give a CSV or libsvm file.",
-                                longest_line, from));
+      refuse(file_,
+             fmt::format("a line is longer than {} bytes (at byte {}), so this is not a table "
+                         "as text. Give a CSV or libsvm file.",
+                         longest_line, from));
   }
   bytes.erase(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(start));
   return bytes;

@@ -34,8 +34,8 @@ std::vector<double> subset_sums(const std::vector<std::size_t>& scores, std::siz
   return std::move(result);
 }
 
-/// Of the sums of `first` of the ranks 1 … n. Kept for the life of the
-/// process: a suite's rows have all the same number of launches, and seldom a tie.
+/// The distribution of the sums of `first` of the ranks 1 … n. It is kept for the life of the
+/// process: the rows of a suite have the same number of launches, and seldom a tie.
 const std::vector<double>& untied_sums(std::size_t first, std::size_t n) {
   static std::mutex guard;
   static std::map<std::pair<std::size_t, std::size_t>, std::vector<double>> known;

@@ -184,7 +184,7 @@ std::vector<double> logarithms(std::span<const double> values) {
   return logs;
 }
 
-/// Of the deviations from the mean.
+/// The sum of the squared deviations from the mean.
 double square_sum(const std::vector<double>& values) {
   const double mean =
       std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());

@@ -81,7 +81,7 @@ std::string human_rate(const std::string& name, double rate) {
   if (const RateUnit* unit = unit_of(name)) return human(rate, std::string(unit->unit));
   const bool counted = name.ends_with(per_second);
   const std::string unit = counted ? name.substr(0, name.size() - per_second.size()) + "/s" : name;
-  // What is counted (images) reads best without a prefix, as long as it is short.
+  // A rate of things that are counted (images) has no prefix, as long as it is short.
   return rate < 9999.5 ? fmt::format("{:.4g} {}", rate, unit) : human(rate, unit);
 }
 

@@ -20,7 +20,7 @@ std::vector<int> touched(hwloc_topology_t topology, hwloc_obj_type_t type,
   return numbers;
 }
 
-/// What hwloc could not do, of which errno has the cause.
+/// The fault of a call of hwloc that failed; errno has the cause.
 Binding unknown_binding(const char* what) {
   Binding binding;
   binding.fault = std::string("hwloc cannot ") + what + ": " + std::strerror(errno);

@@ -68,7 +68,7 @@ std::optional<double> throttled_seconds(const std::vector<std::string>& files) {
   return sum;
 }
 
-/// Of all threads, those that have ended included.
+/// The processor time of all threads, including those that have ended.
 std::optional<double> own_seconds() {
   timespec used{};
   if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used) != 0) return std::nullopt;

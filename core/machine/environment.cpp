@@ -37,7 +37,7 @@ double number_after(const std::string& file, const std::string& key, double othe
   return text ? std::strtod(text->c_str(), nullptr) : otherwise;
 }
 
-/// What the memory limit of one cgroup leaves; its page cache can be had back.
+/// The bytes that the memory limit of one cgroup leaves; its page cache can be reclaimed.
 double left_in_cgroup(const std::string& limit_file) {
   constexpr double unlimited = std::numeric_limits<double>::infinity();
   const auto limit = parts::number_in(limit_file);  // "max": no number

@@ -111,8 +111,8 @@ std::optional<double> cpu_quota() {
 
 namespace {
 
-/// Where OMP_PROC_BIND is set the runtime has bound this thread to one place before main began. The
-/// processors of all its places are those that the process may use.
+/// The processors of all places of the OpenMP runtime are those that the process may use: if
+/// OMP_PROC_BIND is set, the runtime has bound this thread to one place before main began.
 std::vector<int> processors_of_places() {
   std::vector<int> all;
   for (int place = 0; place < omp_get_num_places(); ++place) {

@@ -11,8 +11,8 @@
 
 #include "core/machine/environment_parts.hpp"
 
-// What two nodes of one model must have in common, to the byte: no host name, no bus address, no
-// exact memory size.
+// The description of the hardware is equal, to the byte, on two nodes of one model: it has no host
+// name, no bus address, no exact memory size.
 
 namespace assay::environment {
 namespace {

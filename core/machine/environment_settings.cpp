@@ -32,8 +32,8 @@ constexpr std::array chosen{
     "PMIX_DIRECT_CONN|PMIX_DIRECT_CONN_UCX|THREADS_PER_CORE)",
     "PALS_@(CPU_BIND|DEPTH|GPU_BIND|MEM_BIND|PMI|PPN|RLIMITS)"};
 
-/// What of these families still belongs to one job or one rank, or names a place. Where a package
-/// is installed changes nothing; which library is loaded stands under "libraries". Files that a
+/// Variables of these families that belong to one job or one rank, or name a folder. The folder of
+/// a package changes nothing; the library that is loaded stands under "libraries". Files that a
 /// library writes have a process id in their names.
 constexpr std::array of_one_job{
     "*HOME",

@@ -39,7 +39,8 @@ void tell(const ElementComparison& of, OutputCheck& check) {
   check.error_over_bound = std::isfinite(of.worst_ratio) ? of.worst_ratio : 0;
 }
 
-/// Of a few elements some may happen to be small: there all bounds are wider than any result.
+/// Whether the bounds cannot tell a wrong result from a right one. A few elements may happen to be
+/// small: then all bounds must be wider than any result.
 bool undecided(const ElementComparison& of) {
   return of.count < 16 ? of.count > 0 && of.least_bound > of.largest
                        : of.most_squares > of.reference_squares;

@@ -49,7 +49,7 @@ Seconds throttled_between(const DeviceState& before, const DeviceState& after, d
   return all;
 }
 
-/// Of what both have.
+/// The sums for the reasons that both have.
 Seconds sum_of(const Seconds& a, const Seconds& b) {
   Seconds all;
   for (const auto& [reason, seconds] : a)

@@ -17,7 +17,7 @@ using nlohmann::json;
 /// was done before and after takes no more power than the runs, so the interval's energy is wrong
 /// by one update of its power at most: 5 % of 20 updates.
 constexpr double updates_of_interval = 20;
-/// What is between the runs of an interval is counted as theirs.
+/// Energy that is used between the runs of an interval is counted as theirs.
 constexpr double least_filled = 0.95;
 
 /// The host and the names of the domains: what several ranks of a host share has one key.

@@ -26,7 +26,7 @@ namespace {
 // Between two marks there must be at least this much work: a clock reading costs 20 to 40 ns, then
 // 0.2 %.
 constexpr double shortest_sample = 20e-6;
-// Where a reading costs more (two events of a GPU: a microsecond or two), at most 1 % of a sample.
+// A reading that costs more (two events of a GPU: a microsecond or two) is at most 1 % of a sample.
 constexpr double clocks_of_a_sample = 100;
 // The first call of several ranks after what they say between samples takes 1 to 3 us more than the
 // calls after it (their caches hold other lines of the memory that they share): at most 1 %.
@@ -136,7 +136,7 @@ int choose_batch(Sampler& sampler, Communicator& ranks, double seconds, double s
   return static_cast<int>(batch);
 }
 
-/// What is told of ranks beside their common samples.
+/// Adds the numbers of each rank beside the common samples.
 void add_ranks(Timing& timing, Communicator& ranks, const std::vector<double>& own) {
   timing.contention.waiting = worst(timing.contention.waiting, ranks);
   if (ranks.size() == 1) return;

@@ -23,8 +23,8 @@ constexpr std::size_t least_of_later_sets = 8;
 /// tails.
 constexpr double checksum_deviations = 8;
 
-/// Of the fp64 sums that the oracle exchanges, over the root of the sum of squares: 2^-53 times the
-/// root of the number of additions, generously.
+/// Rounding error of the fp64 sums that the oracle exchanges, over the root of the sum of squares:
+/// 2^-53 times the root of the number of additions, generously.
 constexpr double checksum_roundoff = 1e-10;
 
 /// A seed for each use, without relation to the others (splitmix64's finalizer, Steele et al.
@@ -195,8 +195,8 @@ Expectation Verifier::expect(std::size_t set, std::size_t output, const Inputs& 
   return expectation;
 }
 
-/// Where bounds are not zero the sum may differ by the rounding errors of all elements, whose mean
-/// square the sample knows; a sum that could not show an error of one root mean square is not asked
+/// The sum may differ by the rounding errors of all elements if bounds are not zero; the sample
+/// knows their mean square. A sum that could not show an error of one root mean square is not asked
 /// for.
 void Verifier::add_checksum(Expectation& expectation, const TensorSpec& spec, const Inputs& inputs,
                             bool exact, std::uint64_t seed) const {
@@ -288,9 +288,9 @@ void Verifier::judge(const OutputCheck& check, const std::string& what, Draw dra
         "arithmetic, whose error is about {:.2g}. Use an algorithm whose errors are smaller",
         what, bound_norm, oracle_.widest_norm_bound());
   }
-  // What is wrong counts more than what cannot be decided. Whether a case can be decided is settled
-  // by the first draw: it depends on the data a little, and a row must not depend on how many draws
-  // there were.
+  // An incorrect result counts more than an undecided one. The first draw settles whether a case
+  // can be decided: that depends on the data a little, and a row must not depend on the number of
+  // draws.
   if (failure.empty() || (undecided && (!result.passed || draw.number > 0))) return;
   result.passed = false;
   result.undecided = undecided;

@@ -45,7 +45,7 @@ bool have_one_source(const Row& row, const Row& base) {
   return !row.comparable_within.empty() && row.comparable_within == base.comparable_within;
 }
 
-/// What a row computed, as the key of an index.
+/// The work of a row, as the key of an index.
 std::pair<std::string, std::string> work_of(const Row& row) {
   return {row.benchmark, row.problem.descriptor};
 }
@@ -135,7 +135,7 @@ std::optional<Candidate> best_candidate(const Row& row,
   return best;
 }
 
-/// What a reader must know besides the ratio: how the other row was obtained.
+/// The notes that a reader needs besides the ratio: how the other row was obtained.
 std::vector<std::string> notes_of(const Row& row, const Candidate& candidate) {
   const Row& base = candidate.launches.first();
   std::vector<std::string> notes;

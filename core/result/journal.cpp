@@ -44,7 +44,7 @@ constexpr std::string_view before_sum = "{\"crc32\":\"", after_sum = "\",";
 constexpr std::size_t sum_digits = 8;
 constexpr std::size_t checked_from = before_sum.size() + sum_digits + after_sum.size();
 
-/// Of an object's text without its first brace.
+/// The checksum of an object's text without its first brace.
 std::string checksum(std::string_view text) {
   boost::crc_32_type sum;
   sum.process_bytes(text.data(), text.size());
@@ -233,7 +233,7 @@ void Journal::append(const json& event) {
     const int error = refused ? errno : ENOSPC;
     if (count > 0 && known && S_ISREG(before.st_mode) &&
         ::ftruncate(descriptor_, before.st_size) != 0) {
-      // The torn line stays, and whoever opens the journal next ends it.
+      // The torn line stays, and the process that opens the journal next ends it.
     }
     throw std::system_error(error, std::generic_category(),
                             file_.string() + ": a line cannot be appended" + limit_behind(error));

@@ -214,7 +214,7 @@ std::optional<std::string> find_infinite(const std::vector<std::map<std::string,
   return std::nullopt;
 }
 
-/// What may be reported of an outcome: an unverified or impossible number never becomes a result.
+/// The outcome as it may be reported: an unverified or impossible number never becomes a result.
 Outcome judged(const Outcome& given) {
   Outcome outcome = given;
   if (outcome.status == "ok") {

@@ -116,7 +116,7 @@ class RowCheck {
                       own.size(), ranks.dump()));
   }
 
-  /// Of this version of the statistics: each number is what summarize() makes of the samples.
+  /// Statistics of this version: each number must be what summarize() makes of the samples.
   void recomputed(const json& time, const Summary& now) const {
     const std::array<std::tuple<const char*, double, const char*>, 5> parts{
         {{"median", now.median, "the median of samples_s"},
@@ -142,8 +142,8 @@ class RowCheck {
     expect("/time_s/ci95/1", interval.at(1), now.ci95->high, "the interval of samples_s");
   }
 
-  /// Of another version: whatever the estimators are, a location lies among the samples and a
-  /// deviation is no larger than their range.
+  /// Statistics of another version: whatever the estimators are, a location lies among the samples
+  /// and a deviation is no larger than their range.
   void plausible(const json& time, double least, double most) const {
     const auto within = [&](const char* name, double low, double high) {
       const double slack = 1e-9 * high, value = time.at(name);
@@ -210,7 +210,7 @@ class RowCheck {
       rate(name, amount, fmt::format("/problem/amounts/{} over the median", name));
   }
 
-  /// Of files without amounts.
+  /// Checks the rates of a file without amounts.
   void rates_of_fields() const {
     for (const AmountOfFields& known : amounts_of_fields)
       rate(known.rate, product_of(known), known.text() + " over the median");
@@ -228,7 +228,7 @@ class RowCheck {
     return product;
   }
 
-  /// What holds of all errors that passed. `bound` is that of the element with the largest
+  /// Checks what must hold for errors that passed. `bound` is that of the element with the largest
   /// error/bound, not of the one with the largest error: another element may err by more.
   void verification() const {
     const json& all = row_.at("verification");
@@ -254,7 +254,7 @@ class RowCheck {
       at_most("max_error", bound, "bound");
     else if (checked)  // the 2-norm holds the largest error; both are relative to the reference
       at_most("max_error", norm_error * std::sqrt(*checked), "norm_error and checked");
-    // Of several ranks each number is the worst one's, and they need not be of one element.
+    // Each number is that of the worst of several ranks, so they need not be of one element.
     const bool alone = row_.at("parameters").value("ranks", json(1)) == 1;
     if (const double least = part.value_or(0) * bound;
         alone && max_error < least && !near(max_error, least))

@@ -140,7 +140,7 @@ class Identity {
     return name;
   }
 
-  /// What a step of training is known by must be told.
+  /// The names of the parameters that identify a step of training must be parameters of the row.
   void step() const {
     for (const json& name : row_.value("step_parameters", json::array()))
       if (name != "problem" && !row_.at("parameters").contains(name.get<std::string>()))
@@ -148,7 +148,7 @@ class Identity {
                            name.dump()));
   }
 
-  /// What may differ in a comparison must be told.
+  /// The names of the parameters that may differ in a comparison must be parameters of the row.
   void system() const {
     const auto names = row_.find("system_parameters");
     if (names == row_.end()) return;
@@ -194,7 +194,7 @@ class Identity {
       if (name.empty() && digits.empty()) ++at;
       if (const std::size_t from = at; !digits.empty() && is_fraction(from)) {
         at = std::min(descriptor_.find_first_not_of("0123456789.e+-", from), descriptor_.size());
-        continue;  // "alpha0.5" is no count
+        continue;  // "alpha0.5" is not a count
       }
       // Longer ones are no count that a double holds.
       if (name.empty() || digits.empty() || digits.size() > 15) continue;

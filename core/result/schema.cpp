@@ -49,7 +49,7 @@ bool is_valid_slowly(const json& value, const Schema& schema) {
   return validator.validate(schema.compiled, NlohmannJsonAdapter(value), nullptr);
 }
 
-/// What the quick check refuses, valijson judges.
+/// valijson judges a value that the quick check refuses.
 bool is_valid(const json& value, const Schema& schema) {
   return (schema.quick && schema.quick->accepts(value)) || is_valid_slowly(value, schema);
 }
@@ -59,7 +59,7 @@ void compile(const json& text, valijson::Schema& into) {
   parser.populateSchema(NlohmannJsonAdapter(text), into);
 }
 
-/// Of the whole document, or of one of its definitions.
+/// The schema of the whole document, or of one of its definitions.
 const Schema& schema_named(const std::string& name, const std::string& definition = "") {
   static std::mutex guard;
   static std::map<std::pair<std::string, std::string>, Schema> known;
@@ -100,8 +100,8 @@ class Explainer {
  public:
   Explainer(const json& schema, const json& document) : schema_(schema), document_(document) {}
 
-  /// What is wrong at the place valijson names ("<root>", "[rows]", "[3]", …): pairs of pointer and
-  /// words.
+  /// Adds the faults at the place that valijson names ("<root>", "[rows]", "[3]", …): pairs of
+  /// pointer and words.
   void explain(const std::vector<std::string>& context, std::vector<std::string>& words) const {
     const json* value = &document_;
     std::string pointer;

@@ -69,7 +69,7 @@ class DocumentMaker {
   }
 
  private:
-  /// Where the next value goes. A list that grows moves its elements, but none of them is open.
+  /// The place of the next value. A list that grows moves its elements, but none of them is open.
   json& place() {
     if (open_.empty()) return document_;
     return open_.back()->is_object() ? *member_ : open_.back()->emplace_back();

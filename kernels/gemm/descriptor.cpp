@@ -55,7 +55,7 @@ class Reader {
   }
 
  private:
-  /// The longest name that the rest begins with: "beta1" is no b.
+  /// The longest name that the rest begins with: "beta1" is not a b.
   template <class Entry, std::size_t N>
   const Entry* match(const Entry (&entries)[N], std::size_t& longest) const {
     const std::string_view rest(at_, static_cast<std::size_t>(end_ - at_));

@@ -99,7 +99,7 @@ class LossOracle final : public WholeOracle {
             double factor, double u) const {
     const auto [count, classes, smoothing] = problem_.shape();
     const auto c = static_cast<double>(classes), e = smoothing;
-    if (!(label >= 0 && label < c)) throw std::invalid_argument("a label that is no class");
+    if (!(label >= 0 && label < c)) throw std::invalid_argument("a label is not a valid class");
     const auto y = static_cast<std::size_t>(label);
     std::vector<double> x(logits.size());
     for (std::size_t i = 0; i < x.size(); ++i) x[i] = logits[i] + bias[i];

@@ -130,7 +130,7 @@ void TrainingCheckpoint::expect_new() const {
     open();
   } catch (const InputError& error) {
     throw InputError(
-        fmt::format("{}: it is there already and would be overwritten, but is no checkpoint of "
+        fmt::format("{}: it is there already and would be overwritten, but is not a checkpoint of "
                     "this training ({}). Name another file, or continue with --restart yes and "
                     "the options of its run.",
                     settings_.checkpoint.string(), error.what()));

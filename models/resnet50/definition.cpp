@@ -86,7 +86,7 @@ ReferenceNetwork reference_resnet(std::int64_t depth, std::int64_t width, std::i
 NetworkDefinition define_resnet(const std::string& problem) {
   long long depth = 0, width = 0, side = 0, classes = 0;
   if (std::sscanf(problem.c_str(), "d%lldw%llds%lldc%lld", &depth, &width, &side, &classes) != 4)
-    throw CaseError(fmt::format("{} is no residual network", problem));
+    throw CaseError(fmt::format("{} is not a residual network", problem));
   return {parameters_of(depth, width, classes),
           reference_resnet(depth, small_resnet_width, small_resnet_image, small_resnet_classes)};
 }

@@ -105,7 +105,7 @@ class Ratios(RunTest):
         self.assertRegex(told["note"], "^forward 3.00 ms by PyTorch, [0-9.]+ by Assay; bwd_data 3.00 ")
         for theirs, ours in told["pairs"]:
             self.assertAlmostEqual(theirs, 3 * 3e-3)
-            self.assertAlmostEqual(ours % 8e-6 / 8e-6 % 1, 0, delta=0.01)
+            self.assertAlmostEqual(ours / 8e-6, round(ours / 8e-6), delta=0.01)
 
     def test_no_ratio_without_a_right_peer(self):
         for variables, reason in (({"FAKE_TORCH_GPU": "0"}, "finds no GPU"),

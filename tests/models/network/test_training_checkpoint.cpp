@@ -16,7 +16,7 @@
 #include "tests/core/thread_communicator.hpp"
 
 namespace assay {
-namespace {
+namespace test_training_checkpoint {
 
 using network_test::Session;
 
@@ -109,7 +109,7 @@ TEST(TrainingCheckpoint, AFileThatIsNoCheckpointIsNotOverwritten) {
   const fixture::Folder folder;
   const auto file = folder.put("result.json", "{\"rows\": [1, 2, 3, 4]}");
   const std::string said = refusal(Session(3, 8, 32), file, false);
-  EXPECT_SAYS(said, "is no checkpoint of this training");
+  EXPECT_SAYS(said, "is not a checkpoint of this training");
   EXPECT_SAYS(said, "Name another file, or continue with --restart yes");
   EXPECT_EQ(std::filesystem::file_size(file), 22U);
   EXPECT_SAYS(refusal(Session(3, 8, 32), file / "x", false), "cannot be written");
@@ -352,5 +352,5 @@ TEST(TrainingCheckpointDeathTest, ARequestOfTheLastStepIsObeyed) {
   std::filesystem::remove(file);
 }
 
-}  // namespace
+}  // namespace test_training_checkpoint
 }  // namespace assay

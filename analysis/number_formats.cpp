@@ -22,14 +22,13 @@ Line line_of(Precision precision) {
   if (is_integer(format.input)) {
     // Activations are unsigned, weights signed.
     cells[1] = text(DataType::u8) + ", " + text(DataType::s8);
-    for (const char* cell : {"8", "-", "-", "255, 127", "-"}) cells.emplace_back(cell);
+    for (const char* cell : {"8", "-", "255, 127", "-"}) cells.emplace_back(cell);
     return {cells, ""};
   }
-  if (weight_type(precision) != format.input)
-    cells[1] = text(weight_type(precision)) + ", " + text(format.input);
+  if (weight_type(precision) != format.input)  // "fp8_e4m3, e5m2"
+    cells[1] = text(weight_type(precision)) + ", " + cells[1].substr(cells[1].find('_') + 1);
   const FloatFormat values = float_format(precision);
-  cells.push_back(std::to_string(values.significand_bits));
-  cells.push_back(std::to_string(values.exponent_bits));
+  cells.push_back(fmt::format("{}+{}", values.significand_bits, values.exponent_bits));
   for (const double value : {values.smallest, values.largest, values.roundoff})
     cells.push_back(fmt::format("{:.2e}", value));
   return {cells, ""};
@@ -53,10 +52,11 @@ FloatFormat float_format(Precision precision) {
 std::string precision_table() {
   std::vector<Line> lines;
   for (const std::string& name : precision_names()) lines.push_back(line_of(precision(name)));
-  return terminal_table(
-      titled({"precision", "inputs", "results", "sums", ">significand bits", ">exponent bits",
-              ">smallest normal", ">largest", ">unit roundoff"}),
-      lines);
+  return terminal_table(titled({"precision", "inputs", "results", "sums", ">bits", ">smallest",
+                                ">largest", ">roundoff"}),
+                        lines) +
+         "\nbits: of significand and exponent; smallest: the smallest normal number;\n"
+         "roundoff: the unit roundoff.\n";
 }
 
 }  // namespace assay

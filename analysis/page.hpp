@@ -57,6 +57,8 @@ class Page {
   void line(const std::string& text, bool more = false);
   /// A line that is never broken.
   void statement(const std::string& text) { add(safe(text) + "\n"); }
+  /// The same of what is for the reader of the output: a comment in LaTeX.
+  void remark(const std::string& text) { add((latex_ ? "% " + visible(text) : safe(text)) + "\n"); }
   /// A heading below a blank line.
   void heading(const std::string& text);
   /// An entry below a heading.

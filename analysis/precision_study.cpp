@@ -8,6 +8,7 @@
 
 #include "analysis/curves.hpp"
 #include "analysis/ratio.hpp"
+#include "analysis/text_table.hpp"
 #include "core/api/precision.hpp"
 #include "core/base/statistics.hpp"
 #include "core/base/units.hpp"
@@ -114,7 +115,8 @@ void beside_measured(PrecisionRow& row) {
   if (pairs == 0)
     row.note = "no launch has both this row and its fp32";
   else if (pairs < launches)
-    row.note = fmt::format("{} of {} launches have both this row and its fp32", pairs, launches);
+    row.note = fmt::format("{} of {} launches {} both this row and its fp32", pairs, launches,
+                           by_count(pairs, "has", "have"));
 }
 
 /// Why a group has no fp32 to set its rows beside.

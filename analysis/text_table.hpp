@@ -83,6 +83,10 @@ std::string csv_table(const std::vector<Column>& columns, const std::vector<Line
 
 /// "1 node", "2 nodes". `plural`: what is added for a number other than 1.
 std::string counted(std::size_t count, const std::string& what, const std::string& plural = "s");
+/// The form of a word for this number: by_count(n, "is", "are").
+inline const char* by_count(std::size_t count, const char* one, const char* several) {
+  return count == 1 ? one : several;
+}
 
 /// Columns on a terminal: the number of code points (Assay writes no combining or wide characters).
 std::size_t shown_width(const std::string& text);

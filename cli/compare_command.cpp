@@ -7,6 +7,7 @@
 #include <set>
 
 #include "analysis/compare/comparison.hpp"
+#include "analysis/compare/more_pairs.hpp"
 #include "analysis/shell_word.hpp"
 #include "analysis/text_table.hpp"
 #include "cli/commands.hpp"
@@ -67,7 +68,8 @@ std::vector<Side> read_one_result(const Given& given, Choice& choice) {
   const std::string name = *value_of(given, "BASE");
   for (const char* flag : {"base", "new"})
     choice.selections.emplace_back(std::string("--") + flag, values_of(given, flag));
-  const std::vector<NamedResult> results = read_rows(name, choice.filter);
+  std::vector<NamedResult> results = read_rows(name, choice.filter);
+  if (results.size() == 1) results.front().name = name;  // the sides have longer names
   choice.vary = variation_of(choice.selections[0], choice.selections[1], results);
   std::vector<Side> sides;
   for (const std::size_t side : {0, 1}) sides.push_back(make_side(name, results, choice, side));
@@ -128,14 +130,18 @@ void check_files(const Given& given) {
           "--{} has no effect without --confirm (nothing is executed). Give both.", flag));
 }
 
-/// The command line, quoted for a shell.
-std::string make_command(const Given& given) {
+/// The command line, quoted for a shell, with more values of --base and --new.
+std::string make_command(const Given& given, const MorePairs& more = {}) {
   std::string command = "assay compare";
   for (const char* name : {"BASE", "NEW"})
     if (const auto value = value_of(given, name)) command += " " + shell_word(*value);
   for (const auto& [flag, values] : given)
-    if (flag != "BASE" && flag != "NEW")
-      command += " --" + flag + (values.front().empty() ? "" : " " + shell_word(join(values, ",")));
+    if (flag != "BASE" && flag != "NEW") {
+      std::vector<std::string> words = values;
+      const auto& added = flag == "base" ? more.base : more.updated;
+      if (flag == "base" || flag == "new") words.insert(words.end(), added.begin(), added.end());
+      command += " --" + flag + (words.front().empty() ? "" : " " + shell_word(join(words, ",")));
+    }
   return command;
 }
 
@@ -214,6 +220,20 @@ void explain_no_rows(const Comparison& comparison, bool one_result) {
                    : "State with --vary what is meant to differ, or use --allow-mismatch.");
 }
 
+/// Says on stderr which sides would pair more rows: other parameters may differ between them, too.
+void suggest_more_pairs(const Given& given, const std::vector<Side>& sides,
+                        const Comparison& comparison, const Variation& vary) {
+  const std::vector<MorePairs> found = find_more_pairs(sides[0], sides[1], vary);
+  if (found.empty()) return;
+  const std::vector<std::string>& names = found.front().names;
+  std::cerr << fmt::format(
+      "assay: {} {} compared, because {} {} between the sides as well. To compare more:\n",
+      counted(comparison.rows.size(), "row"), by_count(comparison.rows.size(), "was", "were"),
+      join(names, " and "), by_count(names.size(), "differs", "differ"));
+  for (const MorePairs& more : found)
+    std::cerr << fmt::format("{}:\n  {}\n", counted(more.rows, "row"), make_command(given, more));
+}
+
 int compare(const Given& given) {
   check_sides(given);
   CompareOptions options = read_options(given);
@@ -238,9 +258,9 @@ int compare(const Given& given) {
   Comparison comparison = compare_now();
   const std::size_t unconfirmed = comparison.summary.at("needs_confirmation");
   if (const auto folder = value_of(given, "confirm"); folder && unconfirmed > 0) {
-    std::cerr << fmt::format(
-        "assay compare: {} rows are flagged; starting {} + {} fresh launches of them.\n",
-        unconfirmed, fresh_launches, fresh_launches);
+    std::cerr << fmt::format("assay compare: {} {} flagged; starting {} + {} fresh launches.\n",
+                             counted(unconfirmed, "row"), by_count(unconfirmed, "is", "are"),
+                             fresh_launches, fresh_launches);
     try {
       fresh = launch_flagged(comparison, sides, options.vary, *folder, given);
     } catch (const Unfinished& end) {
@@ -256,6 +276,7 @@ int compare(const Given& given) {
                                : render_comparison(comparison, sides[0], sides[1],
                                                    format == "markdown", format == "latex"));
   explain_no_rows(comparison, one_result);
+  if (one_result && !comparison.refused) suggest_more_pairs(given, sides, comparison, choice.vary);
   return static_cast<int>(comparison.exit_code);
 }
 

@@ -82,10 +82,11 @@ void print_findings(const History& history, const std::map<std::string, std::str
   }
   const std::size_t all = history.series.size();
   if (const std::size_t too_short = history.count("too short"); too_short > 0)
-    std::cout << fmt::format("guard: {} of {} series are too short to be judged: {}\n", too_short,
-                             all, runs);
+    std::cout << fmt::format("guard: {} of {} series {} too short to be judged: {}\n", too_short,
+                             all, by_count(too_short, "is", "are"), runs);
   if (const std::size_t without = history.count("no result"); without > 0)
-    std::cout << fmt::format("guard: {} of {} series have no result in any run\n", without, all);
+    std::cout << fmt::format("guard: {} of {} series {} no result in any run\n", without, all,
+                             by_count(without, "has", "have"));
   std::cout << std::flush;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analysis/mllog/submission.hpp"
+#include "analysis/text_table.hpp"
 #include "cli/commands.hpp"
 #include "core/base/error.hpp"
 #include "core/result/run_result.hpp"
@@ -46,8 +47,8 @@ int write_mllog(const Given& given) {
   const std::vector<Row>& rows = result.rows;
   const auto only = whole_of(given, "row", 0, std::numeric_limits<std::uint32_t>::max());
   if (only && *only >= rows.size())
-    throw InputError(
-        fmt::format("--row {}: {} has {} rows. They count from 0.", *only, file, rows.size()));
+    throw InputError(fmt::format("--row {}: {} has {}, counted from 0.", *only, file,
+                                 counted(rows.size(), "row")));
   const std::vector<const Row*> chosen = submissions(rows, only, file);
   if (chosen.size() > 1)
     throw InputError(

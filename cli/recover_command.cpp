@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "analysis/text_table.hpp"
 #include "cli/commands.hpp"
 #include "core/base/error.hpp"
 #include "core/result/journal.hpp"
@@ -48,7 +49,7 @@ int recover(const Given& given) {
   }
   const RunResult result = write_run_result(std::move(record), journal, out, {});
   if (own) remove_journal(journal);
-  std::cerr << fmt::format("assay recover: wrote {} rows to {}\n", result.rows.size(),
+  std::cerr << fmt::format("assay recover: wrote {} to {}\n", counted(result.rows.size(), "row"),
                            out.string());
   return static_cast<int>(ExitCode::ok);
 }

@@ -8,6 +8,7 @@
 #include "analysis/accept/criteria.hpp"
 #include "analysis/history/anchors.hpp"
 #include "analysis/scaling/input.hpp"
+#include "analysis/text_table.hpp"
 #include "cli/commands.hpp"
 #include "core/base/error.hpp"
 #include "core/base/message.hpp"
@@ -99,12 +100,14 @@ std::string validated(std::filesystem::path file) {
   if (kind == "assay-result") {
     const RunResult result =
         read_result_rows(file, keep_kind, static_cast<std::size_t>(processors()));
-    return fmt::format("{}, {} rows{}", name, result.rows.size(), statistics_text(result));
+    return fmt::format("{}, {}{}", name, counted(result.rows.size(), "row"),
+                       statistics_text(result));
   }
-  if (kind == "assay-suite") return fmt::format("{}, {} cases", name, checked_suite(file));
+  if (kind == "assay-suite")
+    return fmt::format("{}, {}", name, counted(checked_suite(file), "case"));
   if (kind == "assay-problems")
-    return fmt::format("{}, {} problems", name,
-                       read_checked(file, "problems").at("problems").size());
+    return fmt::format("{}, {}", name,
+                       counted(read_checked(file, "problems").at("problems").size(), "problem"));
   std::vector<std::string> known;
   for (const std::string& name : json_names(data_folder("results-schema")))
     if (name.ends_with(".schema")) known.push_back("assay-" + name.substr(0, name.rfind('.')));

@@ -9,6 +9,7 @@
 #include "analysis/ratio.hpp"
 #include "analysis/table/field_table.hpp"
 #include "analysis/table/table.hpp"
+#include "analysis/text_table.hpp"
 #include "core/base/text.hpp"
 #include "core/base/units.hpp"
 
@@ -212,10 +213,11 @@ class Rendering {
     if (comparison_.refused)
       line("REFUSED: fields differ that were not meant to. Nothing was compared.");
     else if (comparison_.allow_mismatch)
-      line(
-          fmt::format("MISMATCH ALLOWED (--allow-mismatch): {} fields differ that were not meant "
-                      "to. The differences may have other causes than the one that was meant.",
-                      comparison_.mismatches.size()));
+      line(fmt::format(
+          "MISMATCH ALLOWED (--allow-mismatch): {} {} not meant to. The differences may have other "
+          "causes than the one that was meant.",
+          counted(comparison_.mismatches.size(), "field"),
+          by_count(comparison_.mismatches.size(), "differs that was", "differ that were")));
   }
 
   void sides() {
@@ -310,30 +312,46 @@ class Rendering {
   void ending() {
     if (const std::optional<MeanSpeedup>& mean = comparison_.geometric_mean)
       line(fmt::format(
-          "Geometric mean of new over base: {:.4f}{}, {} ({} of {} rows, by their first launches).",
+          "Geometric mean of new over base: {:.4f}{}, {} ({} of {}, by their first launches).",
           mean->speedup, mark_of(comparison_.rows),
           mean->interval ? "95 % interval " + interval(mean->interval)
                          : "no interval: " + mean->interval_reason,
-          mean->rows, mean->base_rows));
+          mean->rows, counted(mean->base_rows, "row")));
     else
       line(fmt::format("Geometric mean: none ({}).", comparison_.geometric_mean_reason));
     const auto count = [&](const char* name) { return comparison_.summary.at(name); };
     line(fmt::format(
-        "{} slower, {} faster, {} same, {} inconclusive ({} need fresh launches), {} without "
-        "verdict; {} only in base, {} only in new, {} not compared, {} lost.",
+        "{} slower, {} faster, {} same, {} inconclusive ({} {} fresh launches), {} without "
+        "verdict; "
+        "{} only in base, {} only in new, {} not compared, {} lost.",
         count("slower"), count("faster"), count("same"), count("inconclusive"),
-        count("needs_confirmation"), count("without_verdict"), comparison_.only_base.size(),
-        comparison_.only_new.size(), comparison_.not_compared.size(), comparison_.lost.size()));
+        count("needs_confirmation"), by_count(count("needs_confirmation"), "needs", "need"),
+        count("without_verdict"), comparison_.only_base.size(), comparison_.only_new.size(),
+        comparison_.not_compared.size(), comparison_.lost.size()));
     if (count("needs_confirmation") != 0) decision();
     if (!comparison_.rows.empty()) rule(comparison_.settings);
   }
 
+  /// Whether --confirm can start the launches of a side: it repeats a run of `assay run`.
+  static bool can_repeat(const Side& side) {
+    const auto& settings = side.results().front().run().settings;
+    return side.results().size() == 1 && settings && !settings->suite_file.empty();
+  }
+
   /// The command that decides, in a line that is never broken.
   void decision() {
-    line(
-        "To decide the rows that need fresh launches (with --base-build or --new-build for rows of "
-        "another build):");
-    page_.statement("  " + comparison_.command + " --confirm DIR");
+    if (can_repeat(base_) && can_repeat(updated_)) {
+      line(
+          "To decide by fresh launches (with --base-build or --new-build for rows of another "
+          "build):");
+      page_.remark("  " + comparison_.command + " --confirm DIR");
+    } else {
+      const bool one = base_.results().front().run().id == updated_.results().front().run().id;
+      line(fmt::format("To decide, repeat {} with --launches {} --out FILE; then:",
+                       one ? "the measurement" : "both measurements", fresh_launches));
+      page_.remark(fmt::format("  {} --fresh-base {} --fresh-new {}", comparison_.command,
+                               one ? "FILE" : "FILE_OF_BASE", one ? "FILE" : "FILE_OF_NEW"));
+    }
     page_.gap();
   }
 
@@ -341,8 +359,8 @@ class Rendering {
   void rule(const Comparison::Settings& settings) {
     std::string text = fmt::format(
         "The first launches flag a row at p <= {:.2g}, or if its speedup is outside of the "
-        "tolerance; {} are flagged.",
-        settings.screen_p, settings.flagged);
+        "tolerance; {} {} flagged.",
+        settings.screen_p, settings.flagged, by_count(settings.flagged, "is", "are"));
     if (settings.confirmed_p)
       text += fmt::format(
           " Fresh launches detect a change at p <= {:.2g}, so the probability of any false alarm "

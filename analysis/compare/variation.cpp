@@ -55,6 +55,18 @@ bool is_of_system(const std::string& name, const std::vector<NamedResult>& resul
   });
 }
 
+/// Whether the ranks of every chosen row that has several share its problem: their number then says
+/// how the work was done.
+bool ranks_share(const std::vector<NamedResult>& results, const Selection& base,
+                 const Selection& updated) {
+  return std::ranges::all_of(results, [&](const NamedResult& result) {
+    return std::ranges::all_of(result.rows(), [&](const Row& row) {
+      return (!base.holds(row) && !updated.holds(row)) || row.number("ranks").value_or(1) == 1 ||
+             row.problem.shared_by.value_or(1) > 1;
+    });
+  });
+}
+
 }  // namespace
 
 Variation::Variation(const std::string& vary) : name(vary) {
@@ -105,7 +117,8 @@ Variation variation_of(const Selection& base, const Selection& updated,
     if (was != base.values().end() && is != updated.values().end() && was->second == is->second)
       continue;
     variation.parameters.push_back(name);
-    if (is_of_system(name, results))
+    const bool of_ranks = name == "ranks" || name == "nodes";
+    if (is_of_system(name, results) || (of_ranks && ranks_share(results, base, updated)))
       variation.other_libraries = true;
     else if (name != "precision")
       work.push_back(name);

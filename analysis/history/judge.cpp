@@ -260,16 +260,27 @@ class Judge {
     return 0;
   }
 
+  /// The level that estimate_level() gives, in words.
+  std::string describe_level(double level) const {
+    if (promoted_ == nullptr) return "the earlier runs";
+    const double shift = 100 * (level / promoted_->value.value() - 1);
+    return std::abs(shift) < 0.05
+               ? "the promoted level"
+               : fmt::format("the promoted level, which the runs since then shift by {:+.1f} %",
+                             shift);
+  }
+
   void set_suspect(std::size_t last) {
     const Points reference = select_reference(last), suspects = take_last(points_, last);
+    const double level = estimate_level(reference);
     verdict.state = "suspect";
-    verdict.size = least(suspects) / estimate_level(reference);
+    verdict.size = least(suspects) / level;
     verdict.reason = fmt::format(
         "{} {:.1f} % longer than {} (tolerance {:g} %), at a level that did not stay in the {} "
         "before. {}{}The cause may be chance, the machine or the software",
         last == 1 ? "the last run takes" : fmt::format("the last {} runs take at least", last),
-        100 * (*verdict.size - 1), promoted_ != nullptr ? "the promoted level" : "the earlier runs",
-        100 * verdict.tolerance, counted(reference.size(), "run"),
+        100 * (*verdict.size - 1), describe_level(level), 100 * verdict.tolerance,
+        counted(reference.size(), "run"),
         suspects.back()->shared ? "Other work used its processors (!). " : "",
         suspects.back()->throttled ? "Power or heat throttled its device (\u00b0). " : "");
   }

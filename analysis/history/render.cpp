@@ -7,6 +7,7 @@
 #include "analysis/junit.hpp"
 #include "analysis/page.hpp"
 #include "analysis/ratio.hpp"
+#include "analysis/text_table.hpp"
 #include "core/base/text.hpp"
 #include "core/base/units.hpp"
 #include "core/result/marks.hpp"
@@ -157,8 +158,8 @@ std::vector<std::string> list_details(const RowHistory& series) {
                                 date(anchor->since), anchor->promoted ? anchor->owner + ": " : "",
                                 anchor->reason));
   if (const auto& rolling = verdict.rolling)
-    lines.push_back(
-        fmt::format("rolling: {} of {} points", human_seconds(rolling->value), rolling->points));
+    lines.push_back(fmt::format("rolling: {} of {}", human_seconds(rolling->value),
+                                counted(rolling->points, "point")));
   for (const LevelChange& change : verdict.changes)
     lines.push_back(fmt::format("{}: {} → {} ({:+.1f} %, p {:.2g})", date(change.when),
                                 human_seconds(change.before), human_seconds(change.after),
@@ -174,6 +175,11 @@ bool has_details(const RowHistory& series) {
   const std::string& state = series.verdict.state;
   return (state != "steady" && state != "too short" && state != "no result") ||
          !series.verdict.changes.empty() || !series.gaps.empty();
+}
+
+/// A suspect that no fresh launches have answered.
+bool is_open(const RowHistory& series) {
+  return series.verdict.state == "suspect" && !series.confirmation;
 }
 
 /// "2 series: 0 slower, 0 drifting, …": the number of series in each state.
@@ -221,15 +227,30 @@ std::vector<std::string> make_legend(const History& history, const Table& table)
     lines.push_back(fmt::format(
         "too short: a series is judged from its {}th run on, after a promotion from its {}th.",
         anchor_points, latest_points));
-  if (std::ranges::any_of(history.series, [](const RowHistory& series) {
-        return series.verdict.state == "suspect" && !series.confirmation;
-      }))
+  if (std::ranges::any_of(history.series, is_open))
     lines.push_back(fmt::format(
         "suspect: the last run seems slower. By chance alone, up to {:g} % of unchanged series do "
-        "in each run. To decide, measure again: assay history DIR --confirm BUILD, by the assay "
-        "of the new build, where BUILD is the promoted build.",
+        "in each run.",
         100 * suspect_rate));
   return lines;
+}
+
+/// The commands that decide about suspects, in lines that are never broken.
+void add_decision(Page& page, const History& history) {
+  if (std::ranges::none_of(history.series, is_open)) return;
+  const auto command = [&](const std::string& text, const char* flags) {
+    page.gap();
+    page.line(text);
+    page.statement("  " + history.command + flags);
+  };
+  const auto promoted = [](const RowHistory& series) {
+    return !is_open(series) || (series.verdict.anchored && series.verdict.anchored->promoted);
+  };
+  if (!std::ranges::all_of(history.series, promoted))
+    command("Nothing was promoted. First, by the assay of an earlier build, of which RUN is a run:",
+            " --promote all --owner NAME --reason TEXT --value-from RUN");
+  command("To decide, measure again, by the assay of the new build; BUILD is the promoted one:",
+          " --confirm BUILD");
 }
 
 void add_testcase(JunitSuite& suite, const RowHistory& series) {
@@ -286,6 +307,7 @@ std::string render_history(const History& history, bool markdown) {
     page.gap();
     page.line(line);
   }
+  add_decision(page, history);
   return page.text();
 }
 

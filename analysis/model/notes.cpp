@@ -88,17 +88,17 @@ void add_notes(ModelDocument& document, const FittedModel& model) {
     if (holds) document.notes.push_back(text);
   };
   note(published > 0,
-       fmt::format("{} of {} observations are published numbers without samples: the intervals are "
-                   "those of the fit, not of the measurements",
-                   published, model.fit.n()));
-  note(shared > 0,
-       fmt::format("{} observations were timed while other work used the processors: they are "
-                   "upper limits",
-                   shared));
+       fmt::format("{} of {} {} without samples: the intervals are those of the fit, not of the "
+                   "measurements",
+                   published, counted(model.fit.n(), "observation"),
+                   by_count(published, "is a published number", "are published numbers")));
+  note(shared > 0, fmt::format("{} {} timed while other work used the processors: {}",
+                               counted(shared, "observation"), by_count(shared, "was", "were"),
+                               by_count(shared, "an upper limit", "upper limits")));
   note(throttled > 0,
-       fmt::format("{} observations were timed while power or heat throttled the device: they are "
-                   "what it needs with this power and cooling",
-                   throttled));
+       fmt::format("{} {} timed while power or heat throttled the device: what it needs with this "
+                   "power and cooling",
+                   counted(throttled, "observation"), by_count(throttled, "was", "were")));
   note(model.clustered_by != "none" && model.errors.groups < few_groups,
        fmt::format("{}: clustered errors from fewer than {} groups tend to be too small",
                    counted(model.errors.groups, "group"), few_groups));

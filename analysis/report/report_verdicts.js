@@ -28,7 +28,7 @@ function comparison_tiles(comparison) {
   return tiles(
       counted('slower', 'bad'), counted('faster', 'good'), counted('same', ''), counted('inconclusive', 'mid'),
       listed(comparison.only_base, 'vanished', 'bad'), listed(comparison.only_new, 'new', ''),
-      mean && [times(mean.speedup) + noisy, 'geometric mean, new over base, ' + mean.rows + ' of ' + mean.of + ' rows']);
+      mean && [times(mean.speedup) + noisy, 'geometric mean, new over base, ' + mean.rows + ' of ' + plural(mean.of, 'row')]);
 }
 function comparison_warnings(comparison) {
   const fields = comparison.mismatches.map((mismatch) => mismatch.field).join(', ');

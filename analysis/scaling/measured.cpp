@@ -81,9 +81,9 @@ void check_messages(const Series& series, const std::string& where) {
           where, id, setting, value));
   if (parameter_number(series, "ranks") < 2 || (nodes != "1" && nodes != ranks))
     throw InputError(fmt::format(
-        "{}: {} has {} ranks on {} nodes (its links differ). Measure ranks of one node, or one "
+        "{}: {} has {} ranks on {} (its links differ). Measure ranks of one node, or one "
         "rank on each node.",
-        where, id, ranks, nodes));
+        where, id, ranks, nodes == "1" ? "1 node" : nodes + " nodes"));
 }
 
 Passes count_passes(const Series& series, double bytes, const std::string& where) {

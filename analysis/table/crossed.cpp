@@ -10,6 +10,7 @@
 #include "analysis/table/axes.hpp"
 #include "analysis/table/pivot.hpp"
 #include "analysis/table/table.hpp"
+#include "analysis/text_table.hpp"
 #include "core/base/error.hpp"
 #include "core/base/text.hpp"
 
@@ -191,13 +192,15 @@ void add_crossed(Page& page, const Results& results, const Crossed& crossed, con
   legend.add(speedup_header("the column's system", "the row's") + ". " + no_verdict);
   if (table.errors) legend.add(error_note);
   if (crossed.left_out > 0)
-    legend.add(fmt::format("{} cases are left out: no row of {} with {} has their problem.",
-                           crossed.left_out, join(table.systems, ", "), options.by));
+    legend.add(fmt::format("{} {} left out: no row of {} with {} has {} problem.",
+                           counted(crossed.left_out, "case"),
+                           by_count(crossed.left_out, "is", "are"), join(table.systems, ", "),
+                           options.by, by_count(crossed.left_out, "its", "their")));
   if (ids_repeat(all)) legend.add(environments_note);
   add_title(page, results, table.axes.lines());
   page.table(shown, legend.lines());
   page.gap();
-  page.statement(counts(kept));
+  page.remark(counts(kept));
 }
 
 }  // namespace assay

@@ -112,7 +112,7 @@ std::string render_table(const Results& results, const std::vector<Baseline>& ba
   // A filter selects a part of the rows, and totals are of whole lists.
   if (!add_totals(page, results, all, options.filter.empty()) && (!by_line || options.any_width()))
     page.blank();
-  page.statement(counts(all));
+  page.remark(counts(all));
   if (by_line) {
     add_curves(page, results, all);
     add_scaling(page, results, all);

@@ -15,7 +15,7 @@
 
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
-#include "core/base/signal_note.hpp"
+#include "core/base/temporary.hpp"
 #include "core/base/text.hpp"
 #include "core/machine/environment.hpp"
 #include "core/machine/launched.hpp"
@@ -30,8 +30,67 @@ using nlohmann::json;
 
 namespace {
 
+/// How the finished rows become a result; "" if none is finished: the journal is then removed.
+std::string told_where_rows_are(const std::optional<fs::path>& journal) {
+  if (!journal) return "";
+  const std::vector<json> events = read_journal(*journal);
+  if (std::ranges::any_of(events, [](const json& event) { return event.at("event") == "row"; }))
+    return where_rows_are(*journal);
+  std::error_code stays;
+  fs::remove(*journal, stays);
+  return "";
+}
+
+/// The signals by which users end programs: while the object exists they wait for end_if_told().
+class HeldSignals final {
+ public:
+  HeldSignals() {
+    sigemptyset(&held_);
+    sigaddset(&held_, SIGCHLD);
+    for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+      struct sigaction now {};
+      if (sigaction(number, nullptr, &now) == 0 && now.sa_handler != SIG_IGN)
+        sigaddset(&held_, number);
+    }
+    pthread_sigmask(SIG_BLOCK, &held_, &before_);
+  }
+  ~HeldSignals() { release(); }
+  HeldSignals(const HeldSignals&) = delete;
+  HeldSignals& operator=(const HeldSignals&) = delete;
+
+  /// As before the object, in a new process as well.
+  void release() const { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+  /// Waits until the child has ended; its wait status. A signal that has come ends it.
+  int wait_for(pid_t child) {
+    constexpr timespec moment{0, 100'000'000};
+    int status = 0, patience = 50;
+    while (waitpid(child, &status, WNOHANG) == 0) {
+      const int number = sigtimedwait(&held_, nullptr, &moment);
+      if (number > 0 && number != SIGCHLD) kill(child, told_ = number);
+      if (told_ != 0 && --patience == 0) kill(child, SIGKILL);
+    }
+    return status;
+  }
+
+  /// Ends this process by the signal that has come, if one has.
+  void end_if_told(const std::string& program, const std::optional<fs::path>& journal) const {
+    if (told_ == 0) return;
+    if (!told_where_rows_are(journal).empty()) std::cerr << recovery_note(program, *journal);
+    remove_temporaries();
+    std::signal(told_, SIG_DFL);
+    release();
+    raise(told_);
+  }
+
+ private:
+  sigset_t held_{}, before_{};
+  int told_ = 0;
+};
+
 /// Runs this executable with other arguments until it ends; its wait status.
-int status_of_child(const std::string& name, const std::vector<std::string>& arguments) {
+int status_of_child(const std::string& name, const std::vector<std::string>& arguments,
+                    HeldSignals& signals) {
   std::vector<char*> words{const_cast<char*>(name.c_str())};
   for (const std::string& argument : arguments)
     words.push_back(const_cast<char*>(argument.c_str()));
@@ -40,6 +99,7 @@ int status_of_child(const std::string& name, const std::vector<std::string>& arg
   const pid_t parent = getpid();
   const pid_t child = fork();
   if (child == 0) {
+    signals.release();
     // A launch must not go on after the process that collects its rows; this signal lets it remove
     // its temporary files. It may be ignored by inheritance.
     signal(SIGTERM, SIG_DFL);
@@ -48,10 +108,7 @@ int status_of_child(const std::string& name, const std::vector<std::string>& arg
     _exit(127);
   }
   if (child < 0) throw std::system_error(errno, std::generic_category(), "fork");
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  return status;
+  return signals.wait_for(child);
 }
 
 bool ended(const std::vector<json>& events, int launch) {
@@ -124,7 +181,7 @@ int run_launches(const Benchmark& benchmark, const RunRequest& request,
   check_files(benchmark, request);
   const std::string program = "assay-" + benchmark.name(), started = utc_now();
   const auto journal = own_journal(request);
-  std::optional<SignalNote> note;
+  HeldSignals signals;
   std::optional<JournalHold> hold;
   if (journal) {
     hold.emplace(*journal);
@@ -138,7 +195,6 @@ int run_launches(const Benchmark& benchmark, const RunRequest& request,
                  {"started", started},
                  {"launches", request.launches},
                  {"environment", capture_environment()}});
-    note.emplace(recovery_note(program, *journal));
   }
   ExitCode code = ExitCode::ok;
   for (int launch = 0; launch < request.launches; ++launch) {
@@ -147,7 +203,8 @@ int run_launches(const Benchmark& benchmark, const RunRequest& request,
     std::vector<std::string> words = arguments;
     words.insert(words.end(), {"--launch", std::to_string(launch)});
     if (journal) words.insert(words.end(), {"--journal", journal->string()});
-    const int status = status_of_child(program, words);
+    const int status = status_of_child(program, words, signals);
+    signals.end_if_told(program, journal);
     const bool signalled = WIFSIGNALED(status);
     const auto its_code = static_cast<ExitCode>(signalled ? 0 : WEXITSTATUS(status));
     if (!signalled && its_code == ExitCode::usage) {  // it has said why; every launch would
@@ -161,7 +218,7 @@ int run_launches(const Benchmark& benchmark, const RunRequest& request,
                                       ? fmt::format("was killed by signal {} ({})",
                                                     WTERMSIG(status), strsignal(WTERMSIG(status)))
                                       : fmt::format("ended with exit code {}", WEXITSTATUS(status)),
-                                  journal ? where_rows_are(*journal) : ""));
+                                  told_where_rows_are(journal)));
     code = gravest(code, its_code);
   }
   if (!journal) return static_cast<int>(code);

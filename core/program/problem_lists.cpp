@@ -23,8 +23,8 @@ fs::path lists_folder(const std::string& benchmark) {
   return data_folder("suites") / "problems" / benchmark;
 }
 
-/// A descriptor's fields ("mb16ic64alpha-0.5" → mb16, ic64, alpha-0.5); what is not a field stays
-/// one piece, for the benchmark to refuse by name.
+/// A descriptor's fields ("mb16ic64alpha-0.5" → mb16, ic64, alpha-0.5; "mlp:w64" → mlp:, w64); what
+/// is not a field stays one piece, for the benchmark to refuse by name.
 std::vector<std::string> fields(const std::string& descriptor) {
   std::vector<std::string> pieces;
   for (std::size_t at = 0; at < descriptor.size();) {
@@ -32,8 +32,9 @@ std::vector<std::string> fields(const std::string& descriptor) {
     const auto is_digit = [&](std::size_t i) {
       return i < descriptor.size() && std::isdigit(static_cast<unsigned char>(descriptor[i])) != 0;
     };
-    while (end < descriptor.size() && !is_digit(end)) ++end;
+    while (end < descriptor.size() && !is_digit(end) && descriptor[end] != ':') ++end;
     while (is_digit(end)) ++end;
+    if (end < descriptor.size() && descriptor[end] == ':') ++end;
     if (end > at && is_digit(end - 1) && end < descriptor.size() && descriptor[end] == '.' &&
         is_digit(end + 1))
       for (++end; is_digit(end);) ++end;
@@ -156,7 +157,9 @@ std::size_t end_of_file_name(const std::string& problem) {
   for (std::size_t at = problem.find(ending); at != std::string::npos;
        at = problem.find(ending, at + 1)) {
     const std::size_t end = at + ending.size();
-    if (end == problem.size() || problem[end] == '/' || problem[end] == '@') return end;
+    if (end == problem.size() || problem[end] == '@') return end;
+    std::error_code none;  // a folder may have such a name as well
+    if (problem[end] == '/' && !fs::is_directory(problem.substr(0, end), none)) return end;
   }
   return std::string::npos;
 }
@@ -176,6 +179,9 @@ std::vector<NamedProblem> find_problems(const Benchmark& benchmark, const std::s
   const std::string overrides = at == std::string::npos ? "" : text.substr(at + 1);
   const std::string what = text.substr(0, at);
   if (at != std::string::npos) check_overrides(text, overrides);
+  if (what.ends_with('/'))
+    throw InputError("nothing follows / (in '" + text +
+                     "'). Name a problem of the list, or leave / out for all of them.");
   if (in_file) {
     const bool whole = file_end == what.size();
     return problems_of_file(benchmark, what.substr(0, file_end),

@@ -24,10 +24,9 @@ namespace {
 /// The file of "mine.json/conv1@mb32": a list of problems, which a suite in `folder` may have
 /// beside it; "" where none is named.
 std::string list_file(const std::string& problem, const fs::path& folder) {
-  const std::size_t end = end_of_file_name(problem);
-  if (end == std::string::npos) return "";
-  const std::string file = problem.substr(0, end);
-  return is_beside_suite(file) ? (folder / file).string() : file;
+  const std::string text = is_beside_suite(problem) ? (folder / problem).string() : problem;
+  const std::size_t end = end_of_file_name(text);
+  return end == std::string::npos ? "" : text.substr(0, end);
 }
 
 /// The values that may name data, libraries and checkpoints (Traits::file), and lists of problems.

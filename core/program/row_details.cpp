@@ -8,10 +8,14 @@ namespace assay {
 
 std::string row_details(const Row& row) {
   std::string text;
+  const auto counted = [](auto count, const char* what) {
+    return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+  };
   if (const auto& time = row.time_s)
-    text = fmt::format("{} warm-up runs, {} samples of {} runs, stopped by {}",
-                       time->warmup_runs.value_or(0), time->n.value_or(0), time->batch.value_or(1),
-                       time->stopped_by);
+    text = fmt::format("{}, {} of {}, stopped by {}",
+                       counted(time->warmup_runs.value_or(0), "warm-up run"),
+                       counted(time->n.value_or(0), "sample"),
+                       counted(time->batch.value_or(1), "run"), time->stopped_by);
   if (const auto& verification = row.verification; verification && verification->max_error)
     text += fmt::format("{}largest error {:.1e} against {}, {} elements checked",
                         text.empty() ? "" : "; ", *verification->max_error, verification->reference,

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <optional>
 
+#include "analysis/text_table.hpp"
 #include "core/api/precision.hpp"
 #include "core/result/impossible.hpp"
 #include "core/result/layers.hpp"
@@ -291,15 +292,19 @@ RowCeiling ceiling_of(const Row& row, const std::vector<Bracket>& brackets,
           : device_levels(told);
   const std::string device = device_name(told);
   const Ceilings ceilings(brackets, good, row, device, levels, ranks);
+  const auto count_of_row = [&row](const char* name, const char* what) {
+    return counted(static_cast<std::size_t>(row.number(name).value_or(1)), what);
+  };
   if (ceilings.none())
     throw NoCeiling{fmt::format(
-        "no ceiling was measured {} in each of {} ranks on {} nodes",
+        "no ceiling was measured {} in {}{} on {}",
         place.is_processor()
             ? fmt::format("with {} threads",
                           row.number("threads") ? std::to_string(threads) : "an unknown number of")
             : fmt::format("by {} on this {} ({})", place.backend, place.device,
                           device.empty() ? "which has no name" : device),
-        row.number("ranks").value_or(1), row.number("nodes").value_or(1))};
+        row.number("ranks").value_or(1) > 1 ? "each of " : "", count_of_row("ranks", "rank"),
+        count_of_row("nodes", "node"))};
 
   const double median = row.median();
   if (const auto why = why_impossible(median, surely_least(row, ceilings, levels));

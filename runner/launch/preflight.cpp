@@ -10,6 +10,7 @@
 #include <set>
 
 #include "analysis/host_names.hpp"
+#include "analysis/text_table.hpp"
 #include "core/base/error.hpp"
 #include "core/base/paths.hpp"
 #include "core/base/text.hpp"
@@ -32,6 +33,10 @@ constexpr const char* mark = "assay-placement ";
 
 std::string place_of(const PlacedProcess& process) {
   return fmt::format("rank {} on {}", process.rank, process.host);
+}
+
+std::string requested(std::uint64_t count) {
+  return fmt::format("{} {} requested", count, by_count(count, "was", "were"));
 }
 
 /// The ranks of each host.
@@ -57,28 +62,30 @@ std::string host_fault(const ProcessShape& shape, const std::vector<PlacedProces
 std::string number_fault(const ProcessShape& shape, const std::vector<PlacedProcess>& processes) {
   const std::uint64_t ranks = shape.all_ranks();
   if (ranks != 0 && processes.size() != ranks)
-    return fmt::format("{} processes were started, {} were requested", processes.size(), ranks);
+    return fmt::format("{} {} started, {}", counted(processes.size(), "process", "es"),
+                       by_count(processes.size(), "was", "were"), requested(ranks));
   std::set<int> numbers;
   for (const PlacedProcess& process : processes) {
     if (process.size != static_cast<int>(processes.size()))
       return fmt::format(
-          "{} found {} processes, not {}: the environment variables of the launcher are unknown "
+          "{} found {}, not {}: the environment variables of the launcher are unknown "
           "(processes read them from the \"variables\" of the files in {})",
-          place_of(process), process.size, processes.size(),
-          data_folder("scripts/launchers").string());
+          place_of(process), counted(static_cast<std::size_t>(process.size), "process", "es"),
+          processes.size(), data_folder("scripts/launchers").string());
     if (!numbers.insert(process.rank).second)
       return fmt::format("two processes have the rank {}", process.rank);
   }
   if (std::string fault = host_fault(shape, processes); !fault.empty()) return fault;
   const auto hosts = by_host(processes);
   if (shape.nodes != 0 && hosts.size() != shape.nodes)
-    return fmt::format("the processes are on {} nodes, {} were requested", hosts.size(),
-                       shape.nodes);
+    return fmt::format("the processes are on {}, {}", counted(hosts.size(), "node"),
+                       requested(shape.nodes));
   if (shape.ranks_per_node != 0)
     for (const auto& [host, theirs] : hosts)
       if (theirs.size() != shape.ranks_per_node)
-        return fmt::format("{} processes are on {}, {} were requested", theirs.size(), host,
-                           shape.ranks_per_node);
+        return fmt::format("{} {} on {}, {}", counted(theirs.size(), "process", "es"),
+                           by_count(theirs.size(), "is", "are"), host,
+                           requested(shape.ranks_per_node));
   return "";
 }
 
@@ -121,15 +128,17 @@ std::string crowded_fault(const ProcessShape& shape, const std::vector<PlacedPro
     const std::size_t threads = std::max<std::uint64_t>(1, shape.threads),
                       wanted = theirs.size() * threads;
     if (cores.size() < wanted)
-      return fmt::format("the {} ranks on {} may use {} cores together ({}), {} were requested",
-                         theirs.size(), host, cores.size(), fmt::join(cores, ","), wanted);
+      return fmt::format("the {} on {} may use {} together ({}), {}",
+                         counted(theirs.size(), "rank"), host, counted(cores.size(), "core"),
+                         fmt::join(cores, ","), requested(wanted));
     // Nor may one part be crowded while another one is spared.
     std::map<std::vector<int>, std::size_t> ranks;
     for (const PlacedProcess* process : theirs) ++ranks[process->cores];
     for (const auto& [part, count] : ranks)
       if (part.size() < count * threads)
-        return fmt::format("{} ranks on {} are bound to the same {} cores ({}), {} were requested",
-                           count, host, part.size(), fmt::join(part, ","), count * threads);
+        return fmt::format("{} on {} are bound to the same {} ({}), {}", counted(count, "rank"),
+                           host, counted(part.size(), "core"), fmt::join(part, ","),
+                           requested(count * threads));
   }
   return "";
 }
@@ -191,11 +200,12 @@ std::string placement_fault(const ProcessShape& shape,
     if (!process.device_fault.empty())
       return fmt::format("{}: {}", place_of(process), process.device_fault);
     if (!process.threads_fault.empty())
-      return fmt::format("{} cannot have {} threads: {}", place_of(process), shape.threads,
-                         process.threads_fault);
+      return fmt::format("{} cannot have {}: {}", place_of(process),
+                         counted(shape.threads, "thread"), process.threads_fault);
     if (shape.threads != 0 && !process.cores.empty() && process.cores.size() < shape.threads)
-      return fmt::format("{} may use {} cores ({}), {} were requested", place_of(process),
-                         process.cores.size(), fmt::join(process.cores, ","), shape.threads);
+      return fmt::format("{} may use {} ({}), {}", place_of(process),
+                         counted(process.cores.size(), "core"), fmt::join(process.cores, ","),
+                         requested(shape.threads));
     if (std::string fault = binding_fault(shape, process); !fault.empty()) return fault;
   }
   if (shape.bind == "core") return shared_core_fault(processes);

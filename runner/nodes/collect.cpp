@@ -107,12 +107,14 @@ class Collector {
       collected.lines.insert(collected.lines.end(), lines->begin(), lines->end());
     if (!full_.empty()) collected.lines.push_back(full_ + ".");
     if (not_asked_ > 0)
-      collected.lines.push_back(fmt::format("not collected: {} nodes after it", not_asked_));
+      collected.lines.push_back(
+          fmt::format("not collected: {} after it", counted(not_asked_, "node")));
     const bool all = missing_.empty() && faults_.empty() && full_.empty();
     collected.code = all ? ExitCode::ok : ExitCode::failed;
     if (!options_.prepare)
-      collected.lines.push_back(fmt::format("collected {} of {} nodes into {} ({} files, {} bytes)",
-                                            whole_, nodes, options_.out.string(), files_, bytes_));
+      collected.lines.push_back(fmt::format("collected {} of {} into {} ({}, {} bytes)", whole_,
+                                            counted(nodes, "node"), options_.out.string(),
+                                            counted(files_, "file"), bytes_));
     return collected;
   }
 

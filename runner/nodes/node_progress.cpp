@@ -6,6 +6,7 @@
 #include <charconv>
 #include <fstream>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -34,23 +35,25 @@ NodeProgress::NodeProgress(fs::path log, std::set<std::string> nodes)
 std::string NodeProgress::news(Clock::time_point now, bool last) {
   if (now < next_ && !last) return "";
   read();
-  std::vector<const State*> more;
+  std::vector<State*> changed;
+  for (auto& [name, state] : nodes_)
+    if (!state.line.empty()) changed.push_back(&state);
+  // Each node has its turn: those whose line was told longest ago come first.
+  std::ranges::stable_sort(changed, {}, &State::told);
   std::string text;
-  std::size_t lines = 0;
-  for (auto& [name, state] : nodes_) {
-    if (state.line.empty()) continue;
-    if (++lines > most_lines) {
-      more.push_back(&state);
-      continue;
-    }
-    text += visible(state.line) + "\n";
-    state.line.clear();
+  const std::size_t lines = std::min(changed.size(), most_lines);
+  for (std::size_t i = 0; i < lines; ++i) {
+    text += visible(changed[i]->line) + "\n";
+    changed[i]->line.clear();
+    changed[i]->told = now;
   }
-  if (!more.empty()) {
-    const auto [least, most] = std::minmax_element(
-        more.begin(), more.end(), [](const State* a, const State* b) { return a->done < b->done; });
-    text += fmt::format("and {}: {} to {} of {} rows\n", counted(more.size(), "more node"),
-                        (*least)->done, (*most)->done, (*most)->all);
+  if (const auto more = std::span(changed).subspan(lines); !more.empty()) {
+    const auto [least, most] = std::ranges::minmax_element(more, {}, &State::done);
+    text += "and " + counted(more.size(), "more node");
+    if ((*most)->all > 0)
+      text += fmt::format(": {} to {} of {}", (*least)->done, (*most)->done,
+                          counted((*most)->all, "row"));
+    text += "\n";
   }
   if (!text.empty()) next_ = now + interval;
   return text;
@@ -86,7 +89,10 @@ void NodeProgress::take(const std::string& line) {
     rest.remove_prefix(1);
     const auto all = take_number(rest);
     if (!all || *all == 0 || !rest.starts_with(']')) continue;
-    nodes_[name] = {*done, *all, line.substr(at)};
+    State& state = nodes_[name];
+    state.done = *done;
+    state.all = *all;
+    state.line = line.substr(at);
     return;
   }
 }

@@ -59,8 +59,8 @@ bool run_rounds(const Rounds& rounds, const std::vector<std::string>& words, con
       }
       own.insert(own.end(), {"--walltime", clock_text(*left)});
     }
-    std::cerr << fmt::format("assay run: round {} of {}, {} pairs\n", i + 1, rounds.size(),
-                             rounds[i].size());
+    std::cerr << fmt::format("assay run: round {} of {}, {}\n", i + 1, rounds.size(),
+                             counted(rounds[i].size(), "pair"));
     std::map<std::string, Written> before;
     for (const Pair& pair : rounds[i]) before[name_of(pair)] = before_run(folder / name_of(pair));
     run_round(rounds[i], own, folder);
@@ -112,8 +112,8 @@ std::map<std::string, Pair> slowest_of(const std::vector<LeftRun>& runs,
     for (const auto& [pair, time] : pairs)
       if (const double ratio = time / typical; ratio > ratios[pair]) {
         ratios[pair] = ratio;
-        where[pair] = {
-            id, fmt::format("{:.3g} times the typical time of {} pairs", ratio, pairs.size())};
+        where[pair] = {id, fmt::format("{:.3g} times the typical time of {}", ratio,
+                                       counted(pairs.size(), "pair"))};
       }
   }
   return where;
@@ -151,8 +151,10 @@ std::string by_node(const std::map<std::string, double>& ratios, double limit) {
                           partners.size() + 1 == nodes.size() ? " (the node rather than a link)"
                                                               : ", of those that were measured");
     else if (slow > 0)
-      text +=
-          fmt::format("{}: {} of its {} pairs are slow\n", visible(node), slow, partners.size());
+      text += partners.size() == 1
+                  ? fmt::format("{}: its only pair is slow\n", visible(node))
+                  : fmt::format("{}: {} of its {} pairs {} slow\n", visible(node), slow,
+                                partners.size(), by_count(slow, "is", "are"));
   }
   return text;
 }
@@ -186,8 +188,8 @@ int report_pairs(const std::vector<LeftRun>& runs, double tolerance) {
   std::cout << report_of(runs);
   if (!lines.empty()) std::cout << terminal_table({{"slow pair"}, {"slowest case"}}, lines);
   std::cout << by_node(ratios, 1 + tolerance)
-            << fmt::format("{} of {} pairs are slower than {:g} times the typical time\n",
-                           lines.size(), runs.size(), 1 + tolerance)
+            << fmt::format("slower than {:g} times the typical time: {} of {}\n", 1 + tolerance,
+                           lines.size(), counted(runs.size(), "pair"))
             << std::flush;
   const ExitCode code = code_of(runs);
   return static_cast<int>(lines.empty() ? code : gravest(code, ExitCode::slower));

@@ -109,7 +109,8 @@ std::string words_of_collect(const fs::path& log) {
     else
       ++more;
   }
-  if (more > 0) lines.push_back(fmt::format("and {} lines more in {}", more, log.string()));
+  if (more > 0)
+    lines.push_back(fmt::format("and {} in {}", counted(more, "more line"), log.string()));
   return lines.empty() ? tail_of(log) : join(lines, "\n");
 }
 

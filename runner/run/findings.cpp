@@ -40,10 +40,10 @@ Findings find_mixed_hosts(const RunResult& result) {
   Findings findings;
   for (const auto& [difference, count] : rows)
     findings.add(
-        {fmt::format("mixed: {} rows ran on hosts that loaded different builds ({}). Such "
+        {fmt::format("mixed: {} ran on hosts that loaded different builds ({}). Such "
                      "rows are results of no build: install the same one on all hosts, and "
                      "repeat the run.\n",
-                     count, visible(difference)),
+                     counted(count, "row"), visible(difference)),
          ExitCode::incomparable});
   return findings;
 }
@@ -145,12 +145,12 @@ Findings find_mixed(const RunResult& result) {
                                     environment(pair.second).software)] += count;
   Findings findings = find_mixed_hosts(result);
   for (const auto& [difference, count] : differences)
-    findings.add(
-        {fmt::format("mixed: {} rows ran with other software than the same case in an "
-                     "earlier launch ({}). Such cases have no single result: repeat the "
-                     "run.\n",
-                     count, difference.empty() ? "the system's libraries" : visible(difference)),
-         ExitCode::incomparable});
+    findings.add({fmt::format("mixed: {} ran with other software than the same case in an "
+                              "earlier launch ({}). Such cases have no single result: repeat the "
+                              "run.\n",
+                              counted(count, "row"),
+                              difference.empty() ? "the system's libraries" : visible(difference)),
+                  ExitCode::incomparable});
   return findings;
 }
 

@@ -8,6 +8,7 @@
 #include <ctime>
 
 #include "analysis/pattern.hpp"
+#include "analysis/text_table.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "core/base/hash.hpp"
@@ -318,9 +319,9 @@ std::vector<PlannedBenchmark> planned_benchmarks(const RunPlan& plan) {
   if (benchmarks.empty())
     throw InputError(plan.filter.empty()
                          ? fmt::format("suite {} has no cases.", plan.suite_name)
-                         : fmt::format("--filter '{}' matches none of the {} cases of suite {}. "
+                         : fmt::format("--filter '{}' matches none of {} of suite {}. "
                                        "See `assay run {} --list`.",
-                                       plan.filter, all.size(), plan.suite_name,
+                                       plan.filter, counted(all.size(), "case"), plan.suite_name,
                                        plan.campaign.suite_file.string()));
   return benchmarks;
 }

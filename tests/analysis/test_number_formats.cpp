@@ -67,6 +67,7 @@ TEST(NumberFormats, IntegersHaveNoFloatFormat) {
   EXPECT_NE(table.find("u8, s8"), std::string::npos);
   EXPECT_NE(table.find("-   255, 127"), std::string::npos) << "no smallest normal number\n"
                                                            << table;
+  EXPECT_NE(table.find("fp8_e4m3, e5m2 "), std::string::npos) << table;
 }
 
 TEST(NumberFormats, TheTableNamesEveryPrecision) {

@@ -152,8 +152,7 @@ def signal_program(place, name, number, rows, *more):
             place.expect_code({0, 6}, ASSAY, "validate", "x.json")
     elif code != 0:
         place.expect(not (place.folder / "x.json").exists(), "a result without a row")
-        alone = number != signal.SIGKILL and not more
-        if journal.exists() and place.expect(not alone, "a journal without a row is left") and lines_of(journal):
+        if journal.exists() and place.expect(number == signal.SIGKILL, "a journal without a row is left") and lines_of(journal):
             place.expect_code({6}, ASSAY, "recover", journal.name)
     place.expect_code({0, 9}, *words)
     place.expect_code({0}, ASSAY, "validate", "x.json")

@@ -136,7 +136,7 @@ class Collect(RunTest):
         self.put("node1", "big", os.urandom(2 * CHUNK))
         done = self.collect(code=7)
         self.assertRegex(done.stderr, r"big: cannot be written \(No space left on device\)\. Free space")
-        self.assertIn("not collected: 1 nodes after it", done.stderr)
+        self.assertIn("not collected: 1 node after it", done.stderr)
         self.expect_whole(("node0",))
         self.assertEqual(self.visible_in(self.out), ["node0"])
         self.assertFalse((self.out / ".collecting").exists(), "nothing half-written is left")

@@ -39,7 +39,9 @@ class Compare(RunTest):
         done = self.compare("base.json", "new.json", "--flagged", flagged, code=5)
         self.assertTrue(done.stdout.startswith(GOLDEN), done.stdout)
         self.assertIn("needs confirmation", done.stdout)
-        self.assertIn("--confirm DIR", done.stdout)
+        self.assertIn("To decide, repeat both measurements with --launches 15 --out FILE; then:\n  assay compare base.json new.json",
+                      done.stdout)
+        self.assertIn(" --fresh-base FILE_OF_BASE --fresh-new FILE_OF_NEW\n", done.stdout)
         ids = json.loads(flagged.read_text())
         self.assertIn("conv/forward/fp32/onednn/direct/mb1c0002/hot/t2", ids)
         fresh = [self.file(f"fresh{i}.json", document(3 + i, 9, launches=12, slow={"/mb1c0002/": 1.05} if i else {})) for i in (0, 1)]
@@ -48,7 +50,7 @@ class Compare(RunTest):
         self.assertRegex(done.stdout, r"(?m)^case-0002 .* slower \(fresh\) .* yes .* 12 / 12\b")
         self.assertEqual([line for line in done.stdout.splitlines() if len(line) > 120], [])
         self.assertIn("1 slower, 0 faster, 3 same, 0 inconclusive", done.stdout)
-        self.assertNotIn("--confirm DIR", done.stdout)
+        self.assertNotIn("To decide", done.stdout)
         out = self.folder / "comparison.json"
         self.assertEqual(self.compare(base, new, *words, "--format", "json", "--out", out, code=4).stdout, "")
         self.command(ASSAY, "validate", out, code=0)
@@ -121,11 +123,13 @@ class Compare(RunTest):
         self.assertIn("4 inconclusive", done.stdout)
         self.assertIn("(4 of 4 rows, by their first launches)", done.stdout)
         self.assertRegex(done.stdout, r"(?m)^case-0001 .* 0\.7[67]\d\d  ", "1.3 times the time")
-        self.assertIn(f"\n  assay compare both.json {sides[0]} {sides[1]} {sides[2]} {sides[3]} --confirm DIR\n", done.stdout)
+        self.assertIn(f"\n  assay compare both.json {sides[0]} {sides[1]} {sides[2]} {sides[3]} --fresh-base FILE --fresh-new FILE\n", done.stdout,
+                      "no run that --confirm could repeat")
         document = json.loads(self.one_result(*sides, "--format", "json", code=5).stdout)
         self.assertEqual([row["id"] for row in document["rows"]],
                          [f"conv/forward/fp32/*/direct/mb1c{i:04}/hot/t2" for i in range(4)])
         self.assertTrue(all(row["interval"][0] < row["ratio"] < row["interval"][1] for row in document["rows"]))
+        self.assertEqual([document[side]["files"] for side in ("base", "new")], [["both.json"]] * 2)
         # The filter is that of tables, here and with two results.
         document = json.loads(self.one_result(*sides, "--filter", "c000[12]", "--format", "json", code=5).stdout)
         self.assertEqual(len(document["rows"]), 2)
@@ -143,13 +147,30 @@ class Compare(RunTest):
         self.assertIn("new is incorrect", done.stdout)
         self.assertIn("Geometric mean: none (withheld", done.stdout)
 
+    def test_suggests_sides_that_pair_more_rows(self):
+        """The algorithms differ between the backends as well; what is suggested can be pasted and pairs what it says."""
+        made = make_results.document(rows=16, noise_seed=1, variation=0.001, backends=("onednn", "mine"), algorithms=("direct", "winograd"))
+        made["rows"] = [{**row, "system_parameters": ["algorithm", "backend", "threads"]} for row in made["rows"]
+                        if row["parameters"]["algorithm"] == ("winograd" if row["parameters"]["backend"] == "mine" else "direct")
+                        or "c0001/" in row["id"]]
+        self.file("both.json", made)
+        done = self.one_result("--base", "backend=onednn", "--new", "backend=mine", code=6)
+        command = "assay compare both.json --base backend=onednn,algorithm=direct --new backend=mine,algorithm=winograd"
+        self.assertIn("assay: 2 rows were compared, because algorithm differs between the sides as well. To compare more:\n"
+                      f"4 rows:\n  {command}\n", done.stderr)
+        done = self.one_result(*command.split()[3:], "--format", "json", code=5)
+        self.assertEqual(len(json.loads(done.stdout)["rows"]), 4)
+        self.assertEqual(done.stderr, "")
+
     def test_confirms_two_sides_of_one_result(self):
         """Launches of both sides in turns, with the settings of their run."""
         suite = self.suite([group(["direct"], [SMALL], backend=backend, tolerance=1e-9) for backend in ("reference", "faulty")])
         honest = self.environment(ASSAY_FAULT_OFF="1")
         self.run_suite(suite, "--launches", 5, env=honest, code=0)
         words = [ASSAY, "compare", self.out, "--base", "backend=reference", "--new", "backend=faulty"]
-        self.assertIn("1 need fresh launches", self.command(*words, env=honest, code=5).stdout)
+        text = self.command(*words, env=honest, code=5).stdout
+        self.assertIn("1 needs fresh launches", text)
+        self.assertIn(f"\n  assay {' '.join(map(str, words[1:]))} --confirm DIR\n", text)
         fresh = self.folder / "fresh"
         done = self.command(*words, "--confirm", fresh, "--format", "json", env=honest)
         self.assertIn(done.returncode, (0, 4, 5), done.stderr)

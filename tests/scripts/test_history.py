@@ -109,6 +109,8 @@ class History(RunTest):
         text = self.history(code=0).stdout
         self.assertIn("software: --confirm decides", text)
         self.assertNotIn("last over promoted", text, "nothing was promoted")
+        self.assertIn(f"  assay history {self.runs} --promote all --owner NAME --reason TEXT --value-from RUN\n", text)
+        self.assertTrue(text.endswith(f"  assay history {self.runs} --confirm BUILD\n"), text)
 
         def kept(launches, day=17):
             for noise, (build, slow) in enumerate((("promoted", None), ("new", {"c0001/": 1.15}))):

@@ -87,7 +87,7 @@ class Job(RunTest):
         environment["PBS_NODEFILE"] = str(nodes)
         words = ["--nodes", 2, "--queue", "q", "--account", "a", "--submit", "--run", "--pairs"]
         done = self.job("pbs", *words, env=environment)
-        self.assertIn("0 of 1 pairs are slower than 1.1 times the typical time", done.stdout)
+        self.assertIn("slower than 1.1 times the typical time: 0 of 1 pair\n", done.stdout)
         self.assertNotIn("MISSING", done.stdout)
         self.assertTrue((self.out / "node0+node1" / "result.json").exists())
         (self.folder / "dies.sh").write_text("exit 1\n")

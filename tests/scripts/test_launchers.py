@@ -75,7 +75,7 @@ class Launchers(RunTest):
     def test_too_few_processes_or_nodes_fail_the_pre_flight(self):
         suite = self.suite([group(["direct"], backend="reference")])
         done = self.run_suite(suite, "--launcher", "own", "--nodes", 2, "--ranks-per-node", 1, env=self.own(), code=7)
-        self.assertIn("the processes are on 1 nodes, 2 were requested", done.stderr)
+        self.assertIn("the processes are on 1 node, 2 were requested", done.stderr)
         done = self.run_suite(suite, "--launcher", "own", "--nodes", 1, "--ranks-per-node", 2,
                               env=self.own(command=[str(self.start), "3"]), code=7)
         self.assertIn("3 processes were started, 2 were requested", done.stderr)

@@ -51,7 +51,7 @@ class PeerPytorch(RunTest):
 
     def row(self, file, told="ok"):
         document = json.loads(pathlib.Path(file).read_text())
-        self.assertIn("(assay-result/1, 1 rows", self.command(ASSAY, "validate", file, code=0).stdout)
+        self.assertIn("(assay-result/1, 1 row", self.command(ASSAY, "validate", file, code=0).stdout)
         self.assertEqual(document["rows"][0]["status"], told)
         return document["rows"][0]
 

@@ -1,47 +1,25 @@
 #!/usr/bin/env python3
 """A backend that is written, built and measured with an installed tree alone: `assay new backend`, find_package(Assay)."""
 import json
-import os
-import pathlib
 import re
 import shlex
 import shutil
-import subprocess
-import tempfile
 
-from run_helper import BUILD, SOURCE, RunTest, main
+from installed_helper import InstalledTest
+from run_helper import BUILD, SOURCE, main
 
 # The kinds of templates: where a result is written, and the same with its first element off by one.
 WRONG = {"gemm": ("float sum = 0,", "float sum = i + j == 0,"), "conv": ("[at] = 0;", "[at] = at == 0;")}
 
 
-class Plugin(RunTest):
+class Plugin(InstalledTest):
     @classmethod
     def setUpClass(cls):
-        place = pathlib.Path(tempfile.mkdtemp(prefix="assay-test-installed-"))
-        cls.addClassCleanup(shutil.rmtree, place, ignore_errors=True)
-        made, cls.prefix = place / "made", place / "a moved tree"
-        cls.said = subprocess.run(["cmake", "--install", str(BUILD), "--prefix", str(made)], text=True, check=True,
-                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout
-        made.rename(cls.prefix)
+        cls.install()
         cls.kinds = sorted(file.stem for file in (cls.prefix / "share/assay/scripts/templates/backend").glob("*.cpp"))
 
-    def environment(self, **more):
-        """Nothing leads to the source tree or the build."""
-        return {"PATH": os.defpath, "HOME": str(self.folder), "OMP_NUM_THREADS": "2", **more}
-
-    def new(self, *words, code=0):
-        return self.command(self.prefix / "bin" / "assay", "new", "backend", *words, cwd=self.folder, code=code)
-
-    def shell(self, line, code=0, **more):
-        return self.command("sh", "-c", line, cwd=self.folder, env=self.environment(**more), code=code)
-
     def made(self, kind, name="mine"):
-        """The two commands that build and measure a new backend."""
-        said = self.new(name, "--kind", kind).stdout
-        commands = re.findall(r"(?m)^  (\S.*)$", said)
-        self.assertEqual(len(commands), 2, said)
-        return commands
+        return self.commands_of(self.new_backend(name, "--kind", kind).stdout)
 
     def row(self, measure, code=0):
         """The row that the second command measures."""
@@ -80,21 +58,6 @@ class Plugin(RunTest):
                 self.assertEqual(row["status"], "incorrect", row)
                 self.assertNotIn("FLOP/s", done.stdout)
 
-    def test_an_installed_plugin_is_found_and_nothing_stands_in_the_load_path(self):
-        build, measure = self.made("gemm")
-        self.shell(build)
-        plugin = self.folder / "mine/build/lib/assay/libassay_mine.so"
-        needed = self.command("readelf", "-d", plugin, code=0).stdout
-        path = re.search(r"RUNPATH.*\[(.*)\]|RPATH.*\[(.*)\]", needed)
-        self.assertTrue(path, needed)
-        self.assertNotIn("", path.group(1).split(":"), "an empty entry is the current folder")
-        self.assertNotIn("libhwy", needed)
-        self.shell(f"cmake --install mine/build --prefix {self.folder}")
-        installed = self.prefix / "lib/assay/libassay_mine.so"
-        self.addCleanup(installed.unlink)
-        self.assertRegex(self.shell(f"{shlex.quote(str(self.prefix / 'bin/assay'))} list backends").stdout, "(?m)^mine +available")
-        self.assertEqual(self.row(measure.partition(" ")[2])[0]["status"], "ok")
-
     def test_a_plugin_of_another_interface_is_refused_by_name(self):
         build, measure = self.made("gemm")
         other = self.folder / "other/assay"
@@ -109,7 +72,7 @@ class Plugin(RunTest):
                 (other / header).write_text(re.sub('"[0-9a-f]{16}"', '"0123456789abcdef"', text))
                 self.shell(build, CXXFLAGS=f"-I{other.parent}")
                 if kind == "core":
-                    shown = self.shell(f"ASSAY_PLUGIN_PATH=mine/build/lib/assay {shlex.quote(str(self.prefix / 'bin/assay'))} list backends").stdout
+                    shown = self.shell(f"ASSAY_PLUGIN_PATH=mine/build/lib/assay {self.program('assay')} list backends").stdout
                     self.assertRegex(shown, f"(?m)^{message}")
                 row, _ = self.row(measure, code=6)
                 self.assertEqual(row["status"], "unsupported")
@@ -119,26 +82,26 @@ class Plugin(RunTest):
         for name, reason in {"Mine": "small letters", "1st": "begin", "a/b": "small letters", "../up": "small letters", "a b": "small letters",
                              "core": "taken", "onednn": "taken", "cuda": "taken", "auto": "taken", "x" * 200: "longer"}.items():
             with self.subTest(name):
-                done = self.new(name, code=2)
+                done = self.new_backend(name, code=2)
                 self.assertIn(name[:40], done.stderr)
                 self.assertIn(reason, done.stderr)
-        self.new("", code=2)
+        self.new_backend("", code=2)
         self.assertEqual(list(self.folder.iterdir()), [])
-        self.assertIn("Did you mean 'gemm'", self.new("mine", "--kind", "gem", code=2).stderr)
+        self.assertIn("Did you mean 'gemm'", self.new_backend("mine", "--kind", "gem", code=2).stderr)
         self.assertIn("backend", self.command(self.prefix / "bin/assay", "new", "backed", "mine", cwd=self.folder, code=2).stderr)
         self.assertEqual(list(self.folder.iterdir()), [])
 
     def test_nothing_is_overwritten(self):
-        self.new("mine")
+        self.new_backend("mine")
         files = {file: file.read_text() for file in (self.folder / "mine").iterdir()}
         for file in files:
             file.write_text("my work")
-        self.assertIn("mine: exists", self.new("mine", "--kind", "conv", code=2).stderr)
+        self.assertIn("mine: exists", self.new_backend("mine", "--kind", "conv", code=2).stderr)
         self.assertEqual([file.read_text() for file in (self.folder / "mine").iterdir()], ["my work"] * len(files))
         (self.folder / "empty").mkdir()
         (self.folder / "link").symlink_to("nowhere")
         for name in ("empty", "link"):
-            self.assertIn("exists", self.new(name, code=2).stderr)
+            self.assertIn("exists", self.new_backend(name, code=2).stderr)
         self.assertEqual(list((self.folder / "empty").iterdir()), [])
 
     def test_what_is_installed_is_what_a_plugin_may_include(self):

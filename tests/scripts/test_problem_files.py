@@ -59,6 +59,18 @@ class ProblemFiles(RunTest):
         moved.write_text(suite.read_text().replace("./lists", "../lists"))
         self.command(ASSAY, "run", moved, "--list", code=0, cwd="/")
 
+    def test_a_folder_is_named_like_a_file(self):
+        file = self.list_file("lists.json")
+        for text in (f"{file}/second", f"{file}/second@mb2", "lists.json/mine.json/second"):
+            lines = self.listed(text, cwd=self.folder).stdout.splitlines()
+            self.assertEqual([line.split()[-1] for line in lines], ["paper/second"])
+        suite = self.suite([group(["direct"], ["./lists.json/mine.json/first"], backend="reference")])
+        before = file.read_text()
+        self.command(CONV, "--suite", suite, "--out", file, code=2, cwd="/")
+        self.assertEqual(file.read_text(), before)
+        self.run_suite(suite, code=0, cwd="/")
+        self.assertEqual([row["names"] for row in self.rows()], [["paper/first"]])
+
     def test_refusals_name_the_file(self):
         file = self.list_file()
         for change, told in (({"benchmark": "gemm"}, "problems of gemm"), ({"name": "resnet50"}, "name of a shipped list"),
@@ -74,6 +86,8 @@ class ProblemFiles(RunTest):
         self.assertIn("Did you mean 'second'", self.listed(f"{file}/secnd", code=2).stderr)
         self.assertIn("none.json", self.listed(self.folder / "none.json", code=2).stderr)
         self.assertIn("nothing follows @", self.listed(f"{file}@", code=2).stderr)
+        for text in (f"{file}/", f"{file}/@mb7", "resnet50/"):
+            self.assertIn(f"nothing follows / (in '{text}')", self.listed(text, code=2).stderr)
         before = file.read_text()
         self.command(CONV, "--problem", file, "--backend", "reference", "--out", file, code=2)
         self.assertEqual(file.read_text(), before)

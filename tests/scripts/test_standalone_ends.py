@@ -39,9 +39,9 @@ class Ends(RunTest):
         self.command(*self.words("direct"), code=0)
 
     def test_signals(self):
-        for number in (signal.SIGINT, signal.SIGTERM):
-            with self.subTest(number.name):
-                process = subprocess.Popen(list(map(str, self.words("direct", "hang"))), env=self.environment(), text=True,
+        for number, more in ((signal.SIGINT, ()), (signal.SIGTERM, ()), (signal.SIGINT, ("--launches", 2))):
+            with self.subTest((number.name, more)):
+                process = subprocess.Popen([str(word) for word in (*self.words("direct", "hang"), *more)], env=self.environment(), text=True,
                                            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
                 self.wait_until(lambda: len(self.finished()) == 1)
                 process.send_signal(number)
@@ -103,15 +103,18 @@ class Ends(RunTest):
 
     def test_before_the_first_row(self):
         """Nothing is lost then, so nothing stays that a second start would stumble over."""
-        for number, after in ((signal.SIGINT, []), (signal.SIGTERM, []), (signal.SIGKILL, [self.journal_file.name])):
-            with self.subTest(number.name):
-                process = subprocess.Popen(list(map(str, self.words("hang"))), env=self.environment(), text=True, stdout=subprocess.DEVNULL,
-                                           stderr=subprocess.PIPE)
-                self.wait_until(lambda: self.journal_file.exists() and "begin" in self.journal_file.read_text())
-                process.send_signal(number)
-                _, said = process.communicate()
-                self.assertEqual((process.returncode, said), (-number, ""))
-                self.assertEqual([file.name for file in self.folder.iterdir()], after)
+        for more, telling in (((), ""), (("--launches", 2), "assay-conv: launch 1 of 2\n")):
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+                with self.subTest((number.name, more)):
+                    process = subprocess.Popen([str(word) for word in (*self.words("hang"), *more)], env=self.environment(), text=True,
+                                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+                    self.wait_until(lambda: self.journal_file.exists() and "begin" in self.journal_file.read_text())
+                    process.send_signal(number)
+                    _, said = process.communicate()
+                    self.assertEqual((process.returncode, said), (-number, telling))
+                    self.assertEqual(self.journal_file.exists(), number == signal.SIGKILL)
+                    self.journal_file.unlink(missing_ok=True)
+        self.assertNotIn("assay recover", self.command(*self.words("crash"), "--launches", 2).stderr)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,10 @@
 // The sides of one result, chosen by values of parameters.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include "analysis/compare/comparable.hpp"
+#include "analysis/compare/more_pairs.hpp"
 #include "analysis/compare/variation.hpp"
 #include "core/base/error.hpp"
 #include "tests/analysis/compare/compare_data.hpp"
@@ -96,6 +98,62 @@ TEST(Variation, ADimensionOfTheWorkIsTold) {
       variation_of({"--base", {"cache=hot"}}, {"--new", {"cache=cold"}}, results_of(rows));
   EXPECT_FALSE(by.other_libraries);
   EXPECT_NE(by.note.find("cache is part of the work"), std::string::npos) << by.note;
+}
+
+TEST(Variation, RanksThatShareAProblemAreNotPartOfTheWork) {
+  std::vector<Row> rows{measured("a", "auto", 1), measured("a", "auto", 1)};
+  for (int i = 0; i < 2; ++i) {
+    rows[i].parameters["ranks"] = i + 1;
+    rows[i].id = fmt::format("conv/a/auto/mb1/hot/t1/r{}", i + 1);
+    rows[i].problem.shared_by = i + 1;
+  }
+  const auto vary_ranks = [&] {
+    return variation_of({"--base", {"ranks=1"}}, {"--new", {"ranks=2"}}, results_of(rows));
+  };
+  EXPECT_EQ(vary_ranks().note, "");
+  EXPECT_TRUE(vary_ranks().other_libraries);
+  rows[1].problem.shared_by = 1;  // each has its own
+  EXPECT_NE(vary_ranks().note.find("ranks is part of the work"), std::string::npos);
+}
+
+/// The first suggestion for sides by backend, as "base | new: rows"; "" if there is none.
+std::string more_pairs(const std::vector<Row>& rows) {
+  const auto results = results_of(rows);
+  const Selection base("--base", {"backend=onednn"}), updated("--new", {"backend=native"});
+  const Variation by = variation_of(base, updated, results);
+  const Side was("b", select_rows(results, base), by), is("n", select_rows(results, updated), by);
+  const auto more = find_more_pairs(was, is, by);
+  return more.empty() ? ""
+                      : fmt::format("{} | {}: {}", fmt::join(more.front().base, ","),
+                                    fmt::join(more.front().updated, ","), more.front().rows);
+}
+
+TEST(Variation, TellsByWhichValuesMoreRowsWouldBePaired) {
+  std::vector<Row> rows;
+  const auto add = [&](const std::string& backend, const std::string& algorithm, int problem) {
+    rows.push_back(measured(backend, algorithm, 1));
+    rows.back().problem.descriptor = fmt::format("mb{}", problem);
+    rows.back().id = fmt::format("conv/{}/{}/mb{}/hot/t1", backend, algorithm, problem);
+  };
+  add("onednn", "auto", 1);
+  add("native", "auto", 1);
+  EXPECT_EQ(more_pairs(rows), "");
+  for (int problem = 1; problem < 4; ++problem) {
+    add("onednn", "direct", problem);
+    add("native", "winograd", problem);
+  }
+  add("native", "implicit_gemm", 2);
+  EXPECT_EQ(more_pairs(rows), "algorithm=direct | algorithm=winograd: 3");
+  // No row for another work, or without a number.
+  for (Row& row : rows)
+    if (row.parameter("algorithm") == "winograd" && row.problem.descriptor != "mb1")
+      row.parameters["cache"] = "cold";
+  EXPECT_EQ(more_pairs(rows), "");
+  for (Row& row : rows) row.parameters["cache"] = "hot";
+  for (Row& row : rows)
+    if (row.parameter("algorithm") == "winograd" && row.problem.descriptor != "mb1")
+      row.status = "unsupported";
+  EXPECT_EQ(more_pairs(rows), "");
 }
 
 TEST(Variation, WrongSelectionsAreRefusedWithTheKnownValues) {

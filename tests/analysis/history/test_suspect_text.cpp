@@ -52,6 +52,9 @@ TEST(SuspectText, TellsByHowMuchAndAsksForAConfirmationOnce) {
   for (const char* said : {"--confirm BUILD", "software: --confirm decides", "+25.0 %"})
     EXPECT_NE(before.find(said), std::string::npos) << said << " in\n" << before;
   EXPECT_EQ(before.find("confirmed"), std::string::npos) << "nothing is confirmed yet\n" << before;
+  EXPECT_NE(before.find("Nothing was promoted."), std::string::npos) << before;
+  series.verdict.anchored->promoted = true;
+  EXPECT_EQ(render_history(history, false).find("Nothing was promoted."), std::string::npos);
   series.confirmation = {"noise", "why", 1.012, {{1.004, 1.021}}, 0.5, 1.0, 1.012, 1.0};
   const std::string text = render_history(history, false);
   EXPECT_NE(text.find("suspect: noise"), std::string::npos) << text;
@@ -62,6 +65,26 @@ TEST(SuspectText, TellsByHowMuchAndAsksForAConfirmationOnce) {
   series.confirmation->answer = "machine slower";
   series.confirmation->base_s = 1.07;
   EXPECT_NE(render_history(history, false).find("machine +7.0 %"), std::string::npos);
+}
+
+TEST(SuspectText, NamesTheLevelThatItsPercentageIsOf) {
+  RowHistory series = twelve_and(1.25).series[0];
+  const auto reason = [&](double value) {
+    Anchor promoted;
+    promoted.value = value;
+    promoted.time = "2026-01-05T00:00:00.000Z";
+    return judge_series(series, &promoted, 0.05, 0.05).reason;
+  };
+  for (Point& point : series.points)
+    if (point.value < 1.2) point.value = 1;
+  EXPECT_TRUE(reason(1).starts_with(
+      "the last run takes 25.0 % longer than the promoted level (tolerance 5 %)"))
+      << reason(1);
+  // Half of the tolerance at most: 1.25 / (0.9 * 1.025).
+  EXPECT_TRUE(reason(0.9).starts_with(
+      "the last run takes 35.5 % longer than the promoted level, which the runs since then shift "
+      "by +2.5 % (tolerance 5 %)"))
+      << reason(0.9);
 }
 
 /// A line of the table as a map from title to cell, of Markdown.

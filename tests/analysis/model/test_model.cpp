@@ -34,8 +34,7 @@ TEST(Model, TellsHowManyObservationsWereThrottled) {
             std::string::npos);
   rows[3]["device_state"] = {{"seconds", 1}, {"throttled_s", {{"heat", 0.5}}}};
   const std::string notes = model_of(rows, "log(time) ~ log(size)")["notes"].dump();
-  EXPECT_NE(notes.find("1 observations were timed while power or heat throttled"),
-            std::string::npos)
+  EXPECT_NE(notes.find("1 observation was timed while power or heat throttled"), std::string::npos)
       << notes;
 }
 

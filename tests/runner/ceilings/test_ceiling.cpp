@@ -243,7 +243,7 @@ TEST(Ceiling, NullAndTheReason) {
   json ranks = good;
   ranks["parameters"]["ranks"] = 2;
   ranks["problem"]["shared_by"] = 2;
-  EXPECT_NE(reason(ranks, {plain()}, {0}).find("each of 2 ranks"), std::string::npos);
+  EXPECT_NE(reason(ranks, {plain()}, {0}).find("in each of 2 ranks on 1 node"), std::string::npos);
   json itself = good;
   itself["benchmark"] = "stream";
   EXPECT_NE(reason(itself, {plain()}, {0}).find("itself"), std::string::npos);

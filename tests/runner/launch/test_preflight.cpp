@@ -27,16 +27,16 @@ TEST(PreFlight, CountsProcessesAndNodes) {
   EXPECT_EQ(fault(found), "3 processes were started, 4 were requested");
   found = as_asked();
   for (auto& process : found) process.size = 1, process.rank = 0;
-  EXPECT_NE(fault(found).find("found 1 processes, not 4"), std::string::npos);
+  EXPECT_NE(fault(found).find("found 1 process, not 4"), std::string::npos);
   found = as_asked();
   found[3].rank = 2;
   EXPECT_EQ(fault(found), "two processes have the rank 2");
   found = as_asked();
   found[2].host = found[3].host = "a";
-  EXPECT_EQ(fault(found), "the processes are on 1 nodes, 2 were requested");
+  EXPECT_EQ(fault(found), "the processes are on 1 node, 2 were requested");
   found = as_asked();
   found[1].host = "b";
-  EXPECT_EQ(fault(found), "1 processes are on a, 2 were requested");
+  EXPECT_EQ(fault(found), "1 process is on a, 2 were requested");
 }
 
 TEST(PreFlight, FindsAProcessOnANodeThatWasNotNamed) {
@@ -56,7 +56,7 @@ TEST(PreFlight, ReadsTheBindingBack) {
   EXPECT_EQ(fault(found), "rank 2 on b may use the cores 0,1,2,3, but should be bound to 2");
   found = as_asked();
   found[2].cores = {0};
-  EXPECT_EQ(fault(found), "rank 2 on b may use 1 cores (0), 2 were requested");
+  EXPECT_EQ(fault(found), "rank 2 on b may use 1 core (0), 2 were requested");
   found = as_asked();
   found[0].threads_fault = "the team has 1 thread";
   EXPECT_EQ(fault(found), "rank 0 on a cannot have 2 threads: the team has 1 thread");

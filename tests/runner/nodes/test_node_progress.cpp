@@ -61,6 +61,24 @@ TEST_F(NodeProgressTest, ManyNodesAreAFewLines) {
   const std::string news = progress.news(now_);
   EXPECT_EQ(std::count(news.begin(), news.end(), '\n'), 17) << news;
   EXPECT_TRUE(news.ends_with("and 84 more nodes: 17 to 100 of 100 rows\n")) << news;
+  // The others have their turn, although the first ones have news again.
+  log(text);
+  const std::string next = progress.news(now_ + 10s);
+  EXPECT_TRUE(next.starts_with("[n116 17/100]")) << next;
+  EXPECT_EQ(std::count(next.begin(), next.end(), '\n'), 17) << next;
+}
+
+TEST_F(NodeProgressTest, NodesBeforeTheirFirstRowHaveNoNumbers) {
+  std::set<std::string> names;
+  std::string text;
+  for (int i = 10; i < 27; ++i) {
+    names.insert("n" + std::to_string(i));
+    text += "[n" + std::to_string(i) + "] measuring\n";
+  }
+  NodeProgress progress(file_, names);
+  log(text);
+  const std::string news = progress.news(now_);
+  EXPECT_TRUE(news.ends_with("[n25] measuring\nand 1 more node\n")) << news;
 }
 
 TEST_F(NodeProgressTest, ALogThatWasCutIsReadFromItsNewEnd) {

@@ -60,7 +60,7 @@ TEST_P(NodesOfPairs, AreAllGoodInSpiteOfNoise) {
   const ToldOfPairs good = told_of_pairs(GetParam(), noise_of_pair);
   EXPECT_EQ(good.code, ExitCode::ok) << good.text;
   EXPECT_TRUE(good.has("0 of ")) << good.text;
-  EXPECT_FALSE(good.has("slow,") || good.has("are slow\n")) << good.text;
+  EXPECT_FALSE(good.has("slow,") || good.has(" slow\n")) << good.text;
 }
 
 TEST_P(NodesOfPairs, HaveASlowNode) {
@@ -80,7 +80,7 @@ TEST_P(NodesOfPairs, HaveASlowLink) {
   const ToldOfPairs slow = told_of_pairs(
       count, [](char first, char second) { return first == 'a' && second == 'c' ? 1.2 : 1; });
   EXPECT_EQ(slow.code, ExitCode::slower) << slow.text;
-  const std::string one = ": 1 of its " + std::to_string(count - 1) + " pairs are slow";
+  const std::string one = ": 1 of its " + std::to_string(count - 1) + " pairs is slow";
   EXPECT_TRUE(slow.has("a" + one) && slow.has("c" + one)) << slow.text;
   EXPECT_FALSE(slow.has("b: ") || slow.has("the node rather")) << slow.text;
   EXPECT_TRUE(slow.has("1 of ")) << slow.text;
@@ -109,7 +109,7 @@ TEST(PairsThatAreSlowInOneOfManyCases, NameNoNode) {
                                           },
                                           {"ab", "ac", "bc"});
   EXPECT_EQ(noisy.code, ExitCode::slower) << noisy.text;
-  EXPECT_TRUE(noisy.has("3 of 3 pairs are slower") && noisy.has("no node can be named"))
+  EXPECT_TRUE(noisy.has("typical time: 3 of 3 pairs") && noisy.has("no node can be named"))
       << noisy.text;
   EXPECT_FALSE(noisy.has("a: ") || noisy.has("b: ") || noisy.has("c: ")) << noisy.text;
 }

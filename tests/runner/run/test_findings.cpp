@@ -24,7 +24,7 @@ TEST(Findings, APluginThatChangedBetweenLaunchesIsToldAndDecidesTheExit) {
   for (std::size_t i = 0; i < 4; ++i) made["rows"][i]["environment"] = std::min<std::size_t>(i, 2);
   const Findings found = find_mixed(made);
   EXPECT_EQ(found.code, ExitCode::incomparable);
-  EXPECT_TRUE(test::has(found.text, "mixed: 1 rows")) << found.text;
+  EXPECT_TRUE(test::has(found.text, "mixed: 1 row ran")) << found.text;
   EXPECT_TRUE(test::has(found.text, "libassay_native.so was content 1, now it is content 2"))
       << found.text;
   made["environments"][2] = made["environments"][0];
@@ -41,7 +41,7 @@ TEST(Findings, AHostWithAnotherBuildIsToldAndDecidesTheExit) {
       {{"host", "node7"}, {"software", {{"binaries", {{"libx.so", "build-id 2"}}}}}}};
   const Findings found = find_mixed(made);
   EXPECT_EQ(found.code, ExitCode::incomparable);
-  EXPECT_TRUE(test::has(found.text, "mixed: 1 rows")) << found.text;
+  EXPECT_TRUE(test::has(found.text, "mixed: 1 row ran")) << found.text;
   EXPECT_TRUE(test::has(found.text, "libx.so: build-id 1, build-id 2, of which node7 has"))
       << found.text;
   environment["other_hosts"][0].erase("software");

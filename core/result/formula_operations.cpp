@@ -1,4 +1,4 @@
-// Convolution, pooling, batch normalization and matrix multiplication.
+// Convolution, pooling, batch normalization, concatenation, resizing and matrix multiplication.
 #include <cmath>
 
 #include "core/result/formula.hpp"
@@ -117,6 +117,33 @@ Fields norm_amounts(const Operation& operation) {
                         bytes.wide * ic * (backward ? 5 : 4)}};
 }
 
+Fields concat_amounts(const Operation& operation) {
+  const Fields given = fields_of(operation.descriptor);
+  const ElementBytes bytes = element_bytes(operation.setting("precision"));
+  if (!given.contains("ca") || !given.contains("ih") || bytes.input == 0) return {};
+  Fields all = given;
+  const double pixels =
+      value(given, "mb", 1) * given.at("ih") * (all["iw"] = value(given, "iw", given.at("ih")));
+  double channels = 0;
+  for (const auto& [name, count] : given)
+    if (name.size() == 2 && name.starts_with('c')) channels += count;
+  all["flops"] = 0;
+  all["bytes"] = 2 * bytes.input * channels * pixels;  // read, and written
+  return all;
+}
+
+Fields resize_amounts(const Operation& operation) {
+  Fields all = fields_of(operation.descriptor);
+  const ElementBytes bytes = element_bytes(operation.setting("precision"));
+  if (!all.contains("ih") || !all.contains("oh") || bytes.input == 0) return {};
+  all.emplace("iw", all.at("ih"));
+  all.emplace("ow", all.at("oh"));
+  all["flops"] = 0;
+  all["bytes"] = bytes.input * value(all, "mb", 1) * value(all, "ic", 1) *
+                 (all.at("ih") * all.at("iw") + all.at("oh") * all.at("ow"));
+  return all;
+}
+
 Fields gemm_amounts(const Operation& operation) {
   const Fields given = fields_of(operation.descriptor);
   const ElementBytes bytes = element_bytes(operation.setting("precision"));
@@ -143,7 +170,8 @@ Fields gemm_amounts(const Operation& operation) {
 }
 
 const OfOperation of_conv("conv", conv_amounts), of_pool("pool", pool_amounts),
-    of_norm("norm", norm_amounts), of_gemm("gemm", gemm_amounts);
+    of_norm("norm", norm_amounts), of_concat("concat", concat_amounts),
+    of_resize("resize", resize_amounts), of_gemm("gemm", gemm_amounts);
 
 }  // namespace
 }  // namespace assay::formula

@@ -22,7 +22,7 @@ class Loss final : public OwnOperation {
   using Value = ValueOf<Stored>;
 
   void start_all() override {
-    const auto [samples, classes, smoothing] = shape_;
+    const auto [samples, classes, smoothing, biased] = shape_;
     auto* const softmax = find<LossSoftmax<Value>>("workspace");
     const LossOfSample<Stored> sample{find<const Stored>("logits"),
                                       find<const Value>("bias"),
@@ -38,7 +38,7 @@ class Loss final : public OwnOperation {
     auto* const sums = reinterpret_cast<double*>(softmax + samples);
     start(LossGradients<Stored>{sample, scale, samples, find<Stored>("diff_logits"), sums},
           parts_ * classes);
-    add_up(sums, parts_, classes, find<Value>("diff_bias"));
+    if (biased) add_up(sums, parts_, classes, find<Value>("diff_bias"));
   }
 
   LossShape shape_;

@@ -21,7 +21,7 @@ template <class Stored>
 struct LossOfSample {
   using Value = ValueOf<Stored>;
   const Stored* logits;
-  const Value* bias;
+  const Value* bias;  ///< nullptr: none
   const std::int32_t* labels;
   std::int64_t classes;
   double smoothing;
@@ -30,7 +30,8 @@ struct LossOfSample {
   LossSoftmax<Value>* softmax;
 
   ASSAY_ITEM Value logit(std::int64_t sample, std::int64_t c) const {
-    return widen(logits[sample * classes + c]) + bias[c];
+    const Value x = widen(logits[sample * classes + c]);
+    return bias == nullptr ? x : x + bias[c];
   }
   ASSAY_ITEM void operator()(std::int64_t i) const {
     const Warp warp(i);

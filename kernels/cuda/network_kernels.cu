@@ -1,10 +1,15 @@
 // The kernels of the operations of networks.
 
+#include "kernels/cuda/activation_items.hpp"
+#include "kernels/cuda/concat_items.hpp"
 #include "kernels/cuda/conv_items.hpp"
+#include "kernels/cuda/dropout_items.hpp"
 #include "kernels/cuda/for_each.cuh"
 #include "kernels/cuda/loss_items.hpp"
 #include "kernels/cuda/norm_items.hpp"
+#include "kernels/cuda/pixel_loss_items.hpp"
 #include "kernels/cuda/pool_items.hpp"
+#include "kernels/cuda/resize_items.hpp"
 #include "kernels/cuda/sum_items.hpp"
 #include "kernels/cuda/update_items.hpp"
 
@@ -28,12 +33,15 @@
   ASSAY_START(Item<__nv_bfloat16, 1>)
 
 ASSAY_START_WIDE(AddUp)
+ASSAY_START(AddUp<std::int32_t>)
 
 ASSAY_START_STORED(Add)
 
 ASSAY_START_WIDE(SumParameters)
 ASSAY_START(AddStale)
 ASSAY_START_WIDE(MakeStep)
+ASSAY_START_WIDE(SumDirections)
+ASSAY_START_WIDE(TrustDirections)
 ASSAY_START_WIDE(MakeNorms)
 ASSAY_START(UpdateParameters<double, double>)
 ASSAY_START(UpdateParameters<float, float>)
@@ -42,6 +50,7 @@ ASSAY_START(UpdateParameters<float, __nv_bfloat16>)
 
 ASSAY_START_STORED(LossOfSample)
 ASSAY_START_STORED(LossGradients)
+ASSAY_START_STORED(LossOfPixels)
 
 ASSAY_START_WIDE(NormFactor)
 ASSAY_START_STORED(NormMoments)
@@ -54,6 +63,16 @@ ASSAY_START_PACKED(NormGradients)
 ASSAY_START_PACKED(PoolLargest)
 ASSAY_START_PACKED(PoolMean)
 ASSAY_START_PACKED(PoolGather)
+
+ASSAY_START_PACKED(CopyPiece)
+ASSAY_START_PACKED(ResizePixel)
+ASSAY_START_PACKED(ResizeGather)
+
+ASSAY_START_PACKED(Activate)
+ASSAY_START_PACKED(ActivationSums)
+ASSAY_START_PACKED(ActivationGradient)
+
+ASSAY_START_PACKED(Drop)
 
 ASSAY_START_STORED(Transpose)
 ASSAY_START(ToFp32<__half>)

@@ -12,14 +12,6 @@
 namespace assay::cuda {
 namespace {
 
-/// Rows that a thread adds in the precision of the arithmetic: so many that there are threads
-/// enough for a large GPU, each of which reads eight rows at once, and that their sums have one
-/// stage less, but no more than the bounds allow (docs/method-norm.md).
-std::int64_t chunk_of(std::int64_t rows, std::int64_t groups) {
-  const std::int64_t most = std::max(rows * groups / 65536, rows / (rows_of_stage * rows_of_stage));
-  return std::clamp<std::int64_t>((most + 7) / 8 * 8, 16, 256);
-}
-
 template <class Stored, int width>
 class Normalization final : public OwnOperation {
  public:

@@ -3,6 +3,7 @@
 // is a pixel. Items that compute elements compute `width` channels of a row at once. Sums over
 // chunks of rows are in the precision of the arithmetic, sums over chunks in fp64.
 
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/cuda/item.hpp"
@@ -18,6 +19,14 @@ struct NormRows {
   Divisor groups;
   std::int64_t chunks() const { return (rows + chunk - 1) / chunk; }
 };
+
+/// Rows that a thread adds in the precision of the arithmetic: so many that there are threads
+/// enough for a large GPU, each of which reads eight rows at once, and that their sums have one
+/// stage less, but no more than the bounds allow (docs/method-norm.md).
+inline std::int64_t chunk_of(std::int64_t rows, std::int64_t groups) {
+  const std::int64_t most = std::max(rows * groups / 65536, rows / (rows_of_stage * rows_of_stage));
+  return std::clamp<std::int64_t>((most + 7) / 8 * 8, 16, 256);
+}
 
 /// The pivot of `width` channels, the mean of evenly spaced rows. Squares of differences from it
 /// lose few digits. All that need it compute it, with the same bits: the mean of 16 numbers is

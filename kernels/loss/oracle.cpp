@@ -79,7 +79,7 @@ class LossOracle final : public WholeOracle {
     if (key == key_) return samples_;
     const auto classes = place(problem_.shape().classes);
     std::vector<double> bias(classes), logits(classes);
-    inputs.find("bias")->second.fill(0, bias);
+    if (problem_.shape().biased) inputs.find("bias")->second.fill(0, bias);
     const bool training = problem_.pass() == LossPass::training;
     const double factor = training ? inputs.find("scale")->second(0) : 0;
     samples_.clear();
@@ -97,7 +97,7 @@ class LossOracle final : public WholeOracle {
   /// of a term, and of the additions.
   Sample of(const std::vector<double>& logits, const std::vector<double>& bias, double label,
             double factor, double u) const {
-    const auto [count, classes, smoothing] = problem_.shape();
+    const auto [count, classes, smoothing, biased] = problem_.shape();
     const auto c = static_cast<double>(classes), e = smoothing;
     if (!(label >= 0 && label < c)) throw std::invalid_argument("a label is not a valid class");
     const auto y = static_cast<std::size_t>(label);

@@ -29,12 +29,15 @@ LossProblem::LossProblem(const LossShape& shape, LossPass pass, Precision precis
 std::string LossProblem::canonical() const {
   std::string text = fmt::format("mb{}c{}", shape_.samples, shape_.classes);
   if (shape_.smoothing != 0) text += fmt::format("ls{}", shape_.smoothing);
+  if (!shape_.biased) text += "nobias";
   return text;
 }
 
 nlohmann::json LossProblem::json() const {
-  return {
+  nlohmann::json fields{
       {"samples", shape_.samples}, {"classes", shape_.classes}, {"smoothing", shape_.smoothing}};
+  if (!shape_.biased) fields["bias"] = false;
+  return fields;
 }
 
 double LossProblem::bytes() const {
@@ -46,17 +49,17 @@ double LossProblem::bytes() const {
 std::vector<TensorSpec> LossProblem::tensors() const {
   const DataType type = storage(precision_),
                  wide = type == DataType::fp64 ? DataType::fp64 : DataType::fp32;
-  const auto [samples, classes, smoothing] = shape_;
+  const auto [samples, classes, smoothing, biased] = shape_;
   const bool training = pass_ == LossPass::training;
-  std::vector<TensorSpec> all{plain_tensor("logits", Role::input, type, {samples, classes}),
-                              plain_tensor("bias", Role::input, wide, {classes}),
-                              plain_tensor("labels", Role::input, DataType::s32, {samples})};
+  std::vector<TensorSpec> all{plain_tensor("logits", Role::input, type, {samples, classes})};
+  if (biased) all.push_back(plain_tensor("bias", Role::input, wide, {classes}));
+  all.push_back(plain_tensor("labels", Role::input, DataType::s32, {samples}));
   if (training) all.push_back(plain_tensor("scale", Role::input, wide, {1}));
   all.push_back(plain_tensor("losses", Role::output, wide, {samples}));
   all.push_back(plain_tensor("correct", Role::output, DataType::s32, {samples}));
   if (!training) return all;
   all.push_back(plain_tensor("diff_logits", Role::output, type, {samples, classes}));
-  all.push_back(plain_tensor("diff_bias", Role::output, wide, {classes}));
+  if (biased) all.push_back(plain_tensor("diff_bias", Role::output, wide, {classes}));
   return all;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 // Softmax cross-entropy with label smoothing (C. Szegedy et al., Rethinking the Inception
 // Architecture for Computer Vision, CVPR 2016, section 7) and its gradients, in one pass. It also
-// adds the bias of the last layer.
+// adds the bias of the last layer, if the shape has one.
 //
 // For sample n, with x = logits[n] + bias, label y = labels[n] in [0, classes), smoothing e:
 //   p_c = exp(x_c) / sum_k exp(x_k),  q_c = (1 - e) [c = y] + e / classes
@@ -18,8 +18,8 @@
 //   bias, diff_bias [classes], losses [samples], scale [1]       fp32 (in fp64 problems fp64)
 //   labels, correct [samples]                                    s32
 // Tensor names:
-//   training    logits, bias, labels, scale -> losses, correct, diff_logits, diff_bias
-//   validation  logits, bias, labels -> losses, correct
+//   training    logits, [bias], labels, scale -> losses, correct, diff_logits, [diff_bias]
+//   validation  logits, [bias], labels -> losses, correct
 
 #include <cstdint>
 #include <memory>
@@ -39,6 +39,7 @@ const std::string& name(LossPass pass);
 struct LossShape {
   std::int64_t samples = 0, classes = 0;
   double smoothing = 0;  ///< e, in [0, 1)
+  bool biased = true;    ///< logits have a bias
   bool operator==(const LossShape&) const = default;
 };
 
@@ -48,7 +49,7 @@ class LossProblem final : public ProblemOf<LossProblem> {
   static constexpr const char* kind_version = problem_version::loss;
   /// InputError for extents below 1, more than 2^30 classes, or a smoothing outside [0, 1).
   LossProblem(const LossShape& shape, LossPass pass, Precision precision);
-  std::string canonical() const override;  ///< "mb16c1000ls0.1"
+  std::string canonical() const override;  ///< "mb16c1000ls0.1", or with "nobias"
   nlohmann::json json() const override;
   /// 0: memory traffic bounds it, and there is no common count of its operations.
   double flops() const override { return 0; }

@@ -123,6 +123,9 @@ class ImplicitGemm final : public ConvOperation {
   }
 
   void add(Phase phase) {
+    std::erase_if(phase.taps, [&](const Tap& tap) {
+      return !reads_inputs(tap, step_y_, step_x_, phase.rows, phase.columns, in_);
+    });
     phase.blocking =
         choose_blocking(phase.taps, step_y_, step_x_, phase.rows, phase.columns, pixel_);
     phase.window =

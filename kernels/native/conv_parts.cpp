@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "kernels/conv/inside.hpp"
+
 namespace assay::native {
 
 namespace {
@@ -104,6 +106,7 @@ Executed describe(const Request& request, const std::string& algorithm, std::siz
                                                               : "nhwc");
   out.workspace_bytes = workspace_bytes;
   out.numbers["working_threads"] = queue.owners();
+  out.algorithmic_flops = flops_inside(request.problem);
   out.evidence = "library";
   return out;
 }

@@ -30,6 +30,10 @@ class ImplicitGemmWeights final : public ConvOperation {
     for (std::ptrdiff_t i = 0; i < s.kh; ++i)
       for (std::ptrdiff_t j = 0; j < s.kw; ++j)
         taps_.push_back({i * (s.dh + 1) - s.ph, j * (s.dw + 1) - s.pw, i * s.kw + j});
+    const auto idle = std::ranges::stable_partition(
+        taps_, [&](const Tap& tap) { return reads_inputs(tap, s.sh, s.sw, s.oh, s.ow, in_); });
+    idle_.assign(idle.begin(), idle.end());
+    taps_.erase(idle.begin(), idle.end());
     const Blocking blocking = choose_blocking(taps_, s.sh, s.sw, s.oh, s.ow);
     window_ = Window(taps_, s.sh, s.sw, blocking.height, blocking.width);
     at_once_ = blocks_at_once(window_, weights_.row_blocks(), blocks_of_unit);
@@ -124,11 +128,17 @@ class ImplicitGemmWeights final : public ConvOperation {
                    window + (block - unit.first) * window_.block() + window_.tap(tap), gradients,
                    segments, whole ? 1 : chunk.height,
                    std::min(channel_block, weights_.rows - block * channel_block), column_blocks,
-                   {sums + unit.g * weights_.group() + unit.panel * weights_.panel() +
-                        block * weights_.block() + tap.index * channel_block * weights_.width,
-                    weights_.width, channel_block},
-                   i > begin);
+                   {sums + place(unit, block, tap), weights_.width, channel_block}, i > begin);
     }
+    for (std::ptrdiff_t block = unit.first; block < unit.last; ++block)
+      for (const Tap& tap : idle_)
+        std::fill_n(sums + place(unit, block, tap), channel_block * weights_.width, 0.0F);
+  }
+
+  /// Where the sums of a tap begin, for a block of input channels.
+  std::ptrdiff_t place(const Unit& unit, std::ptrdiff_t block, const Tap& tap) const {
+    return unit.g * weights_.group() + unit.panel * weights_.panel() + block * weights_.block() +
+           tap.index * channel_block * weights_.width;
   }
 
   /// Adds the parts' sums of 16 weights and stores them.
@@ -146,7 +156,7 @@ class ImplicitGemmWeights final : public ConvOperation {
   ConvShape shape_;
   Activations in_, out_;
   Panels weights_;
-  std::vector<Tap> taps_;
+  std::vector<Tap> taps_, idle_;  ///< idle_: that read padding alone
   Window window_;
   std::ptrdiff_t at_once_ = 1;  ///< blocks of input channels in a window
   std::vector<Chunk> chunks_;

@@ -12,7 +12,19 @@ void clear(float* to, std::ptrdiff_t values) {
   if (values > 0) std::memset(to, 0, static_cast<std::size_t>(values) * 4);
 }
 
+/// Whether any of `outputs` reads an input of [0, inputs).
+bool reaches(std::ptrdiff_t offset, std::ptrdiff_t step, std::ptrdiff_t outputs,
+             std::ptrdiff_t inputs) {
+  const std::ptrdiff_t first = offset >= 0 ? 0 : blocks_of(-offset, step);
+  return first < outputs && first * step + offset < inputs;
+}
+
 }  // namespace
+
+bool reads_inputs(const Tap& tap, std::ptrdiff_t step_y, std::ptrdiff_t step_x, std::ptrdiff_t rows,
+                  std::ptrdiff_t columns, const Activations& in) {
+  return reaches(tap.dy, step_y, rows, in.height) && reaches(tap.dx, step_x, columns, in.width);
+}
 
 Window::Window(const std::vector<Tap>& taps, std::ptrdiff_t step_y, std::ptrdiff_t step_x,
                std::ptrdiff_t height, std::ptrdiff_t width, std::ptrdiff_t pixel)
@@ -36,6 +48,10 @@ Window::Window(const std::vector<Tap>& taps, std::ptrdiff_t step_y, std::ptrdiff
     for (std::ptrdiff_t u = 0; u < height; ++u)
       row_used_[static_cast<std::size_t>(u * step_y + tap.dy - dy_)] = 1;
   }
+  for (const char used : row_used_) {
+    place_.push_back(stored_rows_);
+    stored_rows_ += used != 0 || step_y > 1 ? 1 : 0;
+  }
 }
 
 void Window::load(const GemmTable& table, const Activations& in, const void* data, std::ptrdiff_t n,
@@ -48,8 +64,9 @@ void Window::load(const GemmTable& table, const Activations& in, const void* dat
       const std::ptrdiff_t y = u * step_y_ + dy_ + r;
       for (std::ptrdiff_t phase = 0; phase < step_x_; ++phase) {
         if (phase_used_[static_cast<std::size_t>(phase)] == 0) continue;
-        float* const row =
-            to + (at - first) * block() + r * this->row() + phase * columns_ * pixel_;
+        float* const row = to + (at - first) * block() +
+                           place_[static_cast<std::size_t>(r)] * this->row() +
+                           phase * columns_ * pixel_;
         // Columns c of this phase are input columns x + c * step_x; those in [begin, end) exist.
         const std::ptrdiff_t x = v * step_x_ + dx_ + phase;
         const std::ptrdiff_t begin = std::min(columns_, x >= 0 ? 0 : blocks_of(-x, step_x_));

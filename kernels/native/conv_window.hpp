@@ -12,6 +12,11 @@ struct Tap {
   std::ptrdiff_t dy, dx, index;
 };
 
+/// Whether any of rows x columns outputs reads an input of height x width at this tap. Taps of a
+/// filter that is dilated by more than the plane is large read padding alone.
+bool reads_inputs(const Tap& tap, std::ptrdiff_t step_y, std::ptrdiff_t step_x, std::ptrdiff_t rows,
+                  std::ptrdiff_t columns, const Activations& in);
+
 class Window {
  public:
   Window() = default;
@@ -24,11 +29,12 @@ class Window {
   std::ptrdiff_t step_y() const { return step_y_; }
   /// fp32 values of one row, and of all rows, of one block of channels.
   std::ptrdiff_t row() const { return step_x_ * columns_ * pixel_; }
-  std::ptrdiff_t block() const { return rows_ * row(); }
+  std::ptrdiff_t block() const { return stored_rows_ * row(); }
   /// Offset of the pixel that the block's first output reads at this tap.
   std::ptrdiff_t tap(const Tap& tap) const {
     const std::ptrdiff_t x = tap.dx - dx_;
-    return (tap.dy - dy_) * row() + (x % step_x_ * columns_ + x / step_x_) * pixel_;
+    return place_[static_cast<std::size_t>(tap.dy - dy_)] * row() +
+           (x % step_x_ * columns_ + x / step_x_) * pixel_;
   }
   /// Values that load() may write behind the last block.
   std::ptrdiff_t slack() const { return channel_block - pixel_; }
@@ -42,6 +48,10 @@ class Window {
   std::ptrdiff_t step_y_ = 1, step_x_ = 1, dy_ = 0, dx_ = 0, rows_ = 0, columns_ = 0,
                  pixel_ = channel_block;
   std::vector<char> row_used_, phase_used_;  ///< by row; by column modulo step_x
+  /// Where a row lies. Of outputs that follow each other (step_y 1) only rows that are used have a
+  /// place: between the taps of a dilated filter there are many others.
+  std::vector<std::ptrdiff_t> place_;
+  std::ptrdiff_t stored_rows_ = 0;
 };
 
 /// How outputs of one plane are divided into blocks that a window serves: about 200 outputs,

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "kernels/native/backend.hpp"
 #include "kernels/native/loss_simd.hpp"
@@ -23,7 +24,8 @@ class Loss final : public BoundOperation {
         table_(loss_tables().of<Value>(storage(problem.precision()))),
         threads_(threads),
         row_bytes_(static_cast<std::size_t>(shape_.classes) *
-                   size_of(storage(problem.precision()))) {
+                   size_of(storage(problem.precision()))),
+        no_bias_(static_cast<std::size_t>(shape_.biased ? 0 : shape_.classes)) {
     executed_ = executed_direct(problem.precision(), table_.target, "rows");
     // For each thread: one sample, and the sums of its samples' gradients.
     executed_.workspace_bytes = static_cast<std::size_t>(threads) * 2 *
@@ -34,13 +36,13 @@ class Loss final : public BoundOperation {
   void bind(std::span<Tensor* const> tensors) override {
     BoundOperation::bind(tensors);
     logits_ = find<const std::byte>("logits");
-    bias_ = find<const Value>("bias");
+    bias_ = shape_.biased ? find<const Value>("bias") : no_bias_.data();
     labels_ = find<const std::int32_t>("labels");
     scale_ = find<const Value>("scale");
     losses_ = find<Value>("losses");
     correct_ = find<std::int32_t>("correct");
     diff_logits_ = find<std::byte>("diff_logits");
-    diff_bias_ = find<Value>("diff_bias");
+    if (shape_.biased) diff_bias_ = find<Value>("diff_bias");
     work_ = find<Value>("workspace");
   }
 
@@ -54,7 +56,7 @@ class Loss final : public BoundOperation {
            n < shape_.samples * (thread + 1) / threads_; ++n)
         sample(n, x, x + classes);
     }
-    if (!training_) return;
+    if (!training_ || !shape_.biased) return;
     // In the order of the threads.
     std::copy_n(work_ + classes, classes, diff_bias_);
     for (std::int64_t thread = 1; thread < threads_; ++thread) {
@@ -65,7 +67,7 @@ class Loss final : public BoundOperation {
 
  private:
   void sample(std::int64_t n, Value* x, Value* of_bias) const {
-    const auto [samples, classes, smoothing] = shape_;
+    const auto [samples, classes, smoothing, biased] = shape_;
     const std::size_t row = static_cast<std::size_t>(n) * row_bytes_;
     const std::int32_t y = labels_[n];
     Value largest, total;
@@ -90,6 +92,7 @@ class Loss final : public BoundOperation {
   const LossTable<Value>& table_;
   int threads_;
   std::size_t row_bytes_;
+  std::vector<Value> no_bias_;  ///< zeros
   const std::byte* logits_ = nullptr;
   const Value *bias_ = nullptr, *scale_ = nullptr;
   const std::int32_t* labels_ = nullptr;

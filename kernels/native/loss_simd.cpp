@@ -9,10 +9,9 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include <hwy/contrib/math/math-inl.h>
-
 #include <algorithm>
 
+#include "kernels/native/functions_simd.hpp"
 #include "support/simd/formats.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -20,12 +19,6 @@ namespace assay::native::HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
-
-/// Highway's exponential makes 0 of what is no number.
-template <class D, class V>
-HWY_INLINE V exponential(D d, V x) {
-  return hn::IfThenElse(hn::Eq(x, x), hn::Exp(d, x), x);
-}
 
 template <class Format>
 struct Loss {

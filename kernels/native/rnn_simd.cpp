@@ -9,7 +9,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include <hwy/contrib/math/math-inl.h>
+#include "kernels/native/functions_simd.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace assay::native::HWY_NAMESPACE {
@@ -23,40 +23,6 @@ HWY_INLINE V load(const float* from, std::ptrdiff_t i) { return hn::LoadU(D(), f
 HWY_INLINE void store(V v, float* to, std::ptrdiff_t i) { hn::StoreU(v, D(), to + i); }
 HWY_INLINE V one() { return hn::Set(D(), 1.0f); }
 
-/// 1/x, of x from 2^-8 to 2^126. AVX-512's estimate has 14 bits, which one step of Newton's
-/// doubles; its division takes as long as ten products.
-HWY_INLINE V reciprocal(V x) {
-#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
-  const V estimate = hn::ApproximateReciprocal(x);
-  return hn::MulAdd(estimate, hn::NegMulAdd(x, estimate, one()), estimate);
-#else
-  return hn::Div(one(), x);
-#endif
-}
-
-HWY_INLINE V logistic(V z) {
-  const D d;
-  // Beyond +-87 the result is 1 or the smallest number, whatever z is.
-  const V bounded = hn::Min(hn::Max(z, hn::Set(d, -87.0f)), hn::Set(d, 87.0f));
-  return reciprocal(hn::Add(one(), hn::Exp(d, hn::Neg(bounded))));
-}
-
-/// z p(z^2) / q(z^2), with the coefficients of Eigen 3.4 (generic_fast_tanh_float in
-/// MathFunctionsImpl.h). Its relative error is 5.3 * 2^-24 at most, where docs/method-rnn.md
-/// allows 6. Beyond +-7.9 the result is 1.
-HWY_INLINE V hyperbolic(V z) {
-  const D d;
-  const V most = hn::Set(d, 7.90531110763549805f);
-  const V x = hn::Min(hn::Max(z, hn::Neg(most)), most), x2 = hn::Mul(x, x);
-  V p = hn::Set(d, -2.76076847742355e-16f);
-  for (const float next : {2.00018790482477e-13f, -8.60467152213735e-11f, 5.12229709037114e-08f,
-                           1.48572235717979e-05f, 6.37261928875436e-04f, 4.89352455891786e-03f})
-    p = hn::MulAdd(p, x2, hn::Set(d, next));
-  V q = hn::Set(d, 1.19825839466702e-06f);
-  for (const float next : {1.18534705686654e-04f, 2.26843463243900e-03f, 4.89352518554385e-03f})
-    q = hn::MulAdd(q, x2, hn::Set(d, next));
-  return hn::Mul(hn::Mul(x, p), reciprocal(q));
-}
 HWY_INLINE V slope_of_logistic(V y) { return hn::Mul(y, hn::Sub(one(), y)); }
 HWY_INLINE V slope_of_tanh(V y) { return hn::NegMulAdd(y, y, one()); }
 
@@ -73,15 +39,15 @@ HWY_INLINE V sum(const RnnStep& s, int gate, std::ptrdiff_t i) {
 
 void forward_lstm(const RnnStep& s) {
   each(s.count, [&](std::ptrdiff_t i) HWY_ATTR {
-    const V in = logistic(sum(s, 0, i)), forget = logistic(sum(s, 1, i)),
-            fresh = hyperbolic(sum(s, 2, i)), out = logistic(sum(s, 3, i));
+    const V in = logistic(D(), sum(s, 0, i)), forget = logistic(D(), sum(s, 1, i)),
+            fresh = hyperbolic(D(), sum(s, 2, i)), out = logistic(D(), sum(s, 3, i));
     const V c = hn::MulAdd(forget, load(s.c, i), hn::Mul(in, fresh));
     store(in, s.gates[0], i);
     store(forget, s.gates[1], i);
     store(fresh, s.gates[2], i);
     store(out, s.gates[3], i);
     store(c, s.next_c, i);
-    store(hn::Mul(out, hyperbolic(c)), s.next_h, i);
+    store(hn::Mul(out, hyperbolic(D(), c)), s.next_h, i);
   });
 }
 
@@ -101,7 +67,7 @@ void forward(RnnCell cell, const RnnStep& s) {
       return;
     case RnnCell::vanilla_tanh:
       each(s.count, [&](std::ptrdiff_t i) HWY_ATTR {
-        const V h = hyperbolic(sum(s, 0, i));
+        const V h = hyperbolic(D(), sum(s, 0, i));
         store(h, s.gates[0], i);
         store(h, s.next_h, i);
       });
@@ -111,28 +77,29 @@ void forward(RnnCell cell, const RnnStep& s) {
       return;
     case RnnCell::gru:
       each(s.count, [&](std::ptrdiff_t i) HWY_ATTR {
-        const V reset = logistic(sum(s, 1, i));
-        store(logistic(sum(s, 0, i)), s.gates[0], i);
+        const V reset = logistic(D(), sum(s, 1, i));
+        store(logistic(D(), sum(s, 0, i)), s.gates[0], i);
         store(reset, s.gates[1], i);
         store(hn::Mul(reset, load(s.h, i)), s.aside, i);
       });
       return;
     case RnnCell::gru_lbr:
       each(s.count, [&](std::ptrdiff_t i) HWY_ATTR {
-        const V update = logistic(sum(s, 0, i)), reset = logistic(sum(s, 1, i));
+        const V update = logistic(D(), sum(s, 0, i)), reset = logistic(D(), sum(s, 1, i));
         const V inner = hn::Add(load(s.aside, i), load(s.bias[3], i % 16));
         store(update, s.gates[0], i);
         store(reset, s.gates[1], i);
         store(inner, s.aside, i);
-        finish_gate(s, hyperbolic(hn::MulAdd(reset, inner, sum(s, 2, i))), update, i);
+        finish_gate(s, hyperbolic(D(), hn::MulAdd(reset, inner, sum(s, 2, i))), update, i);
       });
       return;
   }
 }
 
 void finish(const RnnStep& s) {
-  each(s.count, [&](std::ptrdiff_t i)
-                    HWY_ATTR { finish_gate(s, hyperbolic(sum(s, 2, i)), load(s.gates[0], i), i); });
+  each(s.count, [&](std::ptrdiff_t i) HWY_ATTR {
+    finish_gate(s, hyperbolic(D(), sum(s, 2, i)), load(s.gates[0], i), i);
+  });
 }
 
 HWY_INLINE V diff_of_h(const RnnBackStep& s, std::ptrdiff_t i) {
@@ -143,7 +110,7 @@ void backward_lstm(const RnnBackStep& s) {
   each(s.count, [&](std::ptrdiff_t i) HWY_ATTR {
     const V in = load(s.gates[0], i), forget = load(s.gates[1], i), fresh = load(s.gates[2], i),
             out = load(s.gates[3], i), dh = diff_of_h(s, i);
-    const V bent = hyperbolic(load(s.next_c, i));
+    const V bent = hyperbolic(D(), load(s.next_c, i));
     const V dc = hn::MulAdd(hn::Mul(dh, out), slope_of_tanh(bent), load(s.diff_c, i));
     store(hn::Mul(hn::Mul(dc, fresh), slope_of_logistic(in)), s.diff[0], i);
     store(hn::Mul(hn::Mul(dc, load(s.c, i)), slope_of_logistic(forget)), s.diff[1], i);

@@ -1,31 +1,17 @@
 // The fp64 reference of all outputs of a batch normalization. Statistics of all channels are
 // computed once for each draw of inputs. Bounds: docs/method-norm.md.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
-#include <exception>
 
-#include "core/api/prover.hpp"
-#include "core/base/error.hpp"
-#include "core/base/place.hpp"
 #include "kernels/norm/formula_items.hpp"
 #include "kernels/norm/problem.hpp"
-#include "kernels/oracle/bounds.hpp"
-#include "kernels/oracle/draw.hpp"
+#include "kernels/oracle/channel_sums.hpp"
 
 namespace assay {
 namespace {
 
 using sums::square;
-
-/// Most terms that an implementation may add one after the other.
-constexpr double longest_chain = 0x1p18;
-
-/// Equal terms that an implementation may add one after the other. Their rounding errors are equal,
-/// too, where they are added to sums of one binade.
-constexpr double longest_equal_chain = 361;
 
 /// A number and the variance of its rounding errors.
 struct Uncertain {
@@ -46,20 +32,6 @@ class Bounds final : public sums::Bounds {
   }
 };
 
-/// The elements of a formula's inputs in a range, as the host makes them.
-class RangeInputs {
- public:
-  RangeInputs(const std::vector<const Values*>& inputs, std::int64_t first, std::int64_t count)
-      : first_(first), values_(inputs.size(), std::vector<double>(place(count))) {
-    for (std::size_t k = 0; k < inputs.size(); ++k) inputs[k]->fill(first, values_[k]);
-  }
-  double operator()(int k, std::int64_t i) const { return values_[place(k)][place(i - first_)]; }
-
- private:
-  std::int64_t first_;
-  std::vector<std::vector<double>> values_;
-};
-
 class NormOracle final : public WholeOracle {
  public:
   explicit NormOracle(const NormProblem& problem)
@@ -78,13 +50,8 @@ class NormOracle final : public WholeOracle {
     if (output.dims.size() == 1)
       return expect_of_channels(output.name, table.own, bounds, indices, expected);
     with_element(output.name, bounds, executed, inputs, [&](const auto& element) {
-      // Ranges are contiguous but for single elements of tests.
-      for (std::size_t i = 0; i < indices.size();) {
-        std::size_t end = i + 1;
-        while (end < indices.size() && indices[end] == indices[end - 1] + 1) ++end;
-        const RangeInputs in(values_of(inputs), indices[i], static_cast<std::int64_t>(end - i));
-        for (; i < end; ++i) expected[i] = element(in, table.rows.data(), indices[i]);
-      }
+      sums::expect_elements(element, sums::values_of(names(), inputs), table.rows, indices,
+                            expected);
     });
   }
 
@@ -134,11 +101,6 @@ class NormOracle final : public WholeOracle {
                                                        : std::vector<std::string>{"src"};
     return relu() ? std::vector<std::string>{"src", "diff_dst", "dst"}
                   : std::vector<std::string>{"src", "diff_dst"};
-  }
-  std::vector<const Values*> values_of(const Inputs& inputs) const {
-    std::vector<const Values*> all;
-    for (const std::string& name : names()) all.push_back(&inputs.find(name)->second);
-    return all;
   }
 
   /// Calls body(the code that expects an element of this output).
@@ -225,89 +187,21 @@ class NormOracle final : public WholeOracle {
     }
   }
 
-  /// The sums of a code's terms over each channel, [channel][term]: of the device where it has the
-  /// code, which must agree with the host on a channel once in each process.
+  /// [channel][term]
   template <class Code>
   std::vector<double> sums(const Code& code, const Inputs& inputs) const {
     const NormShape& s = problem_.shape();
-    if (prover_ != nullptr) {
-      const auto there =
-          prover_->sum(formula_of(code, names(), table_.rows), inputs, {s.mb, s.ic, s.ih * s.iw});
-      if (there) {
-        if (prover_->is_new(Code::name)) believe(code, inputs, *there);
-        prover_->believe(Code::name);
-        return *there;
-      }
-    }
-    std::vector<double> all(place(s.ic * Code::terms));
-    const std::vector<const Values*> values = values_of(inputs);
-    std::exception_ptr failure;
-#pragma omp parallel for schedule(dynamic)
-    for (std::int64_t c = 0; c < s.ic; ++c) {
-      try {
-        sum_channel(code, values, c, all.data() + c * Code::terms);
-      } catch (...) {
-#pragma omp critical(assay_norm_failure)
-        failure = std::current_exception();
-      }
-    }
-    if (failure) std::rethrow_exception(failure);
-    return all;
+    return sums::ChannelSums({s.mb, s.ic, s.ih * s.iw}, names())
+        .sum(code, inputs, table_.rows, prover_);
   }
 
-  /// Planes are added with their errors, so that fp64's own rounding does not blur the sums.
-  template <class Code>
-  void sum_channel(const Code& code, const std::vector<const Values*>& values, std::int64_t c,
-                   double* to) const {
-    const NormShape& s = problem_.shape();
-    const std::int64_t plane = s.ih * s.iw;
-    sums::ColumnSums total(Code::terms);
-    for (std::int64_t n = 0; n < s.mb; ++n) {
-      const std::int64_t first = (n * s.ic + c) * plane;
-      const RangeInputs in(values, first, plane);
-      double of_plane[Code::terms] = {}, terms[Code::terms];
-      for (std::int64_t i = first; i < first + plane; ++i) {
-        code(in, table_.rows.data(), i, terms);
-        for (int t = 0; t < Code::terms; ++t) of_plane[t] += terms[t];
-      }
-      total.add(0, of_plane, Code::terms);
-    }
-    for (int t = 0; t < Code::terms; ++t) to[t] = total[static_cast<std::size_t>(t)];
-  }
-
-  /// A sum of the device may differ from the host's by roundings of fp64, of its terms' magnitudes.
-  template <class Code>
-  void believe(const Code& code, const Inputs& inputs, const std::vector<double>& there) const {
-    const std::vector<const Values*> values = values_of(inputs);
-    for (const std::int64_t c : {std::int64_t{0}, problem_.shape().ic - 1}) {
-      double here[Code::terms];
-      sum_channel(code, values, c, here);
-      for (int t = 0; t < Code::terms; ++t)
-        // Data of a network may overflow: what is not finite is no result in either.
-        if (const double of = there[place(c * Code::terms + t)];
-            (std::isfinite(of) || std::isfinite(here[t])) &&
-            !(std::abs(of - here[t]) <= 1e-10 * std::abs(here[Code::magnitudes[t]])))
-          throw CaseError(fmt::format(
-              "the GPU finds {} where the host finds {} ({}). Nothing that this GPU computes can "
-              "be checked: update its driver, or test it (nvidia-smi, compute-sanitizer).",
-              of, here[t], Code::name));
-    }
-  }
-
-  /// Variance of the error of a sum over the channel. Random terms drift to the sum alone; of
-  /// others any partial sum may be as large as all magnitudes together.
   double variance_of(double sum, double absolute, double squares, bool random, double u) const {
-    const double m = static_cast<double>(problem_.shape().per_channel()),
-                 chain = std::min(m, longest_chain),
-                 drift = (random ? std::abs(sum) : absolute) * std::sqrt(chain / m);
-    return square(u) * sums::variance_of_sum(chain, squares, drift);
+    const double m = static_cast<double>(problem_.shape().per_channel());
+    return sums::variance_of_channel(m, sum, absolute, squares, random, u);
   }
-
-  /// Most of the error of a sum over the channel of equal terms, or of some equal ones and zeros;
-  /// random ones are neither.
   double error_of_equal(double absolute, bool random, double u) const {
     const double m = static_cast<double>(problem_.shape().per_channel());
-    return random ? 0 : u * std::min(m, longest_equal_chain) / 3 * absolute;
+    return sums::error_of_equal(m, absolute, random, u);
   }
 
   void statistics(const Inputs& inputs, double u) const {

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "core/base/name_table.hpp"
+#include "kernels/conv/inside.hpp"
 #include "kernels/onednn/backend.hpp"
 #include "kernels/onednn/device.hpp"
 #include "kernels/onednn/implementation.hpp"
@@ -215,6 +216,7 @@ class Convolution final : public BoundOperation {
     executed_.accumulate =
         std::string(name(problem.precision() == Precision::int8 ? DataType::s32 : DataType::fp32));
     executed_.evidence = "library";
+    executed_.algorithmic_flops = flops_inside(problem);
     if (winograd) {
       const int tile = winograd_tile(chosen.implementation);
       if (tile > 0) executed_.tile = tile;

@@ -18,8 +18,8 @@ class PlainLoss final : public PlainOperation {
 
   void run(Stream&) override {
     const auto classes = place(problem_.shape().classes);
-    const std::vector<double> bias = read("bias", 0, problem_.shape().classes);
-    std::vector<double> of_bias(classes);
+    std::vector<double> bias(classes), of_bias(classes);
+    if (problem_.shape().biased) bias = read("bias", 0, problem_.shape().classes);
 #pragma omp parallel num_threads(threads_)
     {
       std::vector<double> part(classes);
@@ -28,12 +28,13 @@ class PlainLoss final : public PlainOperation {
 #pragma omp critical(assay_loss_bias)
       for (std::size_t c = 0; c < classes; ++c) of_bias[c] += part[c];
     }
-    if (problem_.pass() == LossPass::training) write("diff_bias", 0, of_bias);
+    if (problem_.pass() == LossPass::training && problem_.shape().biased)
+      write("diff_bias", 0, of_bias);
   }
 
  private:
   void sample(std::int64_t n, const std::vector<double>& bias, std::vector<double>& of_bias) const {
-    const auto [samples, classes, smoothing] = problem_.shape();
+    const auto [samples, classes, smoothing, biased] = problem_.shape();
     std::vector<double> x = read("logits", n * classes, classes);
     for (std::size_t c = 0; c < x.size(); ++c) x[c] += bias[c];
     const auto largest = std::max_element(x.begin(), x.end());  // the first of equal ones

@@ -10,7 +10,9 @@ from run_helper import ASSAY, BIN, RunTest, event_of, line_of, main
 
 PROGRAMS = sorted(file for file in BIN.glob("assay-*") if os.access(file, os.X_OK) and file.name != "assay-dataset")
 # A small problem of each program whose first case is refused (no GPU) and whose second one goes on for a minute.
-SMALL = {"gemm": "m8n8k8", "rnn": "lstm:8-2-3", "norm": "mb2ic4ih4", "pool": "mb1ic4ih8kh2sh2", "linalg": "syrk:n100d4", "pca": "n1001d7",
+SMALL = {"gemm": "m8n8k8", "rnn": "lstm:8-2-3", "norm": "mb2ic4ih4", "pool": "mb1ic4ih8kh2sh2",
+         "activation": "mb2ic4ih4", "dropout": "mb2ic4ih4", "concat": "mb1ca4cb4ih8",
+         "resize": "mb1ic4ih4oh8", "linalg": "syrk:n100d4", "pca": "n1001d7",
          "kmeans": "n1001d7", "svm": "n1001d7", "conv": "mb1ic8ih8oc8oh8kh3ph1"}
 
 

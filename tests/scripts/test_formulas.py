@@ -74,8 +74,13 @@ class Formulas(RunTest):
                 ("rnn", ["--problem", "lstm:8-2-3-l2-bi", "--direction", "forward_training", "--backend", "reference"], True),
                 ("linalg", ["--problem", "kmeans_assign:n64d8k3", "--backend", "reference"], True),
                 ("stream", ["--problem", "triad_n100000"], True),
+                ("activation", ["--problem", "mb3ic8ih4iw5", "--function", "gelu", "--direction", "backward", "--backend", "reference"], False),
+                ("activation", ["--problem", "mb3ic8", "--function", "identity", "--direction", "backward", "--backend", "reference"], False),
+                ("dropout", ["--problem", "mb3ic8p0.2k5", "--precision", "bf16", "--backend", "reference"], False),
                 ("norm", ["--problem", "mb1ic8ih4", "--fusion", "add_relu", "--backend", "reference"], False),
-                ("pool", ["--problem", "mb1ic8ih9iw7kh3kw2sh2sw1", "--direction", "backward", "--backend", "reference"], False)):
+                ("pool", ["--problem", "mb1ic8ih9iw7kh3kw2sh2sw1", "--direction", "backward", "--backend", "reference"], False),
+                ("concat", ["--problem", "mb2ca3cb4cc5ih3iw2", "--direction", "backward", "--backend", "reference"], False),
+                ("resize", ["--problem", "mb2ic3ih3iw2oh6", "--backend", "reference"], False)):
             document = self.document(program, *words, *QUICK)
             formula = "by a reader's formula"
             self.expect_refused(document, ("/problem/bytes", BYTES, formula))

@@ -16,6 +16,8 @@ PROGRAMS = sorted(file.name for file in BIN.glob("assay-*"))
 SMALL_PROBLEM = {"assay-conv": QUICK[:-2], "assay-stream": ["--problem", "triad_n1024", "--threads", 1], "assay-collectives": ["--bytes", 1024],
                  "assay-rnn": ["--problem", "lstm:8-2-3", "--threads", 1],
                  "assay-norm": ["--problem", "mb1ic8ih4", "--threads", 1], "assay-pool": ["--problem", "mb1ic8ih4kh2", "--threads", 1],
+                 "assay-activation": ["--problem", "mb1ic8ih4", "--threads", 1], "assay-dropout": ["--problem", "mb1ic8ih4", "--threads", 1],
+                 "assay-concat": ["--problem", "mb1ca8cb8ih4", "--threads", 1], "assay-resize": ["--problem", "mb1ic8ih4oh8", "--threads", 1],
                  "assay-resnet50": ["--problem", "d18w8s32c10", "--batch", 4, "--threads", 1],
                  "assay-linalg": ["--problem", "syrk:n64d8", "--threads", 1], "assay-gemm": ["--problem", "m32n32k32", "--threads", 1],
                  **{f"assay-{analysis}": ["--problem", "n400d8", "--threads", 1] for analysis in ("pca", "kmeans", "svm")}}

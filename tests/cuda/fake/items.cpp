@@ -10,14 +10,19 @@
 #include <memory>
 #include <typeinfo>
 
+#include "kernels/cuda/activation_items.hpp"
+#include "kernels/cuda/concat_items.hpp"
 #include "kernels/cuda/conv_items.hpp"
 #include "kernels/cuda/data_items.hpp"
+#include "kernels/cuda/dropout_items.hpp"
 #include "kernels/cuda/linalg_items.hpp"
 #include "kernels/cuda/loss_items.hpp"
 #include "kernels/cuda/norm_items.hpp"
+#include "kernels/cuda/pixel_loss_items.hpp"
 #include "kernels/cuda/pool_items.hpp"
 #include "kernels/cuda/product_items.hpp"
 #include "kernels/cuda/proof_formulas.hpp"
+#include "kernels/cuda/resize_items.hpp"
 #include "kernels/cuda/sum_items.hpp"
 #include "kernels/cuda/update_items.hpp"
 
@@ -109,18 +114,19 @@ const Bodies& bodies() {
     add<AddMatrices, AddCentroids, AddHinge>(made);
     add_wide<Observe, HalfNorm>(made);
     add_tiled<FindLabels, AddToCentroids, HingeRows>(made);
-    add<AddStale>(made);
-    add_wide<AddUp, SumParameters, MakeStep, MakeNorms>(made);
+    add<AddStale, AddUp<std::int32_t>>(made);
+    add_wide<AddUp, SumParameters, MakeStep, SumDirections, TrustDirections, MakeNorms>(made);
     add<UpdateParameters<double, double>, UpdateParameters<float, float>,
         UpdateParameters<float, __half>, UpdateParameters<float, __nv_bfloat16>>(made);
-    add_stored<Add, LossOfSample, LossGradients, NormMoments, Transpose>(made);
+    add_stored<Add, LossOfSample, LossGradients, LossOfPixels, NormMoments, Transpose>(made);
     add<ToFp32<__half>, ToFp32<__nv_bfloat16>>(made);
     add_wide<NormFactor, NormSlopes>(made);
     add_packed<NormMomentSums, NormGradientSums, Normalize, NormGradients>(made);
     add_types<MakeValues, ScanLane, Gather>(made);
     add<ScanStage>(made);
     add_bits<SetElement, PackElement, PlaceElement>(made);
-    add_packed<PoolLargest, PoolMean, PoolGather>(made);
+    add_packed<PoolLargest, PoolMean, PoolGather, CopyPiece, ResizePixel, ResizeGather>(made);
+    add_packed<Activate, ActivationSums, ActivationGradient, Drop>(made);
 #define ASSAY_ADD(Code) add<CompareLane<Code>, ExpectElement<Code>>(made);
     ASSAY_EXPECTATIONS(ASSAY_ADD)
 #undef ASSAY_ADD

@@ -34,11 +34,8 @@ std::string whole_descriptor(const json& list, const json& problem) {
 
 TEST(ProblemLists, AreCompleteAndCanonical) {
   const std::map<std::string, std::pair<std::size_t, std::size_t>> expected{
-      {"coral2", {2, 0}},
-      {"resnet50", {23, 0}},
-      {"deepbench-train", {94, 4}},
-      {"deepbench-server", {107, 4}},
-      {"deepbench-device", {16, 1}}};
+      {"coral2", {2, 0}},           {"resnet50", {23, 0}},          {"climate", {12, 0}},
+      {"deepbench-train", {94, 4}}, {"deepbench-server", {107, 4}}, {"deepbench-device", {16, 1}}};
   for (const auto& [name, counts] : expected) {
     const json list = list_of(name);
     EXPECT_EQ(list["name"], name);

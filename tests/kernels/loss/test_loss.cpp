@@ -34,7 +34,7 @@ Inputs make_inputs(const LossProblem& problem, std::uint64_t seed) {
 
 /// By the definition, every step in fp32.
 Tensors compute(const LossProblem& problem, const Inputs& inputs, const Mistake& mistake = {}) {
-  const auto [samples, classes, full] = problem.shape();
+  const auto [samples, classes, full, biased] = problem.shape();
   const double smoothing = full * mistake.smoothing_by;
   const auto r = to_fp32;
   const bool training = problem.pass() == LossPass::training;
@@ -43,8 +43,9 @@ Tensors compute(const LossProblem& problem, const Inputs& inputs, const Mistake&
   for (std::int64_t n = 0; n < samples; ++n) {
     std::vector<double> x(static_cast<std::size_t>(classes));
     for (std::int64_t c = 0; c < classes; ++c)
-      x[static_cast<std::size_t>(c)] = r(inputs.at("logits")(n * classes + c) +
-                                         (mistake.without_bias ? 0 : inputs.at("bias")(c)));
+      x[static_cast<std::size_t>(c)] =
+          r(inputs.at("logits")(n * classes + c) +
+            (mistake.without_bias || !biased ? 0 : inputs.at("bias")(c)));
     std::int64_t label = static_cast<std::int64_t>(inputs.at("labels")(n));
     if (mistake.shifts_labels) label = (label + 1) % classes;
     const auto y = static_cast<std::size_t>(label);
@@ -98,7 +99,7 @@ TEST(LossOracle, AcceptsPlainLoopsInFp32) {
       for (const Precision precision : {Precision::fp32, Precision::bf16, Precision::fp16}) {
         const LossProblem problem(
             {1 + static_cast<std::int64_t>(random() % 9),
-             1 + static_cast<std::int64_t>(random() % 1200), i % 2 == 0 ? 0 : 0.1},
+             1 + static_cast<std::int64_t>(random() % 1200), i % 2 == 0 ? 0 : 0.1, i % 3 > 0},
             pass, precision);
         const Inputs inputs = make_inputs(problem, static_cast<std::uint64_t>(i));
         EXPECT_EQ(complaints(problem, inputs, compute(problem, inputs)), 0) << problem.canonical();
@@ -139,8 +140,10 @@ TEST(LossBackends, HaveEveryPrecision) {
       for (const LossPass pass : {LossPass::training, LossPass::validation})
         for (const auto& [samples, classes] :
              {std::pair{1, 2}, std::pair{16, 1000}, std::pair{7, 3}, std::pair{5, 131}}) {
-          const LossProblem problem({samples, classes, 0.1}, pass, precision);
-          EXPECT_TRUE(kernel_test::verify(problem, loss_oracle(problem), backend, 2));
+          for (const bool biased : {true, false}) {
+            const LossProblem problem({samples, classes, 0.1, biased}, pass, precision);
+            EXPECT_TRUE(kernel_test::verify(problem, loss_oracle(problem), backend, 2));
+          }
         }
 }
 

@@ -8,11 +8,18 @@
 #include "core/api/communicator.hpp"
 #include "core/program/plugins.hpp"
 #include "core/program/suite.hpp"
+#include "kernels/activation/benchmark.hpp"
+#include "kernels/activation/problem.hpp"
+#include "kernels/dropout/benchmark.hpp"
+#include "kernels/dropout/problem.hpp"
 #include "kernels/linalg/benchmark.hpp"
 #include "kernels/loss/problem.hpp"
 #include "kernels/norm/benchmark.hpp"
+#include "kernels/pixel_loss/problem.hpp"
 #include "kernels/pool/benchmark.hpp"
 #include "kernels/pool/problem.hpp"
+#include "kernels/resize/benchmark.hpp"
+#include "kernels/resize/problem.hpp"
 #include "kernels/rnn/benchmark.hpp"
 #include "kernels/sum/problem.hpp"
 #include "kernels/update/problem.hpp"
@@ -107,11 +114,31 @@ TEST_P(NativeTarget, ComputesNormAndPool) {
                             {"precision", {"fp64", "fp32", "bf16", "fp16"}}});
 }
 
+TEST_P(NativeTarget, ComputesActivationsAndDropout) {
+  verify(activation_benchmark(), {{"problem", {"mb2ic37ih6"}},
+                                  {"direction", activation_direction_names()},
+                                  {"function", activation_function_names()},
+                                  {"precision", {"fp64", "fp32", "bf16", "fp16"}}});
+  verify(dropout_benchmark(), {{"problem", {"mb2ic37ih6p0.3"}},
+                               {"direction", dropout_direction_names()},
+                               {"precision", {"fp64", "fp32", "bf16", "fp16"}}});
+}
+
+TEST_P(NativeTarget, ComputesResizing) {
+  verify(resize_benchmark(), {{"problem", {"mb2ic37ih6iw5oh13ow19"}},
+                              {"direction", resize_direction_names()},
+                              {"coordinates", resize_coordinates_names()},
+                              {"layout", {"nchw", "nhwc"}},
+                              {"precision", {"fp64", "fp32", "bf16", "fp16"}}});
+}
+
 TEST_P(NativeTarget, ComputesLossUpdateAndSum) {
   for (const Precision precision :
        {Precision::fp64, Precision::fp32, Precision::bf16, Precision::fp16}) {
     const LossProblem loss({5, 131, 0.1}, LossPass::training, precision);
     verify(loss, loss_oracle(loss));
+    const PixelLossProblem pixels({2, 3, 9, 15}, PixelLossPass::training, precision);
+    verify(pixels, pixel_loss_oracle(pixels));
     const UpdateProblem update({UpdateRule::lars, 0.9, 0.01, 0.05, {{1000}, {37}}}, precision);
     verify(update, update_oracle(update));
     const SumProblem sum(1001, precision, false);

@@ -66,6 +66,22 @@ TEST(PoolBackends, OneDnnHasFp32InBothLayouts) {
   EXPECT_EQ(had.at("fp64"), 0);
 }
 
+/// Of a network for segmentation: the mean of an image that is not square.
+TEST(PoolBackends, EachHasTheMeanOfAWholeImage) {
+  const std::string image = "mb2ic40ih48iw72kh48kw72";
+  EXPECT_EQ(parse_pool(image).oh * parse_pool(image).ow, 1);
+  for (const char* backend : {"reference", "native", "onednn"}) {
+    if (!refusal(pool_benchmark(), {{"problem", image}, {"backend", backend}}).empty()) {
+      EXPECT_STREQ(backend, "onednn");  // which may not be built
+      continue;
+    }
+    const auto had =
+        verify_all(pool_benchmark(), {image},
+                   {{"direction", {"all"}}, {"mode", {"average"}}, {"backend", {backend}}});
+    EXPECT_EQ(had.at("fp32"), 3) << backend;
+  }
+}
+
 TEST(PoolProblem, NamesAreRead) {
   EXPECT_EQ(pool_direction("backward"), PoolDirection::backward);
   EXPECT_EQ(pool_mode("average"), PoolMode::average);

@@ -1,0 +1,53 @@
+// Activations and dropout.
+#include "core/result/formula.hpp"
+
+namespace assay::formula {
+namespace {
+
+/// The extents of a descriptor; of dense layers images have one pixel.
+Fields extents(const Fields& given) {
+  const double ih = value(given, "ih", 1);
+  return {{"mb", value(given, "mb", 1)},
+          {"ic", value(given, "ic", 1)},
+          {"ih", ih},
+          {"iw", value(given, "iw", ih)},
+          {"flops", 0}};
+}
+
+double elements(const Fields& of) { return of.at("mb") * of.at("ic") * of.at("ih") * of.at("iw"); }
+
+Fields activation_amounts(const Operation& operation) {
+  const ElementBytes bytes = element_bytes(operation.setting("precision"));
+  const std::string function = operation.setting("function");
+  if (bytes.input == 0 || function.empty()) return {};
+  Fields all = extents(fields_of(operation.descriptor));
+  const bool forward = operation.setting("direction") == "forward",
+             bias = operation.setting("bias") == "channel";
+  // Forward: what is read and what is written. Backward: both gradients, and src or dst; of the
+  // identity one gradient alone. Of a bias its own, or its gradient, or of gelu both.
+  const double tensors = forward                  ? 2
+                         : function == "identity" ? 1
+                                                  : 3,
+               channels = !bias                            ? 0
+                          : !forward && function == "gelu" ? 2
+                                                           : 1;
+  all["bytes"] = bytes.input * tensors * elements(all) + bytes.wide * channels * all["ic"];
+  return all;
+}
+
+Fields dropout_amounts(const Operation& operation) {
+  const ElementBytes bytes = element_bytes(operation.setting("precision"));
+  if (bytes.input == 0) return {};
+  const Fields given = fields_of(operation.descriptor);
+  Fields all = extents(given);
+  all["p"] = value(given, "p", 0.5);
+  all["key"] = value(given, "k", 0);
+  all["bytes"] = bytes.input * 2 * elements(all) + 4;  // and the step
+  return all;
+}
+
+const OfOperation of_activation("activation", activation_amounts),
+    of_dropout("dropout", dropout_amounts);
+
+}  // namespace
+}  // namespace assay::formula

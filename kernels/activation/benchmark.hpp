@@ -1,0 +1,10 @@
+#pragma once
+// The benchmark of assay-activation.
+
+#include "core/program/benchmark.hpp"
+
+namespace assay {
+
+const OperationBenchmark& activation_benchmark();
+
+}  // namespace assay

@@ -1,0 +1,107 @@
+#include "kernels/activation/problem.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/base/descriptor.hpp"
+#include "core/base/name_table.hpp"
+
+namespace assay {
+namespace {
+
+const NameTable<ActivationDirection>& directions() {
+  static const NameTable<ActivationDirection> table({"forward", "backward"});
+  return table;
+}
+const NameTable<ActivationFunction>& functions() {
+  static const NameTable<ActivationFunction> table(
+      {"identity", "relu", "sigmoid", "tanh", "gelu", "log_sigmoid"});
+  return table;
+}
+
+}  // namespace
+
+ActivationShape parse_activation(const std::string& descriptor) {
+  const DescriptorComplaint complain("activation", descriptor);
+  std::map<std::string, std::int64_t> fields =
+      read_counts(descriptor, {"mb", "ic", "ih", "iw"}, {"mb", "ic"}, complain);
+  fields.emplace("ih", 1);
+  fields.emplace("iw", fields["ih"]);
+  const ActivationShape shape{fields["mb"], fields["ic"], fields["ih"], fields["iw"]};
+  product(
+      {{"mb", shape.mb}, {"ic", shape.ic}, {"ih", shape.ih}, {"iw", shape.iw}, {"element size", 8}},
+      "src in bytes", complain);
+  return shape;
+}
+
+std::string to_descriptor(const ActivationShape& shape) {
+  std::string text = fmt::format("mb{}ic{}", shape.mb, shape.ic);
+  if (shape.ih != 1 || shape.iw != 1) text += fmt::format("ih{}", shape.ih);
+  if (shape.iw != shape.ih) text += fmt::format("iw{}", shape.iw);
+  return text;
+}
+
+const std::vector<std::string>& activation_direction_names() { return directions().names(); }
+const std::string& name(ActivationDirection direction) { return directions()[direction]; }
+ActivationDirection activation_direction(const std::string& name) {
+  return directions().at("direction", name);
+}
+
+const std::vector<std::string>& activation_function_names() { return functions().names(); }
+const std::string& name(ActivationFunction function) { return functions()[function]; }
+ActivationFunction activation_function(const std::string& name) {
+  return functions().at("function", name);
+}
+
+nlohmann::json ActivationProblem::json() const {
+  return {{"mb", shape_.mb}, {"ic", shape_.ic}, {"ih", shape_.ih}, {"iw", shape_.iw}};
+}
+
+double ActivationProblem::bytes() const {
+  double bytes = 0;
+  for (const TensorSpec& tensor : tensors()) bytes += static_cast<double>(tensor.bytes);
+  return bytes;
+}
+
+const char* ActivationProblem::of_derivative() const {
+  if (function_ == ActivationFunction::identity) return nullptr;
+  return function_ == ActivationFunction::gelu ? "src" : "dst";
+}
+
+std::vector<TensorSpec> ActivationProblem::tensors() const {
+  const DataType type = storage(precision_),
+                 of_channels = type == DataType::fp64 ? DataType::fp64 : DataType::fp32;
+  std::vector<TensorSpec> all;
+  const auto activations = [&](const char* name, Role role) {
+    all.push_back(plain_tensor(name, role, type, {shape_.mb, shape_.ic, shape_.ih, shape_.iw}));
+  };
+  const auto channels = [&](const char* name, Role role) {
+    if (bias_) all.push_back(plain_tensor(name, role, of_channels, {shape_.ic}));
+  };
+  if (!backward()) {
+    activations("src", Role::input);
+    channels("bias", Role::input);
+    activations("dst", Role::output);
+    return all;
+  }
+  if (of_derivative() != nullptr) activations(of_derivative(), Role::input);
+  if (function_ == ActivationFunction::gelu) channels("bias", Role::input);
+  activations("diff_dst", Role::input);
+  if (function_ != ActivationFunction::identity) activations("diff_src", Role::output);
+  channels("diff_bias", Role::output);
+  return all;
+}
+
+std::optional<std::string> why_not_precision(const ActivationProblem& problem) {
+  const Precision precision = problem.precision();
+  if (problem.function() == ActivationFunction::identity && !problem.bias())
+    return "the identity without a bias computes nothing. Use --bias channel.";
+  if (precision == Precision::fp64 || precision == Precision::fp32 ||
+      precision == Precision::bf16 || precision == Precision::fp16)
+    return std::nullopt;
+  return fmt::format("an activation has no {} (it has fp64, fp32, bf16 and fp16).",
+                     name(precision));
+}
+
+}  // namespace assay

@@ -1,0 +1,116 @@
+#include "kernels/concat/problem.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "core/base/descriptor.hpp"
+#include "core/base/name_table.hpp"
+
+namespace assay {
+namespace {
+
+const NameTable<ConcatDirection>& concat_directions() {
+  static const NameTable<ConcatDirection> table({"forward", "backward"});
+  return table;
+}
+
+constexpr std::size_t most_joined = 8;
+
+/// The descriptor's field of a joined tensor's channels: ca, cb, ….
+std::string channels_field(std::size_t joined) {
+  return {'c', static_cast<char>('a' + static_cast<char>(joined))};
+}
+
+}  // namespace
+
+ConcatShape parse_concat(const std::string& descriptor) {
+  const DescriptorComplaint complain("concat", descriptor);
+  std::vector<std::string> known{"mb", "ih", "iw"};
+  for (std::size_t k = 0; k < most_joined; ++k) known.push_back(channels_field(k));
+  const std::map<std::string, std::int64_t> fields =
+      read_counts(descriptor, known, {"mb", "ca", "cb", "ih"}, complain);
+  ConcatShape s;
+  s.mb = fields.at("mb");
+  s.ih = fields.at("ih");
+  s.iw = fields.contains("iw") ? fields.at("iw") : s.ih;
+  std::int64_t all = 0;
+  for (std::size_t k = 0; k < most_joined; ++k) {
+    const std::string field = channels_field(k);
+    if (!fields.contains(field)) continue;
+    if (k > s.channels.size())
+      complain("{} is given without {}. Name tensors in order, without a gap.", field,
+               channels_field(s.channels.size()));
+    s.channels.push_back(fields.at(field));
+    product({{"mb", s.mb},
+             {field.c_str(), s.channels.back()},
+             {"ih", s.ih},
+             {"iw", s.iw},
+             {"tensors", most_joined},
+             {"element size", 8}},
+            "dst in bytes", complain);
+    all += s.channels.back();
+  }
+  product({{"mb", s.mb}, {"all channels", all}, {"ih", s.ih}, {"iw", s.iw}, {"element size", 8}},
+          "dst in bytes", complain);
+  return s;
+}
+
+std::string to_descriptor(const ConcatShape& s) {
+  std::string text = fmt::format("mb{}", s.mb);
+  for (std::size_t k = 0; k < s.channels.size(); ++k)
+    text += fmt::format("{}{}", channels_field(k), s.channels[k]);
+  text += fmt::format("ih{}", s.ih);
+  return s.iw == s.ih ? text : fmt::format("{}iw{}", text, s.iw);
+}
+
+const std::vector<std::string>& concat_direction_names() { return concat_directions().names(); }
+const std::string& name(ConcatDirection direction) { return concat_directions()[direction]; }
+ConcatDirection concat_direction(const std::string& name) {
+  return concat_directions().at("direction", name);
+}
+
+nlohmann::json ConcatProblem::json() const {
+  nlohmann::json fields{{"mb", shape_.mb}, {"ih", shape_.ih}, {"iw", shape_.iw}};
+  for (std::size_t k = 0; k < shape_.channels.size(); ++k)
+    fields[channels_field(k)] = shape_.channels[k];
+  return fields;
+}
+
+std::int64_t ConcatProblem::channels() const {
+  return std::accumulate(shape_.channels.begin(), shape_.channels.end(), std::int64_t{0});
+}
+
+double ConcatProblem::bytes() const {
+  double bytes = 0;
+  for (const TensorSpec& tensor : tensors()) bytes += static_cast<double>(tensor.bytes);
+  return bytes;
+}
+
+std::vector<TensorSpec> ConcatProblem::tensors() const {
+  const bool forward = direction_ == ConcatDirection::forward;
+  const DataType type = storage(precision_);
+  const auto tensor = [&](std::string name, bool output, std::int64_t channels) {
+    return plain_tensor(std::move(name), output ? Role::output : Role::input, type,
+                        {shape_.mb, channels, shape_.ih, shape_.iw});
+  };
+  std::vector<TensorSpec> all;
+  for (std::size_t k = 0; k < shape_.channels.size(); ++k)
+    all.push_back(
+        tensor(fmt::format("{}src{}", forward ? "" : "diff_", k), !forward, shape_.channels[k]));
+  all.insert(forward ? all.end() : all.begin(),
+             tensor(forward ? "dst" : "diff_dst", forward, channels()));
+  return all;
+}
+
+std::optional<std::string> why_not_precision(const ConcatProblem& problem) {
+  const Precision precision = problem.precision();
+  if (precision == Precision::fp64 || precision == Precision::fp32 ||
+      precision == Precision::bf16 || precision == Precision::fp16)
+    return std::nullopt;
+  return fmt::format("a concatenation has no {} (it has fp64, fp32, bf16 and fp16).",
+                     name(precision));
+}
+
+}  // namespace assay

@@ -1,0 +1,76 @@
+#pragma once
+// Concatenation of activations along their channels, as networks join branches and skips.
+//
+//   forward   dst[n, start_k + c, y, x] = src_k[n, c, y, x], where start_k is the sum of the
+//             channels of the tensors before src_k
+//   backward  diff_src_k[n, c, y, x] = diff_dst[n, start_k + c, y, x]
+//
+// Logical layouts (row-major): src_k [mb, channels_k, ih, iw], dst [mb, all channels, ih, iw].
+// Tensor names:
+//   forward   src0, src1, … -> dst
+//   backward  diff_dst -> diff_src0, diff_src1, …
+// All elements are copies, so each has exactly one correct value.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "assay/problem_version/concat.hpp"
+#include "core/api/operation.hpp"
+#include "core/api/oracle.hpp"
+
+namespace assay {
+
+struct ConcatShape {
+  std::int64_t mb = 0, ih = 0, iw = 0;
+  std::vector<std::int64_t> channels;  ///< of each joined tensor: two to eight of them
+  bool operator==(const ConcatShape&) const = default;
+};
+
+/// Parses "mb2ca256cb48ih24iw36": ca, cb, … ch are the channels of the joined tensors, in their
+/// order. iw is as ih by default. InputError names the field.
+ConcatShape parse_concat(const std::string& descriptor);
+/// The normalised descriptor: parse_concat(to_descriptor(s)) == s.
+std::string to_descriptor(const ConcatShape& shape);
+
+enum class ConcatDirection { forward, backward };
+/// Names of the enumerators, in their order.
+const std::vector<std::string>& concat_direction_names();
+const std::string& name(ConcatDirection direction);
+ConcatDirection concat_direction(const std::string& name);  ///< InputError for an unknown name
+
+class ConcatProblem final : public ProblemOf<ConcatProblem> {
+ public:
+  static constexpr const char* kind_name = "concat";
+  static constexpr const char* kind_version = problem_version::concat;
+  ConcatProblem(ConcatShape shape, ConcatDirection direction, Precision precision)
+      : shape_(std::move(shape)), direction_(direction), precision_(precision) {}
+  std::string canonical() const override { return to_descriptor(shape_); }
+  nlohmann::json json() const override;
+  double flops() const override { return 0; }
+  /// Each element read once and written once.
+  double bytes() const override;
+
+  const ConcatShape& shape() const { return shape_; }
+  /// Channels of dst.
+  std::int64_t channels() const;
+  ConcatDirection direction() const { return direction_; }
+  Precision precision() const { return precision_; }
+  /// Inputs, then outputs, in the order above.
+  std::vector<TensorSpec> tensors() const;
+
+ private:
+  ConcatShape shape_;
+  ConcatDirection direction_;
+  Precision precision_;
+};
+
+/// The reason why this problem does not exist in its precision; nothing if it does.
+std::optional<std::string> why_not_precision(const ConcatProblem& problem);
+
+/// The value of every element of the outputs.
+std::unique_ptr<Oracle> concat_oracle(const ConcatProblem& problem);
+
+}  // namespace assay

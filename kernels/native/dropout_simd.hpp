@@ -1,0 +1,25 @@
+#pragma once
+// The inner loops of dropout, for one thread, in the best instruction set of the processor.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/dropout/problem.hpp"
+#include "support/simd/storage_tables.hpp"
+
+namespace assay::native {
+
+/// Value: float, or double for fp64 tensors.
+template <class Value>
+struct DropoutTable {
+  const char* target;
+  /// to = from * scale where the mask keeps it, else 0: elements [first, first + count), whose
+  /// memory begins at from and to. `first` is a multiple of 4.
+  void (*drop)(const DropoutMask& mask, std::int64_t first, std::ptrdiff_t count, const void* from,
+               void* to);
+};
+
+/// By the type of the tensors.
+const StorageTables<DropoutTable>& dropout_tables();
+
+}  // namespace assay::native

@@ -1,0 +1,103 @@
+// The loss of pixels, channels innermost. Parts of images are summed by themselves and then in
+// their order, so that the result does not depend on the threads.
+
+#include "kernels/pixel_loss/problem.hpp"
+
+#include <omp.h>
+
+#include <algorithm>
+
+#include "core/api/layout.hpp"
+#include "kernels/native/backend.hpp"
+#include "kernels/native/parts.hpp"
+#include "kernels/native/pixel_loss_simd.hpp"
+
+namespace assay::native {
+namespace {
+
+template <class Value>
+class PixelLoss final : public BoundOperation {
+ public:
+  PixelLoss(const PixelLossProblem& problem, int threads)
+      : BoundOperation(problem.tensors()),
+        shape_(problem.shape()),
+        table_(pixel_loss_tables().of<Value>(storage(problem.precision()))),
+        threads_(threads),
+        pixel_bytes_(shape_.classes *
+                     static_cast<std::ptrdiff_t>(size_of(storage(problem.precision())))),
+        plane_(shape_.ih * shape_.iw),
+        parts_((plane_ + pixels_of_part - 1) / pixels_of_part) {
+    executed_ = executed_direct(problem.precision(), table_.target, "nhwc");
+    lay_channels_last(arguments_);
+    sums_.resize(static_cast<std::size_t>(shape_.samples * parts_));
+    scratch_.resize(static_cast<std::size_t>(threads * 2 * pixels_at_once * shape_.classes));
+    counts_.resize(static_cast<std::size_t>(threads * shape_.classes * shape_.classes));
+  }
+
+  void bind(std::span<Tensor* const> tensors) override {
+    BoundOperation::bind(tensors);
+    logits_ = find<const std::byte>("logits");
+    labels_ = find<const std::int32_t>("labels");
+    weights_ = find<const Value>("class_weights");
+    scale_ = find<const Value>("scale");
+    diff_logits_ = find<std::byte>("diff_logits");
+  }
+
+  void run(Stream&) override {
+    const Value by = scale_ == nullptr ? Value(0)
+                                       : static_cast<Value>(static_cast<double>(*scale_) /
+                                                            static_cast<double>(shape_.samples));
+    std::ranges::fill(counts_, 0);
+#pragma omp parallel for num_threads(threads_) schedule(static)
+    for (std::int64_t part = 0; part < shape_.samples * parts_; ++part) add(part, by);
+    auto* const losses = find<Value>("losses");
+    for (std::int64_t n = 0; n < shape_.samples; ++n) {
+      double sum = 0;
+      for (std::int64_t part = n * parts_; part < (n + 1) * parts_; ++part)
+        sum += sums_[static_cast<std::size_t>(part)];
+      losses[n] = static_cast<Value>(sum);
+    }
+    const std::size_t cells = counts_.size() / static_cast<std::size_t>(threads_);
+    auto* const confusion = find<std::int32_t>("confusion");
+    std::copy_n(counts_.begin(), cells, confusion);
+    for (std::size_t i = cells; i < counts_.size(); ++i) confusion[i % cells] += counts_[i];
+  }
+
+ private:
+  static constexpr std::ptrdiff_t pixels_of_part = 4096;
+
+  void add(std::int64_t part, Value by) {
+    const std::int64_t n = part / parts_,
+                       last = std::min(plane_, (part % parts_ + 1) * pixels_of_part);
+    const std::ptrdiff_t thread = omp_get_thread_num(), classes = shape_.classes;
+    double sum = 0;
+    for (std::int64_t p = part % parts_ * pixels_of_part; p < last; p += pixels_at_once) {
+      const std::int64_t first = n * plane_ + p;
+      sum += table_.add(logits_ + first * pixel_bytes_, labels_ + first, weights_, classes,
+                        std::min<std::int64_t>(pixels_at_once, last - p), by,
+                        scratch_.data() + thread * 2 * pixels_at_once * classes,
+                        counts_.data() + thread * classes * classes,
+                        diff_logits_ == nullptr ? nullptr : diff_logits_ + first * pixel_bytes_);
+    }
+    sums_[static_cast<std::size_t>(part)] = sum;
+  }
+
+  PixelLossShape shape_;
+  const PixelLossTable<Value>& table_;
+  int threads_;
+  std::ptrdiff_t pixel_bytes_;
+  std::int64_t plane_, parts_;  ///< pixels of an image; parts of it
+  std::vector<double> sums_;    ///< of each part
+  std::vector<Value> scratch_;  ///< of each thread
+  std::vector<std::int32_t> counts_;
+  const std::byte* logits_ = nullptr;
+  const std::int32_t* labels_ = nullptr;
+  const Value *weights_ = nullptr, *scale_ = nullptr;
+  std::byte* diff_logits_ = nullptr;
+};
+
+const Maker add_pixel_loss{
+    makers(), kind_of<PixelLossProblem>(), &make_direct<PixelLossProblem, PixelLoss>, {"direct"}};
+
+}  // namespace
+}  // namespace assay::native

@@ -1,0 +1,93 @@
+// oneDNN's element-wise primitives, which add no bias.
+
+#include "kernels/activation/problem.hpp"
+
+#include "core/api/layout.hpp"
+#include "kernels/onednn/in_layout.hpp"
+
+namespace assay::onednn {
+namespace {
+
+dnnl::algorithm algorithm_of(ActivationFunction function) {
+  switch (function) {
+    case ActivationFunction::sigmoid:
+      return dnnl::algorithm::eltwise_logistic_use_dst_for_bwd;
+    case ActivationFunction::tanh:
+      return dnnl::algorithm::eltwise_tanh_use_dst_for_bwd;
+    case ActivationFunction::gelu:
+      return dnnl::algorithm::eltwise_gelu_erf;
+    default:
+      return dnnl::algorithm::eltwise_relu_use_dst_for_bwd;
+  }
+}
+
+class Eltwise final : public BoundOperation {
+ public:
+  Eltwise(const ActivationProblem& problem, const std::string& layout, const dnnl::engine& engine,
+          int threads)
+      : BoundOperation(problem.tensors()), threads_(threads) {
+    if (layout == "nhwc") lay_channels_last(arguments_);
+    executed_.algorithm = "direct";
+    executed_.storage = std::string(name(problem.precision()));
+    executed_.compute = executed_.accumulate = std::string(name(DataType::fp32));
+    executed_.layout = layout;
+    executed_.evidence = "library";
+    for (const TensorSpec& spec : arguments_)
+      call_.add(spec.name == "src"        ? DNNL_ARG_SRC
+                : spec.name == "dst"      ? DNNL_ARG_DST
+                : spec.name == "diff_dst" ? DNNL_ARG_DIFF_DST
+                                          : DNNL_ARG_DIFF_SRC,
+                desc_of(spec), engine);
+    dnnl::primitive_attr attributes;
+    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    const dnnl::memory::desc desc = desc_of(arguments_.front());
+    const dnnl::algorithm algorithm = algorithm_of(problem.function());
+    const dnnl::eltwise_forward::primitive_desc forward(engine, dnnl::prop_kind::forward_training,
+                                                        algorithm, desc, desc, 0, 0, attributes);
+    if (problem.backward()) {
+      const dnnl::eltwise_backward::primitive_desc backward(engine, algorithm, desc, desc, desc, 0,
+                                                            0, forward, attributes);
+      finish(backward, dnnl::eltwise_backward(backward), engine);
+    } else {
+      finish(forward, dnnl::eltwise_forward(forward), engine);
+    }
+  }
+
+  void bind(std::span<Tensor* const> tensors) override {
+    call_.bind(tensors);
+    set_threads(threads_);
+  }
+  void run(Stream& stream) override { execute(primitive_, stream, call_.call(), "eltwise"); }
+
+ private:
+  template <class Description>
+  void finish(const Description& description, dnnl::primitive primitive,
+              const dnnl::engine& engine) {
+    primitive_ = std::move(primitive);
+    executed_.implementation = description.impl_info_str();
+    executed_.workspace_bytes = description.scratchpad_desc().get_size();
+    add_scratchpad(description.scratchpad_desc(), engine, arguments_, call_);
+  }
+
+  int threads_;
+  dnnl::primitive primitive_;
+  Arguments call_;
+};
+
+Result<std::unique_ptr<Operation>> make_activation(Device& device, const Problem& what,
+                                                   const Options& options, Communicator&) {
+  const auto& problem = problem_cast<ActivationProblem>(what);
+  if (problem.function() == ActivationFunction::log_sigmoid)
+    return Unsupported{
+        "onednn computes no gradient of log_sigmoid from dst. Use --backend native."};
+  if (problem.bias())
+    return Unsupported{
+        "onednn adds no bias before an activation (it is a primitive of one tensor). Use --bias "
+        "none."};
+  return make_in_layout<ActivationProblem, Eltwise>(device, what, options, "activation");
+}
+
+const Maker add_activation{makers(), kind_of<ActivationProblem>(), &make_activation, {"direct"}};
+
+}  // namespace
+}  // namespace assay::onednn

@@ -1,0 +1,156 @@
+#pragma once
+// Sums over the channels of tensors [images, channels, plane], and expectations of elements, by the
+// code of a formula (core/api/formula.hpp) and the values of its inputs.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "core/api/prover.hpp"
+#include "core/base/error.hpp"
+#include "core/base/place.hpp"
+#include "kernels/oracle/bounds.hpp"
+#include "kernels/oracle/draw.hpp"
+
+namespace assay::sums {
+
+/// Most terms that an implementation may add one after the other.
+constexpr double longest_chain = 0x1p18;
+
+/// Equal terms that an implementation may add one after the other. Their rounding errors are equal,
+/// too, where they are added to sums of one binade.
+constexpr double longest_equal_chain = 361;
+
+/// Variance of the error of a sum of m terms. Random terms drift to the sum alone; of others any
+/// partial sum may be as large as all magnitudes together.
+inline double variance_of_channel(double m, double sum, double absolute, double squares,
+                                  bool random, double u) {
+  const double chain = std::min(m, longest_chain),
+               drift = (random ? std::abs(sum) : absolute) * std::sqrt(chain / m);
+  return square(u) * variance_of_sum(chain, squares, drift);
+}
+
+/// Most of the error of a sum of m equal terms, or of some equal ones and zeros; random ones are
+/// neither.
+inline double error_of_equal(double m, double absolute, bool random, double u) {
+  return random ? 0 : u * std::min(m, longest_equal_chain) / 3 * absolute;
+}
+
+/// The values of a formula's inputs.
+inline std::vector<const Values*> values_of(const std::vector<std::string>& names,
+                                            const Inputs& inputs) {
+  std::vector<const Values*> all;
+  for (const std::string& name : names) all.push_back(&inputs.find(name)->second);
+  return all;
+}
+
+/// The elements of a formula's inputs in a range, as the host makes them.
+class RangeInputs {
+ public:
+  RangeInputs(const std::vector<const Values*>& inputs, std::int64_t first, std::int64_t count)
+      : first_(first), values_(inputs.size(), std::vector<double>(place(count))) {
+    for (std::size_t k = 0; k < inputs.size(); ++k) inputs[k]->fill(first, values_[k]);
+  }
+  double operator()(int k, std::int64_t i) const { return values_[place(k)][place(i - first_)]; }
+
+ private:
+  std::int64_t first_;
+  std::vector<std::vector<double>> values_;
+};
+
+/// expected[i] = what the code expects of element indices[i]. Ranges are contiguous but for single
+/// elements of tests.
+template <class Code>
+void expect_elements(const Code& code, const std::vector<const Values*>& inputs,
+                     const std::vector<double>& table, std::span<const std::int64_t> indices,
+                     std::span<Expected> expected) {
+  for (std::size_t i = 0; i < indices.size();) {
+    std::size_t end = i + 1;
+    while (end < indices.size() && indices[end] == indices[end - 1] + 1) ++end;
+    const RangeInputs in(inputs, indices[i], static_cast<std::int64_t>(end - i));
+    for (; i < end; ++i) expected[i] = code(in, table.data(), indices[i]);
+  }
+}
+
+/// Sums of a code's terms over each channel: of the device where it has the code, which must agree
+/// with the host on a channel once in each process.
+class ChannelSums {
+ public:
+  ChannelSums(const Channels& over, std::vector<std::string> inputs)
+      : over_(over), names_(std::move(inputs)) {}
+
+  /// [channel][term]. `prover`: null where there is none.
+  template <class Code>
+  std::vector<double> sum(const Code& code, const Inputs& inputs, const std::vector<double>& table,
+                          Prover* prover) const {
+    const std::vector<const Values*> values = values_of(names_, inputs);
+    if (prover != nullptr) {
+      const auto there = prover->sum(formula_of(code, names_, table), inputs, over_);
+      if (there) {
+        if (prover->is_new(Code::name)) believe(code, values, table, *there);
+        prover->believe(Code::name);
+        return *there;
+      }
+    }
+    std::vector<double> all(place(over_.channels * Code::terms));
+    std::exception_ptr failure;
+#pragma omp parallel for schedule(dynamic)
+    for (std::int64_t c = 0; c < over_.channels; ++c) {
+      try {
+        sum_channel(code, values, table, c, all.data() + c * Code::terms);
+      } catch (...) {
+#pragma omp critical(assay_channel_failure)
+        failure = std::current_exception();
+      }
+    }
+    if (failure) std::rethrow_exception(failure);
+    return all;
+  }
+
+ private:
+  /// Planes are added with their errors, so that fp64's own rounding does not blur the sums.
+  template <class Code>
+  void sum_channel(const Code& code, const std::vector<const Values*>& values,
+                   const std::vector<double>& table, std::int64_t c, double* to) const {
+    ColumnSums total(Code::terms);
+    for (std::int64_t n = 0; n < over_.images; ++n) {
+      const std::int64_t first = (n * over_.channels + c) * over_.plane;
+      const RangeInputs in(values, first, over_.plane);
+      double of_plane[Code::terms] = {}, terms[Code::terms];
+      for (std::int64_t i = first; i < first + over_.plane; ++i) {
+        code(in, table.data(), i, terms);
+        for (int t = 0; t < Code::terms; ++t) of_plane[t] += terms[t];
+      }
+      total.add(0, of_plane, Code::terms);
+    }
+    for (int t = 0; t < Code::terms; ++t) to[t] = total[static_cast<std::size_t>(t)];
+  }
+
+  /// A sum of the device may differ from the host's by roundings of fp64, of its terms' magnitudes.
+  template <class Code>
+  void believe(const Code& code, const std::vector<const Values*>& values,
+               const std::vector<double>& table, const std::vector<double>& there) const {
+    for (const std::int64_t c : {std::int64_t{0}, over_.channels - 1}) {
+      double here[Code::terms];
+      sum_channel(code, values, table, c, here);
+      for (int t = 0; t < Code::terms; ++t)
+        // Data of a network may overflow: what is not finite is no result in either.
+        if (const double of = there[place(c * Code::terms + t)];
+            (std::isfinite(of) || std::isfinite(here[t])) &&
+            !(std::abs(of - here[t]) <= 1e-10 * std::abs(here[Code::magnitudes[t]])))
+          throw CaseError(fmt::format(
+              "the GPU finds {} where the host finds {} ({}). Nothing that this GPU computes can "
+              "be checked: update its driver, or test it (nvidia-smi, compute-sanitizer).",
+              of, here[t], Code::name));
+    }
+  }
+
+  Channels over_;
+  std::vector<std::string> names_;
+};
+
+}  // namespace assay::sums

@@ -1,0 +1,97 @@
+#include "kernels/resize/problem.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/base/descriptor.hpp"
+#include "core/base/name_table.hpp"
+
+namespace assay {
+namespace {
+
+const NameTable<ResizeDirection>& resize_directions() {
+  static const NameTable<ResizeDirection> table({"forward", "backward"});
+  return table;
+}
+const NameTable<ResizeCoordinates>& all_resize_coordinates() {
+  static const NameTable<ResizeCoordinates> table({"half_pixel", "aligned"});
+  return table;
+}
+
+/// Positions on an axis are quotients of integers that need a few bits more than its extent.
+constexpr std::int64_t longest_axis = std::int64_t{1} << 24;
+
+}  // namespace
+
+ResizeShape parse_resize(const std::string& descriptor) {
+  const DescriptorComplaint complain("resize", descriptor);
+  const std::map<std::string, std::int64_t> fields = read_counts(
+      descriptor, {"mb", "ic", "ih", "iw", "oh", "ow"}, {"mb", "ic", "ih", "oh"}, complain);
+  for (const char* extent : {"ih", "iw", "oh", "ow"})
+    if (fields.contains(extent) && fields.at(extent) > longest_axis)
+      complain("{} is {} (too many). Use at most {}.", extent, fields.at(extent), longest_axis);
+  ResizeShape s{fields.at("mb"), fields.at("ic"), fields.at("ih"),
+                fields.at("ih"), fields.at("oh"), fields.at("oh")};
+  if (fields.contains("iw")) s.iw = fields.at("iw");
+  if (fields.contains("ow")) s.ow = fields.at("ow");
+  for (const auto& [height, width] : {std::pair{s.ih, s.iw}, std::pair{s.oh, s.ow}})
+    product({{"mb", s.mb}, {"ic", s.ic}, {"height", height}, {"width", width}, {"element size", 8}},
+            "a tensor in bytes", complain);
+  return s;
+}
+
+std::string to_descriptor(const ResizeShape& s) {
+  std::string text = fmt::format("mb{}ic{}ih{}", s.mb, s.ic, s.ih);
+  if (s.iw != s.ih) text += fmt::format("iw{}", s.iw);
+  text += fmt::format("oh{}", s.oh);
+  return s.ow == s.oh ? text : fmt::format("{}ow{}", text, s.ow);
+}
+
+const std::vector<std::string>& resize_direction_names() { return resize_directions().names(); }
+const std::string& name(ResizeDirection direction) { return resize_directions()[direction]; }
+ResizeDirection resize_direction(const std::string& name) {
+  return resize_directions().at("direction", name);
+}
+
+const std::vector<std::string>& resize_coordinates_names() {
+  return all_resize_coordinates().names();
+}
+const std::string& name(ResizeCoordinates coordinates) {
+  return all_resize_coordinates()[coordinates];
+}
+ResizeCoordinates resize_coordinates(const std::string& name) {
+  return all_resize_coordinates().at("coordinates", name);
+}
+
+nlohmann::json ResizeProblem::json() const {
+  const ResizeShape& s = shape_;
+  return {{"mb", s.mb}, {"ic", s.ic}, {"ih", s.ih}, {"iw", s.iw}, {"oh", s.oh}, {"ow", s.ow}};
+}
+
+double ResizeProblem::bytes() const {
+  double bytes = 0;
+  for (const TensorSpec& tensor : tensors()) bytes += static_cast<double>(tensor.bytes);
+  return bytes;
+}
+
+std::vector<TensorSpec> ResizeProblem::tensors() const {
+  const ResizeShape& s = shape_;
+  const DataType type = storage(precision_);
+  const std::vector<std::int64_t> in{s.mb, s.ic, s.ih, s.iw}, out{s.mb, s.ic, s.oh, s.ow};
+  if (direction_ == ResizeDirection::forward)
+    return {plain_tensor("src", Role::input, type, in),
+            plain_tensor("dst", Role::output, type, out)};
+  return {plain_tensor("diff_dst", Role::input, type, out),
+          plain_tensor("diff_src", Role::output, type, in)};
+}
+
+std::optional<std::string> why_not_precision(const ResizeProblem& problem) {
+  const Precision precision = problem.precision();
+  if (precision == Precision::fp64 || precision == Precision::fp32 ||
+      precision == Precision::bf16 || precision == Precision::fp16)
+    return std::nullopt;
+  return fmt::format("resizing has no {} (it has fp64, fp32, bf16 and fp16).", name(precision));
+}
+
+}  // namespace assay

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -84,6 +85,24 @@ void list_benchmarks() {
                            executable_folder().string());
 }
 
+/// The networks of assay-train, with their fields, as the program itself lists them.
+void list_networks() {
+  prepare_parent();
+  const Temporary scratch = make_scratch_folder();
+  const FinishedCommand listed =
+      finish_command({executable_of("train").string(), "--network", "all", "--list", "--json"},
+                     scratch.path() / "networks", std::chrono::seconds(30));
+  if (listed.failed()) throw CaseError("assay-train --network all --list " + listed.how());
+  std::vector<std::pair<std::string, std::string>> list;
+  for (const json& each : json::parse(listed.output)) {
+    const std::string problem = each.at("settings").at("problem");
+    const std::size_t colon = problem.find(':');
+    list.emplace_back(problem.substr(0, colon), problem.substr(colon + 1));
+  }
+  print_list("network", list);
+  std::cout << "\nassay-train --network NAME, or NAME:FIELDS. Its --help says what fields mean.\n";
+}
+
 void list_suites() {
   list_files("suite", suite_names(), [](const std::string& name) {
     const json suite = read_suite(data_folder("suites") / (name + ".json"));
@@ -164,11 +183,12 @@ void list_sites() {
 void list_precisions() { std::cout << precision_table(); }
 
 const std::map<std::string, void (*)()> lists{
-    {"backends", list_backends},     {"benchmarks", list_benchmarks},
-    {"suites", list_suites},         {"criteria", list_criteria},
-    {"problems", list_problems},     {"baselines", list_baselines},
-    {"precisions", list_precisions}, {"summaries", list_summaries},
-    {"launchers", list_launchers},   {"sites", list_sites}};
+    {"backends", list_backends},   {"benchmarks", list_benchmarks},
+    {"networks", list_networks},   {"suites", list_suites},
+    {"criteria", list_criteria},   {"problems", list_problems},
+    {"baselines", list_baselines}, {"precisions", list_precisions},
+    {"summaries", list_summaries}, {"launchers", list_launchers},
+    {"sites", list_sites}};
 
 std::vector<std::string> names_of_lists() {
   std::vector<std::string> names;

@@ -1,5 +1,5 @@
-// Residual networks (K. He et al., Deep Residual Learning for Image Recognition, with the strides
-// of ResNet v1.5: a bottleneck halves in its 3x3 convolution).
+// Networks: perceptrons, and residual networks (K. He et al., Deep Residual Learning for Image
+// Recognition, with the strides of ResNet v1.5: a bottleneck halves in its 3x3 convolution).
 #include <fmt/format.h>
 
 #include <array>
@@ -16,6 +16,12 @@ namespace {
 struct Network {
   double flops = 0, first = 0, parameters = 0;
 
+  /// A dense layer with its bias.
+  void connect(double in, double out) {
+    flops += 2 * in * out;
+    if (first == 0) first = flops;
+    parameters += (in + 1) * out;
+  }
   /// A convolution with its normalization; returns the side of its outputs.
   double convolve(double in, double out, double taps, double stride, double side) {
     const double made = std::ceil(side / stride), weights = in * out * taps * taps;
@@ -58,7 +64,7 @@ std::optional<Network> network_of(const Fields& shape) {
 }
 
 /// Momentum, decay and trust coefficient that docs/method-training.md states; no option changes
-/// them.
+/// them. rmsprop has no momentum; adam, adamw and lamb have decays of moments.
 constexpr double momentum = 0.9, weight_decay = 1e-4, trust_coefficient = 1e-3;
 
 /// "lars_n25557032t161m0.9wd0.0001c0.001"
@@ -72,21 +78,37 @@ void check_update(const Claims& claims, const std::string& place, const Network&
   claims.require(n >= network.parameters && n <= network.parameters + padding, place + "/problem",
                  fmt::format("{:g} elements or, with padding, a few more", network.parameters),
                  "parameters of the network");
-  // Gradient, weights and velocity are read, the last two are written; 16-bit copies are written.
+  const bool rms = rule.ends_with("rmsprop"),
+             moments = rule.find("adam") != std::string::npos || rule == "lamb",
+             adapts = rule == "lars" || rule.starts_with("larc");
+  // Gradient, weights and velocity are read, the last two are written, as are second moments;
+  // 16-bit copies are written.
   const std::string precision = claims.parameter("precision"),
                     emulated = claims.parameter("emulate");
   const bool narrow =
       precision == "bf16" || precision == "fp16" || (!emulated.empty() && emulated != "none");
-  const double wide = precision == "fp64" ? 8 : 4, tensors = 5 * wide + (narrow ? 2 : 0),
+  const double wide = precision == "fp64" ? 8 : 4,
+               tensors = (rms || moments ? 7 : 5) * wide + (narrow ? 2 : 0),
                bytes = claims.number(place + "/bytes").value_or(tensors * n);
   claims.require(bytes >= tensors * n && bytes <= tensors * n + 100, place + "/bytes",
                  fmt::format("{:g} and the bytes of a few numbers", tensors * n),
                  "elements of the update");
-  const bool adapts = rule != "sgd";
-  claims.require(value(given, "m", -1) == momentum && value(given, "wd", -1) == weight_decay &&
+  const auto option = [&](const char* name, double usual) {
+    const std::string text = claims.parameter(name);
+    return text.empty() ? usual : std::stod(text);
+  };
+  const double first = rms       ? 0
+                       : moments ? option("beta1", 0.9)
+                                 : momentum,
+               second = rms ? option("alpha", 0.99) : option("beta2", 0.999);
+  claims.require((!(rms || moments) || (value(given, "s", -1) == second &&
+                                        value(given, "eps", -1) == option("epsilon", 1e-8))),
+                 place + "/problem", fmt::format("s{}eps{}", second, option("epsilon", 1e-8)),
+                 "/parameters/beta2, alpha, epsilon");
+  claims.require(value(given, "m", -1) == first && value(given, "wd", -1) == weight_decay &&
                      (!adapts || value(given, "c", -1) == trust_coefficient),
                  place + "/problem",
-                 fmt::format("m{}wd{}{}", momentum, weight_decay,
+                 fmt::format("m{}wd{}{}", first, weight_decay,
                              adapts ? fmt::format("c{}", trust_coefficient) : ""),
                  "docs/method-training.md");
 }
@@ -145,13 +167,15 @@ void check_layers_of_network(const Claims& claims, const Network& network, doubl
     claims.expect(fmt::format("/metrics/{}/value", name), total, "runs x seconds of the layers");
 }
 
-void check_resnet50(const Claims& claims) {
+/// Fields of descriptors, and their names in rows.
+using Names = std::vector<std::pair<const char*, const char*>>;
+
+void check_network(const Claims& claims, const std::optional<Network>& network, const Fields& shape,
+                   const Names& names) {
   const std::string direction = claims.parameter("direction");
-  const Fields shape = fields_of(claims.text("/problem/descriptor"));
   const auto batch = claims.number("/parameters/batch"), ranks = claims.number("/parameters/ranks");
-  if (!shape.contains("d") || !batch || !ranks || direction.empty()) return;
-  for (const auto& [field, name] : {std::pair{"d", "depth"}, std::pair{"w", "width"},
-                                    std::pair{"s", "image_size"}, std::pair{"c", "classes"}})
+  if (!batch || !ranks || direction.empty()) return;
+  for (const auto& [field, name] : names)
     if (shape.contains(field))
       claims.expect(std::string("/problem/") + name, shape.at(field), "the descriptor");
   const bool training = direction == "training";
@@ -160,14 +184,15 @@ void check_resnet50(const Claims& claims) {
   const std::string origin = "batch x ranks x accumulate of /parameters";
   claims.expect("/problem/global_batch_size", images, origin);
   claims.expect("/problem/amounts/images_per_s", images, origin);
-  const auto network = network_of(shape);
   if (!network) return;
   // Backward, each product has two counterparts: for the gradients of inputs and of weights.
   const double each = training ? 3 * network->flops - network->first : network->flops;
   claims.expect("/problem/flops", each * images, "the network of the descriptor, for all images");
   check_layers_of_network(claims, *network, passes);
   if (!training) return;
-  claims.expect("/executed/momentum", momentum, "docs/method-training.md");
+  claims.expect("/executed/momentum",
+                claims.parameter("optimizer").ends_with("rmsprop") ? 0 : momentum,
+                "docs/method-training.md");
   claims.expect("/executed/weight_decay", weight_decay, "docs/method-training.md");
   claims.expect("/executed/trust_coefficient", trust_coefficient, "docs/method-training.md");
   const nlohmann::json* const loss = claims.find("/metrics/loss_of_last_step");
@@ -176,7 +201,41 @@ void check_resnet50(const Claims& claims) {
   check_epochs(claims, images);
 }
 
-const OfBenchmark of_resnet50("resnet50", check_resnet50);
+void check_resnet50(const Claims& claims) {
+  const Fields shape = fields_of(claims.text("/problem/descriptor"));
+  if (!shape.contains("d")) return;
+  check_network(claims, network_of(shape), shape,
+                {{"d", "depth"}, {"w", "width"}, {"s", "image_size"}, {"c", "classes"}});
+}
+
+/// "mlp:i1024w512l2c10". The work of other networks than these has no formula.
+void check_train(const Claims& claims) {
+  const std::string text = claims.text("/problem/descriptor");
+  const std::size_t colon = text.find(':');
+  if (colon == text.npos) return;
+  const std::string name = text.substr(0, colon);
+  Fields shape = fields_of(text.substr(colon + 1));
+  const double in = value(shape, "i", 0), width = value(shape, "w", 0), out = value(shape, "c", 0);
+  std::optional<Network> network;
+  Names names{{"i", "inputs"}, {"w", "width"}, {"l", "layers"}, {"c", "classes"}};
+  if (name == "resnet18" || name == "resnet50") {
+    names = {{"w", "width"}, {"s", "image_size"}, {"c", "classes"}};
+    shape["d"] = name == "resnet50" ? 50 : 18;
+    network = network_of(shape);
+  } else if (name == "mlp") {
+    network.emplace().connect(in, width);
+    for (double layer = 1; layer < value(shape, "l", 0); ++layer) network->connect(width, width);
+    network->connect(width, out);
+  } else if (name == "candle-p1b2") {
+    network.emplace().connect(in, width);
+    network->connect(width, width / 2);
+    network->connect(width / 2, width / 4);
+    network->connect(width / 4, out);
+  }
+  check_network(claims, network, shape, names);
+}
+
+const OfBenchmark of_resnet50("resnet50", check_resnet50), of_train("train", check_train);
 
 }  // namespace
 }  // namespace assay::formula

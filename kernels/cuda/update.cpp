@@ -28,8 +28,18 @@ class Update final : public OwnOperation {
       : OwnOperation(problem, problem.precision(), problem.tensors()),
         count_(static_cast<std::int64_t>(problem.shape().tensors.size())) {
     const UpdateShape& shape = problem.shape();
-    constants_ = {shape.rule == UpdateRule::lars, shape.rule == UpdateRule::larc, shape.momentum,
-                  shape.weight_decay, shape.coefficient};
+    const UpdateLoop loop = loop_of(shape.rule);
+    constants_ = {shape.rule == UpdateRule::lars,
+                  is_larc(shape.rule),
+                  shape.rule == UpdateRule::adamw || shape.rule == UpdateRule::lamb,
+                  shape.rule == UpdateRule::lamb,
+                  loop,
+                  shape.momentum,
+                  shape.weight_decay,
+                  shape.coefficient,
+                  shape.beta1,
+                  loop == UpdateLoop::rmsprop ? shape.alpha : shape.beta2,
+                  shape.epsilon};
     std::vector<UpdateBlock> blocks;
     std::vector<UpdateTensorBlocks> tensors;
     std::int64_t begin = 0;
@@ -59,6 +69,9 @@ class Update final : public OwnOperation {
     const auto *const rate = find<const Value>("rate"), *const unscale =
                                                             find<const Value>("unscale");
     auto *const weights = find<Value>("weights"), *const velocity = find<Value>("velocity");
+    auto* const second = constants_.loop == UpdateLoop::momentum ? nullptr : find<Value>("second");
+    const auto* const number =
+        constants_.loop == UpdateLoop::moments ? find<const Value>("step") : nullptr;
     auto *const norms = find<double>("norms"), *const counts = find<double>("counts");
     auto* const of_tensors = find<UpdateSums>("workspace");
     auto* const of_blocks = of_tensors + count_;
@@ -66,11 +79,19 @@ class Update final : public OwnOperation {
     auto* const stale = reinterpret_cast<double*>(of_blocks);
     const std::int64_t threads = block_count_ * warp_lanes;
     start(SumParameters<Value>{gradient, weights, blocks_.get(), of_blocks}, threads);
-    start(MakeStep<Value>{constants_, tensors_.get(), of_blocks, rate, unscale, of_tensors, steps},
+    start(MakeStep<Value>{constants_, tensors_.get(), of_blocks, rate, unscale, number, of_tensors,
+                          steps},
           count_ * warp_lanes);
     start(MakeNorms<Value>{of_tensors, count_, unscale, norms, counts}, warp_lanes);
-    start(UpdateParameters<Value, Stored>{gradient, blocks_.get(), steps, counts, weights, velocity,
-                                          find<Stored>("stored"), stale},
+    if (constants_.lamb) {
+      start(SumDirections<Value>{gradient, weights, velocity, second, blocks_.get(), steps,
+                                 of_blocks},
+            threads);
+      start(TrustDirections<Value>{tensors_.get(), of_blocks, of_tensors, rate, steps},
+            count_ * warp_lanes);
+    }
+    start(UpdateParameters<Value, Stored>{gradient, blocks_.get(), steps, counts, constants_.loop,
+                                          weights, velocity, second, find<Stored>("stored"), stale},
           threads);
     start(AddStale{stale, block_count_, counts + 2}, warp_lanes);
   }

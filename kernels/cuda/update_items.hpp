@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "kernels/cuda/warp.hpp"
+#include "kernels/update/step.hpp"
 
 namespace assay::cuda {
 
@@ -85,12 +86,6 @@ struct SumParameters {
   }
 };
 
-/// v = momentum v + of_gradient g + of_weight w, w -= of_velocity v.
-template <class Value>
-struct UpdateStep {
-  Value momentum, of_gradient, of_weight, of_velocity;
-};
-
 struct UpdateTensorBlocks {
   std::int64_t first, last;  ///< blocks
   bool decays, adapts;
@@ -98,8 +93,9 @@ struct UpdateTensorBlocks {
 
 /// Rule and constants of kernels/update/problem.hpp.
 struct UpdateConstants {
-  bool lars, larc;
-  double momentum, weight_decay, coefficient;
+  bool lars, larc, decoupled, lamb;
+  UpdateLoop loop;
+  double momentum, weight_decay, coefficient, beta1, beta2, epsilon;  ///< beta2: rmsprop's alpha
 };
 
 /// The sums of a tensor, and its step, which depends on its norms.
@@ -108,7 +104,7 @@ struct MakeStep {
   UpdateConstants constants;
   const UpdateTensorBlocks* tensors;
   const UpdateSums* of_blocks;
-  const Value *rate, *unscale;
+  const Value *rate, *unscale, *number;  ///< number: of this update, of UpdateLoop::moments
   UpdateSums* of_tensors;
   UpdateStep<Value>* steps;
   ASSAY_ITEM void operator()(std::int64_t i) const {
@@ -137,8 +133,103 @@ struct MakeStep {
       factor = by * trust;
     else if (adapts && by > 0)
       factor = trust < by ? trust / by : 1;
-    return {static_cast<Value>(constants.momentum), static_cast<Value>(factor * off),
-            static_cast<Value>(factor * decay), static_cast<Value>(constants.lars ? 1 : by)};
+    UpdateStep<double> made{constants.momentum,
+                            factor * off,
+                            constants.decoupled ? 0 : factor * decay,
+                            constants.lars ? 1 : by,
+                            1,
+                            constants.beta2,
+                            1 - constants.beta2,
+                            1,
+                            1,
+                            constants.epsilon,
+                            constants.decoupled ? decay : 0};
+    if (constants.loop == UpdateLoop::moments) {
+      const auto k = static_cast<double>(*number);
+      made.keep = constants.beta1;
+      made.add = 1 - constants.beta1;
+      made.of_first = -1 / std::expm1(k * std::log(constants.beta1));
+      made.of_root = 1 / std::sqrt(-std::expm1(k * std::log(constants.beta2)));
+    }
+    return made.template rounded<Value>();
+  }
+};
+
+/// The states of `count` adjacent parameters, and their steps without of_velocity.
+template <class Value, int count>
+struct UpdatedPack {
+  Value velocity[count] = {}, second[count] = {}, step[count] = {};
+
+  ASSAY_ITEM void make(const UpdateStep<Value>& f, UpdateLoop loop, const Value* g,
+                       const Value* w) {
+    for (int j = 0; j < count; ++j) {
+      const Value h = f.of_gradient * g[j] + f.of_weight * w[j];
+      if (loop == UpdateLoop::momentum) {
+        step[j] = velocity[j] = f.keep * velocity[j] + h;
+        continue;
+      }
+      second[j] = f.keep_second * second[j] + f.add_second * (h * h);
+      const Value root = f.of_root * std::sqrt(second[j]) + f.epsilon;
+      velocity[j] = f.keep * velocity[j] + (loop == UpdateLoop::rmsprop ? h / root : f.add * h);
+      step[j] = loop == UpdateLoop::rmsprop ? velocity[j]
+                                            : f.of_first * velocity[j] / root + f.of_decay * w[j];
+    }
+  }
+};
+
+/// The squares of lamb's directions, of a block: UpdateSums::gradient.
+template <class Value>
+struct SumDirections {
+  const Value *gradient, *weights, *velocity, *second;
+  const UpdateBlock* blocks;
+  const UpdateStep<Value>* steps;
+  UpdateSums* to;
+  ASSAY_ITEM void operator()(std::int64_t i) const {
+    const Warp warp(i);
+    if (warp.idle()) return;
+    const UpdateBlock block = blocks[warp.number];
+    const UpdateStep<Value> step = steps[block.tensor];
+    Lanes<UpdateSums> sums = {};
+    warp.each([&](int lane) {
+      UpdateSums& of = sums[lane];
+      block.each_pack<widest<Value>>(lane, [&](std::int64_t at, auto width) {
+        constexpr int count = decltype(width)::value;
+        Value g[count], w[count];
+        UpdatedPack<Value, count> pack;
+        load<count>(gradient + at, g);
+        load<count>(weights + at, w);
+        load<count>(velocity + at, pack.velocity);
+        load<count>(second + at, pack.second);
+        pack.make(step, UpdateLoop::moments, g, w);
+        for (int j = 0; j < count; ++j)
+          of.gradient += static_cast<double>(pack.step[j]) * static_cast<double>(pack.step[j]);
+      });
+    });
+    warp.add_up(sums);
+    warp.each([&](int lane) {
+      if (lane == 0) to[warp.number] = sums[lane];
+    });
+  }
+};
+
+/// Multiplies the rates of lamb.
+template <class Value>
+struct TrustDirections {
+  const UpdateTensorBlocks* tensors;
+  const UpdateSums *of_blocks, *of_tensors;
+  const Value* rate;
+  UpdateStep<Value>* steps;
+  ASSAY_ITEM void operator()(std::int64_t i) const {
+    const Warp warp(i);
+    if (warp.idle()) return;
+    const UpdateTensorBlocks tensor = tensors[warp.number];
+    const UpdateSums sums = add_up(warp, of_blocks + tensor.first, tensor.last - tensor.first);
+    warp.each([&](int lane) {
+      if (lane > 0) return;
+      const double w = std::sqrt(of_tensors[warp.number].weights), r = std::sqrt(sums.gradient);
+      const double trust = tensor.adapts && w > 0 && r > 0 ? w / r : 1;
+      steps[warp.number].of_velocity = static_cast<Value>(static_cast<double>(*rate) * trust);
+    });
   }
 };
 
@@ -171,8 +262,9 @@ struct UpdateParameters {
   const UpdateBlock* blocks;
   const UpdateStep<Value>* steps;
   const double* not_finite;
-  Value *weights, *velocity;
-  Stored* stored;  ///< null if there are no copies
+  UpdateLoop loop;
+  Value *weights, *velocity, *second;  ///< second: null for UpdateLoop::momentum
+  Stored* stored;                      ///< null if there are no copies
   double* stale;
   ASSAY_ITEM void operator()(std::int64_t i) const {
     const Warp warp(i);
@@ -196,19 +288,22 @@ struct UpdateParameters {
   /// Updates `count` parameters; the number of those that are stale.
   template <int count>
   ASSAY_ITEM int update(std::int64_t at, const UpdateStep<Value>& step, bool finite) const {
-    Value w[count], v[count], g[count];
+    Value w[count], g[count];
     int unmoved = 0;
     load<count>(weights + at, w);
     if (finite) {
-      load<count>(velocity + at, v);
+      UpdatedPack<Value, count> pack;
+      load<count>(velocity + at, pack.velocity);
+      if (loop != UpdateLoop::momentum) load<count>(second + at, pack.second);
       load<count>(gradient + at, g);
+      pack.make(step, loop, g, w);
       for (int j = 0; j < count; ++j) {
-        v[j] = step.momentum * v[j] + (step.of_gradient * g[j] + step.of_weight * w[j]);
-        const Value moved = step.of_velocity * v[j], after = w[j] - moved;
+        const Value moved = step.of_velocity * pack.step[j], after = w[j] - moved;
         unmoved += after == w[j] && moved != 0 ? 1 : 0;
         w[j] = after;
       }
-      store<count>(v, velocity + at);
+      store<count>(pack.velocity, velocity + at);
+      if (loop != UpdateLoop::momentum) store<count>(pack.second, second + at);
       store<count>(w, weights + at);
     }
     if constexpr (sizeof(Stored) == 2) store<count>(w, stored + at);

@@ -22,6 +22,7 @@ class Update final : public BoundOperation {
   Update(const UpdateProblem& problem, int threads)
       : BoundOperation(problem.tensors()),
         problem_(problem),
+        loop_(loop_of(problem.shape().rule)),
         table_(update_tables().of<Value>(storage(problem.precision()))),
         threads_(threads) {
     executed_ = executed_direct(problem.precision(), table_.target, "rows");
@@ -45,6 +46,8 @@ class Update final : public BoundOperation {
     unscale_ = find<const Value>("unscale");
     weights_ = find<Value>("weights");
     velocity_ = find<Value>("velocity");
+    if (loop_ != UpdateLoop::momentum) second_ = find<Value>("second");
+    if (loop_ == UpdateLoop::moments) step_ = find<const Value>("step");
     stored_ = find<std::byte>("stored");
     norms_ = find<double>("norms");
     counts_ = find<double>("counts");
@@ -60,6 +63,7 @@ class Update final : public BoundOperation {
     }
     const UpdateSums total = add_up();
     const bool finite = total.not_finite == 0;
+    if (finite && problem_.shape().rule == UpdateRule::lamb) trust();
 #pragma omp parallel for schedule(static) num_threads(threads_)
     for (std::ptrdiff_t i = 0; i < count; ++i)
       stale_[static_cast<std::size_t>(i)] = update(blocks_[static_cast<std::size_t>(i)], finite);
@@ -92,34 +96,56 @@ class Update final : public BoundOperation {
     for (std::size_t t = 0; t < of_tensor_.size(); ++t) {
       total.gradient += of_tensor_[t].gradient;
       total.weights += of_tensor_[t].weights;
-      const UpdateFactors f = update_factors(
+      const UpdateStep<double> factors = update_factors(
           problem_.shape(), problem_.shape().tensors[t], static_cast<double>(*rate_), unscale,
-          std::abs(unscale) * std::sqrt(of_tensor_[t].gradient), std::sqrt(of_tensor_[t].weights));
-      factors_[t] = {static_cast<Value>(problem_.shape().momentum),
-                     static_cast<Value>(f.of_gradient), static_cast<Value>(f.of_weight),
-                     static_cast<Value>(f.of_velocity)};
+          std::abs(unscale) * std::sqrt(of_tensor_[t].gradient), std::sqrt(of_tensor_[t].weights),
+          step_ == nullptr ? 1 : static_cast<double>(*step_));
+      factors_[t] = factors.template rounded<Value>();
     }
     return total;
+  }
+
+  /// Multiplies lamb's rates by the factors of the tensors.
+  void trust() {
+    const auto count = static_cast<std::ptrdiff_t>(blocks_.size());
+#pragma omp parallel for schedule(static) num_threads(threads_)
+    for (std::ptrdiff_t i = 0; i < count; ++i) {
+      const Block& of = blocks_[static_cast<std::size_t>(i)];
+      Value r[block];
+      table_.directions(gradient_ + of.begin, of.count, factors_[of.tensor], weights_ + of.begin,
+                        velocity_ + of.begin, second_ + of.begin, r);
+      UpdateSums& sums = sums_[static_cast<std::size_t>(i)] = {};
+      table_.sums(r, r, of.count, sums);
+    }
+    std::vector<double> squares(factors_.size());
+    for (std::size_t i = 0; i < blocks_.size(); ++i) squares[blocks_[i].tensor] += sums_[i].weights;
+    for (std::size_t t = 0; t < factors_.size(); ++t)
+      factors_[t].of_velocity =
+          static_cast<Value>(static_cast<double>(*rate_) *
+                             lamb_trust(problem_.shape().tensors[t],
+                                        std::sqrt(of_tensor_[t].weights), std::sqrt(squares[t])));
   }
 
   std::ptrdiff_t update(const Block& of, bool finite) const {
     void* const stored = stored_ == nullptr ? nullptr : stored_ + 2 * of.begin;
     if (finite)
-      return table_.update(gradient_ + of.begin, of.count, factors_[of.tensor], weights_ + of.begin,
-                           velocity_ + of.begin, stored);
+      return table_.update[static_cast<int>(loop_)](
+          gradient_ + of.begin, of.count, factors_[of.tensor], weights_ + of.begin,
+          velocity_ + of.begin, second_ == nullptr ? nullptr : second_ + of.begin, stored);
     if (stored != nullptr) table_.store(weights_ + of.begin, of.count, stored);
     return 0;
   }
 
   UpdateProblem problem_;
+  UpdateLoop loop_;
   const UpdateTable<Value>& table_;
   int threads_;
   std::vector<Block> blocks_;
   std::vector<UpdateSums> sums_, of_tensor_;
   std::vector<std::ptrdiff_t> stale_;
   std::vector<UpdateStep<Value>> factors_;
-  const Value *gradient_ = nullptr, *rate_ = nullptr, *unscale_ = nullptr;
-  Value *weights_ = nullptr, *velocity_ = nullptr;
+  const Value *gradient_ = nullptr, *rate_ = nullptr, *unscale_ = nullptr, *step_ = nullptr;
+  Value *weights_ = nullptr, *velocity_ = nullptr, *second_ = nullptr;
   std::byte* stored_ = nullptr;
   double *norms_ = nullptr, *counts_ = nullptr;
 };

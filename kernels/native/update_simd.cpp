@@ -68,24 +68,70 @@ struct Update {
       (void)d, (void)value, (void)stored, (void)i;
   }
 
+  /// Vectors of an element's states after the update, and of its step without of_velocity.
+  template <class V>
+  struct Moved {
+    V velocity, second, step;
+  };
+
+  /// `second`: where momentum has none, it is neither read nor made.
+  template <UpdateLoop loop, class D>
+  static HWY_INLINE Moved<hn::Vec<D>> moved(D d, const UpdateStep<Value>& step, hn::Vec<D> g,
+                                            hn::Vec<D> w, hn::Vec<D> v, hn::Vec<D> s) {
+    const auto h =
+        hn::MulAdd(w, hn::Set(d, step.of_weight), hn::Mul(g, hn::Set(d, step.of_gradient)));
+    const auto keep = hn::Set(d, step.keep);
+    if constexpr (loop == UpdateLoop::momentum) {
+      const auto velocity = hn::MulAdd(v, keep, h);
+      return {velocity, s, velocity};
+    } else {
+      const auto second = hn::MulAdd(s, hn::Set(d, step.keep_second),
+                                     hn::Mul(hn::Mul(h, h), hn::Set(d, step.add_second)));
+      const auto root =
+          hn::MulAdd(hn::Sqrt(second), hn::Set(d, step.of_root), hn::Set(d, step.epsilon));
+      if constexpr (loop == UpdateLoop::rmsprop) {
+        const auto velocity = hn::MulAdd(v, keep, hn::Div(h, root));
+        return {velocity, second, velocity};
+      } else {
+        const auto velocity = hn::MulAdd(v, keep, hn::Mul(h, hn::Set(d, step.add)));
+        const auto first = hn::Div(hn::Mul(velocity, hn::Set(d, step.of_first)), root);
+        return {velocity, second, hn::MulAdd(w, hn::Set(d, step.of_decay), first)};
+      }
+    }
+  }
+
+  template <UpdateLoop loop>
   static std::ptrdiff_t update(const Value* gradient, std::ptrdiff_t count,
                                const UpdateStep<Value>& step, Value* weights, Value* velocity,
-                               void* stored) {
+                               Value* second, void* stored) {
     std::ptrdiff_t stale = 0;
     each_vector<Value>(count, [&](auto d, std::ptrdiff_t i) HWY_ATTR {
-      const auto g = hn::LoadU(d, gradient + i), w = hn::LoadU(d, weights + i);
-      const auto decayed =
-          hn::MulAdd(w, hn::Set(d, step.of_weight), hn::Mul(g, hn::Set(d, step.of_gradient)));
-      const auto v = hn::MulAdd(hn::LoadU(d, velocity + i), hn::Set(d, step.momentum), decayed);
-      const auto moved = hn::Mul(v, hn::Set(d, step.of_velocity));
-      const auto after = hn::Sub(w, moved);
+      const auto g = hn::LoadU(d, gradient + i), w = hn::LoadU(d, weights + i),
+                 v = hn::LoadU(d, velocity + i);
+      auto s = hn::Zero(d);
+      if constexpr (loop != UpdateLoop::momentum) s = hn::LoadU(d, second + i);
+      const auto to = moved<loop>(d, step, g, w, v, s);
+      const auto off = hn::Mul(to.step, hn::Set(d, step.of_velocity));
+      const auto after = hn::Sub(w, off);
       stale += static_cast<std::ptrdiff_t>(
-          hn::CountTrue(d, hn::And(hn::Eq(after, w), hn::Ne(moved, hn::Zero(d)))));
-      hn::StoreU(v, d, velocity + i);
+          hn::CountTrue(d, hn::And(hn::Eq(after, w), hn::Ne(off, hn::Zero(d)))));
+      hn::StoreU(to.velocity, d, velocity + i);
+      if constexpr (loop != UpdateLoop::momentum) hn::StoreU(to.second, d, second + i);
       hn::StoreU(after, d, weights + i);
       copy(d, after, stored, i);
     });
     return stale;
+  }
+
+  static void directions(const Value* gradient, std::ptrdiff_t count, const UpdateStep<Value>& step,
+                         const Value* weights, const Value* velocity, const Value* second,
+                         Value* to) {
+    each_vector<Value>(count, [&](auto d, std::ptrdiff_t i) HWY_ATTR {
+      const auto moments =
+          moved<UpdateLoop::moments>(d, step, hn::LoadU(d, gradient + i), hn::LoadU(d, weights + i),
+                                     hn::LoadU(d, velocity + i), hn::LoadU(d, second + i));
+      hn::StoreU(moments.step, d, to + i);
+    });
   }
 
   static void store(const Value* weights, std::ptrdiff_t count, void* stored) {
@@ -94,7 +140,12 @@ struct Update {
   }
 
   static UpdateTable<Value> table() {
-    return {hwy::TargetName(HWY_TARGET), &sums, &update, &store};
+    return {
+        hwy::TargetName(HWY_TARGET),
+        &sums,
+        {&update<UpdateLoop::momentum>, &update<UpdateLoop::moments>, &update<UpdateLoop::rmsprop>},
+        &directions,
+        &store};
   }
 };
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 
+#include "kernels/update/step.hpp"
 #include "support/simd/storage_tables.hpp"
 
 namespace assay::native {
@@ -14,22 +15,19 @@ struct UpdateSums {
   double not_finite = 0, zeros = 0;  ///< elements of the gradient
 };
 
-/// The update of one parameter: v = momentum v + of_gradient g + of_weight w, w -= of_velocity v.
-template <class Value>
-struct UpdateStep {
-  Value momentum, of_gradient, of_weight, of_velocity;
-};
-
 template <class Value>
 struct UpdateTable {
   const char* target;
   /// `count` at most 1024: squares are added in Value.
   void (*sums)(const Value* gradient, const Value* weights, std::ptrdiff_t count, UpdateSums& to);
   /// stored = the new weights in 16 bits, unless it is null. Returns how many weights did not
-  /// change although of_velocity v is not 0.
-  std::ptrdiff_t (*update)(const Value* gradient, std::ptrdiff_t count,
-                           const UpdateStep<Value>& step, Value* weights, Value* velocity,
-                           void* stored);
+  /// change although their step is not 0. By UpdateLoop; `second` is null for momentum.
+  std::ptrdiff_t (*update[3])(const Value* gradient, std::ptrdiff_t count,
+                              const UpdateStep<Value>& step, Value* weights, Value* velocity,
+                              Value* second, void* stored);
+  /// The r of UpdateLoop::moments, from the moments that `update` would make.
+  void (*directions)(const Value* gradient, std::ptrdiff_t count, const UpdateStep<Value>& step,
+                     const Value* weights, const Value* velocity, const Value* second, Value* to);
   /// stored = weights in 16 bits.
   void (*store)(const Value* weights, std::ptrdiff_t count, void* stored);
 };

@@ -17,7 +17,9 @@ class PlainUpdate final : public PlainOperation {
   void run(Stream&) override {
     const std::vector<UpdateTensor>& tensors = problem_.shape().tensors;
     const double rate = read("rate", 0, 1)[0], unscale = read("unscale", 0, 1)[0];
-    std::vector<UpdateFactors> factors;
+    std::vector<UpdateStep<double>> factors;
+    const UpdateLoop loop = loop_of(problem_.shape().rule);
+    const double step = loop == UpdateLoop::moments ? read("step", 0, 1)[0] : 1;
     std::vector<double> norms(2), counts(3);
     std::int64_t begin = 0;
     for (const UpdateTensor& tensor : tensors) {
@@ -30,8 +32,14 @@ class PlainUpdate final : public PlainOperation {
       for (const double value : read("weights", begin, tensor.elements)) w += value * value;
       norms[0] += g;
       norms[1] += w;
-      factors.push_back(
-          update_factors(problem_.shape(), tensor, rate, unscale, std::sqrt(g), std::sqrt(w)));
+      factors.push_back(update_factors(problem_.shape(), tensor, rate, unscale, std::sqrt(g),
+                                       std::sqrt(w), step));
+      if (problem_.shape().rule == UpdateRule::lamb) {
+        double r = 0;
+        for (const double value : moved(factors.back(), begin, tensor.elements).step)
+          r += value * value;
+        factors.back().of_velocity *= lamb_trust(tensor, std::sqrt(w), std::sqrt(r));
+      }
       begin += tensor.elements;
     }
     begin = 0;
@@ -45,21 +53,48 @@ class PlainUpdate final : public PlainOperation {
   }
 
  private:
+  /// `step`: what is taken off, without of_velocity.
+  struct Moved {
+    std::vector<double> velocity, second, step;
+  };
+  Moved moved(const UpdateStep<double>& f, std::int64_t begin, std::int64_t count) const {
+    const UpdateLoop loop = loop_of(problem_.shape().rule);
+    const std::vector<double> g = read("gradient", begin, count), w = read("weights", begin, count);
+    Moved to{read("velocity", begin, count), {}, std::vector<double>(g.size())};
+    if (loop != UpdateLoop::momentum) to.second = read("second", begin, count);
+    for (std::size_t i = 0; i < g.size(); ++i) {
+      const double h = f.of_gradient * g[i] + f.of_weight * w[i];
+      double& v = to.velocity[i];
+      double root = 1;
+      if (loop != UpdateLoop::momentum) {
+        to.second[i] = f.keep_second * to.second[i] + f.add_second * h * h;
+        root = f.of_root * std::sqrt(to.second[i]) + f.epsilon;
+      }
+      v = f.keep * v + (loop == UpdateLoop::rmsprop ? h / root : f.add * h);
+      to.step[i] = loop == UpdateLoop::moments ? f.of_first * v / root + f.of_decay * w[i] : v;
+    }
+    return to;
+  }
+
   /// Returns how many weights are stale.
-  double update(const UpdateFactors& f, std::int64_t begin, std::int64_t count, bool finite) const {
+  double update(const UpdateStep<double>& f, std::int64_t begin, std::int64_t count,
+                bool finite) const {
     const DataType type = arguments_[3].type;
-    const std::vector<double> g = read("gradient", begin, count);
-    std::vector<double> w = read("weights", begin, count), v = read("velocity", begin, count);
+    std::vector<double> w = read("weights", begin, count);
     double stale = 0;
-    for (std::size_t i = 0; finite && i < g.size(); ++i) {
-      v[i] = problem_.shape().momentum * v[i] + f.of_gradient * g[i] + f.of_weight * w[i];
-      const double step = f.of_velocity * v[i], after = round_to(type, w[i] - step);
-      stale += step != 0 && after == w[i] ? 1 : 0;
-      w[i] = after;
+    if (finite) {
+      const Moved to = moved(f, begin, count);
+      for (std::size_t i = 0; i < w.size(); ++i) {
+        const double step = f.of_velocity * to.step[i], after = round_to(type, w[i] - step);
+        stale += step != 0 && after == w[i] ? 1 : 0;
+        w[i] = after;
+      }
+      write("velocity", begin, to.velocity);
+      if (!to.second.empty()) write("second", begin, to.second);
     }
     write("weights", begin, w);
-    write("velocity", begin, v);
-    if (arguments_[5].name == "stored") write("stored", begin, w);
+    for (const TensorSpec& argument : arguments_)
+      if (argument.name == "stored") write("stored", begin, w);
     return stale;
   }
 

@@ -19,14 +19,15 @@ using sums::square;
 
 /// One parameter after the update.
 struct Updated {
-  Approximate velocity, weight;
+  Approximate velocity, second, weight;
   double step = 0, step_error = 0;  ///< what was taken off
 };
 
 /// A pass over all inputs: the begin of each tensor, its factors, and the counts.
 struct Pass {
   std::vector<std::int64_t> begin;
-  std::vector<UpdateFactors> factors;
+  std::vector<UpdateStep<double>> factors;
+  std::vector<double> of_norms;  ///< relative errors of the factors by those of norms
   double squares_of_gradient = 0, squares_of_weights = 0, not_finite = 0, zeros = 0;
   Approximate stale;
 };
@@ -37,7 +38,8 @@ class UpdateOracle final : public WholeOracle {
       : problem_(problem), tensors_(problem.tensors()) {}
 
   bool nonnegative(const TensorSpec& argument) const override {
-    return argument.name == "rate" || argument.name == "unscale";
+    return argument.name == "rate" || argument.name == "unscale" || argument.name == "second" ||
+           argument.name == "step";
   }
   void expect(const TensorSpec& output, const Inputs& inputs, const Executed& executed, bool,
               std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
@@ -51,18 +53,22 @@ class UpdateOracle final : public WholeOracle {
     }
     const std::vector<double> g = read(inputs, "gradient", indices),
                               w = read(inputs, "weights", indices),
-                              v = read(inputs, "velocity", indices);
+                              v = read(inputs, "velocity", indices), s = second(inputs, indices);
     std::size_t tensor = 0;
     for (std::size_t i = 0; i < indices.size(); ++i) {
       while (indices[i] < pass.begin[tensor]) --tensor;
       while (indices[i] >= pass.begin[tensor + 1]) ++tensor;
       if (pass.not_finite > 0) {
-        const double kept = output.name == "velocity" ? v[i] : w[i];
-        expected[i] = {kept, 0, 0};
+        const std::vector<double>& kept = output.name == "velocity" ? v
+                                          : output.name == "second" ? s
+                                                                    : w;
+        expected[i] = {kept[i], 0, 0};
         continue;
       }
-      const Updated result = updated(tensor, pass.factors[tensor], g[i], w[i], v[i], u);
-      const Approximate& of = output.name == "velocity" ? result.velocity : result.weight;
+      const Updated result = updated(tensor, g[i], w[i], v[i], s[i], u);
+      const Approximate& of = output.name == "velocity" ? result.velocity
+                              : output.name == "second" ? result.second
+                                                        : result.weight;
       // Stored weights are rounded from the rounded master copy.
       const double more = output.name == "stored" ? u * std::abs(of.value) : 0;
       expected[i] = bounds.expected({of.value, of.error + more});
@@ -83,26 +89,72 @@ class UpdateOracle final : public WholeOracle {
     return values;
   }
 
+  /// 0 where the rule has none.
+  std::vector<double> second(const Inputs& inputs, std::span<const std::int64_t> indices) const {
+    return has_second() ? read(inputs, "second", indices) : std::vector<double>(indices.size());
+  }
+  bool has_second() const { return loop_of(problem_.shape().rule) != UpdateLoop::momentum; }
+
   /// How far 2-norms over n elements may lie apart, relative: sums of n squares, made in fp64 in
   /// any order, here too.
   static double of_sums(std::int64_t n) {
     return 8 * std::sqrt(static_cast<double>(n)) * unit_roundoff(DataType::fp64);
   }
 
+  /// The smallest number of full accuracy.
+  double smallest() const {
+    return tensors_[3].type == DataType::fp64 ? std::numeric_limits<double>::min()
+                                              : std::numeric_limits<float>::min();
+  }
+
+  /// h / (of_root sqrt(s) + epsilon): `by` is the divisor, of an s with an error.
+  Approximate divided(const Approximate& h, const Approximate& s, const UpdateStep<double>& f,
+                      double u) const {
+    const auto by = [&](double second) { return f.of_root * std::sqrt(second) + f.epsilon; };
+    const double root = by(s.value), least = by(std::max(0.0, s.value - s.error)) * (1 - 8 * u),
+                 value = h.value / root;
+    return {value,
+            h.error / least + std::abs(h.value) * (1 / least - 1 / root) + 2 * u * std::abs(value)};
+  }
+
   /// Factors are relative to 8u: three products, and norms.
-  Updated updated(std::size_t tensor, const UpdateFactors& f, double g, double w, double v,
-                  double u) const {
-    const UpdateShape& shape = problem_.shape();
-    const double of_norms =
-        shape.rule == UpdateRule::sgd ? 0 : of_sums(shape.tensors[tensor].elements);
-    const double kept = shape.momentum * v, of_g = f.of_gradient * g, of_w = f.of_weight * w;
+  Updated updated(std::size_t tensor, double g, double w, double v, double s, double u) const {
+    const UpdateStep<double>& f = pass_.factors[tensor];
+    const UpdateLoop loop = loop_of(problem_.shape().rule);
+    const bool lamb = problem_.shape().rule == UpdateRule::lamb;
+    const double of_norms = lamb ? 0 : pass_.of_norms[tensor], kept = f.keep * v,
+                 of_g = f.of_gradient * g, of_w = f.of_weight * w;
     Updated updated;
-    updated.velocity.value = kept + of_g + of_w;
-    updated.velocity.error =
-        4 * u * std::abs(kept) + (10 * u + of_norms) * (std::abs(of_g) + std::abs(of_w));
-    updated.step = f.of_velocity * updated.velocity.value;
+    Approximate h{of_g + of_w, (10 * u + of_norms) * (std::abs(of_g) + std::abs(of_w))};
+    Approximate step;
+    if (loop == UpdateLoop::momentum) {
+      updated.velocity = {kept + h.value, 4 * u * std::abs(kept) + h.error};
+      step = updated.velocity;
+    } else {
+      h.error += smallest();  // which a small epsilon enlarges
+      updated.second = {f.keep_second * s + f.add_second * square(h.value),
+                        4 * u * f.keep_second * s + smallest() +
+                            f.add_second * (6 * u * square(h.value) +
+                                            (2 * std::abs(h.value) + h.error) * h.error)};
+      const double add = loop == UpdateLoop::moments ? f.add : 1;
+      Approximate more{add * h.value, add * (h.error + 4 * u * std::abs(h.value)) + smallest()};
+      if (loop == UpdateLoop::rmsprop) more = divided(more, updated.second, f, u);
+      updated.velocity = {kept + more.value, 4 * u * std::abs(kept) + more.error +
+                                                 u * std::abs(more.value) + smallest()};
+      step = updated.velocity;
+    }
+    if (loop == UpdateLoop::moments) {
+      const Approximate first{f.of_first * step.value,
+                              f.of_first * (step.error + 4 * u * std::abs(step.value))};
+      step = divided(first, updated.second, f, u);
+      const double decayed = f.of_decay * w;
+      step.error += 4 * u * (std::abs(step.value) + std::abs(decayed));
+      step.value += decayed;
+    }
+    updated.step = f.of_velocity * step.value;
     updated.weight.value = w - updated.step;
-    updated.step_error = f.of_velocity * updated.velocity.error + 3 * u * std::abs(updated.step);
+    updated.step_error = f.of_velocity * step.error +
+                         (3 * u + (lamb ? pass_.of_norms[tensor] : 0)) * std::abs(updated.step);
     updated.weight.error =
         updated.step_error + unit_roundoff(DataType::fp64) * std::abs(w);  // this subtraction's own
     return updated;
@@ -130,15 +182,19 @@ class UpdateOracle final : public WholeOracle {
     pass_ = {};
     pass_.begin.push_back(0);
     const double rate = inputs.find("rate")->second(0), unscale = inputs.find("unscale")->second(0);
+    const bool moments = loop_of(problem_.shape().rule) == UpdateLoop::moments;
+    const double step = moments ? inputs.find("step")->second(0) : 1;
     for (const UpdateTensor& tensor : problem_.shape().tensors) {
       const double g = squares(inputs, "gradient", tensor, true) * square(unscale),
                    w = squares(inputs, "weights", tensor, false);
       pass_.squares_of_gradient += g;
       pass_.squares_of_weights += w;
-      pass_.factors.push_back(
-          update_factors(problem_.shape(), tensor, rate, unscale, std::sqrt(g), std::sqrt(w)));
+      pass_.factors.push_back(update_factors(problem_.shape(), tensor, rate, unscale, std::sqrt(g),
+                                             std::sqrt(w), step));
+      pass_.of_norms.push_back(needs_trust(problem_.shape().rule) ? of_sums(tensor.elements) : 0);
       pass_.begin.push_back(pass_.begin.back() + tensor.elements);
     }
+    if (problem_.shape().rule == UpdateRule::lamb && pass_.not_finite == 0) trust(inputs, u);
     if (pass_.not_finite == 0) count_stale(inputs, u);
     key_ = std::move(key);
     return pass_;
@@ -172,39 +228,58 @@ class UpdateOracle final : public WholeOracle {
     return sum;
   }
 
+  /// body(tensor, weight before, its update) for all elements.
+  template <class Body>
+  void each_update(const Inputs& inputs, double u, const Body& body) const {
+    for (std::size_t t = 0; t < pass_.factors.size(); ++t) {
+      const std::int64_t begin = pass_.begin[t];
+      std::vector<double> w, v, s;
+      blocks(inputs.find("gradient")->second, begin, problem_.shape().tensors[t].elements,
+             [&](std::int64_t first, const std::vector<double>& g) {
+               for (std::vector<double>* const values : {&w, &v, &s}) values->resize(g.size());
+               inputs.find("weights")->second.fill(begin + first, w);
+               inputs.find("velocity")->second.fill(begin + first, v);
+               if (has_second()) inputs.find("second")->second.fill(begin + first, s);
+               for (std::size_t i = 0; i < g.size(); ++i)
+                 body(t, w[i], updated(t, g[i], w[i], v[i], s[i], u));
+             });
+    }
+  }
+
+  /// Multiplies the rates of lamb. The error of a norm is at most the norm of the errors.
+  void trust(const Inputs& inputs, double u) const {
+    const double rate = inputs.find("rate")->second(0);
+    std::vector<double> weights(pass_.factors.size()), steps = weights, errors = weights;
+    for (UpdateStep<double>& factors : pass_.factors) factors.of_velocity = 1;
+    each_update(inputs, u, [&](std::size_t t, double w, const Updated& made) {
+      weights[t] += square(w);
+      steps[t] += square(made.step);
+      errors[t] += square(made.step_error);
+    });
+    for (std::size_t t = 0; t < weights.size(); ++t) {
+      const UpdateTensor& tensor = problem_.shape().tensors[t];
+      pass_.factors[t].of_velocity =
+          rate * lamb_trust(tensor, std::sqrt(weights[t]), std::sqrt(steps[t]));
+      if (tensor.adapts && steps[t] > 0)
+        pass_.of_norms[t] = 8 * u + of_sums(tensor.elements) + std::sqrt(errors[t] / steps[t]);
+    }
+  }
+
   /// A weight may be as before or not where what its step may be, with its error, reaches half the
   /// weight's last place: also where the step is a small difference of large parts, whose error is
   /// more than that place. A step that may have been 0 makes no stale weight.
   void count_stale(const Inputs& inputs, double u) const {
     const DataType type = tensors_[3].type;
-    const double smallest = type == DataType::fp64 ? std::numeric_limits<double>::min()
-                                                   : std::numeric_limits<float>::min();
-    const Values &weights = inputs.find("weights")->second,
-                 &velocity = inputs.find("velocity")->second;
-    for (std::size_t t = 0; t < pass_.factors.size(); ++t) {
-      const std::int64_t begin = pass_.begin[t], count = pass_.begin[t + 1] - begin;
-      std::vector<double> w, v;
-      blocks(inputs.find("gradient")->second, begin, count,
-             [&](std::int64_t first, const std::vector<double>& g) {
-               w.resize(g.size());
-               v.resize(g.size());
-               weights.fill(begin + first, w);
-               velocity.fill(begin + first, v);
-               for (std::size_t i = 0; i < g.size(); ++i) {
-                 const Updated made = updated(t, pass_.factors[t], g[i], w[i], v[i], u);
-                 const double error = made.weight.error;
-                 if (made.step == 0 && made.step_error == 0) continue;
-                 const double low = round_to(type, made.weight.value - error),
-                              high = round_to(type, made.weight.value + error);
-                 const bool may = low <= w[i] && w[i] <= high,
-                            must = low == w[i] && high == w[i] &&
-                                   std::abs(made.step) > made.step_error + smallest;
-                 if (made.step != 0 && round_to(type, made.weight.value) == w[i])
-                   pass_.stale.value += 1;
-                 if (may && !must) pass_.stale.error += 1;
-               }
-             });
-    }
+    each_update(inputs, u, [&](std::size_t, double w, const Updated& made) {
+      const double error = made.weight.error;
+      if (made.step == 0 && made.step_error == 0) return;
+      const double low = round_to(type, made.weight.value - error),
+                   high = round_to(type, made.weight.value + error);
+      const bool may = low <= w && w <= high,
+                 must = low == w && high == w && std::abs(made.step) > made.step_error + smallest();
+      if (made.step != 0 && round_to(type, made.weight.value) == w) pass_.stale.value += 1;
+      if (may && !must) pass_.stale.error += 1;
+    });
   }
 
   UpdateProblem problem_;

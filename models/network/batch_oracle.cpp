@@ -79,11 +79,10 @@ std::string place_of(const Batch& batch, std::int64_t image) {
 
 }  // namespace
 
-DataClaims::DataClaims(const Settings& settings, std::uint64_t seed) {
+DataClaims::DataClaims(const Settings& settings, const DefinedInput& of, std::uint64_t seed)
+    : classes(of.classes), input(of.shape) {
   const auto whole = [&](const char* name) { return std::stoll(settings.at(name)); };
-  const std::string &network = settings.at("problem"), &data = settings.at("data");
-  classes = number_after(network, 'c').value_or(1000);
-  side = number_after(network, 's').value_or(224);
+  const std::string& data = settings.at("data");
   batch = whole("batch");
   passes = whole("accumulate");
   ranks = whole("ranks");
@@ -161,7 +160,7 @@ std::string BatchOracle::glance(const Batch& batch) {
 /// Sizes, and the numbers of samples: each within its set, and in an evaluation those in order.
 std::string BatchOracle::fault_of_numbers(const Batch& batch, bool training) const {
   const auto size = static_cast<std::size_t>(claims_.batch);
-  const std::int64_t elements = 3 * claims_.side * claims_.side,
+  const std::int64_t elements = claims_.input.elements(),
                      samples = training ? claims_.train_images : claims_.valid_images;
   if (batch.labels.size() != size || batch.samples.size() != size ||
       batch.images.size() != size * static_cast<std::size_t>(elements))
@@ -189,11 +188,16 @@ std::string BatchOracle::fault_of_numbers(const Batch& batch, bool training) con
 double BatchOracle::made(const Batch& batch, const Place& at, bool training) const {
   const std::int64_t sample = batch.samples[static_cast<std::size_t>(at.image)];
   if (sample < 0) return 0;
-  if (claims_.kind == DataClaims::Kind::learnable)
-    return LearnableOracle(claims_.classes, claims_.side, claims_.image_seed)
-        .at(LearnableOracle::number(sample, training), at.row, at.column, at.colour);
+  const auto [channels, height, width] = claims_.input;
+  if (claims_.kind == DataClaims::Kind::learnable) {
+    const std::int64_t number = LearnableOracle::number(sample, training);
+    return height * width == 1
+               ? learnable_count(claims_.classes, claims_.image_seed, number, at.channel)
+               : LearnableOracle(claims_.classes, width, claims_.image_seed)
+                     .at(number, at.row, at.column, at.channel);
+  }
   const std::int64_t element =
-      ((at.image * 3 + at.colour) * claims_.side + at.row) * claims_.side + at.column;
+      ((at.image * channels + at.channel) * height + at.row) * width + at.column;
   return Values(Values::Kind::mantissa, claims_.image_seed, "images", DataType::fp32, 0)
       .of_rank(rank_)(element);
 }
@@ -216,7 +220,8 @@ std::string BatchOracle::fault_of_image(const Batch& batch, std::int64_t image, 
     return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(count));
   };
   for (int i = 0; i < pixels; ++i) {
-    const Place at{image, any(claims_.side), any(claims_.side), any(3)};
+    const Place at{image, any(claims_.input.height), any(claims_.input.width),
+                   any(claims_.input.channels)};
     if (std::string fault = compare(batch, at, made(batch, at, training), 0); !fault.empty())
       return fault;
   }
@@ -235,17 +240,18 @@ std::string BatchOracle::fault_of_file(const Batch& batch, std::int64_t image,
                        sample.label);
   const DecodeOracle decoded(
       sample.encoded,
-      {static_cast<int>(claims_.side), training, claims_.augment, claims_.trial_seed}, batch.epoch,
-      index);
+      {static_cast<int>(claims_.input.height), training, claims_.augment, claims_.trial_seed},
+      batch.epoch, index);
   if (!decoded.decided()) return "";
   std::mt19937_64 random(batch.epoch + static_cast<std::uint64_t>(7919 * batch.step + image));
   const auto any = [&](std::int64_t count) {
     return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(count));
   };
   for (int i = 0; i < pixels_of_image; ++i) {
-    const Place at{image, any(claims_.side), any(claims_.side), any(3)};
+    const Place at{image, any(claims_.input.height), any(claims_.input.width),
+                   any(claims_.input.channels)};
     const DecodeOracle::Element expected = decoded.at(
-        static_cast<int>(at.row), static_cast<int>(at.column), static_cast<int>(at.colour));
+        static_cast<int>(at.row), static_cast<int>(at.column), static_cast<int>(at.channel));
     if (std::string fault = compare(batch, at, expected.value, expected.bound); !fault.empty())
       return fault;
   }
@@ -255,10 +261,12 @@ std::string BatchOracle::fault_of_file(const Batch& batch, std::int64_t image,
 std::string BatchOracle::compare(const Batch& batch, const Place& at, double expected,
                                  double bound) const {
   const double value = batch.images[static_cast<std::size_t>(
-      ((at.image * claims_.side + at.row) * claims_.side + at.column) * 3 + at.colour)];
+      ((at.image * claims_.input.height + at.row) * claims_.input.width + at.column) *
+          claims_.input.channels +
+      at.channel)];
   if (std::fabs(value - expected) <= bound) return "";
-  return fmt::format("colour {} of the pixel [{}, {}] of {} is {} (expected {} within {:.3g})",
-                     at.colour, at.row, at.column, place_of(batch, at.image), value, expected,
+  return fmt::format("channel {} of the pixel [{}, {}] of {} is {} (expected {} within {:.3g})",
+                     at.channel, at.row, at.column, place_of(batch, at.image), value, expected,
                      bound);
 }
 
@@ -270,18 +278,19 @@ std::string BatchOracle::fault_of_copy(const Batch& batch, const Executor& execu
       return fmt::format("the network has the label {} for {}, not {}", labels[i],
                          place_of(batch, static_cast<std::int64_t>(i)), batch.labels[i]);
   const GraphValue& value = graph.value(graph.images);
-  const std::int64_t plane = value.dims[2] * value.dims[3];
+  const std::int64_t channels = value.dims[1], plane = value.dims[2] * value.dims[3];
   std::string fault;
   executor.device().get(executor.tensor(graph.images), [&](std::int64_t first,
                                                            std::span<const double> part) {
     for (std::size_t i = 0; fault.empty() && i < part.size(); ++i) {
-      const std::int64_t at = first + static_cast<std::int64_t>(i), image = at / (3 * plane),
-                         colour = at / plane % 3, pixel = at % plane;
+      const std::int64_t at = first + static_cast<std::int64_t>(i), image = at / (channels * plane),
+                         channel = at / plane % channels, pixel = at % plane;
       const double expected = round_to(
-          value.type, batch.images[static_cast<std::size_t>((image * plane + pixel) * 3 + colour)]);
+          value.type,
+          batch.images[static_cast<std::size_t>((image * plane + pixel) * channels + channel)]);
       if (part[i] != expected)
         fault = fmt::format("the network has {} as element {} of {}, not {}", part[i],
-                            colour * plane + pixel, place_of(batch, image), expected);
+                            channel * plane + pixel, place_of(batch, image), expected);
     }
   });
   return fault;

@@ -9,19 +9,22 @@
 
 #include "core/measure/case.hpp"
 #include "datasets/images/input_pipeline.hpp"
+#include "models/network/definition.hpp"
 #include "models/network/executor.hpp"
 
 namespace assay {
 
 /// The data that a case claims, from its texts alone.
 struct DataClaims {
-  /// `seed`: of the run, without its trial.
-  DataClaims(const Settings& settings, std::uint64_t seed);
+  /// `of`: what the network of the case reads, by its definition. `seed`: of the run, without its
+  /// trial.
+  DataClaims(const Settings& settings, const DefinedInput& of, std::uint64_t seed);
 
   enum class Kind { one_batch, learnable, files };
   Kind kind = Kind::one_batch;
   std::string training, validation;  ///< names of sets of files
-  std::int64_t classes = 0, side = 0;
+  std::int64_t classes = 0;
+  InputShape input;
   std::int64_t batch = 0, passes = 1, ranks = 1;
   std::int64_t train_images = 0, valid_images = 0;  ///< in the sets
   std::int64_t bad_samples = 0;                     ///< that may be missing, of all ranks
@@ -58,7 +61,7 @@ class BatchOracle {
     std::int64_t step = -1, sample = -1;
   };
   struct Place {
-    std::int64_t image = 0, row = 0, column = 0, colour = 0;
+    std::int64_t image = 0, row = 0, column = 0, channel = 0;
   };
   std::string fault_of_numbers(const Batch& batch, bool training) const;
   std::string fault_of_image(const Batch& batch, std::int64_t image, bool training,

@@ -84,15 +84,15 @@ class MadeBatches : public Batches {
 class ResidentBatch final : public MadeBatches {
  public:
   ResidentBatch(const ResidentSettings& settings, const BatchShare& share)
-      : MadeBatches(share, std::int64_t{3} * settings.size * settings.size), settings_(settings) {
+      : MadeBatches(share, settings.input.elements()), settings_(settings) {
     const Values values = Values(Values::Kind::mantissa, settings.seed, "images", DataType::fp32, 0)
                               .of_rank(share.rank);
-    const std::int64_t plane = elements_ / 3;
+    const std::int64_t channels = settings.input.channels, plane = settings.input.pixels();
     for_each_parallel(share.batch, [&](std::int64_t n) {
       std::vector<double> image(static_cast<std::size_t>(elements_));
       values.fill(n * elements_, image);
       for (std::int64_t i = 0; i < elements_; ++i)
-        images_[static_cast<std::size_t>(n * elements_ + i % plane * 3 + i / plane)] =
+        images_[static_cast<std::size_t>(n * elements_ + i % plane * channels + i / plane)] =
             static_cast<float>(image[static_cast<std::size_t>(i)]);
     });
     for (std::int64_t n = 0; n < share.batch; ++n) {
@@ -106,7 +106,12 @@ class ResidentBatch final : public MadeBatches {
   std::int64_t samples() const override { return settings_.samples; }
   std::int64_t classes() const override { return settings_.classes; }
   std::string canonical() const override {
-    return fmt::format("synthetic:c{}s{}seed{}", settings_.classes, settings_.size, settings_.seed);
+    const InputShape& of = settings_.input;
+    return fmt::format("synthetic:c{}{}seed{}", settings_.classes,
+                       of.is_photograph()
+                           ? fmt::format("s{}", of.height)
+                           : fmt::format("i{}h{}w{}", of.channels, of.height, of.width),
+                       settings_.seed);
   }
 
  private:
@@ -116,10 +121,10 @@ class ResidentBatch final : public MadeBatches {
 
 class LearnableBatches final : public MadeBatches {
  public:
-  LearnableBatches(std::shared_ptr<const LearnableImages> images, std::int64_t count,
+  LearnableBatches(std::shared_ptr<const LearnableSamples> samples, std::int64_t count,
                    const BatchShare& share)
-      : MadeBatches(share, images->elements()),
-        made_(std::move(images)),
+      : MadeBatches(share, samples->elements()),
+        made_(std::move(samples)),
         part_{count, share.batch, share.rank, share.ranks, share.training},
         order_(count, {0}, share.seed, share.training, 0) {
     if (steps() == 0)
@@ -138,7 +143,7 @@ class LearnableBatches final : public MadeBatches {
  private:
   void make() override {
     const EpochOrder::Samples order = order_.of(batch_.epoch);
-    const std::int64_t first = share_.training ? 0 : LearnableImages::validation_first;
+    const std::int64_t first = share_.training ? 0 : LearnableSamples::validation_first;
     for_each_parallel(share_.batch, [&](std::int64_t i) {
       const auto at = static_cast<std::size_t>(i);
       float* const image = images_.data() + i * elements_;
@@ -152,7 +157,7 @@ class LearnableBatches final : public MadeBatches {
     });
   }
 
-  const std::shared_ptr<const LearnableImages> made_;
+  const std::shared_ptr<const LearnableSamples> made_;
   const RankShare part_;
   const EpochOrder order_;
 };
@@ -205,14 +210,14 @@ const Batch& next_of(Batches& batches, Communicator& ranks) {
 }
 
 std::unique_ptr<Batches> resident_batch(const ResidentSettings& settings, const BatchShare& share) {
-  check_share(share, std::min({settings.samples, settings.classes, std::int64_t{settings.size}}));
+  check_share(share, std::min({settings.samples, settings.classes, settings.input.elements()}));
   return std::make_unique<ResidentBatch>(settings, share);
 }
 
-std::unique_ptr<Batches> learnable_batches(std::shared_ptr<const LearnableImages> images,
+std::unique_ptr<Batches> learnable_batches(std::shared_ptr<const LearnableSamples> samples,
                                            std::int64_t count, const BatchShare& share) {
   check_share(share, count);
-  return std::make_unique<LearnableBatches>(std::move(images), count, share);
+  return std::make_unique<LearnableBatches>(std::move(samples), count, share);
 }
 
 std::unique_ptr<Batches> pipeline_batches(std::shared_ptr<const SampleSet> set,

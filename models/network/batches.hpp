@@ -8,12 +8,13 @@
 
 #include "core/api/communicator.hpp"
 #include "datasets/images/input_pipeline.hpp"
-#include "models/network/learnable_images.hpp"
+#include "models/network/input_shape.hpp"
+#include "models/network/learnable_samples.hpp"
 
 namespace assay {
 
-/// Batches of one rank in host memory: images [batch, size, size, 3] in fp32 (nhwc), and for each
-/// image its label and its index in the set. Every batch is a function of the source's settings,
+/// Batches of one rank in host memory: samples [batch, height, width, channels] in fp32 (nhwc), and
+/// for each its label and its index in the set. Every batch is a function of the source's settings,
 /// the epoch and the step. If the last batch of an evaluation is not full, its missing images are
 /// 0, with label and index -1.
 class Batches {
@@ -61,7 +62,7 @@ struct BatchShare {
 
 struct ResidentSettings {
   std::int64_t classes = 1000;
-  int size = 224;
+  InputShape input;
   std::uint64_t seed = 1;
   std::int64_t samples = 1281167;  ///< of an epoch; the default is that of ImageNet
 };
@@ -71,11 +72,11 @@ struct ResidentSettings {
 /// classes. An epoch has at least one step. InputError for numbers below 1.
 std::unique_ptr<Batches> resident_batch(const ResidentSettings& settings, const BatchShare& share);
 
-/// Batches of the first `count` images for training, or the first `count` for validation.
+/// Batches of the first `count` samples for training, or the first `count` for validation.
 /// EpochOrder gives the order of an epoch, and RankShare divides it among ranks. OpenMP's threads
 /// compute a batch in the call of next(). InputError for numbers below 1, and in training if a
 /// batch of all ranks is larger than the set.
-std::unique_ptr<Batches> learnable_batches(std::shared_ptr<const LearnableImages> images,
+std::unique_ptr<Batches> learnable_batches(std::shared_ptr<const LearnableSamples> samples,
                                            std::int64_t count, const BatchShare& share);
 
 /// Batches of images in files, by an InputPipeline, whose threads prepare batches in advance.

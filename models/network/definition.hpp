@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "models/network/input_shape.hpp"
 #include "models/network/reference_pass.hpp"
 
 namespace assay {
@@ -16,10 +17,19 @@ namespace assay {
 /// [classes, features]; biases and normalizations have one.
 using DefinedParameters = std::map<std::string, std::vector<std::int64_t>>;
 
+/// What a network reads, and the number of classes of its labels.
+struct DefinedInput {
+  InputShape shape;
+  std::int64_t classes = 0;
+};
+
 struct NetworkDefinition {
-  DefinedParameters parameters;
+  DefinedInput input;
+  DefinedParameters parameters{};
   /// The form that Network::make_small() has.
-  ReferenceNetwork small;
+  ReferenceNetwork small{};
+  /// Dense layers begin with weights within sqrt(6 / (inputs + features)) and biases 0.
+  bool glorot = false;
 };
 
 }  // namespace assay

@@ -83,16 +83,14 @@ void EvaluationOracle::judge_images(const Executor& executor, const Batch& batch
 
 void EvaluationOracle::judge_results(const Executor& executor, const Batch& batch) {
   const Graph& graph = executor.graph();
-  std::vector<double> logits = read_values(executor, graph.logits);
-  const std::vector<double> bias = read_values(executor, graph.parameters.back().value),
+  const std::vector<double> logits = read_logits(executor),
                             losses = read_values(executor, graph.losses),
                             correct = read_values(executor, graph.correct);
   const double u = unit_roundoff(graph.value(graph.losses).type);
-  const std::size_t classes = bias.size();
+  const std::size_t classes = logits.size() / losses.size();
   for (std::size_t i = 0; i < losses.size(); ++i) {
     if (batch.labels[i] < 0) continue;
-    const std::span<double> own = std::span(logits).subspan(i * classes, classes);
-    for (std::size_t k = 0; k < classes; ++k) own[k] += bias[k];
+    const std::span<const double> own = std::span(logits).subspan(i * classes, classes);
     const Answer expected = answer_of(own, static_cast<std::size_t>(batch.labels[i]), u);
     checked_ += 2;
     if (!agrees(losses[i], expected.loss, expected.bound))

@@ -88,6 +88,7 @@ struct Graph {
   /// order of `parameters`, which is about the order in which a backward pass computes the
   /// gradients.
   ValueIndex weights = none, gradients = none, velocity = none;
+  ValueIndex second = none;  ///< second moments of all parameters, of optimizers that have them
   /// The gradients of one batch. If the gradients of several batches are added before an update,
   /// this is a value of its own, and `gradients` is the sum.
   ValueIndex batch_gradients = none;
@@ -97,7 +98,9 @@ struct Graph {
   ValueIndex stored = none;            ///< 16-bit copies of the weights, with 16-bit precisions
   ValueIndex batch_statistics = none;  ///< means and variances of all normalizations
   ValueIndex images = none, labels = none, logits = none, losses = none, correct = none;
-  ValueIndex loss_scale = none, rate = none, unscale = none, norms = none, counts = none;
+  ValueIndex logits_bias = none;  ///< that the loss adds to the logits
+  ValueIndex loss_scale = none, rate = none, unscale = none, step = none, norms = none,
+             counts = none;
 
   const GraphValue& value(ValueIndex index) const { return values[index]; }
   std::int64_t elements(ValueIndex index) const;

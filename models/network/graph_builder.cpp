@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "kernels/activation/problem.hpp"
 #include "kernels/conv/problem.hpp"
 #include "kernels/convert/problem.hpp"
 #include "kernels/gemm/problem.hpp"
@@ -26,6 +27,25 @@ std::int64_t aligned(std::int64_t elements) {
 Precision of_weight_gradients(Precision precision) {
   if (precision == Precision::bf16) return Precision::bf16_fp32;
   return precision == Precision::fp16 ? Precision::fp16_fp32 : precision;
+}
+
+/// The fields of a convolution or a pooling of planes of height x width.
+std::string square_window(std::int64_t height, std::int64_t width, std::int64_t taps,
+                          std::int64_t stride, std::int64_t padding) {
+  return fmt::format("ih{0}kh{2}sh{3}ph{4}iw{1}kw{2}sw{3}pw{4}", height, width, taps, stride,
+                     padding);
+}
+
+/// By columns: logits are classes x batch, the weights features x classes, the input features x
+/// batch.
+GemmShape by_columns(std::int64_t m, std::int64_t n, std::int64_t k, bool ta, bool tb) {
+  GemmShape shape{m, n, k};
+  shape.ta = ta;
+  shape.tb = tb;
+  shape.lda = shape.a_rows();
+  shape.ldb = shape.b_rows();
+  shape.ldc = m;
+  return shape;
 }
 
 }  // namespace
@@ -111,15 +131,16 @@ ValueIndex GraphBuilder::gradient_of(ValueIndex value) {
   return all.front();
 }
 
-ValueIndex GraphBuilder::images(std::int64_t colours, std::int64_t side) {
-  graph_.images = add_value("images", type_, {batch_, colours, side, side}, Storage::persistent);
+ValueIndex GraphBuilder::images(const InputShape& shape) {
+  graph_.images = add_value("images", type_, {batch_, shape.channels, shape.height, shape.width},
+                            Storage::persistent);
   return graph_.images;
 }
 
 ValueIndex GraphBuilder::conv(const std::string& layer, ValueIndex from, std::int64_t channels,
                               std::int64_t taps, std::int64_t stride, std::int64_t padding) {
-  const ConvShape s = parse_conv(fmt::format("mb{}ic{}ih{}oc{}kh{}sh{}ph{}", batch_, dim(from, 1),
-                                             dim(from, 2), channels, taps, stride, padding));
+  const ConvShape s = parse_conv(fmt::format("mb{}ic{}oc{}", batch_, dim(from, 1), channels) +
+                                 square_window(dim(from, 2), dim(from, 3), taps, stride, padding));
   const std::size_t weights =
       add_parameter(layer + ".weight", {channels, s.ic, taps, taps},
                     std::sqrt(6 / static_cast<double>(channels * taps * taps)), 0);
@@ -202,8 +223,8 @@ ValueIndex GraphBuilder::norm(const std::string& layer, ValueIndex from, NormFus
 
 ValueIndex GraphBuilder::pool(const std::string& layer, ValueIndex from, PoolMode mode,
                               std::int64_t taps, std::int64_t stride, std::int64_t padding) {
-  const PoolShape s = parse_pool(fmt::format("mb{}ic{}ih{}kh{}sh{}ph{}", batch_, dim(from, 1),
-                                             dim(from, 2), taps, stride, padding));
+  const PoolShape s = parse_pool(fmt::format("mb{}ic{}", batch_, dim(from, 1)) +
+                                 square_window(dim(from, 2), dim(from, 3), taps, stride, padding));
   const ValueIndex dst = add_value(layer, type_, {batch_, s.ic, s.oh, s.ow});
   add_node(
       layer, "forward", Phase::forward,
@@ -222,58 +243,111 @@ ValueIndex GraphBuilder::pool(const std::string& layer, ValueIndex from, PoolMod
   return dst;
 }
 
+void GraphBuilder::product(const std::string& layer, ValueIndex from, std::size_t weights,
+                           ValueIndex to) {
+  const std::int64_t features = dim(parameter(weights).value, 0);
+  add_node(layer, "forward", Phase::forward,
+           GemmProblem(by_columns(features, batch_, dim(from, 1), true, false), products_),
+           &gemm_oracle, {{"a", parameter(weights).value}, {"b", from}, {"c", to}});
+}
+
+void GraphBuilder::product_backward(const std::string& layer, ValueIndex from, std::size_t weights,
+                                    ValueIndex diff) {
+  const std::int64_t features = dim(parameter(weights).value, 0), inputs = dim(from, 1);
+  if (from != graph_.images) {
+    const ValueIndex diff_src = like("grad " + graph_.values[from].name, from);
+    add_node(layer, "bwd_data", Phase::backward,
+             GemmProblem(by_columns(inputs, batch_, features, false, false), products_),
+             &gemm_oracle, {{"a", parameter(weights).value}, {"b", diff}, {"c", diff_src}});
+    add_gradient(from, diff_src);
+  }
+  add_node(layer, "bwd_weights", Phase::backward,
+           GemmProblem(by_columns(inputs, features, batch_, false, true),
+                       of_weight_gradients(products_)),
+           &gemm_oracle, {{"a", from}, {"b", diff}, {"c", parameter(weights).gradient}});
+}
+
+ValueIndex GraphBuilder::activate(const std::string& layer, ValueIndex sums,
+                                  ActivationFunction function, std::size_t bias,
+                                  std::function<void(ValueIndex)> before) {
+  const ActivationShape s{batch_, dim(sums, 1), dim(sums, 2), dim(sums, 3)};
+  const std::string called = layer + "." + name(function);
+  const ValueIndex dst = like(called, sums);
+  add_node(called, "forward", Phase::forward,
+           ActivationProblem(s, ActivationDirection::forward, function, true, precision_),
+           &activation_oracle, {{"src", sums}, {"bias", parameter(bias).value}, {"dst", dst}},
+           nhwc);
+  tape_.emplace_back([=, this] {
+    const ActivationProblem problem(s, ActivationDirection::backward, function, true, precision_);
+    std::map<std::string, ValueIndex> tensors;
+    const std::map<std::string, ValueIndex> read{{"src", sums},
+                                                 {"bias", parameter(bias).value},
+                                                 {"dst", dst},
+                                                 {"diff_dst", gradient_of(dst)},
+                                                 {"diff_bias", parameter(bias).gradient}};
+    ValueIndex diff = read.at("diff_dst");
+    for (const TensorSpec& tensor : problem.tensors())
+      tensors[tensor.name] =
+          tensor.name == "diff_src" ? diff = like("grad " + layer, sums) : read.at(tensor.name);
+    add_node(called, "backward", Phase::backward, problem, &activation_oracle, std::move(tensors),
+             nhwc);
+    before(diff);
+  });
+  return dst;
+}
+
+ValueIndex GraphBuilder::dense(const std::string& layer, ValueIndex from, std::int64_t features,
+                               ActivationFunction function, DenseStart start) {
+  const auto inputs = static_cast<double>(dim(from, 1)), outputs = static_cast<double>(features);
+  const bool glorot = start == DenseStart::glorot;
+  const double bound = glorot ? std::sqrt(6 / (inputs + outputs)) : 1 / std::sqrt(inputs);
+  const std::size_t weights = add_parameter(layer + ".weight", {features, dim(from, 1)}, bound, 0),
+                    bias = add_parameter(layer + ".bias", {features}, glorot ? 0 : bound, 0);
+  const ValueIndex sums = add_value(layer, type_, {batch_, features, 1, 1});
+  product(layer, from, weights, sums);
+  return activate(layer, sums, function, bias,
+                  [=, this](ValueIndex diff) { product_backward(layer, from, weights, diff); });
+}
+
 void GraphBuilder::classify(const std::string& layer, ValueIndex from, std::int64_t classes,
                             double smoothing) {
-  const std::int64_t features = dim(from, 1);
-  const double bound = 1 / std::sqrt(static_cast<double>(features));
-  const std::size_t weights = add_parameter(layer + ".weight", {classes, features}, bound, 0),
+  const double bound = 1 / std::sqrt(static_cast<double>(dim(from, 1)));
+  const std::size_t weights = add_parameter(layer + ".weight", {classes, dim(from, 1)}, bound, 0),
                     bias = add_parameter(layer + ".bias", {classes}, bound, 0);
-  graph_.logits = add_value("logits", type_, {batch_, classes}, Storage::persistent);
+  const ValueIndex logits = add_value("logits", type_, {batch_, classes});
+  product(layer, from, weights, logits);
+  tape_.emplace_back([=, this] { product_backward(layer, from, weights, gradient_of(logits)); });
+  graph_.logits_bias = parameter(bias).value;
+  add_loss(logits, smoothing, &parameter(bias));
+}
+
+void GraphBuilder::cross_entropy(ValueIndex logits, double smoothing) {
+  add_loss(logits, smoothing, nullptr);
+}
+
+void GraphBuilder::add_loss(ValueIndex logits, double smoothing, const Parameter* bias) {
+  const std::int64_t classes = dim(logits, 1);
+  graph_.values[logits].storage = Storage::persistent;
+  graph_.logits = logits;
   graph_.labels = add_value("labels", DataType::s32, {batch_}, Storage::persistent);
   graph_.losses = add_value("losses", wide_, {batch_}, Storage::persistent);
   graph_.correct = add_value("correct", DataType::s32, {batch_}, Storage::persistent);
-  // By columns: logits are classes x batch, the weights features x classes, the input features x
-  // batch.
-  const auto product = [](std::int64_t m, std::int64_t n, std::int64_t k, bool ta, bool tb) {
-    GemmShape shape{m, n, k};
-    shape.ta = ta;
-    shape.tb = tb;
-    shape.lda = shape.a_rows();
-    shape.ldb = shape.b_rows();
-    shape.ldc = m;
-    return shape;
-  };
-  add_node(layer, "forward", Phase::forward,
-           GemmProblem(product(classes, batch_, features, true, false), products_), &gemm_oracle,
-           {{"a", parameter(weights).value}, {"b", from}, {"c", graph_.logits}});
-  std::map<std::string, ValueIndex> tensors{{"logits", graph_.logits},
-                                            {"bias", parameter(bias).value},
+  std::map<std::string, ValueIndex> tensors{{"logits", logits},
                                             {"labels", graph_.labels},
                                             {"losses", graph_.losses},
                                             {"correct", graph_.correct}};
-  ValueIndex diff = Graph::none;
+  if (bias != nullptr) tensors["bias"] = bias->value;
   if (training_) {
     graph_.loss_scale = add_value("loss scale", wide_, {1}, Storage::persistent);
-    diff = add_value("grad logits", type_, {batch_, classes});
     tensors["scale"] = graph_.loss_scale;
-    tensors["diff_logits"] = diff;
-    tensors["diff_bias"] = parameter(bias).gradient;
+    tensors["diff_logits"] = like("grad logits", logits);
+    if (bias != nullptr) tensors["diff_bias"] = bias->gradient;
+    add_gradient(logits, tensors["diff_logits"]);
   }
   add_node("loss", training_ ? "training" : "validation", Phase::forward,
-           LossProblem({batch_, classes, smoothing},
+           LossProblem({batch_, classes, smoothing, bias != nullptr},
                        training_ ? LossPass::training : LossPass::validation, precision_),
            &loss_oracle, std::move(tensors));
-  tape_.emplace_back([=, this] {
-    const ValueIndex diff_src = like("grad " + graph_.values[from].name, from);
-    add_node(layer, "bwd_data", Phase::backward,
-             GemmProblem(product(features, batch_, classes, false, false), products_), &gemm_oracle,
-             {{"a", parameter(weights).value}, {"b", diff}, {"c", diff_src}});
-    add_gradient(from, diff_src);
-    add_node(layer, "bwd_weights", Phase::backward,
-             GemmProblem(product(features, classes, batch_, false, true),
-                         of_weight_gradients(products_)),
-             &gemm_oracle, {{"a", from}, {"b", diff}, {"c", parameter(weights).gradient}});
-  });
 }
 
 void GraphBuilder::backward() {
@@ -319,6 +393,11 @@ void GraphBuilder::update(UpdateShape rule, bool lags) {
                                             {"norms", graph_.norms},
                                             {"counts", graph_.counts}};
   if (graph_.stored != Graph::none) tensors["stored"] = graph_.stored;
+  if (loop_of(rule.rule) != UpdateLoop::momentum)
+    tensors["second"] = graph_.second =
+        add_value("second moments", wide_, {0}, Storage::persistent);
+  if (loop_of(rule.rule) == UpdateLoop::moments)
+    tensors["step"] = graph_.step = add_value("update", wide_, {1}, Storage::persistent);
   add_node("parameters", "update", Phase::update, UpdateProblem(std::move(rule), precision_),
            &update_oracle, std::move(tensors));
 }
@@ -332,8 +411,9 @@ Graph GraphBuilder::finish() {
     if (training_) graph_.values[parameter.gradient].offset = at;
     at += aligned(parameter.elements());
   }
-  for (const ValueIndex all : {graph_.weights, graph_.stored, graph_.gradients,
-                               graph_.batch_gradients, graph_.lagged, graph_.velocity})
+  for (const ValueIndex all :
+       {graph_.weights, graph_.stored, graph_.gradients, graph_.batch_gradients, graph_.lagged,
+        graph_.velocity, graph_.second})
     if (all != Graph::none) graph_.values[all].dims = {at};
   graph_.values[graph_.batch_statistics].dims = {statistics_};
   return std::move(graph_);

@@ -7,12 +7,21 @@
 #include <string>
 #include <vector>
 
+#include "kernels/activation/function.hpp"
 #include "kernels/norm/problem.hpp"
 #include "kernels/pool/problem.hpp"
 #include "kernels/update/problem.hpp"
 #include "models/network/graph.hpp"
+#include "models/network/input_shape.hpp"
 
 namespace assay {
+
+/// Initial weights and biases of a dense layer.
+enum class DenseStart {
+  fan_in,  ///< both uniform up to 1 / sqrt(inputs), as PyTorch's
+  glorot,  ///< weights uniform up to sqrt(6 / (inputs + features)), biases 0, as Keras's (X. Glorot
+           ///< and Y. Bengio, AISTATS 2010)
+};
 
 class GraphBuilder {
  public:
@@ -22,8 +31,8 @@ class GraphBuilder {
   GraphBuilder(std::int64_t batch, Precision precision, bool training,
                bool narrow_gradients = false);
 
-  /// Images [batch, colours, side, side].
-  ValueIndex images(std::int64_t colours, std::int64_t side);
+  /// Samples [batch, channels, height, width].
+  ValueIndex images(const InputShape& shape);
   /// Convolution without bias, with square kernels of `taps` x `taps`. Initial weights are uniform
   /// with the variance 2 / fan-out (K. He et al., Delving deep into rectifiers, ICCV 2015).
   ValueIndex conv(const std::string& layer, ValueIndex from, std::int64_t channels,
@@ -34,8 +43,13 @@ class GraphBuilder {
                   ValueIndex addend = Graph::none, double initial = 1);
   ValueIndex pool(const std::string& layer, ValueIndex from, PoolMode mode, std::int64_t taps,
                   std::int64_t stride, std::int64_t padding);
+  /// A fully connected layer with weights, bias and `function`. `from` has vectors.
+  ValueIndex dense(const std::string& layer, ValueIndex from, std::int64_t features,
+                   ActivationFunction function, DenseStart start = DenseStart::fan_in);
   /// The last, fully connected layer with weights and bias, and the loss.
   void classify(const std::string& layer, ValueIndex from, std::int64_t classes, double smoothing);
+  /// The loss alone. `logits`: vectors.
+  void cross_entropy(ValueIndex logits, double smoothing);
 
   /// Adds the nodes of the backward pass, from the last layer to the first.
   void backward();
@@ -54,6 +68,17 @@ class GraphBuilder {
   /// A new value with the dimensions of `like`.
   ValueIndex like(const std::string& name, ValueIndex like);
   void add_gradient(ValueIndex of, ValueIndex gradient) { gradients_[of].push_back(gradient); }
+  /// The product of vectors with a layer's weights, a part of Graph::parameters, into `to`.
+  void product(const std::string& layer, ValueIndex from, std::size_t weights, ValueIndex to);
+  /// Its backward nodes. `diff`: the gradient of the product.
+  void product_backward(const std::string& layer, ValueIndex from, std::size_t weights,
+                        ValueIndex diff);
+  /// `function` of `sums`, to which the bias is added first. `before`: adds the backward nodes of
+  /// what has made `sums`, from their gradient.
+  ValueIndex activate(const std::string& layer, ValueIndex sums, ActivationFunction function,
+                      std::size_t bias, std::function<void(ValueIndex)> before);
+  /// `bias`: of the logits, if the loss adds one.
+  void add_loss(ValueIndex logits, double smoothing, const Parameter* bias);
   /// The sum of all gradients of a value; adds nodes that compute it.
   ValueIndex gradient_of(ValueIndex value);
   template <class ProblemType, class MakeOracle>

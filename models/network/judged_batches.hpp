@@ -13,8 +13,9 @@ namespace assay {
 class JudgedBatches {
  public:
   /// `seed`: of the run, without its trial. `ranks` must outlive it.
-  JudgedBatches(const Settings& settings, std::uint64_t seed, Communicator& ranks)
-      : oracle_(DataClaims(settings, seed), ranks.rank()), ranks_(ranks) {}
+  JudgedBatches(const Settings& settings, const DefinedInput& input, std::uint64_t seed,
+                Communicator& ranks)
+      : oracle_(DataClaims(settings, input, seed), ranks.rank()), ranks_(ranks) {}
 
   /// Judges a batch that the trainer has just loaded.
   void judge(const Batch& batch, Trainer& trainer);

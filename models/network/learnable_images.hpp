@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "models/network/learnable_samples.hpp"
+
 namespace assay {
 
 struct LearnableSettings {
@@ -23,24 +25,19 @@ struct LearnableSettings {
 ///
 /// All arithmetic is in integers, and the last step multiplies by a power of two, so images are
 /// equal on all processors.
-class LearnableImages {
+class LearnableImages final : public LearnableSamples {
  public:
   /// Computes the patterns. InputError for fewer than 2 classes, and sizes below 8 or above 1024.
   explicit LearnableImages(const LearnableSettings& settings);
 
-  /// Index of the first image for validation; images for training have lower indices.
-  static constexpr std::int64_t validation_first = std::int64_t{1} << 40;
-
-  std::int64_t classes() const { return settings_.classes; }
+  std::int64_t classes() const override { return settings_.classes; }
   int size() const { return settings_.size; }
-  std::int64_t elements() const { return std::int64_t{3} * settings_.size * settings_.size; }
-  /// The class of an image: index mod classes.
-  std::int64_t label(std::int64_t index) const { return index % settings_.classes; }
-  /// Computes image `index` (>= 0): [size, size, 3] in row-major order, with a mean near 0 and a
-  /// standard deviation near 1. Several threads may call it.
-  void make(std::int64_t index, float* out) const;
-  /// "learnable:c10s32seed1".
-  std::string canonical() const;
+  std::int64_t elements() const override {
+    return std::int64_t{3} * settings_.size * settings_.size;
+  }
+  /// [size, size, 3], with a mean near 0 and a standard deviation near 1.
+  void make(std::int64_t index, float* out) const override;
+  std::string canonical() const override;
 
  private:
   std::int64_t movement(std::uint32_t word) const;

@@ -8,7 +8,7 @@ namespace assay {
 namespace {
 
 using Drawn = std::array<std::uint64_t, 4>;
-constexpr std::uint32_t of_waves = 1, of_choices = 2, of_noise = 3;
+constexpr std::uint32_t of_waves = 1, of_choices = 2, of_noise = 3, of_markers = 16, of_counts = 17;
 
 Drawn drawn(std::uint64_t seed, std::int64_t number, std::int64_t part, std::uint32_t purpose) {
   const auto from = static_cast<std::uint64_t>(number);
@@ -77,6 +77,21 @@ double LearnableOracle::at(std::int64_t number, std::int64_t row, std::int64_t c
                      multiplied = (product - modulo(product, 256)) / 256;  // rounded down
   const std::int64_t element = (row * side_ + column) * 3 + colour;
   return static_cast<double>(multiplied + constant + noise(number, element)) / 16384;
+}
+
+double learnable_count(std::int64_t classes, std::uint64_t seed, std::int64_t number,
+                       std::int64_t element) {
+  const std::uint64_t mark =
+      drawn(seed, element / 4, 0, of_markers)[static_cast<std::size_t>(element % 4)];
+  // The other 30 bits are a fraction of the classes.
+  const bool marks = (mark & 3) == 0 &&
+                     static_cast<std::int64_t>((mark >> 2) * static_cast<std::uint64_t>(classes) /
+                                               1073741824U) == number % classes;
+  const std::uint64_t word = drawn(seed, number, element / 16,
+                                   of_counts)[static_cast<std::size_t>(element % 16 / 4)],
+                      chance = word / (std::uint64_t{1} << (8 * (element % 4))) % 256;
+  if (chance < (marks ? 16U : 1U)) return 2;
+  return chance < (marks ? 64U : 6U) ? 1 : 0;
 }
 
 }  // namespace assay

@@ -1,5 +1,5 @@
 #pragma once
-// Single pixels of LearnableImages, computed from their definition alone.
+// Single elements of LearnableImages and LearnableVectors, computed from their definition alone.
 
 #include <cstdint>
 
@@ -24,5 +24,9 @@ class LearnableOracle {
   std::int64_t classes_, side_;
   std::uint64_t seed_;
 };
+
+/// The same of LearnableVectors: element `element` of vector `number`.
+double learnable_count(std::int64_t classes, std::uint64_t seed, std::int64_t number,
+                       std::int64_t element);
 
 }  // namespace assay

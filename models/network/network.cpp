@@ -15,6 +15,10 @@ Graph training_graph(const Network& network, std::int64_t batch, Precision preci
   rule.momentum = learning.momentum;
   rule.weight_decay = learning.weight_decay;
   rule.coefficient = learning.coefficient;
+  rule.beta1 = learning.beta1;
+  rule.beta2 = learning.beta2;
+  rule.alpha = learning.alpha;
+  rule.epsilon = learning.epsilon;
   builder.update(rule, lags);
   return builder.finish();
 }

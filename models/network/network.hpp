@@ -9,6 +9,7 @@
 #include "core/api/precision.hpp"
 #include "kernels/update/problem.hpp"
 #include "models/network/graph.hpp"
+#include "models/network/input_shape.hpp"
 
 namespace assay {
 
@@ -18,6 +19,7 @@ class GraphBuilder;
 struct Learning {
   UpdateRule rule = UpdateRule::sgd;
   double momentum = 0.9, weight_decay = 1e-4, coefficient = 1e-3;
+  double beta1 = 0.9, beta2 = 0.999, alpha = 0.99, epsilon = 1e-8;
   double smoothing = 0;           ///< label smoothing
   double last_norm = 1;           ///< initial scale of the last normalization of each block
   bool narrow_gradients = false;  ///< of filters of 16-bit networks: made in 16 bits
@@ -27,9 +29,9 @@ struct Network {
   std::string family;      ///< "resnet"; checkpoints name the network by it and the descriptor
   std::string descriptor;  ///< of --problem: "d50w64s224c1000"
   std::map<std::string, std::int64_t> fields;  ///< of the descriptor, as rows name them
-  std::int64_t image = 224;  ///< height and width of an image, which has three colours
+  InputShape input;
   std::int64_t classes = 1000;
-  /// Adds all layers, from the images to the loss.
+  /// Adds all layers, from the input to the loss.
   std::function<void(GraphBuilder&, const Learning&)> add_layers;
   /// A form of it that a plain fp64 loop can train (--self-check).
   std::function<Network()> make_small;

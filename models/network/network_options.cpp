@@ -16,10 +16,11 @@ namespace {
 
 /// Dimensions that only a training has.
 constexpr const char* of_training[] = {
-    "data",      "augment",   "page_cache", "validation", "label_base",     "max_bad_samples",
-    "epochs",    "target",    "warmup",     "schedule",   "checkpoint",     "restart",
-    "optimizer", "rate",      "smoothing",  "loss_scale", "validate_every", "accumulate",
-    "scaling",   "unreached", "trial",      "lag",        "self_check",     "weight_gradients"};
+    "data",      "augment",    "page_cache",     "validation",      "label_base", "max_bad_samples",
+    "epochs",    "target",     "warmup",         "schedule",        "checkpoint", "restart",
+    "beta1",     "beta2",      "alpha",          "epsilon",         "optimizer",  "rate",
+    "smoothing", "loss_scale", "validate_every", "accumulate",      "scaling",    "unreached",
+    "trial",     "lag",        "self_check",     "weight_gradients"};
 /// Those that do not affect what a step computes: which images there are, how long a training
 /// lasts.
 constexpr const char* outside_step[] = {
@@ -172,6 +173,11 @@ std::vector<Dimension> of_learning() {
       make_dimension("restart", "continue the training from --checkpoint", {"no", "yes"}, {"no"},
                      "", "no"),
       make_dimension("optimizer", "update rule", update_rule_names(), {"sgd"}, "", "sgd"),
+      make_dimension("beta1", "decay of the first moments of adam, adamw and lamb", {}, {"0.9"}, "",
+                     "0.9"),
+      make_dimension("beta2", "decay of their second moments", {}, {"0.999"}, "", "0.999"),
+      make_dimension("alpha", "decay of the second moments of rmsprop", {}, {"0.99"}, "", "0.99"),
+      make_dimension("epsilon", "added to the roots of second moments", {}, {"1e-08"}, "", "1e-08"),
       make_dimension("rate", "learning rate for 256 images in a step", {}, {"0.1"}, "", "0.1"),
       make_dimension(
           "scaling",

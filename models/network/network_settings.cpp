@@ -42,6 +42,10 @@ void read_numbers(SettingsReader& reader, NetworkSettings& network) {
   reader.positive("rate", convergence.rate, "learning rate", 1e3);
   reader.number("smoothing", trainer.learning.smoothing, 0, 0.999);
   reader.number("target", convergence.target, 0, 1);
+  reader.number("beta1", trainer.learning.beta1, 0, 1 - 1e-9);
+  reader.number("beta2", trainer.learning.beta2, 0, 1 - 1e-9);
+  reader.number("alpha", trainer.learning.alpha, 0, 1 - 1e-9);
+  reader.number("epsilon", trainer.learning.epsilon, 1e-30, 1);
   convergence.decay = parse_decay("--schedule", reader.text("schedule"));
   reader.whole("threads", trainer.executor.threads, 1, most_steps);
 }
@@ -109,6 +113,24 @@ void complete_loss_scale(Settings& settings, NetworkSettings& network) {
   scale = to_text(trainer.loss_scale);
 }
 
+/// Factors that the optimizer does not have are the usual ones, so that they name no other case.
+void complete_optimizer(Settings& settings, Learning& learning) {
+  const Learning usual;
+  learning.rule = update_rule(settings.at("optimizer"));
+  const UpdateLoop loop = loop_of(learning.rule);
+  if (loop == UpdateLoop::rmsprop) learning.momentum = 0;  // PyTorch's default
+  if (loop != UpdateLoop::moments) {
+    learning.beta1 = usual.beta1;
+    learning.beta2 = usual.beta2;
+  }
+  if (loop != UpdateLoop::rmsprop) learning.alpha = usual.alpha;
+  if (loop == UpdateLoop::momentum) learning.epsilon = usual.epsilon;
+  for (const auto& [name, value] :
+       {std::pair{"beta1", learning.beta1}, std::pair{"beta2", learning.beta2},
+        std::pair{"alpha", learning.alpha}, std::pair{"epsilon", learning.epsilon}})
+    settings[name] = fmt::format("{}", value);
+}
+
 /// Candidates for each operation, in the order of preference.
 std::vector<std::string> backends_of(const std::string& backend, const std::string& device) {
   if (device != "cpu") return {backend == measured ? "cuda" : backend};
@@ -120,7 +142,6 @@ std::vector<std::string> backends_of(const std::string& backend, const std::stri
 /// Reads completed settings: none of them changes any more.
 void read_trainer(const SettingsReader& reader, TrainerSettings& trainer) {
   trainer.lag = reader.is("lag", "1") ? 1 : 0;
-  trainer.learning.rule = update_rule(reader.text("optimizer"));
   trainer.learning.narrow_gradients = reader.is("weight_gradients", "16bit");
   trainer.executor.wide_products = !reader.is("emulate", "none");
   trainer.executor.backends = backends_of(reader.text("backend"), reader.text("device"));
@@ -165,7 +186,7 @@ NetworkSettings read_network(Settings& settings, const RankCount& started,
   ConvergenceSettings& convergence = read.run.convergence;
   read.inference = reader.is("direction", network_options::inference);
   read.run.data.classes = network.classes;
-  read.run.data.size = static_cast<int>(network.image);
+  read.run.data.input = network.input;
   trainer.network = std::move(network);
   read_numbers(reader, read);
   settings["schedule"] = to_text(convergence.decay);
@@ -177,6 +198,7 @@ NetworkSettings read_network(Settings& settings, const RankCount& started,
     throw InputError(fmt::format("--emulate {} computes in fp32, not in {}. Leave --precision out.",
                                  settings.at("emulate"), settings.at("precision")));
   trainer.precision = precision(reader.text(emulates ? "emulate" : "precision"));
+  complete_optimizer(settings, trainer.learning);
   complete_loss_scale(settings, read);
   complete_weight_gradients(settings, read);
   if (started.ranks == 1 || read.inference) {  // nothing is added

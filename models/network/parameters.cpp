@@ -39,7 +39,8 @@ void put_initial(Executor& executor, std::uint64_t seed) {
       device.put(executor.tensor(value), [&](std::int64_t first, std::span<double> out) {
         fill_initial(graph, seed, first, out);
       });
-  if (graph.velocity != Graph::none) device.fill(executor.tensor(graph.velocity), 0);
+  for (const ValueIndex value : {graph.velocity, graph.second})
+    if (value != Graph::none) device.fill(executor.tensor(value), 0);
 }
 
 std::vector<double> initial_statistics(const Graph& graph) {
@@ -76,13 +77,14 @@ void put_batch(Executor& executor, std::span<const float> images,
   // The tensor's own layout, unless everything is row-major.
   if (executor.nhwc() && graph.value(graph.images).type == DataType::fp32)
     return device.copy(executor.memory(graph.images).get(), images.data(), images.size_bytes());
-  const std::int64_t plane = graph.value(graph.images).dims[2] * graph.value(graph.images).dims[3];
+  const std::vector<std::int64_t>& dims = graph.value(graph.images).dims;
+  const std::int64_t channels = dims[1], plane = dims[2] * dims[3];
   device.put(executor.tensor(graph.images), [=](std::int64_t first, std::span<double> out) {
     for (std::size_t i = 0; i < out.size(); ++i) {
-      const std::int64_t at = first + static_cast<std::int64_t>(i), image = at / (3 * plane),
-                         colour = at / plane % 3, pixel = at % plane;
+      const std::int64_t at = first + static_cast<std::int64_t>(i), image = at / (channels * plane),
+                         channel = at / plane % channels, pixel = at % plane;
       out[i] = static_cast<double>(
-          images[static_cast<std::size_t>((image * plane + pixel) * 3 + colour)]);
+          images[static_cast<std::size_t>((image * plane + pixel) * channels + channel)]);
     }
   });
 }
@@ -100,7 +102,8 @@ std::vector<double> read_values(const Executor& executor, ValueIndex value) {
 std::vector<double> read_logits(const Executor& executor) {
   const Graph& graph = executor.graph();
   std::vector<double> all = read_values(executor, graph.logits);
-  const std::vector<double> bias = read_values(executor, graph.parameters.back().value);
+  if (graph.logits_bias == Graph::none) return all;
+  const std::vector<double> bias = read_values(executor, graph.logits_bias);
   for (std::size_t i = 0; i < all.size(); ++i) all[i] += bias[i % bias.size()];
   return all;
 }

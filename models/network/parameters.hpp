@@ -28,7 +28,7 @@ void put_labels(Executor& executor, std::span<const std::int64_t> labels);
 
 /// All elements of a value in row-major order, after all submitted work is done.
 std::vector<double> read_values(const Executor& executor, ValueIndex value);
-/// Logits [batch, classes] including the bias of the last layer. (In the graph the loss adds it.)
+/// Logits [batch, classes] with the bias that the loss adds, if there is one.
 std::vector<double> read_logits(const Executor& executor);
 
 }  // namespace assay

@@ -49,11 +49,16 @@ void expect_network(const TrainerSettings& trainer, const Settings& claims) {
   with.same(emulates ? "emulate" : "precision", std::string(name(trainer.precision)));
   with.same("emulate", "none", !trainer.executor.wide_products);
   with.same("optimizer", name(trainer.learning.rule));
-  ClaimComparison::expect("momentum", fmt::format("{}", trainer.learning.momentum), "0.9");
+  ClaimComparison::expect("momentum", fmt::format("{}", trainer.learning.momentum),
+                          claims.at("optimizer").ends_with("rmsprop") ? "0" : "0.9");
   ClaimComparison::expect("weight decay", fmt::format("{}", trainer.learning.weight_decay),
                           "0.0001");
   ClaimComparison::expect("trust coefficient", fmt::format("{}", trainer.learning.coefficient),
                           "0.001");
+  with.same("beta1", trainer.learning.beta1);
+  with.same("beta2", trainer.learning.beta2);
+  with.same("alpha", trainer.learning.alpha);
+  with.same("epsilon", trainer.learning.epsilon);
   with.same("smoothing", trainer.learning.smoothing);
   with.same("weight_gradients", "16bit", trainer.learning.narrow_gradients);
   with.same("loss_scale", to_text(trainer.loss_scale));

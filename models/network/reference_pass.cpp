@@ -11,31 +11,33 @@ namespace {
 
 constexpr double normalization_epsilon = 1e-5;  // PyTorch's default
 
-/// Calls body(at, tap, to) for the first elements of each pixel of src [images, side, side,
+/// Calls body(at, tap, to) for the first elements of each pixel of src [images, height, width,
 /// channels] and of dst that a tap joins. Taps outside src are left out.
 struct Window {
-  std::int64_t images, side, channels, out_side, out_channels, taps, stride, padding;
+  std::int64_t images, height, width, channels, out_height, out_width, out_channels, taps, stride,
+      padding;
 
   template <class Body>
   void for_each_tap(const Body& body) const {
     for (std::int64_t image = 0; image < images; ++image)
-      for (std::int64_t y = 0; y < out_side; ++y)
-        for (std::int64_t x = 0; x < out_side; ++x)
+      for (std::int64_t y = 0; y < out_height; ++y)
+        for (std::int64_t x = 0; x < out_width; ++x)
           for (std::int64_t i = 0; i < taps; ++i)
             for (std::int64_t j = 0; j < taps; ++j) {
               const std::int64_t row = y * stride + i - padding, column = x * stride + j - padding;
-              if (row < 0 || row >= side || column < 0 || column >= side) continue;
-              body(((image * side + row) * side + column) * channels, i * taps + j,
-                   ((image * out_side + y) * out_side + x) * out_channels);
+              if (row < 0 || row >= height || column < 0 || column >= width) continue;
+              body(((image * height + row) * width + column) * channels, i * taps + j,
+                   ((image * out_height + y) * out_width + x) * out_channels);
             }
   }
 };
 
-Window window(std::int64_t images, std::int64_t side, std::int64_t channels,
-              std::int64_t out_channels, std::int64_t taps, std::int64_t stride) {
+Window window(const ReferenceActivation& from, std::int64_t out_channels, std::int64_t taps,
+              std::int64_t stride) {
   const std::int64_t padding = taps / 2;
-  return {images,       side, channels, (side + 2 * padding - taps) / stride + 1,
-          out_channels, taps, stride,   padding};
+  const auto out = [&](std::int64_t extent) { return (extent + 2 * padding - taps) / stride + 1; };
+  return {from.images,     from.height,  from.width, from.channels, out(from.height),
+          out(from.width), out_channels, taps,       stride,        padding};
 }
 
 }  // namespace
@@ -43,12 +45,10 @@ Window window(std::int64_t images, std::int64_t side, std::int64_t channels,
 ReferencePass::ReferencePass(const ReferenceNetwork& network, const ReferenceStart& start,
                              double smoothing, const ReferenceBatch& batch,
                              ReferenceParameters& parameters)
-    : classes_(network.classes),
-      start_(start),
-      smoothing_(smoothing),
-      batch_(batch),
-      parameters_(parameters) {
-  const Node images = activation(static_cast<std::int64_t>(batch.labels.size()), network.image, 3);
+    : start_(start), smoothing_(smoothing), batch_(batch), parameters_(parameters) {
+  const auto& [channels, height, width] = network.input;
+  const Node images =
+      activation(static_cast<std::int64_t>(batch.labels.size()), height, width, channels);
   std::copy(batch.images.begin(), batch.images.end(), images->values.begin());
   network.forward(*this, images);
   while (!tape_.empty()) {
@@ -57,10 +57,10 @@ ReferencePass::ReferencePass(const ReferenceNetwork& network, const ReferenceSta
   }
 }
 
-ReferencePass::Node ReferencePass::activation(std::int64_t images, std::int64_t side,
-                                              std::int64_t channels) {
+ReferencePass::Node ReferencePass::activation(std::int64_t images, std::int64_t height,
+                                              std::int64_t width, std::int64_t channels) {
   const auto made =
-      std::make_shared<ReferenceActivation>(ReferenceActivation{images, side, channels});
+      std::make_shared<ReferenceActivation>(ReferenceActivation{images, height, width, channels});
   made->values.resize(place(made->pixels() * channels));
   made->gradients.resize(made->values.size());
   return made;
@@ -88,8 +88,8 @@ const std::vector<double>& ReferencePass::parameter(const std::string& name, std
 ReferencePass::Node ReferencePass::conv(const std::string& layer, const Node& from,
                                         std::int64_t channels, std::int64_t taps,
                                         std::int64_t stride) {
-  const Window w = window(from->images, from->side, from->channels, channels, taps, stride);
-  const Node to = activation(from->images, w.out_side, channels);
+  const Window w = window(*from, channels, taps, stride);
+  const Node to = activation(from->images, w.out_height, w.out_width, channels);
   const std::string name = layer + ".weight";
   const std::int64_t inputs = from->channels;
   const std::vector<double>& filters =
@@ -148,7 +148,7 @@ ReferencePass::Node ReferencePass::norm(const std::string& layer, const Node& fr
                                         double initial) {
   const std::int64_t channels = from->channels;
   const auto m = static_cast<double>(from->pixels());
-  const Node to = activation(from->images, from->side, channels);
+  const Node to = like(from);
   const std::vector<double>&weight = parameter(layer + ".weight", channels, {.constant = initial}),
         &bias = parameter(layer + ".bias", channels, {});
   ReferenceStatistics found{std::vector<double>(place(channels)),
@@ -188,19 +188,51 @@ ReferencePass::Node ReferencePass::norm(const std::string& layer, const Node& fr
   return to;
 }
 
-ReferencePass::Node ReferencePass::relu(const Node& from) {
-  const Node to = activation(from->images, from->side, from->channels);
-  for (std::size_t i = 0; i < to->values.size(); ++i)
-    to->values[i] = std::max(from->values[i], 0.0);
+ReferencePass::Node ReferencePass::pointwise(const Node& from, double (*function)(double),
+                                             double (*slope)(double x, double y)) {
+  const Node to = like(from);
+  for (std::size_t i = 0; i < to->values.size(); ++i) to->values[i] = function(from->values[i]);
   tape_.emplace_back([=] {
     for (std::size_t i = 0; i < to->values.size(); ++i)
-      if (from->values[i] > 0) from->gradients[i] += to->gradients[i];
+      from->gradients[i] += to->gradients[i] * slope(from->values[i], to->values[i]);
   });
   return to;
 }
 
+ReferencePass::Node ReferencePass::relu(const Node& from) {
+  return pointwise(
+      from, [](double x) { return std::max(x, 0.0); },
+      [](double x, double) { return x > 0 ? 1.0 : 0.0; });
+}
+
+ReferencePass::Node ReferencePass::sigmoid(const Node& from) {
+  return pointwise(
+      from, [](double x) { return 1 / (1 + std::exp(-x)); },
+      [](double, double y) { return y * (1 - y); });
+}
+
+ReferencePass::Node ReferencePass::log_sigmoid(const Node& from) {
+  return pointwise(
+      from, [](double x) { return std::min(x, 0.0) - std::log1p(std::exp(-std::abs(x))); },
+      [](double x, double) { return 1 / (1 + std::exp(x)); });
+}
+
+ReferencePass::Node ReferencePass::tanh(const Node& from) {
+  return pointwise(
+      from, [](double x) { return std::tanh(x); }, [](double, double y) { return 1 - y * y; });
+}
+
+ReferencePass::Node ReferencePass::gelu(const Node& from) {
+  return pointwise(
+      from, [](double x) { return x * std::erfc(-x / std::sqrt(2.0)) / 2; },
+      [](double x, double) {
+        constexpr double density_at_0 = 0.39894228040143267794;  // 1 / sqrt(2 pi)
+        return std::erfc(-x / std::sqrt(2.0)) / 2 + x * density_at_0 * std::exp(-x * x / 2);
+      });
+}
+
 ReferencePass::Node ReferencePass::add(const Node& one, const Node& other) {
-  const Node to = activation(one->images, one->side, one->channels);
+  const Node to = like(one);
   for (std::size_t i = 0; i < to->values.size(); ++i)
     to->values[i] = one->values[i] + other->values[i];
   tape_.emplace_back([=] {
@@ -215,8 +247,8 @@ ReferencePass::Node ReferencePass::add(const Node& one, const Node& other) {
 /// Maxima of 3x3 windows with the stride 2; the first of equally large elements has the gradient.
 ReferencePass::Node ReferencePass::max_pool(const Node& from) {
   const std::int64_t channels = from->channels;
-  const Window w = window(from->images, from->side, channels, channels, 3, 2);
-  const Node to = activation(from->images, w.out_side, channels);
+  const Window w = window(*from, channels, 3, 2);
+  const Node to = activation(from->images, w.out_height, w.out_width, channels);
   std::vector<std::int64_t> largest(to->values.size(), -1);
   w.for_each_tap([&](std::int64_t src, std::int64_t, std::int64_t dst) {
     for (std::int64_t c = 0; c < channels; ++c) {
@@ -234,8 +266,8 @@ ReferencePass::Node ReferencePass::max_pool(const Node& from) {
 
 /// The mean of each plane.
 ReferencePass::Node ReferencePass::mean(const Node& from) {
-  const Node to = activation(from->images, 1, from->channels);
-  const std::int64_t plane = from->side * from->side, channels = from->channels;
+  const Node to = activation(from->images, 1, 1, from->channels);
+  const std::int64_t plane = from->height * from->width, channels = from->channels;
   const auto target = [=](std::size_t i) {  // of element i of `from`
     const auto at = static_cast<std::int64_t>(i);
     return place(at / (plane * channels) * channels + at % channels);
@@ -249,37 +281,56 @@ ReferencePass::Node ReferencePass::mean(const Node& from) {
   return to;
 }
 
-/// Cross-entropy between the softmax of the logits and q, where q is 1 - smoothing for the label,
-/// and smoothing / classes more for each class.
-void ReferencePass::classify(const std::string& layer, const Node& from) {
-  const std::size_t features = place(from->channels), classes = place(classes_);
-  const double bound = 1 / std::sqrt(static_cast<double>(features));
-  const std::vector<double>&weights = parameter(layer + ".weight", classes_ * from->channels,
-                                                {.bound = bound, .decays = true}),
-        &bias = parameter(layer + ".bias", classes_, {.bound = bound});
-  std::vector<double>&of_weights = gradients.at(layer + ".weight"),
-  &of_bias = gradients.at(layer + ".bias");
+ReferencePass::Node ReferencePass::dense(const std::string& layer, const Node& from,
+                                         std::int64_t features, bool glorot) {
+  const Node to = activation(from->images, 1, 1, features);
+  const std::size_t inputs = place(from->channels), outputs = place(features);
+  const double of_inputs = 1 / std::sqrt(static_cast<double>(inputs)),
+               of_both = std::sqrt(6 / static_cast<double>(inputs + outputs));
+  const std::vector<double>&weights =
+            parameter(layer + ".weight", features * from->channels,
+                      {.bound = glorot ? of_both : of_inputs, .decays = true}),
+        &bias = parameter(layer + ".bias", features, {.bound = glorot ? 0 : of_inputs});
+  const std::size_t images = place(from->images);
+  for (std::size_t n = 0; n < images; ++n)
+    for (std::size_t o = 0; o < outputs; ++o) {
+      double sum = bias[o];
+      for (std::size_t i = 0; i < inputs; ++i)
+        sum += weights[o * inputs + i] * from->values[n * inputs + i];
+      to->values[n * outputs + o] = sum;
+    }
+  tape_.emplace_back([=, this, &weights] {
+    std::vector<double>&of_weights = gradients.at(layer + ".weight"),
+    &of_bias = gradients.at(layer + ".bias");
+    for (std::size_t n = 0; n < images; ++n)
+      for (std::size_t o = 0; o < outputs; ++o) {
+        const double g = to->gradients[n * outputs + o];
+        of_bias[o] += g;
+        for (std::size_t i = 0; i < inputs; ++i) {
+          of_weights[o * inputs + i] += g * from->values[n * inputs + i];
+          from->gradients[n * inputs + i] += g * weights[o * inputs + i];
+        }
+      }
+  });
+  return to;
+}
+
+/// Between the softmax of the logits and q, where q is 1 - smoothing for the label, and smoothing /
+/// classes more for each class.
+void ReferencePass::cross_entropy(const Node& logits) {
+  const std::size_t classes = place(logits->channels);
   const auto images = static_cast<double>(batch_.labels.size());
   for (std::size_t n = 0; n < batch_.labels.size(); ++n) {
-    const double* const x = from->values.data() + n * features;
-    double* const of_x = from->gradients.data() + n * features;
-    std::vector<double> logits = bias;
-    for (std::size_t c = 0; c < classes; ++c)
-      for (std::size_t f = 0; f < features; ++f) logits[c] += weights[c * features + f] * x[f];
-    const double largest = *std::max_element(logits.begin(), logits.end());
+    const double* const x = logits->values.data() + n * classes;
+    const double largest = *std::max_element(x, x + classes);
     double sum = 0;
-    for (const double logit : logits) sum += std::exp(logit - largest);
+    for (std::size_t c = 0; c < classes; ++c) sum += std::exp(x[c] - largest);
     for (std::size_t c = 0; c < classes; ++c) {
-      const double log_p = logits[c] - largest - std::log(sum),
+      const double log_p = x[c] - largest - std::log(sum),
                    q = smoothing_ / static_cast<double>(classes) +
-                       (c == place(batch_.labels[n]) ? 1 - smoothing_ : 0),
-                   g = (std::exp(log_p) - q) / images;
+                       (c == place(batch_.labels[n]) ? 1 - smoothing_ : 0);
       loss -= q * log_p / images;
-      of_bias[c] += g;
-      for (std::size_t f = 0; f < features; ++f) {
-        of_weights[c * features + f] += g * x[f];
-        of_x[f] += g * weights[c * features + f];
-      }
+      logits->gradients[n * classes + c] += (std::exp(log_p) - q) / images;
     }
   }
 }

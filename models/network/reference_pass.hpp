@@ -10,22 +10,25 @@
 #include <string>
 #include <vector>
 
+#include "models/network/input_shape.hpp"
+
 namespace assay {
 
 class ReferencePass;
 
-/// Values [images, side, side, channels] and the gradients of the loss by them.
+/// Values [images, height, width, channels] and the gradients of the loss by them.
 struct ReferenceActivation {
-  std::int64_t images = 0, side = 0, channels = 0;
+  std::int64_t images = 0, height = 0, width = 0, channels = 0;
   std::vector<double> values{}, gradients{};
-  std::int64_t pixels() const { return images * side * side; }
+  std::int64_t pixels() const { return images * height * width; }
 };
 using ReferenceNode = std::shared_ptr<ReferenceActivation>;
 
 /// A network by the definition of its layers.
 struct ReferenceNetwork {
-  std::int64_t image = 224, classes = 1000;
-  /// Calls a function of ReferencePass for each layer; the last one is classify().
+  InputShape input;
+  std::int64_t classes = 1000;
+  /// Calls a function of ReferencePass for each layer; the last one is cross_entropy().
   std::function<void(ReferencePass&, const ReferenceNode& images)> forward;
 };
 
@@ -44,7 +47,7 @@ struct ReferenceStart {
   double last_norm = 1;      ///< initial weight of the last normalization of each block
 };
 
-/// Images [batch, side, side, 3] and their labels.
+/// Samples [batch, height, width, channels] and their labels.
 struct ReferenceBatch {
   std::vector<float> images;
   std::vector<std::int64_t> labels;
@@ -73,10 +76,21 @@ class ReferencePass {
             std::int64_t stride);
   Node norm(const std::string& layer, const Node& from, double initial = 1);
   Node relu(const Node& from);
+  Node sigmoid(const Node& from);
+  Node log_sigmoid(const Node& from);
+  Node tanh(const Node& from);
+  /// In the form with the error function.
+  Node gelu(const Node& from);
   Node add(const Node& one, const Node& other);
   Node max_pool(const Node& from);
   Node mean(const Node& from);
-  void classify(const std::string& layer, const Node& from);
+  /// A product with weights [features, inputs], and a bias. Each sample of `from` is a vector.
+  /// Both are uniform up to 1 / sqrt(inputs), or `glorot`: weights up to
+  /// sqrt(6 / (inputs + features)), and biases 0.
+  Node dense(const std::string& layer, const Node& from, std::int64_t features,
+             bool glorot = false);
+  /// The loss of the batch's labels.
+  void cross_entropy(const Node& logits);
   /// ReferenceStart::last_norm.
   double last_norm() const { return start_.last_norm; }
 
@@ -87,11 +101,16 @@ class ReferencePass {
     bool decays = false;
   };
 
-  static Node activation(std::int64_t images, std::int64_t side, std::int64_t channels);
+  static Node activation(std::int64_t images, std::int64_t height, std::int64_t width,
+                         std::int64_t channels);
+  static Node like(const Node& from) {
+    return activation(from->images, from->height, from->width, from->channels);
+  }
+  /// `slope`: the derivative at x, where the function is y.
+  Node pointwise(const Node& from, double (*function)(double), double (*slope)(double x, double y));
   const std::vector<double>& parameter(const std::string& name, std::int64_t elements,
                                        const Initial& initial);
 
-  std::int64_t classes_;
   ReferenceStart start_;
   double smoothing_;
   const ReferenceBatch& batch_;

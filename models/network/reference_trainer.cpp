@@ -35,6 +35,10 @@ ReferenceClaims::ReferenceClaims(const Settings& settings)
       rate(std::stod(settings.at("rate"))),
       smoothing(std::stod(settings.at("smoothing"))),
       lags(settings.at("lag") == "1") {
+  if (optimizer.ends_with("rmsprop")) momentum = 0;
+  for (const auto& [name, factor] : {std::pair{"beta1", &beta1}, std::pair{"beta2", &beta2},
+                                     std::pair{"alpha", &alpha}, std::pair{"epsilon", &epsilon}})
+    if (settings.contains(name)) *factor = std::stod(settings.at(name));
   if (settings.at("scaling") == "linear")
     rate *= static_cast<double>(batch * passes * ranks) / images_of_stated_rate;
 }
@@ -77,14 +81,54 @@ void ReferenceTrainer::step(const std::vector<std::vector<const ReferenceBatch*>
   if (!mean.empty()) update(mean);
 }
 
+/// Adam, AdamW and RMSprop as in PyTorch, LAMB as its paper's algorithm 2.
+void ReferenceTrainer::update_by_moments(const std::string& name, ReferenceParameter& parameter,
+                                         const std::vector<double>& g, double decay) {
+  std::vector<double>&s = second_[name], step(g.size());
+  s.resize(g.size());
+  const bool rmsprop = claims_.optimizer.ends_with("rmsprop");
+  const bool inside = rmsprop || claims_.optimizer.ends_with("adam");
+  for (std::size_t i = 0; i < g.size(); ++i) {
+    double& v = parameter.velocity[i];
+    if (rmsprop) {
+      s[i] = claims_.alpha * s[i] + (1 - claims_.alpha) * g[i] * g[i];
+      step[i] = v = claims_.momentum * v + g[i] / (std::sqrt(s[i]) + claims_.epsilon);
+      continue;
+    }
+    v = claims_.beta1 * v + (1 - claims_.beta1) * g[i];
+    s[i] = claims_.beta2 * s[i] + (1 - claims_.beta2) * g[i] * g[i];
+    const double mean = v / (1 - std::pow(claims_.beta1, updates_)),
+                 square = s[i] / (1 - std::pow(claims_.beta2, updates_));
+    step[i] = mean / (std::sqrt(square) + claims_.epsilon);
+    if (!inside) step[i] += decay * parameter.values[i];
+  }
+  double rate = claims_.rate;
+  if (claims_.optimizer == "lamb" && parameter.decays && norm_of(step) > 0 &&
+      norm_of(parameter.values) > 0)
+    rate *= norm_of(parameter.values) / norm_of(step);
+  for (std::size_t i = 0; i < g.size(); ++i) parameter.values[i] -= rate * step[i];
+}
+
 /// SGD as in PyTorch; LARS and LARC as kernels/update/problem.hpp documents them.
 void ReferenceTrainer::update(const Gradients& gradients) {
+  ++updates_;
+  const bool moments = claims_.optimizer.find("adam") != std::string::npos ||
+                       claims_.optimizer.ends_with("rmsprop") || claims_.optimizer == "lamb";
   for (auto& [name, parameter] : parameters_) {
-    const std::vector<double>& g = gradients.at(name);
+    std::vector<double> g = gradients.at(name);
     const double decay = parameter.decays ? claims_.decay : 0, of_w = norm_of(parameter.values),
                  of_g = norm_of(g);
     const bool adapts = parameter.decays && of_w > 0 && of_g > 0;
     const double trust = adapts ? claims_.trust * of_w / (of_g + decay * of_w) : 1;
+    if (moments) {
+      const bool clips = claims_.optimizer.starts_with("larc-");
+      const bool into_gradient = claims_.optimizer != "adamw" && claims_.optimizer != "lamb";
+      for (std::size_t i = 0; i < g.size() && into_gradient; ++i)
+        g[i] = (clips && adapts ? std::min(trust / claims_.rate, 1.0) : 1) *
+               (g[i] + decay * parameter.values[i]);
+      update_by_moments(name, parameter, g, decay);
+      continue;
+    }
     for (std::size_t i = 0; i < g.size(); ++i) {
       double &w = parameter.values[i], &v = parameter.velocity[i];
       const double descent = g[i] + decay * w;

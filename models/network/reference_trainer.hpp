@@ -17,7 +17,8 @@ struct ReferenceClaims {
   explicit ReferenceClaims(const Settings& settings);
 
   std::int64_t batch = 1, passes = 1, ranks = 1;
-  std::string optimizer;  ///< "sgd", "lars" or "larc"
+  std::string optimizer;  ///< "sgd", "larc-adam", …
+  double beta1 = 0.9, beta2 = 0.999, alpha = 0.99, epsilon = 1e-8;
   double rate = 0, momentum = 0.9, decay = 1e-4, trust = 1e-3, smoothing = 0;
   bool lags = false;
 };
@@ -45,12 +46,17 @@ class ReferenceTrainer {
   using Gradients = std::map<std::string, std::vector<double>>;
 
   void update(const Gradients& gradients);
+  /// Updates by second moments, without a factor of LARC in `g`.
+  void update_by_moments(const std::string& name, ReferenceParameter& parameter,
+                         const std::vector<double>& g, double decay);
 
   ReferenceNetwork network_;
   ReferenceClaims claims_;
   ReferenceStart start_;
   ReferenceParameters parameters_;
   Gradients waiting_;  ///< with a lag
+  Gradients second_;   ///< moments
+  int updates_ = 0;
   std::vector<double> losses_;
   std::vector<std::map<std::string, ReferenceStatistics>> running_;
 };

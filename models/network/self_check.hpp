@@ -14,15 +14,15 @@ namespace assay {
 
 /// How the changes of the weights in two trainings differ.
 struct TrainingDifference {
-  /// ||found - expected|| / ||expected||: the largest one of the filters and the parameters of the
-  /// last layer, and that of all normalizations as one vector. (The gradients of some of these
+  /// ||found - expected|| / ||expected||: the largest one of the weights and the last layer's bias,
+  /// and that of all normalizations and other biases as one vector. (The gradients of some of these
   /// almost cancel, and their relative errors say nothing.)
   double largest = 0, normalizations = 0;
   std::string parameter;  ///< the one that has the largest
-  /// |<found, expected> / <expected, expected> - 1|: the largest one of the filters, and that of
+  /// |<found, expected> / <expected, expected> - 1|: the largest one of the weights, and that of
   /// the last layer's weights and biases. Rounding errors have all directions and hardly affect it.
   double length = 0, last_length = 0;
-  /// |<found, initial> / <expected, initial> - 1| over the filters. A normalization makes the
+  /// |<found, initial> / <expected, initial> - 1| over the weights. A normalization makes the
   /// gradient of its filters orthogonal to them, so this is the part of the decay.
   double decay = 0;
 };

@@ -85,6 +85,12 @@ std::set<ValueIndex> sums_in_16_bits(const Executor& executor, bool on_gpu) {
   return narrow;
 }
 
+/// About the 2-norm of a step of second moments, over the rate.
+double step_norm(UpdateRule rule, const Parameter& parameter, double of_weights) {
+  const bool relative = rule == UpdateRule::lamb && parameter.decays && of_weights > 0;
+  return relative ? of_weights : std::sqrt(static_cast<double>(parameter.elements()));
+}
+
 double ratio(double error, double to) { return to > 0 ? error / to : error; }
 
 }  // namespace
@@ -94,26 +100,39 @@ Trainer::Difference Trainer::difference(const State& state) const {
   double most = 0;  // of the ratios to what is allowed
   const std::set<ValueIndex> narrow =
       sums_in_16_bits(*executor_, settings_.executor.device != "cpu");
-  const auto add = [&](double relative, const char* what, const Parameter& parameter) {
-    const double allowed =
-        repeated_tolerance(settings_.precision, narrow.contains(parameter.gradient));
+  // Of gradients next to 0 a moment's error decides the sign of the step: with an error of e in
+  // their norm, of a part e of the elements.
+  const auto add = [&](double relative, const char* what, const Parameter& parameter,
+                       bool signs = false) {
+    const double tolerance =
+                     repeated_tolerance(settings_.precision, narrow.contains(parameter.gradient)),
+                 allowed = signs ? std::sqrt(tolerance) : tolerance;
     if (std::isnan(most) || relative / allowed <= most) return;
     most = relative / allowed;
     largest = {relative, allowed, what + (" of " + parameter.name)};
   };
-  UpdateShape shape;
-  shape.rule = settings_.learning.rule;
-  const double by = update_factors(shape, {}, numbers(graph().rate)[0], 1, 0, 0).of_velocity;
+  const UpdateRule rule = settings_.learning.rule;
+  const double rate = numbers(graph().rate)[0];
+  const bool moments = loop_of(rule) != UpdateLoop::momentum;
   const DataType type = graph().value(graph().weights).type;
   // In the order of state_values().
   const std::vector<Distance> velocity =
                                   distances(*executor_, graph().velocity, state.values[0], 0),
                               weights = distances(*executor_, graph().weights, state.values[1],
                                                   roundings_of_a_weight * unit_roundoff(type));
+  std::vector<Distance> second;
+  if (moments) second = distances(*executor_, graph().second, state.values.back(), 0);
   for (std::size_t i = 0; i < graph().parameters.size(); ++i) {
     const Parameter& parameter = graph().parameters[i];
     add(ratio(velocity[i].error, velocity[i].norm), "the velocity", parameter);
-    add(ratio(weights[i].error, by * velocity[i].norm), "the update", parameter);
+    if (moments) {
+      add(ratio(second[i].error, second[i].norm) / 2, "the second moment", parameter);  // squares
+      add(ratio(weights[i].error, rate * step_norm(rule, parameter, weights[i].norm)), "the update",
+          parameter, true);
+    } else {
+      const double by = rule == UpdateRule::lars ? 1 : rate;
+      add(ratio(weights[i].error, by * velocity[i].norm), "the update", parameter);
+    }
     if (graph().stored == Graph::none) continue;
     const DataType narrow = graph().value(graph().stored).type;
     if (!is_copy(decoded(state.values[2], narrow, parameter), narrow,

@@ -57,10 +57,14 @@ struct Initial {
   double bound = 0, constant = 0;
 };
 
-/// `weight`: dimensions of the weights in the parameter's layer. Only the last layer has a matrix.
-Initial initial_of(const std::string& name, const std::vector<std::int64_t>& weight) {
+/// `weight`: dimensions of the weights in the parameter's layer. Only a dense layer has a matrix.
+Initial initial_of(const std::string& name, const std::vector<std::int64_t>& weight, bool glorot) {
   if (weight.size() == 4)  // He's, of the outputs
     return {std::sqrt(6.0 / static_cast<double>(weight[0] * weight[2] * weight[3])), 0};
+  if (weight.size() == 2 && glorot)
+    return {
+        name.ends_with(".bias") ? 0 : std::sqrt(6.0 / static_cast<double>(weight[0] + weight[1])),
+        0};
   if (weight.size() == 2) return {std::pow(static_cast<double>(weight[1]), -0.5), 0};
   return {0, name.ends_with(".weight") ? 1.0 : 0.0};
 }
@@ -140,7 +144,8 @@ Fingerprints fingerprints_of(Trainer& trainer) {
   const std::pair<const char*, ValueIndex> values[] = {{"velocity", graph.velocity},
                                                        {"weights", graph.weights},
                                                        {"rounded weights", graph.stored},
-                                                       {"waiting gradients", graph.lagged}};
+                                                       {"waiting gradients", graph.lagged},
+                                                       {"second moments", graph.second}};
   for (const auto& [name, value] : values)
     if (value != Graph::none) fingerprints[name] = fingerprint_text(bytes_of(trainer, value));
   add_fingerprints(trainer.running_statistics(), trainer.loss_scale().state(), fingerprints);
@@ -157,7 +162,8 @@ std::string difference(const Fingerprints& fingerprints, const Fingerprints& exp
 }
 
 std::string fault_of_start(Trainer& trainer, const std::string& problem,
-                           const DefinedParameters& defined, std::uint64_t seed) {
+                           const NetworkDefinition& network, std::uint64_t seed) {
+  const DefinedParameters& defined = network.parameters;
   const Graph& graph = trainer.graph();
   Weights weights{graph, bytes_of(trainer, graph.weights), {}};
   if (graph.stored != Graph::none) weights.rounded = bytes_of(trainer, graph.stored);
@@ -171,24 +177,30 @@ std::string fault_of_start(Trainer& trainer, const std::string& problem,
                          parameter.elements());
     const auto weight =
         defined.find(parameter.name.substr(0, parameter.name.rfind('.')) + ".weight");
-    const Initial initial =
-        initial_of(parameter.name, weight == defined.end() ? parameter.dims : weight->second);
+    const Initial initial = initial_of(
+        parameter.name, weight == defined.end() ? parameter.dims : weight->second, network.glorot);
     if (std::string fault = fault_of_parameter(weights, parameter, initial, seed); !fault.empty())
       return fault;
   }
-  const std::vector<std::byte> velocity = bytes_of(trainer, graph.velocity);
-  const auto moved = std::find_if(velocity.begin(), velocity.end(),
-                                  [](std::byte byte) { return byte != std::byte{0}; });
-  if (moved != velocity.end())
-    return fmt::format("the velocity at byte {} of {} begins with another number than 0",
-                       std::distance(velocity.begin(), moved), velocity.size());
+  for (const auto& [value, what] :
+       {std::pair{graph.velocity, "velocity"}, std::pair{graph.second, "second moment"}}) {
+    if (value == Graph::none) continue;
+    const std::vector<std::byte> state = bytes_of(trainer, value);
+    const auto moved = std::find_if(state.begin(), state.end(),
+                                    [](std::byte byte) { return byte != std::byte{0}; });
+    if (moved != state.end())
+      return fmt::format("the {} at byte {} of {} begins with another number than 0", what,
+                         std::distance(state.begin(), moved), state.size());
+  }
   return fault_of_statistics(trainer);
 }
 
 std::string fault_of_ranks(const Executor& executor, Communicator& ranks) {
   if (ranks.size() == 1) return "";
   for (const auto& [value, what] : {std::pair{executor.graph().weights, "weights"},
-                                    std::pair{executor.graph().velocity, "velocities"}}) {
+                                    std::pair{executor.graph().velocity, "velocities"},
+                                    std::pair{executor.graph().second, "second moments"}}) {
+    if (value == Graph::none) continue;
     const std::vector<double> mine = read_values(executor, value);
     const std::vector<std::string> all =
         ranks.allgather(fingerprint_text(std::as_bytes(std::span(mine))));

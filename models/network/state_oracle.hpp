@@ -35,7 +35,7 @@ std::string difference(const Fingerprints& fingerprints, const Fingerprints& exp
 /// are not 0 and 1.
 /// "" if there is none.
 std::string fault_of_start(Trainer& trainer, const std::string& problem,
-                           const DefinedParameters& defined, std::uint64_t seed);
+                           const NetworkDefinition& network, std::uint64_t seed);
 
 /// "" if all ranks have equal weights and velocities, but for the rounding of their sums.
 /// Collective.

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::int64_t most_elements = 64, neighbours = 8;  // of a parameter; read with one copy
 constexpr double momentum_of_statistics = 0.1;              // PyTorch's default
-/// An update rounds a few products and sums of each element, and its factors.
+/// A loss rounds a few products and sums.
 constexpr double roundings = 32;
 /// Moving averages are fp64 on both sides.
 constexpr double tolerance_of_statistics = 1e-12;
@@ -38,7 +38,7 @@ bool decays(const std::string& parameter, const std::vector<Statistics>& normali
 }  // namespace
 
 StepClaims::StepClaims(const Settings& settings)
-    : optimizer(settings.at("optimizer")),
+    : update(settings),
       batch(std::stoll(settings.at("batch"))),
       passes(std::stoll(settings.at("accumulate"))),
       ranks(std::stoll(settings.at("ranks"))),
@@ -129,7 +129,9 @@ void StepOracle::begin(const Trainer& trainer, std::uint64_t seed) {
   scale_before_ = trainer.loss_scale().state();
   weights_before_ = read(graph.weights);
   velocity_before_ = read(graph.velocity);
-  weights_ = velocity_ = {};
+  if (claims_.update.has_second() && graph.second != Graph::none)
+    second_before_ = read(graph.second);
+  weights_ = velocity_ = second_ = {};
   updates_ = 0;
   not_finite_ = 0;
   losses_ = 0;
@@ -137,7 +139,7 @@ void StepOracle::begin(const Trainer& trainer, std::uint64_t seed) {
 }
 
 void StepOracle::before(std::size_t node) {
-  if (node == update_ && claims_.optimizer != "sgd") norms_ = norms();
+  if (node == update_) tensors_ = tensors();
 }
 
 void StepOracle::after(std::size_t node) {
@@ -164,6 +166,7 @@ void StepOracle::after(std::size_t node) {
   ++updates_;
   weights_ = read(graph.weights);
   velocity_ = read(graph.velocity);
+  if (!second_before_.empty()) second_ = read(graph.second);
   not_finite_ = read_values(executor_, graph.counts)[0];
   // Looked at here, since with a lag the step then exchanges the gradients.
   all_finite_ =
@@ -172,22 +175,37 @@ void StepOracle::after(std::size_t node) {
                           [](double g) { return std::isfinite(g); });
 }
 
-/// Norms of the mean gradient, as the update reads it, and of the weights, by parameter.
-std::vector<StepOracle::Norms> StepOracle::norms() const {
+/// Decays, and norms of the mean gradient, as the update reads it, of the weights, and of lamb's
+/// directions.
+std::vector<ClaimedTensor> StepOracle::tensors() const {
+  std::vector<ClaimedTensor> all;
+  for (const Observed& parameter : observed_)
+    all.push_back({parameter.decays ? claims_.weight_decay : 0});
+  if (!claims_.update.reads_norms()) return all;
   const Graph& graph = executor_.graph();
-  const std::vector<double> gradients =
-                                read_values(executor_, graph.nodes[update_].tensors.at("gradient")),
-                            weights = read_values(executor_, graph.weights);
-  std::vector<Norms> all;
-  for (const Parameter& parameter : graph.parameters) {
-    long double of_gradient = 0, of_weights = 0;
+  const auto values = [&](ValueIndex value) {
+    return value == Graph::none ? std::vector<double>() : read_values(executor_, value);
+  };
+  const std::vector<double> gradients = values(graph.nodes[update_].tensors.at("gradient")),
+                            weights = values(graph.weights), velocity = values(graph.velocity),
+                            second = values(graph.second);
+  const double mean = mean_factor(claims_.lags ? waiting_ : now_);
+  for (std::size_t p = 0; p < all.size(); ++p) {
+    const Parameter& parameter = graph.parameters[p];
+    long double of_gradient = 0, of_weights = 0, of_directions = 0;
     for (std::int64_t i = parameter.offset; i < parameter.offset + parameter.elements(); ++i) {
       const auto at = static_cast<std::size_t>(i);
-      of_gradient += static_cast<long double>(gradients[at]) * gradients[at];
-      of_weights += static_cast<long double>(weights[at]) * weights[at];
+      const double g = mean * gradients[at], w = weights[at];
+      of_gradient += static_cast<long double>(g) * g;
+      of_weights += static_cast<long double>(w) * w;
+      if (!claims_.update.is_lamb() || second.empty()) continue;
+      const long double r =
+          claims_.update.direction(all[p], update_number(), g, w, velocity[at], second[at]);
+      of_directions += r * r;
     }
-    all.push_back(
-        {static_cast<double>(std::sqrt(of_gradient)), static_cast<double>(std::sqrt(of_weights))});
+    all[p].gradient = static_cast<double>(std::sqrt(of_gradient));
+    all[p].weights = static_cast<double>(std::sqrt(of_weights));
+    all[p].directions = static_cast<double>(std::sqrt(of_directions));
   }
   return all;
 }
@@ -218,60 +236,42 @@ void StepOracle::judge_passes(const Sums& sums) {
     add(fmt::format("a step has updated the weights {} times, not once", updates_));
 }
 
-/// v = momentum v + of_gradient g + of_decay w, w = w - of_velocity v.
-StepOracle::Factors StepOracle::factors(const Observed& parameter, const Norms& norms) const {
-  const double decay = parameter.decays ? claims_.weight_decay : 0;
-  if (claims_.optimizer == "sgd") return {1, decay, rate_};
-  double trust = 1;  // biases and normalizations learn as without
-  const bool adapts = parameter.decays && norms.gradient > 0 && norms.weights > 0;
-  if (adapts) trust = claims_.trust * norms.weights / (norms.gradient + decay * norms.weights);
-  if (claims_.optimizer == "lars") return {rate_ * trust, rate_ * trust * decay, 1};
-  const double clipped = adapts ? std::min(1.0, trust / rate_) : 1;
-  return {clipped, clipped * decay, rate_};
+double StepOracle::mean_factor(const Sums& sums) const {
+  return 1 / (static_cast<double>(claims_.ranks * claims_.passes) * sums.loss_scale);
 }
 
 void StepOracle::judge_update(const Sums& sums) {
   const Graph& graph = executor_.graph();
-  const double u = unit_roundoff(graph.value(graph.weights).type),
-               mean = 1 / (static_cast<double>(claims_.ranks * claims_.passes) * sums.loss_scale),
-               least = std::numeric_limits<float>::min();
+  const double u = unit_roundoff(graph.value(graph.weights).type), mean = mean_factor(sums);
   double of_sum = u * static_cast<double>(claims_.ranks + claims_.passes), of_wire = 0;
   if (claims_.wire_bits > 0) of_sum += 2 * std::ldexp(1, -claims_.wire_bits);
   if (claims_.wire_bits == 11)
     of_wire = std::ldexp(1, -25) * static_cast<double>(claims_.ranks + 1);
   for (std::size_t p = 0; p < observed_.size(); ++p) {
     const Observed& parameter = observed_[p];
-    Norms scaled = norms_.empty() ? Norms{} : norms_[p];
-    scaled.gradient *= mean;
-    const Factors by = factors(parameter, scaled);
-    // The norms of LARS and LARC may have been added one square of fp64 after the other.
+    // Norms may have been added one square of fp64 after the other.
     const double of_norms =
-                     claims_.optimizer == "sgd"
-                         ? 0
-                         : 0x1p-53 * std::sqrt(static_cast<double>(graph.parameters[p].elements())),
-                 of_terms = roundings * u + of_norms;
+        claims_.update.reads_norms()
+            ? 0x1p-53 * std::sqrt(static_cast<double>(graph.parameters[p].elements()))
+            : 0;
     for (std::size_t i = parameter.first; i < parameter.first + parameter.at.size(); ++i) {
-      const double g = mean * sums.values[i], w = weights_before_[i],
-                   v = claims_.momentum * velocity_before_[i] + by.of_gradient * g +
-                       by.of_decay * w,
-                   step = by.of_velocity * v;
-      const double error_of_v =
-          by.of_gradient * mean * (of_sum * sums.magnitudes[i] + of_wire) +
-          of_terms * (std::abs(claims_.momentum * velocity_before_[i]) +
-                      std::abs(by.of_gradient * g) + std::abs(by.of_decay * w)) +
-          least;
-      const double error_of_w = by.of_velocity * error_of_v + roundings * u * std::abs(step) +
-                                2 * u * (std::abs(w) + std::abs(step)) + least;
-      const auto expect = [&](const char* what, double found, double expected, double error) {
-        if (!(std::abs(found - expected) <= error))
-          add(fmt::format(
-              "after a step, element {} of the {} of {} is {} (expected {} within "
-              "{:.3g}, from the gradients of {} ranks and {} passes)",
-              parameter.at[i - parameter.first] - graph.parameters[p].offset, what,
-              graph.parameters[p].name, found, expected, error, claims_.ranks, claims_.passes));
+      const ClaimedElement after = claims_.update.element(
+          tensors_[p], rate_, update_number(),
+          {mean * sums.values[i], mean * (of_sum * sums.magnitudes[i] + of_wire)},
+          weights_before_[i], velocity_before_[i], second_before_.empty() ? 0 : second_before_[i],
+          u, of_norms);
+      const auto expect = [&](const char* what, double found, const ClaimedNumber& expected) {
+        if (!(std::abs(found - expected.value) <= expected.error))
+          add(
+              fmt::format("after a step, element {} of the {} of {} is {} (expected {} within "
+                          "{:.3g}, from the gradients of {} ranks and {} passes)",
+                          parameter.at[i - parameter.first] - graph.parameters[p].offset, what,
+                          graph.parameters[p].name, found, expected.value, expected.error,
+                          claims_.ranks, claims_.passes));
       };
-      expect("velocity", velocity_[i], v, error_of_v);
-      expect("weights", weights_[i], w - step, error_of_w);
+      expect("velocity", velocity_[i], after.velocity);
+      if (!second_.empty()) expect("second moment", second_[i], after.second);
+      expect("weights", weights_[i], after.weight);
     }
   }
 }
@@ -279,7 +279,7 @@ void StepOracle::judge_update(const Sums& sums) {
 /// An update is skipped only if a gradient is not finite, and then changes nothing.
 void StepOracle::judge_skipped() {
   if (all_finite_) add("an update was skipped, but all gradients are finite");
-  if (weights_ != weights_before_ || velocity_ != velocity_before_)
+  if (weights_ != weights_before_ || velocity_ != velocity_before_ || second_ != second_before_)
     add("an update that was skipped has changed weights or velocities");
 }
 

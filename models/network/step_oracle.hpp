@@ -12,6 +12,7 @@
 #include "core/api/communicator.hpp"
 #include "core/measure/case.hpp"
 #include "core/measure/workload.hpp"
+#include "models/network/claimed_update.hpp"
 #include "models/network/trainer.hpp"
 
 namespace assay {
@@ -21,8 +22,8 @@ struct StepClaims {
   /// From the texts of the case, as the documentation explains them.
   explicit StepClaims(const Settings& settings);
 
-  std::string optimizer;  ///< "sgd", "lars" or "larc"
-  double momentum = 0.9, weight_decay = 1e-4, trust = 1e-3;
+  ClaimedUpdate update;
+  double weight_decay = 1e-4;
   std::int64_t batch = 1;              ///< images of one rank in a pass
   std::int64_t passes = 1, ranks = 1;  ///< whose gradients are averaged
   bool lags = false;                   ///< a step applies the gradients of the step before
@@ -78,19 +79,14 @@ class StepOracle final : public NodeObserver {
     std::vector<std::int64_t> passes;  ///< by parameter
     double loss_scale = 0;
   };
-  struct Norms {
-    double gradient = 0, weights = 0;
-  };
-  struct Factors {
-    double of_gradient = 0, of_decay = 0, of_velocity = 0;
-  };
 
   void select(std::uint64_t seed);
   void read(ValueIndex value, const Observed& parameter, std::span<double> to) const;
   std::vector<double> read(ValueIndex value) const;
   double number(ValueIndex value) const;
-  std::vector<Norms> norms() const;
-  Factors factors(const Observed& parameter, const Norms& norms) const;
+  std::vector<ClaimedTensor> tensors() const;
+  double mean_factor(const Sums& sums) const;
+  std::int64_t update_number() const { return scale_before_.steps - scale_before_.skipped + 1; }
   void average_statistics();
   void judge_passes(const Sums& sums);
   void judge_update(const Sums& sums);
@@ -115,8 +111,9 @@ class StepOracle final : public NodeObserver {
   std::vector<double> expected_running_;
   LossScaleState scale_before_;
   Sums now_, waiting_;
-  std::vector<double> weights_before_, velocity_before_, weights_, velocity_;
-  std::vector<Norms> norms_;
+  std::vector<double> weights_before_, velocity_before_, weights_, velocity_, second_before_,
+      second_;  ///< moments
+  std::vector<ClaimedTensor> tensors_;
   double not_finite_ = 0;
   bool all_finite_ = false;  ///< all gradients, although the update counted some that are not
   double losses_ = 0;        ///< sum over the passes of their mean losses

@@ -230,6 +230,9 @@ void Trainer::update(StepCheck* check) {
   if (updated_) {
     put_number(graph().unscale,
                1 / (static_cast<double>(ranks_.size() * settings_.accumulate) * scale));
+    const LossScaleState& made = loss_scale_.state();
+    if (graph().step != Graph::none)  // skipped updates do not count
+      put_number(graph().step, static_cast<double>(made.steps - made.skipped + 1));
     run_phase(Phase::update, false, check);
   }
   if (graph().lags()) waiting_scale_ = loss_scale_.scale();
@@ -270,6 +273,7 @@ std::vector<ValueIndex> Trainer::state_values() const {
   std::vector<ValueIndex> all{graph().velocity, graph().weights};
   if (graph().stored != Graph::none) all.push_back(graph().stored);
   if (graph().lags()) all.push_back(graph().lagged);
+  if (graph().second != Graph::none) all.push_back(graph().second);
   return all;
 }
 

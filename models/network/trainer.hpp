@@ -69,8 +69,8 @@ class Trainer {
   Device& device() { return executor_->device(); }
   const TrainerSettings& settings() const { return settings_; }
 
-  /// Sets initial parameters, which depend on the seed, velocities 0, means 0 and variances 1.
-  /// Equal on all ranks.
+  /// Sets initial parameters, which depend on the seed, velocities and second moments 0, means 0
+  /// and variances 1. Equal on all ranks.
   void initialise();
   /// Loads the images [batch, side, side, 3] of the next step and their labels.
   void load(std::span<const float> images, std::span<const std::int64_t> labels);
@@ -92,7 +92,8 @@ class Trainer {
   /// be loaded; parameters do not change. Collective.
   void prepare();
 
-  /// Everything that a step changes and the next one depends on: parameters, velocities,
+  /// Everything that a step changes and the next one depends on: parameters, velocities, second
+  /// moments,
   /// statistics; with a lag also the summed gradients that wait for their update.
   struct State {
     std::vector<std::vector<std::byte>> values;

@@ -38,6 +38,10 @@ json decisive(const Trainer& trainer, const Batches& training, const Communicato
               {"momentum", of.learning.momentum},
               {"weight_decay", of.learning.weight_decay},
               {"trust_coefficient", of.learning.coefficient},
+              {"beta1", of.learning.beta1},
+              {"beta2", of.learning.beta2},
+              {"alpha", of.learning.alpha},
+              {"epsilon", of.learning.epsilon},
               {"smoothing", of.learning.smoothing},
               {"data", training.canonical()},
               {"rate", settings.rate},
@@ -201,6 +205,7 @@ void TrainingCheckpoint::compare(const Checkpoint& file, const Fingerprints& own
   std::vector<std::string> names = {"velocity", "weights"};
   if (trainer_.graph().stored != Graph::none) names.emplace_back("rounded weights");
   if (trainer_.graph().lags()) names.emplace_back("waiting gradients");
+  if (trainer_.graph().second != Graph::none) names.emplace_back("second moments");
   Fingerprints fingerprints;
   for (std::size_t i = 0; i < names.size(); ++i)
     fingerprints[names[i]] = fingerprint_text(file.bytes(fmt::format("value {}", i)));

@@ -5,7 +5,7 @@
 #include "core/base/descriptor.hpp"
 #include "core/base/error.hpp"
 #include "models/input/input_sets.hpp"
-#include "models/network/learnable_images.hpp"
+#include "models/network/learnable_samples.hpp"
 
 namespace assay {
 namespace {
@@ -43,7 +43,8 @@ std::shared_ptr<const SampleSet> set_of(const std::string& files, const SampleSe
 std::unique_ptr<Batches> file_batches(const TrainingData& data, const std::string& files,
                                       const BatchShare& share) {
   PipelineSettings settings;
-  settings.decode = {data.size, share.training, ImageLayout::nhwc, share.seed, data.augment};
+  settings.decode = {static_cast<int>(data.input.height), share.training, ImageLayout::nhwc,
+                     share.seed, data.augment};
   settings.batch = share.batch;
   settings.threads = data.threads;
   settings.prefetch = data.prefetch;
@@ -54,9 +55,8 @@ std::unique_ptr<Batches> file_batches(const TrainingData& data, const std::strin
   return pipeline_batches(set_of(files, {data.label_base, data.classes}, data.seed), settings);
 }
 
-std::shared_ptr<const LearnableImages> images_of(const TrainingData& data) {
-  return std::make_shared<const LearnableImages>(
-      LearnableSettings{data.classes, data.size, data.seed});
+std::shared_ptr<const LearnableSamples> samples_of(const TrainingData& data) {
+  return learnable_samples(data.input, data.classes, data.seed);
 }
 
 }  // namespace
@@ -102,9 +102,9 @@ std::vector<std::string> files_of(const TrainingData& data) {
 }
 
 std::unique_ptr<Batches> training_batches(const TrainingData& data, const BatchShare& share) {
-  if (is_resident(data.data)) return resident_batch({data.classes, data.size, data.seed}, share);
+  if (is_resident(data.data)) return resident_batch({data.classes, data.input, data.seed}, share);
   if (is_learnable(data.data))
-    return learnable_batches(images_of(data), learnable_size(data.data).training, share);
+    return learnable_batches(samples_of(data), learnable_size(data.data).training, share);
   return file_batches(data, data.data, share);
 }
 
@@ -112,7 +112,7 @@ std::unique_ptr<Batches> validation_batches(const TrainingData& data, BatchShare
   share.training = false;
   if (is_resident(data.data)) return nullptr;
   if (is_learnable(data.data))
-    return learnable_batches(images_of(data), learnable_size(data.data).validation, share);
+    return learnable_batches(samples_of(data), learnable_size(data.data).validation, share);
   return file_batches(data, data.validation.empty() ? data.data : data.validation, share);
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/network/batches.hpp"
+#include "models/network/input_shape.hpp"
 
 namespace assay {
 
@@ -18,7 +19,7 @@ struct TrainingData {
   std::string data = "synthetic";
   std::string validation;  ///< files for validation; empty: the files of `data`
   std::int64_t classes = 1000;
-  int size = 224;
+  InputShape input;
   std::int64_t label_base = 0;
   std::int64_t max_bad_samples = 0;
   Augment augment = Augment::crop_and_flip;  ///< of files

@@ -13,11 +13,11 @@
 
 namespace assay {
 
-TrainingOracle::TrainingOracle(const Settings& settings, const DefinedParameters& parameters,
+TrainingOracle::TrainingOracle(const Settings& settings, const NetworkDefinition& network,
                                std::uint64_t seed, Communicator& ranks)
     : settings_(settings),
-      parameters_(parameters),
-      claims_(settings, seed),
+      network_(network),
+      claims_(settings, network.input, seed),
       ranks_(ranks),
       data_(claims_, ranks.rank()),
       evaluation_(data_, ranks),
@@ -34,7 +34,7 @@ void TrainingOracle::begin(Trainer& trainer, std::int64_t epoch, std::int64_t st
   epoch_ = epoch;
   step_ = step;
   if (!restarted)
-    note(fault_of_start(trainer, settings_.at("problem"), parameters_, claims_.trial_seed));
+    note(fault_of_start(trainer, settings_.at("problem"), network_, claims_.trial_seed));
   note(fault_of_ranks(trainer.executor(), ranks_));
   note(scale_.begin(trainer.loss_scale().state(), restarted));
 }

@@ -23,9 +23,9 @@ struct EpochResult;
 /// count.
 class TrainingOracle {
  public:
-  /// `parameters`: of the network, by its definition. `seed`: of the run, without its trial.
-  /// `ranks` must outlive the oracle.
-  TrainingOracle(const Settings& settings, const DefinedParameters& parameters, std::uint64_t seed,
+  /// `network`: by its definition. `seed`: of the run, without its trial. `ranks` must outlive the
+  /// oracle.
+  TrainingOracle(const Settings& settings, const NetworkDefinition& network, std::uint64_t seed,
                  Communicator& ranks);
 
   const BatchOracle& data() const { return data_; }
@@ -63,7 +63,7 @@ class TrainingOracle {
   void judge_times(const Convergence& convergence, bool restarted);
 
   const Settings settings_;
-  const DefinedParameters parameters_;
+  const NetworkDefinition network_;
   const DataClaims claims_;
   Communicator& ranks_;
   BatchOracle data_;

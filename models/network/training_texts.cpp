@@ -50,7 +50,7 @@ Executed executed_training(Trainer& trainer, const TrainerSettings& settings) {
   const Learning& learning = settings.learning;
   ran.numbers["momentum"] = learning.momentum;
   ran.numbers["weight_decay"] = learning.weight_decay;
-  if (learning.rule != UpdateRule::sgd) ran.numbers["trust_coefficient"] = learning.coefficient;
+  if (needs_trust(learning.rule)) ran.numbers["trust_coefficient"] = learning.coefficient;
   return ran;
 }
 

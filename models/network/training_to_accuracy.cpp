@@ -21,9 +21,8 @@ Convergence train_to_accuracy(const TrainingRun& run, const TrainingParts& parts
   std::optional<TrainingOracle> oracle;
   if (run.claims) {
     settings.claims = *run.claims;
-    throw_on_all(ranks, [&] {
-      oracle.emplace(*run.claims, run.definition.parameters, run.claimed_seed, ranks);
-    });
+    throw_on_all(ranks,
+                 [&] { oracle.emplace(*run.claims, run.definition, run.claimed_seed, ranks); });
     settings.oracle = &*oracle;
   }
   if (is_files(run.data.data)) settings.after_epoch = [&] { count_bad(); };

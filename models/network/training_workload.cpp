@@ -301,7 +301,7 @@ class TrainingWorkload final : public Workload {
       trainer_->load(batch.images, batch.labels);
       training_->pause();
       if (!run_.claims) return;
-      batches_.emplace(*run_.claims, run_.claimed_seed, ranks_);
+      batches_.emplace(*run_.claims, run_.definition.input, run_.claimed_seed, ranks_);
       batches_->judge(batch, *trainer_);
     });
   }

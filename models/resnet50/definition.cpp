@@ -71,7 +71,7 @@ ReferenceNode block(ReferencePass& pass, const std::string& name, const Referenc
 
 ReferenceNetwork reference_resnet(std::int64_t depth, std::int64_t width, std::int64_t image,
                                   std::int64_t classes) {
-  return {image, classes, [=](ReferencePass& pass, const ReferenceNode& images) {
+  return {photograph(image), classes, [=](ReferencePass& pass, const ReferenceNode& images) {
             const auto [deep, blocks] = blocks_of(depth);
             ReferenceNode x = pass.conv("conv1", images, width, 7, 2);
             x = pass.max_pool(pass.relu(pass.norm("bn1", x)));
@@ -79,7 +79,7 @@ ReferenceNetwork reference_resnet(std::int64_t depth, std::int64_t width, std::i
               for (int i = 0; i < blocks[stage]; ++i)
                 x = block(pass, fmt::format("layer{}.{}", stage + 1, i), x, width << stage,
                           stage > 0 && i == 0 ? 2 : 1, deep, i == 0 && (stage > 0 || deep));
-            pass.classify("fc", pass.mean(x));
+            pass.cross_entropy(pass.dense("fc", pass.mean(x), classes));
           }};
 }
 
@@ -87,7 +87,8 @@ NetworkDefinition define_resnet(const std::string& problem) {
   long long depth = 0, width = 0, side = 0, classes = 0;
   if (std::sscanf(problem.c_str(), "d%lldw%llds%lldc%lld", &depth, &width, &side, &classes) != 4)
     throw CaseError(fmt::format("{} is not a residual network", problem));
-  return {parameters_of(depth, width, classes),
+  return {{photograph(side), classes},
+          parameters_of(depth, width, classes),
           reference_resnet(depth, small_resnet_width, small_resnet_image, small_resnet_classes)};
 }
 

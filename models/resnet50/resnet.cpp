@@ -46,7 +46,7 @@ ValueIndex block(GraphBuilder& to, const std::string& name, ValueIndex from, boo
 void add_layers(GraphBuilder& to, const ResnetShape& shape, const Learning& learning) {
   const bool bottleneck = shape.depth == 50;
   const std::vector<int> blocks = bottleneck ? std::vector{3, 4, 6, 3} : std::vector{2, 2, 2, 2};
-  ValueIndex x = to.images(3, shape.image);
+  ValueIndex x = to.images(photograph(shape.image));
   x = to.conv("conv1", x, shape.width, 7, 2, 3);
   x = to.norm("bn1", x, NormFusion::relu);
   x = to.pool("maxpool", x, PoolMode::max, 3, 2, 1);
@@ -99,7 +99,7 @@ Network make_resnet(const ResnetShape& shape) {
                     {"width", shape.width},
                     {"image_size", shape.image},
                     {"classes", shape.classes}};
-  network.image = shape.image;
+  network.input = photograph(shape.image);
   network.classes = shape.classes;
   network.add_layers = [shape](GraphBuilder& builder, const Learning& learning) {
     add_layers(builder, shape, learning);

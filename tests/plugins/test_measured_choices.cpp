@@ -23,7 +23,7 @@ class MeasuredChoices : public testing::Test {
     run_.trainer.executor.backends = {"cheating", "native", "blas", "reference"};
     run_.trainer.executor.measured = true;
     run_.data.classes = run_.trainer.network.classes;
-    run_.data.size = static_cast<int>(run_.trainer.network.image);
+    run_.data.input = run_.trainer.network.input;
     run_.steps = 5;
   }
 

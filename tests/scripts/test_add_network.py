@@ -12,7 +12,7 @@ class AddNetwork(TreeCopyTest):
 
     def row(self, program, *words):
         file = self.folder / "row.json"
-        self.command(program, "--problem", "s32c5", "--batch", 16, "--threads", 1, "--backend", "reference", "--steps", 2, "--out", file,
+        self.command(program, "--network", "convnet:s32c5", "--batch", 16, "--threads", 1, "--backend", "reference", "--steps", 2, "--out", file,
                      *words, env=self.environment_of_copy(), code=0)
         row = json.loads(file.read_text())["rows"][0]
         self.assertEqual(row["status"], "ok", row.get("reason"))
@@ -20,11 +20,11 @@ class AddNetwork(TreeCopyTest):
         return row
 
     def test_network(self):
-        self.add(("network",), ["models/convnet/main.cpp"])
-        programs, _ = self.build("assay-convnet", "assay_backend_reference")
-        program = programs / "assay-convnet"
+        self.add(("network",), ["models/convnet/networks.cpp"])
+        programs, _ = self.build("assay-train", "assay_backend_reference")
+        program = programs / "assay-train"
         row = self.row(program, "--self-check", "yes")
-        self.assertRegex(row["id"], "^convnet/training/fp32/.*s32c5")
+        self.assertRegex(row["id"], "^train/training/fp32/.*convnet:s32c5")
         self.assertEqual(row["problem"], {"classes": 5, "global_batch_size": 16, "image_size": 32, **row["problem"]})
         self.assertIn("5 steps of a small network by a reference trainer", row["verification"]["reference"])
         self.assertEqual({layer["layer"] for layer in row["layers"]} & {"conv1", "bn2", "fc"}, {"conv1", "bn2", "fc"})

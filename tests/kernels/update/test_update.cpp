@@ -18,6 +18,8 @@ double to_fp32(double value) { return round_to(DataType::fp32, value); }
 
 struct Mistake {
   double gradient_by = 1, decay_by = 1, coefficient_by = 1;
+  double beta2_by = 1, step_by = 1;
+  bool epsilon_in_root = false;
   bool loses_update = false, keeps_velocity = false, shares_norms = false, adapts_all = false;
 };
 
@@ -46,7 +48,13 @@ Tensors compute(const UpdateProblem& problem, const Inputs& inputs, const Mistak
   shape.weight_decay *= mistake.decay_by;
   shape.coefficient *= mistake.coefficient_by;
   Tensors t;
-  for (const char* name : {"gradient", "weights", "velocity"}) {
+  shape.beta2 *= mistake.beta2_by;
+  shape.alpha *= mistake.beta2_by;
+  const UpdateLoop loop = loop_of(shape.rule);
+  const double step_number =
+      loop == UpdateLoop::moments ? mistake.step_by * inputs.find("step")->second(0) : 1;
+  for (const char* name : {"gradient", "weights", "velocity", "second"}) {
+    if (!inputs.contains(name)) continue;
     t[name].resize(static_cast<std::size_t>(shape.elements()));
     inputs.find(name)->second.fill(0, t[name]);
   }
@@ -76,14 +84,35 @@ Tensors compute(const UpdateProblem& problem, const Inputs& inputs, const Mistak
         sum += before.at(name)[i] * before.at(name)[i];
       return std::sqrt(sum);
     };
-    const UpdateFactors f =
-        update_factors(shape, tensor, rate, unscale, unscale * of("gradient"), of("weights"));
+    UpdateStep<double> f = update_factors(shape, tensor, rate, unscale, unscale * of("gradient"),
+                                          of("weights"), step_number);
+    const auto moved = [&](std::size_t i, Tensors& to) {
+      double& v = to["velocity"][i];
+      const double w = before.at("weights")[i],
+                   h = r(r(r(f.of_gradient * mistake.gradient_by) * before.at("gradient")[i]) +
+                         r(r(f.of_weight) * w)),
+                   old = mistake.keeps_velocity ? 0 : r(r(f.keep) * v);
+      double root = 1;
+      if (loop != UpdateLoop::momentum) {
+        double& second = to["second"][i];
+        second = r(r(r(f.keep_second) * second) + r(r(f.add_second) * r(h * h)));
+        root = mistake.epsilon_in_root
+                   ? r(std::sqrt(r(r(f.of_root * f.of_root * second) + f.epsilon)))
+                   : r(r(r(f.of_root) * r(std::sqrt(second))) + r(f.epsilon));
+      }
+      v = r(old + (loop == UpdateLoop::rmsprop ? r(h / root) : r(r(f.add) * h)));
+      return loop == UpdateLoop::moments ? r(r(r(r(f.of_first) * v) / root) + r(r(f.of_decay) * w))
+                                         : v;
+    };
+    if (shape.rule == UpdateRule::lamb) {
+      double squares = 0;
+      Tensors other = before;
+      for (std::size_t i = first; i < first + count; ++i) squares += std::pow(moved(i, other), 2);
+      f.of_velocity *= lamb_trust(tensor, of("weights"), std::sqrt(squares));
+    }
     for (std::size_t i = first; i < first + count && not_finite == 0; ++i) {
-      double &w = t["weights"][i], &v = t["velocity"][i];
-      const double old = mistake.keeps_velocity ? 0 : r(shape.momentum * v);
-      v = r(r(old + r(r(f.of_gradient * mistake.gradient_by) * t["gradient"][i])) +
-            r(r(f.of_weight) * w));
-      const double step = r(r(f.of_velocity) * v), after = r(w - step);
+      double& w = t["weights"][i];
+      const double step = r(r(f.of_velocity) * moved(i, t)), after = r(w - step);
       stale += step != 0 && after == w ? 1 : 0;
       if (!mistake.loses_update) w = after;
     }
@@ -113,7 +142,9 @@ int complaints(const UpdateProblem& problem, const Inputs& inputs, const Tensors
   return found;
 }
 
-constexpr UpdateRule rules[] = {UpdateRule::sgd, UpdateRule::lars, UpdateRule::larc};
+constexpr UpdateRule rules[] = {UpdateRule::sgd,  UpdateRule::lars,      UpdateRule::larc,
+                                UpdateRule::adam, UpdateRule::adamw,     UpdateRule::rmsprop,
+                                UpdateRule::lamb, UpdateRule::larc_adam, UpdateRule::larc_rmsprop};
 
 TEST(UpdateOracle, AcceptsPlainLoopsInFp32) {
   for (const UpdateRule rule : rules)
@@ -129,6 +160,7 @@ TEST(UpdateOracle, RefusesMistakes) {
   for (const UpdateRule rule : rules) {
     UpdateShape shape = shape_of(rule);
     shape.coefficient = 1e-3;  // so small that larc limits
+    shape.epsilon = 1e-3;
     const UpdateProblem problem(shape, Precision::fp32);
     const Inputs inputs = make_inputs(problem, 3);
     const auto of = [&](const Mistake& mistake) {
@@ -138,8 +170,17 @@ TEST(UpdateOracle, RefusesMistakes) {
     EXPECT_GT(of({.decay_by = 0}), 0) << name(rule);
     EXPECT_GT(of({.loses_update = true}), 0) << name(rule);
     EXPECT_GT(of({.keeps_velocity = true}), 0) << name(rule);
-    if (rule == UpdateRule::sgd) continue;
-    EXPECT_GT(of({.coefficient_by = 1.01}), 0) << name(rule);
+    if (loop_of(rule) != UpdateLoop::momentum) {
+      EXPECT_GT(of({.beta2_by = 0.999}), 0) << name(rule);
+      EXPECT_GT(of({.epsilon_in_root = true}), 0) << name(rule);
+    }
+    if (loop_of(rule) == UpdateLoop::moments) {
+      EXPECT_GT(of({.step_by = 1.01}), 0) << name(rule);
+    }
+    if (needs_trust(rule)) {
+      EXPECT_GT(of({.coefficient_by = 1.01}), 0) << name(rule);
+    }
+    if (!needs_trust(rule) && rule != UpdateRule::lamb) continue;
     EXPECT_GT(of({.shares_norms = true}), 0) << name(rule);
     EXPECT_GT(of({.adapts_all = true}), 0) << name(rule);
   }
@@ -252,6 +293,19 @@ TEST(UpdateOracle, AStepOfPartsThatCancelMayLeaveAWeightStale) {
   EXPECT_EQ(complaints(problem, inputs, right), 1);
 }
 
+/// A gradient that may be 0 for some processors is divided by epsilon.
+TEST(UpdateOracle, AcceptsSubnormalGradientsThatAreFlushed) {
+  const UpdateProblem problem({UpdateRule::rmsprop, 0.9, 0, 0, {{3}}}, Precision::fp32);
+  Inputs inputs = inputs_of({1e-40, 1, 1e-39}, {1, 1, 1});
+  inputs.insert_or_assign("second", stored({0, 0, 0}));
+  Tensors flushed = compute(problem, inputs);
+  EXPECT_EQ(complaints(problem, inputs, flushed), 0);
+  flushed["velocity"][0] = flushed["velocity"][2] = 0;
+  EXPECT_EQ(complaints(problem, inputs, flushed), 0);
+  flushed["velocity"][1] *= 0.999;
+  EXPECT_EQ(complaints(problem, inputs, flushed), 1);
+}
+
 TEST(UpdateBackends, HaveEveryRuleAndPrecision) {
   for (const char* backend : {"reference", "native"})
     for (const UpdateRule rule : rules)
@@ -297,7 +351,15 @@ TEST(UpdateBackends, KnowNormsOfSmallAndLargeElements) {
 TEST(UpdateProblem, RefusesWhatIsNone) {
   EXPECT_EQ(UpdateProblem(shape_of(UpdateRule::lars), Precision::fp32).canonical(),
             "lars_n1808t4m0.9wd0.01c0.05");
+  EXPECT_EQ(UpdateProblem(shape_of(UpdateRule::larc_adam), Precision::fp32).canonical(),
+            "larc-adam_n1808t4m0.9s0.999eps1e-08wd0.01c0.05");
+  EXPECT_EQ(UpdateProblem(shape_of(UpdateRule::rmsprop), Precision::fp32).canonical(),
+            "rmsprop_n1808t4m0.9s0.99eps1e-08wd0.01");
   for (const UpdateShape& wrong : {UpdateShape{}, UpdateShape{UpdateRule::sgd, 0.9, 0, 0, {{0}}},
+                                   UpdateShape{UpdateRule::adam, 0.9, 0, 0, {{1}}, 1},
+                                   UpdateShape{UpdateRule::adam, 0.9, 0, 0, {{1}}, 0.9, -0.1},
+                                   UpdateShape{UpdateRule::rmsprop, 0, 0, 0, {{1}}, 0.9, 0.9, 1},
+                                   UpdateShape{UpdateRule::adam, 0, 0, 0, {{1}}, 0, 0, 0, 0},
                                    UpdateShape{UpdateRule::sgd, -1, 0, 0, {{1}}},
                                    UpdateShape{UpdateRule::sgd, 0.9, std::nan(""), 0, {{1}}}})
     EXPECT_THROW(UpdateProblem(wrong, Precision::fp32), InputError);

@@ -31,6 +31,7 @@ inline TrainerSettings claimed_settings(const Settings& claims, const std::strin
   settings.lag = std::stoll(claims.at("lag"));
   settings.precision = precision;
   settings.learning.rule = update_rule(claims.at("optimizer"));
+  if (claims.at("optimizer").ends_with("rmsprop")) settings.learning.momentum = 0;
   settings.learning.smoothing = std::stod(claims.at("smoothing"));
   settings.executor.threads = 1;
   settings.seed = 3;
@@ -58,6 +59,8 @@ inline std::vector<Falsified> falsified_trainers() {
          [](TrainerSettings& s, double&) { s.learning.coefficient = 2e-3; }),
       of("another trust", {{"optimizer", "larc"}},
          [](TrainerSettings& s, double&) { s.learning.coefficient = 2e-3; }),
+      of("another alpha", {{"optimizer", "rmsprop"}},
+         [](TrainerSettings& s, double&) { s.learning.alpha = 0.9; }),
       of("no smoothing", {{"smoothing", "0.1"}},
          [](TrainerSettings& s, double&) { s.learning.smoothing = 0; }),
       of("one pass", {{"accumulate", "3"}}, [](TrainerSettings& s, double&) { s.accumulate = 1; }),

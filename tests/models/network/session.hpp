@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "models/network/convergence.hpp"
+#include "models/network/learnable_images.hpp"
 #include "models/network/parameters.hpp"
 #include "models/network/training_oracle.hpp"
 #include "models/resnet50/definition.hpp"
@@ -26,7 +27,8 @@ struct Session {
   explicit Session(std::uint64_t seed, std::int64_t width = 8, std::int64_t images = 320,
                    Precision precision = Precision::fp32, const char* scale = "none",
                    std::int64_t accumulate = 1, bool emulated = false, std::int64_t lag = 0,
-                   std::int64_t batch = 32, bool narrow_gradients = false) {
+                   std::int64_t batch = 32, bool narrow_gradients = false,
+                   UpdateRule rule = UpdateRule::sgd) {
     TrainerSettings of = network_test::small_settings("native");
     of.network = make_resnet({18, width, 32, 10});
     of.batch = batch;
@@ -37,6 +39,7 @@ struct Session {
     of.executor.threads = 1;
     of.executor.wide_products = emulated;
     of.learning.narrow_gradients = narrow_gradients;
+    of.learning.rule = rule;
     of.seed = seed;
     trainer = made(of, *ranks);
     auto found = Evaluator::make(*trainer, plugins(), *ranks);
@@ -70,14 +73,14 @@ struct Session {
             {"epochs", std::to_string(settings.epochs)},
             {"target", fmt::format("{}", settings.target)}};
   }
-  DefinedParameters parameters() const {
-    return define_resnet(trainer->settings().network.descriptor).parameters;
+  NetworkDefinition definition() const {
+    return define_resnet(trainer->settings().network.descriptor);
   }
   Convergence train() { return train(claims()); }
   /// Judged by these parameters.
   Convergence train(const Settings& claimed) {
-    TrainingOracle oracle(claimed, define_resnet(claimed.at("problem")).parameters,
-                          trainer->settings().seed, *ranks);
+    TrainingOracle oracle(claimed, define_resnet(claimed.at("problem")), trainer->settings().seed,
+                          *ranks);
     ConvergenceSettings judged = settings;
     judged.oracle = &oracle;
     return assay::train(*trainer, *evaluator, *training, *validation, *ranks, judged);

@@ -1,6 +1,7 @@
 // Batches that are right and batches that are not, before their oracle.
 
 #include "models/network/batch_oracle.hpp"
+#include "models/network/learnable_images.hpp"
 
 #include <gtest/gtest.h>
 
@@ -29,11 +30,13 @@ Settings claims_of(const std::string& data, int ranks = 1) {
           {"trial", "0"}};
 }
 
+const DefinedInput small_input{photograph(32), 5};
+
 TrainingData data_of(const std::string& data) {
   TrainingData from;
   from.data = data;
   from.classes = 5;
-  from.size = 32;
+  from.input = photograph(32);
   from.seed = 7;
   return from;
 }
@@ -64,7 +67,7 @@ std::unique_ptr<Batches> made(const TrainingData& from, bool training, int rank 
 /// Right batches have no fault; each of these changes is one.
 void expect_judged(const std::string& data, const std::string& other, bool training, int rank,
                    int ranks) {
-  const BatchOracle oracle(DataClaims(claims_of(data, ranks), 7), rank);
+  const BatchOracle oracle(DataClaims(claims_of(data, ranks), small_input, 7), rank);
   const auto batches = made(data_of(data), training, rank, ranks),
              others = made(data_of(other), training, rank, ranks);
   for (int i = 0; i < 5; ++i) {
@@ -104,7 +107,7 @@ TEST(BatchOracle, BatchesThatAreMadeOnceAreFoundAtAGlance) {
   for (const std::string data : {"learnable:n60v22", "generated:n22c5w70h60files2"}) {
     if (data.starts_with("generated") && !why_no_images().empty()) continue;
     const auto batches = made(data_of(data), true);
-    BatchOracle oracle(DataClaims(claims_of(data), 7), 0);
+    BatchOracle oracle(DataClaims(claims_of(data), small_input, 7), 0);
     const Changed first(batches->next());
     EXPECT_EQ(oracle.glance(first.batch), "");
     for (int i = 0; i < 20; ++i) EXPECT_EQ(oracle.glance(batches->next()), "") << data;
@@ -129,7 +132,8 @@ TEST(BatchOracle, JudgesLabelsOfFolders) {
   expect_judged(data, data, true, 0, 1);
   Settings other = claims_of(data);
   other["augment"] = "none";
-  EXPECT_SAYS(BatchOracle(DataClaims(other, 7), 0).fault(made(data_of(data), true)->next(), true),
+  EXPECT_SAYS(BatchOracle(DataClaims(other, small_input, 7), 0)
+                  .fault(made(data_of(data), true)->next(), true),
               "(expected ");
 }
 
@@ -142,14 +146,15 @@ TEST(BatchOracle, LabelsOfRecordsBeginAtTheirBase) {
   Settings claims = claims_of(data);
   claims["label_base"] = "1";
   const auto batches = made(from, true);
-  EXPECT_EQ(BatchOracle(DataClaims(claims, 7), 0).fault(batches->next(), true), "");
+  EXPECT_EQ(BatchOracle(DataClaims(claims, small_input, 7), 0).fault(batches->next(), true), "");
 }
 
 /// The images of another rank, of training in a validation, of another seed and trial.
 TEST(BatchOracle, OtherImagesAreRefused) {
   const auto fault = [](const std::string& data, const Batch& batch, int rank, bool training,
                         std::uint64_t seed = 7) {
-    return BatchOracle(DataClaims(claims_of(data, 3), seed), rank).fault(batch, training);
+    return BatchOracle(DataClaims(claims_of(data, 3), small_input, seed), rank)
+        .fault(batch, training);
   };
   for (const std::string data : {"synthetic", "learnable:n60v22"}) {
     const TrainingData from = data_of(data);
@@ -161,8 +166,8 @@ TEST(BatchOracle, OtherImagesAreRefused) {
     of_first.batch.samples = of_first.samples;
     of_first.batch.labels = of_first.labels;
     EXPECT_EQ(fault(data, of_second, 1, true), "");
-    EXPECT_SAYS(fault(data, of_first.batch, 1, true), "colour ");
-    EXPECT_SAYS(fault(data, of_second, 1, true, 8), "colour ");
+    EXPECT_SAYS(fault(data, of_first.batch, 1, true), "channel ");
+    EXPECT_SAYS(fault(data, of_second, 1, true, 8), "channel ");
   }
   const TrainingData from = data_of("learnable:n60v22");
   const auto training = learnable_batches(
@@ -177,7 +182,7 @@ TEST(BatchOracle, OtherImagesAreRefused) {
   learnt.labels.assign(right.labels.begin(), right.labels.end());
   learnt.batch.samples = learnt.samples;
   learnt.batch.labels = learnt.labels;
-  EXPECT_SAYS(fault("learnable:n60v22", learnt.batch, 0, false), "colour ");
+  EXPECT_SAYS(fault("learnable:n60v22", learnt.batch, 0, false), "channel ");
 }
 
 /// What the ledgers of three ranks say of two epochs, of which `change` changes batches.
@@ -186,7 +191,7 @@ std::string ledger(const std::function<void(int rank, Changed& batch)>& change,
   std::vector<std::string> faults(3);
   testing_fakes::on_threads(3, [&](Communicator& ranks) {
     const auto batches = made(data_of("learnable:n250v22"), true, ranks.rank(), 3);
-    EpochLedger of(DataClaims(claims_of("learnable:n250v22", 3), 7), ranks);
+    EpochLedger of(DataClaims(claims_of("learnable:n250v22", 3), small_input, 7), ranks);
     std::string& fault = faults[static_cast<std::size_t>(ranks.rank())];
     for (int epoch = 0; epoch < 2; ++epoch) {
       of.begin(epoch, 0);

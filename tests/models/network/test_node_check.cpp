@@ -22,7 +22,7 @@ using Pixel = std::function<double(std::int64_t image, std::int64_t channel, dou
 Verification normalized(const std::string& backend, const Pixel& pixel) {
   constexpr std::int64_t images = 256, channels = 64;
   GraphBuilder builder(images, Precision::fp32, true);
-  builder.norm("bn", builder.images(channels, 1), NormFusion::relu);
+  builder.norm("bn", builder.images(vector_input(channels)), NormFusion::relu);
   ExecutorSettings settings;
   settings.backends = {backend};
   const auto alone = serial_communicator();

@@ -46,6 +46,9 @@ TEST(SelfCheck, RightTrainingsPass) {
     for (const Settings& others :
          {Settings{}, Settings{{"optimizer", "lars"}, {"lag", "1"}, {"smoothing", "0.1"}},
           Settings{{"optimizer", "larc"}, {"accumulate", "3"}},
+          Settings{{"optimizer", "adam"}, {"lag", "1"}},
+          Settings{{"optimizer", "lamb"}, {"smoothing", "0.1"}}, Settings{{"optimizer", "rmsprop"}},
+          Settings{{"optimizer", "larc-adam"}, {"accumulate", "2"}},
           Settings{{"ranks", "2"}, {"accumulate", "2"}, {"lag", "1"}}}) {
       const Settings claims = small_claims(others);
       EXPECT_EQ(why_wrong(settings_of(claims, precision), ReferenceClaims(claims).rate, claims), "")

@@ -64,13 +64,14 @@ void expect_fault(const Verification& found, const std::string& part) {
 }
 
 TEST(StepOracle, RightStepsPass) {
-  for (const char* optimizer : {"sgd", "lars", "larc"})
+  for (const std::string& optimizer : update_rule_names())
     for (const Precision precision : {Precision::fp32, Precision::bf16, Precision::fp64})
       for (const std::int64_t passes : {1, 3})
         for (const std::int64_t lag : {0, 1}) {
           TrainerSettings of = small(precision == Precision::fp32 ? "native" : "reference");
           of.precision = precision;
           of.learning.rule = update_rule(optimizer);
+          if (optimizer.ends_with("rmsprop")) of.learning.momentum = 0;
           of.accumulate = passes;
           of.lag = lag;
           Settings claims = settings_of({{"optimizer", optimizer},
@@ -94,6 +95,25 @@ TEST(StepOracle, FindsAnotherOptimizer) {
   TrainerSettings lars = small();
   lars.learning.rule = UpdateRule::lars;
   expect_fault(judged(lars, settings_of()), "after a step, element");
+}
+
+TEST(StepOracle, FindsOtherFactorsOfMoments) {
+  const Settings adam = settings_of({{"optimizer", "adam"}});
+  const auto of = [](const std::function<void(Learning&)>& change) {
+    TrainerSettings settings = small();
+    settings.learning.rule = UpdateRule::adam;
+    change(settings.learning);
+    return settings;
+  };
+  EXPECT_TRUE(judged(of([](Learning&) {}), adam).passed);
+  expect_fault(judged(of([](Learning& l) { l.beta1 = 0.89; }), adam), "the velocity of");
+  expect_fault(judged(of([](Learning& l) { l.beta2 = 0.99; }), adam), "the second moment of");
+  expect_fault(judged(of([](Learning& l) { l.epsilon = 1e-5; }), adam), "the weights of");
+  expect_fault(judged(of([](Learning& l) { l.rule = UpdateRule::adamw; }), adam), "of");
+  expect_fault(judged(of([](Learning& l) { l.rule = UpdateRule::lamb; }),
+                      settings_of({{"optimizer", "adamw"}})),
+               "the weights of");
+  expect_fault(judged(of([](Learning& l) { l.rule = UpdateRule::larc_adam; }), adam), "of");
 }
 
 TEST(StepOracle, FindsOtherFactorsOfTheUpdate) {

@@ -123,6 +123,27 @@ TEST(Trainer, EveryDifferenceOfStatesIsFound) {
   EXPECT_EQ(trainer->difference(lost).what, "the velocity of " + first.name);
 }
 
+TEST(Trainer, ADifferenceOfSecondMomentsIsFound) {
+  const auto alone = serial_communicator();
+  TrainerSettings settings = small_settings("native");
+  settings.learning.rule = UpdateRule::adam;
+  const auto trainer = made(settings, *alone);
+  load_random(*trainer, 5);
+  Trainer::State before, after;
+  trainer->save(before);
+  trainer->step(0.001);
+  trainer->save(after);
+  EXPECT_EQ(trainer->difference(after).relative, 0);
+  Trainer::State lost = after;
+  lost.values.back() = before.values.back();
+  EXPECT_TRUE(trainer->difference(lost).what.starts_with("the second moment of "));
+  EXPECT_GT(trainer->difference(lost).relative, trainer->difference(lost).allowed);
+  lost = after;
+  lost.values[1] = before.values[1];
+  EXPECT_TRUE(trainer->difference(lost).what.starts_with("the update of "));
+  EXPECT_GT(trainer->difference(lost).relative, trainer->difference(lost).allowed);
+}
+
 TEST(Trainer, AStepTimedByNodesIsAStep) {
   const auto alone = serial_communicator();
   const auto trainer = made(small_settings("native"), *alone);

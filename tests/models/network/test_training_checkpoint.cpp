@@ -1,5 +1,6 @@
 // What a checkpoint of a training keeps, and for which training it is.
 
+#include "models/network/learnable_images.hpp"
 #include "models/network/training_checkpoint.hpp"
 
 #include <gtest/gtest.h>
@@ -46,6 +47,34 @@ TEST(TrainingCheckpoint, ARestartEqualsTheUninterruptedRun) {
   other.settings.restart = true;
   EXPECT_THROW(other.train(), InputError);
   std::filesystem::remove(file);
+}
+
+/// With moments that are corrected by the number of updates, some of which were skipped.
+TEST(TrainingCheckpoint, ARestartHasMomentsAndTheNumberOfTheirUpdates) {
+  const auto file =
+      std::filesystem::temp_directory_path() / ("assay_moments_" + std::to_string(getpid()));
+  for (const UpdateRule rule : {UpdateRule::adam, UpdateRule::lamb, UpdateRule::rmsprop}) {
+    const auto session = [&] {
+      return Session(3, 8, 320, Precision::fp16, "dynamic:16777216", 1, false, 0, 32, false, rule);
+    };
+    Session whole = session(), first = session(), second = session();
+    for (Session* const each : {&whole, &first, &second}) each->settings.rate = 0.002;
+    whole.train();
+    first.settings.target = 0;
+    first.settings.checkpoint = file;
+    first.train();
+    EXPECT_GT(first.trainer->loss_scale().skipped(), 0);
+    second.settings = whole.settings;
+    second.settings.checkpoint = file;
+    second.settings.restart = true;
+    second.train();
+    EXPECT_EQ(second.weights(), whole.weights()) << name(rule);
+    const ValueIndex moments = whole.trainer->graph().second;
+    EXPECT_EQ(read_values(second.trainer->executor(), moments),
+              read_values(whole.trainer->executor(), moments))
+        << name(rule);
+    std::filesystem::remove(file);
+  }
 }
 
 /// What is said when `run` continues from `file`.

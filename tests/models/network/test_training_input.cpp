@@ -24,7 +24,7 @@ Outcome outcome_of(int steps) {
   run.steps = steps;
   run.data.data = large_images;
   run.data.classes = run.trainer.network.classes;
-  run.data.size = static_cast<int>(run.trainer.network.image);
+  run.data.input = run.trainer.network.input;
   return run_case([&] { return training_workload(run, plugins(), *alone); }, *alone,
                   TimingOptions{});
 }

@@ -1,5 +1,6 @@
 // Trainings, evaluations and states that are not what the parameters say, before their oracles.
 
+#include "models/network/learnable_images.hpp"
 #include "models/network/training_oracle.hpp"
 
 #include <gtest/gtest.h>
@@ -116,7 +117,7 @@ TEST(TrainingOracle, SamplesThatComeTwiceAreRefused) {
 /// What is said of an epoch with these results, as parts of the right ones.
 std::string fault_of_results(double loss, double speed) {
   Session run(1, 8, 160);
-  TrainingOracle oracle(run.claims(), run.parameters(), 1, *run.ranks);
+  TrainingOracle oracle(run.claims(), run.definition(), 1, *run.ranks);
   const ClaimedRate rate(run.claims(), 5);
   oracle.begin(*run.trainer, 0, 0, false);
   oracle.begin_epoch(0, 0);
@@ -148,7 +149,7 @@ TEST(TrainingOracle, LossAndSpeedOfAnEpochAreThoseOfItsSteps) {
 std::string fault_of_evaluation(const std::function<void(Evaluation&)>& change,
                                 double statistic = 0) {
   Session run(1, 8, 160);
-  const BatchOracle data(DataClaims(run.claims(), 1), 0);
+  const BatchOracle data(DataClaims(run.claims(), run.definition().input, 1), 0);
   EvaluationOracle oracle(data, *run.ranks), own(data, *run.ranks);
   StepCheck check;
   check.found.passed = true;
@@ -186,7 +187,7 @@ TEST(EvaluationOracle, TotalsAndStatisticsAreRecomputed) {
 
 TEST(EvaluationOracle, LossesAndAnswersAreThoseOfTheLogits) {
   Session run(1, 8, 160);
-  const BatchOracle data(DataClaims(run.claims(), 1), 0);
+  const BatchOracle data(DataClaims(run.claims(), run.definition().input, 1), 0);
   Executor& executor = run.evaluator->executor();
   run.evaluator->evaluate(*run.validation);  // puts statistics
   run.validation->start({}, 1);
@@ -254,7 +255,7 @@ TEST(StateOracle, AStateThatIsNotTheGeneratorsIsRefused) {
     Session run(3, 8, 32, precision);
     Trainer& trainer = *run.trainer;
     const auto fault = [&](std::uint64_t seed = 3) {
-      return fault_of_start(trainer, "d18w8s32c10", run.parameters(), seed);
+      return fault_of_start(trainer, "d18w8s32c10", run.definition(), seed);
     };
     EXPECT_EQ(fault(), "") << name(precision);
     EXPECT_SAYS(fault(4), "begins as ");

@@ -25,7 +25,7 @@ std::vector<std::string> told(double seconds) {
   run.trainer = network_test::small_settings("native");
   run.steps = 9;
   run.data.classes = run.trainer.network.classes;
-  run.data.size = static_cast<int>(run.trainer.network.image);
+  run.data.input = run.trainer.network.input;
   run.progress_seconds = seconds;
   run.convergence.progress = [&](const std::string& line) { lines.push_back(line); };
   const Outcome outcome =
@@ -53,7 +53,7 @@ TEST(TrainingWorkload, ATrainingThatCannotBeIsRefusedBeforeAnythingIsTimed) {
   good.steps = 3;
   good.data.data = "learnable:n40v10";
   good.data.classes = good.trainer.network.classes;
-  good.data.size = static_cast<int>(good.trainer.network.image);
+  good.data.input = good.trainer.network.input;
   good.progress_seconds = 0;
   good.convergence.epochs = 1;
   good.convergence.progress = [&](const std::string& line) { lines.push_back(line); };
@@ -81,7 +81,7 @@ TEST(TrainingWorkload, MemoryDoesNotDependOnTheCaseBefore) {
     run.trainer.batch = batch;
     run.steps = 1;
     run.data.classes = run.trainer.network.classes;
-    run.data.size = static_cast<int>(run.trainer.network.image);
+    run.data.input = run.trainer.network.input;
     const Outcome outcome = run_case([&] { return training_workload(run, plugins(), *alone); },
                                      *alone, TimingOptions{});
     ASSERT_EQ(outcome.status, "ok") << outcome.reason;
@@ -107,7 +107,7 @@ TEST(TrainingWorkload, ABackendThatComputesNothingIsUnsupported) {
       << found.reason;
   run.trainer.executor.measured = true;  // one of several candidates
   run.data.classes = run.trainer.network.classes;
-  run.data.size = static_cast<int>(run.trainer.network.image);
+  run.data.input = run.trainer.network.input;
   EXPECT_EQ(outcome().status, "ok");
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// assay-resnet50 beside PyTorch's process: steps in turn.
+// assay-resnet50 and assay-train beside PyTorch's process: steps in turn.
 
 #include <chrono>
 #include <map>
@@ -9,18 +9,20 @@
 #include "core/base/clock.hpp"
 #include "core/program/suite.hpp"
 #include "models/resnet50/benchmark.hpp"
+#include "models/train/benchmark.hpp"
 #include "tests/self_benchmark/support/peer.hpp"
 
 namespace assay::self_benchmark {
 
-/// One case of assay-resnet50, verified; its runs are timed one by one.
+/// One case of a benchmark of networks, verified; its runs are timed one by one.
 class TimedNetwork {
  public:
-  explicit TimedNetwork(const std::map<std::string, std::string>& axes) {
+  explicit TimedNetwork(const std::map<std::string, std::string>& axes,
+                        const Benchmark& benchmark = resnet50_benchmark()) {
     std::map<std::string, std::vector<std::string>> wanted{{"threads", {pair_threads}}};
     for (const auto& [name, value] : axes) wanted[name] = {value};
-    const Case selected = expand(resnet50_benchmark(), wanted, plugins_).at(0);
-    auto made = resnet50_benchmark().prepare(selected, context_);
+    const Case selected = expand(benchmark, wanted, plugins_).at(0);
+    auto made = benchmark.prepare(selected, context_);
     if (const auto* const refusal = std::get_if<Unsupported>(&made)) {
       reason_ = selected.id + ": " + refusal->reason;
       return;
@@ -57,12 +59,15 @@ class TimedNetwork {
   std::unique_ptr<Workload> workload_;
 };
 
-/// PyTorch's time of a step over ours, `samples` of each a pair, the median of which counts.
+/// A network of assay-train is "NAME:FIELDS". PyTorch's time of a step over ours, `samples` of each
+/// a pair, the median of which counts.
 inline nlohmann::json network_ratio(const std::map<std::string, std::string>& axes,
                                     std::vector<std::string> peer, int pairs, int samples) {
-  TimedNetwork ours(axes);
+  const bool resnet50 =
+      !axes.contains("problem") || axes.at("problem").find(':') == std::string::npos;
+  TimedNetwork ours(axes, resnet50 ? resnet50_benchmark() : train_benchmark());
   if (!ours.reason().empty()) return {{"skip", ours.reason()}};
-  peer.insert(peer.begin(), "pytorch_resnet50");
+  peer.insert(peer.begin(), resnet50 ? "pytorch_resnet50" : "pytorch_network");
   peer.insert(peer.end(), {"--threads", pair_threads});
   Peer theirs(peer);
   if (!theirs.reason().empty()) return {{"skip", theirs.reason()}};

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <cstdio>
+
 #include "core/base/descriptor.hpp"
 #include "models/network/graph_builder.hpp"
-#include "models/network/network_benchmark.hpp"
+#include "models/network/network_family.hpp"
 
 namespace assay {
 namespace {
@@ -17,8 +19,11 @@ struct ConvnetShape {
 
 ConvnetShape parse_convnet(const std::string& descriptor) {
   const auto fields =
-      read_counts(descriptor, {"s", "c"}, {"s", "c"}, DescriptorComplaint("convnet", descriptor));
-  return {fields.at("s"), fields.at("c")};
+      read_counts(descriptor, {"s", "c"}, {}, DescriptorComplaint("convnet", descriptor));
+  ConvnetShape shape;
+  if (fields.contains("s")) shape.image = fields.at("s");
+  if (fields.contains("c")) shape.classes = fields.at("c");
+  return shape;
 }
 
 Network make_convnet(const ConvnetShape& shape) {
@@ -26,10 +31,10 @@ Network make_convnet(const ConvnetShape& shape) {
   network.family = "convnet";
   network.descriptor = fmt::format("s{}c{}", shape.image, shape.classes);
   network.fields = {{"image_size", shape.image}, {"classes", shape.classes}};
-  network.image = shape.image;
+  network.input = photograph(shape.image);
   network.classes = shape.classes;
   network.add_layers = [shape](GraphBuilder& builder, const Learning& learning) {
-    ValueIndex x = builder.images(3, shape.image);
+    ValueIndex x = builder.images(photograph(shape.image));
     std::int64_t side = shape.image;
     for (const char* number : {"1", "2"}) {
       x = builder.conv(std::string("conv") + number, x, channels, 3, 2, 1);
@@ -43,46 +48,37 @@ Network make_convnet(const ConvnetShape& shape) {
   return network;
 }
 
-NetworkDefinition define_convnet(const ConvnetShape& shape) {
-  return {{{"conv1.weight", {8, 3, 3, 3}},
+NetworkDefinition define_convnet(const std::string& descriptor) {
+  long long side = 0, classes = 0;
+  if (std::sscanf(descriptor.c_str(), "s%lldc%lld", &side, &classes) != 2)
+    throw CaseError(descriptor + " is no convnet");
+  return {{photograph(side), classes},
+          {{"conv1.weight", {8, 3, 3, 3}},
            {"bn1.weight", {8}},
            {"bn1.bias", {8}},
            {"conv2.weight", {8, 8, 3, 3}},
            {"bn2.weight", {8}},
            {"bn2.bias", {8}},
-           {"fc.weight", {shape.classes, 8}},
-           {"fc.bias", {shape.classes}}},
-          {small_image, small_classes, [](ReferencePass& pass, const ReferenceNode& images) {
+           {"fc.weight", {classes, 8}},
+           {"fc.bias", {classes}}},
+          {photograph(small_image), small_classes,
+           [](ReferencePass& pass, const ReferenceNode& images) {
              ReferenceNode x = pass.relu(pass.norm("bn1", pass.conv("conv1", images, 8, 3, 2)));
              x = pass.relu(pass.norm("bn2", pass.conv("conv2", x, 8, 3, 2)));
-             pass.classify("fc", pass.mean(x));
+             pass.cross_entropy(pass.dense("fc", pass.mean(x), small_classes));
            }}};
 }
 
-class ConvnetBenchmark final : public NetworkBenchmark {
- public:
-  std::string name() const override { return "convnet"; }
-  std::string description() const override { return "A network that one file has added"; }
-  std::string canonical(const std::string& descriptor) const override {
-    const ConvnetShape shape = parse_convnet(descriptor);
-    return fmt::format("s{}c{}", shape.image, shape.classes);
-  }
-  std::vector<Dimension> problem_dimensions() const override {
-    return {dimension::problem({"s32c10"}),
-            dimension::field("image_size", "s", "height and width of the images", "32"),
-            dimension::field("classes", "c", "number of classes", "10")};
-  }
-  Network network(const std::string& problem) const override {
-    return make_convnet(parse_convnet(problem));
-  }
-  NetworkDefinition definition(const std::string& problem) const override {
-    return define_convnet(parse_convnet(problem));
-  }
-};
-
 }  // namespace
-}  // namespace assay
 
-int main(int argc, char** argv) {
-  return assay::benchmark_main(assay::ConvnetBenchmark(), argc, argv);
+std::vector<NetworkFamily> convnet_networks() {
+  return {{"convnet", "a network that one file has added: image size, classes (s32c10)",
+           [](const std::string& fields) {
+             const ConvnetShape shape = parse_convnet(fields);
+             return fmt::format("s{}c{}", shape.image, shape.classes);
+           },
+           [](const std::string& fields) { return make_convnet(parse_convnet(fields)); },
+           define_convnet}};
 }
+
+}  // namespace assay

@@ -1,0 +1,69 @@
+#include "models/network/learnable_vectors.hpp"
+
+#include <Random123/philox.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/base/error.hpp"
+
+namespace assay {
+namespace {
+
+using Block = r123::Philox4x32::ctr_type;
+enum class Draw : std::uint32_t { markers = 16, counts };
+
+constexpr std::uint32_t one_in_markers = 4;
+// Of 256: below the first an element is not 0, below the second it is 2.
+constexpr std::uint8_t of_class = 64, of_others = 6, twice_of_class = 16, twice_of_others = 1;
+
+Block block_of(std::uint64_t seed, Draw use, std::int64_t number, std::int64_t part) {
+  const auto low = [](std::uint64_t value) { return static_cast<std::uint32_t>(value); };
+  const auto n = static_cast<std::uint64_t>(number);
+  return r123::Philox4x32()(
+      {{low(n), low(n >> 32), static_cast<std::uint32_t>(part), static_cast<std::uint32_t>(use)}},
+      {{low(seed), low(seed >> 32) ^ 0x6c656172u}});
+}
+
+}  // namespace
+
+LearnableVectors::LearnableVectors(std::int64_t elements, std::int64_t classes, std::uint64_t seed)
+    : classes_(classes), seed_(seed) {
+  constexpr std::int64_t least = 16, most = std::int64_t{1} << 24, most_classes = 1 << 20;
+  if (classes < 2 || classes > most_classes || elements < least || elements > most)
+    throw InputError(
+        fmt::format("{} classes of vectors with {} elements cannot be made (2 to {} classes, {} to "
+                    "{} elements). Choose others.",
+                    classes, elements, most_classes, least, most));
+  markers_.resize(static_cast<std::size_t>(elements));
+  for (std::int64_t i = 0; i < elements; ++i) {
+    const std::uint32_t word =
+        block_of(seed, Draw::markers, i / 4, 0)[static_cast<std::size_t>(i % 4)];
+    const std::uint64_t scaled =
+        std::uint64_t{word / one_in_markers} * static_cast<std::uint64_t>(classes) * one_in_markers;
+    markers_[static_cast<std::size_t>(i)] =
+        word % one_in_markers == 0 ? static_cast<std::int32_t>(scaled >> 32) : -1;
+  }
+}
+
+void LearnableVectors::make(std::int64_t index, float* out) const {
+  const auto own = static_cast<std::int32_t>(label(index));
+  const std::int64_t count = elements();
+  for (std::int64_t first = 0; first < count; first += 16) {
+    const Block words = block_of(seed_, Draw::counts, index, first / 16);
+    const std::int64_t here = std::min<std::int64_t>(16, count - first);
+    for (std::int64_t i = 0; i < here; ++i) {
+      const bool marks = markers_[static_cast<std::size_t>(first + i)] == own;
+      const std::uint32_t byte = words[static_cast<std::size_t>(i / 4)] >> (8 * (i % 4)) & 0xFFu;
+      const int counted = byte < (marks ? of_class : of_others) ? 1 : 0,
+                twice = byte < (marks ? twice_of_class : twice_of_others) ? 1 : 0;
+      out[first + i] = static_cast<float>(counted + twice);
+    }
+  }
+}
+
+std::string LearnableVectors::canonical() const {
+  return fmt::format("learnable:c{}i{}seed{}", classes_, elements(), seed_);
+}
+
+}  // namespace assay

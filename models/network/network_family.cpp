@@ -1,0 +1,24 @@
+#include "models/network/network_family.hpp"
+
+#include "core/base/error.hpp"
+#include "core/base/text.hpp"
+
+namespace assay {
+
+NamedNetwork named_network(const std::string& descriptor) {
+  // "mlp:w64", and "mlpw64", which @ makes of "mlp@w64". One name may begin with another one.
+  const NetworkFamily* longest = nullptr;
+  std::vector<std::string> names;
+  for (const NetworkFamily& family : network_families()) {
+    names.push_back(family.name);
+    if (descriptor.starts_with(family.name) &&
+        (longest == nullptr || family.name.size() > longest->name.size()))
+      longest = &family;
+  }
+  if (longest == nullptr)
+    throw InputError(unknown_name("network", descriptor.substr(0, descriptor.find(':')), names));
+  const std::string rest = descriptor.substr(longest->name.size());
+  return {longest, rest.starts_with(':') ? rest.substr(1) : rest};
+}
+
+}  // namespace assay

@@ -1,0 +1,5 @@
+#include "models/train/benchmark.hpp"
+
+int main(int argc, char** argv) {
+  return assay::benchmark_main(assay::train_benchmark(), argc, argv);
+}

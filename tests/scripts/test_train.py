@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+"""assay-train: every network trains and infers here, verified as ResNet-50 is; unknown networks and fields are refused."""
+import json
+import unittest
+
+from run_helper import BIN, RunTest, main
+
+SMALL = {"mlp": "mlp:i64w32", "candle-p1b2": "candle-p1b2:i64w32", "resnet18": "resnet18:w8s32c10", "resnet50": "resnet50:w8s32c10"}
+
+
+class Train(RunTest):
+    def row(self, *words, code=0):
+        file = self.folder / "row.json"
+        done = self.command(BIN / "assay-train", "--threads", 1, "--batch", 16, "--steps", 2, "--out", file, *words, code=code)
+        self.said = done.stdout + done.stderr
+        return json.loads(file.read_text())["rows"][0]
+
+    def test_every_network_is_listed_and_has_a_small_form_here(self):
+        listed = self.command(BIN / "assay", "list", "networks", code=0).stdout
+        names = {line.split()[0] for line in listed.splitlines() if ":" not in line and line.split()} & {*SMALL}
+        self.assertEqual(names, {*SMALL}, listed)
+        cases = json.loads(self.command(BIN / "assay-train", "--network", "all", "--list", "--json").stdout)
+        self.assertEqual({case["settings"]["problem"].split(":")[0] for case in cases}, {*SMALL})
+
+    def test_steps_of_each_network_are_those_of_the_reference_trainer(self):
+        for name, network in SMALL.items():
+            for precision in ("fp32", "bf16"):
+                with self.subTest(network=name, precision=precision):
+                    row = self.row("--network", network, "--precision", precision, "--self-check", "yes", "--backend", "native")
+                    self.assertEqual(row["status"], "ok", row.get("reason"))
+                    self.assertIn("5 steps of a small network by a reference trainer", row["verification"]["reference"])
+                    self.assertRegex(row["id"], f"^train/training/{precision}/.*{name}:")
+
+    def test_inference_of_each_network(self):
+        for name, network in SMALL.items():
+            with self.subTest(network=name):
+                row = self.row("--network", network, "--direction", "inference")
+                self.assertEqual(row["status"], "ok", row.get("reason"))
+
+    def test_vectors_are_learnt(self):
+        row = self.row("--network", "mlp:w64", "--data", "learnable:n2000v300", "--epochs", 8, "--rate", 1, "--target", 0.85,
+                       "--backend", "native", code=0)
+        self.assertEqual(row["status"], "ok", row.get("reason"))
+        self.assertGreaterEqual(row["epochs"][-1]["accuracy"], 0.85)
+
+    def test_what_is_unknown_is_refused(self):
+        for words, reason in ((("--network", "mpl"), "mlp"), (("--network", "mlp:q4"), "q"), (("--network", "mlp:i0"), "i is 0"),
+                              (("--network", "candle-p1b2:w30"), "multiple of 4")):
+            with self.subTest(words=words):
+                done = self.command(BIN / "assay-train", *words, code=2)
+                self.assertIn(reason, done.stderr)
+
+    def test_fields_may_follow_an_at_sign(self):
+        cases = json.loads(self.command(BIN / "assay-train", "--network", "mlp@w64", "--network", "mlp:i96w8@w64", "--list", "--json").stdout)
+        self.assertEqual([case["settings"]["problem"] for case in cases], ["mlp:i1024w64l2c10", "mlp:i96w64l2c10"])
+
+
+if __name__ == "__main__":
+    main(verbosity=2)

@@ -43,6 +43,7 @@ Network make_p1b2(const P1b2Shape& shape) {
   network.fields = {{"inputs", shape.inputs}, {"width", shape.width}, {"classes", shape.classes}};
   network.input = vector_input(shape.inputs);
   network.classes = shape.classes;
+  network.filters = false;
   network.add_layers = [shape](GraphBuilder& to, const Learning& learning) {
     ValueIndex x = to.images(vector_input(shape.inputs));
     for (const int i : {1, 2, 3})

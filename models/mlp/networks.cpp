@@ -41,7 +41,7 @@ std::string to_descriptor(const MlpShape& shape) {
 Network make_mlp(const MlpShape& shape) {
   Network network;
   network.family = "mlp";
-  network.descriptor =
+  network.descriptor =  // apart from to_descriptor(), so that expect_network() compares two things
       fmt::format("i{}w{}l{}c{}", shape.inputs, shape.width, shape.layers, shape.classes);
   network.fields = {{"inputs", shape.inputs},
                     {"width", shape.width},
@@ -49,6 +49,7 @@ Network make_mlp(const MlpShape& shape) {
                     {"classes", shape.classes}};
   network.input = vector_input(shape.inputs);
   network.classes = shape.classes;
+  network.filters = false;
   network.add_layers = [shape](GraphBuilder& to, const Learning& learning) {
     ValueIndex x = to.images(vector_input(shape.inputs));
     for (std::int64_t i = 1; i <= shape.layers; ++i)

@@ -89,10 +89,13 @@ ClaimedElement ClaimedUpdate::element(const ClaimedTensor& tensor, double rate,
       added.error + of_terms * (std::abs(kept) + std::abs(added.value)) + least_normal};
   step = after.velocity;
   if (moments_) {
-    const auto n = static_cast<double>(updates);
-    const double first = 1 / (1 - std::pow(beta1_, n));
-    step = by_root({step.value * first, step.error * first}, after.second,
-                   1 / (1 - std::pow(beta2_, n)), epsilon_, u);
+    // Wider than a double: a decay near 1 leaves few digits of the difference.
+    const auto without = [n = updates](double decay) {
+      return static_cast<double>(1 - std::pow(static_cast<long double>(decay), n));
+    };
+    const double first = 1 / without(beta1_);
+    step = by_root({step.value * first, step.error * first}, after.second, 1 / without(beta2_),
+                   epsilon_, u);
   }
   if (decoupled_) {
     step.value += tensor.decay * weight;

@@ -30,7 +30,7 @@ class ClaimedUpdate {
 
   const std::string& optimizer() const { return optimizer_; }
   bool has_second() const { return moments_ || rmsprop_; }
-  bool reads_norms() const { return optimizer_ != "sgd"; }
+  bool reads_norms() const { return is_lamb() || optimizer_.starts_with("lar"); }
   bool is_lamb() const { return optimizer_ == "lamb"; }
   /// One element after update number `updates`. `u`: the roundoff; `of_norms`: the relative error
   /// of norms; `gradient` has an error of its own.

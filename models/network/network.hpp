@@ -31,6 +31,7 @@ struct Network {
   std::map<std::string, std::int64_t> fields;  ///< of the descriptor, as rows name them
   InputShape input;
   std::int64_t classes = 1000;
+  bool filters = true;  ///< it has convolutions
   /// Adds all layers, from the input to the loss.
   std::function<void(GraphBuilder&, const Learning&)> add_layers;
   /// A form of it that a plain fp64 loop can train (--self-check).

@@ -57,6 +57,11 @@ void complete_data(Settings& settings, SettingsReader& reader, TrainingData& dat
     if (settings.at(files) != "none")
       settings[files] = canonical_data(settings.at(files), data.label_base, data.classes);
   data.data = settings.at("data");
+  if (is_files(data.data) && !data.input.is_photograph())
+    throw InputError(fmt::format(
+        "--data {}: files have square images of three colours, and this network reads {} x {} x {} "
+        "numbers. Use --data learnable, or synthetic.",
+        given, data.input.channels, data.input.height, data.input.width));
   if (!is_files(data.data)) {  // the others belong to files
     settings["augment"] = "crop+flip";
     settings["page_cache"] = "cached";
@@ -100,8 +105,14 @@ void complete_weight_gradients(Settings& settings, const NetworkSettings& networ
   if (type == "16bit" && !narrow)
     throw InputError(fmt::format(
         "--weight-gradients 16bit: {} has no 16-bit tensors. Leave it out.", name(stored)));
+  const bool filters = network.run.trainer.network.filters;
+  if (type == "16bit" && !filters)
+    throw InputError(
+        "--weight-gradients 16bit is for the filters of convolutions (this network has none). "
+        "Leave it out.");
   if (type == measured)
-    type = narrow && !network.inference && settings.at("device") != "cpu" ? "16bit" : "wide";
+    type = narrow && filters && !network.inference && settings.at("device") != "cpu" ? "16bit"
+                                                                                      : "wide";
 }
 
 void complete_loss_scale(Settings& settings, NetworkSettings& network) {
@@ -113,7 +124,7 @@ void complete_loss_scale(Settings& settings, NetworkSettings& network) {
   scale = to_text(trainer.loss_scale);
 }
 
-/// Factors that the optimizer does not have are the usual ones, so that they name no other case.
+/// InputError for factors that the optimizer does not have.
 void complete_optimizer(Settings& settings, Learning& learning) {
   const Learning usual;
   learning.rule = update_rule(settings.at("optimizer"));
@@ -127,8 +138,12 @@ void complete_optimizer(Settings& settings, Learning& learning) {
   if (loop == UpdateLoop::momentum) learning.epsilon = usual.epsilon;
   for (const auto& [name, value] :
        {std::pair{"beta1", learning.beta1}, std::pair{"beta2", learning.beta2},
-        std::pair{"alpha", learning.alpha}, std::pair{"epsilon", learning.epsilon}})
+        std::pair{"alpha", learning.alpha}, std::pair{"epsilon", learning.epsilon}}) {
+    if (std::stod(settings.at(name)) != value)
+      throw InputError(fmt::format("--{} {}: --optimizer {} has none. Leave it out.", name,
+                                   settings.at(name), settings.at("optimizer")));
     settings[name] = fmt::format("{}", value);
+  }
 }
 
 /// Candidates for each operation, in the order of preference.

@@ -22,7 +22,7 @@ struct TrainingDifference {
   /// |<found, expected> / <expected, expected> - 1|: the largest one of the weights, and that of
   /// the last layer's weights and biases. Rounding errors have all directions and hardly affect it.
   double length = 0, last_length = 0;
-  /// |<found, initial> / <expected, initial> - 1| over the weights. A normalization makes the
+  /// |<found, initial> / <expected, initial> - 1| over the filters. A normalization makes the
   /// gradient of its filters orthogonal to them, so this is the part of the decay.
   double decay = 0;
 };

@@ -365,8 +365,11 @@ void StepOracle::judge_told(const Trainer& trainer) {
 void StepOracle::judge_ranks() {
   if (ranks_.size() == 1) return;
   std::vector<double> seen = read(executor_.graph().weights);
-  const std::vector<double> velocities = read(executor_.graph().velocity);
-  seen.insert(seen.end(), velocities.begin(), velocities.end());
+  for (const ValueIndex state : {executor_.graph().velocity, executor_.graph().second})
+    if (state != Graph::none) {
+      const std::vector<double> more = read(state);
+      seen.insert(seen.end(), more.begin(), more.end());
+    }
   const std::vector<std::string> all =
       ranks_.allgather(fingerprint_text(std::as_bytes(std::span(seen))));
   if (std::ranges::count(all, all.front()) == std::ssize(all)) return;

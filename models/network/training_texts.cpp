@@ -48,7 +48,7 @@ Executed executed_training(Trainer& trainer, const TrainerSettings& settings) {
     ran.implementation += ", gradients added by " + sum.implementation;
   ran.wire_bits = sum.wire_bits;
   const Learning& learning = settings.learning;
-  ran.numbers["momentum"] = learning.momentum;
+  if (loop_of(learning.rule) == UpdateLoop::momentum) ran.numbers["momentum"] = learning.momentum;
   ran.numbers["weight_decay"] = learning.weight_decay;
   if (needs_trust(learning.rule)) ran.numbers["trust_coefficient"] = learning.coefficient;
   return ran;

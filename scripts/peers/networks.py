@@ -66,9 +66,9 @@ def network(descriptor, seed):
 
 
 def optimizer(model, rule, rate):
-    """As Assay's --optimizer; weight decay on weights alone."""
+    """As Assay's --optimizer, rmsprop with --alpha 0.9; weight decay on weights alone."""
     groups = [{"params": [p for p in model.parameters() if p.dim() > 1], "weight_decay": resnet.WEIGHT_DECAY},
               {"params": [p for p in model.parameters() if p.dim() == 1], "weight_decay": 0}]
     made = {"sgd": lambda: torch.optim.SGD(groups, lr=rate, momentum=resnet.MOMENTUM), "adam": lambda: torch.optim.Adam(groups, lr=rate),
-            "adamw": lambda: torch.optim.AdamW(groups, lr=rate), "rmsprop": lambda: torch.optim.RMSprop(groups, lr=rate)}
+            "adamw": lambda: torch.optim.AdamW(groups, lr=rate), "rmsprop": lambda: torch.optim.RMSprop(groups, lr=rate, alpha=0.9)}
     return made[rule]()

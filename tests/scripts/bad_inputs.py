@@ -27,7 +27,7 @@ QUICK = {"assay-activation": "mb2ic4ih4", "assay-dropout": "mb2ic4ih4",
          "assay-collectives": "8", "assay-conv": SMALL, "assay-gemm": "m8n8k8", "assay-input": "n8mb4s32", "assay-kmeans": "n600d4",
          "assay-linalg": "syrk:n64d8", "assay-norm": "mb2ic4ih4", "assay-pca": "n600d4", "assay-pool": "mb1ic2ih8kh3sh2ph1",
          "assay-concat": "mb1ca2cb2ih4", "assay-resize": "mb1ic2ih4oh8",
-         "assay-resnet50": "d18w8s32c10", "assay-rnn": "lstm:8-4-2", "assay-stream": "copy_n1024", "assay-svm": "n600d4"}
+         "assay-resnet50": "d18w8s32c10", "assay-train": "mlp:i16w4", "assay-rnn": "lstm:8-4-2", "assay-stream": "copy_n1024", "assay-svm": "n600d4"}
 # Arguments that another program or a subcommand of `assay` needs, with names of the files below.
 NEEDS = {"assay-dataset": ["classes:n20d4", "--out", "x.npy"], "collect": ["folder", "--out", "results"],
          "run": ["suite.json", "--out", "out"], "table": ["result.json"], "report": ["result.json"], "validate": ["suite.json"],

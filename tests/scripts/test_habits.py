@@ -26,7 +26,7 @@ COMMANDS = sorted(file.stem.removesuffix("_command") for file in SOURCE.glob("cl
 
 def flags_of(text):
     """Every --flag that --help explains."""
-    return {name for line in text.splitlines() if re.match(r"  -", line) for name in re.findall(r"(?<!\S)(?:-\w,)?(--[a-z_-]+)", line.split("   ")[0].replace(",--", " --"))}
+    return {name for line in text.splitlines() if re.match(r"  -", line) for name in re.findall(r"(?<!\S)(?:-\w,)?(--[a-z0-9_-]+)", line.split("   ")[0].replace(",--", " --"))}
 
 
 class Preview(RunTest):

@@ -33,7 +33,7 @@ class Install(RunTest):
     def flags(self, *words):
         """The --flags that --help explains."""
         text = self.command(*words, "--help", code=0).stdout
-        return {name for line in text.splitlines() if line.startswith("  -") for name in re.findall(r"--[a-z_-]+", line[2:].split(" ")[0])}
+        return {name for line in text.splitlines() if line.startswith("  -") for name in re.findall(r"--[a-z0-9_-]+", line[2:].split(" ")[0])}
 
     def test_man_pages_and_completions_have_every_flag(self):
         binaries, share = self.moved / "bin", self.moved / "share"

@@ -9,9 +9,10 @@ SMALL = {"mlp": "mlp:i64w32", "candle-p1b2": "candle-p1b2:i64w32", "resnet18": "
 
 
 class Train(RunTest):
-    def row(self, *words, code=0):
+    def row(self, *words, code=0, launcher=()):
         file = self.folder / "row.json"
-        done = self.command(BIN / "assay-train", "--threads", 1, "--batch", 16, "--steps", 2, "--out", file, *words, code=code)
+        done = self.command(*launcher, BIN / "assay-train", "--threads", 1, "--batch", 16, "--steps", 2, "--out", file, *words, code=code,
+                            env=self.environment(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1"))
         self.said = done.stdout + done.stderr
         return json.loads(file.read_text())["rows"][0]
 
@@ -31,6 +32,25 @@ class Train(RunTest):
                     self.assertIn("5 steps of a small network by a reference trainer", row["verification"]["reference"])
                     self.assertRegex(row["id"], f"^train/training/{precision}/.*{name}:")
 
+    def test_fp16_and_ranks_with_optimizers_of_second_moments(self):
+        for name, more in (("mlp", ["--optimizer", "adam"]), ("candle-p1b2", ["--optimizer", "rmsprop", "--alpha", 0.9])):
+            for precision, ranks in (("fp16", 1), ("bf16", 2)):
+                with self.subTest(network=name, precision=precision):
+                    launcher = ["mpirun", "--oversubscribe", "-n", ranks] if ranks > 1 else []
+                    steps = ["--accumulate", 2, "--lag", 1] if ranks > 1 else []
+                    row = self.row("--network", SMALL[name], "--precision", precision, "--self-check", "yes", "--backend", "native", "--rate", 0.001,
+                                   *more, *steps, launcher=launcher)
+                    self.assertEqual(row["status"], "ok", row.get("reason"))
+
+    def test_a_training_with_moments_continues(self):
+        common = ["--network", SMALL["mlp"], "--optimizer", "adam", "--rate", 0.01, "--lag", 1, "--data", "learnable:n64v32", "--target", 1,
+                  "--unreached", "kept", "--backend", "native", "--schedule", "constant"]
+        whole = self.row(*common, "--epochs", 2)
+        file = self.folder / "state"
+        self.row(*common, "--epochs", 1, "--checkpoint", file)
+        rest = self.row(*common, "--epochs", 2, "--checkpoint", file, "--restart", "yes")
+        self.assertEqual(rest["epochs"][-1]["training_loss"], whole["epochs"][-1]["training_loss"])
+
     def test_inference_of_each_network(self):
         for name, network in SMALL.items():
             with self.subTest(network=name):
@@ -45,7 +65,10 @@ class Train(RunTest):
 
     def test_what_is_unknown_is_refused(self):
         for words, reason in ((("--network", "mpl"), "mlp"), (("--network", "mlp:q4"), "q"), (("--network", "mlp:i0"), "i is 0"),
-                              (("--network", "candle-p1b2:w30"), "multiple of 4")):
+                              (("--network", "candle-p1b2:w30"), "multiple of 4"),
+                              (("--network", "mlp", "--data", "generated"), "files have square images"),
+                              (("--network", "mlp", "--beta1", "0.5"), "--optimizer sgd has none"),
+                              (("--network", "mlp", "--precision", "bf16", "--weight-gradients", "16bit"), "has none")):
             with self.subTest(words=words):
                 done = self.command(BIN / "assay-train", *words, code=2)
                 self.assertIn(reason, done.stderr)

@@ -12,6 +12,7 @@ int main(int argc, char** argv) {
         {{"problem", "candle-p1b2:i28204"},
          {"batch", "60"},
          {"optimizer", "rmsprop"},
+         {"alpha", "0.9"},
          {"rate", "0.001"},
          {"scaling", "none"},
          {"precision", "fp32"}},

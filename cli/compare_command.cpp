@@ -4,7 +4,9 @@
 #include <filesystem>
 #include <future>
 #include <iostream>
+#include <iterator>
 #include <set>
+#include <string_view>
 
 #include "analysis/compare/comparison.hpp"
 #include "analysis/compare/more_pairs.hpp"
@@ -130,13 +132,18 @@ void check_files(const Given& given) {
           "--{} has no effect without --confirm (nothing is executed). Give both.", flag));
 }
 
-/// The command line, quoted for a shell, with more values of --base and --new.
+/// The command line, quoted for a shell, with more values of --base and --new; then without files
+/// and launches of its own.
 std::string make_command(const Given& given, const MorePairs& more = {}) {
+  constexpr std::string_view of_one_command[] = {"confirm", "flagged",    "out",
+                                                 "junit",   "fresh-base", "fresh-new"};
   std::string command = "assay compare";
   for (const char* name : {"BASE", "NEW"})
     if (const auto value = value_of(given, name)) command += " " + shell_word(*value);
   for (const auto& [flag, values] : given)
-    if (flag != "BASE" && flag != "NEW") {
+    if (flag != "BASE" && flag != "NEW" &&
+        (more.base.empty() ||
+         std::ranges::find(of_one_command, flag) == std::end(of_one_command))) {
       std::vector<std::string> words = values;
       const auto& added = flag == "base" ? more.base : more.updated;
       if (flag == "base" || flag == "new") words.insert(words.end(), added.begin(), added.end());

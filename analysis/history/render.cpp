@@ -244,11 +244,18 @@ void add_decision(Page& page, const History& history) {
     page.statement("  " + history.command + flags);
   };
   const auto promoted = [](const RowHistory& series) {
-    return !is_open(series) || (series.verdict.anchored && series.verdict.anchored->promoted);
+    return series.verdict.anchored && series.verdict.anchored->promoted;
   };
-  if (!std::ranges::all_of(history.series, promoted))
-    command("Nothing was promoted. First, by the assay of an earlier build, of which RUN is a run:",
+  if (std::ranges::none_of(history.series, promoted))
+    command("Nothing was promoted. RUN: a run of the build to compare with. First, by its assay:",
             " --promote all --owner NAME --reason TEXT --value-from RUN");
+  else if (!std::ranges::all_of(history.series, [&](const RowHistory& series) {
+             return !is_open(series) || promoted(series);
+           }))
+    command(
+        "Some of these rows were never promoted. RUN: a run of the build to compare with. "
+        "First, by its assay, for each such ID:",
+        " --promote ID --owner NAME --reason TEXT --value-from RUN");
   command("To decide, measure again, by the assay of the new build; BUILD is the promoted one:",
           " --confirm BUILD");
 }

@@ -45,14 +45,18 @@ std::string told_where_rows_are(const std::optional<fs::path>& journal) {
 class HeldSignals final {
  public:
   HeldSignals() {
+    // Inherited, SIG_IGN would leave no status of a child.
+    std::signal(SIGCHLD, SIG_DFL);
     sigemptyset(&held_);
     sigaddset(&held_, SIGCHLD);
+    pthread_sigmask(SIG_BLOCK, nullptr, &before_);
     for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
       struct sigaction now {};
-      if (sigaction(number, nullptr, &now) == 0 && now.sa_handler != SIG_IGN)
+      if (sigaction(number, nullptr, &now) == 0 && now.sa_handler != SIG_IGN &&
+          sigismember(&before_, number) == 0)
         sigaddset(&held_, number);
     }
-    pthread_sigmask(SIG_BLOCK, &held_, &before_);
+    pthread_sigmask(SIG_BLOCK, &held_, nullptr);
   }
   ~HeldSignals() { release(); }
   HeldSignals(const HeldSignals&) = delete;
@@ -65,11 +69,15 @@ class HeldSignals final {
   int wait_for(pid_t child) {
     constexpr timespec moment{0, 100'000'000};
     int status = 0, patience = 50;
-    while (waitpid(child, &status, WNOHANG) == 0) {
-      const int number = sigtimedwait(&held_, nullptr, &moment);
+    pid_t found = 0;
+    while ((found = waitpid(child, &status, WNOHANG)) == 0) {
+      // Until a signal has come nothing wakes a processor that the child is timed on.
+      const int number =
+          told_ == 0 ? sigwaitinfo(&held_, nullptr) : sigtimedwait(&held_, nullptr, &moment);
       if (number > 0 && number != SIGCHLD) kill(child, told_ = number);
       if (told_ != 0 && --patience == 0) kill(child, SIGKILL);
     }
+    if (found < 0) throw std::system_error(errno, std::generic_category(), "waitpid");
     return status;
   }
 

@@ -5,10 +5,10 @@
 // Bounds. u is the roundoff of the arithmetic, which rounds z = x + b once: an error of u |z|,
 // which the derivative passes on (without a bias there is none). exp, tanh and erf may be wrong by
 // 8 u, as in a loss; `of_functions` covers the few roundings of sums and products beside them, too:
-//   sigmoid   s = 1 / (1 + exp(-z))           8 u s
+//   sigmoid   s = 1 / (1 + exp(-z))           8 u s, and the smallest normal number
 //   tanh      t                               8 u |t|
 //   gelu      |z| (1 + erf) / 2               8 u |z|: of erf alone 4 u |z|
-//   log_sigmoid  l                            8 u |l|: both terms of l have its sign
+//   log_sigmoid  l                            the same of |l|: both terms of l have its sign
 //   their derivatives, times g = diff_dst:
 //   sigmoid   y (1 - y), or y - y^2           4 u |g| (|y| + y^2)
 //   tanh      1 - y^2                         4 u |g| (1 + y^2)
@@ -40,6 +40,8 @@ struct Element {
   ASSAY_ITEM double bias_of(const double* table, std::int64_t i) const {
     return bias ? table[i / plane % channels] : 0;
   }
+  /// The smallest normal number of the arithmetic, which may make 0 of smaller exponentials.
+  ASSAY_ITEM double least_normal() const { return u > 0x1p-40 ? 0x1p-126 : 0x1p-1022; }
   /// The error of z as it is computed.
   ASSAY_ITEM double error_of(double z) const { return bias ? u * std::fabs(z) : 0; }
 
@@ -57,7 +59,7 @@ struct Element {
         return {z < 0 ? 0 : z, z + error > 0 ? error : 0};
       case ActivationFunction::sigmoid: {
         const double s = 1 / (1 + std::exp(-z));
-        return {s, s * (1 - s) * error + of_functions * u * s};
+        return {s, s * (1 - s) * error + of_functions * u * s + least_normal()};
       }
       case ActivationFunction::tanh: {
         const double t = std::tanh(z);
@@ -70,7 +72,8 @@ struct Element {
       }
       case ActivationFunction::log_sigmoid: {
         const double e = std::exp(-std::fabs(z)), l = (z < 0 ? z : 0) - std::log1p(e);
-        return {l, (z < 0 ? 1 : e) / (1 + e) * error + of_functions * u * std::fabs(l)};
+        return {l, (z < 0 ? 1 : e) / (1 + e) * error + of_functions * u * std::fabs(l) +
+                       least_normal()};
       }
     }
     return {};

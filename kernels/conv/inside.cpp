@@ -1,5 +1,7 @@
 #include "kernels/conv/inside.hpp"
 
+#include <algorithm>
+
 #include "kernels/conv/geometry.hpp"
 
 namespace assay {
@@ -14,7 +16,8 @@ double flops_inside(const ConvProblem& problem) {
       pairs += axis.outputs(tap)[1] - axis.outputs(tap)[0];
     flops *= static_cast<double>(pairs);
   }
-  return flops < problem.flops() / 2 ? flops : 0;
+  // 0 stands for all of them.
+  return flops < problem.flops() / 2 ? std::max(flops, 1.0) : 0;
 }
 
 }  // namespace assay

@@ -112,7 +112,7 @@ void complete_weight_gradients(Settings& settings, const NetworkSettings& networ
         "Leave it out.");
   if (type == measured)
     type = narrow && filters && !network.inference && settings.at("device") != "cpu" ? "16bit"
-                                                                                      : "wide";
+                                                                                     : "wide";
 }
 
 void complete_loss_scale(Settings& settings, NetworkSettings& network) {

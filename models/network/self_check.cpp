@@ -284,9 +284,9 @@ SmallTraining by_sgd_in_fp32(TrainerSettings settings, double rate, const Refere
   settings.executor.wide_products = false;
   settings.executor.chosen.clear();
   claims["optimizer"] = "sgd";
-  return {training_difference(settings, rate, small, ReferenceClaims(claims), plugins, ranks,
-                              nullptr),
-          training_tolerance(DataType::fp32, false), " by SGD in fp32"};
+  return {
+      training_difference(settings, rate, small, ReferenceClaims(claims), plugins, ranks, nullptr),
+      training_tolerance(DataType::fp32, false), " by SGD in fp32"};
 }
 
 }  // namespace

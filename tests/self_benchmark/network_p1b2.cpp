@@ -1,6 +1,6 @@
 // ratio: PyTorch's over assay-train's step of CANDLE's P1B2, batch 60, RMSprop, fp32
 // target: >= 1.3
-// pairs: 5
+// pairs: 10
 // needs: hwy assay_models
 
 #include "tests/self_benchmark/support/network_pairs.hpp"

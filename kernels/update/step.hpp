@@ -1,5 +1,7 @@
 #pragma once
-// The factors of the update of one tensor's elements.
+// The factors of the update of one tensor's elements. nvcc reads this header, too.
+
+#include "core/api/item_code.hpp"
 
 namespace assay {
 
@@ -16,7 +18,7 @@ struct UpdateStep {
   Value add, keep_second, add_second, of_first, of_root, epsilon, of_decay;
 
   template <class Narrow>
-  UpdateStep<Narrow> rounded() const {
+  ASSAY_ITEM UpdateStep<Narrow> rounded() const {
     const auto to = [](Value factor) { return static_cast<Narrow>(factor); };
     return {to(keep),    to(of_gradient), to(of_weight),  to(of_velocity),
             to(add),     to(keep_second), to(add_second), to(of_first),

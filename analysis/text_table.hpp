@@ -83,9 +83,9 @@ std::string csv_table(const std::vector<Column>& columns, const std::vector<Line
 
 /// "1 node", "2 nodes". `plural`: what is added for a number other than 1.
 std::string counted(std::size_t count, const std::string& what, const std::string& plural = "s");
-/// The form of a word for this number: by_count(n, "is", "are").
-inline const char* by_count(std::size_t count, const char* one, const char* several) {
-  return count == 1 ? one : several;
+/// The singular or the plural form of a word: by_count(n, "is", "are").
+inline const char* by_count(std::size_t count, const char* singular, const char* plural) {
+  return count == 1 ? singular : plural;
 }
 
 /// Columns on a terminal: the number of code points (Assay writes no combining or wide characters).

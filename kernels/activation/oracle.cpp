@@ -44,7 +44,7 @@ class ActivationOracle final : public WholeOracle {
  private:
   using Sums = activation::GradientSums;
 
-  /// What all outputs share.
+  /// The common part of all outputs.
   struct Known {
     std::vector<double> biases;
     std::vector<double> sums;  ///< of each channel those of GradientSums, if diff_bias is wanted

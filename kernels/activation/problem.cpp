@@ -6,6 +6,7 @@
 
 #include "core/base/descriptor.hpp"
 #include "core/base/name_table.hpp"
+#include "kernels/oracle/plain_precision.hpp"
 
 namespace assay {
 namespace {
@@ -94,14 +95,9 @@ std::vector<TensorSpec> ActivationProblem::tensors() const {
 }
 
 std::optional<std::string> why_not_precision(const ActivationProblem& problem) {
-  const Precision precision = problem.precision();
   if (problem.function() == ActivationFunction::identity && !problem.bias())
     return "the identity without a bias computes nothing. Use --bias channel.";
-  if (precision == Precision::fp64 || precision == Precision::fp32 ||
-      precision == Precision::bf16 || precision == Precision::fp16)
-    return std::nullopt;
-  return fmt::format("an activation has no {} (it has fp64, fp32, bf16 and fp16).",
-                     name(precision));
+  return why_not_plain(problem.precision(), "an activation");
 }
 
 }  // namespace assay

@@ -29,8 +29,8 @@ class ConcatOracle final : public WholeOracle {
   }
 
  private:
-  /// Where an element comes from, and how many elements follow each other there as they do in the
-  /// output, itself included.
+  /// The place of an element in its source, and the number of elements, itself included, that
+  /// follow each other there as they do in the output.
   struct Origin {
     std::string input;
     std::int64_t element, followed;

@@ -7,6 +7,7 @@
 
 #include "core/base/descriptor.hpp"
 #include "core/base/name_table.hpp"
+#include "kernels/oracle/plain_precision.hpp"
 
 namespace assay {
 namespace {
@@ -105,12 +106,7 @@ std::vector<TensorSpec> ConcatProblem::tensors() const {
 }
 
 std::optional<std::string> why_not_precision(const ConcatProblem& problem) {
-  const Precision precision = problem.precision();
-  if (precision == Precision::fp64 || precision == Precision::fp32 ||
-      precision == Precision::bf16 || precision == Precision::fp16)
-    return std::nullopt;
-  return fmt::format("a concatenation has no {} (it has fp64, fp32, bf16 and fp16).",
-                     name(precision));
+  return why_not_plain(problem.precision(), "a concatenation");
 }
 
 }  // namespace assay

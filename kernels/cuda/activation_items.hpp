@@ -110,7 +110,7 @@ struct ActivationTerm {
 template <class Stored, int width>
 using ActivationSums = NormSums<ActivationTerm<Stored, width>>;
 
-/// Gradients alone, where there is no bias.
+/// Computes gradients without the sums for a bias.
 template <class Stored, int width>
 struct ActivationGradient {
   ActivationTerm<Stored, width> term;

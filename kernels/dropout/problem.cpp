@@ -8,6 +8,7 @@
 
 #include "core/base/descriptor.hpp"
 #include "core/base/name_table.hpp"
+#include "kernels/oracle/plain_precision.hpp"
 
 namespace assay {
 namespace {
@@ -17,7 +18,7 @@ const NameTable<DropoutDirection>& directions() {
   return table;
 }
 
-/// Takes the field p, the only one that is no whole number, out of a descriptor.
+/// Removes the field p from a descriptor and returns it. All other fields are whole numbers.
 double take_probability(std::string& text, const DescriptorComplaint& complain) {
   const std::size_t at = text.find('p');
   if (at == std::string::npos) return DropoutShape{}.p;
@@ -101,11 +102,7 @@ DropoutMask dropout_mask(const DropoutProblem& problem, std::int32_t counter) {
 }
 
 std::optional<std::string> why_not_precision(const DropoutProblem& problem) {
-  const Precision precision = problem.precision();
-  if (precision == Precision::fp64 || precision == Precision::fp32 ||
-      precision == Precision::bf16 || precision == Precision::fp16)
-    return std::nullopt;
-  return fmt::format("dropout has no {} (it has fp64, fp32, bf16 and fp16).", name(precision));
+  return why_not_plain(problem.precision(), "dropout");
 }
 
 }  // namespace assay

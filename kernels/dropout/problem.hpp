@@ -63,7 +63,7 @@ class DropoutProblem final : public ProblemOf<DropoutProblem> {
       : shape_(shape), direction_(direction), precision_(precision) {}
   std::string canonical() const override { return to_descriptor(shape_); }
   nlohmann::json json() const override;
-  /// 0: memory traffic bounds it, and there is no common count of its operations.
+  /// 0: memory traffic bounds the operation, and its arithmetic has no common count.
   double flops() const override { return 0; }
   /// Each input read once, each output written once.
   double bytes() const override;
@@ -80,7 +80,7 @@ class DropoutProblem final : public ProblemOf<DropoutProblem> {
   Precision precision_;
 };
 
-/// What decides the mask of a step, for backends.
+/// The numbers that decide the mask of a step, for backends.
 struct DropoutMask {
   std::uint32_t key[2] = {}, step = 0;
   std::uint32_t least = 0;  ///< word that is kept

@@ -51,7 +51,7 @@ class LossProblem final : public ProblemOf<LossProblem> {
   LossProblem(const LossShape& shape, LossPass pass, Precision precision);
   std::string canonical() const override;  ///< "mb16c1000ls0.1", or with "nobias"
   nlohmann::json json() const override;
-  /// 0: memory traffic bounds it, and there is no common count of its operations.
+  /// 0: memory traffic bounds the operation, and its arithmetic has no common count.
   double flops() const override { return 0; }
   /// Each input read once, each output written once.
   double bytes() const override;

@@ -77,7 +77,7 @@ class Activation final : public BoundOperation {
  private:
   static constexpr std::ptrdiff_t cache_line = 64;
 
-  /// Where the part of a thread begins, at a multiple of `unit`.
+  /// The first element of the part of a thread, a multiple of `unit`.
   std::ptrdiff_t boundary(std::ptrdiff_t count, std::ptrdiff_t thread, std::ptrdiff_t unit) const {
     return thread == threads_ ? count : count * thread / threads_ / unit * unit;
   }

@@ -50,7 +50,7 @@ class Concatenation final : public BoundOperation {
 
  private:
   std::ptrdiff_t row() const { return ends_.empty() ? 0 : ends_.back(); }
-  /// Where a part of a row begins: at a line of the caches.
+  /// The first element of a part of a row: that of a line of the caches.
   std::ptrdiff_t edge(std::ptrdiff_t part, std::ptrdiff_t parts) const {
     return part == parts ? row() : row() / parts * part / line * line;
   }

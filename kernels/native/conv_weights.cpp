@@ -135,7 +135,7 @@ class ImplicitGemmWeights final : public ConvOperation {
         std::fill_n(sums + place(unit, block, tap), channel_block * weights_.width, 0.0F);
   }
 
-  /// Where the sums of a tap begin, for a block of input channels.
+  /// The first of the sums of a tap, for a block of input channels.
   std::ptrdiff_t place(const Unit& unit, std::ptrdiff_t block, const Tap& tap) const {
     return unit.g * weights_.group() + unit.panel * weights_.panel() + block * weights_.block() +
            tap.index * channel_block * weights_.width;

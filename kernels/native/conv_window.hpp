@@ -48,8 +48,8 @@ class Window {
   std::ptrdiff_t step_y_ = 1, step_x_ = 1, dy_ = 0, dx_ = 0, rows_ = 0, columns_ = 0,
                  pixel_ = channel_block;
   std::vector<char> row_used_, phase_used_;  ///< by row; by column modulo step_x
-  /// Where a row lies. Of outputs that follow each other (step_y 1) only rows that are used have a
-  /// place: between the taps of a dilated filter there are many others.
+  /// The place of each row. With step_y 1 only the rows that taps read have one: the taps of a
+  /// dilated filter leave out many others.
   std::vector<std::ptrdiff_t> place_;
   std::ptrdiff_t stored_rows_ = 0;
 };

@@ -32,7 +32,7 @@ HWY_INLINE V unless_nan(V x, V value) {
   return hn::IfThenElse(hn::Eq(x, x), value, x);
 }
 
-/// exp x, wrong by one unit in the last place at most. Highway's makes 0 of what is no number.
+/// exp x. Its error is at most one unit in the last place. Highway's function returns 0 for NaN.
 template <class D, class V>
 HWY_INLINE V exponential(D d, V x) {
   return unless_nan(x, hn::Exp(d, x));

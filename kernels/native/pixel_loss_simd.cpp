@@ -28,7 +28,7 @@ struct PixelLoss {
   using Whole = hn::CappedTag<Value, 64 / sizeof(Value)>;
   static constexpr std::ptrdiff_t tile = pixels_at_once;
 
-  /// What the classes of each pixel have together.
+  /// The common numbers of the classes of each pixel.
   struct Pixels {
     alignas(64) Value largest[tile], first_largest[tile], sum[tile], factor[tile];
   };

@@ -69,7 +69,7 @@ class NormProblem final : public ProblemOf<NormProblem> {
       : shape_(shape), direction_(direction), fusion_(fusion), precision_(precision) {}
   std::string canonical() const override { return to_descriptor(shape_); }
   nlohmann::json json() const override;
-  /// 0: memory traffic bounds it, and there is no common count of its operations.
+  /// 0: memory traffic bounds the operation, and its arithmetic has no common count.
   double flops() const override { return 0; }
   /// Each input read once, each output written once.
   double bytes() const override;

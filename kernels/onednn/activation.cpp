@@ -2,7 +2,6 @@
 
 #include "kernels/activation/problem.hpp"
 
-#include "core/api/layout.hpp"
 #include "kernels/onednn/in_layout.hpp"
 
 namespace assay::onednn {
@@ -21,57 +20,29 @@ dnnl::algorithm algorithm_of(ActivationFunction function) {
   }
 }
 
-class Eltwise final : public BoundOperation {
+class Eltwise final : public OnePrimitive {
  public:
   Eltwise(const ActivationProblem& problem, const std::string& layout, const dnnl::engine& engine,
           int threads)
-      : BoundOperation(problem.tensors()), threads_(threads) {
-    if (layout == "nhwc") lay_channels_last(arguments_);
-    executed_.algorithm = "direct";
-    executed_.storage = std::string(name(problem.precision()));
-    executed_.compute = executed_.accumulate = std::string(name(DataType::fp32));
-    executed_.layout = layout;
-    executed_.evidence = "library";
+      : OnePrimitive(problem.tensors(), problem.precision(), layout, threads, "eltwise") {
     for (const TensorSpec& spec : arguments_)
       call_.add(spec.name == "src"        ? DNNL_ARG_SRC
                 : spec.name == "dst"      ? DNNL_ARG_DST
                 : spec.name == "diff_dst" ? DNNL_ARG_DIFF_DST
                                           : DNNL_ARG_DIFF_SRC,
                 desc_of(spec), engine);
-    dnnl::primitive_attr attributes;
-    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
     const dnnl::memory::desc desc = desc_of(arguments_.front());
     const dnnl::algorithm algorithm = algorithm_of(problem.function());
     const dnnl::eltwise_forward::primitive_desc forward(engine, dnnl::prop_kind::forward_training,
-                                                        algorithm, desc, desc, 0, 0, attributes);
+                                                        algorithm, desc, desc, 0, 0, attributes());
     if (problem.backward()) {
       const dnnl::eltwise_backward::primitive_desc backward(engine, algorithm, desc, desc, desc, 0,
-                                                            0, forward, attributes);
+                                                            0, forward, attributes());
       finish(backward, dnnl::eltwise_backward(backward), engine);
     } else {
       finish(forward, dnnl::eltwise_forward(forward), engine);
     }
   }
-
-  void bind(std::span<Tensor* const> tensors) override {
-    call_.bind(tensors);
-    set_threads(threads_);
-  }
-  void run(Stream& stream) override { execute(primitive_, stream, call_.call(), "eltwise"); }
-
- private:
-  template <class Description>
-  void finish(const Description& description, dnnl::primitive primitive,
-              const dnnl::engine& engine) {
-    primitive_ = std::move(primitive);
-    executed_.implementation = description.impl_info_str();
-    executed_.workspace_bytes = description.scratchpad_desc().get_size();
-    add_scratchpad(description.scratchpad_desc(), engine, arguments_, call_);
-  }
-
-  int threads_;
-  dnnl::primitive primitive_;
-  Arguments call_;
 };
 
 Result<std::unique_ptr<Operation>> make_activation(Device& device, const Problem& what,

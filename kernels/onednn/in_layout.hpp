@@ -1,15 +1,63 @@
 #pragma once
-// The makers of primitives on activations, in the layout that is asked for.
+// Primitives on activations, and their makers, in the layout that is asked for.
 
 #include <fmt/format.h>
 
 #include <memory>
+#include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "core/api/layout.hpp"
 #include "kernels/onednn/backend.hpp"
 #include "kernels/onednn/device.hpp"
 
 namespace assay::onednn {
+
+/// One primitive, whose arguments are the tensors of the problem. A derived constructor adds them
+/// to call_, in the order of arguments_, and ends with finish().
+class OnePrimitive : public BoundOperation {
+ public:
+  void bind(std::span<Tensor* const> tensors) final {
+    call_.bind(tensors);
+    set_threads(threads_);
+  }
+  void run(Stream& stream) final { execute(primitive_, stream, call_.call(), noun_); }
+
+ protected:
+  /// `noun`: "resampling", for messages.
+  OnePrimitive(const std::vector<TensorSpec>& tensors, Precision precision,
+               const std::string& layout, int threads, const char* noun)
+      : BoundOperation(tensors), threads_(threads), noun_(noun) {
+    if (layout == "nhwc") lay_channels_last(arguments_);
+    executed_.algorithm = "direct";
+    executed_.storage = std::string(name(precision));
+    executed_.compute = executed_.accumulate = std::string(name(DataType::fp32));
+    executed_.layout = layout;
+    executed_.evidence = "library";
+  }
+  static dnnl::primitive_attr attributes() {
+    dnnl::primitive_attr attributes;
+    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    return attributes;
+  }
+  template <class Description>
+  void finish(const Description& description, dnnl::primitive primitive,
+              const dnnl::engine& engine) {
+    primitive_ = std::move(primitive);
+    executed_.implementation = description.impl_info_str();
+    executed_.workspace_bytes = description.scratchpad_desc().get_size();
+    add_scratchpad(description.scratchpad_desc(), engine, arguments_, call_);
+  }
+
+  Arguments call_;
+
+ private:
+  int threads_;
+  const char* noun_;
+  dnnl::primitive primitive_;
+};
 
 /// Own on "nchw" or, where any layout will do, on "nhwc". `noun`: "pooling".
 template <class P, class Own>

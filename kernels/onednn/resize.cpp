@@ -2,62 +2,33 @@
 
 #include "kernels/resize/problem.hpp"
 
-#include "core/api/layout.hpp"
 #include "kernels/onednn/in_layout.hpp"
 
 namespace assay::onednn {
 namespace {
 
-class Resizing final : public BoundOperation {
+class Resizing final : public OnePrimitive {
  public:
   Resizing(const ResizeProblem& problem, const std::string& layout, const dnnl::engine& engine,
            int threads)
-      : BoundOperation(problem.tensors()), threads_(threads) {
-    if (layout == "nhwc") lay_channels_last(arguments_);
-    executed_.algorithm = "direct";
-    executed_.storage = std::string(name(problem.precision()));
-    executed_.compute = executed_.accumulate = std::string(name(DataType::fp32));
-    executed_.layout = layout;
-    executed_.evidence = "library";
+      : OnePrimitive(problem.tensors(), problem.precision(), layout, threads, "resampling") {
     // (o + 1/2) in / out - 1/2 and 1 - w, in fp32 (src/common/resampling_utils.hpp).
     executed_.numbers[coordinate_roundings] = 3;
     const bool forward = problem.direction() == ResizeDirection::forward;
     const dnnl::memory::desc input = desc_of(arguments_[0]), output = desc_of(arguments_[1]);
-    dnnl::primitive_attr attributes;
-    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
     const dnnl::resampling_forward::primitive_desc description(
         engine, dnnl::prop_kind::forward_training, dnnl::algorithm::resampling_linear,
-        forward ? input : output, forward ? output : input, attributes);
+        forward ? input : output, forward ? output : input, attributes());
     call_.add(forward ? DNNL_ARG_SRC : DNNL_ARG_DIFF_DST, input, engine);
     call_.add(forward ? DNNL_ARG_DST : DNNL_ARG_DIFF_SRC, output, engine);
     if (forward) {
       finish(description, dnnl::resampling_forward(description), engine);
     } else {
       const dnnl::resampling_backward::primitive_desc backward(
-          engine, dnnl::algorithm::resampling_linear, output, input, description, attributes);
+          engine, dnnl::algorithm::resampling_linear, output, input, description, attributes());
       finish(backward, dnnl::resampling_backward(backward), engine);
     }
   }
-
-  void bind(std::span<Tensor* const> tensors) override {
-    call_.bind(tensors);
-    set_threads(threads_);
-  }
-  void run(Stream& stream) override { execute(primitive_, stream, call_.call(), "resampling"); }
-
- private:
-  template <class Description>
-  void finish(const Description& description, dnnl::primitive primitive,
-              const dnnl::engine& engine) {
-    primitive_ = std::move(primitive);
-    executed_.implementation = description.impl_info_str();
-    executed_.workspace_bytes = description.scratchpad_desc().get_size();
-    add_scratchpad(description.scratchpad_desc(), engine, arguments_, call_);
-  }
-
-  int threads_;
-  dnnl::primitive primitive_;
-  Arguments call_;
 };
 
 Result<std::unique_ptr<Operation>> make_resize(Device& device, const Problem& problem,

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/error.hpp"
+#include "kernels/oracle/plain_precision.hpp"
 
 namespace assay {
 
@@ -61,12 +62,8 @@ std::vector<TensorSpec> PixelLossProblem::tensors() const {
 }
 
 std::optional<std::string> why_not_precision(const PixelLossProblem& problem) {
-  const Precision precision = problem.precision();
-  if (precision == Precision::fp64 || precision == Precision::fp32 ||
-      precision == Precision::bf16 || precision == Precision::fp16)
-    return std::nullopt;
-  return fmt::format("a loss has no {} (it stores logits in fp64, fp32, bf16 or fp16).",
-                     name(precision));
+  return why_not_plain(problem.precision(), "a loss",
+                       "it stores logits in fp64, fp32, bf16 or fp16");
 }
 
 }  // namespace assay

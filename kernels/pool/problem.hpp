@@ -57,7 +57,7 @@ class PoolProblem final : public ProblemOf<PoolProblem> {
       : shape_(shape), direction_(direction), mode_(mode), precision_(precision) {}
   std::string canonical() const override { return to_descriptor(shape_); }
   nlohmann::json json() const override;
-  /// 0: memory traffic bounds it, and there is no common count of its operations.
+  /// 0: memory traffic bounds the operation, and its arithmetic has no common count.
   double flops() const override { return 0; }
   /// Each input read once, each output written once.
   double bytes() const override;

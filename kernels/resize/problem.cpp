@@ -6,6 +6,7 @@
 
 #include "core/base/descriptor.hpp"
 #include "core/base/name_table.hpp"
+#include "kernels/oracle/plain_precision.hpp"
 
 namespace assay {
 namespace {
@@ -87,11 +88,7 @@ std::vector<TensorSpec> ResizeProblem::tensors() const {
 }
 
 std::optional<std::string> why_not_precision(const ResizeProblem& problem) {
-  const Precision precision = problem.precision();
-  if (precision == Precision::fp64 || precision == Precision::fp32 ||
-      precision == Precision::bf16 || precision == Precision::fp16)
-    return std::nullopt;
-  return fmt::format("resizing has no {} (it has fp64, fp32, bf16 and fp16).", name(precision));
+  return why_not_plain(problem.precision(), "resizing");
 }
 
 }  // namespace assay

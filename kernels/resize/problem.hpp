@@ -62,7 +62,7 @@ class ResizeProblem final : public ProblemOf<ResizeProblem> {
       : shape_(shape), direction_(direction), coordinates_(coordinates), precision_(precision) {}
   std::string canonical() const override { return to_descriptor(shape_); }
   nlohmann::json json() const override;
-  /// 0: memory traffic bounds it, and there is no common count of its operations.
+  /// 0: memory traffic bounds the operation, and its arithmetic has no common count.
   double flops() const override { return 0; }
   /// The input read once, the output written once.
   double bytes() const override;

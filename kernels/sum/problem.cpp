@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/error.hpp"
+#include "kernels/oracle/plain_precision.hpp"
 #include "kernels/sum/formula_items.hpp"
 
 namespace assay {
@@ -58,11 +59,7 @@ std::vector<TensorSpec> SumProblem::tensors() const {
 }
 
 std::optional<std::string> why_not_precision(const SumProblem& problem) {
-  const Precision precision = problem.precision();
-  if (precision == Precision::fp64 || precision == Precision::fp32 ||
-      precision == Precision::bf16 || precision == Precision::fp16)
-    return std::nullopt;
-  return fmt::format("a sum has no {} (it has fp64, fp32, bf16 and fp16).", name(precision));
+  return why_not_plain(problem.precision(), "a sum");
 }
 
 std::unique_ptr<Oracle> sum_oracle(const SumProblem& problem) {

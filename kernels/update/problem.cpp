@@ -8,6 +8,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/name_table.hpp"
+#include "kernels/oracle/plain_precision.hpp"
 
 namespace assay {
 namespace {
@@ -149,12 +150,8 @@ double lamb_trust(const UpdateTensor& tensor, double w, double r) {
 }
 
 std::optional<std::string> why_not_precision(const UpdateProblem& problem) {
-  const Precision precision = problem.precision();
-  if (precision == Precision::fp64 || precision == Precision::fp32 ||
-      precision == Precision::bf16 || precision == Precision::fp16)
-    return std::nullopt;
-  return fmt::format("an update has no {} (parameters are stored in fp64, fp32, bf16 or fp16).",
-                     name(precision));
+  return why_not_plain(problem.precision(), "an update",
+                       "parameters are stored in fp64, fp32, bf16 or fp16");
 }
 
 }  // namespace assay

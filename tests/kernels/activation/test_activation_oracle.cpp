@@ -8,6 +8,7 @@
 
 #include "core/base/error.hpp"
 #include "kernels/activation/problem.hpp"
+#include "tests/kernels/complaints.hpp"
 
 namespace assay {
 namespace test_activation_oracle {
@@ -121,33 +122,8 @@ Tensors compute(const ActivationProblem& problem, const Inputs& inputs, const Ro
   return out;
 }
 
-/// Elements beyond their bound, or a norm beyond its, of all outputs.
 int complaints(const ActivationProblem& problem, const Inputs& inputs, const Tensors& computed) {
-  Executed executed;
-  executed.accumulate =
-      std::string(name(problem.precision() == Precision::fp64 ? DataType::fp64 : DataType::fp32));
-  const auto oracle = activation_oracle(problem);
-  int found = 0;
-  for (const TensorSpec& spec : problem.tensors()) {
-    if (spec.role != Role::output) continue;
-    EXPECT_EQ(oracle->whole(spec)->count, spec.elements());
-    std::vector<std::int64_t> indices(static_cast<std::size_t>(spec.elements()));
-    for (std::size_t i = 0; i < indices.size(); ++i) indices[i] = static_cast<std::int64_t>(i);
-    std::vector<Expected> expected(indices.size());
-    oracle->expect(spec, inputs, executed, false, indices, expected);
-    double norm = 0, bound = 0;
-    for (std::size_t i = 0; i < indices.size(); ++i) {
-      const double got = round_to(spec.type, computed.at(spec.name)[i]),
-                   error = std::abs(got - expected[i].value);
-      const bool exact = expected[i].max_bound == 0;
-      if (exact ? got != round_to(spec.type, expected[i].value) : error > expected[i].max_bound)
-        ++found;
-      norm += exact ? 0 : error * error;
-      bound += expected[i].rms_bound * expected[i].rms_bound;
-    }
-    if (norm > bound) ++found;
-  }
-  return found;
+  return kernel_test::complaints(problem, *activation_oracle(problem), inputs, computed);
 }
 
 std::vector<ActivationProblem> problems(const ActivationShape& shape, Precision precision) {

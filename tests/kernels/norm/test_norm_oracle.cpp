@@ -9,6 +9,7 @@
 
 #include "core/base/error.hpp"
 #include "kernels/norm/problem.hpp"
+#include "tests/kernels/complaints.hpp"
 
 namespace assay {
 namespace test_norm_oracle {
@@ -99,33 +100,8 @@ void compute(const NormProblem& problem, Tensors& t, const Rounding& r, const Mi
   }
 }
 
-/// Elements beyond their bound, or a norm beyond its, of all outputs.
 int complaints(const NormProblem& problem, const Inputs& inputs, const Tensors& computed) {
-  Executed executed;
-  executed.accumulate =
-      std::string(name(problem.precision() == Precision::fp64 ? DataType::fp64 : DataType::fp32));
-  const auto oracle = norm_oracle(problem);
-  int found = 0;
-  for (const TensorSpec& spec : problem.tensors()) {
-    if (spec.role != Role::output) continue;
-    EXPECT_EQ(oracle->whole(spec)->count, spec.elements());
-    std::vector<std::int64_t> indices(static_cast<std::size_t>(spec.elements()));
-    for (std::size_t i = 0; i < indices.size(); ++i) indices[i] = static_cast<std::int64_t>(i);
-    std::vector<Expected> expected(indices.size());
-    oracle->expect(spec, inputs, executed, false, indices, expected);
-    double norm = 0, bound = 0;
-    for (std::size_t i = 0; i < indices.size(); ++i) {
-      const double got = round_to(spec.type, computed.at(spec.name)[i]),
-                   error = std::abs(got - expected[i].value);
-      const bool exact = expected[i].max_bound == 0;
-      if (exact ? got != round_to(spec.type, expected[i].value) : error > expected[i].max_bound)
-        ++found;
-      norm += error * error;
-      bound += expected[i].rms_bound * expected[i].rms_bound;
-    }
-    if (norm > bound) ++found;
-  }
-  return found;
+  return kernel_test::complaints(problem, *norm_oracle(problem), inputs, computed);
 }
 
 std::vector<NormProblem> problems(const NormShape& shape, Precision precision) {

@@ -78,6 +78,8 @@ set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)
 
 add_library(assay_warnings INTERFACE)
 target_compile_options(assay_warnings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic>)
+# A kernel that calls code of the host compiles, works on the fakes, and fails on a GPU.
+target_compile_options(assay_warnings INTERFACE $<$<COMPILE_LANG_AND_ID:CUDA,NVIDIA>:-Werror=cross-execution-space-call>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 12
    AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # g++ 12 (alone) warns of its own std::string, for "text" + string: GCC bug 105651.

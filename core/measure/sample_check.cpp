@@ -7,13 +7,13 @@
 
 #include "core/api/host_device.hpp"
 #include "core/base/error.hpp"
+#include "core/measure/agreement.hpp"
 
 namespace assay {
 namespace {
 
-/// A thread that is interrupted between the two clocks makes a sample look too short, however right
-/// it is. This happens to single samples, so a tenth of them may differ; a wrong clock or a wrong
-/// divisor changes all.
+/// A wrong clock or a wrong divisor changes all samples; a tenth of them may differ for reasons
+/// that nobody foresaw.
 constexpr double part_that_may_differ = 0.1;
 constexpr double relative_tolerance = 0.02, clock_tolerance_s = 5e-6;
 /// Amounts are sums and products of whole numbers: more than rounding is other work.
@@ -37,13 +37,16 @@ double cost_of_reading() {
 
 }  // namespace
 
+double passed_beside(double claimed_s, double passed_s, double between_s) {
+  return std::max(std::min(claimed_s, passed_s), passed_s - std::max(between_s, 0.0));
+}
+
 SampleCheck::SampleCheck(Workload& workload, Sampler& sampler, Communicator& ranks,
                          const std::map<std::string, double>& amounts)
     : workload_(workload),
       sampler_(sampler),
       ranks_(ranks),
       amounts_(amounts),
-      host_(dynamic_cast<const HostStream*>(&workload.stream()) != nullptr),
       reading_s_(cost_of_reading()) {}
 
 void SampleCheck::begin() {
@@ -53,13 +56,13 @@ void SampleCheck::begin() {
 }
 
 double SampleCheck::once(int batch) {
-  const double start = raw_seconds();
   const double seconds = sampler_.once();
-  const double passed = raw_seconds() - start - sampler_.outside_s(), claimed = seconds * batch;
   if (sampler_.over()) return seconds;
+  const double claimed = seconds * batch;
   ++samples_;
   ++in_group_;
   all_.push_back(seconds);
+  const double passed = passed_beside(claimed, sampler_.passed_s(), sampler_.between_s());
   claimed_ += claimed;
   passed_ += passed;
   // Some readings lie between the two clocks.
@@ -73,7 +76,7 @@ std::string SampleCheck::why_not_time() const {
   const bool excused =
       shorter_ + longer_ <= 1 + part_that_may_differ * samples_ &&
       std::abs(claimed_ - passed_) <= relative_tolerance * passed_ + interruption_s * samples_;
-  if (!host_ || excused) return "";
+  if (!sampler_.host() || excused) return "";
   return fmt::format(
       "impossible: {} of {} samples are {} than the time that passed meanwhile ({:.4g} s by the "
       "samples, {:.4g} s by another clock). Repeat it; if it fails again, report it.",
@@ -108,11 +111,9 @@ void SampleCheck::end(int batch) {
                     work = why_not_work(static_cast<double>(in_group_) * batch);
   double wrong[] = {work.empty() ? 0.0 : 1.0, time.empty() ? 0.0 : 1.0};
   ranks_.allreduce_max(wrong);
-  if (wrong[0] > 0)
-    throw WrongResult(work.empty() ? "another rank has done other work than the case names" : work);
-  if (wrong[1] > 0)
-    throw CaseError(time.empty() ? "on another rank, samples differ from the time that passed"
-                                 : time);
+  // Every rank tells the same: what the first rank with a finding has found.
+  if (wrong[0] > 0) throw WrongResult(Agreement(work, ranks_).told());
+  if (wrong[1] > 0) throw CaseError(Agreement(time, ranks_).told());
 }
 
 void SampleCheck::expect_samples(const std::vector<double>& samples) const {

@@ -12,6 +12,11 @@
 
 namespace assay {
 
+/// What passed_s tells of a sample that claims claimed_s, in seconds. Of two clocks one is read
+/// first, and a thread may be interrupted before it reads the other: passed_s may be longer by up
+/// to between_s (Sampler::between_s), which explains what is missing in the sample, and no more.
+double passed_beside(double claimed_s, double passed_s, double between_s);
+
 class SampleCheck {
  public:
   /// All arguments must outlive the check. `amounts`: Problem::amounts() of the case.
@@ -38,7 +43,6 @@ class SampleCheck {
   Sampler& sampler_;
   Communicator& ranks_;
   const std::map<std::string, double>& amounts_;
-  bool host_;  ///< the stream's clock is the host's, so a sample is as long as it took
   long runs_before_ = 0;
   std::vector<double> all_;  ///< samples of this rank
   double reading_s_ = 0;     ///< what it costs to read both clocks

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/api/host_device.hpp"
 #include "core/base/error.hpp"
 #include "core/base/statistics.hpp"
 #include "core/measure/agreement.hpp"
@@ -14,6 +15,9 @@
 
 namespace assay {
 namespace {
+
+/// Marks beside those of the sample, 0 and 1.
+constexpr int before_all = 14, behind_all = 15;
 
 std::string text_of(const std::exception_ptr& failure) {
   if (!failure) return "";
@@ -38,6 +42,7 @@ Sampler::Sampler(Workload& workload, Communicator& ranks)
     : workload_(workload),
       ranks_(ranks),
       stream_(workload.stream()),
+      host_(dynamic_cast<const HostStream*>(&stream_) != nullptr),
       apart_(Hold(stream_).holds()) {}
 
 bool Sampler::others_agree(bool late) noexcept {
@@ -68,7 +73,6 @@ void Sampler::begin_together() {
 
 double Sampler::once() noexcept {
   if (stopped_ || lost_ || over_) return 0;
-  const double begun = raw_seconds();
   try {
     if (!failure_) {
       workload_.reset();
@@ -81,6 +85,7 @@ double Sampler::once() noexcept {
   if (!others_agree(late) || over_) return 0;
   try {
     begin_together();
+    if (host_) stream_.mark(before_all);
     const double first = raw_seconds();
     Hold hold(stream_, holds());
     std::exception_ptr failed;
@@ -96,10 +101,11 @@ double Sampler::once() noexcept {
     early_.release(hold);
     if (failed) std::rethrow_exception(failed);
     stream_.wait();
-    const double last = raw_seconds();
+    passed_s_ = raw_seconds() - first;
+    if (host_) stream_.mark(behind_all);
     const double seconds = stream_.seconds(0, 1);
+    between_s_ = host_ ? stream_.seconds(before_all, behind_all) - seconds : 0;
     if (energy_ != nullptr) energy_->end(batch_, seconds);
-    outside_s_ = first - begun + (raw_seconds() - last);
     return seconds / batch_;
   } catch (...) {
     failure_ = std::current_exception();

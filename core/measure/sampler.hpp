@@ -48,8 +48,13 @@ class Sampler {
   /// Why the time of the last once() may contain that of a host that submits; "" if it is the
   /// device's alone, or if the device is the host.
   const std::string& host_included() const { return early_.why(); }
-  /// The part of the last once() that lies outside its two marks, in seconds by raw_seconds().
-  double outside_s() const { return outside_s_; }
+  /// Whether the stream's clock is the host's, so that a sample is as long as it took.
+  bool host() const { return host_; }
+  /// Seconds by raw_seconds() that passed around the two marks of the last once().
+  double passed_s() const { return passed_s_; }
+  /// Seconds by the stream's clock within which raw_seconds() was read before the first mark and
+  /// after the second: all that a thread that is interrupted there adds to passed_s(). 0: not host.
+  double between_s() const { return between_s_; }
   /// Number of runs that were made since the beginning.
   long runs() const { return runs_; }
   /// Times one run that is not a sample, also after the deadline. Returns its seconds. Collective.
@@ -74,13 +79,14 @@ class Sampler {
   Workload& workload_;
   Communicator& ranks_;
   Stream& stream_;
+  const bool host_;
   const bool apart_;      ///< the device can be held
   bool wanted_ = true;    ///< hold()
   bool in_vain_ = false;  ///< it began early again and again
   EarlyBegins early_;
   int batch_ = 1;
   long runs_ = 0;
-  double outside_s_ = 0;
+  double passed_s_ = 0, between_s_ = 0;
   EnergyCount* energy_ = nullptr;
   std::optional<std::chrono::steady_clock::time_point> deadline_;
   std::exception_ptr failure_;

@@ -104,6 +104,32 @@ TEST_F(SampleCheckTest, ABatchThatIsDividedWronglyIsFound) {
   EXPECT_THROW(check_.end(4), CaseError);
 }
 
+TEST(SampleCheck, AnInterruptionBetweenTheClocksExplainsItsOwnTimeAlone) {
+  EXPECT_DOUBLE_EQ(passed_beside(1, 1.001, 0.002), 1);  // all of the difference
+  EXPECT_DOUBLE_EQ(passed_beside(1, 1.5, 0.2), 1.3);    // a part
+  EXPECT_DOUBLE_EQ(passed_beside(1, 0.5, 0.2), 0.5);    // a sample that is too long: nothing
+  EXPECT_DOUBLE_EQ(passed_beside(0.5, 1, -0.3), 1);     // a clock that goes backwards
+}
+
+/// All ranks tell what the one rank has found, and where.
+TEST(SampleCheckOfRanks, TheReasonIsThatOfTheRankThatFoundIt) {
+  testing_fakes::on_threads(2, [](Communicator& ranks) {
+    WaitingWorkload workload;
+    Sampler sampler(workload, ranks);
+    SampleCheck check(workload, sampler, ranks, amounts);
+    sampler.set_batch(4);
+    check.begin();
+    for (int i = 0; i < 10; ++i) check.once(ranks.rank() == 1 ? 3 : 4);
+    try {
+      check.end(4);
+      FAIL() << "a wrong divisor on one rank passed";
+    } catch (const CaseError& error) {
+      EXPECT_EQ(std::string(error.what()).find("rank 1 on "), 0u) << error.what();
+      EXPECT_NE(std::string(error.what()).find(" shorter than the time"), std::string::npos);
+    }
+  });
+}
+
 TEST(SampleCheckOfRanks, OneRankThatDidLessEndsAll) {
   testing_fakes::on_threads(2, [](Communicator& ranks) {
     WaitingWorkload workload;

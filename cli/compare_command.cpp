@@ -232,13 +232,13 @@ void suggest_more_pairs(const Given& given, const std::vector<Side>& sides,
                         const Comparison& comparison, const Variation& vary) {
   const std::vector<MorePairs> found = find_more_pairs(sides[0], sides[1], vary);
   if (found.empty()) return;
-  const std::vector<std::string>& names = found.front().names;
   std::cerr << fmt::format(
-      "assay: {} {} compared, because {} {} between the sides as well. To compare more:\n",
-      counted(comparison.rows.size(), "row"), by_count(comparison.rows.size(), "was", "were"),
-      join(names, " and "), by_count(names.size(), "differs", "differ"));
+      "assay: {} {} compared, because more differs between the sides. To compare more:\n",
+      counted(comparison.rows.size(), "row"), by_count(comparison.rows.size(), "was", "were"));
   for (const MorePairs& more : found)
-    std::cerr << fmt::format("{}:\n  {}\n", counted(more.rows, "row"), make_command(given, more));
+    std::cerr << fmt::format(
+        "{}, whose {} {}:\n  {}\n", counted(more.rows, "row"), join(more.names, " and "),
+        by_count(more.names.size(), "differs", "differ"), make_command(given, more));
 }
 
 int compare(const Given& given) {

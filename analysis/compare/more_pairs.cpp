@@ -4,7 +4,6 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "core/base/text.hpp"
@@ -69,24 +68,22 @@ std::optional<MorePairs> difference(const std::map<std::string, std::string>& ba
 std::vector<MorePairs> find_more_pairs(const Side& base, const Side& updated,
                                        const Variation& vary) {
   constexpr std::size_t most = 3;
-  std::map<std::string, std::pair<MorePairs, std::set<std::string>>> all;  // with their works
+  std::map<std::string, MorePairs> all;
   const Rows others = rows_by_work(updated, vary);
   for (const auto& [work, system] : rows_by_work(base, vary)) {
     const auto [first, end] = others.equal_range(work);
     for (auto other = first; other != end; ++other)
       if (auto values = difference(system, other->second)) {
-        auto& [known, works] = all[join(values->base, ",") + " " + join(values->updated, ",")];
+        MorePairs& known = all[join(values->base, ",") + " " + join(values->updated, ",")];
+        values->rows = known.rows + 1;
         known = std::move(*values);
-        works.insert(work);
       }
   }
   std::size_t now = 0;
   std::vector<MorePairs> more;
-  for (auto& [text, found] : all) {
-    auto& [values, works] = found;
-    values.rows = works.size();
+  for (auto& [text, values] : all) {
     if (values.names.empty())
-      now = works.size();
+      now = values.rows;
     else
       more.push_back(std::move(values));
   }

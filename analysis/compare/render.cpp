@@ -340,7 +340,11 @@ class Rendering {
 
   /// The command that decides, in a line that is never broken.
   void decision() {
-    if (can_repeat(base_) && can_repeat(updated_)) {
+    if (comparison_.fresh_base) {
+      line(
+          "To decide, launch the rows that the fresh results do not have, too, and give results "
+          "with all flagged rows.");
+    } else if (can_repeat(base_) && can_repeat(updated_)) {
       line(
           "To decide by fresh launches (with --base-build or --new-build for rows of another "
           "build):");

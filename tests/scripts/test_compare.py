@@ -59,6 +59,14 @@ class Compare(RunTest):
         self.assertEqual(found["exit_code"], 4)
         markdown = self.compare(base, new, *words, "--format", "markdown", code=4).stdout
         self.assertIn("| slower (fresh) |", markdown)
+        # Fresh results without the row decide nothing, and the same flags would not help.
+        for i, file in enumerate(fresh):
+            other = json.loads(file.read_text())
+            other["rows"] = [row for row in other["rows"] if "/mb1c0002/" not in row["id"]]
+            (self.folder / f"without{i}.json").write_text(json.dumps(other))
+        done = self.compare(base.name, new.name, "--fresh-base", "without0.json", "--fresh-new", "without1.json", code=5)
+        self.assertIn("To decide, launch the rows that the fresh results do not have, too", " ".join(done.stdout.split()))
+        self.assertEqual(done.stdout.count("--fresh-base"), 0, done.stdout)
         # The other way round it is an improvement, which never fails.
         self.compare(new, base, "--fresh-base", fresh[1], "--fresh-new", fresh[0], code=0)
         # What the suite tolerates is no alarm.
@@ -156,8 +164,8 @@ class Compare(RunTest):
         self.file("both.json", made)
         done = self.one_result("--base", "backend=onednn", "--new", "backend=mine", code=6)
         command = "assay compare both.json --base backend=onednn,algorithm=direct --new backend=mine,algorithm=winograd"
-        self.assertIn("assay: 2 rows were compared, because algorithm differs between the sides as well. To compare more:\n"
-                      f"4 rows:\n  {command}\n", done.stderr)
+        self.assertIn("assay: 2 rows were compared, because more differs between the sides. To compare more:\n"
+                      f"4 rows, whose algorithm differs:\n  {command}\n", done.stderr)
         done = self.one_result(*command.split()[3:], "--format", "json", code=5)
         self.assertEqual(len(json.loads(done.stdout)["rows"]), 4)
         self.assertEqual(done.stderr, "")

@@ -144,6 +144,15 @@ TEST(Variation, TellsByWhichValuesMoreRowsWouldBePaired) {
   }
   add("native", "implicit_gemm", 2);
   EXPECT_EQ(more_pairs(rows), "algorithm=direct | algorithm=winograd: 3");
+  // Rows are counted: two numbers of threads of equal work are two.
+  std::vector<Row> wider = rows;
+  for (Row& row : rows)
+    if (row.parameter("algorithm") != "auto") {
+      wider.push_back(row);
+      wider.back().parameters["threads"] = 2;
+      wider.back().id = row.id.substr(0, row.id.size() - 1) + "2";
+    }
+  EXPECT_EQ(more_pairs(wider), "algorithm=direct | algorithm=winograd: 6");
   // No row for another work, or without a number.
   for (Row& row : rows)
     if (row.parameter("algorithm") == "winograd" && row.problem.descriptor != "mb1")

@@ -180,8 +180,8 @@ void Journal::take_alone(bool made) {
   if (S_ISREG(state.st_mode) && state.st_size == 0 && !removed && (locked || (no_locks && made)))
     return;
   throw InputError(fmt::format(
-      "{0} holds the finished rows of a process that was ended, or is still running. Make a result "
-      "of them with `assay recover {0}`, or remove it.",
+      "{0} is of a process that was ended, or is still running. Make a result of its finished rows "
+      "with `assay recover {0}`, or remove it.",
       file_.string()));
 }
 

@@ -52,6 +52,30 @@ class Ends(RunTest):
                 self.recover(self.finished())
                 self.file.unlink()
 
+    def test_launches_under_inherited_signals(self):
+        """Whoever ignores ended children, as some job managers do, or blocks signals before it starts the program."""
+        words = [str(word) for word in (*self.words("direct"), "--launches", 2)]
+        done = subprocess.run(words, env=self.environment(), text=True, capture_output=True, timeout=60,
+                              preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.command(ASSAY, "validate", self.file, code=0)
+        self.file.unlink()
+        # A child that failed is told by its status, too.
+        words[words.index("direct")] = "crash"
+        done = subprocess.run(words, env=self.environment(), text=True, capture_output=True, timeout=60,
+                              preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+        self.assertNotEqual(done.returncode, 0)
+        words[words.index("crash")] = "direct,hang"
+        process = subprocess.Popen(words, env=self.environment(), text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                   preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP}))
+        self.wait_until(lambda: len(self.finished()) == 1)
+        process.send_signal(signal.SIGHUP)  # which it must not take
+        with self.assertRaises(subprocess.TimeoutExpired):
+            process.wait(6)  # after 5 s it would kill a launch that does not end
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=30)
+        self.assertEqual(process.returncode, -signal.SIGTERM)
+
     def test_a_reader_that_leaves(self):
         """`| true`: who leaves wants nothing printed, and the result is in its file."""
         for words, file in ((self.words("direct"), self.file), (self.words("direct") + ["--launches", 2], self.file),

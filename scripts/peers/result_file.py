@@ -90,8 +90,9 @@ def row_of(samples, amounts, **more):
 
 
 def document(row, package, command, seed, started, finished):
-    # The id is its own form, which leaves out all parameters: a peer makes one row.
-    row["id_form"] = row["id"] + "".join(f"[/{name}]" for name in row["parameters"])
+    # The form names ranks and nodes, if there are some; all other parameters may be left out: a peer makes one row.
+    form = row.get("id_form", row["id"])
+    row["id_form"] = form + "".join(f"[/{name}]" for name in row["parameters"] if f"{{{name}}}" not in form)
     # A column of `assay table`, where it is a baseline, has this name.
     system = f"{socket.gethostname()} with {next(iter(package))}"
     return {"schema": "assay-result/1", "system": {"name": system}, "environments": [environment(package)], "rows": [row],

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "comm/algorithms/algorithm.hpp"
+#include "comm/algorithms/levels.hpp"
 #include "comm/joined.hpp"
 #include "comm/layers/layers.hpp"
 #include "core/base/error.hpp"
@@ -84,6 +85,11 @@ std::vector<Dimension> CollectivesBenchmark::dimensions() const {
            {"blocking"}, "blocking"),
       axis("root", "root rank of broadcast and reduce", {}, {"0"}, "0"),
       intra_node,
+      axis("levels",
+           "members of each level of ddl, innermost first (2x4x8); auto: the ranks of a node, and "
+           "the "
+           "nodes",
+           {}, {"auto"}, "auto"),
       axis("ranks_per_node", "treat this many consecutive ranks as a node; 0: nodes as they are",
            {}, {"0"}, "0"),
       dimension::device()};
@@ -121,6 +127,8 @@ std::any CollectivesBenchmark::complete(Settings& settings, const RankCount& sta
   if (settings.at("transport") == "nccl") settings["device"] = "gpu";  // the only device of nccl
   if (pattern == Pattern::sendrecv) settings["mode"] = "blocking";
   if (!has_root(pattern)) settings["root"] = "0";
+  if (settings.at("algorithm") != "ddl") settings["levels"] = "auto";
+  (void)read_levels(settings.at("levels"));  // throws InputError
   SettingsReader reader(settings);
   reader.whole("root", shape.root, 0, static_cast<std::uint64_t>(started.ranks - 1));
 

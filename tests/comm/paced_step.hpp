@@ -14,8 +14,6 @@
 #include <vector>
 
 #include "comm/algorithms/algorithm.hpp"
-#include "comm/algorithms/parts.hpp"
-#include "comm/algorithms/scheduled.hpp"
 #include "core/api/host_device.hpp"
 #include "tests/comm/paced_communicator.hpp"
 
@@ -36,37 +34,16 @@ struct PacedWork {
 using MakeAlgorithm = std::function<std::unique_ptr<Communicator>(Communicator&)>;
 
 /// One of algorithms(), by name.
-inline MakeAlgorithm algorithm_of(const std::string& name) {
-  return [name](Communicator& transport) {
+inline MakeAlgorithm algorithm_of(const std::string& name, const Options& options = {}) {
+  return [name, options](Communicator& transport) {
     for (const AlgorithmEntry& entry : algorithms()) {
       if (entry.name != name) continue;
-      auto made = entry.make(transport, transport, {});
+      auto made = entry.make(transport, transport, options);
       if (const auto* refusal = std::get_if<Unsupported>(&made))
         throw std::logic_error(refusal->reason);
       return std::move(std::get<std::unique_ptr<Communicator>>(made));
     }
     throw std::logic_error("no algorithm " + name);
-  };
-}
-
-/// A ring at each level of nodes of `node` ranks, of Assay's own parts. Assay ships no such
-/// algorithm.
-inline MakeAlgorithm ddl(int node) {
-  return [node](Communicator& transport) {
-    return scheduled(
-        transport, {"ddl", {Collective::allreduce}, [node](const Call&, ScheduleBuilder& builder) {
-                      const int inside = std::min(node, builder.size());
-                      const int rank = builder.rank(), first = rank - rank % inside;
-                      const Group row = every(first, 1, first + inside, rank);
-                      const Group column = every(rank % inside, inside, builder.size(), rank);
-                      const Part into = builder.whole_receive();
-                      const Part own = piece(into, inside, row.me);
-                      const Part least = piece(own, column.size(), column.me);
-                      ring_reduce_scatter(builder, row, builder.whole_send(), into);
-                      ring_reduce_scatter(builder, column, own, own);
-                      ring_allgather(builder, column, least, own);
-                      ring_allgather(builder, row, own, into);
-                    }});
   };
 }
 

@@ -1,6 +1,8 @@
 // Every algorithm over the tests' own transport, whose sends wait for their receives.
 #include <atomic>
 
+#include "comm/algorithms/levels.hpp"
+#include "core/base/error.hpp"
 #include "tests/comm/collective_check.hpp"
 
 namespace assay {
@@ -16,6 +18,7 @@ const std::map<std::string, std::vector<Collective>>& takes() {
       {"tree", {Collective::allreduce, Collective::reduce, Collective::broadcast}},
       {"hierarchical", {Collective::allreduce}},
       {"torus2d", {Collective::allreduce}},
+      {"ddl", {Collective::allreduce}},
       {"horovod_hybrid", {Collective::allreduce}},
       {"exascale_hybrid", {Collective::allreduce}},
       {"shared_memory",
@@ -64,9 +67,10 @@ int random_calls(const std::string& name, int ranks, int per_node, const Options
   return made;
 }
 
-/// Only these three may refuse, and only where their definition has no meaning.
+/// Only these may refuse, and only where their definition has no meaning.
 bool has_meaning(const std::string& name, int ranks, int per_node) {
   if (name == "shared_memory") return per_node == 0;
+  if (name == "ddl") return per_node == 0 || ranks % per_node == 0;
   if (name == "torus2d") return ranks >= 4 && ranks != 5 && ranks != 7;
   // The last node has what is left of the ranks.
   const int least = per_node == 0 ? ranks : ranks % per_node == 0 ? per_node : ranks % per_node;
@@ -100,6 +104,7 @@ TEST_P(EachAlgorithm, GivesTheRightResultOnSeveralNodesEqualOrNot) {
     static const std::map<std::string, std::string> why{
         {"shared_memory", "needs one node"},
         {"exascale_hybrid", "needs four ranks on each node"},
+        {"ddl", "needs nodes with equal numbers of ranks, or --levels"},
         {"torus2d", "needs a grid of at least 2 x 2"}};
     if (!means) {
       EXPECT_NE(refusal.find(why.at(GetParam())), std::string::npos) << refusal;
@@ -221,9 +226,28 @@ TEST_P(EachAlgorithm, MessagesOfItsUserPassBesideItsOwn) {
 
 INSTANTIATE_TEST_SUITE_P(All, EachAlgorithm,
                          testing::Values("ring", "halving_doubling", "tree", "hierarchical",
-                                         "torus2d", "horovod_hybrid", "exascale_hybrid",
+                                         "torus2d", "ddl", "horovod_hybrid", "exascale_hybrid",
                                          "shared_memory", "library"),
                          [](const auto& info) { return info.param; });
+
+TEST(Ddl, TakesAnyLevelsWhoseProductIsTheRanks) {
+  const auto calls = [](const std::string& levels, int ranks, int per_node, std::string* why) {
+    Options options;
+    options.settings["levels"] = levels;
+    return random_calls("ddl", ranks, per_node, options, 24, why);
+  };
+  for (const auto& [levels, ranks] : std::vector<std::pair<std::string, int>>{
+           {"2x2x2", 8}, {"2x4", 8}, {"4x2", 8}, {"3x3", 9}, {"1x2x1x3", 6}, {"7", 7}})
+    for (const int per_node : {0, 2, 3, 4}) {  // also where nodes cut the levels
+      std::string refusal;
+      EXPECT_EQ(calls(levels, ranks, per_node, &refusal), 24 * ranks) << levels << refusal;
+    }
+  std::string refusal;
+  EXPECT_EQ(calls("2x3", 8, 0, &refusal), 0);
+  EXPECT_EQ(refusal, "--levels 2x3 are 6 ranks, not 8");
+  for (const char* wrong : {"", "2x", "x2", "2x0", "2xa", "-2x4", "1024x1024x2"})
+    EXPECT_THROW((void)read_levels(wrong), InputError) << wrong;
+}
 
 TEST(Hybrids, RunWithSharedMemoryInNcclsPlace) {
   Options options;

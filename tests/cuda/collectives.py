@@ -53,7 +53,7 @@ class Collectives(RunTest):
             self.assertEqual(row["parameters"]["device"], "gpu")
 
     def test_algorithms_of_ours_are_staged_whole(self):
-        algorithms = ["ring", "halving_doubling", "hierarchical", "torus2d", "tree", "shared_memory", "horovod_hybrid", "exascale_hybrid"]
+        algorithms = ["ring", "halving_doubling", "hierarchical", "torus2d", "ddl", "tree", "shared_memory", "horovod_hybrid", "exascale_hybrid"]
         rows = self.expect_ok(self.rows(4, "--transport", "mpi", "--algorithm", ",".join(algorithms), "--bytes", "n1001"), len(algorithms))
         for row in rows:
             self.assertTrue(row["executed"]["implementation"].startswith("Assay's "))

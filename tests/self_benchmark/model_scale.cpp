@@ -48,11 +48,8 @@ nlohmann::json steps() {
       };
       const double predicted =
           scaling::step_time(compute, buckets, scaling::Overlap::backward, ends).seconds;
-      const double slept = testing_paced::slept_step(ranks, levels,
-                                                     algorithm == std::string("ddl")
-                                                         ? testing_paced::ddl(node)
-                                                         : testing_paced::algorithm_of(algorithm),
-                                                     work);
+      const double slept =
+          testing_paced::slept_step(ranks, levels, testing_paced::algorithm_of(algorithm), work);
       const double larger = std::max(slept, predicted), smaller = std::min(slept, predicted);
       pairs.push_back({larger, smaller});
       std::cerr << fmt::format("{:>16} {:>2} ranks: predicted {:.3f} s, slept {:.3f} s\n",

@@ -55,9 +55,7 @@ Outcome outcome(const std::string& algorithm, const Trial& trial, double tampere
 
   Network network = network_of(trial);
   Outcome found;
-  found.run = virtual_step(
-      trial.ranks, paced_levels(network),
-      algorithm == "ddl" ? ddl(trial.node > 0 ? trial.node : 1) : algorithm_of(algorithm), work);
+  found.run = virtual_step(trial.ranks, paced_levels(network), algorithm_of(algorithm), work);
   for (Level& level : network.levels) level.beta *= tampered;
   auto cost = AllreduceCost::make(algorithm, trial.ranks, network);
   if (auto* refusal = std::get_if<Unsupported>(&cost)) throw std::logic_error(refusal->reason);

@@ -1,0 +1,85 @@
+// ddl (M. Cho et al., PowerAI DDL, arXiv:1708.02188): a ring at each level of the topology. Data
+// are reduced and scattered from the innermost level outwards, so that each further level, whose
+// links are slower and shared by more ranks, carries the part that the levels inside it leave; then
+// they are gathered the way back.
+#include <fmt/format.h>
+
+#include <functional>
+#include <numeric>
+
+#include "comm/algorithms/algorithm.hpp"
+#include "comm/algorithms/levels.hpp"
+#include "comm/algorithms/scheduled.hpp"
+#include "comm/algorithms/topology.hpp"
+
+namespace assay {
+
+namespace {
+
+/// The groups of this rank, innermost first. Ranks are in the order of their nodes; those of a
+/// group of a level are as far apart as the levels inside it have ranks.
+std::vector<Group> groups_of(const Topology& topology, const std::vector<int>& levels) {
+  std::vector<int> order;
+  std::size_t me = 0;
+  for (const Group& node : topology.nodes) {
+    if (&node == &topology.mine()) me = order.size() + static_cast<std::size_t>(node.me);
+    order.insert(order.end(), node.ranks.begin(), node.ranks.end());
+  }
+  std::vector<Group> groups;
+  std::size_t apart = 1;
+  for (const int members : levels) {
+    Group group;
+    group.me = static_cast<int>(me / apart) % members;
+    const std::size_t first = me - static_cast<std::size_t>(group.me) * apart;
+    for (int i = 0; i < members; ++i)
+      group.ranks.push_back(order.at(first + static_cast<std::size_t>(i) * apart));
+    groups.push_back(std::move(group));
+    apart *= static_cast<std::size_t>(members);
+  }
+  return groups;
+}
+
+void write(const std::vector<Group>& groups, const Call& call, ScheduleBuilder& builder) {
+  Part from = builder.whole_send();
+  std::vector<Part> parts{
+      builder.whole_receive()};  // what each level reduces; then this rank's own
+  for (const Group& group : groups) {
+    ring_reduce_scatter(builder, group, from, parts.back());
+    parts.push_back(from = piece(parts.back(), group.size(), group.me));
+  }
+  if (call.op == ReduceOp::average) builder.scale(parts.back());
+  for (std::size_t level = groups.size(); level-- > 0;)
+    ring_allgather(builder, groups[level], parts[level + 1], parts[level]);
+}
+
+Result<std::unique_ptr<Communicator>> make(Communicator& transport, Communicator&,
+                                           const Options& options) {
+  if (std::string reason = why_not_host("ddl", options); !reason.empty())
+    return Unsupported{std::move(reason)};
+  const Topology topology = topology_of(transport);
+  const std::string asked = options.get("levels", "auto");
+  std::vector<int> levels = read_levels(asked);
+  if (levels.empty() && !topology.equal)
+    return Unsupported{"ddl needs nodes with equal numbers of ranks, or --levels"};
+  if (levels.empty()) levels = {topology.mine().size(), static_cast<int>(topology.nodes.size())};
+  const int ranks = std::accumulate(levels.begin(), levels.end(), 1, std::multiplies());
+  if (ranks != transport.size())
+    return Unsupported{
+        fmt::format("--levels {} are {} ranks, not {}", asked, ranks, transport.size())};
+  return scheduled(transport, {"ddl",
+                               {Collective::allreduce},
+                               [groups = groups_of(topology, levels)](const Call& call,
+                                                                      ScheduleBuilder& builder) {
+                                 write(groups, call, builder);
+                               }});
+}
+
+}  // namespace
+
+AlgorithmEntry ddl_algorithm() {
+  return {"ddl",
+          "a ring at each level of the topology: in each node, then among nodes, or --levels",
+          &make};
+}
+
+}  // namespace assay

@@ -1,0 +1,45 @@
+#pragma once
+// Benchmarks of operations on activations. A new one is a LayerOperation.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/program/benchmark.hpp"
+
+namespace assay {
+
+struct LayerOperation {
+  std::string name, description;
+  std::vector<std::string> directions;  ///< names of passes; the first one is the default
+  std::vector<Dimension> variants{};    ///< what else is chosen
+  std::string backend, problem;         ///< the defaults
+  std::function<std::string(const std::string& descriptor)> canonical;
+  std::function<std::unique_ptr<Problem>(const std::string& descriptor, const Settings&)> make;
+  std::function<std::unique_ptr<Oracle>(const Problem&)> oracle;
+};
+
+class LayerBenchmark final : public OperationBenchmark {
+ public:
+  explicit LayerBenchmark(LayerOperation of) : of_(std::move(of)) {}
+  std::string name() const override { return of_.name; }
+  std::string description() const override { return of_.description; }
+  /// Direction, variants, precision, backend, algorithm, problem, cache, threads, layout, device.
+  std::vector<Dimension> dimensions() const override;
+  std::string canonical(const std::string& descriptor) const override {
+    return of_.canonical(descriptor);
+  }
+  std::unique_ptr<Problem> make_problem(const Settings& settings) const override {
+    return of_.make(settings.at("problem"), settings);
+  }
+  std::unique_ptr<Oracle> oracle(const Problem& problem) const override {
+    return of_.oracle(problem);
+  }
+
+ private:
+  LayerOperation of_;
+};
+
+}  // namespace assay

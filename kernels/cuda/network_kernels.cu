@@ -10,6 +10,7 @@
 #include "kernels/cuda/pixel_loss_items.hpp"
 #include "kernels/cuda/pool_items.hpp"
 #include "kernels/cuda/resize_items.hpp"
+#include "kernels/cuda/squared_error_items.hpp"
 #include "kernels/cuda/sum_items.hpp"
 #include "kernels/cuda/update_items.hpp"
 
@@ -51,6 +52,9 @@ ASSAY_START(UpdateParameters<float, __nv_bfloat16>)
 ASSAY_START_STORED(LossOfSample)
 ASSAY_START_STORED(LossGradients)
 ASSAY_START_STORED(LossOfPixels)
+ASSAY_START_STORED(SquaredErrorMeans)
+ASSAY_START_STORED(SquaredErrorSums)
+ASSAY_START_WIDE(SquaredErrorResults)
 
 ASSAY_START_WIDE(NormFactor)
 ASSAY_START_STORED(NormMoments)

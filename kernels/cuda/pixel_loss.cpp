@@ -18,7 +18,7 @@ class PixelLoss final : public OwnOperation {
         losses_(sums_size(parts_, shape_.samples)) {
     lay_channels_last();
     const std::int64_t cells = shape_.classes * shape_.classes;
-    add_workspace(static_cast<std::size_t>(losses_ + sums_size(parts_ * shape_.samples, cells)) *
+    add_workspace(static_cast<std::size_t>(losses_ + sums_size(parts_, shape_.samples * cells)) *
                   sizeof(double));
   }
 
@@ -35,7 +35,7 @@ class PixelLoss final : public OwnOperation {
                              samples, classes, plane_, losses, counts, find<Stored>("diff_logits")},
         parts_ * samples);
     add_up(losses, parts_, samples, find<Value>("losses"));
-    add_up(counts, parts_ * samples, classes * classes, find<std::int32_t>("confusion"));
+    add_up(counts, parts_, samples * classes * classes, find<std::int32_t>("confusion"));
   }
 
   PixelLossShape shape_;

@@ -31,7 +31,7 @@ class PixelLoss final : public BoundOperation {
     lay_channels_last(arguments_);
     sums_.resize(static_cast<std::size_t>(shape_.samples * parts_));
     scratch_.resize(static_cast<std::size_t>(threads * 2 * pixels_at_once * shape_.classes));
-    counts_.resize(static_cast<std::size_t>(threads * shape_.classes * shape_.classes));
+    counts_.resize(sums_.size() * static_cast<std::size_t>(shape_.classes * shape_.classes));
   }
 
   void bind(std::span<Tensor* const> tensors) override {
@@ -50,17 +50,19 @@ class PixelLoss final : public BoundOperation {
     std::ranges::fill(counts_, 0);
 #pragma omp parallel for num_threads(threads_) schedule(static)
     for (std::int64_t part = 0; part < shape_.samples * parts_; ++part) add(part, by);
+    const std::int64_t cells = shape_.classes * shape_.classes;
     auto* const losses = find<Value>("losses");
+    auto* const confusion = find<std::int32_t>("confusion");
     for (std::int64_t n = 0; n < shape_.samples; ++n) {
       double sum = 0;
-      for (std::int64_t part = n * parts_; part < (n + 1) * parts_; ++part)
+      std::fill_n(confusion + n * cells, cells, 0);
+      for (std::int64_t part = n * parts_; part < (n + 1) * parts_; ++part) {
         sum += sums_[static_cast<std::size_t>(part)];
+        for (std::int64_t i = 0; i < cells; ++i)
+          confusion[n * cells + i] += counts_[static_cast<std::size_t>(part * cells + i)];
+      }
       losses[n] = static_cast<Value>(sum);
     }
-    const std::size_t cells = counts_.size() / static_cast<std::size_t>(threads_);
-    auto* const confusion = find<std::int32_t>("confusion");
-    std::copy_n(counts_.begin(), cells, confusion);
-    for (std::size_t i = cells; i < counts_.size(); ++i) confusion[i % cells] += counts_[i];
   }
 
  private:
@@ -76,7 +78,7 @@ class PixelLoss final : public BoundOperation {
       sum += table_.add(logits_ + first * pixel_bytes_, labels_ + first, weights_, classes,
                         std::min<std::int64_t>(pixels_at_once, last - p), by,
                         scratch_.data() + thread * 2 * pixels_at_once * classes,
-                        counts_.data() + thread * classes * classes,
+                        counts_.data() + part * classes * classes,
                         diff_logits_ == nullptr ? nullptr : diff_logits_ + first * pixel_bytes_);
     }
     sums_[static_cast<std::size_t>(part)] = sum;
@@ -86,10 +88,10 @@ class PixelLoss final : public BoundOperation {
   const PixelLossTable<Value>& table_;
   int threads_;
   std::ptrdiff_t pixel_bytes_;
-  std::int64_t plane_, parts_;  ///< pixels of an image; parts of it
-  std::vector<double> sums_;    ///< of each part
-  std::vector<Value> scratch_;  ///< of each thread
-  std::vector<std::int32_t> counts_;
+  std::int64_t plane_, parts_;        ///< pixels of an image; parts of it
+  std::vector<double> sums_;          ///< of each part
+  std::vector<Value> scratch_;        ///< of each thread
+  std::vector<std::int32_t> counts_;  ///< of each part
   const std::byte* logits_ = nullptr;
   const std::int32_t* labels_ = nullptr;
   const Value *weights_ = nullptr, *scale_ = nullptr;

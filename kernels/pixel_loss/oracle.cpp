@@ -147,7 +147,7 @@ class PixelLossOracle final : public WholeOracle {
     key.push_back(u);
     if (key == key_) return totals_;
     const auto samples = place(problem_.shape().samples), classes = place(problem_.shape().classes);
-    totals_ = {std::vector<Approximate>(samples), std::vector<double>(classes * classes)};
+    totals_ = {std::vector<Approximate>(samples), std::vector<double>(samples * classes * classes)};
     Logits logits(*this, inputs);
     for (std::size_t n = 0; n < samples; ++n) {
       Approximate& sum = totals_.losses[n];
@@ -156,7 +156,7 @@ class PixelLossOracle final : public WholeOracle {
         const Approximate one = loss(pixel, u);
         sum.value += one.value;
         sum.error += one.error;
-        totals_.confusion[pixel.label * classes + pixel.first_largest] += 1;
+        totals_.confusion[(n * classes + pixel.label) * classes + pixel.first_largest] += 1;
       }
       sum.error += static_cast<double>(plane_) * sums::u_fp64 * sum.value;
     }

@@ -55,7 +55,8 @@ std::vector<TensorSpec> PixelLossProblem::tensors() const {
                               plain_tensor("class_weights", Role::input, wide, {classes})};
   if (training) all.push_back(plain_tensor("scale", Role::input, wide, {1}));
   all.push_back(plain_tensor("losses", Role::output, wide, {samples}));
-  all.push_back(plain_tensor("confusion", Role::output, DataType::s32, {classes, classes}));
+  all.push_back(
+      plain_tensor("confusion", Role::output, DataType::s32, {samples, classes, classes}));
   if (training)
     all.push_back(plain_tensor("diff_logits", Role::output, type, {samples, classes, ih, iw}));
   return all;

@@ -6,15 +6,15 @@
 // For pixel p of sample n, with x = logits[n, :, p], label y = labels[n, p] in [0, classes):
 //   q_c = exp(x_c) / sum_k exp(x_k)
 //   losses[n] = sum_p class_weights[y] * -ln q_y, added in fp64
-//   confusion[y, c] = the number of pixels of all samples with label y whose first largest logit is
-//                     that of class c
+//   confusion[n, y, c] = the number of pixels with label y whose first largest logit is that of
+//                        class c
 //   diff_logits[n,c,p] = scale * class_weights[y] * (q_c - [c = y]) / samples
 // `scale` is the loss scale of mixed-precision training. losses do not include it.
 //
 // Logical layouts (row-major) and types:
 //   logits, diff_logits [samples, classes, ih, iw]        the type of the precision
 //   class_weights [classes], losses [samples], scale [1]  fp32 (in fp64 problems fp64)
-//   labels [samples, ih, iw], confusion [classes, classes]  s32
+//   labels [samples, ih, iw], confusion [samples, classes, classes]  s32
 // Tensor names:
 //   training    logits, labels, class_weights, scale -> losses, confusion, diff_logits
 //   validation  logits, labels, class_weights -> losses, confusion

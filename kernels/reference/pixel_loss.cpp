@@ -16,20 +16,13 @@ class PlainPixelLoss final : public PlainOperation {
       : PlainOperation(problem, threads, "nchw"), problem_(problem) {}
 
   void run(Stream&) override {
-    const std::int64_t classes = problem_.shape().classes;
-    std::vector<double> confusion(place(classes * classes));
 #pragma omp parallel for schedule(static) num_threads(threads_)
-    for (std::int64_t n = 0; n < problem_.shape().samples; ++n) {
-      const std::vector<double> counts = sample(n);
-#pragma omp critical(assay_pixel_loss)
-      for (std::size_t i = 0; i < counts.size(); ++i) confusion[i] += counts[i];
-    }
-    write("confusion", 0, confusion);
+    for (std::int64_t n = 0; n < problem_.shape().samples; ++n) sample(n);
   }
 
  private:
-  /// Writes loss and gradients of a sample; returns its counts.
-  std::vector<double> sample(std::int64_t n) const {
+  /// Writes loss, counts and gradients of a sample.
+  void sample(std::int64_t n) const {
     const auto [samples, classes, ih, iw] = problem_.shape();
     const std::int64_t plane = ih * iw;
     const bool training = problem_.pass() == PixelLossPass::training;
@@ -54,7 +47,7 @@ class PlainPixelLoss final : public PlainOperation {
     }
     write("losses", n, loss);
     if (training) write("diff_logits", n * classes * plane, x);
-    return counts;
+    write("confusion", n * classes * classes, counts);
   }
 
   PixelLossProblem problem_;

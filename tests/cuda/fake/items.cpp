@@ -23,6 +23,7 @@
 #include "kernels/cuda/product_items.hpp"
 #include "kernels/cuda/proof_formulas.hpp"
 #include "kernels/cuda/resize_items.hpp"
+#include "kernels/cuda/squared_error_items.hpp"
 #include "kernels/cuda/sum_items.hpp"
 #include "kernels/cuda/update_items.hpp"
 
@@ -115,10 +116,12 @@ const Bodies& bodies() {
     add_wide<Observe, HalfNorm>(made);
     add_tiled<FindLabels, AddToCentroids, HingeRows>(made);
     add<AddStale, AddUp<std::int32_t>>(made);
-    add_wide<AddUp, SumParameters, MakeStep, SumDirections, TrustDirections, MakeNorms>(made);
+    add_wide<AddUp, SumParameters, MakeStep, SumDirections, TrustDirections, MakeNorms,
+             SquaredErrorResults>(made);
     add<UpdateParameters<double, double>, UpdateParameters<float, float>,
         UpdateParameters<float, __half>, UpdateParameters<float, __nv_bfloat16>>(made);
-    add_stored<Add, LossOfSample, LossGradients, LossOfPixels, NormMoments, Transpose>(made);
+    add_stored<Add, LossOfSample, LossGradients, LossOfPixels, SquaredErrorMeans, SquaredErrorSums,
+               NormMoments, Transpose>(made);
     add<ToFp32<__half>, ToFp32<__nv_bfloat16>>(made);
     add_wide<NormFactor, NormSlopes>(made);
     add_packed<NormMomentSums, NormGradientSums, Normalize, NormGradients>(made);

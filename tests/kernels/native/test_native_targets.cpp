@@ -21,6 +21,7 @@
 #include "kernels/resize/benchmark.hpp"
 #include "kernels/resize/problem.hpp"
 #include "kernels/rnn/benchmark.hpp"
+#include "kernels/squared_error/problem.hpp"
 #include "kernels/sum/problem.hpp"
 #include "kernels/update/problem.hpp"
 
@@ -139,6 +140,8 @@ TEST_P(NativeTarget, ComputesLossUpdateAndSum) {
     verify(loss, loss_oracle(loss));
     const PixelLossProblem pixels({2, 3, 9, 15}, PixelLossPass::training, precision);
     verify(pixels, pixel_loss_oracle(pixels));
+    const SquaredErrorProblem errors({5, 131}, SquaredErrorPass::training, precision);
+    verify(errors, squared_error_oracle(errors));
     const UpdateProblem update({UpdateRule::lars, 0.9, 0.01, 0.05, {{1000}, {37}}}, precision);
     verify(update, update_oracle(update));
     const SumProblem sum(1001, precision, false);

@@ -39,8 +39,9 @@ TEST(PixelLossOracle, ByHand) {
   EXPECT_NEAR(losses[0].value, 4 * std::log(4.0 / 3) + 4 * std::log(2.0), 1e-14);
   EXPECT_NEAR(losses[1].value, 0.5 * std::log(1 + 1 / e2) + 0.5 * std::log(8.0), 1e-14);
   const std::vector<Expected> confusion = expect(problem, "confusion", inputs);
-  const double counts[] = {1, 1, 1, 1};
-  for (int i = 0; i < 4; ++i) EXPECT_EQ(confusion[i].value, counts[i]) << i;
+  const double counts[] = {0, 0, 1, 1, 1, 1, 0, 0};  // of each sample by label and class
+  ASSERT_EQ(confusion.size(), 8);
+  for (int i = 0; i < 8; ++i) EXPECT_EQ(confusion[i].value, counts[i]) << i;
   EXPECT_EQ(confusion[0].max_bound, 0);
   const std::vector<Expected> diff = expect(problem, "diff_logits", inputs);
   const double by = 8.0 / 2, p = e2 / (e2 + 1);

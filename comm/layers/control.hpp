@@ -1,0 +1,104 @@
+#pragma once
+// The order in which ranks sum tensors that become ready at their own pace.
+//
+// All ranks must make collective calls in one order. Where backward passes give gradients in
+// different orders, ranks report each tensor that is ready, the root appends a tensor to the order
+// once every rank has it, and tells all ranks. Flat, the root receives a message of each other rank
+// for each tensor; in a tree of radix r, whose ranks pass a report on when they and the ranks below
+// them have the tensor, each rank receives at most r reports and a decision, and sends a report and
+// at most r decisions (T. Kurth et al., Exascale Deep Learning for Climate Analytics, SC18,
+// arXiv:1810.01993, section V-A: "hierarchical control").
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/api/communicator.hpp"
+
+namespace assay {
+
+/// A rank's neighbours in a tree in which the parent of rank r > 0 is (r - 1) / radix.
+struct ControlTree {
+  int parent = -1;  ///< -1: the root, rank 0
+  std::vector<int> children{};
+};
+/// `radix` 0: flat, all other ranks are children of rank 0.
+ControlTree control_tree(int rank, int ranks, int radix);
+
+/// "none" is no control, "flat" a radix of 0, "tree:R" a radix R of at least 2. InputError for
+/// others.
+std::optional<int> read_control(const std::string& text);
+/// Messages that the busiest of `ranks` ranks sends and receives for each tensor.
+std::int64_t busiest_messages(int ranks, int radix);
+
+/// Why ranks have not had one order of tensors; "" if they have. Collective.
+std::string why_not_one_order(const std::vector<int>& order, Communicator& ranks);
+
+/// Messages of this rank since the beginning. Each is 4 bytes.
+struct ControlCount {
+  std::int64_t sent = 0, received = 0;
+  std::int64_t bytes() const { return 4 * (sent + received); }
+};
+
+class Control {
+ public:
+  /// `ranks` must outlive it, and have tags; messages have `tag`. `radix`: as control_tree()'s.
+  Control(Communicator& ranks, int radix, int tensors, int tag);
+  /// Waits for its messages, if they can still come.
+  ~Control();
+  Control(const Control&) = delete;
+  Control& operator=(const Control&) = delete;
+
+  /// Why ranks cannot agree over this communicator; "" if they can.
+  static std::string why_not(const Communicator& ranks);
+
+  /// A new step: no tensor is ready. Call it when next() has returned all tensors.
+  void begin();
+  /// This rank has the tensor. std::logic_error if it has reported it in this step.
+  void ready(int tensor);
+  /// The next tensor of the order, or -1 while none is decided. Makes progress; does not wait.
+  int next();
+  /// The tensors that next() has returned in this step.
+  const std::vector<int>& order() const { return order_; }
+  const ControlCount& count() const { return count_; }
+  /// Each of which this rank sends a message for each tensor, and receives one.
+  std::int64_t neighbours() const {
+    return static_cast<std::int64_t>(children_.size()) + (tree_.parent < 0 ? 0 : 1);
+  }
+
+ private:
+  /// Messages of one neighbour: as many as there are tensors in each step.
+  struct Neighbour {
+    int rank = 0;
+    std::int32_t number = 0;  ///< where the next one arrives
+    int left = 0;             ///< messages of this step that are not waited for yet
+    bool listening = false;
+    Request request{};
+  };
+  struct Sending {
+    std::unique_ptr<std::int32_t> number;
+    Request request;
+  };
+  void listen(Neighbour& to);
+  void send(int tensor, int to);
+  void have(int tensor);
+  void decide(int tensor);
+  void progress();
+
+  Communicator& ranks_;
+  ControlTree tree_;
+  int tensors_, tag_;
+  std::vector<Neighbour> children_;
+  Neighbour parent_;
+  std::vector<int> missing_;  ///< by tensor: this rank and its children that do not have it yet
+  std::vector<bool> reported_;
+  std::deque<Sending> sending_;
+  std::deque<int> decided_;
+  std::vector<int> order_;
+  ControlCount count_;
+};
+
+}  // namespace assay

@@ -6,6 +6,7 @@
 
 #include "core/base/hash.hpp"
 #include "core/base/text.hpp"
+#include "core/result/quality.hpp"
 
 namespace assay {
 
@@ -40,13 +41,14 @@ void add(const Series& series, TrainedSteps& steps) {
   for (const Row& row : series.rows) {
     ++steps.trainings;
     // A wrong result of one launch makes those of the others worthless.
-    if (series.status != "ok" || row.epochs.empty() || !row.metrics.contains("time_to_accuracy_s"))
+    if (series.status != "ok" || row.epochs.empty() || time_to_target(row.metrics).empty())
       continue;
     ++steps.reached;
     const std::map<std::string, double>& last = row.epochs.back();
     if (const double epochs = last.at("epoch"); epochs >= steps.epochs) {
       steps.epochs = epochs;
-      steps.accuracy = last.at("accuracy");
+      steps.quality = quality_of(last);
+      steps.score = last.at(steps.quality);
     }
   }
 }
@@ -89,8 +91,9 @@ std::string Trainings::text(const Series& series) const {
   if (series.status != "ok" || series.first().step_parameters.empty()) return "";
   std::vector<std::string> parts;
   for (const TrainedSteps& steps : beside(series)) {
-    const std::string alone = fmt::format("accuracy {:.4g} in {:g} epoch{} of {}", steps.accuracy,
-                                          steps.epochs, steps.epochs == 1 ? "" : "s", steps.data);
+    const std::string alone =
+        fmt::format("{} {:.4g} in {:g} epoch{} of {}", steps.quality, steps.score, steps.epochs,
+                    steps.epochs == 1 ? "" : "s", steps.data);
     parts.push_back(steps.trainings == 1 ? alone
                                          : fmt::format("{} ({} of {} trainings)", alone,
                                                        steps.reached, steps.trainings));

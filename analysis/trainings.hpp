@@ -1,5 +1,5 @@
 #pragma once
-// The accuracy that trainings with the same steps reached. Tables show it beside a training
+// The quality that trainings with the same steps reached. Tables show it beside a training
 // throughput.
 
 #include <map>
@@ -13,11 +13,12 @@ namespace assay {
 
 /// Trainings with equal steps, by the same software, on the same images.
 struct TrainedSteps {
-  std::string data;     ///< and whether the same images validated
-  int trainings = 0;    ///< that ended, whether or not they reached the target
-  int reached = 0;      ///< that reached their target accuracy
-  double epochs = 0;    ///< of the training that took the most epochs
-  double accuracy = 0;  ///< validation accuracy at the end of that training
+  std::string data;   ///< and whether the same images validated
+  int trainings = 0;  ///< that ended, whether or not they reached the target
+  int reached = 0;    ///< that reached their target
+  double epochs = 0;  ///< of the training that took the most epochs
+  std::string quality = "accuracy";
+  double score = 0;  ///< of that quality, at the end of that training
 };
 
 class Trainings {

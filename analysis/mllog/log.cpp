@@ -5,6 +5,7 @@
 
 #include "analysis/mllog/run_facts.hpp"
 #include "analysis/mllog/submission.hpp"
+#include "core/result/quality.hpp"
 
 namespace assay::mllog {
 namespace {
@@ -74,7 +75,7 @@ void add_epochs(Log& log, const std::vector<Epoch>& epochs) {
   };
   for (std::size_t i = 0; i < epochs.size();) {
     std::size_t last = i;
-    while (!epochs[last].contains("accuracy")) ++last;
+    while (quality_of(epochs[last]).empty()) ++last;
     const json first{{"first_epoch_num", std::llround(at(i, "epoch"))}};
     json block = first;
     block["epoch_count"] = last - i + 1;
@@ -85,7 +86,8 @@ void add_epochs(Log& log, const std::vector<Epoch>& epochs) {
     }
     const double ended = at(last, "ended_unix_s");
     log.start(at(last, "trained_unix_s"), "eval_start", which(last));
-    log.point(ended, "eval_accuracy", at(last, "accuracy"), which(last));
+    const std::string quality = quality_of(epochs[last]);
+    log.point(ended, ("eval_" + quality).c_str(), at(last, quality.c_str()), which(last));
     log.stop(ended, "eval_stop", which(last));
     log.stop(ended, "block_stop", first);
   }

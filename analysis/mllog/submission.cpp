@@ -7,6 +7,7 @@
 
 #include "analysis/mllog/run_facts.hpp"
 #include "core/base/text.hpp"
+#include "core/result/quality.hpp"
 
 namespace assay::mllog {
 namespace {
@@ -94,6 +95,8 @@ class Judge {
     if (all.empty()) return add("it did not train to an accuracy (throughput only: --epochs 0)");
     if (const double first = number(all.front(), "epoch", 0); first != 1)
       add("its first epoch is {}, not 1", first);
+    if (!quality_of(all.back()).empty() && !all.back().contains("accuracy"))
+      return add("its quality is {}, not accuracy", quality_of(all.back()));
     const double accuracy = number(all.back(), "accuracy", -1);
     if (!(accuracy >= least_accuracy && accuracy < below_accuracy))
       add("its accuracy {} is not from 0.759 to below 1", accuracy);
@@ -115,7 +118,7 @@ class Judge {
   void validations(const std::vector<Epoch>& all) {
     std::int64_t last = 0;
     for (const Epoch& epoch : all) {
-      if (!epoch.contains("accuracy")) continue;
+      if (quality_of(epoch).empty()) continue;
       const std::int64_t now = std::llround(number(epoch, "epoch", 0));
       if (last == 0 ? now > epochs_between_validations : now - last != epochs_between_validations)
         return add(

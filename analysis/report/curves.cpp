@@ -9,6 +9,7 @@
 #include "analysis/curves.hpp"
 #include "analysis/report/parts.hpp"
 #include "analysis/scaling_curves.hpp"
+#include "core/result/quality.hpp"
 
 namespace assay::report {
 
@@ -145,11 +146,12 @@ constexpr double never = std::numeric_limits<double>::infinity();
 const std::vector<std::string> over{"batch", "accumulate", "ranks", "nodes", "trial"};
 
 /// A training: its epochs and seconds to the target, `never` if it did not reach it, and the
-/// accuracy of its last epoch; nothing if it has none.
+/// score of its last epoch; nothing if it has none.
 struct Trained {
   std::size_t row = 0;
   double epochs = never, seconds = never;
-  std::optional<double> accuracy{};
+  std::optional<double> score{};
+  std::string quality{};  ///< of the network; "": no validation tells
 };
 
 std::vector<Trained> list_trainings(const std::vector<Series>& all, std::size_t index) {
@@ -161,9 +163,10 @@ std::vector<Trained> list_trainings(const std::vector<Series>& all, std::size_t 
     // Without a result: it has diverged, or missed a target that was demanded.
     if (row.epochs.empty()) continue;
     const std::map<std::string, double>& last = row.epochs.back();
-    const auto accuracy = last.find("accuracy");
-    trial.accuracy = accuracy == last.end() ? 0 : accuracy->second;
-    if (!row.metrics.contains("time_to_accuracy_s")) continue;
+    trial.quality = quality_of(last);
+    const auto score = last.find(trial.quality);
+    trial.score = score == last.end() ? 0 : score->second;
+    if (time_to_target(row.metrics).empty()) continue;
     trial.epochs = last.at("epoch");
     trial.seconds = last.at("seconds");
   }
@@ -183,13 +186,15 @@ json summarize(std::vector<double> values) {
 
 json make_point(double images, const std::vector<Trained>& trained) {
   std::vector<double> epochs, seconds;
-  std::optional<double> accuracy;
+  std::optional<double> score;
+  std::string quality;
   json rows = json::array();
   for (const Trained& trial : trained) {
     epochs.push_back(trial.epochs);
     seconds.push_back(trial.seconds);
     rows.push_back(trial.row);
-    accuracy = std::max(accuracy, trial.accuracy);  // nothing is less than any number
+    if (quality.empty()) quality = trial.quality;
+    score = std::max(score, trial.score);  // nothing is less than any number
   }
   const auto unreached = std::count(epochs.begin(), epochs.end(), never);
   return {{"images", images},
@@ -197,7 +202,7 @@ json make_point(double images, const std::vector<Trained>& trained) {
           {"rows", rows},
           {"trials", trained.size()},
           {"reached", std::ssize(trained) - unreached},
-          {"accuracy", number_or_null(accuracy)},
+          {quality.empty() ? "accuracy" : quality, number_or_null(score)},
           {"epochs", summarize(epochs)},
           {"seconds", summarize(seconds)}};
 }

@@ -119,36 +119,39 @@ function scaling() {
 function convergence() {
   const curves = report.convergence;
   if (!curves) return;
+  const qualities = ['accuracy', 'correlation', 'iou'].filter((name) => points_of(curves).some((point) => name in point));
+  const quality = qualities.length === 1 ? qualities[0] : 'quality';
+  const title = 'Training to ' + (['accuracy', 'iou'].includes(quality) ? 'an ' : 'a ') + quality;
   const spread = (what, show) => [(point) => point[what].median, (_, point) => spread_text(point[what], show)];
   const columns = [
     curve_column(), measure('Images of a step', 'images', plain), measure('Target', (point) => Number(point.target), plain),
     field('Reached', (point) => point.reached + ' of ' + point.trials), measure('Epochs', ...spread('epochs', plain)),
-    point_measure('Time', ...spread('seconds', seconds)), measure('Best accuracy', 'accuracy', fixed(4))
+    point_measure('Time', ...spread('seconds', seconds)), ...qualities.map((name) => measure('Best ' + name, name, fixed(4)))
   ];
   section(
-      'convergence', 'Training to an accuracy',
+      'convergence', title,
       paragraph(
-          'Epochs and time until validation reaches the target accuracy, against the images of one update. A point is the ' +
+          'Epochs and time until validation reaches the target ' + quality + ', against the images of one update. A point is the ' +
           'median of its trials, a bar reaches from the least to the most. A training that does not reach the target counts ' +
           'as longer than any that does; where the median does not reach it, there is no number, but a cross in the ' +
           'strip above. A bar that ends at the upper edge goes on.'),
       plot_pair(
           curves,
-          ['Epochs to the accuracy against the batch', () => convergence_plot(curves, 'epochs', 'epochs', plain)],
-          ['Time to the accuracy against the batch', () => convergence_plot(curves, 'seconds', 'time', seconds)]),
+          ['Epochs to the ' + quality + ' against the batch', () => convergence_plot(curves, quality, 'epochs', 'epochs', plain)],
+          ['Time to the ' + quality + ' against the batch', () => convergence_plot(curves, quality, 'seconds', 'time', seconds)]),
       fold('Table of the trainings', data_table(
-          'Training to an accuracy', columns, points_of(curves), {rows: (point) => point.rows})));
+          title, columns, points_of(curves), {rows: (point) => point.rows})));
 }
-// Medians are points; trainings of which most do not reach the accuracy have no number: they are crosses in a strip of their
+// Medians are points; trainings of which most do not reach the target have no number: they are crosses in a strip of their
 // own, above the axis.
-function convergence_plot(all, wanted, title, show) {
+function convergence_plot(all, quality, wanted, title, show) {
   const reach = (point) => point[wanted], images = (point) => point.images, middle = (point) => reach(point).median;
   return curves_plot(all, (curves, points) => {
     const reached = points.filter((point) => known(middle(point))), medians = reached.map(middle);
     // The axis follows the medians: a bar is shown as far as it is not beyond twice the largest, or half of the least.
     const near = (end) => known(end) && end <= 2 * Math.max(...medians) && end >= 0.5 * Math.min(...medians);
     const ends = reached.flatMap((point) => [reach(point).low, reach(point).high]);
-    const yaxis = log_axis(title + ' to the accuracy', [...medians, ...ends.filter(near)], show);
+    const yaxis = log_axis(title + ' to the ' + quality, [...medians, ...ends.filter(near)], show);
     const edge = 10 ** yaxis.range[1];
     const data = curves.flatMap((curve) => {
       const color = colour_of(curve.place), legendgroup = 'c' + curve.place;

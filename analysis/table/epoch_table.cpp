@@ -12,6 +12,7 @@
 #include "core/base/error.hpp"
 #include "core/base/statistics.hpp"
 #include "core/base/text.hpp"
+#include "core/result/quality.hpp"
 
 namespace assay {
 
@@ -19,11 +20,12 @@ namespace {
 
 /// What a training reached at the end of an epoch: the median of its launches.
 struct EpochEnd {
-  std::optional<double> loss{}, accuracy{};
+  std::optional<double> loss{};
+  std::map<std::string, std::optional<double>> scores{};  ///< by quality
 };
 using EpochEnds = std::map<int, EpochEnd>;
 
-std::optional<double> median_at(const Series& series, int epoch, const char* name) {
+std::optional<double> median_at(const Series& series, int epoch, const std::string& name) {
   std::vector<double> values;
   for (const Row& row : series.rows)
     for (const std::map<std::string, double>& end : row.epochs)
@@ -38,8 +40,9 @@ EpochEnds ends_of(const Series& series) {
   for (const Row& row : series.rows)
     for (const std::map<std::string, double>& end : row.epochs) {
       const int epoch = static_cast<int>(end.at("epoch"));
-      ends[epoch] = {median_at(series, epoch, "training_loss"),
-                     median_at(series, epoch, "accuracy")};
+      ends[epoch].loss = median_at(series, epoch, "training_loss");
+      for (const char* quality : qualities)
+        ends[epoch].scores[quality] = median_at(series, epoch, quality);
     }
   return ends;
 }
@@ -56,6 +59,16 @@ SeriesList trained(const Results& results, const TableOptions& options) {
         "no verified row has epochs (only trainings to an accuracy do: --epochs N of "
         "assay-resnet50). Leave --epochs out.");
   return all;
+}
+
+/// The qualities of the networks that these trainings have validated; accuracy, if none has.
+Texts qualities_of(const SeriesList& all) {
+  std::set<std::string> found;
+  for (const Series& series : all)
+    for (const Row& row : series.rows)
+      for (const std::map<std::string, double>& end : row.epochs) found.insert(quality_of(end));
+  found.erase("");
+  return found.empty() ? Texts{"accuracy"} : Texts(found.begin(), found.end());
 }
 
 /// The trainings of a table: those of a group stand beside each other, a column for each value.
@@ -105,20 +118,25 @@ std::string epoch_table(const Results& results, const TableOptions& options) {
   table.lines.resize(lines.size());
   add_axes(table, lines, axes.shown);
   table.add({"epoch", true}, [&](std::size_t i) { return std::to_string(ends[i].second); });
-  for (const auto& [title, field] :
-       {std::pair{"loss", &EpochEnd::loss}, {"accuracy", &EpochEnd::accuracy}})
+  const Texts scores = qualities_of(all);
+  Texts titles{"loss"};
+  titles.insert(titles.end(), scores.begin(), scores.end());
+  for (const std::string& title : titles)
     for (const std::string& value : values)
       table.add({fmt::format("{} {}", title, value), true}, [&](std::size_t i) {
         const auto& [group, epoch] = ends[i];
         const auto its = group->by_value.find(value);
         if (its == group->by_value.end() || !its->second.contains(epoch)) return std::string("-");
-        return digits(its->second.at(epoch).*field);
+        const EpochEnd& end = its->second.at(epoch);
+        return digits(title == "loss" ? end.loss : end.scores.at(title));
       });
   Page page(options.markdown, options.latex);
   add_title(page, results, axes.lines());
   Legend legend;
   legend.add(
-      "loss: of the steps of the epoch; accuracy: of the validation after it, if there was one.");
+      fmt::format("loss: of the steps of the epoch; {}: of the validation after it, if there was "
+                  "one.",
+                  join(scores, ", ")));
   if (std::ranges::any_of(all, [](const Series& series) { return series.rows.size() > 1; }))
     legend.add("Several launches: the median of all, where all have reached the epoch.");
   page.table(table, legend.lines());
@@ -136,9 +154,12 @@ std::string epoch_csv(const Results& results, const TableOptions& options) {
                        {"precision", row.parameter("precision")},
                        {"launch", row.launch}});
       }
-  return csv_of({"result", "id", "precision", "launch", "epoch", "seconds", "training_loss",
-                 "validation_loss", "accuracy", "images_per_s"},
-                records);
+  Texts columns{"result", "id",      "precision",     "launch",
+                "epoch",  "seconds", "training_loss", "validation_loss"};
+  const Texts scores = qualities_of(trained(results, options));
+  columns.insert(columns.end(), scores.begin(), scores.end());
+  columns.push_back("images_per_s");
+  return csv_of(columns, records);
 }
 
 }  // namespace assay

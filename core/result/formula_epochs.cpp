@@ -3,9 +3,33 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <map>
+
+#include "core/result/quality.hpp"
 
 namespace assay::formula {
 namespace {
+
+/// What a network is judged by. A network of a name that is not known here, of a user's own, is
+/// judged by what its row has, which is one quality alone.
+std::string expected_quality(const Claims& claims) {
+  static const std::map<std::string, const char*> known{{"candle-p1b1", "correlation"},
+                                                        {"candle-p1b2", "accuracy"},
+                                                        {"deepcam", "iou"},
+                                                        {"deeplab", "iou"},
+                                                        {"mlp", "accuracy"},
+                                                        {"resnet18", "accuracy"},
+                                                        {"resnet50", "accuracy"},
+                                                        {"tiramisu", "iou"}};
+  const std::string text = claims.text("/problem/descriptor");
+  const std::size_t colon = text.find(':');
+  if (colon == std::string::npos) return "accuracy";  // of assay-resnet50
+  const auto found = known.find(text.substr(0, colon));
+  if (found != known.end()) return found->second;
+  const nlohmann::json* const metrics = claims.find("/metrics");
+  const std::string own = metrics == nullptr ? "" : quality_of(*metrics);
+  return own.empty() ? "accuracy" : own;
+}
 
 /// The fields after the colon of "learnable:n60000v1000" or "generated:n256c10…".
 Fields set_of(const std::string& data) {
@@ -18,6 +42,7 @@ class Epochs {
  public:
   Epochs(const Claims& claims, double images)
       : claims_(claims),
+        quality_(expected_quality(claims)),
         set_(set_of(claims.parameter("data"))),
         most_(claims.number("/parameters/epochs").value_or(0)),
         target_(claims.number("/parameters/target").value_or(0)),
@@ -29,8 +54,17 @@ class Epochs {
         knows_checks_(claims.parameter("loss_scale") == "none") {}
 
   void check() const {
+    const nlohmann::json *const all = claims_.find("/epochs"), *const metrics =
+                                                                   claims_.find("/metrics");
+    for (const char* other : qualities) {
+      if (other == quality_) continue;
+      const std::string time = fmt::format("time_to_{}_s", other);
+      for (const std::string& name : {std::string(other), time})
+        claims_.require(metrics == nullptr || !metrics->contains(name), "/metrics/" + name,
+                        fmt::format("no {} (this network has {})", other, quality_),
+                        "/problem/descriptor");
+    }
     reached();
-    const nlohmann::json* const all = claims_.find("/epochs");
     if (all == nullptr || all->empty()) return;
     claims_.require(most_ > 0, "/epochs", "none", "/parameters/epochs");
     for (std::size_t i = 0; i < all->size(); ++i) epoch(i, i + 1 == all->size());
@@ -45,14 +79,15 @@ class Epochs {
   }
 
   void reached() const {
-    const auto accuracy = claims_.number("/metrics/accuracy/value");
-    if (!accuracy) return;
-    const bool good = *accuracy >= target_, kept = claims_.parameter("unreached") == "kept";
-    const bool timed = claims_.find("/metrics/time_to_accuracy_s") != nullptr;
-    claims_.require(good || (kept && !timed), "/metrics/accuracy/value",
-                    fmt::format("at least {}", target_), "/parameters/target");
-    claims_.require(timed || !good || claims_.find("/epochs") == nullptr, "/metrics/accuracy/value",
-                    fmt::format("less than {} in a training without time to accuracy", target_),
+    const std::string place = fmt::format("/metrics/{}/value", quality_);
+    const auto score = claims_.number(place);
+    if (!score) return;
+    const bool good = *score >= target_, kept = claims_.parameter("unreached") == "kept";
+    const bool timed = claims_.find(fmt::format("/metrics/time_to_{}_s", quality_)) != nullptr;
+    claims_.require(good || (kept && !timed), place, fmt::format("at least {}", target_),
+                    "/parameters/target");
+    claims_.require(timed || !good || claims_.find("/epochs") == nullptr, place,
+                    fmt::format("less than {} in a training without time to {}", target_, quality_),
                     "/parameters/target");
     claims_.require(claims_.number("/metrics/epochs/value").value_or(0) <= most_,
                     "/metrics/epochs/value", fmt::format("at most {:g}", most_),
@@ -66,20 +101,30 @@ class Epochs {
                     "/parameters/epochs");
     if (i == 0 && !restarted_)
       claims_.expect(place(i, "epoch"), 1, "the training was not continued");
-    const auto accuracy = number(i, "accuracy");
-    claims_.require(last || accuracy.value_or(-1) < target_, place(i, "accuracy"),
+    const nlohmann::json& own = claims_.find("/epochs")->at(i);
+    for (const char* other : qualities)
+      claims_.require(other == quality_ || !own.contains(other), place(i, other),
+                      fmt::format("no {} (this network has {})", other, quality_),
+                      "/problem/descriptor");
+    const auto score = number(i, quality_.c_str());
+    claims_.require(last || score.value_or(-1) < target_, place(i, quality_.c_str()),
                     fmt::format("less than {}, since training went on", target_),
                     "/parameters/target");
-    if (last && accuracy.value_or(-1) < target_)
+    if (last && score.value_or(-1) < target_)
       claims_.expect(place(i, "epoch"), most_, "/parameters/epochs, without the target reached");
-    if (const double v = value(set_, "v", 0); accuracy && v > 0)
-      claims_.require(std::fabs(*accuracy * v - std::round(*accuracy * v)) < 1e-6 * v,
+    if (const double v = value(set_, "v", 0); score && quality_ == "accuracy" && v > 0)
+      claims_.require(std::fabs(*score * v - std::round(*score * v)) < 1e-6 * v,
                       place(i, "accuracy"), fmt::format("a multiple of 1/{:g}", v),
                       "the images of validation");
     if (!number(i, "training_loss")) return;  // continued after its last step
     const bool due = std::fmod(at, every) == 0 || at == most_;
-    claims_.require(due == accuracy.has_value(), place(i, "epoch"),
-                    due ? "an accuracy" : "no accuracy", "/parameters/validate_every");
+    claims_.require(due == score.has_value(), place(i, "epoch"),
+                    fmt::format("{} {}",
+                                !due                        ? "no"
+                                : quality_ == "correlation" ? "a"
+                                                            : "an",
+                                quality_),
+                    "/parameters/validate_every");
     times(i);
   }
 
@@ -122,6 +167,7 @@ class Epochs {
   }
 
   const Claims& claims_;
+  std::string quality_;
   Fields set_;
   double most_, target_, images_, ranks_;
   double steps_;  ///< of an epoch; 0: unknown

@@ -63,9 +63,16 @@ std::optional<Network> network_of(const Fields& shape) {
   return all;
 }
 
-/// Momentum, decay and trust coefficient that docs/method-training.md states; no option changes
-/// them. rmsprop has no momentum; adam, adamw and lamb have decays of moments.
-constexpr double momentum = 0.9, weight_decay = 1e-4, trust_coefficient = 1e-3;
+/// Momentum and trust coefficient that docs/method-training.md states; no option changes them.
+/// rmsprop has no momentum; adam, adamw and lamb have decays of moments.
+constexpr double momentum = 0.9, trust_coefficient = 1e-3;
+
+/// Rows of versions before that option have none.
+double option(const Claims& claims, const char* name, double usual) {
+  const std::string text = claims.parameter(name);
+  return text.empty() ? usual : std::stod(text);
+}
+double weight_decay_of(const Claims& claims) { return option(claims, "weight_decay", 1e-4); }
 
 /// "lars_n25557032t161m0.9wd0.0001c0.001"
 void check_update(const Claims& claims, const std::string& place, const Network& network) {
@@ -93,30 +100,28 @@ void check_update(const Claims& claims, const std::string& place, const Network&
   claims.require(bytes >= tensors * n && bytes <= tensors * n + 100, place + "/bytes",
                  fmt::format("{:g} and the bytes of a few numbers", tensors * n),
                  "elements of the update");
-  const auto option = [&](const char* name, double usual) {
-    const std::string text = claims.parameter(name);
-    return text.empty() ? usual : std::stod(text);
-  };
   const double first = rms       ? 0
-                       : moments ? option("beta1", 0.9)
+                       : moments ? option(claims, "beta1", 0.9)
                                  : momentum,
-               second = rms ? option("alpha", 0.99) : option("beta2", 0.999);
-  claims.require((!(rms || moments) || (value(given, "s", -1) == second &&
-                                        value(given, "eps", -1) == option("epsilon", 1e-8))),
-                 place + "/problem", fmt::format("s{}eps{}", second, option("epsilon", 1e-8)),
+               second = rms ? option(claims, "alpha", 0.99) : option(claims, "beta2", 0.999),
+               epsilon = option(claims, "epsilon", 1e-8), weight_decay = weight_decay_of(claims);
+  claims.require((!(rms || moments) ||
+                  (value(given, "s", -1) == second && value(given, "eps", -1) == epsilon)),
+                 place + "/problem", fmt::format("s{}eps{}", second, epsilon),
                  "/parameters/beta2, alpha, epsilon");
   claims.require(value(given, "m", -1) == first && value(given, "wd", -1) == weight_decay &&
                      (!adapts || value(given, "c", -1) == trust_coefficient),
                  place + "/problem",
                  fmt::format("m{}wd{}{}", first, weight_decay,
                              adapts ? fmt::format("c{}", trust_coefficient) : ""),
-                 "docs/method-training.md");
+                 "/parameters/weight_decay, docs/method-training.md");
 }
 
 /// Adds the time of a layer to the metric that has those of its kind.
 void add_seconds(const nlohmann::json& layer, std::map<std::string, double>& metrics) {
   const std::string kind = layer.at("operation"), direction = layer.at("direction");
-  const bool alone = kind == "loss" || kind == "sum" || kind == "convert";  // of one direction
+  const bool alone =
+      layer.at("layer") == "loss" || kind == "sum" || kind == "convert";  // of one direction
   if (kind != "update")
     metrics[kind + (alone ? "" : "_" + direction) + "_s"] +=
         layer.at("runs").get<double>() * layer.at("seconds").get<double>();
@@ -193,7 +198,7 @@ void check_network(const Claims& claims, const std::optional<Network>& network, 
   claims.expect("/executed/momentum",
                 claims.parameter("optimizer").ends_with("rmsprop") ? 0 : momentum,
                 "docs/method-training.md");
-  claims.expect("/executed/weight_decay", weight_decay, "docs/method-training.md");
+  claims.expect("/executed/weight_decay", weight_decay_of(claims), "/parameters/weight_decay");
   claims.expect("/executed/trust_coefficient", trust_coefficient, "docs/method-training.md");
   const nlohmann::json* const loss = claims.find("/metrics/loss_of_last_step");
   claims.require(loss == nullptr || loss->at("value").is_number(), "/metrics/loss_of_last_step",
@@ -217,7 +222,7 @@ void check_train(const Claims& claims) {
   Fields shape = fields_of(text.substr(colon + 1));
   const double in = value(shape, "i", 0), width = value(shape, "w", 0), out = value(shape, "c", 0);
   std::optional<Network> network;
-  Names names{{"i", "inputs"}, {"w", "width"}, {"l", "layers"}, {"c", "classes"}};
+  Names names{{"i", "inputs"}, {"w", "width"}, {"l", "layers"}, {"c", "classes"}, {"p", "dropped"}};
   if (name == "resnet18" || name == "resnet50") {
     names = {{"w", "width"}, {"s", "image_size"}, {"c", "classes"}};
     shape["d"] = name == "resnet50" ? 50 : 18;
@@ -231,6 +236,15 @@ void check_train(const Claims& claims) {
     network->connect(width, width / 2);
     network->connect(width / 2, width / 4);
     network->connect(width / 4, out);
+  } else if (name == "candle-p1b1") {
+    names = {{"i", "inputs"}, {"w", "width"}, {"n", "code"}};
+    const double code = value(shape, "n", 0);
+    network.emplace().connect(in, width);
+    network->connect(width, code);
+    network->connect(code, width);
+    network->connect(width, in);
+  } else if (name == "tiramisu" || name == "deeplab" || name == "deepcam") {
+    names = {{"h", "height"}, {"w", "width"}, {"c", "channels"}, {"d", "divisor"}, {"r", "root"}};
   }
   check_network(claims, network, shape, names);
 }

@@ -13,6 +13,7 @@
 #include "core/base/statistics.hpp"
 #include "core/result/formula.hpp"
 #include "core/result/layers.hpp"
+#include "core/result/quality.hpp"
 #include "core/result/result_check.hpp"
 
 namespace assay {
@@ -301,7 +302,7 @@ class RowCheck {
     const json metrics = row_.value("metrics", json::object());
     for (const auto& [name, value] : all.back().items()) {
       const std::string metric = name == "epoch"     ? "epochs"
-                                 : name == "seconds" ? "time_to_accuracy_s"
+                                 : name == "seconds" ? time_to_target(metrics)
                                                      : name;
       if (metrics.contains(metric))
         expect(fmt::format("/epochs/{}/{}", all.size() - 1, name), value,

@@ -1,5 +1,5 @@
-// The classifier P1B2 of CANDLE (ECP-CANDLE/Benchmarks, Pilot1): from counts of mutations to the
-// type of a tumour.
+// The networks of CANDLE: P1B1 (p1b1.cpp), and the classifier P1B2 (ECP-CANDLE/Benchmarks, Pilot1):
+// from counts of mutations to the type of a tumour.
 //
 // Dense layers with the sigmoid, the last one too, as in the original. Its loss, Keras's
 // categorical cross-entropy, divides the outputs of a sample by their sum:
@@ -11,6 +11,7 @@
 
 #include "core/base/descriptor.hpp"
 #include "core/base/error.hpp"
+#include "models/candle/p1b1.hpp"
 #include "models/network/graph_builder.hpp"
 #include "models/network/network_family.hpp"
 
@@ -82,7 +83,8 @@ NetworkDefinition define_p1b2(const std::string& descriptor) {
 }  // namespace
 
 std::vector<NetworkFamily> candle_networks() {
-  return {{"candle-p1b2", "CANDLE's classifier of inputs, width, classes (i28204w1024c10)",
+  return {p1b1_family(),
+          {"candle-p1b2", "CANDLE's classifier of inputs, width, classes (i28204w1024c10)",
            [](const std::string& fields) {
              const P1b2Shape shape = parse_p1b2(fields);
              return fmt::format("i{}w{}c{}", shape.inputs, shape.width, shape.classes);

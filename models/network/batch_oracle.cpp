@@ -16,7 +16,6 @@
 #include "core/base/error.hpp"
 #include "datasets/images/decode_oracle.hpp"
 #include "models/input/input_sets.hpp"
-#include "models/network/learnable_oracle.hpp"
 #include "models/network/parameters.hpp"
 
 namespace assay {
@@ -26,6 +25,7 @@ namespace fs = std::filesystem;
 
 constexpr int pixels_of_image = 24;
 constexpr std::int64_t files_of_batch = 8;
+constexpr std::int64_t looked_at = 64;  // labels of an image, whatever they should be
 
 /// The number after `letter` in a descriptor like "d18w8s32c10" or "learnable:n2000v500".
 std::optional<std::int64_t> number_after(const std::string& text, char letter) {
@@ -72,6 +72,15 @@ Sample read_again(const SampleSet& set, std::int64_t index, std::int64_t label_b
   return sample;
 }
 
+/// At most `most` of `count` labels, others in each step.
+struct Strided {
+  std::int64_t count, step, first;
+  Strided(std::int64_t labels, std::int64_t most, std::int64_t begin)
+      : count(labels), step(std::max<std::int64_t>(1, (labels + most - 1) / most)) {
+    first = begin % step;
+  }
+};
+
 std::string place_of(const Batch& batch, std::int64_t image) {
   return fmt::format("image {} of the batch of step {} of epoch {} (sample {})", image, batch.step,
                      batch.epoch + 1, batch.samples[static_cast<std::size_t>(image)]);
@@ -80,7 +89,7 @@ std::string place_of(const Batch& batch, std::int64_t image) {
 }  // namespace
 
 DataClaims::DataClaims(const Settings& settings, const DefinedInput& of, std::uint64_t seed)
-    : classes(of.classes), input(of.shape) {
+    : classes(of.classes), input(of.shape), labels(of.labels), class_factors(of.class_factors) {
   const auto whole = [&](const char* name) { return std::stoll(settings.at(name)); };
   const std::string& data = settings.at("data");
   batch = whole("batch");
@@ -160,15 +169,13 @@ std::string BatchOracle::glance(const Batch& batch) {
 /// Sizes, and the numbers of samples: each within its set, and in an evaluation those in order.
 std::string BatchOracle::fault_of_numbers(const Batch& batch, bool training) const {
   const auto size = static_cast<std::size_t>(claims_.batch);
-  const std::int64_t elements = claims_.input.elements(),
-                     samples = training ? claims_.train_images : claims_.valid_images;
-  if (batch.labels.size() != size || batch.samples.size() != size ||
-      batch.images.size() != size * static_cast<std::size_t>(elements))
+  const std::int64_t samples = training ? claims_.train_images : claims_.valid_images;
+  if (batch.labels.size() != size * labels_of_image() || batch.samples.size() != size ||
+      batch.images.size() != size * static_cast<std::size_t>(claims_.input.elements()))
     return fmt::format("a batch has {} labels, {} samples and {} pixels, not those of {} images",
                        batch.labels.size(), batch.samples.size(), batch.images.size(), size);
   for (std::int64_t i = 0; i < claims_.batch; ++i) {
-    const std::int64_t sample = batch.samples[static_cast<std::size_t>(i)],
-                       label = batch.labels[static_cast<std::size_t>(i)];
+    const std::int64_t sample = batch.samples[static_cast<std::size_t>(i)];
     const std::int64_t place = (batch.step * claims_.ranks + rank_) * claims_.batch + i;
     std::int64_t expected = sample;
     if (claims_.kind == DataClaims::Kind::one_batch) expected = rank_ * claims_.batch + i;
@@ -179,18 +186,64 @@ std::string BatchOracle::fault_of_numbers(const Batch& batch, bool training) con
     if (training && claims_.kind != DataClaims::Kind::one_batch &&
         (sample < 0 || sample >= samples))
       return fmt::format("{} is none of the {} samples", place_of(batch, i), samples);
-    if ((label < 0) != (sample < 0) || label >= claims_.classes)
-      return fmt::format("{} has the label {}", place_of(batch, i), label);
+    const std::span<const std::int64_t> labels = labels_of(batch, i);
+    const Strided some(std::ssize(labels), looked_at, batch.step);
+    for (std::int64_t at = some.first; at < some.count; at += some.step)
+      if (const std::int64_t label = labels[static_cast<std::size_t>(at)];
+          (label < 0) != (sample < 0) || label >= claims_.classes)
+        return fmt::format("{} has the label {}", place_of(batch, i), label);
   }
   return "";
 }
 
-double BatchOracle::made(const Batch& batch, const Place& at, bool training) const {
+std::optional<FieldOracle> BatchOracle::field(const Batch& batch, std::int64_t image,
+                                              bool training) const {
+  const std::int64_t sample = batch.samples[static_cast<std::size_t>(image)];
+  if (claims_.kind != DataClaims::Kind::learnable || claims_.labels != Labels::of_pixels ||
+      sample < 0)
+    return std::nullopt;
+  return FieldOracle(claims_.input, claims_.image_seed, LearnableOracle::number(sample, training));
+}
+
+/// The label that the pixel has, or the image, whose labels then are as those of one pixel.
+std::int64_t BatchOracle::label(const Batch& batch, const Place& at, bool training,
+                                const std::optional<FieldOracle>& field) const {
+  const std::int64_t sample = batch.samples[static_cast<std::size_t>(at.image)];
+  if (sample < 0) return -1;
+  if (claims_.kind != DataClaims::Kind::learnable)
+    return (7 * at.image + 3 + rank_ + at.row * claims_.input.width + at.column) % claims_.classes;
+  return field ? field->label(at.row, at.column)
+               : LearnableOracle::number(sample, training) % claims_.classes;
+}
+
+/// All labels of small images, and some of large ones.
+std::string BatchOracle::fault_of_labels(const Batch& batch, std::int64_t image, bool training,
+                                         std::int64_t most,
+                                         const std::optional<FieldOracle>& field) const {
+  const std::span<const std::int64_t> labels = labels_of(batch, image);
+  const Strided some(std::ssize(labels), most, batch.step + image);
+  for (std::int64_t i = some.first; i < some.count; i += some.step) {
+    const Place at{image, i / claims_.input.width, i % claims_.input.width, 0};
+    const std::int64_t expected = label(batch, at, training, field),
+                       is = labels[static_cast<std::size_t>(i)];
+    if (is != expected)
+      return fmt::format(
+          "{} has the label {} (expected {}){}", place_of(batch, image), is, expected,
+          some.count == 1 ? "" : fmt::format(" at the pixel [{}, {}]", at.row, at.column));
+  }
+  return "";
+}
+
+double BatchOracle::made(const Batch& batch, const Place& at, bool training,
+                         const std::optional<FieldOracle>& field) const {
   const std::int64_t sample = batch.samples[static_cast<std::size_t>(at.image)];
   if (sample < 0) return 0;
   const auto [channels, height, width] = claims_.input;
   if (claims_.kind == DataClaims::Kind::learnable) {
     const std::int64_t number = LearnableOracle::number(sample, training);
+    if (field) return field->at(at.row, at.column, at.channel);
+    if (claims_.labels == Labels::none)
+      return learnable_expression(claims_.image_seed, number, at.channel);
     return height * width == 1
                ? learnable_count(claims_.classes, claims_.image_seed, number, at.channel)
                : LearnableOracle(claims_.classes, width, claims_.image_seed)
@@ -205,16 +258,11 @@ double BatchOracle::made(const Batch& batch, const Place& at, bool training) con
 /// Generated images have one value for each element.
 std::string BatchOracle::fault_of_image(const Batch& batch, std::int64_t image, bool training,
                                         int pixels) const {
-  const std::int64_t sample = batch.samples[static_cast<std::size_t>(image)],
-                     label = batch.labels[static_cast<std::size_t>(image)];
-  std::int64_t expected = -1;
-  if (sample >= 0)
-    expected = claims_.kind == DataClaims::Kind::learnable
-                   ? LearnableOracle::number(sample, training) % claims_.classes
-                   : (7 * image + 3 + rank_) % claims_.classes;
-  if (label != expected)
-    return fmt::format("{} has the label {} (expected {})", place_of(batch, image), label,
-                       expected);
+  constexpr std::int64_t labels_of_pixel = 32;
+  const std::optional<FieldOracle> own = field(batch, image, training);
+  if (std::string fault = fault_of_labels(batch, image, training, labels_of_pixel * pixels, own);
+      !fault.empty())
+    return fault;
   std::mt19937_64 random(batch.epoch + static_cast<std::uint64_t>(7919 * batch.step + image));
   const auto any = [&](std::int64_t count) {
     return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(count));
@@ -222,7 +270,7 @@ std::string BatchOracle::fault_of_image(const Batch& batch, std::int64_t image, 
   for (int i = 0; i < pixels; ++i) {
     const Place at{image, any(claims_.input.height), any(claims_.input.width),
                    any(claims_.input.channels)};
-    if (std::string fault = compare(batch, at, made(batch, at, training), 0); !fault.empty())
+    if (std::string fault = compare(batch, at, made(batch, at, training, own), 0); !fault.empty())
       return fault;
   }
   return "";
@@ -272,11 +320,17 @@ std::string BatchOracle::compare(const Batch& batch, const Place& at, double exp
 
 std::string BatchOracle::fault_of_copy(const Batch& batch, const Executor& executor) {
   const Graph& graph = executor.graph();
-  const std::vector<double> labels = read_values(executor, graph.labels);
+  const std::vector<double> labels =
+      graph.labels == Graph::none ? std::vector<double>() : read_values(executor, graph.labels);
+  if (labels.size() != batch.labels.size())
+    return fmt::format("the network has {} labels, the batch {}", labels.size(),
+                       batch.labels.size());
   for (std::size_t i = 0; i < labels.size(); ++i)
     if (batch.labels[i] >= 0 && labels[i] != static_cast<double>(batch.labels[i]))
-      return fmt::format("the network has the label {} for {}, not {}", labels[i],
-                         place_of(batch, static_cast<std::int64_t>(i)), batch.labels[i]);
+      return fmt::format(
+          "the network has the label {} for {}, not {}", labels[i],
+          place_of(batch, static_cast<std::int64_t>(i / (labels.size() / batch.samples.size()))),
+          batch.labels[i]);
   const GraphValue& value = graph.value(graph.images);
   const std::int64_t channels = value.dims[1], plane = value.dims[2] * value.dims[3];
   std::string fault;

@@ -5,12 +5,15 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "core/measure/case.hpp"
 #include "datasets/images/input_pipeline.hpp"
 #include "models/network/definition.hpp"
 #include "models/network/executor.hpp"
+#include "models/network/learnable_oracle.hpp"
 
 namespace assay {
 
@@ -25,6 +28,8 @@ struct DataClaims {
   std::string training, validation;  ///< names of sets of files
   std::int64_t classes = 0;
   InputShape input;
+  Labels labels = Labels::one;
+  std::vector<double> class_factors;  ///< in the loss, of labels of pixels
   std::int64_t batch = 0, passes = 1, ranks = 1;
   std::int64_t train_images = 0, valid_images = 0;  ///< in the sets
   std::int64_t bad_samples = 0;                     ///< that may be missing, of all ranks
@@ -49,8 +54,9 @@ class BatchOracle {
   /// The first fault of a batch that this rank has taken: numbers, labels, and some pixels of each
   /// image (of files, of 8 images); "" if there is none.
   std::string fault(const Batch& batch, bool training) const;
-  /// For every batch of training, within microseconds: the numbers, and of generated images a label
-  /// and two pixels. A batch of files is judged by fault() if it looks like one of the last 16.
+  /// For every batch of training, fast: the numbers, some labels, and of one generated image two
+  /// pixels and the label, or about 64 labels of its pixels. A batch of files is judged by fault()
+  /// if it looks like one of the last 16.
   std::string glance(const Batch& batch);
   /// The first difference between a batch and what an executor holds; "" if there is none.
   static std::string fault_of_copy(const Batch& batch, const Executor& executor);
@@ -67,7 +73,21 @@ class BatchOracle {
   std::string fault_of_image(const Batch& batch, std::int64_t image, bool training,
                              int pixels) const;
   std::string fault_of_file(const Batch& batch, std::int64_t image, bool training) const;
-  double made(const Batch& batch, const Place& at, bool training) const;
+  std::size_t labels_of_image() const {
+    return static_cast<std::size_t>(labels_of_sample(claims_.labels, claims_.input));
+  }
+  std::span<const std::int64_t> labels_of(const Batch& batch, std::int64_t image) const {
+    return batch.labels.subspan(static_cast<std::size_t>(image) * labels_of_image(),
+                                labels_of_image());
+  }
+  /// The generated field of an image, if it is one.
+  std::optional<FieldOracle> field(const Batch& batch, std::int64_t image, bool training) const;
+  std::int64_t label(const Batch& batch, const Place& at, bool training,
+                     const std::optional<FieldOracle>& field) const;
+  std::string fault_of_labels(const Batch& batch, std::int64_t image, bool training,
+                              std::int64_t most, const std::optional<FieldOracle>& field) const;
+  double made(const Batch& batch, const Place& at, bool training,
+              const std::optional<FieldOracle>& field) const;
   std::string compare(const Batch& batch, const Place& at, double expected, double bound) const;
 
   const DataClaims claims_;

@@ -28,12 +28,13 @@ void check_share(const BatchShare& share, std::int64_t samples) {
 /// position.
 class MadeBatches : public Batches {
  public:
-  MadeBatches(const BatchShare& share, std::int64_t elements)
+  MadeBatches(const BatchShare& share, std::int64_t elements, std::int64_t labels)
       : share_(share),
         elements_(elements),
+        labels_of_sample_(labels),
         images_(static_cast<std::size_t>(share.batch * elements)),
-        labels_(static_cast<std::size_t>(share.batch)),
-        samples_(labels_.size()) {
+        labels_(static_cast<std::size_t>(share.batch * labels)),
+        samples_(static_cast<std::size_t>(share.batch)) {
     batch_.images = images_;
     batch_.labels = labels_;
     batch_.samples = samples_;
@@ -45,8 +46,7 @@ class MadeBatches : public Batches {
     batch_.epoch = epoch_;
     batch_.step = step_;
     make();
-    batch_.count = std::count_if(labels_.begin(), labels_.end(),
-                                 [](std::int64_t label) { return label >= 0; });
+    batch_.count = std::ranges::count_if(samples_, [](std::int64_t sample) { return sample >= 0; });
     if (++step_ == steps()) {
       step_ = 0;
       ++epoch_;
@@ -70,7 +70,7 @@ class MadeBatches : public Batches {
   virtual void make() = 0;
 
   const BatchShare share_;
-  const std::int64_t elements_;  ///< of an image
+  const std::int64_t elements_, labels_of_sample_;
   std::vector<float> images_;
   std::vector<std::int64_t> labels_, samples_;
   Batch batch_;
@@ -84,7 +84,9 @@ class MadeBatches : public Batches {
 class ResidentBatch final : public MadeBatches {
  public:
   ResidentBatch(const ResidentSettings& settings, const BatchShare& share)
-      : MadeBatches(share, settings.input.elements()), settings_(settings) {
+      : MadeBatches(share, settings.input.elements(),
+                    labels_of_sample(settings.labels, settings.input)),
+        settings_(settings) {
     const Values values = Values(Values::Kind::mantissa, settings.seed, "images", DataType::fp32, 0)
                               .of_rank(share.rank);
     const std::int64_t channels = settings.input.channels, plane = settings.input.pixels();
@@ -95,10 +97,12 @@ class ResidentBatch final : public MadeBatches {
         images_[static_cast<std::size_t>(n * elements_ + i % plane * channels + i / plane)] =
             static_cast<float>(image[static_cast<std::size_t>(i)]);
     });
-    for (std::int64_t n = 0; n < share.batch; ++n) {
-      labels_[static_cast<std::size_t>(n)] = (7 * n + 3 + share.rank) % settings.classes;
+    for (std::int64_t n = 0; n < share.batch; ++n)
       samples_[static_cast<std::size_t>(n)] = share.rank * share.batch + n;
-    }
+    for (std::int64_t at = 0; at < std::ssize(labels_); ++at)
+      labels_[static_cast<std::size_t>(at)] =
+          (7 * (at / labels_of_sample_) + 3 + share.rank + at % labels_of_sample_) %
+          settings.classes;
   }
   std::int64_t steps() const override {
     return std::max<std::int64_t>(1, settings_.samples / share_.batch / share_.ranks);
@@ -123,7 +127,7 @@ class LearnableBatches final : public MadeBatches {
  public:
   LearnableBatches(std::shared_ptr<const LearnableSamples> samples, std::int64_t count,
                    const BatchShare& share)
-      : MadeBatches(share, samples->elements()),
+      : MadeBatches(share, samples->elements(), samples->labels()),
         made_(std::move(samples)),
         part_{count, share.batch, share.rank, share.ranks, share.training},
         order_(count, {0}, share.seed, share.training, 0) {
@@ -149,11 +153,14 @@ class LearnableBatches final : public MadeBatches {
       float* const image = images_.data() + i * elements_;
       const std::int64_t position = part_.position(batch_.step, i);
       samples_[at] = position < 0 ? -1 : (*order)[static_cast<std::size_t>(position)];
-      labels_[at] = position < 0 ? -1 : made_->label(first + samples_[at]);
-      if (position < 0)
+      std::int64_t* const labels = labels_.data() + i * labels_of_sample_;
+      if (position < 0) {
         std::fill_n(image, elements_, 0.0F);
-      else
-        made_->make(first + samples_[at], image);
+        std::fill_n(labels, labels_of_sample_, -1);
+        return;
+      }
+      made_->make(first + samples_[at], image);
+      made_->make_labels(first + samples_[at], labels);
     });
   }
 
@@ -210,7 +217,8 @@ const Batch& next_of(Batches& batches, Communicator& ranks) {
 }
 
 std::unique_ptr<Batches> resident_batch(const ResidentSettings& settings, const BatchShare& share) {
-  check_share(share, std::min({settings.samples, settings.classes, settings.input.elements()}));
+  const std::int64_t classes = settings.labels == Labels::none ? 1 : settings.classes;
+  check_share(share, std::min({settings.samples, classes, settings.input.elements()}));
   return std::make_unique<ResidentBatch>(settings, share);
 }
 

@@ -14,9 +14,9 @@
 namespace assay {
 
 /// Batches of one rank in host memory: samples [batch, height, width, channels] in fp32 (nhwc), and
-/// for each its label and its index in the set. Every batch is a function of the source's settings,
-/// the epoch and the step. If the last batch of an evaluation is not full, its missing images are
-/// 0, with label and index -1.
+/// for each its labels (one, one of each pixel, or none) and its index in the set. Every batch is a
+/// function of the source's settings, the epoch and the step. If the last batch of an evaluation is
+/// not full, its missing images are 0, with labels and index -1.
 class Batches {
  public:
   virtual ~Batches() = default;
@@ -65,11 +65,12 @@ struct ResidentSettings {
   InputShape input;
   std::uint64_t seed = 1;
   std::int64_t samples = 1281167;  ///< of an epoch; the default is that of ImageNet
+  Labels labels = Labels::one;
 };
 
 /// The same batch in every step. Pixel i in the logical order [n, c, h, w] is element i of
-/// Values(mantissa, seed, "images", fp32, 0) of the rank, and labels[n] = (7 n + 3 + rank) mod
-/// classes. An epoch has at least one step. InputError for numbers below 1.
+/// Values(mantissa, seed, "images", fp32, 0) of the rank, and labels[n, i] = (7 n + 3 + rank + i)
+/// mod classes. An epoch has at least one step. InputError for numbers below 1.
 std::unique_ptr<Batches> resident_batch(const ResidentSettings& settings, const BatchShare& share);
 
 /// Batches of the first `count` samples for training, or the first `count` for validation.

@@ -54,7 +54,7 @@ ClaimedElement ClaimedUpdate::element(const ClaimedTensor& tensor, double rate,
                                       std::int64_t updates, const ClaimedNumber& gradient,
                                       double weight, double velocity, double second, double u,
                                       double of_norms) const {
-  const bool adapts = tensor.decay > 0 && tensor.gradient > 0 && tensor.weights > 0;
+  const bool adapts = tensor.adapts && tensor.gradient > 0 && tensor.weights > 0;
   const double trust = trust_ * tensor.weights / (tensor.gradient + tensor.decay * tensor.weights);
   double factor = 1, step_of = rate;  // lars has the rate in its velocities
   if (clips_ && adapts) factor = std::min(1.0, trust / rate);
@@ -102,7 +102,7 @@ ClaimedElement ClaimedUpdate::element(const ClaimedTensor& tensor, double rate,
     step.error +=
         roundings_of_update * u * (std::abs(step.value) + std::abs(tensor.decay * weight));
   }
-  if (is_lamb() && tensor.decay > 0 && tensor.weights > 0 && tensor.directions > 0)
+  if (is_lamb() && tensor.adapts && tensor.weights > 0 && tensor.directions > 0)
     step_of *= tensor.weights / tensor.directions;
   const double off = step_of * step.value;
   after.weight = {weight - off, step_of * step.error +

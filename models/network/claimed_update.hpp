@@ -15,9 +15,10 @@ struct ClaimedNumber {
 
 /// What is known of a parameter's tensor before the update.
 struct ClaimedTensor {
-  double decay = 0;                  ///< 0 for biases and normalizations, which do not adapt either
+  double decay = 0;                  ///< 0 for biases and normalizations
   double gradient = 0, weights = 0;  ///< norms
   double directions = 0;             ///< norm of lamb's, without the rate
+  bool adapts = false;               ///< no bias, nor of a normalization
 };
 
 struct ClaimedElement {

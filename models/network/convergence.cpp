@@ -100,7 +100,7 @@ class Training {
     const std::int64_t first = step_, made_before = made_.steps;
     (void)work_.take(trainer_.executor(), ranks_);
     rehearsed_ = 0;
-    accuracy_.reset();
+    score_.reset();
     if (oracle_ != nullptr) oracle_->begin_epoch(epoch_, step_);
     std::mt19937_64 random(trainer_.settings().seed + static_cast<std::uint64_t>(epoch_) + 1);
     auto checked = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(steps_));
@@ -220,8 +220,8 @@ class Training {
     add(check.found, fmt::format("in the validation after epoch {}", result.epoch));
     clock_.leave_out(evaluation.check_seconds);
     // The same validation was counted before the checkpoint was written.
-    if (accuracy_) clock_.leave_out(clock_.counted() - before);
-    accuracy_ = evaluation.accuracy;
+    if (score_) clock_.leave_out(clock_.counted() - before);
+    score_ = evaluation.score;
     result.evaluation = evaluation;
     result.seconds = clock_.counted();
     result.ended_unix_s = clock_.unix_s();
@@ -231,7 +231,7 @@ class Training {
           fmt::format("training diverged: the loss of validation is {} after epoch {}. Use a "
                       "smaller learning rate, or a longer warm-up.",
                       evaluation.loss, result.epoch));
-    made_.reached = evaluation.accuracy >= settings_.target;
+    made_.reached = evaluation.score >= settings_.target;
     tell(result);
   }
 
@@ -342,7 +342,7 @@ class Training {
     training_.pause();
     const CheckpointCost cost =
         checkpoint_.write({epoch_, step_, losses_, left_out.since(), untimed_,
-                           training_.state().bad_samples, accuracy_});
+                           training_.state().bad_samples, score_});
     add_checkpoint();
     made_.checkpoint_seconds = cost.seconds;
     made_.checkpoint_bytes = cost.bytes;
@@ -356,8 +356,8 @@ class Training {
     step_ = progress.step;
     losses_ = progress.losses;
     untimed_ = progress.untimed;
-    accuracy_ = progress.accuracy;
-    made_.reached = accuracy_ && *accuracy_ >= settings_.target;
+    score_ = progress.score;
+    made_.reached = score_ && *score_ >= settings_.target;
     clock_.leave_out(-progress.seconds);
     return {static_cast<std::uint64_t>(epoch_), step_ * passes_, progress.bad_samples};
   }
@@ -375,7 +375,7 @@ class Training {
   Convergence made_;
   std::optional<StopRequest> stop_;
   std::int64_t epoch_ = 0, step_ = 0;  ///< whole epochs, and steps of the next one, that were made
-  std::optional<double> accuracy_;     ///< of a validation since the last step
+  std::optional<double> score_;        ///< of a validation since the last step
   double losses_ = 0;                  ///< sum over these steps, on this rank
   TrainingClock clock_;
   WorkCount work_;

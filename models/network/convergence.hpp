@@ -1,5 +1,5 @@
 #pragma once
-// Training to a stated accuracy.
+// Training to a stated quality (scores.hpp).
 
 #include <cstdint>
 #include <filesystem>
@@ -22,7 +22,7 @@ class TrainingOracle;  // training_oracle.hpp
 
 struct ConvergenceSettings {
   std::int64_t epochs = 0;  ///< largest number of epochs
-  double target = 1;        ///< validation accuracy at which training ends
+  double target = 1;        ///< score of a validation at which training ends
   double rate = 0.1;        ///< learning rate after the warm-up (scaled_rate())
   std::int64_t warmup_epochs = 0;
   std::int64_t validate_every = 1;  ///< in epochs; the last epoch is always validated
@@ -65,7 +65,7 @@ struct EpochResult {
 
 struct Convergence {
   std::vector<EpochResult> epochs;
-  bool reached = false;  ///< the target accuracy
+  bool reached = false;  ///< the target
   std::int64_t steps = 0;
   double input_seconds = 0;       ///< time for which steps waited for their images
   double checkpoint_seconds = 0;  ///< of the last checkpoint

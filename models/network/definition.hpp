@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,10 +18,21 @@ namespace assay {
 /// [classes, features]; biases and normalizations have one.
 using DefinedParameters = std::map<std::string, std::vector<std::int64_t>>;
 
-/// What a network reads, and the number of classes of its labels.
+/// What a network reads, and the classes of its labels.
 struct DefinedInput {
   InputShape shape;
   std::int64_t classes = 0;
+  Labels labels = Labels::one;
+  /// Of labels of pixels: the factor of each class in the loss
+  /// (ReferencePass::pixel_cross_entropy).
+  std::vector<double> class_factors{};
+};
+
+/// How far apart lie the places of a convolution's filter, and the taps of the filter.
+struct DefinedWindow {
+  std::int64_t stride = 1, dilation = 1;
+  /// On each side; nothing: half the filter, so that the stride alone makes planes smaller.
+  std::optional<std::int64_t> padding{};
 };
 
 struct NetworkDefinition {
@@ -30,6 +42,19 @@ struct NetworkDefinition {
   ReferenceNetwork small{};
   /// Dense layers begin with weights within sqrt(6 / (inputs + features)) and biases 0.
   bool glorot = false;
+  /// Filters, by name, that begin uniform up to another number than sqrt(6 / (channels taps^2)).
+  std::map<std::string, double> bounds{};
+  /// By layer, of convolutions that have another window than DefinedWindow{}. That of a transposed
+  /// convolution is the window of the convolution whose bwd_data it is.
+  std::map<std::string, DefinedWindow> windows{};
 };
+
+struct Graph;
+
+/// The first difference between the layers of a graph and those of its network's definition: names
+/// and dimensions of parameters, windows of convolutions. "" if there is none. `problem`: the name
+/// of the network in the text.
+std::string fault_of_layers(const Graph& graph, const std::string& problem,
+                            const NetworkDefinition& network);
 
 }  // namespace assay

@@ -7,6 +7,7 @@
 
 #include "core/base/clock.hpp"
 #include "core/measure/rank_failure.hpp"
+#include "models/network/claimed_error.hpp"
 #include "models/network/evaluator.hpp"
 #include "models/network/parameters.hpp"
 #include "models/ranks.hpp"
@@ -21,9 +22,10 @@ bool agrees(double found, double expected, double bound) {
   return std::fabs(found - expected) <= bound;
 }
 
+/// Of one sample, and how far a right result may be from it.
 struct Answer {
   double loss = 0, bound = 0;
-  bool correct = false, decided = true;
+  double score = 0, score_bound = 0;
 };
 
 /// Softmax cross-entropy of one image, without smoothing. `u`: roundoff of the arithmetic of the
@@ -40,13 +42,35 @@ Answer answer_of(std::span<const double> logits, std::size_t label, double u) {
   answer.loss = static_cast<double>(std::log(sum)) + most - logits[label];
   answer.bound =
       2 * u * (8 * std::log(classes + 1) + (classes + 9) / 2 + 8 * size + 2 * (most - least));
-  answer.correct = true;
+  answer.score = 1;
   for (std::size_t k = 0; k < logits.size(); ++k) {
     if (k == label) continue;
-    if (std::fabs(logits[k] - logits[label]) <= 4 * u * size) answer.decided = false;
-    answer.correct = answer.correct && logits[label] > logits[k];
+    if (std::fabs(logits[k] - logits[label]) <= 4 * u * size) answer.score_bound = 1;
+    if (!(logits[label] > logits[k])) answer.score = 0;
   }
   return answer;
+}
+
+/// What sample `i` of a batch that an executor has run must have. `outputs`: the network's of it.
+Answer answer_of(const Executor& executor, const Batch& batch, const DataClaims& claims,
+                 std::size_t i, std::span<const double> outputs) {
+  const Graph& graph = executor.graph();
+  const double u = unit_roundoff(graph.value(graph.losses).type);
+  if (claims.labels == Labels::one)
+    return answer_of(outputs, static_cast<std::size_t>(batch.labels[i]), u);
+  if (claims.labels == Labels::of_pixels) {
+    const std::size_t pixels = outputs.size() / claims.class_factors.size();
+    const std::span<const std::int64_t> own = batch.labels.subspan(i * pixels, pixels);
+    const ClaimedPixels claimed = claimed_pixels(
+        outputs, std::vector<double>(own.begin(), own.end()), claims.class_factors, u);
+    return {claimed.loss.value, claimed.loss.bound, claimed.iou, 1e-12};
+  }
+  std::vector<double> targets;
+  for (const float value : batch.images.subspan(i * outputs.size(), outputs.size()))
+    targets.push_back(round_to(graph.value(graph.images).type, value));
+  const ClaimedError claimed = claimed_error(outputs, targets, u);
+  return {claimed.loss.value, claimed.loss.bound, claimed.correlation.value,
+          claimed.correlation.bound};
 }
 
 }  // namespace
@@ -56,7 +80,7 @@ void EvaluationOracle::note(const std::string& fault) {
 }
 
 void EvaluationOracle::begin(const Executor& executor, const std::vector<double>& running) {
-  losses_ = correct_ = images_ = 0;
+  losses_ = scores_ = images_ = 0;
   seconds_.push_back(0);
   std::vector<double> mean(running);
   RankCalls(ranks_).sum(mean);
@@ -82,54 +106,50 @@ void EvaluationOracle::judge_images(const Executor& executor, const Batch& batch
 }
 
 void EvaluationOracle::judge_results(const Executor& executor, const Batch& batch) {
-  const Graph& graph = executor.graph();
   const std::vector<double> logits = read_logits(executor),
-                            losses = read_values(executor, graph.losses),
-                            correct = read_values(executor, graph.correct);
-  const double u = unit_roundoff(graph.value(graph.losses).type);
-  const std::size_t classes = logits.size() / losses.size();
+                            losses = read_values(executor, executor.graph().losses),
+                            scores = read_scores(executor);
+  const std::size_t size = logits.size() / losses.size();
   for (std::size_t i = 0; i < losses.size(); ++i) {
-    if (batch.labels[i] < 0) continue;
-    const std::span<const double> own = std::span(logits).subspan(i * classes, classes);
-    const Answer expected = answer_of(own, static_cast<std::size_t>(batch.labels[i]), u);
+    if (batch.samples[i] < 0) continue;
+    const Answer expected =
+        answer_of(executor, batch, data_.claims(), i, std::span(logits).subspan(i * size, size));
     checked_ += 2;
     if (!agrees(losses[i], expected.loss, expected.bound))
       return note(fmt::format("the loss of image {} of a validated batch is {} (expected {})", i,
                               losses[i], expected.loss));
-    if (std::isfinite(expected.loss) && expected.decided &&
-        correct[i] != (expected.correct ? 1 : 0))
+    if (std::isfinite(expected.loss) && !agrees(scores[i], expected.score, expected.score_bound))
       return note(
-          fmt::format("image {} of a validated batch counts {} times as correct, by its "
-                      "logits {}",
-                      i, correct[i], expected.correct ? "it is" : "it is not"));
+          fmt::format("image {} of a validated batch scores {}, by the network's outputs {}", i,
+                      scores[i], expected.score));
   }
 }
 
 void EvaluationOracle::add(const Batch& batch, std::span<const double> losses,
-                           std::span<const double> correct) {
+                           std::span<const double> scores) {
   if (!judged_) seconds_.back() += seconds_since(lap_);
   judged_ = false;
   lap_ = std::chrono::steady_clock::now();
   for (std::size_t i = 0; i < batch.samples.size(); ++i) {
     if (batch.samples[i] < 0) continue;
     losses_ += losses[i];
-    correct_ += correct[i];
+    scores_ += scores[i];
     ++images_;
   }
 }
 
 void EvaluationOracle::end(const Evaluation& evaluation) {
-  double sums[] = {losses_, correct_, images_};
+  double sums[] = {losses_, scores_, images_};
   RankCalls(ranks_).sum(sums);
   const auto images = static_cast<std::int64_t>(sums[2]), all = data_.claims().valid_images;
   if (images > all || images < all - data_.claims().bad_samples || evaluation.images != images)
     note(fmt::format("{} images were validated, {} were taken, and the set has {}",
                      evaluation.images, images, all));
   else if (images > 0 && (!agrees(evaluation.loss * sums[2], sums[0], 1e-9 * std::fabs(sums[0])) ||
-                          std::fabs(evaluation.accuracy * sums[2] - sums[1]) > 1e-6))
-    note(fmt::format(
-        "the validation's loss {} and accuracy {} are not those of its batches ({} and {})",
-        evaluation.loss, evaluation.accuracy, sums[0] / sums[2], sums[1] / sums[2]));
+                          std::fabs(evaluation.score * sums[2] - sums[1]) > 1e-6))
+    note(fmt::format("the validation's loss {} and {} {} are not those of its batches ({} and {})",
+                     evaluation.loss, name(evaluation.quality), evaluation.score, sums[0] / sums[2],
+                     sums[1] / sums[2]));
   fault_ = fault_of_any(fault_, ranks_);
 }
 

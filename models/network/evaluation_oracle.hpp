@@ -25,10 +25,10 @@ class EvaluationOracle {
   void begin(const Executor& executor, const std::vector<double>& running);
   /// Judges a batch that the executor has loaded.
   void judge_images(const Executor& executor, const Batch& batch);
-  /// Recomputes its losses and answers in fp64 from the logits of the executor.
+  /// Recomputes its losses and scores in fp64 from the logits of the executor.
   void judge_results(const Executor& executor, const Batch& batch);
   /// Adds the results of a batch.
-  void add(const Batch& batch, std::span<const double> losses, std::span<const double> correct);
+  void add(const Batch& batch, std::span<const double> losses, std::span<const double> scores);
   /// Compares totals and number of images. Collective.
   void end(const Evaluation& evaluation);
 
@@ -43,7 +43,7 @@ class EvaluationOracle {
 
   const BatchOracle& data_;
   Communicator& ranks_;
-  double losses_ = 0, correct_ = 0, images_ = 0;
+  double losses_ = 0, scores_ = 0, images_ = 0;
   std::int64_t checked_ = 0;
   std::vector<double> seconds_;
   std::chrono::steady_clock::time_point lap_;  ///< end of the last batch

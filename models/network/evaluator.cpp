@@ -58,7 +58,7 @@ Evaluation Evaluator::evaluate(Batches& batches, StepCheck* check, EvaluationOra
     judging += seconds_since(start);
   };
   judge([&](auto& of) { of.begin(*executor_, trainer_.running_statistics()); });
-  double sums[] = {0, 0, 0};  // losses, correct answers, images
+  double sums[] = {0, 0, 0};  // losses, scores, images
   batches.start({}, batches.steps());
   std::vector<std::int64_t> labels;
   const std::int64_t checked =
@@ -77,21 +77,25 @@ Evaluation Evaluator::evaluate(Batches& batches, StepCheck* check, EvaluationOra
     const auto start = std::chrono::steady_clock::now();
     run(step == checked ? check : nullptr);
     const std::vector<double> losses = read_values(*executor_, executor_->graph().losses),
-                              correct = read_values(*executor_, executor_->graph().correct);
+                              scores = read_scores(*executor_);
     seconds[step == checked ? 1 : 0] += seconds_since(start);
     if (step == checked) judge([&](auto& of) { of.judge_results(*executor_, batch); });
-    if (oracle != nullptr) oracle->add(batch, losses, correct);
+    if (oracle != nullptr) oracle->add(batch, losses, scores);
     for (std::size_t i = 0; i < losses.size(); ++i) {
-      if (batch.labels[i] < 0) continue;
+      if (batch.samples[i] < 0) continue;
       sums[0] += losses[i];
-      sums[1] += correct[i];
+      sums[1] += scores[i];
       sums[2] += 1;
     }
   }
   RankCalls(ranks_).sum(sums);
   Evaluation evaluation;
-  if (sums[2] > 0)
-    evaluation = {sums[0] / sums[2], sums[1] / sums[2], static_cast<std::int64_t>(sums[2])};
+  evaluation.quality = trainer_.settings().network.quality;
+  if (sums[2] > 0) {
+    evaluation.loss = sums[0] / sums[2];
+    evaluation.score = sums[1] / sums[2];
+    evaluation.images = static_cast<std::int64_t>(sums[2]);
+  }
   judge([&](auto& of) { of.end(evaluation); });
   // Nobody knows how long a single batch takes without checks: then they count.
   if (checked >= 0 && batches.steps() > 1)

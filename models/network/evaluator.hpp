@@ -12,8 +12,9 @@ class EvaluationOracle;  // evaluation_oracle.hpp
 
 /// The result over the images of all ranks.
 struct Evaluation {
-  double loss = 0;      ///< mean cross-entropy without label smoothing
-  double accuracy = 0;  ///< part of the images whose label has the largest logit
+  double loss = 0;  ///< mean, of cross-entropy without label smoothing
+  Quality quality = Quality::accuracy;
+  double score = 0;  ///< of that quality: the mean of the samples' scores
   std::int64_t images = 0;
   double check_seconds = 0;  ///< by which the checked batch took longer than the others did
 };

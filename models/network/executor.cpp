@@ -166,6 +166,11 @@ void Executor::allocate() {
     if (graph_.values[v].storage == Storage::part) place_part(v);
   if (graph_.lags()) bind_swapped();
   for (std::size_t v = 0; v < count; ++v) tensors_.push_back(tensor_of(v));
+  for (std::size_t v = 0; v < count; ++v)
+    if (const std::vector<double>& all = graph_.values[v].constant; !all.empty())
+      device_->put(*tensors_[v], [&all](std::int64_t first, std::span<double> out) {
+        std::copy_n(all.begin() + first, out.size(), out.begin());
+      });
   for (std::size_t i = 0; i < graph_.nodes.size(); ++i)
     for (Candidate& candidate : candidates_[i]) {
       candidate.now = binding(candidate, i);
@@ -369,7 +374,9 @@ void Executor::poison() {
   const auto spoil = [&](ValueIndex value) {
     fill(places_[value].get(), 0xff, bytes_of(graph_.values[value], graph_.elements(value)));
   };
-  for (const ValueIndex value : {graph_.logits, graph_.losses, graph_.correct}) spoil(value);
+  for (const ValueIndex value :
+       {graph_.logits, graph_.losses, graph_.correct, graph_.correlations, graph_.confusion})
+    if (value != Graph::none) spoil(value);
   // One by one: what lies between them stays 0.
   if (graph_.gradients != Graph::none)
     for (const Parameter& parameter : graph_.parameters) spoil(parameter.gradient);

@@ -23,15 +23,21 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kept_of_bucket = 64;
 constexpr int significand_of_fp16 = 11;
+constexpr int control_tag = 1;  // algorithms use larger ones
 
 }  // namespace
 
 GradientExchange::GradientExchange(Executor& executor, Communicator& ranks, Communicator& adding,
-                                   std::size_t bucket_bytes, bool staged)
+                                   std::size_t bucket_bytes, bool staged,
+                                   std::optional<int> control)
     : executor_(executor), ranks_(ranks), adding_(adding), staged_(staged) {
   plan_buckets(bucket_bytes);
   now_.requests.resize(buckets_.size());
   before_.requests.resize(buckets_.size());
+  if (!control) return;
+  control_ =
+      std::make_unique<Control>(ranks_, *control, static_cast<int>(buckets_.size()), control_tag);
+  control_messages_ = busiest_messages(ranks_.size(), *control) * std::ssize(buckets_);
 }
 
 GradientExchange::~GradientExchange() {
@@ -99,6 +105,7 @@ void GradientExchange::begin(std::optional<std::uint64_t> seed) {
   seed_ = lags() && !seed ? steps_ : seed;
   now_.own.at.clear();
   now_.own.values.clear();
+  if (control_) control_->begin();
 }
 
 void GradientExchange::keep(const Bucket& bucket) {
@@ -117,19 +124,35 @@ void GradientExchange::keep(const Bucket& bucket) {
   decode(call.send.type, bytes_.data(), std::span(now_.own.values).last(kept_of_bucket));
 }
 
+void GradientExchange::start(std::size_t bucket) {
+  if (ranks_.size() == 1) return;
+  Stream& stream = executor_.device().stream();
+  if (staged_) stream.wait();  // so that only communication is counted, not the computation before
+  const auto begun = Clock::now();
+  now_.requests[bucket] =
+      adding_.start(call_of(buckets_[bucket], executor_.graph().gradients), stream);
+  if (staged_) stream.wait();  // for the copy of the sum
+  seconds_ += seconds_since(begun);
+}
+
+void GradientExchange::start_decided() {
+  if (!control_) return;
+  const auto begun = Clock::now();
+  int bucket = control_->next();
+  seconds_ += seconds_since(begun);
+  for (; bucket >= 0; bucket = control_->next()) start(static_cast<std::size_t>(bucket));
+}
+
 void GradientExchange::start_ready(std::size_t node) {
   for (std::size_t i = 0; i < buckets_.size(); ++i) {
     if (buckets_[i].ready != node) continue;
     if (seed_) keep(buckets_[i]);
-    if (ranks_.size() == 1) continue;
-    Stream& stream = executor_.device().stream();
-    if (staged_)
-      stream.wait();  // so that only communication is counted, not the computation before
-    const auto start = Clock::now();
-    now_.requests[i] = adding_.start(call_of(buckets_[i], executor_.graph().gradients), stream);
-    if (staged_) stream.wait();  // for the copy of the sum
-    seconds_ += seconds_since(start);
+    if (control_)
+      control_->ready(static_cast<int>(i));
+    else
+      start(i);
   }
+  start_decided();
 }
 
 /// Most transports go on within their calls alone. Asking for one sum moves all of them.
@@ -148,7 +171,10 @@ void GradientExchange::wait_for(Sums& sums) {
   for (Request& request : sums.requests) adding_.wait(request);
 }
 
-void GradientExchange::wait() { wait_for(read_by_update()); }
+void GradientExchange::wait() {
+  while (control_ && control_->order().size() < buckets_.size()) start_decided();
+  wait_for(read_by_update());
+}
 
 void GradientExchange::finish() {
   wait_for(before_);
@@ -181,9 +207,23 @@ std::vector<double> GradientExchange::gradients_of_update() const {
   throw std::logic_error("a network without update");
 }
 
+/// Also whether this rank has had the messages of all steps: the counts that a row tells.
+void GradientExchange::check_control(Verification& verification) {
+  const auto [sent, received] = control_->count();
+  const std::int64_t expected =
+      control_->neighbours() * std::ssize(buckets_) * static_cast<std::int64_t>(steps_);
+  if (sent != expected || received != expected)
+    verification.fail(
+        fmt::format("{} control messages were sent and {} received (expected {} each)", sent,
+                    received, expected));
+  if (const std::string why = why_not_one_order(control_->order(), ranks_); !why.empty())
+    verification.fail(why);
+}
+
 void GradientExchange::check(Verification& verification) {
   const OwnGradients& own = read_by_update().own;
   if (own.at.empty()) return;
+  if (control_) check_control(verification);
   RankCalls calls(ranks_);
   std::vector<double> sums = own.values;
   for (const double value : own.values) sums.push_back(std::abs(value));

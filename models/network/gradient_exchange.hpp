@@ -8,9 +8,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
+#include "comm/layers/control.hpp"
 #include "core/api/communicator.hpp"
 #include "core/measure/workload.hpp"
 #include "models/network/executor.hpp"
@@ -27,9 +29,12 @@ class GradientExchange {
  public:
   /// `adding` sums the gradients; `ranks` connects the same ranks and is used for checks. All
   /// arguments must outlive the exchange. Buckets, except the last, have at least `bucket_bytes`.
-  /// `staged`: `adding` copies them from and to a device (comm/layers/staged.hpp).
+  /// `staged`: `adding` copies them from and to a device (comm/layers/staged.hpp). `control`: the
+  /// ranks first agree on the order of the buckets, by messages over `ranks`
+  /// (comm/layers/control.hpp); the radix of their tree, or 0, flat.
   GradientExchange(Executor& executor, Communicator& ranks, Communicator& adding,
-                   std::size_t bucket_bytes, bool staged = false);
+                   std::size_t bucket_bytes, bool staged = false,
+                   std::optional<int> control = std::nullopt);
   /// Waits for sums in progress, so that no transfer writes to memory that was freed. Does not wait
   /// during the unwinding of an exception: other ranks may have failed and would never take part.
   ~GradientExchange();
@@ -46,15 +51,15 @@ class GradientExchange {
   /// yet known whether the next step, which reads the sum, is checked.
   void begin(std::optional<std::uint64_t> seed);
   /// Call it after each node of the last backward pass. Starts the sums of the buckets that are
-  /// complete.
+  /// complete, or of those that are decided.
   void start_ready(std::size_t node);
   /// With a lag: makes progress with the sums of the step before.
   void make_progress();
-  /// Waits for the sums that the update of this step reads.
+  /// Starts all sums of this step, and waits for those that its update reads.
   void wait();
   /// Call it after wait(). Checks that the values that the update reads, on all ranks, are the sums
-  /// in fp64 of the ranks' own gradients, up to rounding errors. Does nothing if own gradients were
-  /// not stored. Collective.
+  /// in fp64 of the ranks' own gradients, up to rounding errors, and that ranks with control have
+  /// added in one order. Does nothing if own gradients were not stored. Collective.
   void check(Verification& verification);
   /// Call it at the end of a step. With a lag its gradients become those of the step before.
   void end();
@@ -64,6 +69,8 @@ class GradientExchange {
   /// Seconds that start_ready() and make_progress() have taken since the last call: this part of
   /// the communication was not hidden behind computation.
   double take_seconds();
+  /// Control messages of the busiest rank in a step, sent and received.
+  std::int64_t control_messages() const { return control_messages_; }
   /// With a lag: the stored elements of the gradients of the step before.
   OwnGradients& own_before() { return before_.own; }
 
@@ -83,6 +90,9 @@ class GradientExchange {
   void plan_buckets(std::size_t bucket_bytes);
   Call call_of(const Bucket& bucket, ValueIndex in) const;
   void keep(const Bucket& bucket);
+  void start(std::size_t bucket);
+  void start_decided();
+  void check_control(Verification& verification);
   void wait_for(Sums& sums);
   std::vector<double> gradients_of_update() const;
 
@@ -91,6 +101,8 @@ class GradientExchange {
   Communicator& adding_;
   bool staged_;
   std::vector<Bucket> buckets_;
+  std::unique_ptr<Control> control_;
+  std::int64_t control_messages_ = 0;
   Sums now_, before_;
   std::optional<std::uint64_t> seed_;
   std::uint64_t steps_ = 0;

@@ -31,6 +31,8 @@ struct GraphValue {
   Storage storage = Storage::planned;
   ValueIndex whole = 0;     ///< of a part: the value that contains it
   std::int64_t offset = 0;  ///< of a part: its first element there, aligned to cache lines
+  /// The elements of a persistent value that nobody writes.
+  std::vector<double> constant{};
 };
 
 enum class Phase { forward, backward, accumulate, update };
@@ -76,6 +78,13 @@ struct Statistics {
   }
 };
 
+/// What decides the masks of dropout, beside the layer and the pass (mask_key in
+/// graph_builder.hpp).
+struct MaskSeed {
+  std::uint64_t seed = 1;
+  int rank = 0;
+};
+
 struct Graph {
   Precision precision = Precision::fp32;  ///< of convolutions and products of matrices
   std::vector<GraphValue> values;
@@ -98,9 +107,15 @@ struct Graph {
   ValueIndex stored = none;            ///< 16-bit copies of the weights, with 16-bit precisions
   ValueIndex batch_statistics = none;  ///< means and variances of all normalizations
   ValueIndex images = none, labels = none, logits = none, losses = none, correct = none;
+  ValueIndex correlations =
+      none;                       ///< of each sample's outputs (`logits`) and its input, the target
+  ValueIndex confusion = none;    ///< of each sample's pixels, [batch, classes, classes]
   ValueIndex logits_bias = none;  ///< that the loss adds to the logits
   ValueIndex loss_scale = none, rate = none, unscale = none, step = none, norms = none,
              counts = none;
+
+  /// The counter of dropout: passes of the training before this one, those of skipped steps, too.
+  ValueIndex passes = none;
 
   const GraphValue& value(ValueIndex index) const { return values[index]; }
   std::int64_t elements(ValueIndex index) const;

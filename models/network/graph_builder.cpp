@@ -1,39 +1,20 @@
-#include "models/network/graph_builder.hpp"
-
 #include <fmt/format.h>
 
 #include <cmath>
 
 #include "kernels/activation/problem.hpp"
-#include "kernels/conv/problem.hpp"
-#include "kernels/convert/problem.hpp"
 #include "kernels/gemm/problem.hpp"
 #include "kernels/loss/problem.hpp"
 #include "kernels/sum/problem.hpp"
+#include "models/network/graph_builder_parts.hpp"
 
 namespace assay {
 namespace {
 
 /// Elements after which the next part of a block begins: a cache line of 16-bit elements.
 constexpr std::int64_t alignment = 32;
-/// Layouts of operations on activations.
-constexpr const char *nhwc = "nhwc", *nhwc_oihw = "nhwc_oihw";
-
 std::int64_t aligned(std::int64_t elements) {
   return (elements + alignment - 1) / alignment * alignment;
-}
-
-/// Gradients of parameters are wide, whatever activations are.
-Precision of_weight_gradients(Precision precision) {
-  if (precision == Precision::bf16) return Precision::bf16_fp32;
-  return precision == Precision::fp16 ? Precision::fp16_fp32 : precision;
-}
-
-/// The fields of a convolution or a pooling of planes of height x width.
-std::string square_window(std::int64_t height, std::int64_t width, std::int64_t taps,
-                          std::int64_t stride, std::int64_t padding) {
-  return fmt::format("ih{0}kh{2}sh{3}ph{4}iw{1}kw{2}sw{3}pw{4}", height, width, taps, stride,
-                     padding);
 }
 
 /// By columns: logits are classes x batch, the weights features x classes, the input features x
@@ -51,14 +32,15 @@ GemmShape by_columns(std::int64_t m, std::int64_t n, std::int64_t k, bool ta, bo
 }  // namespace
 
 GraphBuilder::GraphBuilder(std::int64_t batch, Precision precision, bool training,
-                           bool narrow_gradients)
+                           bool narrow_gradients, MaskSeed masks)
     : batch_(batch),
       products_(precision),
       precision_(precision == Precision::tf32 ? Precision::fp32 : precision),
       type_(storage(precision)),
       wide_(type_ == DataType::fp64 ? DataType::fp64 : DataType::fp32),
       training_(training),
-      narrow_gradients_(narrow_gradients && type_ != wide_) {
+      narrow_gradients_(narrow_gradients && type_ != wide_),
+      masks_(masks) {
   graph_.precision = precision;
   graph_.weights = add_value("weights", wide_, {0}, Storage::persistent);
   if (type_ != wide_) graph_.stored = add_value("stored weights", type_, {0}, Storage::persistent);
@@ -102,21 +84,6 @@ ValueIndex GraphBuilder::like(const std::string& name, ValueIndex like) {
   return add_value(name, type_, graph_.values[like].dims);
 }
 
-template <class ProblemType, class MakeOracle>
-void GraphBuilder::add_node(const std::string& layer, const std::string& direction, Phase phase,
-                            ProblemType problem, MakeOracle oracle,
-                            std::map<std::string, ValueIndex> tensors, const char* layout) {
-  GraphNode node;
-  node.layer = layer;
-  node.direction = direction;
-  node.phase = phase;
-  node.oracle = oracle(problem);
-  node.problem = std::make_shared<ProblemType>(std::move(problem));
-  node.tensors = std::move(tensors);
-  node.layout = layout;
-  graph_.nodes.push_back(std::move(node));
-}
-
 ValueIndex GraphBuilder::gradient_of(ValueIndex value) {
   std::vector<ValueIndex>& all = gradients_.at(value);
   while (all.size() > 1) {
@@ -124,7 +91,9 @@ ValueIndex GraphBuilder::gradient_of(ValueIndex value) {
                      sum = like("grad " + graph_.values[value].name, value);
     all.resize(all.size() - 2);
     all.push_back(sum);
-    add_node(graph_.values[value].name, "sum", Phase::backward,
+    // Each operation of a layer has a name of its own.
+    const std::string which = all.size() > 1 ? fmt::format("sum {}", all.size()) : "sum";
+    add_node(graph_.values[value].name, which, Phase::backward,
              SumProblem(graph_.elements(value), precision_), &sum_oracle,
              {{"a", a}, {"b", b}, {"dst", sum}});
   }
@@ -135,44 +104,6 @@ ValueIndex GraphBuilder::images(const InputShape& shape) {
   graph_.images = add_value("images", type_, {batch_, shape.channels, shape.height, shape.width},
                             Storage::persistent);
   return graph_.images;
-}
-
-ValueIndex GraphBuilder::conv(const std::string& layer, ValueIndex from, std::int64_t channels,
-                              std::int64_t taps, std::int64_t stride, std::int64_t padding) {
-  const ConvShape s = parse_conv(fmt::format("mb{}ic{}oc{}", batch_, dim(from, 1), channels) +
-                                 square_window(dim(from, 2), dim(from, 3), taps, stride, padding));
-  const std::size_t weights =
-      add_parameter(layer + ".weight", {channels, s.ic, taps, taps},
-                    std::sqrt(6 / static_cast<double>(channels * taps * taps)), 0);
-  const ValueIndex dst = add_value(layer, type_, {batch_, channels, s.oh, s.ow});
-  add_node(layer, "forward", Phase::forward, ConvProblem(s, ConvDirection::forward, products_),
-           &conv_oracle, {{"src", from}, {"weights", parameter(weights).value}, {"dst", dst}},
-           nhwc_oihw);
-  tape_.emplace_back([=, this] {
-    const ValueIndex diff = gradient_of(dst);
-    // The other way first: its result is what the rest of the pass waits for.
-    if (from != graph_.images) {
-      const ValueIndex diff_src = like("grad " + graph_.values[from].name, from);
-      add_node(layer, "bwd_data", Phase::backward,
-               ConvProblem(s, ConvDirection::bwd_data, products_), &conv_oracle,
-               {{"diff_dst", diff}, {"weights", parameter(weights).value}, {"diff_src", diff_src}},
-               nhwc_oihw);
-      add_gradient(from, diff_src);
-    }
-    const ValueIndex wide = parameter(weights).gradient;
-    const std::int64_t elements = parameter(weights).elements();
-    const ValueIndex value =
-        narrow_gradients_ ? add_value("narrow grad " + layer + ".weight", type_, {elements}) : wide;
-    add_node(layer, "bwd_weights", Phase::backward,
-             ConvProblem(s, ConvDirection::bwd_weights,
-                         narrow_gradients_ ? products_ : of_weight_gradients(products_)),
-             &conv_oracle, {{"src", from}, {"diff_dst", diff}, {"diff_weights", value}}, nhwc_oihw);
-    if (narrow_gradients_)
-      add_node(layer, "convert", Phase::backward,
-               ConvertProblem(elements, of_weight_gradients(products_)), &convert_oracle,
-               {{"src", value}, {"dst", wide}});
-  });
-  return dst;
 }
 
 ValueIndex GraphBuilder::norm(const std::string& layer, ValueIndex from, NormFusion fusion,
@@ -221,28 +152,6 @@ ValueIndex GraphBuilder::norm(const std::string& layer, ValueIndex from, NormFus
   return dst;
 }
 
-ValueIndex GraphBuilder::pool(const std::string& layer, ValueIndex from, PoolMode mode,
-                              std::int64_t taps, std::int64_t stride, std::int64_t padding) {
-  const PoolShape s = parse_pool(fmt::format("mb{}ic{}", batch_, dim(from, 1)) +
-                                 square_window(dim(from, 2), dim(from, 3), taps, stride, padding));
-  const ValueIndex dst = add_value(layer, type_, {batch_, s.ic, s.oh, s.ow});
-  add_node(
-      layer, "forward", Phase::forward,
-      PoolProblem(s, training_ ? PoolDirection::forward_training : PoolDirection::forward_inference,
-                  mode, precision_),
-      &pool_oracle, {{"src", from}, {"dst", dst}}, nhwc);
-  tape_.emplace_back([=, this] {
-    const ValueIndex diff = gradient_of(dst),
-                     diff_src = like("grad " + graph_.values[from].name, from);
-    std::map<std::string, ValueIndex> of{{"diff_dst", diff}, {"diff_src", diff_src}};
-    if (mode == PoolMode::max) of["src"] = from;
-    add_node(layer, "backward", Phase::backward,
-             PoolProblem(s, PoolDirection::backward, mode, precision_), &pool_oracle, of, nhwc);
-    add_gradient(from, diff_src);
-  });
-  return dst;
-}
-
 void GraphBuilder::product(const std::string& layer, ValueIndex from, std::size_t weights,
                            ValueIndex to) {
   const std::int64_t features = dim(parameter(weights).value, 0);
@@ -273,18 +182,17 @@ ValueIndex GraphBuilder::activate(const std::string& layer, ValueIndex sums,
   const ActivationShape s{batch_, dim(sums, 1), dim(sums, 2), dim(sums, 3)};
   const std::string called = layer + "." + name(function);
   const ValueIndex dst = like(called, sums);
+  const bool biased = bias != no_bias;
+  std::map<std::string, ValueIndex> of{{"src", sums}, {"dst", dst}};
+  if (biased) of["bias"] = parameter(bias).value;
   add_node(called, "forward", Phase::forward,
-           ActivationProblem(s, ActivationDirection::forward, function, true, precision_),
-           &activation_oracle, {{"src", sums}, {"bias", parameter(bias).value}, {"dst", dst}},
-           nhwc);
+           ActivationProblem(s, ActivationDirection::forward, function, biased, precision_),
+           &activation_oracle, of, nhwc);
   tape_.emplace_back([=, this] {
-    const ActivationProblem problem(s, ActivationDirection::backward, function, true, precision_);
-    std::map<std::string, ValueIndex> tensors;
-    const std::map<std::string, ValueIndex> read{{"src", sums},
-                                                 {"bias", parameter(bias).value},
-                                                 {"dst", dst},
-                                                 {"diff_dst", gradient_of(dst)},
-                                                 {"diff_bias", parameter(bias).gradient}};
+    const ActivationProblem problem(s, ActivationDirection::backward, function, biased, precision_);
+    std::map<std::string, ValueIndex> tensors, read = of;
+    read["diff_dst"] = gradient_of(dst);
+    if (biased) read["diff_bias"] = parameter(bias).gradient;
     ValueIndex diff = read.at("diff_dst");
     for (const TensorSpec& tensor : problem.tensors())
       tensors[tensor.name] =

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/activation/function.hpp"
+#include "kernels/conv/problem.hpp"
 #include "kernels/norm/problem.hpp"
 #include "kernels/pool/problem.hpp"
 #include "kernels/update/problem.hpp"
@@ -23,26 +24,75 @@ enum class DenseStart {
            ///< and Y. Bengio, AISTATS 2010)
 };
 
+/// How a window moves over a plane. `dilation`: the distance of adjacent taps, 1: none lies
+/// between.
+struct ConvOptions {
+  std::int64_t stride = 1, padding = 0, dilation = 1;
+  /// A factor of the initial weights: 0.5 halves the activations of a layer with ReLU, as a
+  /// multiplication after it does (the loss is then as sensitive to the weights as if they were
+  /// twice as large).
+  double start = 1;
+};
+
+/// The key of a layer's masks (kernels/dropout/problem.hpp): the low 32 bits are those of FNV-1a
+/// (64 bits) of the layer's name and the seed, "drop1 7"; the high bits are the rank.
+std::int64_t mask_key(const std::string& layer, const MaskSeed& of);
+
 class GraphBuilder {
  public:
   /// `precision`: of convolutions and products of matrices; all else of a tf32 network is fp32.
   /// `training`: the graph has a backward pass and uses batch statistics. `narrow_gradients`: those
   /// of filters of 16-bit networks are made in 16 bits, and then converted.
   GraphBuilder(std::int64_t batch, Precision precision, bool training,
-               bool narrow_gradients = false);
+               bool narrow_gradients = false, MaskSeed masks = {});
 
   /// Samples [batch, channels, height, width].
   ValueIndex images(const InputShape& shape);
   /// Convolution without bias, with square kernels of `taps` x `taps`. Initial weights are uniform
   /// with the variance 2 / fan-out (K. He et al., Delving deep into rectifiers, ICCV 2015).
   ValueIndex conv(const std::string& layer, ValueIndex from, std::int64_t channels,
-                  std::int64_t taps, std::int64_t stride, std::int64_t padding);
+                  std::int64_t taps, std::int64_t stride, std::int64_t padding,
+                  std::int64_t dilation = 1);
+  /// Convolution without bias, with the initial weights of conv_biased().
+  ValueIndex conv(const std::string& layer, ValueIndex from, std::int64_t channels,
+                  std::int64_t taps, const ConvOptions& options);
+  /// Convolution, then bias and `function`. Initial weights are uniform up to sqrt(6 / fan-in),
+  /// fan-in = inputs taps^2 (K. He et al., as above); biases are 0.
+  ValueIndex conv_biased(const std::string& layer, ValueIndex from, std::int64_t channels,
+                         std::int64_t taps, const ConvOptions& options,
+                         ActivationFunction function);
+  /// Transposed convolution without bias: the backward pass by data of a convolution of planes of
+  /// height x width that makes planes like those of `from`. Weights [inputs, channels, taps, taps],
+  /// as of PyTorch's ConvTranspose2d. Initial weights are uniform up to
+  /// start sqrt(6 stride^2 / (inputs taps^2)), since an output is a sum of inputs taps^2 / stride^2
+  /// products on average.
+  ValueIndex deconv(const std::string& layer, ValueIndex from, std::int64_t channels,
+                    std::int64_t taps, std::int64_t stride, std::int64_t padding,
+                    std::int64_t height, std::int64_t width, double start = 1);
+  /// The same, then bias (0 at first) and `function`.
+  ValueIndex deconv_biased(const std::string& layer, ValueIndex from, std::int64_t channels,
+                           std::int64_t taps, std::int64_t stride, std::int64_t padding,
+                           std::int64_t height, std::int64_t width, ActivationFunction function);
+  /// max(x, 0).
+  ValueIndex relu(const std::string& layer, ValueIndex from);
+  /// The element-wise sum of two values.
+  ValueIndex add(const std::string& layer, ValueIndex a, ValueIndex b);
+  /// Joins the channels of two to eight values.
+  ValueIndex concat(const std::string& layer, const std::vector<ValueIndex>& from);
+  /// Bilinear, ResizeCoordinates::half_pixel.
+  ValueIndex resize(const std::string& layer, ValueIndex from, std::int64_t height,
+                    std::int64_t width);
+  /// Drops elements with the probability `p`; nothing in inference. Each pass of each step, each
+  /// layer and each rank has a mask of its own (Graph::passes, mask_key).
+  ValueIndex dropout(const std::string& layer, ValueIndex from, double p);
   /// Batch normalization. `addend`: for NormFusion::add_relu. `initial`: initial scale; the initial
   /// shift is 0.
   ValueIndex norm(const std::string& layer, ValueIndex from, NormFusion fusion,
                   ValueIndex addend = Graph::none, double initial = 1);
   ValueIndex pool(const std::string& layer, ValueIndex from, PoolMode mode, std::int64_t taps,
                   std::int64_t stride, std::int64_t padding);
+  /// The mean of each plane (global pooling).
+  ValueIndex mean(const std::string& layer, ValueIndex from);
   /// A fully connected layer with weights, bias and `function`. `from` has vectors.
   ValueIndex dense(const std::string& layer, ValueIndex from, std::int64_t features,
                    ActivationFunction function, DenseStart start = DenseStart::fan_in);
@@ -50,6 +100,13 @@ class GraphBuilder {
   void classify(const std::string& layer, ValueIndex from, std::int64_t classes, double smoothing);
   /// The loss alone. `logits`: vectors.
   void cross_entropy(ValueIndex logits, double smoothing);
+  /// The loss of a label for each pixel of `logits` (kernels/pixel_loss): a pixel of class c counts
+  /// class_weights[c] * factor times, and the loss of a sample is the sum over its pixels.
+  void pixel_cross_entropy(ValueIndex logits, const std::vector<double>& class_weights,
+                           double factor);
+  /// The squared error of vectors, whose targets are the samples themselves
+  /// (kernels/squared_error).
+  void squared_error(ValueIndex outputs);
 
   /// Adds the nodes of the backward pass, from the last layer to the first.
   void backward();
@@ -68,13 +125,37 @@ class GraphBuilder {
   /// A new value with the dimensions of `like`.
   ValueIndex like(const std::string& name, ValueIndex like);
   void add_gradient(ValueIndex of, ValueIndex gradient) { gradients_[of].push_back(gradient); }
+  ValueIndex pool(const std::string& layer, ValueIndex from, PoolMode mode, const PoolShape& shape);
+  ConvShape conv_shape(ValueIndex from, std::int64_t channels, std::int64_t taps,
+                       const ConvOptions& options) const;
+  /// Filters [shape.oc, shape.ic, taps, taps], a part of Graph::parameters.
+  std::size_t add_filters(const std::string& layer, const ConvShape& shape, double bound);
+  /// A convolution into a new value, and its backward pass, which gets the value's gradient.
+  ValueIndex conv_forward(const std::string& layer, const ConvShape& shape, ValueIndex from,
+                          std::size_t filters);
+  void conv_backward(const std::string& layer, const ConvShape& shape, ValueIndex from,
+                     std::size_t filters, ValueIndex diff);
+  /// The convolution whose backward pass by data is a transposed one of `from`, and its filters.
+  ConvShape under_deconv(ValueIndex from, std::int64_t channels, std::int64_t taps,
+                         std::int64_t stride, std::int64_t padding, std::int64_t height,
+                         std::int64_t width) const;
+  std::size_t add_deconv_filters(const std::string& layer, const ConvShape& shape,
+                                 double start = 1);
+  ValueIndex deconv_forward(const std::string& layer, const ConvShape& shape, ValueIndex from,
+                            std::size_t filters);
+  void deconv_backward(const std::string& layer, const ConvShape& shape, ValueIndex from,
+                       std::size_t filters, ValueIndex diff);
+  /// The gradient of filters. `src` and `diff`: of the convolution.
+  void filter_gradient(const std::string& layer, const ConvShape& shape, ValueIndex src,
+                       ValueIndex diff, std::size_t filters);
   /// The product of vectors with a layer's weights, a part of Graph::parameters, into `to`.
   void product(const std::string& layer, ValueIndex from, std::size_t weights, ValueIndex to);
   /// Its backward nodes. `diff`: the gradient of the product.
   void product_backward(const std::string& layer, ValueIndex from, std::size_t weights,
                         ValueIndex diff);
-  /// `function` of `sums`, to which the bias is added first. `before`: adds the backward nodes of
-  /// what has made `sums`, from their gradient.
+  static constexpr auto no_bias = static_cast<std::size_t>(-1);
+  /// `function` of `sums`, to which the bias is added first, if there is one. `before`: adds the
+  /// backward nodes of what has made `sums`, from their gradient.
   ValueIndex activate(const std::string& layer, ValueIndex sums, ActivationFunction function,
                       std::size_t bias, std::function<void(ValueIndex)> before);
   /// `bias`: of the logits, if the loss adds one.
@@ -98,6 +179,7 @@ class GraphBuilder {
   Precision products_, precision_;  ///< of products, and of all other operations
   DataType type_, wide_;
   bool training_, narrow_gradients_;
+  MaskSeed masks_;
   Graph graph_;
   std::map<ValueIndex, std::vector<ValueIndex>> gradients_;
   std::vector<std::function<void()>> tape_;

@@ -13,6 +13,7 @@
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "core/measure/rank_failure.hpp"
+#include "core/program/rank_locations.hpp"
 #include "models/network/memory_use.hpp"
 #include "models/network/node_check.hpp"
 #include "models/network/parameters.hpp"
@@ -54,22 +55,94 @@ using Results = std::vector<std::pair<std::string, std::vector<double>>>;
 
 Results results_of(const Executor& executor) {
   const Graph& graph = executor.graph();
-  return {{"logits", read_logits(executor)},
-          {"losses", read_values(executor, graph.losses)},
-          {"correct answers", read_values(executor, graph.correct)}};
+  return {{"logits", read_logits(executor)}, {"losses", read_values(executor, graph.losses)}};
 }
 
-void compare(const Results& is, const Results& should, double tolerance, const std::string& what,
-             Verification& verification) {
-  for (std::size_t i = 0; i < should.size(); ++i) {
-    const double relative = relative_difference(is[i].second, should[i].second);
-    verification.checked += static_cast<std::int64_t>(should[i].second.size());
-    if (relative <= tolerance) continue;  // false for what is no number
-    verification.fail(
-        fmt::format("{} differ by {:.3g} of their 2-norm from {} (at most {:.3g} is allowed)",
-                    is[i].first, relative, what, tolerance));
-    verification.wrong_elements += static_cast<std::int64_t>(should[i].second.size());
-  }
+void compare(const std::string& name, double relative, std::size_t count, double tolerance,
+             const std::string& what, Verification& verification) {
+  verification.checked += static_cast<std::int64_t>(count);
+  if (relative <= tolerance) return;  // false for what is no number
+  verification.fail(
+      fmt::format("{} differ by {:.3g} of their 2-norm from {} (at most {:.3g} is allowed)", name,
+                  relative, what, tolerance));
+  verification.wrong_elements += static_cast<std::int64_t>(count);
+}
+
+/// What `executor` has computed with the network in fp64.
+void compare_with_fp64(const Executor& executor, const Results& is, const Results& should,
+                       double tolerance, Verification& verification) {
+  for (std::size_t i = 0; i < should.size(); ++i)
+    compare(is[i].first,
+            is[i].first == "logits"
+                ? difference_of_outputs(is[i].second, should[i].second, executor)
+                : relative_difference(is[i].second, should[i].second),
+            should[i].second.size(), tolerance, "the network's in fp64", verification);
+}
+
+/// The results in fp64 of some images that an executor has, from its parameters, statistics and
+/// images.
+Results results_in_fp64(const Executor& executor, const Network& network,
+                        const std::vector<std::size_t>& images, int threads, Plugins& plugins) {
+  ExecutorSettings plain;
+  plain.backends = {"reference"};
+  plain.device = "cpu";
+  plain.threads = threads;
+  const auto alone = serial_communicator();
+  auto made = Executor::make(inference_graph(network, std::ssize(images), Precision::fp64), plain,
+                             plugins, *alone);
+  if (const auto* const refusal = std::get_if<Unsupported>(&made))
+    throw CaseError("the network cannot be checked: " + refusal->reason);
+  Executor& reference = *std::get<std::unique_ptr<Executor>>(made);
+  const Graph &from = executor.graph(), &to = reference.graph();
+  const auto batch = static_cast<std::size_t>(from.value(from.images).dims[0]);
+  for (std::size_t i = 0; i < to.parameters.size(); ++i)
+    put_values(reference, to.parameters[i].value, read_values(executor, from.parameters[i].value));
+  put_values(reference, to.batch_statistics, read_values(executor, from.batch_statistics));
+  for (const auto& [value, source] :
+       {std::pair{to.images, from.images}, std::pair{to.labels, from.labels}})
+    if (value != Graph::none)
+      put_values(reference, value, of_images(read_values(executor, source), batch, images));
+  reference.run(Phase::forward);
+  return results_of(reference);
+}
+
+using Memory = std::map<ValueIndex, std::shared_ptr<void>>;  // as ExecutorSettings::memory
+
+/// Parameters and statistics of a network that is trained.
+Result<Memory> learnt(const TrainerSettings& settings, Plugins& plugins) {
+  Learning learning = settings.learning;
+  learning.last_norm = parity_last_norm;
+  ExecutorSettings of = settings.executor;
+  of.measured = false;
+  of.chosen.clear();
+  const auto alone = serial_communicator();
+  auto made = Executor::make(gradient_graph(settings.network, parity_batch(settings.network),
+                                            settings.precision, learning, {settings.seed}),
+                             of, plugins, *alone);
+  if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
+  Executor& executor = *std::get<std::unique_ptr<Executor>>(made);
+  put_initial(executor, settings.seed);
+  load_random(executor, settings.seed);
+  executor.run(Phase::forward);
+  executor.device().stream().wait();
+  const Graph& graph = executor.graph();
+  Memory memory;
+  for (const ValueIndex value : {graph.weights, graph.stored, graph.batch_statistics})
+    if (value != Graph::none) memory[value] = executor.memory(value);
+  return memory;
+}
+
+/// Of `batch` images, with what a training has learnt.
+Result<std::unique_ptr<Executor>> made_for(const TrainerSettings& settings, Plugins& plugins,
+                                           Communicator& ranks, double* fill_seconds = nullptr) {
+  const auto start = Clock::now();
+  auto memory = made_on_all<Memory>(ranks, [&] { return learnt(settings, plugins); });
+  if (auto* refusal = std::get_if<Unsupported>(&memory)) return std::move(*refusal);
+  if (fill_seconds != nullptr) *fill_seconds = seconds_since(start);
+  ExecutorSettings of = settings.executor;
+  of.memory = std::get<Memory>(memory);
+  return Executor::make(inference_graph(settings.network, settings.batch, settings.precision), of,
+                        plugins, ranks);
 }
 
 class InferenceWorkload final : public Workload {
@@ -124,14 +197,16 @@ class InferenceWorkload final : public Workload {
           stream().wait();
         },
         executor_->bytes(), ranks_);
-    make_expected();
+    Verification of_form;
+    of_form.passed = true;
+    throw_on_all(ranks_, [&, limits = limits_here()] { make_expected(limits, of_form); });
     executor_->poison();
     executor_->run(Phase::forward);
     Verification verification = judge_last_run("before timing");
-    verification.reference = fmt::format(
-        "the network in fp64 on {} images: logits and losses; {} "
-        "operations of checked runs in fp64",
-        images_.size(), nodes_of_pass + 1);
+    verification.checked += of_form.checked;
+    verification.wrong_elements += of_form.wrong_elements;
+    verification.fail(of_form.reason);
+    verification.reference = reference_;
     seconds_["verify"] = seconds_since(start);
     return verification;
   }
@@ -175,38 +250,63 @@ class InferenceWorkload final : public Workload {
            static_cast<std::uint64_t>(ranks_.rank()) * 7919;
   }
 
+  ParityLimits limits_here() const {
+    ParityLimits limits;
+    limits.bytes /= ranks_here(ranks_);
+    return limits;
+  }
+
   /// Logits and losses of random images in fp64, from the parameters, statistics and images that
-  /// the timed network has.
-  void make_expected() {
+  /// the timed network has; of one that is too large, those of a smaller form are compared at once.
+  void make_expected(const ParityLimits& limits, Verification& of_form) {
+    const auto images = [&](const Network&) {
+      return std::min(images_of_check, run_.trainer.batch);
+    };
+    const ParityForm form =
+        parity_form(run_.trainer.network, images, inference_graph, std::nullopt, limits);
+    reference_ = fmt::format(
+        "{} in fp64 on {} image{}: logits and losses; {} operations of "
+        "checked runs in fp64",
+        form.text(), form.images, form.images == 1 ? "" : "s", nodes_of_pass + 1);
+    if (!form.whole()) return compare_form(form, of_form);
     const auto batch = static_cast<std::size_t>(run_.trainer.batch);
     std::set<std::size_t> chosen;
     std::mt19937_64 random(seed_of(0));
-    while (chosen.size() < std::min<std::size_t>(images_of_check, batch))
-      chosen.insert(random() % batch);
+    while (std::ssize(chosen) < form.images) chosen.insert(random() % batch);
     images_.assign(chosen.begin(), chosen.end());
-    ExecutorSettings plain;
-    plain.backends = {"reference"};
-    plain.device = "cpu";
-    plain.threads = run_.trainer.executor.threads;
+    expected_ = results_in_fp64(*executor_, run_.trainer.network, images_,
+                                run_.trainer.executor.threads, plugins_);
+  }
+
+  void compare_form(const ParityForm& form, Verification& found) {
+    TrainerSettings settings = run_.trainer;
+    settings.network = form.network;
+    settings.batch = form.images;
+    settings.executor.measured = false;
+    settings.executor.memory.clear();
     const auto alone = serial_communicator();
-    auto executor =
-        Executor::make(inference_graph(run_.trainer.network,
-                                       static_cast<std::int64_t>(images_.size()), Precision::fp64),
-                       plain, plugins_, *alone);
-    if (const auto* const refusal = std::get_if<Unsupported>(&executor))
+    settings.executor.chosen = executor_->chosen();
+    auto made = made_for(settings, plugins_, *alone);
+    if (std::holds_alternative<Unsupported>(made)) {  // what was chosen for the whole network
+      settings.executor.chosen.clear();
+      made = made_for(settings, plugins_, *alone);
+    }
+    if (const auto* const refusal = std::get_if<Unsupported>(&made))
       throw CaseError("the network cannot be checked: " + refusal->reason);
-    Executor& reference = *std::get<std::unique_ptr<Executor>>(executor);
-    const Graph &from = executor_->graph(), &to = reference.graph();
-    for (std::size_t i = 0; i < to.parameters.size(); ++i)
-      put_values(reference, to.parameters[i].value,
-                 read_values(*executor_, from.parameters[i].value));
-    put_values(reference, to.batch_statistics, read_values(*executor_, from.batch_statistics));
-    for (const auto& [value, source] :
-         {std::pair{to.images, from.images}, std::pair{to.labels, from.labels}})
-      put_values(reference, value, of_images(read_values(*executor_, source), batch, images_));
-    reference.run(Phase::forward);
-    expected_ = results_of(reference);
-    expected_.pop_back();  // of two classes that are almost equal, rounding chooses
+    Executor& executor = *std::get<std::unique_ptr<Executor>>(made);
+    load_random(executor, seed_of(0));
+    executor.run(Phase::forward);
+    std::vector<std::size_t> images(static_cast<std::size_t>(form.images));
+    std::iota(images.begin(), images.end(), 0);
+    compare_with_fp64(
+        executor, results_of(executor),
+        results_in_fp64(executor, form.network, images, settings.executor.threads, plugins_),
+        tolerance(), found);
+  }
+
+  double tolerance() const {
+    return network_tolerance(operand_type(run_.trainer.precision), run_.trainer.network.labels)
+        .forward;
   }
 
   /// In passes of their own: to wait for each operation costs time.
@@ -225,17 +325,28 @@ class InferenceWorkload final : public Workload {
     Verification verification;
     verification.passed = true;
     const Results last = results_of(*executor_);
-    if (!other_images_) {
+    if (!other_images_ && !expected_.empty()) {
       Results some = last;
       for (auto& [name, values] : some)
         values = of_images(values, static_cast<std::size_t>(run_.trainer.batch), images_);
-      compare(some, expected_, network_tolerance(operand_type(run_.trainer.precision)).forward,
-              "the network's in fp64", verification);
+      compare_with_fp64(*executor_, some, expected_, tolerance(), verification);
     }
-    checked_run(verification);
     // Sums may be made in another order.
-    compare(last, results_of(*executor_), repeated_tolerance(run_.trainer.precision),
-            "those of the same run with checks", verification);
+    const double repeated = repeated_tolerance(run_.trainer.precision);
+    const auto as_before = [&](const std::string& name, const std::vector<double>& is,
+                               const std::vector<double>& should) {
+      compare(name, relative_difference(is, should), is.size(), repeated,
+              "those of the same run with checks", verification);
+    };
+    // Of the same logits: where two are nearly equal, their rounding decides a score.
+    const std::vector<double> scores = read_scores(*executor_);
+    run_checked(*executor_, executor_->graph().nodes.size() - 1, budget_of_node, seed_of(checks_),
+                verification);
+    as_before("scores", scores, read_scores(*executor_));
+    checked_run(verification);
+    const Results checked = results_of(*executor_);
+    for (std::size_t i = 0; i < last.size(); ++i)
+      as_before(last[i].first, last[i].second, checked[i].second);
     if (!verification.passed) verification.reason += ", " + when;
     verification.outputs = verification.checked;
     return verification;
@@ -264,7 +375,8 @@ class InferenceWorkload final : public Workload {
   double peak_memory_ = 0;
   std::map<std::string, double> seconds_;
   std::vector<std::size_t> images_;  ///< that expected_ is of
-  Results expected_;
+  Results expected_;                 ///< empty: a form of the network was compared
+  std::string reference_;
   WorkCount work_count_;
   bool other_images_ = false;
   double mean_loss_ = 0;
@@ -272,47 +384,18 @@ class InferenceWorkload final : public Workload {
   int checks_ = 0, draws_ = 0;
 };
 
-using Memory = std::map<ValueIndex, std::shared_ptr<void>>;  // as ExecutorSettings::memory
-
-/// Parameters and statistics of a network that is trained.
-Result<Memory> learnt(TrainerSettings settings, Plugins& plugins) {
-  settings.batch = parity_batch(settings.network);
-  settings.executor.measured = false;
-  settings.learning.last_norm = parity_last_norm;
-  const auto alone = serial_communicator();
-  auto trainer = Trainer::make(settings, plugins, *alone);
-  if (auto* refusal = std::get_if<Unsupported>(&trainer)) return std::move(*refusal);
-  Executor& executor = std::get<std::unique_ptr<Trainer>>(trainer)->executor();
-  load_random(executor, settings.seed);
-  executor.run(Phase::forward);
-  executor.device().stream().wait();
-  const Graph& graph = executor.graph();
-  Memory memory;
-  for (const ValueIndex value : {graph.weights, graph.stored, graph.batch_statistics})
-    if (value != Graph::none) memory[value] = executor.memory(value);
-  return memory;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Workload>> inference_workload(const InferenceRun& run, Plugins& plugins,
                                                      Communicator& ranks) {
   std::map<std::string, double> seconds{{"create", run.create_seconds}};
-  ExecutorSettings settings = run.trainer.executor;
-  const MemoryUse memory_use(settings, plugins);
-  auto start = Clock::now();
-  auto memory = made_on_all<Memory>(ranks, [&] { return learnt(run.trainer, plugins); });
-  if (auto* refusal = std::get_if<Unsupported>(&memory)) return std::move(*refusal);
-  settings.memory = std::get<Memory>(memory);
-  seconds["fill"] = seconds_since(start);
-  start = Clock::now();
-  auto executor =
-      Executor::make(inference_graph(run.trainer.network, run.trainer.batch, run.trainer.precision),
-                     settings, plugins, ranks);
+  const MemoryUse memory_use(run.trainer.executor, plugins);
+  const auto start = Clock::now();
+  auto executor = made_for(run.trainer, plugins, ranks, &seconds["fill"]);
   if (auto* refusal = std::get_if<Unsupported>(&executor)) return std::move(*refusal);
   if (std::string why = std::get<std::unique_ptr<Executor>>(executor)->why_unused(); !why.empty())
     return Unsupported{std::move(why)};
-  seconds["allocate"] = seconds_since(start);
+  seconds["allocate"] = seconds_since(start) - seconds["fill"];
   return std::make_unique<InferenceWorkload>(
       run, std::move(std::get<std::unique_ptr<Executor>>(executor)), plugins, ranks, memory_use,
       std::move(seconds));

@@ -1,5 +1,5 @@
 #pragma once
-// The shape of a sample that a network reads.
+// The shape of a sample that a network reads, and that of its labels.
 
 #include <cstdint>
 
@@ -17,6 +17,14 @@ struct InputShape {
   /// square.
   bool is_photograph() const { return channels == 3 && height == width && !is_vector(); }
 };
+
+/// The labels of a sample: its class, the class of each of its pixels, or none: the sample itself
+/// is what the network shall return.
+enum class Labels { one, of_pixels, none };
+/// Their number.
+inline std::int64_t labels_of_sample(Labels labels, const InputShape& shape) {
+  return labels == Labels::one ? 1 : labels == Labels::none ? 0 : shape.pixels();
+}
 
 /// A square image of three colours.
 inline InputShape photograph(std::int64_t side) { return {3, side, side}; }

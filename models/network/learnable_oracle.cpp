@@ -8,7 +8,8 @@ namespace assay {
 namespace {
 
 using Drawn = std::array<std::uint64_t, 4>;
-constexpr std::uint32_t of_waves = 1, of_choices = 2, of_noise = 3, of_markers = 16, of_counts = 17;
+constexpr std::uint32_t of_waves = 1, of_choices = 2, of_noise = 3, of_markers = 16, of_counts = 17,
+                        of_weather = 32, of_features = 33, of_loadings = 48, of_factors = 49;
 
 Drawn drawn(std::uint64_t seed, std::int64_t number, std::int64_t part, std::uint32_t purpose) {
   const auto from = static_cast<std::uint64_t>(number);
@@ -37,6 +38,14 @@ std::int64_t swing(std::int64_t phase) {
   return turned < 32768 ? arc : -arc;
 }
 
+/// The sum of two bytes, around 0.
+std::int64_t noise_of(std::uint64_t seed, std::int64_t number, std::int64_t element) {
+  const std::uint64_t word =
+      drawn(seed, number, element / 8, of_noise)[static_cast<std::size_t>(element % 8 / 2)];
+  const std::uint64_t pair = element % 2 == 0 ? word % 65536 : word / 65536;
+  return static_cast<std::int64_t>(pair % 256 + pair / 256) - 255;
+}
+
 }  // namespace
 
 std::int64_t LearnableOracle::number(std::int64_t index, bool training) {
@@ -56,14 +65,6 @@ std::int64_t LearnableOracle::pattern(std::int64_t label, std::int64_t row, std:
   return sum;
 }
 
-/// The sum of two bytes, around 0.
-std::int64_t LearnableOracle::noise(std::int64_t number, std::int64_t element) const {
-  const std::uint64_t word =
-      drawn(seed_, number, element / 8, of_noise)[static_cast<std::size_t>(element % 8 / 2)];
-  const std::uint64_t pair = element % 2 == 0 ? word % 65536 : word / 65536;
-  return 100 * (static_cast<std::int64_t>(pair % 256 + pair / 256) - 255);
-}
-
 double LearnableOracle::at(std::int64_t number, std::int64_t row, std::int64_t column,
                            std::int64_t colour) const {
   const Drawn first = drawn(seed_, number, 0, of_choices),
@@ -76,7 +77,8 @@ double LearnableOracle::at(std::int64_t number, std::int64_t row, std::int64_t c
                                               modulo(column + right, side_), colour),
                      multiplied = (product - modulo(product, 256)) / 256;  // rounded down
   const std::int64_t element = (row * side_ + column) * 3 + colour;
-  return static_cast<double>(multiplied + constant + noise(number, element)) / 16384;
+  return static_cast<double>(multiplied + constant + 100 * noise_of(seed_, number, element)) /
+         16384;
 }
 
 double learnable_count(std::int64_t classes, std::uint64_t seed, std::int64_t number,
@@ -92,6 +94,100 @@ double learnable_count(std::int64_t classes, std::uint64_t seed, std::int64_t nu
                       chance = word / (std::uint64_t{1} << (8 * (element % 4))) % 256;
   if (chance < (marks ? 16U : 1U)) return 2;
   return chance < (marks ? 64U : 6U) ? 1 : 0;
+}
+
+double learnable_expression(std::uint64_t seed, std::int64_t number, std::int64_t element) {
+  const Drawn words = drawn(seed, element, 0, of_loadings);
+  const auto factor = [&](std::int64_t k) {
+    return within(drawn(seed, number, k / 4, of_factors)[static_cast<std::size_t>(k % 4)], -256,
+                  255);
+  };
+  const auto loading = [](std::uint64_t byte) {
+    return static_cast<std::int64_t>((byte - byte % 2) / 2) - 64;
+  };
+  const std::int64_t first = within(words[0], 0, 5), second = (first + within(words[1], 1, 5)) % 6,
+                     phase = static_cast<std::int64_t>(words[2] % 65536) +
+                             loading(words[3] % 256) * factor(first) +
+                             loading(words[3] / 256 % 256) * factor(second),
+                     height = 3 * swing(phase), quarter = (height - modulo(height, 4)) / 4;
+  return 0.5 + static_cast<double>(quarter + 4 * noise_of(seed, number, element)) / 16384;
+}
+
+FieldOracle::FieldOracle(const InputShape& shape, std::uint64_t seed, std::int64_t number)
+    : shape_(shape), seed_(seed), number_(number), side_(std::min(shape.height, shape.width)) {
+  const Drawn numbers = drawn(seed, number, 0, of_features);
+  const std::int64_t least = std::max<std::int64_t>(side_ / 16, 2),
+                     more = std::max<std::int64_t>(side_ / 24, 2), quarter = shape.width / 4;
+  for (std::int64_t k = 0; k < within(numbers[0], 1, 2); ++k) {
+    const Drawn words = drawn(seed, number, 2 + k, of_features);
+    vortices_.push_back({within(words[0], 0, shape.height - 1),
+                         within(words[1], 0, shape.width - 1),
+                         within(words[2], least, least + more - 1)});
+  }
+  for (std::int64_t k = 0; k < within(numbers[1], 1, 2); ++k) {
+    const Drawn words = drawn(seed, number, 4 + k, of_features);
+    rivers_.push_back({within(words[0], 0, shape.height - 1), within(words[1], 0, shape.width - 1),
+                       within(words[2], quarter, 2 * quarter),
+                       within(words[3] / 65536 * 65536, 0, side_ / 8),
+                       static_cast<std::int64_t>(words[3] % 65536)});
+  }
+}
+
+std::int64_t FieldOracle::right_of(const Vortex& of, std::int64_t column) const {
+  const std::int64_t right = modulo(column - of.column, shape_.width);
+  return 2 * right > shape_.width ? right - shape_.width : right;
+}
+
+/// 256 at the centre, 128 at the radius, and 0 where the square of the distance is twice as large.
+std::int64_t FieldOracle::strength(const Vortex& of, std::int64_t row, std::int64_t column) const {
+  const std::int64_t down = row - of.row, right = right_of(of, column),
+                     square = of.radius * of.radius, distance = down * down + right * right;
+  return distance >= 2 * square ? 0 : 128 * (2 * square - distance) / square;
+}
+
+std::optional<std::int64_t> FieldOracle::distance(const River& of, std::int64_t row,
+                                                  std::int64_t column) const {
+  const std::int64_t along = modulo(column - of.first, shape_.width);
+  if (along >= of.length) return std::nullopt;
+  const std::int64_t bent = of.bend * swing(of.phase + along * 32768 / of.length),
+                     centre = of.row + (bent - modulo(bent, 8192)) / 8192;
+  return row > centre ? row - centre : centre - row;
+}
+
+std::int64_t FieldOracle::label(std::int64_t row, std::int64_t column) const {
+  for (const Vortex& of : vortices_) {
+    const std::int64_t down = row - of.row, right = right_of(of, column);
+    if (down * down + right * right <= of.radius * of.radius) return 1;
+  }
+  for (const River& of : rivers_)
+    if (const auto rows = distance(of, row, column); rows && *rows <= half_width()) return 2;
+  return 0;
+}
+
+double FieldOracle::at(std::int64_t row, std::int64_t column, std::int64_t channel) const {
+  std::int64_t sum =
+      25 * noise_of(seed_, number_, (row * shape_.width + column) * shape_.channels + channel);
+  for (std::int64_t k = 0; k < 2; ++k) {
+    const Drawn words = drawn(seed_, number_, 2 * channel + k, of_weather);
+    const std::int64_t across = within(words[0], 1, 3) * column * 65536 / shape_.width,
+                       down = within(words[1], 1, 3) * row * 65536 / shape_.height;
+    sum += swing(static_cast<std::int64_t>(words[3] % 65536) + across +
+                 (words[2] % 2 == 1 ? -down : down));
+  }
+  for (const Vortex& of : vortices_) {
+    const std::int64_t strong = strength(of, row, column), sign = 2 * row < shape_.height ? 1 : -1;
+    if (channel == 0) sum -= 192 * strong * (row - of.row) * sign / of.radius;
+    if (channel == 1) sum += 192 * strong * right_of(of, column) * sign / of.radius;
+    if (channel == 2) sum -= 192 * strong;
+    if (channel == 3) sum += 96 * strong;
+  }
+  const std::int64_t reach = 2 * half_width() + 2;
+  for (const River& of : rivers_)
+    if (const auto rows = distance(of, row, column); rows && *rows < reach) {
+      const std::int64_t strong = 256 * (reach - *rows) / reach;
+      sum += channel == 0 ? 64 * strong : channel == 3 ? 192 * strong : 0;
+    }
+  return static_cast<double>(sum) / 16384;
 }
 
 }  // namespace assay

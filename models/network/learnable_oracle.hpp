@@ -1,7 +1,13 @@
 #pragma once
-// Single elements of LearnableImages and LearnableVectors, computed from their definition alone.
+// Single elements of learnable samples (LearnableImages, LearnableVectors, LearnableFields),
+// computed from their definition alone.
 
+#include <algorithm>
 #include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "models/network/input_shape.hpp"
 
 namespace assay {
 
@@ -19,7 +25,6 @@ class LearnableOracle {
  private:
   std::int64_t pattern(std::int64_t label, std::int64_t row, std::int64_t column,
                        std::int64_t colour) const;
-  std::int64_t noise(std::int64_t number, std::int64_t element) const;
 
   std::int64_t classes_, side_;
   std::uint64_t seed_;
@@ -28,5 +33,37 @@ class LearnableOracle {
 /// The same of LearnableVectors: element `element` of vector `number`.
 double learnable_count(std::int64_t classes, std::uint64_t seed, std::int64_t number,
                        std::int64_t element);
+
+/// The same of LearnableExpression.
+double learnable_expression(std::uint64_t seed, std::int64_t number, std::int64_t element);
+
+/// The same of LearnableFields, of one field.
+class FieldOracle {
+ public:
+  FieldOracle(const InputShape& shape, std::uint64_t seed, std::int64_t number);
+  double at(std::int64_t row, std::int64_t column, std::int64_t channel) const;
+  std::int64_t label(std::int64_t row, std::int64_t column) const;
+
+ private:
+  struct Vortex {
+    std::int64_t row, column, radius;
+  };
+  struct River {
+    std::int64_t row, first, length, bend, phase;
+  };
+  /// How far a pixel is from a centre, with columns the shorter way round.
+  std::int64_t right_of(const Vortex& of, std::int64_t column) const;
+  std::int64_t strength(const Vortex& of, std::int64_t row, std::int64_t column) const;
+  /// Rows between a pixel and the river's centre; nothing where the river does not flow.
+  std::optional<std::int64_t> distance(const River& of, std::int64_t row,
+                                       std::int64_t column) const;
+  std::int64_t half_width() const { return std::max<std::int64_t>(1, side_ / 48); }
+
+  InputShape shape_;
+  std::uint64_t seed_;
+  std::int64_t number_, side_;
+  std::vector<Vortex> vortices_;
+  std::vector<River> rivers_;
+};
 
 }  // namespace assay

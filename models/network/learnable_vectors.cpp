@@ -1,29 +1,18 @@
 #include "models/network/learnable_vectors.hpp"
 
-#include <Random123/philox.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "core/base/error.hpp"
+#include "models/network/learnable_draws.hpp"
 
 namespace assay {
 namespace {
 
-using Block = r123::Philox4x32::ctr_type;
-enum class Draw : std::uint32_t { markers = 16, counts };
-
 constexpr std::uint32_t one_in_markers = 4;
 // Of 256: below the first an element is not 0, below the second it is 2.
 constexpr std::uint8_t of_class = 64, of_others = 6, twice_of_class = 16, twice_of_others = 1;
-
-Block block_of(std::uint64_t seed, Draw use, std::int64_t number, std::int64_t part) {
-  const auto low = [](std::uint64_t value) { return static_cast<std::uint32_t>(value); };
-  const auto n = static_cast<std::uint64_t>(number);
-  return r123::Philox4x32()(
-      {{low(n), low(n >> 32), static_cast<std::uint32_t>(part), static_cast<std::uint32_t>(use)}},
-      {{low(seed), low(seed >> 32) ^ 0x6c656172u}});
-}
 
 }  // namespace
 
@@ -38,7 +27,7 @@ LearnableVectors::LearnableVectors(std::int64_t elements, std::int64_t classes, 
   markers_.resize(static_cast<std::size_t>(elements));
   for (std::int64_t i = 0; i < elements; ++i) {
     const std::uint32_t word =
-        block_of(seed, Draw::markers, i / 4, 0)[static_cast<std::size_t>(i % 4)];
+        draw_words(seed, Draw::markers, i / 4, 0)[static_cast<std::size_t>(i % 4)];
     const std::uint64_t scaled =
         std::uint64_t{word / one_in_markers} * static_cast<std::uint64_t>(classes) * one_in_markers;
     markers_[static_cast<std::size_t>(i)] =
@@ -50,7 +39,7 @@ void LearnableVectors::make(std::int64_t index, float* out) const {
   const auto own = static_cast<std::int32_t>(label(index));
   const std::int64_t count = elements();
   for (std::int64_t first = 0; first < count; first += 16) {
-    const Block words = block_of(seed_, Draw::counts, index, first / 16);
+    const auto words = draw_words(seed_, Draw::counts, index, first / 16);
     const std::int64_t here = std::min<std::int64_t>(16, count - first);
     for (std::int64_t i = 0; i < here; ++i) {
       const bool marks = markers_[static_cast<std::size_t>(first + i)] == own;

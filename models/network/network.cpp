@@ -4,9 +4,17 @@
 
 namespace assay {
 
+Graph gradient_graph(const Network& network, std::int64_t batch, Precision precision,
+                     const Learning& learning, MaskSeed masks) {
+  GraphBuilder builder(batch, precision, true, learning.narrow_gradients, masks);
+  network.add_layers(builder, learning);
+  builder.backward();
+  return builder.finish();
+}
+
 Graph training_graph(const Network& network, std::int64_t batch, Precision precision,
-                     const Learning& learning, bool accumulates, bool lags) {
-  GraphBuilder builder(batch, precision, true, learning.narrow_gradients);
+                     const Learning& learning, bool accumulates, bool lags, MaskSeed masks) {
+  GraphBuilder builder(batch, precision, true, learning.narrow_gradients, masks);
   network.add_layers(builder, learning);
   builder.backward();
   if (accumulates) builder.accumulate();

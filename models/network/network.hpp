@@ -4,12 +4,14 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "core/api/precision.hpp"
 #include "kernels/update/problem.hpp"
 #include "models/network/graph.hpp"
 #include "models/network/input_shape.hpp"
+#include "models/network/scores.hpp"
 
 namespace assay {
 
@@ -31,18 +33,26 @@ struct Network {
   std::map<std::string, std::int64_t> fields;  ///< of the descriptor, as rows name them
   InputShape input;
   std::int64_t classes = 1000;
-  bool filters = true;  ///< it has convolutions
+  Labels labels = Labels::one;
+  bool filters = true;                  ///< it has convolutions
+  Quality quality = Quality::accuracy;  ///< of a set of samples
   /// Adds all layers, from the input to the loss.
   std::function<void(GraphBuilder&, const Learning&)> add_layers;
   /// A form of it that a plain fp64 loop can train (--self-check).
   std::function<Network()> make_small;
+  /// The same layers of planes half as high and as wide; nothing where these are too small.
+  std::function<std::optional<Network>()> make_half;
 };
 
 /// A training step of `batch` images: forward, backward, update. `accumulates`: the gradients of
 /// several batches are added before the update. `lags`: the update uses the gradients of the step
-/// before.
+/// before. `masks`: of dropout.
 Graph training_graph(const Network& network, std::int64_t batch, Precision precision,
-                     const Learning& learning, bool accumulates = false, bool lags = false);
+                     const Learning& learning, bool accumulates = false, bool lags = false,
+                     MaskSeed masks = {});
+/// The gradients of one batch, without update.
+Graph gradient_graph(const Network& network, std::int64_t batch, Precision precision,
+                     const Learning& learning, MaskSeed masks = {});
 /// Logits, losses and correct classes of `batch` images, with moving averages as statistics. The
 /// values `weights`, `stored` and `statistics` have the same order as in the training graph.
 Graph inference_graph(const Network& network, std::int64_t batch, Precision precision);

@@ -11,6 +11,7 @@
 #include "core/measure/rank_failure.hpp"
 #include "core/program/allocator.hpp"
 #include "core/program/launched_ranks.hpp"
+#include "core/result/quality.hpp"
 #include "models/network/inference_workload.hpp"
 #include "models/network/network_options.hpp"
 #include "models/network/network_problem.hpp"
@@ -69,8 +70,7 @@ std::vector<std::string> NetworkBenchmark::step_parameters(const Case& selected)
 /// The convergence beside it may be another row's: tables find that (analysis/trainings.hpp). A
 /// training that missed its target and was kept shows as little as none.
 std::string NetworkBenchmark::row_label(const nlohmann::json& row) const {
-  const bool converged =
-      row.value("metrics", nlohmann::json::object()).contains("time_to_accuracy_s");
+  const bool converged = !time_to_target(row.value("metrics", nlohmann::json::object())).empty();
   return row.contains("step_parameters") && !converged ? "throughput only" : "";
 }
 
@@ -101,6 +101,8 @@ Result<std::unique_ptr<Workload>> NetworkBenchmark::prepare(const Case& selected
   if (std::string why = fault_of_any(why_not, context.ranks); !why.empty())
     return Unsupported{std::move(why)};
   run.amounts = problem_of(name(), asked).amounts();
+  run.definition = definition(settings.at("problem"));
+  expect_layers(run.trainer.network, settings, run.definition);
   if (asked.inference) {
     if (auto why = network_options::why_not_inference(settings, dimensions()))
       return Unsupported{std::move(*why)};
@@ -116,7 +118,6 @@ Result<std::unique_ptr<Workload>> NetworkBenchmark::prepare(const Case& selected
   run.create_seconds = seconds_since(start);
   expect_training(run, settings);
   run.claims = settings;
-  run.definition = definition(settings.at("problem"));
   run.claimed_seed = context.seed;
   return training_workload(run, context.plugins, context.ranks);
 }

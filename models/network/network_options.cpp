@@ -15,17 +15,26 @@ namespace assay::network_options {
 namespace {
 
 /// Dimensions that only a training has.
-constexpr const char* of_training[] = {
-    "data",      "augment",    "page_cache",     "validation",      "label_base", "max_bad_samples",
-    "epochs",    "target",     "warmup",         "schedule",        "checkpoint", "restart",
-    "beta1",     "beta2",      "alpha",          "epsilon",         "optimizer",  "rate",
-    "smoothing", "loss_scale", "validate_every", "accumulate",      "scaling",    "unreached",
-    "trial",     "lag",        "self_check",     "weight_gradients"};
+constexpr const char* of_training[] = {"data",           "augment",
+                                       "page_cache",     "validation",
+                                       "label_base",     "max_bad_samples",
+                                       "epochs",         "target",
+                                       "warmup",         "schedule",
+                                       "checkpoint",     "restart",
+                                       "beta1",          "beta2",
+                                       "alpha",          "epsilon",
+                                       "optimizer",      "rate",
+                                       "smoothing",      "loss_scale",
+                                       "validate_every", "accumulate",
+                                       "scaling",        "unreached",
+                                       "trial",          "lag",
+                                       "self_check",     "weight_gradients",
+                                       "weight_decay"};
 /// Those that do not affect what a step computes: which images there are, how long a training
 /// lasts.
 constexpr const char* outside_step[] = {
-    "augment", "data",   "epochs", "label_base", "max_bad_samples", "page_cache", "restart",
-    "steps",   "target", "trial",  "unreached",  "validate_every",  "validation"};
+    "augment", "control", "data",   "epochs", "label_base", "max_bad_samples", "page_cache",
+    "restart", "steps",   "target", "trial",  "unreached",  "validate_every",  "validation"};
 
 using dimension::of_system;
 
@@ -139,7 +148,9 @@ std::vector<Dimension> of_length() {
                      "epochs; 0: measure only throughput",
                      {}, {"0"}, "", "0"),
       make_dimension(
-          "target", "validation accuracy that training (--epochs) must reach, and at which it ends",
+          "target",
+          "quality that the validation of a training (--epochs) must reach, and at which it ends: "
+          "the network's accuracy, or its correlation or intersection over union (the row says it)",
           {}, {"0.759"}, "", "0.759"),
       make_dimension("unreached",
                      "a training that does not reach --target: incorrect: its row has the "
@@ -178,6 +189,10 @@ std::vector<Dimension> of_learning() {
       make_dimension("beta2", "decay of their second moments", {}, {"0.999"}, "", "0.999"),
       make_dimension("alpha", "decay of the second moments of rmsprop", {}, {"0.99"}, "", "0.99"),
       make_dimension("epsilon", "added to the roots of second moments", {}, {"1e-08"}, "", "1e-08"),
+      make_dimension("weight_decay",
+                     "factor of the weights that is added to their gradients (adamw, lamb: to the "
+                     "step); biases and normalizations do not decay",
+                     {}, {"0.0001"}, "", "0.0001"),
       make_dimension("rate", "learning rate for 256 images in a step", {}, {"0.1"}, "", "0.1"),
       make_dimension(
           "scaling",
@@ -201,6 +216,11 @@ std::vector<Dimension> of_ranks() {
           of_system(make_dimension(
               "allreduce", "algorithm that adds the gradients; library: the transport's own",
               algorithm_names(), {"library"}, "", "library")),
+          of_system(make_dimension(
+              "control",
+              "how ranks agree on the order in which they add gradients: none: all have one order; "
+              "flat: rank 0 hears of each tensor from every rank; tree:R: each rank from at most R",
+              {}, {"none"}, "", "none")),
           make_dimension("wire", "type in which gradients are sent; none: their own",
                          {"none", "fp16", "bf16"}, {"none"}, "", "none"),
           found_dimension("ranks", "r"),

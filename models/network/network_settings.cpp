@@ -8,6 +8,7 @@
 #include <map>
 
 #include "comm/joined.hpp"
+#include "comm/layers/control.hpp"
 #include "core/base/error.hpp"
 #include "core/program/settings_reader.hpp"
 #include "models/input/input_sets.hpp"
@@ -42,6 +43,7 @@ void read_numbers(SettingsReader& reader, NetworkSettings& network) {
   reader.positive("rate", convergence.rate, "learning rate", 1e3);
   reader.number("smoothing", trainer.learning.smoothing, 0, 0.999);
   reader.number("target", convergence.target, 0, 1);
+  reader.number("weight_decay", trainer.learning.weight_decay, 0, 1);
   reader.number("beta1", trainer.learning.beta1, 0, 1 - 1e-9);
   reader.number("beta2", trainer.learning.beta2, 0, 1 - 1e-9);
   reader.number("alpha", trainer.learning.alpha, 0, 1 - 1e-9);
@@ -57,7 +59,7 @@ void complete_data(Settings& settings, SettingsReader& reader, TrainingData& dat
     if (settings.at(files) != "none")
       settings[files] = canonical_data(settings.at(files), data.label_base, data.classes);
   data.data = settings.at("data");
-  if (is_files(data.data) && !data.input.is_photograph())
+  if (is_files(data.data) && (!data.input.is_photograph() || data.labels != Labels::one))
     throw InputError(fmt::format(
         "--data {}: files have square images of three colours, and this network reads {} x {} x {} "
         "numbers. Use --data learnable, or synthetic.",
@@ -127,6 +129,7 @@ void complete_loss_scale(Settings& settings, NetworkSettings& network) {
 /// InputError for factors that the optimizer does not have.
 void complete_optimizer(Settings& settings, Learning& learning) {
   const Learning usual;
+  settings["weight_decay"] = fmt::format("{}", learning.weight_decay);
   learning.rule = update_rule(settings.at("optimizer"));
   const UpdateLoop loop = loop_of(learning.rule);
   if (loop == UpdateLoop::rmsprop) learning.momentum = 0;  // PyTorch's default
@@ -157,6 +160,7 @@ std::vector<std::string> backends_of(const std::string& backend, const std::stri
 /// Reads completed settings: none of them changes any more.
 void read_trainer(const SettingsReader& reader, TrainerSettings& trainer) {
   trainer.lag = reader.is("lag", "1") ? 1 : 0;
+  trainer.control = read_control(reader.text("control"));
   trainer.learning.narrow_gradients = reader.is("weight_gradients", "16bit");
   trainer.executor.wide_products = !reader.is("emulate", "none");
   trainer.executor.backends = backends_of(reader.text("backend"), reader.text("device"));
@@ -202,8 +206,13 @@ NetworkSettings read_network(Settings& settings, const RankCount& started,
   read.inference = reader.is("direction", network_options::inference);
   read.run.data.classes = network.classes;
   read.run.data.input = network.input;
+  read.run.data.labels = network.labels;
   trainer.network = std::move(network);
   read_numbers(reader, read);
+  if (trainer.learning.smoothing > 0 && trainer.network.labels != Labels::one)
+    throw InputError(fmt::format(
+        "--smoothing {} is for networks with one label a sample, and {} is none. Leave it out.",
+        settings.at("smoothing"), trainer.network.family));
   settings["schedule"] = to_text(convergence.decay);
   read.images = trainer.batch * started.ranks * trainer.accumulate;
   complete_data(settings, reader, read.run.data, convergence.epochs);
@@ -220,6 +229,7 @@ NetworkSettings read_network(Settings& settings, const RankCount& started,
     settings["allreduce_transport"] = launched_transport;
     settings["allreduce"] = "library";
     settings["wire"] = "none";
+    settings["control"] = "none";
   }
   settings["ranks"] = std::to_string(started.ranks);
   settings["nodes"] = std::to_string(started.nodes);

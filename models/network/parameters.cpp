@@ -62,6 +62,7 @@ void average(const Graph& graph, double momentum, const std::vector<double>& bat
 }
 
 void put_labels(Executor& executor, std::span<const std::int64_t> labels) {
+  if (executor.graph().labels == Graph::none) return;
   executor.device().put(executor.tensor(executor.graph().labels), [labels](std::int64_t first,
                                                                            std::span<double> out) {
     for (std::size_t i = 0; i < out.size(); ++i)

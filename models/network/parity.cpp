@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <numeric>
 #include <optional>
 #include <random>
 #include <set>
@@ -29,13 +31,31 @@ constexpr double surely_wrong = 100;
 /// Rounding makes no 0 of a gradient that it changes by less than this part of its norm.
 constexpr double least_change_to_zero = 0.5;
 
+/// Sums of squares of gradients.
+struct Squares {
+  double error = 0, norm = 0;
+  bool zero = true;  ///< nothing else was computed
+
+  void add(double is, double should) {
+    error += (is - should) * (is - should);
+    norm += should * should;
+    zero = zero && is == 0;
+  }
+  void add(const Squares& other) {
+    error += other.error;
+    norm += other.norm;
+    zero = zero && other.zero;
+  }
+  double relative() const { return norm > 0 ? std::sqrt(error / norm) : std::sqrt(error); }
+};
+
 struct Comparison {
   Verification verification;
   struct Difference {
     std::string of;
     std::size_t at, count;  ///< elements in the buffer of gradients
     double relative;
-    bool zero;  ///< nothing else was computed
+    bool zero;
     std::span<const double> part(const std::vector<double>& all) const {
       return std::span(all).subspan(at, count);
     }
@@ -43,48 +63,90 @@ struct Comparison {
   std::vector<Difference> gradients;  ///< that differ by more than is allowed
 
   /// Compares `count` elements of the gradients: those of a parameter, or all.
-  void compare(const std::string& what, std::size_t at, std::size_t count,
-               const std::vector<double>& is, const std::vector<double>& should, double tolerance) {
-    Difference now{what, at, count, 0, false};
-    const std::span<const double> part = now.part(is);
-    now.relative = relative_difference(part, now.part(should));
-    now.zero = std::all_of(part.begin(), part.end(), [](double v) { return v == 0; });
-    if (!(now.relative <= tolerance)) gradients.push_back(now);
-    compare(what, part, now.part(should), tolerance);
+  void compare(const std::string& what, std::int64_t at, std::int64_t count, const Squares& found,
+               double tolerance) {
+    const double relative = found.relative();
+    if (!(relative <= tolerance))
+      gradients.push_back({what, static_cast<std::size_t>(at), static_cast<std::size_t>(count),
+                           relative, found.zero});
+    compare(what, relative, count, tolerance);
   }
 
   void compare(const std::string& what, std::span<const double> is, std::span<const double> should,
                double tolerance) {
-    const double relative = relative_difference(is, should);
-    verification.checked += static_cast<std::int64_t>(is.size());
+    compare(what, relative_difference(is, should), static_cast<std::int64_t>(is.size()), tolerance);
+  }
+
+  void compare(const std::string& what, double relative, std::int64_t count, double tolerance) {
+    verification.checked += count;
     if (relative > verification.norm_error) verification.norm_error = relative;
     if (relative <= tolerance) return;  // false for what is no number
     verification.fail(fmt::format(
         "{} of the network differs by {:.3g} of its 2-norm from fp64 (at most {:.3g} is allowed)",
         what, relative, tolerance));
-    verification.wrong_elements += static_cast<std::int64_t>(is.size());
+    verification.wrong_elements += count;
   }
 };
 
-bool are_finite(const std::vector<double>& all) {
-  return std::all_of(all.begin(), all.end(), [](double v) { return std::isfinite(v); });
-}
+/// A network whose gradients are compared. It has no update, so no velocities.
+struct Side {
+  std::unique_ptr<Executor> executor;
+  LossScale scale;
 
-/// Whether gradients overflowed, and are to be made again with a smaller loss scale.
-bool overflowed(Trainer& trainer) {
-  if (are_finite(read_values(trainer.executor(), trainer.graph().gradients))) return false;
-  trainer.judge_gradients(false);
-  return trainer.lowered();
-}
-
-Result<std::unique_ptr<Trainer>> made(const TrainerSettings& settings, Plugins& plugins,
-                                      Communicator& ranks) {
-  auto trainer = Trainer::make(settings, plugins, ranks);
-  if (auto* const some = std::get_if<std::unique_ptr<Trainer>>(&trainer)) {
-    load_random(**some, settings.seed);
-    (*some)->executor().run(Phase::forward);
+  const Graph& graph() const { return executor->graph(); }
+  void put_scale() { executor->device().fill(executor->tensor(graph().loss_scale), scale.scale()); }
+  /// Whether gradients overflowed, and are to be made again with a smaller loss scale.
+  bool overflowed() {
+    bool finite = true;
+    executor->device().stream().wait();
+    executor->device().get(executor->tensor(graph().gradients),
+                           [&](std::int64_t, std::span<const double> part) {
+                             for (const double v : part) finite = finite && std::isfinite(v);
+                           });
+    if (finite) return false;
+    const double before = scale.scale();
+    scale.update(false);
+    put_scale();
+    return scale.scale() < before;
   }
-  return trainer;
+};
+
+/// After its forward pass.
+Result<Side> made(const TrainerSettings& settings, const ParityForm& form, Plugins& plugins,
+                  Communicator& ranks) {
+  Graph graph = gradient_graph(form.network, form.images, settings.precision, settings.learning,
+                               {settings.seed, ranks.rank()});
+  ExecutorSettings of = settings.executor;
+  if (of.chosen.size() != graph.nodes.size()) of.chosen.clear();  // of a form with other layers
+  auto executor = Executor::make(std::move(graph), of, plugins, ranks);
+  if (auto* refusal = std::get_if<Unsupported>(&executor)) return std::move(*refusal);
+  Side side{std::move(std::get<std::unique_ptr<Executor>>(executor)),
+            LossScale(settings.loss_scale)};
+  put_initial(*side.executor, settings.seed);
+  load_random(*side.executor, settings.seed);
+  side.put_scale();
+  side.executor->run(Phase::forward);
+  return side;
+}
+
+/// What is chosen for the whole network need not do for a form of it.
+Result<Side> tried_side(TrainerSettings settings, const ParityForm& form, Plugins& plugins,
+                        Communicator& ranks) {
+  auto side = made(settings, form, plugins, ranks);
+  if (form.whole() || settings.executor.chosen.empty() || std::holds_alternative<Side>(side))
+    return side;
+  settings.executor.chosen.clear();
+  return made(settings, form, plugins, ranks);
+}
+
+TrainerSettings in_plain_fp64(TrainerSettings settings) {
+  settings.precision = Precision::fp64;
+  settings.loss_scale = {LossScaleSettings::Kind::none};
+  settings.executor.backends = {"reference"};
+  settings.executor.device = "cpu";
+  settings.executor.wide_products = false;
+  settings.executor.chosen.clear();
+  return settings;
 }
 
 /// The nodes that graphs of all precisions have, in order: one may convert gradients besides.
@@ -107,7 +169,7 @@ void give(const Executor& from, Executor& to, double change = 0, std::uint64_t s
   for (std::size_t i = 0; i < ours.size(); ++i) {
     const GraphNode &source = from.graph().nodes[ours[i]], &target = to.graph().nodes[theirs[i]];
     const bool backward = source.phase == Phase::backward;
-    if (!backward && source.problem->kind() != "loss") continue;
+    if (!backward && source.layer != "loss") continue;
     for (const Tensor* const tensor : from.arguments(ours[i])) {
       const TensorSpec& spec = tensor->spec();
       if (!is_input(spec) && !is_output(spec)) continue;
@@ -144,8 +206,8 @@ std::string wrong_node(Executor& executor) {
 /// Makes the comparison undecided where every node is right for its own inputs, and rounding alone
 /// may change every gradient that differs too much by as much: its terms cancel. Behind a
 /// normalization of one channel, the gradient of the scale is 0 but for them.
-void leave_undecided(Comparison& all, Executor& is, Executor& should,
-                     const std::vector<double>& expected, ValueIndex gradients, DataType stored) {
+void leave_undecided(Comparison& all, Executor& is, Executor& should, DataType stored) {
+  const std::vector<double> expected = read_values(should, should.graph().gradients);
   std::vector<double> changes(all.gradients.size());
   bool explained = false;
   for (int draw = 1; !explained; ++draw) {
@@ -153,7 +215,7 @@ void leave_undecided(Comparison& all, Executor& is, Executor& should,
       executor->run(Phase::forward);
     give(is, should, unit_roundoff(stored), static_cast<std::uint64_t>(draw));
     should.run(Phase::backward);
-    const std::vector<double> rounded = read_values(should, gradients);
+    const std::vector<double> rounded = read_values(should, should.graph().gradients);
     explained = true;
     for (std::size_t i = 0; i < changes.size(); ++i) {
       const Comparison::Difference& of = all.gradients[i];
@@ -177,15 +239,52 @@ void leave_undecided(Comparison& all, Executor& is, Executor& should,
       most_roundings(stored) * changes.front());
 }
 
+/// The gradient of each parameter of `a`, without its loss scale, with that of `b`. Returns all.
+Squares compare_gradients(const Side& a, const Side& b, const NetworkTolerance& tolerance,
+                          Comparison& all) {
+  const std::vector<Parameter>&ours = a.graph().parameters, &theirs = b.graph().parameters;
+  Squares whole;
+  for (std::size_t i = 0; i < ours.size(); ++i) {
+    const std::vector<double> is = read_values(*a.executor, ours[i].gradient),
+                              should = read_values(*b.executor, theirs[i].gradient);
+    Squares own;
+    for (std::size_t e = 0; e < is.size(); ++e) own.add(is[e] / a.scale.scale(), should[e]);
+    whole.add(own);
+    all.compare("the gradient of " + ours[i].name, ours[i].offset, ours[i].elements(), own,
+                tolerance.gradients);
+  }
+  return whole;
+}
+
 }  // namespace
 
 double relative_difference(std::span<const double> is, std::span<const double> should) {
-  double error = 0, norm = 0;
+  Squares all;
+  for (std::size_t i = 0; i < is.size(); ++i) all.add(is[i], should[i]);
+  return all.relative();
+}
+
+double relative_to_deviation(std::span<const double> is, std::span<const double> should,
+                             DataType stored) {
+  const double mean =
+      std::accumulate(should.begin(), should.end(), 0.0) / static_cast<double>(should.size());
+  Squares all;
+  double norm = 0;
   for (std::size_t i = 0; i < is.size(); ++i) {
-    error += (is[i] - should[i]) * (is[i] - should[i]);
+    all.add(is[i] - mean, should[i] - mean);
     norm += should[i] * should[i];
   }
-  return norm > 0 ? std::sqrt(error / norm) : std::sqrt(error);
+  const double beyond = std::sqrt(all.error) - unit_roundoff(stored) * std::sqrt(norm);
+  if (beyond <= 0) return 0;  // false for what is no number
+  return all.norm > 0 ? beyond / std::sqrt(all.norm) : beyond;
+}
+
+double difference_of_outputs(std::span<const double> is, std::span<const double> should,
+                             const Executor& executor) {
+  const Graph& graph = executor.graph();
+  return graph.correlations == Graph::none
+             ? relative_difference(is, should)
+             : relative_to_deviation(is, should, graph.value(graph.logits).type);
 }
 
 std::optional<bool> is_rounding(double relative, bool zero, double change, int draws,
@@ -211,6 +310,7 @@ void load_random(Executor& executor, std::uint64_t seed) {
   const Values images(Values::Kind::mantissa, seed, "images", DataType::fp32, 0);
   const std::int64_t classes = graph.value(graph.logits).dims[1];
   executor.device().fill(executor.tensor(graph.images), images);
+  if (graph.labels == Graph::none) return;
   executor.device().put(
       executor.tensor(graph.labels), [classes](std::int64_t first, std::span<double> out) {
         for (std::size_t i = 0; i < out.size(); ++i)
@@ -223,64 +323,60 @@ void load_random(Trainer& trainer, std::uint64_t seed) { load_random(trainer.exe
 std::vector<Choice> chosen_for_one_pass(const Executor& executor) {
   std::vector<Choice> chosen;
   for (std::size_t i = 0; const Choice& choice : executor.chosen())
-    if (executor.graph().nodes[i++].phase != Phase::accumulate) chosen.push_back(choice);
+    if (const Phase phase = executor.graph().nodes[i++].phase;
+        phase == Phase::forward || phase == Phase::backward)
+      chosen.push_back(choice);
   return chosen;
 }
 
-Verification compare_with_reference(TrainerSettings settings, Plugins& plugins) {
+Verification compare_with_reference(TrainerSettings settings, Plugins& plugins,
+                                    const ParityLimits& limits) {
   const auto alone = serial_communicator();
-  settings.batch = parity_batch(settings.network);
-  settings.accumulate = 1;
-  settings.lag = 0;
   settings.executor.measured = false;
   settings.learning.last_norm = parity_last_norm;
   settings.executor.memory.clear();
-  auto tried = made(settings, plugins, *alone);
-  TrainerSettings plain = settings;
-  plain.precision = Precision::fp64;
-  plain.loss_scale = {LossScaleSettings::Kind::none};
-  plain.executor.backends = {"reference"};
-  plain.executor.device = "cpu";
-  plain.executor.wide_products = false;
-  plain.executor.chosen.clear();
-  auto reference = made(plain, plugins, *alone);
+  const PassOf pass = [&](const Network& network, std::int64_t images, Precision precision) {
+    return gradient_graph(network, images, precision, settings.learning);
+  };
+  const bool here = settings.executor.device == "cpu";
+  const ParityForm form =
+      parity_form(settings.network, parity_batch, pass,
+                  here ? std::optional(settings.precision) : std::nullopt, limits);
+  auto tried = tried_side(settings, form, plugins, *alone);
+  auto reference = made(in_plain_fp64(settings), form, plugins, *alone);
   for (const auto* const side : {&tried, &reference})
     if (const auto* const refusal = std::get_if<Unsupported>(side))
       throw CaseError("the network cannot be checked: " + refusal->reason);
-  Trainer &a = *std::get<std::unique_ptr<Trainer>>(tried),
-          &b = *std::get<std::unique_ptr<Trainer>>(reference);
-  Executor &is = a.executor(), &should = b.executor();
+  Side &a = std::get<Side>(tried), &b = std::get<Side>(reference);
+  Executor &is = *a.executor, &should = *b.executor;
   Comparison all;
   const DataType operands = operand_type(settings.precision);
-  const NetworkTolerance tolerance = network_tolerance(operands);
+  const NetworkTolerance tolerance = network_tolerance(operands, settings.network.labels);
   all.verification.passed = true;
-  all.verification.reference =
-      fmt::format("the network in fp64 on {} images: loss, logits, statistics and {} gradients",
-                  settings.batch, a.graph().parameters.size());
+  all.verification.reference = fmt::format(
+      "{} in fp64 on {} image{}: loss, logits, statistics and {} gradients", form.text(),
+      form.images, form.images == 1 ? "" : "s", a.graph().parameters.size());
   // Graphs of other precisions number their values otherwise.
   const Graph &ours = a.graph(), &theirs = b.graph();
+  const std::vector<double> logits = read_values(is, ours.logits);
   all.compare("losses", read_values(is, ours.losses), read_values(should, theirs.losses),
               tolerance.forward);
-  all.compare("logits", read_values(is, ours.logits), read_values(should, theirs.logits),
-              tolerance.forward);
+  all.compare("logits", difference_of_outputs(logits, read_values(should, theirs.logits), is),
+              std::ssize(logits), tolerance.forward);
   all.compare("statistics", read_values(is, ours.batch_statistics),
               read_values(should, theirs.batch_statistics), tolerance.forward);
   give(is, should);
-  b.executor().run(Phase::backward);
+  should.run(Phase::backward);
   is.run(Phase::backward);
-  while (overflowed(a)) a.make_gradients();
-  std::vector<double> gradients = read_values(is, a.graph().gradients);
-  const std::vector<double> expected = read_values(should, b.graph().gradients);
-  for (double& gradient : gradients) gradient /= a.loss_scale().scale();
+  while (a.overflowed())
+    for (const Phase phase : {Phase::forward, Phase::backward}) is.run(phase);
   const bool forward = all.verification.passed;
-  for (const Parameter& parameter : a.graph().parameters)
-    all.compare("the gradient of " + parameter.name, static_cast<std::size_t>(parameter.offset),
-                static_cast<std::size_t>(parameter.elements()), gradients, expected,
-                tolerance.gradients);
+  const Squares gradients = compare_gradients(a, b, tolerance, all);
   const bool each = all.verification.passed;
-  all.compare("the gradient", 0, gradients.size(), gradients, expected, tolerance.all_gradients);
-  if (forward && !each) leave_undecided(all, is, should, expected, theirs.gradients, operands);
-  if (!are_finite(gradients)) all.verification.reason += overflow_advice(settings.loss_scale);
+  all.compare("the gradient", 0, ours.elements(ours.gradients), gradients, tolerance.all_gradients);
+  if (forward && !each) leave_undecided(all, is, should, operands);
+  if (!std::isfinite(gradients.error))
+    all.verification.reason += overflow_advice(settings.loss_scale);
   all.verification.outputs = all.verification.checked;
   return all.verification;
 }

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "core/measure/workload.hpp"
+#include "models/network/parity_form.hpp"
 #include "models/network/trainer.hpp"
 
 namespace assay {
@@ -15,13 +16,22 @@ namespace assay {
 /// loss, logits, statistics and all gradients. The reference's backward pass starts from the
 /// images, parameters, activations and statistics of the tested network. With its own activations,
 /// rounding would change signs before rectifiers, and a single one of N elements changes a gradient
-/// by a part of about N^-1/2.
-Verification compare_with_reference(TrainerSettings settings, Plugins& plugins);
-/// The choices of `executor` for its pass, which is one of a step that accumulates nothing.
+/// by a part of about N^-1/2. Of a network beyond `limits` a smaller form is compared
+/// (parity_form()).
+Verification compare_with_reference(TrainerSettings settings, Plugins& plugins,
+                                    const ParityLimits& limits = {});
+/// The choices of `executor` for its pass, without what accumulates and updates.
 std::vector<Choice> chosen_for_one_pass(const Executor& executor);
 
 /// ||is - should||_2 / ||should||_2, or ||is||_2 if `should` is 0. NaN if an element of either is.
 double relative_difference(std::span<const double> is, std::span<const double> should);
+/// The same of outputs around a mean, which would hide their errors: beyond what rounding to
+/// `stored` may make, and as a part of their deviation from the mean.
+double relative_to_deviation(std::span<const double> is, std::span<const double> should,
+                             DataType stored);
+/// One of these, by what the labels of a network say of its outputs.
+double difference_of_outputs(std::span<const double> is, std::span<const double> should,
+                             const Executor& executor);
 
 /// Whether rounding may explain that a gradient differs by `relative` from its reference (`zero`:
 /// it is 0), where `change` is the largest that so many random roundings of its inputs have made of

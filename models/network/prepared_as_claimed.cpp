@@ -45,14 +45,16 @@ void expect_network(const TrainerSettings& trainer, const Settings& claims) {
   with.same("batch", trainer.batch);
   with.same("accumulate", trainer.accumulate);
   with.same("lag", trainer.lag);
+  with.same("control", !trainer.control        ? "none"
+                       : *trainer.control == 0 ? "flat"
+                                               : fmt::format("tree:{}", *trainer.control));
   const bool emulates = claims.at("emulate") != "none";
   with.same(emulates ? "emulate" : "precision", std::string(name(trainer.precision)));
   with.same("emulate", "none", !trainer.executor.wide_products);
   with.same("optimizer", name(trainer.learning.rule));
   ClaimComparison::expect("momentum", fmt::format("{}", trainer.learning.momentum),
                           claims.at("optimizer").ends_with("rmsprop") ? "0" : "0.9");
-  ClaimComparison::expect("weight decay", fmt::format("{}", trainer.learning.weight_decay),
-                          "0.0001");
+  with.same("weight_decay", trainer.learning.weight_decay);
   ClaimComparison::expect("trust coefficient", fmt::format("{}", trainer.learning.coefficient),
                           "0.001");
   with.same("beta1", trainer.learning.beta1);
@@ -66,6 +68,13 @@ void expect_network(const TrainerSettings& trainer, const Settings& claims) {
   if (!trainer.executor.measured) with.same("backend", trainer.executor.backends.at(0));
   with.same("threads", std::int64_t{trainer.executor.threads});
   with.same("device", trainer.executor.device);
+}
+
+void expect_layers(const Network& network, const Settings& claims,
+                   const NetworkDefinition& definition) {
+  const std::string fault = fault_of_layers(training_graph(network, 1, Precision::fp32, {}),
+                                            claims.at("problem"), definition);
+  if (!fault.empty()) throw WrongResult(fault);
 }
 
 void expect_training(const TrainingRun& run, const Settings& claims) {

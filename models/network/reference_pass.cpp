@@ -11,44 +11,19 @@ namespace {
 
 constexpr double normalization_epsilon = 1e-5;  // PyTorch's default
 
-/// Calls body(at, tap, to) for the first elements of each pixel of src [images, height, width,
-/// channels] and of dst that a tap joins. Taps outside src are left out.
-struct Window {
-  std::int64_t images, height, width, channels, out_height, out_width, out_channels, taps, stride,
-      padding;
-
-  template <class Body>
-  void for_each_tap(const Body& body) const {
-    for (std::int64_t image = 0; image < images; ++image)
-      for (std::int64_t y = 0; y < out_height; ++y)
-        for (std::int64_t x = 0; x < out_width; ++x)
-          for (std::int64_t i = 0; i < taps; ++i)
-            for (std::int64_t j = 0; j < taps; ++j) {
-              const std::int64_t row = y * stride + i - padding, column = x * stride + j - padding;
-              if (row < 0 || row >= height || column < 0 || column >= width) continue;
-              body(((image * height + row) * width + column) * channels, i * taps + j,
-                   ((image * out_height + y) * out_width + x) * out_channels);
-            }
-  }
-};
-
-Window window(const ReferenceActivation& from, std::int64_t out_channels, std::int64_t taps,
-              std::int64_t stride) {
-  const std::int64_t padding = taps / 2;
-  const auto out = [&](std::int64_t extent) { return (extent + 2 * padding - taps) / stride + 1; };
-  return {from.images,     from.height,  from.width, from.channels, out(from.height),
-          out(from.width), out_channels, taps,       stride,        padding};
-}
-
 }  // namespace
 
 ReferencePass::ReferencePass(const ReferenceNetwork& network, const ReferenceStart& start,
                              double smoothing, const ReferenceBatch& batch,
-                             ReferenceParameters& parameters)
-    : start_(start), smoothing_(smoothing), batch_(batch), parameters_(parameters) {
+                             ReferenceParameters& parameters, const ReferenceMoment& moment)
+    : start_(start),
+      smoothing_(smoothing),
+      batch_(batch),
+      parameters_(parameters),
+      moment_(moment) {
   const auto& [channels, height, width] = network.input;
   const Node images =
-      activation(static_cast<std::int64_t>(batch.labels.size()), height, width, channels);
+      activation(std::ssize(batch.images) / network.input.elements(), height, width, channels);
   std::copy(batch.images.begin(), batch.images.end(), images->values.begin());
   network.forward(*this, images);
   while (!tape_.empty()) {
@@ -83,64 +58,6 @@ const std::vector<double>& ReferencePass::parameter(const std::string& name, std
   parameter.values = parameter.initial;
   parameter.velocity.assign(place(elements), 0);
   return parameter.values;
-}
-
-ReferencePass::Node ReferencePass::conv(const std::string& layer, const Node& from,
-                                        std::int64_t channels, std::int64_t taps,
-                                        std::int64_t stride) {
-  const Window w = window(*from, channels, taps, stride);
-  const Node to = activation(from->images, w.out_height, w.out_width, channels);
-  const std::string name = layer + ".weight";
-  const std::int64_t inputs = from->channels;
-  const std::vector<double>& filters =
-      parameter(name, channels * inputs * taps * taps,
-                {.bound = std::sqrt(6 / static_cast<double>(channels * taps * taps)),
-                 .factor = start_.filter_factor,
-                 .decays = true});
-  // Filters in the order [tap, output, input], so that inner loops are over adjacent numbers.
-  const auto sorted = [=](std::int64_t output, std::int64_t input, std::int64_t tap) {
-    return place((tap * channels + output) * inputs + input);
-  };
-  const auto stored = [=](std::int64_t output, std::int64_t input, std::int64_t tap) {
-    return place((output * inputs + input) * taps * taps + tap);
-  };
-  const auto for_each_weight = [=](const auto& body) {
-    for (std::int64_t output = 0; output < channels; ++output)
-      for (std::int64_t input = 0; input < inputs; ++input)
-        for (std::int64_t tap = 0; tap < taps * taps; ++tap)
-          body(sorted(output, input, tap), stored(output, input, tap));
-  };
-  std::vector<double> weights(filters.size());
-  for_each_weight([&](std::size_t here, std::size_t there) { weights[here] = filters[there]; });
-  w.for_each_tap([&](std::int64_t src, std::int64_t tap, std::int64_t dst) {
-    const double* const in = from->values.data() + src;
-    for (std::int64_t output = 0; output < channels; ++output) {
-      const double* const weight = weights.data() + sorted(output, 0, tap);
-      double sum = 0;
-      for (std::int64_t input = 0; input < inputs; ++input) sum += in[input] * weight[input];
-      to->values[place(dst + output)] += sum;
-    }
-  });
-  tape_.emplace_back([=, this, weights = std::move(weights)] {
-    std::vector<double> of_weights(weights.size());
-    w.for_each_tap([&](std::int64_t src, std::int64_t tap, std::int64_t dst) {
-      const double* const in = from->values.data() + src;
-      double* const of_in = from->gradients.data() + src;
-      for (std::int64_t output = 0; output < channels; ++output) {
-        const double g = to->gradients[place(dst + output)];
-        const double* const weight = weights.data() + sorted(output, 0, tap);
-        double* const of_weight = of_weights.data() + sorted(output, 0, tap);
-        for (std::int64_t input = 0; input < inputs; ++input) {
-          of_in[input] += g * weight[input];
-          of_weight[input] += g * in[input];
-        }
-      }
-    });
-    std::vector<double>& gradient = gradients.at(name);
-    for_each_weight(
-        [&](std::size_t here, std::size_t there) { gradient[there] += of_weights[here]; });
-  });
-  return to;
 }
 
 /// With batch statistics: y = weight (x - mean) / sqrt(variance + epsilon) + bias.
@@ -244,43 +161,6 @@ ReferencePass::Node ReferencePass::add(const Node& one, const Node& other) {
   return to;
 }
 
-/// Maxima of 3x3 windows with the stride 2; the first of equally large elements has the gradient.
-ReferencePass::Node ReferencePass::max_pool(const Node& from) {
-  const std::int64_t channels = from->channels;
-  const Window w = window(*from, channels, 3, 2);
-  const Node to = activation(from->images, w.out_height, w.out_width, channels);
-  std::vector<std::int64_t> largest(to->values.size(), -1);
-  w.for_each_tap([&](std::int64_t src, std::int64_t, std::int64_t dst) {
-    for (std::int64_t c = 0; c < channels; ++c) {
-      std::int64_t& best = largest[place(dst + c)];
-      if (best < 0 || from->values[place(src + c)] > from->values[place(best)]) best = src + c;
-    }
-  });
-  for (std::size_t i = 0; i < largest.size(); ++i) to->values[i] = from->values[place(largest[i])];
-  tape_.emplace_back([=] {
-    for (std::size_t i = 0; i < largest.size(); ++i)
-      from->gradients[place(largest[i])] += to->gradients[i];
-  });
-  return to;
-}
-
-/// The mean of each plane.
-ReferencePass::Node ReferencePass::mean(const Node& from) {
-  const Node to = activation(from->images, 1, 1, from->channels);
-  const std::int64_t plane = from->height * from->width, channels = from->channels;
-  const auto target = [=](std::size_t i) {  // of element i of `from`
-    const auto at = static_cast<std::int64_t>(i);
-    return place(at / (plane * channels) * channels + at % channels);
-  };
-  for (std::size_t i = 0; i < from->values.size(); ++i)
-    to->values[target(i)] += from->values[i] / static_cast<double>(plane);
-  tape_.emplace_back([=] {
-    for (std::size_t i = 0; i < from->values.size(); ++i)
-      from->gradients[i] += to->gradients[target(i)] / static_cast<double>(plane);
-  });
-  return to;
-}
-
 ReferencePass::Node ReferencePass::dense(const std::string& layer, const Node& from,
                                          std::int64_t features, bool glorot) {
   const Node to = activation(from->images, 1, 1, features);
@@ -332,6 +212,34 @@ void ReferencePass::cross_entropy(const Node& logits) {
       loss -= q * log_p / images;
       logits->gradients[n * classes + c] += (std::exp(log_p) - q) / images;
     }
+  }
+}
+
+/// The largest logit is taken out, as above; a label may weigh more than another.
+void ReferencePass::pixel_cross_entropy(const Node& logits,
+                                        const std::vector<double>& class_weights, double factor) {
+  const std::size_t classes = place(logits->channels), pixels = place(logits->pixels());
+  const auto images = static_cast<double>(logits->images);
+  for (std::size_t pixel = 0; pixel < pixels; ++pixel) {
+    const double* const x = logits->values.data() + pixel * classes;
+    const std::size_t label = place(batch_.labels[pixel]);
+    const double largest = *std::max_element(x, x + classes),
+                 counts = factor * class_weights[label] / images;
+    double sum = 0;
+    for (std::size_t c = 0; c < classes; ++c) sum += std::exp(x[c] - largest);
+    loss += counts * (std::log(sum) + largest - x[label]);
+    for (std::size_t c = 0; c < classes; ++c)
+      logits->gradients[pixel * classes + c] +=
+          counts * (std::exp(x[c] - largest) / sum - (c == label ? 1 : 0));
+  }
+}
+
+void ReferencePass::squared_error(const Node& outputs) {
+  const auto elements = static_cast<double>(outputs->values.size());
+  for (std::size_t i = 0; i < outputs->values.size(); ++i) {
+    const double apart = outputs->values[i] - static_cast<double>(batch_.images[i]);
+    loss += apart * apart / elements;
+    outputs->gradients[i] += 2 * apart / elements;
   }
 }
 

@@ -28,8 +28,9 @@ using ReferenceNode = std::shared_ptr<ReferenceActivation>;
 struct ReferenceNetwork {
   InputShape input;
   std::int64_t classes = 1000;
-  /// Calls a function of ReferencePass for each layer; the last one is cross_entropy().
+  /// Calls a function of ReferencePass for each layer; the last one is a loss.
   std::function<void(ReferencePass&, const ReferenceNode& images)> forward;
+  Labels labels = Labels::one;
 };
 
 /// A tensor of the network, in the order of its documentation: filters [channels, inputs, taps,
@@ -47,10 +48,16 @@ struct ReferenceStart {
   double last_norm = 1;      ///< initial weight of the last normalization of each block
 };
 
-/// Samples [batch, height, width, channels] and their labels.
+/// Samples [batch, height, width, channels] and the labels of each.
 struct ReferenceBatch {
   std::vector<float> images;
   std::vector<std::int64_t> labels;
+};
+
+/// Where in a training a pass is: masks of dropout depend on it.
+struct ReferenceMoment {
+  std::int64_t passes = 0;  ///< of the training before this one
+  std::int64_t rank = 0;
 };
 
 /// Mean and biased variance of each channel of a batch.
@@ -64,16 +71,33 @@ class ReferencePass {
   /// Runs both passes. Missing parameters are created with their initial values; the others are
   /// only read. The batch must outlive the pass.
   ReferencePass(const ReferenceNetwork& network, const ReferenceStart& start, double smoothing,
-                const ReferenceBatch& batch, ReferenceParameters& parameters);
+                const ReferenceBatch& batch, ReferenceParameters& parameters,
+                const ReferenceMoment& moment = {});
 
   double loss = 0;                                        ///< mean over the batch
   std::map<std::string, std::vector<double>> gradients;   ///< of that, by parameter
   std::map<std::string, ReferenceStatistics> statistics;  ///< by normalization
+  bool depends_on_moment = false;                         ///< it has dropout
 
   // Layers, for ReferenceNetwork::forward.
   using Node = ReferenceNode;
+  /// With a padding of dilation (taps / 2). Filters are uniform up to sqrt(6 / (channels taps^2));
+  /// with a bias, which is 0 at first, or a `start`, up to start sqrt(6 / (inputs taps^2)), where
+  /// the start is 1 if it is not given.
   Node conv(const std::string& layer, const Node& from, std::int64_t channels, std::int64_t taps,
-            std::int64_t stride);
+            std::int64_t stride, std::int64_t dilation = 1, bool bias = false, double start = 0);
+  /// Each number of `from`, times a filter [inputs, channels, taps, taps], is added to a window of
+  /// planes of height x width; windows are `stride` apart, the first begins at -padding. Filters
+  /// are uniform up to start sqrt(6 stride^2 / (inputs taps^2)), biases 0.
+  Node deconv(const std::string& layer, const Node& from, std::int64_t channels, std::int64_t taps,
+              std::int64_t stride, std::int64_t padding, std::int64_t height, std::int64_t width,
+              bool bias = false, double start = 1);
+  /// The channels of all, one after the other.
+  Node concat(const std::vector<Node>& from);
+  /// Bilinear, by coordinates of the centres of pixels.
+  Node resize(const Node& from, std::int64_t height, std::int64_t width);
+  /// Drops elements with the probability `p`, and multiplies the others by 1 / (1 - p).
+  Node dropout(const std::string& layer, const Node& from, double p);
   Node norm(const std::string& layer, const Node& from, double initial = 1);
   Node relu(const Node& from);
   Node sigmoid(const Node& from);
@@ -82,7 +106,8 @@ class ReferencePass {
   /// In the form with the error function.
   Node gelu(const Node& from);
   Node add(const Node& one, const Node& other);
-  Node max_pool(const Node& from);
+  /// Maxima of windows with the stride 2 and a padding of taps / 2; of 1 tap: every second pixel.
+  Node max_pool(const Node& from, std::int64_t taps = 3);
   Node mean(const Node& from);
   /// A product with weights [features, inputs], and a bias. Each sample of `from` is a vector.
   /// Both are uniform up to 1 / sqrt(inputs), or `glorot`: weights up to
@@ -91,6 +116,11 @@ class ReferencePass {
              bool glorot = false);
   /// The loss of the batch's labels.
   void cross_entropy(const Node& logits);
+  /// For each pixel, times the factor of its label's class, summed over the pixels of an image.
+  void pixel_cross_entropy(const Node& logits, const std::vector<double>& class_weights,
+                           double factor);
+  /// The mean over the features of (output - sample)^2.
+  void squared_error(const Node& outputs);
   /// ReferenceStart::last_norm.
   double last_norm() const { return start_.last_norm; }
 
@@ -108,6 +138,7 @@ class ReferencePass {
   }
   /// `slope`: the derivative at x, where the function is y.
   Node pointwise(const Node& from, double (*function)(double), double (*slope)(double x, double y));
+  void add_bias(const std::string& layer, const Node& to);
   const std::vector<double>& parameter(const std::string& name, std::int64_t elements,
                                        const Initial& initial);
 
@@ -115,6 +146,7 @@ class ReferencePass {
   double smoothing_;
   const ReferenceBatch& batch_;
   ReferenceParameters& parameters_;
+  ReferenceMoment moment_;
   std::vector<std::function<void()>> tape_;  ///< backward pass, last layer at the end
 };
 

@@ -36,8 +36,9 @@ ReferenceClaims::ReferenceClaims(const Settings& settings)
       smoothing(std::stod(settings.at("smoothing"))),
       lags(settings.at("lag") == "1") {
   if (optimizer.ends_with("rmsprop")) momentum = 0;
-  for (const auto& [name, factor] : {std::pair{"beta1", &beta1}, std::pair{"beta2", &beta2},
-                                     std::pair{"alpha", &alpha}, std::pair{"epsilon", &epsilon}})
+  for (const auto& [name, factor] :
+       {std::pair{"beta1", &beta1}, std::pair{"beta2", &beta2}, std::pair{"alpha", &alpha},
+        std::pair{"epsilon", &epsilon}, std::pair{"weight_decay", &decay}})
     if (settings.contains(name)) *factor = std::stod(settings.at(name));
   if (settings.at("scaling") == "linear")
     rate *= static_cast<double>(batch * passes * ranks) / images_of_stated_rate;
@@ -56,10 +57,16 @@ void ReferenceTrainer::step(const std::vector<std::vector<const ReferenceBatch*>
   Gradients mean;
   for (std::size_t rank = 0; rank < batches.size(); ++rank) {
     losses_[rank] = 0;
+    ReferenceMoment moment{steps_ * claims_.passes, static_cast<std::int64_t>(rank)};
     for (const ReferenceBatch* const batch : batches[rank]) {
+      if (const auto known = passes.find(batch);
+          known != passes.end() && known->second.depends_on_moment)
+        passes.erase(known);
       const ReferencePass& pass =
-          passes.try_emplace(batch, network_, start_, claims_.smoothing, *batch, parameters_)
+          passes
+              .try_emplace(batch, network_, start_, claims_.smoothing, *batch, parameters_, moment)
               .first->second;
+      ++moment.passes;
       losses_[rank] += pass.loss / static_cast<double>(claims_.passes);
       for (const auto& [name, gradient] : pass.gradients) {
         std::vector<double>& sum = mean[name];
@@ -77,6 +84,7 @@ void ReferenceTrainer::step(const std::vector<std::vector<const ReferenceBatch*>
       }
     }
   }
+  ++steps_;
   if (claims_.lags) std::swap(mean, waiting_);  // the gradients of the step before, if there is one
   if (!mean.empty()) update(mean);
 }

@@ -29,7 +29,8 @@ class ReferenceTrainer {
   ReferenceTrainer(ReferenceNetwork network, const ReferenceClaims& claims,
                    const ReferenceStart& start);
 
-  /// The batches of a step: [rank][pass]. Equal pointers are computed once.
+  /// The batches of a step: [rank][pass]. Equal pointers are computed once,
+  /// unless the network has dropout.
   void step(const std::vector<std::vector<const ReferenceBatch*>>& batches);
 
   const ReferenceClaims& claims() const { return claims_; }
@@ -57,6 +58,7 @@ class ReferenceTrainer {
   Gradients waiting_;  ///< with a lag
   Gradients second_;   ///< moments
   int updates_ = 0;
+  std::int64_t steps_ = 0;
   std::vector<double> losses_;
   std::vector<std::map<std::string, ReferenceStatistics>> running_;
 };

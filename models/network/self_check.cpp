@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "core/api/random.hpp"
@@ -26,9 +27,13 @@ constexpr std::size_t most_ranks = 4, most_passes = 3;
 /// same factor, so that they still differ if they did. A large rate would amplify rounding errors
 /// from step to step.
 constexpr double rate_of_check = 0.01;
-/// The network is the same with larger filters, since normalizations follow them. But their
-/// gradients are smaller by this factor and their decay is larger, so that it shows.
-constexpr double factor_of_filters = 8;
+/// The network is the same with larger filters where normalizations follow them: those without a
+/// bias. But their gradients are smaller by this factor and their decay is larger, so that it
+/// shows.
+constexpr double larger_filters = 8;
+double factor_of_filters(const Graph& graph) {
+  return graph.statistics.empty() ? 1 : larger_filters;
+}
 /// The scale of the last normalization of each block; 1 would amplify rounding errors from block to
 /// block.
 constexpr double last_norm_of_check = 0.1;
@@ -47,21 +52,32 @@ Data data_of_step(const ReferenceNetwork& small, int step, std::size_t ranks, st
           .fill(0, pixels);
       ReferenceBatch batch{{pixels.begin(), pixels.end()}, {}};
       for (std::int64_t image = 0; image < small_batch; ++image)
-        batch.labels.push_back(
-            (7 * image + 2 * step + static_cast<std::int64_t>(5 * rank + 3 * pass)) %
-            small.classes);
+        for (std::int64_t i = 0; i < labels_of_sample(small.labels, small.input); ++i)
+          batch.labels.push_back(
+              (7 * image + 2 * step + static_cast<std::int64_t>(5 * rank + 3 * pass) + i) %
+              small.classes);
       all[rank].push_back(std::move(batch));
     }
   return all;
+}
+
+std::string layer_of(const Parameter& parameter) {
+  return parameter.name.substr(0, parameter.name.rfind('.'));
+}
+
+/// So that no normalization follows the layer.
+bool has_bias(const Graph& graph, const Parameter& parameter) {
+  const std::string bias = layer_of(parameter) + ".bias";
+  return std::ranges::find(graph.parameters, bias, &Parameter::name) != graph.parameters.end();
 }
 
 void enlarge_filters(Trainer& trainer) {
   const Graph& graph = trainer.graph();
   std::vector<double> all = read_values(trainer.executor(), graph.weights);
   for (const Parameter& parameter : graph.parameters)
-    if (parameter.dims.size() == 4)
+    if (parameter.dims.size() == 4 && !has_bias(graph, parameter))
       for (std::int64_t i = 0; i < parameter.elements(); ++i)
-        all[place(parameter.offset + i)] *= factor_of_filters;
+        all[place(parameter.offset + i)] *= factor_of_filters(graph);
   for (const ValueIndex value : {graph.weights, graph.stored})
     if (value != Graph::none)
       trainer.device().put(trainer.executor().tensor(value),
@@ -155,10 +171,6 @@ struct ChangeSums {
   }
 };
 
-std::string layer_of(const Parameter& parameter) {
-  return parameter.name.substr(0, parameter.name.rfind('.'));
-}
-
 TrainingDifference difference(const Trainer& trainer, const std::vector<double>& weights,
                               const ReferenceParameters& expected) {
   const Graph& graph = trainer.graph();
@@ -170,7 +182,7 @@ TrainingDifference difference(const Trainer& trainer, const std::vector<double>&
     all.parameter = "the network";
     return all;
   }
-  ChangeSums small;
+  std::optional<ChangeSums> small;  // a network of one layer has none
   double found_decay = 0, expected_decay = 0;
   for (const Parameter& parameter : graph.parameters) {
     const auto by = expected.find(parameter.name);
@@ -182,7 +194,7 @@ TrainingDifference difference(const Trainer& trainer, const std::vector<double>&
     const ChangeSums sums(weights.data() + parameter.offset, by->second);
     const bool is_last = layer_of(parameter) == last, is_weights = parameter.dims.size() > 1;
     if (!is_last && !is_weights) {
-      small.add(sums);
+      small.emplace(small.value_or(ChangeSums())).add(sums);
       continue;
     }
     const double relative = sums.relative(u), of_length = std::abs(sums.along / sums.expected - 1);
@@ -192,11 +204,14 @@ TrainingDifference difference(const Trainer& trainer, const std::vector<double>&
     }
     double& length = is_last ? all.last_length : all.length;
     length = std::max(of_length, length);
-    if (is_last || parameter.dims.size() != 4) continue;
+    // Elsewhere the gradient has a part along the filters, which hides their decay.
+    if (is_last || parameter.dims.size() != 4 || graph.statistics.empty() ||
+        has_bias(graph, parameter))
+      continue;
     found_decay += sums.found_decay / sums.initial;
     expected_decay += sums.expected_decay / sums.initial;
   }
-  all.normalizations = small.relative(u);
+  if (small) all.normalizations = small->relative(u);
   if (expected_decay != 0) all.decay = std::abs(found_decay / expected_decay - 1);
   return all;
 }
@@ -246,7 +261,7 @@ TrainingDifference training_difference(const TrainerSettings& trainer, double ra
   const auto [made, weights] =
       trained(settings, rate * (rate_of_check / claims.rate), data, plugins, ranks, gradients);
   const ReferenceTrainer reference = trained_by_reference(
-      small, claimed, {trainer.seed, factor_of_filters, last_norm_of_check}, data);
+      small, claimed, {trainer.seed, factor_of_filters(made->graph()), last_norm_of_check}, data);
   return difference(*made, weights, reference.parameters());
 }
 

@@ -57,14 +57,20 @@ struct Initial {
   double bound = 0, constant = 0;
 };
 
-/// `weight`: dimensions of the weights in the parameter's layer. Only a dense layer has a matrix.
-Initial initial_of(const std::string& name, const std::vector<std::int64_t>& weight, bool glorot) {
+/// Filters have four dimensions; only a dense layer has a matrix.
+Initial initial_of(const std::string& name, const NetworkDefinition& network) {
+  const DefinedParameters& defined = network.parameters;
+  const bool is_bias = name.ends_with(".bias");
+  const auto entry = defined.find(name.substr(0, name.rfind('.')) + ".weight");
+  const std::vector<std::int64_t>& weight =
+      entry == defined.end() ? defined.at(name) : entry->second;
+  if (weight.size() == 4 && is_bias) return {};
+  if (const auto bound = network.bounds.find(name); bound != network.bounds.end())
+    return {bound->second, 0};
   if (weight.size() == 4)  // He's, of the outputs
     return {std::sqrt(6.0 / static_cast<double>(weight[0] * weight[2] * weight[3])), 0};
-  if (weight.size() == 2 && glorot)
-    return {
-        name.ends_with(".bias") ? 0 : std::sqrt(6.0 / static_cast<double>(weight[0] + weight[1])),
-        0};
+  if (weight.size() == 2 && network.glorot)
+    return {is_bias ? 0 : std::sqrt(6.0 / static_cast<double>(weight[0] + weight[1])), 0};
   if (weight.size() == 2) return {std::pow(static_cast<double>(weight[1]), -0.5), 0};
   return {0, name.ends_with(".weight") ? 1.0 : 0.0};
 }
@@ -163,22 +169,12 @@ std::string difference(const Fingerprints& fingerprints, const Fingerprints& exp
 
 std::string fault_of_start(Trainer& trainer, const std::string& problem,
                            const NetworkDefinition& network, std::uint64_t seed) {
-  const DefinedParameters& defined = network.parameters;
   const Graph& graph = trainer.graph();
+  if (std::string fault = fault_of_layers(graph, problem, network); !fault.empty()) return fault;
   Weights weights{graph, bytes_of(trainer, graph.weights), {}};
   if (graph.stored != Graph::none) weights.rounded = bytes_of(trainer, graph.stored);
-  if (graph.parameters.size() != defined.size())
-    return fmt::format("the network has {} parameters, not the {} of {}", graph.parameters.size(),
-                       defined.size(), problem);
   for (const Parameter& parameter : graph.parameters) {
-    const auto entry = defined.find(parameter.name);
-    if (entry == defined.end() || entry->second != parameter.dims)
-      return fmt::format("{} has no parameter {} with {} elements", problem, parameter.name,
-                         parameter.elements());
-    const auto weight =
-        defined.find(parameter.name.substr(0, parameter.name.rfind('.')) + ".weight");
-    const Initial initial = initial_of(
-        parameter.name, weight == defined.end() ? parameter.dims : weight->second, network.glorot);
+    const Initial initial = initial_of(parameter.name, network);
     if (std::string fault = fault_of_parameter(weights, parameter, initial, seed); !fault.empty())
       return fault;
   }

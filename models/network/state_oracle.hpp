@@ -29,10 +29,10 @@ std::string fingerprint_text(std::span<const std::byte> bytes);
 /// The first difference; "" if there is none.
 std::string difference(const Fingerprints& fingerprints, const Fingerprints& expected);
 
-/// The first fault of the state in which a training of `problem` begins: parameters that its
-/// definition does not have, elements of them that are not those of the generator with `seed` (32
-/// of each), rounded copies that are not theirs, velocities that are not 0, moving averages that
-/// are not 0 and 1.
+/// The first fault of the state in which a training of `problem` begins: layers that its definition
+/// does not have (fault_of_layers()), elements of them that are not those of the generator with
+/// `seed` (32 of each), rounded copies that are not theirs, velocities that are not 0, moving
+/// averages that are not 0 and 1.
 /// "" if there is none.
 std::string fault_of_start(Trainer& trainer, const std::string& problem,
                            const NetworkDefinition& network, std::uint64_t seed);

@@ -35,6 +35,7 @@ std::string recorded_phases(const Executor& executor) {
 }  // namespace
 
 void StepNumbers::add(const Trainer& trainer, double input_seconds, double seconds) {
+  control_messages_ = trainer.control_messages();
   input_ += input_seconds;
   seconds_ += seconds;
   const StepSeconds of = trainer.seconds();
@@ -84,6 +85,8 @@ std::map<std::string, Metric> StepNumbers::metrics() const {
       {"update_s", {sum_.update / steps_, "s", "lower"}},
       {"exposed_communication_percent",
        {all > 0 ? 100 * sum_.exposed_communication / all : 0, "%", "lower"}}});
+  if (control_messages_ > 0)
+    found["control_messages"] = {static_cast<double>(control_messages_), "", "lower"};
   return found;
 }
 
@@ -159,7 +162,7 @@ std::map<std::string, Metric> operation_metrics(const std::vector<LayerTime>& la
     if (layer.operation == "update") continue;
     // An operation with one direction is named by its kind alone.
     Metric& sum =
-        all[layer.operation == "loss" || layer.operation == "sum" || layer.operation == "convert"
+        all[layer.layer == "loss" || layer.operation == "sum" || layer.operation == "convert"
                 ? layer.operation + "_s"
                 : fmt::format("{}_{}_s", layer.operation, layer.direction)];
     sum = {sum.value + layer.runs * layer.seconds, "s", "lower"};
@@ -217,11 +220,12 @@ Executed executed_of(const Executor& executor, const TrainerSettings& settings) 
 std::map<std::string, Metric> convergence_metrics(const Convergence& convergence) {
   std::map<std::string, Metric> all;
   const EpochResult& last = convergence.epochs.back();
+  const std::string& quality = name(last.evaluation->quality);
   if (convergence.reached) {
     all["epochs"] = {static_cast<double>(last.epoch), "", "lower"};
-    all["time_to_accuracy_s"] = {last.seconds, "s", "lower"};
+    all["time_to_" + quality + "_s"] = {last.seconds, "s", "lower"};
   }
-  all["accuracy"] = {last.evaluation->accuracy, "", "higher"};
+  all[quality] = {last.evaluation->score, "", "higher"};
   all["validation_loss"] = {last.evaluation->loss, "", "lower"};
   if (convergence.checkpoint_bytes > 0)
     all["checkpoint_bytes_per_s"] = {
@@ -240,7 +244,7 @@ std::vector<std::map<std::string, double>> epoch_numbers(const Convergence& conv
                    {"ended_unix_s", result.ended_unix_s}});
     if (result.evaluation) {
       all.back()["validation_loss"] = result.evaluation->loss;
-      all.back()["accuracy"] = result.evaluation->accuracy;
+      all.back()[name(result.evaluation->quality)] = result.evaluation->score;
     }
     if (!result.trained()) continue;  // continued after its last step: validation alone
     all.back()["training_loss"] = result.training_loss;

@@ -30,8 +30,9 @@ class StepNumbers {
   StepSeconds sum_;
   Concerns concerns_;
   double input_ = 0, steps_ = 0;
-  double seconds_ = 0;    ///< of all steps
-  double phases_ = 0;     ///< of all phases of the steps, added step by step
+  double seconds_ = 0;  ///< of all steps
+  double phases_ = 0;   ///< of all phases of the steps, added step by step
+  std::int64_t control_messages_ = 0;
   double differing_ = 0;  ///< steps whose phases do not add up to them
 };
 

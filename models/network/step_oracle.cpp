@@ -9,6 +9,7 @@
 #include <span>
 
 #include "core/api/precision.hpp"
+#include "models/network/claimed_error.hpp"
 #include "models/network/claimed_rate.hpp"
 #include "models/network/claimed_scale.hpp"
 #include "models/network/parameters.hpp"
@@ -20,8 +21,6 @@ namespace {
 
 constexpr std::int64_t most_elements = 64, neighbours = 8;  // of a parameter; read with one copy
 constexpr double momentum_of_statistics = 0.1;              // PyTorch's default
-/// A loss rounds a few products and sums.
-constexpr double roundings = 32;
 /// Moving averages are fp64 on both sides.
 constexpr double tolerance_of_statistics = 1e-12;
 
@@ -37,13 +36,17 @@ bool decays(const std::string& parameter, const std::vector<Statistics>& normali
 
 }  // namespace
 
-StepClaims::StepClaims(const Settings& settings)
+StepClaims::StepClaims(const Settings& settings, const DefinedInput& network)
     : update(settings),
+      weight_decay(settings.contains("weight_decay") ? std::stod(settings.at("weight_decay"))
+                                                     : 1e-4),
       batch(std::stoll(settings.at("batch"))),
       passes(std::stoll(settings.at("accumulate"))),
       ranks(std::stoll(settings.at("ranks"))),
       lags(settings.at("lag") == "1"),
       smoothing(std::stod(settings.at("smoothing"))),
+      labels(network.labels),
+      class_factors(network.class_factors),
       loss_scale(settings.at("loss_scale")),
       rate(ClaimedRate(settings, 0).constant()) {
   if (const std::string& wire = settings.at("wire"); wire != "none")
@@ -51,13 +54,13 @@ StepClaims::StepClaims(const Settings& settings)
 }
 
 StepOracle::StepOracle(const StepClaims& claims, const Executor& executor, Communicator& ranks)
-    : claims_(claims), rate_(claims.rate), executor_(executor), ranks_(ranks) {
+    : claims_(claims), rate_(claims.rate), executor_(executor), ranks_(ranks), masks_(executor) {
   const Graph& graph = executor_.graph();
   for (std::size_t i = 0; i < graph.parameters.size(); ++i)
     parameter_of_[graph.parameters[i].gradient] = i;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const GraphNode& node = graph.nodes[i];
-    if (node.problem->kind() == "loss") loss_ = i;
+    if (node.layer == "loss") loss_ = i;
     if (node.phase == Phase::update) update_ = i;
     if (node.problem->kind() != "norm" || node.phase != Phase::forward) continue;
     const std::vector<std::int64_t>& src =
@@ -117,6 +120,22 @@ std::vector<double> StepOracle::read(ValueIndex value) const {
   return values;
 }
 
+/// All elements of a parameter in such a value.
+std::vector<double> StepOracle::read(ValueIndex value, const Parameter& all_of) const {
+  const DataType type = executor_.graph().value(value).type;
+  const auto first = static_cast<std::size_t>(all_of.offset),
+             count = static_cast<std::size_t>(all_of.elements());
+  std::vector<std::byte> bytes(count * size_of(type));
+  executor_.device().copy(
+      bytes.data(),
+      static_cast<const std::byte*>(executor_.memory(value).get()) + first * size_of(type),
+      bytes.size());
+  executor_.device().stream().wait();
+  std::vector<double> values(count);
+  decode(type, bytes.data(), values);
+  return values;
+}
+
 double StepOracle::number(ValueIndex value) const { return read_values(executor_, value).front(); }
 
 void StepOracle::begin(const Trainer& trainer, std::uint64_t seed) {
@@ -133,17 +152,20 @@ void StepOracle::begin(const Trainer& trainer, std::uint64_t seed) {
     second_before_ = read(graph.second);
   weights_ = velocity_ = second_ = {};
   updates_ = 0;
+  masks_.begin();
   not_finite_ = 0;
   losses_ = 0;
   fault_.clear();
 }
 
 void StepOracle::before(std::size_t node) {
+  masks_.before(node);
   if (node == update_) tensors_ = tensors();
 }
 
 void StepOracle::after(std::size_t node) {
   const Graph& graph = executor_.graph();
+  masks_.after(node);
   // Before the ranks add: they may do so in place.
   for (const auto& [name, value] : graph.nodes[node].tensors) {
     const auto entry = parameter_of_.find(value);
@@ -180,25 +202,28 @@ void StepOracle::after(std::size_t node) {
 std::vector<ClaimedTensor> StepOracle::tensors() const {
   std::vector<ClaimedTensor> all;
   for (const Observed& parameter : observed_)
-    all.push_back({parameter.decays ? claims_.weight_decay : 0});
+    all.push_back(
+        {.decay = parameter.decays ? claims_.weight_decay : 0, .adapts = parameter.decays});
   if (!claims_.update.reads_norms()) return all;
   const Graph& graph = executor_.graph();
-  const auto values = [&](ValueIndex value) {
-    return value == Graph::none ? std::vector<double>() : read_values(executor_, value);
-  };
-  const std::vector<double> gradients = values(graph.nodes[update_].tensors.at("gradient")),
-                            weights = values(graph.weights), velocity = values(graph.velocity),
-                            second = values(graph.second);
+  const bool directed = claims_.update.is_lamb() && graph.second != Graph::none;
   const double mean = mean_factor(claims_.lags ? waiting_ : now_);
   for (std::size_t p = 0; p < all.size(); ++p) {
     const Parameter& parameter = graph.parameters[p];
+    const std::vector<double> gradients =
+                                  read(graph.nodes[update_].tensors.at("gradient"), parameter),
+                              weights = read(graph.weights, parameter);
+    std::vector<double> velocity, second;
+    if (directed) {
+      velocity = read(graph.velocity, parameter);
+      second = read(graph.second, parameter);
+    }
     long double of_gradient = 0, of_weights = 0, of_directions = 0;
-    for (std::int64_t i = parameter.offset; i < parameter.offset + parameter.elements(); ++i) {
-      const auto at = static_cast<std::size_t>(i);
+    for (std::size_t at = 0; at < weights.size(); ++at) {
       const double g = mean * gradients[at], w = weights[at];
       of_gradient += static_cast<long double>(g) * g;
       of_weights += static_cast<long double>(w) * w;
-      if (!claims_.update.is_lamb() || second.empty()) continue;
+      if (!directed) continue;
       const long double r =
           claims_.update.direction(all[p], update_number(), g, w, velocity[at], second[at]);
       of_directions += r * r;
@@ -310,34 +335,35 @@ void StepOracle::judge_statistics(const std::vector<double>& running) {
       }
 }
 
-/// Softmax cross-entropy with label smoothing s: ln sum exp z - (1 - s) z_label - s mean z. An
-/// exponential errs by some u of its argument.
+/// By the logits of a sample and its labels.
+ClaimedLoss StepOracle::claimed_loss(std::span<const double> logits, std::span<const double> labels,
+                                     double u) const {
+  if (claims_.labels == Labels::none) return claimed_error(logits, labels, u).loss;
+  if (claims_.labels == Labels::one)
+    return claimed_cross_entropy(logits, static_cast<std::size_t>(labels[0]), claims_.smoothing, u);
+  return claimed_pixels(logits, labels, claims_.class_factors, u).loss;
+}
+
 void StepOracle::judge_losses() {
   const Graph& graph = executor_.graph();
   const std::vector<double> logits = read_logits(executor_),
-                            labels = read_values(executor_, graph.labels),
+                            // Where there are none, the sample is what it should return.
+      labels = read_values(executor_, claims_.labels == Labels::none ? graph.images : graph.labels),
                             losses = read_values(executor_, graph.losses);
-  const std::size_t classes = logits.size() / losses.size();
+  const std::size_t of_sample = logits.size() / losses.size(),
+                    labelled = labels.size() / losses.size();
+  if (claims_.labels == Labels::of_pixels && claims_.class_factors.size() * labelled != of_sample)
+    return add(fmt::format("{} logits of a sample are not those of {} pixels and {} classes",
+                           of_sample, labelled, claims_.class_factors.size()));
   const double u = unit_roundoff(graph.value(graph.losses).type);
   double sum = 0;
   for (std::size_t n = 0; n < losses.size(); ++n) {
-    const std::span<const double> z = std::span(logits).subspan(n * classes, classes);
-    const double most = *std::ranges::max_element(z);
-    double exponentials = 0, mean = 0, size = 0;
-    for (const double logit : z) {
-      exponentials += std::exp(logit - most);
-      mean += logit / static_cast<double>(classes);
-      size = std::max(size, std::abs(logit));
-    }
-    const double expected = std::log(exponentials) + most -
-                            (1 - claims_.smoothing) * z[static_cast<std::size_t>(labels[n])] -
-                            claims_.smoothing * mean;
+    const ClaimedLoss expected = claimed_loss(std::span(logits).subspan(n * of_sample, of_sample),
+                                              std::span(labels).subspan(n * labelled, labelled), u);
     sum += losses[n];
-    const double bound = u * (roundings * (size + 1) +
-                              (1 + claims_.smoothing * size) * static_cast<double>(classes));
-    if (std::isfinite(expected) && !(std::abs(losses[n] - expected) <= bound))
+    if (std::isfinite(expected.value) && !(std::abs(losses[n] - expected.value) <= expected.bound))
       add(fmt::format("the loss of image {} is {} (expected {} within {:.3g}, with --smoothing {})",
-                      n, losses[n], expected, bound, claims_.smoothing));
+                      n, losses[n], expected.value, expected.bound, claims_.smoothing));
   }
   losses_ += sum / static_cast<double>(losses.size());
   if (claims_.loss_scale == "none" && now_.loss_scale != 1)
@@ -392,6 +418,9 @@ void StepOracle::end(const Trainer& trainer, Verification& verification) {
     verification.checked += 2 * static_cast<std::int64_t>(elements_);
   }
   if (fault_.empty()) judge_told(trainer);
+  // With a lag, the step before has no update yet.
+  const std::int64_t steps = scale_before_.steps + (claims_.lags && updates_ > 0 ? 1 : 0);
+  if (const std::string why = masks_.fault(steps, claims_.passes, ranks_); !why.empty()) add(why);
   judge_statistics(trainer.running_statistics());
   judge_ranks();
   if (claims_.lags) waiting_ = std::move(now_);

@@ -12,26 +12,32 @@
 #include "core/api/communicator.hpp"
 #include "core/measure/case.hpp"
 #include "core/measure/workload.hpp"
+#include "models/network/claimed_losses.hpp"
 #include "models/network/claimed_update.hpp"
+#include "models/network/definition.hpp"
+#include "models/network/mask_oracle.hpp"
 #include "models/network/trainer.hpp"
 
 namespace assay {
 
 /// Each step of a case, as its parameters describe it.
 struct StepClaims {
-  /// From the texts of the case, as the documentation explains them.
-  explicit StepClaims(const Settings& settings);
+  /// From the texts of the case, as the documentation explains them, and what its network reads, by
+  /// its definition.
+  explicit StepClaims(const Settings& settings, const DefinedInput& network = {});
 
   ClaimedUpdate update;
-  double weight_decay = 1e-4;
+  double weight_decay = 0;
   std::int64_t batch = 1;              ///< images of one rank in a pass
   std::int64_t passes = 1, ranks = 1;  ///< whose gradients are averaged
   bool lags = false;                   ///< a step applies the gradients of the step before
   /// Bits of the significand in which gradients are sent; 0: those of their own type.
   int wire_bits = 0;
   double smoothing = 0;
-  std::string loss_scale;  ///< as --loss-scale
-  double rate = 0;         ///< of steps without a schedule
+  Labels labels = Labels::one;
+  std::vector<double> class_factors;  ///< in the loss, of labels of pixels
+  std::string loss_scale;             ///< as --loss-scale
+  double rate = 0;                    ///< of steps without a schedule
 };
 
 /// Observes the nodes of one step at a time (Executor::observe), at up to 64 elements of each
@@ -41,7 +47,8 @@ struct StepClaims {
 /// those before it and from the mean of the recorded gradients of all ranks and passes; 16-bit
 /// copies of the weights; the moving averages of the statistics; the losses, from the logits. It
 /// also counts the passes in which each gradient was computed, and compares the weights of the
-/// ranks with each other, bit by bit.
+/// ranks with each other, bit by bit, and finds masks of dropout that repeat: the counter of each
+/// pass, and keys of layers and ranks that are equal.
 class StepOracle final : public NodeObserver {
  public:
   /// All arguments must outlive the oracle. `ranks` connects the ranks; it need not be what sums
@@ -83,6 +90,7 @@ class StepOracle final : public NodeObserver {
   void select(std::uint64_t seed);
   void read(ValueIndex value, const Observed& parameter, std::span<double> to) const;
   std::vector<double> read(ValueIndex value) const;
+  std::vector<double> read(ValueIndex value, const Parameter& all_of) const;
   double number(ValueIndex value) const;
   std::vector<ClaimedTensor> tensors() const;
   double mean_factor(const Sums& sums) const;
@@ -93,6 +101,8 @@ class StepOracle final : public NodeObserver {
   void judge_skipped();
   void judge_copies();
   void judge_statistics(const std::vector<double>& running);
+  ClaimedLoss claimed_loss(std::span<const double> logits, std::span<const double> labels,
+                           double u) const;
   void judge_losses();
   void judge_ranks();
   void judge_told(const Trainer& trainer);
@@ -105,6 +115,7 @@ class StepOracle final : public NodeObserver {
   std::map<ValueIndex, std::size_t> parameter_of_;  ///< by the value of its gradient
   std::vector<Normalization> normalizations_;
   std::size_t loss_ = 0, update_ = 0;  ///< nodes
+  MaskOracle masks_;
 
   std::vector<Observed> observed_;
   std::size_t elements_ = 0;

@@ -13,7 +13,15 @@ double repeated_tolerance(Precision precision, bool narrow_sums) {
   return narrow_sums ? 8 * u : std::min(1e-4, 64 * u);
 }
 
-NetworkTolerance network_tolerance(DataType operands) {
+NetworkTolerance network_tolerance(DataType operands, Labels labels) {
+  if (labels == Labels::of_pixels && size_of(operands) == 2) {
+    // Measured: native, 3 seeds each of deepcam, at h32w48c4d16, h48w64c4d8 and h64w96c16d4. The
+    // worst logits differed by 0.069 in bf16 and 0.0102 in fp16. In fp32 they have the bound of
+    // others: their errors are 2^-13 of these.
+    NetworkTolerance of_pixels = network_tolerance(operands);
+    of_pixels.forward *= 4;
+    return of_pixels;
+  }
   switch (operands) {
     case DataType::fp64:
       return {1e-10, 1e-9, 1e-9};

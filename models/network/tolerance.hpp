@@ -2,6 +2,7 @@
 // How accurate a network has to be.
 
 #include "core/api/precision.hpp"
+#include "models/network/input_shape.hpp"
 
 namespace assay {
 
@@ -15,8 +16,9 @@ struct NetworkTolerance {
   double gradients;      ///< of each tensor
   double all_gradients;  ///< of all of them as one vector
 };
-/// `operands`: their type in products (operand_type).
-NetworkTolerance network_tolerance(DataType operands);
+/// `operands`: their type in products (operand_type). `labels`: those of pixels have logits that no
+/// mean over a plane has rid of rounding errors.
+NetworkTolerance network_tolerance(DataType operands, Labels labels = Labels::one);
 
 /// Between equal runs on equal data: their sums may be made in another order. With 16 bits that is
 /// so of the sum over the ranks alone, which is fp32: a rounding to 16 bits that went another way

@@ -35,8 +35,11 @@ bool is_staged(const TrainerSettings& settings, const Communicator& ranks) {
 Result<std::unique_ptr<Trainer>> Trainer::make(const TrainerSettings& settings, Plugins& plugins,
                                                Communicator& ranks,
                                                std::shared_ptr<Communicator> gradients) {
-  Graph graph = training_graph(settings.network, settings.batch, settings.precision,
-                               settings.learning, settings.accumulate > 1, settings.lag > 0);
+  if (settings.control)
+    if (std::string why = Control::why_not(ranks); !why.empty()) return Unsupported{std::move(why)};
+  Graph graph =
+      training_graph(settings.network, settings.batch, settings.precision, settings.learning,
+                     settings.accumulate > 1, settings.lag > 0, {settings.seed, ranks.rank()});
   ExecutorSettings of = settings.executor;
   if (ranks.size() > 1 && of.device == "cpu") {
     const std::size_t bytes = static_cast<std::size_t>(graph.elements(graph.gradients)) *
@@ -65,8 +68,9 @@ Trainer::Trainer(const TrainerSettings& settings, std::unique_ptr<Executor> exec
       executor_(std::move(executor)),
       ranks_(ranks),
       loss_scale_(settings.loss_scale) {
-  exchange_ = std::make_unique<GradientExchange>(
-      *executor_, ranks_, adding(), settings_.bucket_bytes, is_staged(settings_, ranks_));
+  exchange_ =
+      std::make_unique<GradientExchange>(*executor_, ranks_, adding(), settings_.bucket_bytes,
+                                         is_staged(settings_, ranks_), settings_.control);
   // The ranks' memory is as its last user left it; what lies between parameters has to be 0.
   put_number(graph().gradients, 0);
   if (graph().lags()) put_number(graph().lagged, 0);
@@ -178,6 +182,11 @@ void Trainer::run_phase(Phase phase, bool last, StepCheck* check) {
   }
 }
 
+/// Steps of the training before this one: those that were judged, and the one whose gradients wait.
+std::int64_t Trainer::steps_begun() const {
+  return loss_scale_.steps() + (waiting_scale_ > 0 ? 1 : 0);
+}
+
 /// Forward and backward pass; within the last one the ranks begin to add.
 void Trainer::run_pass(bool last, StepCheck* check) {
   run_phase(Phase::forward, last, check);
@@ -193,6 +202,8 @@ void Trainer::run_passes(StepCheck* check, const std::function<void()>& load_nex
       check == nullptr ? 0 : check->seed % static_cast<std::uint64_t>(passes);
   for (std::int64_t pass = 0; pass < passes; ++pass) {
     const bool last = pass + 1 == passes;
+    if (graph().passes != Graph::none)
+      put_number(graph().passes, static_cast<double>(steps_begun() * passes + pass));
     run_pass(last, static_cast<std::uint64_t>(pass) == checked ? check : nullptr);
     if (last) return;
     earlier_losses_ += batch_loss();
@@ -337,12 +348,6 @@ double Trainer::batch_loss() const {
 
 double Trainer::loss() const {
   return (earlier_losses_ + batch_loss()) / static_cast<double>(settings_.accumulate);
-}
-
-std::int64_t Trainer::correct() const {
-  double sum = 0;
-  for (const double hit : numbers(graph().correct)) sum += hit;
-  return static_cast<std::int64_t>(sum);
 }
 
 std::vector<double> Trainer::counts() const { return numbers(graph().counts); }

@@ -29,6 +29,7 @@ struct TrainerSettings {
   std::int64_t batch = 16;      ///< images of one rank in a pass
   std::int64_t accumulate = 1;  ///< passes of a step, whose gradients are added before the update
   std::int64_t lag = 0;         ///< steps between the gradients and their update: 0 or 1
+  std::optional<int> control;   ///< GradientExchange's
   Precision precision = Precision::fp32;
   Learning learning;
   LossScaleSettings loss_scale;
@@ -118,11 +119,11 @@ class Trainer {
 
   /// Mean loss of the images of the last step, on this rank.
   double loss() const;
-  /// Number of images of its last pass that were classified correctly.
-  std::int64_t correct() const;
   /// The tensor `counts` of kernels/update/problem.hpp after the last update.
   std::vector<double> counts() const;
   StepSeconds seconds() const { return seconds_; }
+  /// GradientExchange::control_messages().
+  std::int64_t control_messages() const { return exchange_->control_messages(); }
   /// How gradients are summed, as far as it is known; empty for one rank.
   Executed executed_sum() const;
   const LossScale& loss_scale() const { return loss_scale_; }
@@ -150,6 +151,7 @@ class Trainer {
           std::shared_ptr<Communicator> gradients);
   void run_node(std::size_t node, StepCheck* check);
   void run_phase(Phase phase, bool last, StepCheck* check);
+  std::int64_t steps_begun() const;
   void run_pass(bool last, StepCheck* check);
   void run_passes(StepCheck* check, const std::function<void()>& load_next);
   void update(StepCheck* check);

@@ -76,8 +76,8 @@ Stored stored_in(const json& state, const Communicator& ranks) {
   progress.bad_samples = state.at("bad_samples")
                              .at(static_cast<std::size_t>(ranks.rank()))
                              .get<std::vector<std::int64_t>>();
-  if (const json& accuracy = state.at("accuracy"); !accuracy.is_null())
-    progress.accuracy = accuracy.get<double>();
+  if (const json& score = state.at("accuracy"); !score.is_null())
+    progress.score = score.get<double>();
   const json& scale = state.at("loss_scale");
   stored.loss_scale = {scale.at(0).get<double>(), scale.at(1).get<std::int64_t>(),
                        scale.at(2).get<std::int64_t>(), scale.at(3).get<std::int64_t>(),
@@ -180,7 +180,7 @@ CheckpointCost TrainingCheckpoint::write(const TrainingProgress& progress) const
                      {"seconds", progress.seconds},
                      {"untimed", progress.untimed},
                      {"bad_samples", bad_samples},
-                     {"accuracy", progress.accuracy ? json(*progress.accuracy) : json()},
+                     {"accuracy", progress.score ? json(*progress.score) : json()},
                      {"waiting_scale", state.waiting_scale},
                      {"loss_scale",
                       {state.loss_scale.scale, state.loss_scale.good_steps, state.loss_scale.steps,

@@ -20,7 +20,7 @@ struct TrainingProgress {
   double seconds = 0;                ///< as in EpochResult, without `untimed`
   std::int64_t untimed = 0;  ///< checked steps of this epoch that are still to be counted as others
   std::vector<std::int64_t> bad_samples;  ///< that this rank knows
-  std::optional<double> accuracy{};       ///< of a validation since the last step
+  std::optional<double> score{};          ///< of a validation since the last step
 };
 
 class TrainingCheckpoint {

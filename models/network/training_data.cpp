@@ -56,7 +56,7 @@ std::unique_ptr<Batches> file_batches(const TrainingData& data, const std::strin
 }
 
 std::shared_ptr<const LearnableSamples> samples_of(const TrainingData& data) {
-  return learnable_samples(data.input, data.classes, data.seed);
+  return learnable_samples(data.input, data.labels, data.classes, data.seed);
 }
 
 }  // namespace
@@ -102,7 +102,11 @@ std::vector<std::string> files_of(const TrainingData& data) {
 }
 
 std::unique_ptr<Batches> training_batches(const TrainingData& data, const BatchShare& share) {
-  if (is_resident(data.data)) return resident_batch({data.classes, data.input, data.seed}, share);
+  if (is_resident(data.data)) {
+    ResidentSettings settings{data.classes, data.input, data.seed};
+    settings.labels = data.labels;
+    return resident_batch(settings, share);
+  }
   if (is_learnable(data.data))
     return learnable_batches(samples_of(data), learnable_size(data.data).training, share);
   return file_batches(data, data.data, share);

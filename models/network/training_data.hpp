@@ -14,12 +14,13 @@ namespace assay {
 /// The sources of images.
 struct TrainingData {
   /// "synthetic": one batch that stays in memory. "learnable[:n60000v1000]": n generated images for
-  /// training and v for validation (LearnableImages). "generated[:n256c10w500h375]": generated JPEG
-  /// files (models/input/input_sets.hpp). Else the path of files that datasets/images reads.
+  /// training and v for validation (LearnableSamples). "generated[:n256c10w500h375]": generated
+  /// JPEG files (models/input/input_sets.hpp). Else the path of files that datasets/images reads.
   std::string data = "synthetic";
   std::string validation;  ///< files for validation; empty: the files of `data`
   std::int64_t classes = 1000;
   InputShape input;
+  Labels labels = Labels::one;  ///< files have one a sample
   std::int64_t label_base = 0;
   std::int64_t max_bad_samples = 0;
   Augment augment = Augment::crop_and_flip;  ///< of files

@@ -122,6 +122,10 @@ void TrainingOracle::end_epoch(Trainer& trainer, const EpochResult& trained) {
 void TrainingOracle::end(const Convergence& convergence, bool restarted) {
   const double target = std::stod(settings_.at("target"));
   const std::int64_t epochs = std::stoll(settings_.at("epochs"));
+  const Labels labels = network_.input.labels;
+  const Quality quality = labels == Labels::none        ? Quality::correlation
+                          : labels == Labels::of_pixels ? Quality::iou
+                                                        : Quality::accuracy;
   if (convergence.epochs.empty() || !convergence.epochs.back().evaluation)
     return note("a training has ended without a validation");
   if (convergence.epochs.front().epoch > 1 && !restarted)
@@ -131,11 +135,14 @@ void TrainingOracle::end(const Convergence& convergence, bool restarted) {
     if (i > 0 && result.epoch != convergence.epochs[i - 1].epoch + 1)
       note(fmt::format("epoch {} follows epoch {}", result.epoch, convergence.epochs[i - 1].epoch));
     if (!result.evaluation) continue;
-    const bool reaches = result.evaluation->accuracy >= target,
+    if (result.evaluation->quality != quality)
+      note(fmt::format("a validation has {}, but the network is judged by {}",
+                       name(result.evaluation->quality), name(quality)));
+    const bool reaches = result.evaluation->score >= target,
                last = i + 1 == convergence.epochs.size();
     if (reaches != (last && convergence.reached))
-      note(fmt::format("the accuracy {} after epoch {} {} the target {}, but the training {}",
-                       result.evaluation->accuracy, result.epoch,
+      note(fmt::format("the {} {} after epoch {} {} the target {}, but the training {}",
+                       name(quality), result.evaluation->score, result.epoch,
                        reaches ? "reaches" : "does not reach", target,
                        !last                 ? "went on"
                        : convergence.reached ? "counts it as reached"

@@ -13,8 +13,8 @@ std::string epoch_text(const EpochResult& result) {
                                        result.training_loss, result.images_per_s)
                          : fmt::format("epoch {}: nothing was left to train", result.epoch);
   if (const auto& validation = result.evaluation)
-    text += fmt::format("; validation: loss {:.4f}, accuracy {:.4f}", validation->loss,
-                        validation->accuracy);
+    text += fmt::format("; validation: loss {:.4f}, {} {:.4f}", validation->loss,
+                        name(validation->quality), validation->score);
   return text;
 }
 
@@ -34,7 +34,9 @@ std::optional<std::string> why_diverged(const LossScale& scale, const std::strin
 std::string reference_text(const TrainingRun& run) {
   std::string text =
       fmt::format("; {} operations of checked steps in fp64", CheckedSteps::nodes + 1);
-  if (run.convergence.epochs == 0) return text + "; throughput only: no training to accuracy";
+  if (run.convergence.epochs == 0)
+    return text +
+           fmt::format("; throughput only: no training to {}", name(run.trainer.network.quality));
   if (is_files(run.data.data) && run.data.validation.empty())
     return text + "; validated by the images of training";
   if (run.band) text += fmt::format("; losses within the band of {}", run.band->name);

@@ -38,7 +38,8 @@ Convergence train_to_accuracy(const TrainingRun& run, const TrainingParts& parts
   verification.checked += training.found.checked;
   verification.outputs = verification.checked;
   verification.wrong_elements += training.found.wrong_elements;
-  const double accuracy = training.epochs.empty() ? 0 : training.epochs.back().evaluation->accuracy;
+  const Quality quality = run.trainer.network.quality;
+  const double score = training.epochs.empty() ? 0 : training.epochs.back().evaluation->score;
   verification.passed = training.found.passed && (training.reached || run.keep_unreached);
   if (!training.found.passed)
     verification.reason = training.found.reason;
@@ -47,8 +48,9 @@ Convergence train_to_accuracy(const TrainingRun& run, const TrainingParts& parts
   else if (!verification.passed) {
     verification.target_missed = true;
     verification.reason =
-        fmt::format("validation reached an accuracy of {:.4f} in {} epochs, not {:g} (--target)",
-                    accuracy, run.convergence.epochs, run.convergence.target);
+        fmt::format("validation reached {} {} of {:.4f} in {} epochs, not {:g} (--target)",
+                    quality == Quality::correlation ? "a" : "an", name(quality), score,
+                    run.convergence.epochs, run.convergence.target);
   }
   return training;
 }

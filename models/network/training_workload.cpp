@@ -10,6 +10,7 @@
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "core/measure/rank_failure.hpp"
+#include "core/program/rank_locations.hpp"
 #include "models/input/reading.hpp"
 #include "models/network/checked_steps.hpp"
 #include "models/network/claimed_scale.hpp"
@@ -38,9 +39,10 @@ class TrainingWorkload final : public Workload {
                    Communicator& ranks, const MemoryUse& memory, double allocate_seconds)
       : run_(run),
         trainer_(std::move(trainer)),
-        oracle_(run.claims ? std::make_unique<StepOracle>(StepClaims(*run.claims),
-                                                          trainer_->executor(), ranks)
-                           : nullptr),
+        oracle_(run.claims
+                    ? std::make_unique<StepOracle>(StepClaims(*run.claims, run.definition.input),
+                                                   trainer_->executor(), ranks)
+                    : nullptr),
         checks_(*trainer_, ranks, run.convergence.rate, oracle_.get()),
         plugins_(plugins),
         ranks_(ranks),
@@ -163,7 +165,9 @@ class TrainingWorkload final : public Workload {
     TrainerSettings settings = run_.trainer;
     settings.executor.chosen = chosen_for_one_pass(trainer_->executor());
     Verification parity;  // by each rank alone; what follows is collective
-    throw_on_all(ranks_, [&] { parity = compare_with_reference(settings, plugins_); });
+    ParityLimits limits;
+    limits.bytes /= ranks_here(ranks_);  // which all compare at the same time
+    throw_on_all(ranks_, [&] { parity = compare_with_reference(settings, plugins_, limits); });
     Verification verification = parity;
     if (std::exchange(verification.undecided, false))
       verification.passed = true;  // unless what follows is wrong

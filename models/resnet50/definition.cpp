@@ -43,6 +43,14 @@ DefinedParameters parameters_of(std::int64_t depth, std::int64_t width, std::int
   return all;
 }
 
+std::map<std::string, DefinedWindow> windows_of(std::int64_t depth) {
+  std::map<std::string, DefinedWindow> windows{{"conv1", {.stride = 2}}};
+  for (const char* stage : {"layer2.0", "layer3.0", "layer4.0"})
+    for (const char* layer : {depth == 50 ? ".conv2" : ".conv1", ".downsample.0"})
+      windows[std::string(stage) + layer] = {.stride = 2};
+  return windows;
+}
+
 /// A basic block (depth 18) or a bottleneck (50), with the stride in the 3x3 convolution.
 ReferenceNode block(ReferencePass& pass, const std::string& name, const ReferenceNode& from,
                     std::int64_t channels, std::int64_t stride, bool deep, bool changes_shape) {
@@ -87,9 +95,11 @@ NetworkDefinition define_resnet(const std::string& problem) {
   long long depth = 0, width = 0, side = 0, classes = 0;
   if (std::sscanf(problem.c_str(), "d%lldw%llds%lldc%lld", &depth, &width, &side, &classes) != 4)
     throw CaseError(fmt::format("{} is not a residual network", problem));
-  return {{photograph(side), classes},
-          parameters_of(depth, width, classes),
-          reference_resnet(depth, small_resnet_width, small_resnet_image, small_resnet_classes)};
+  return {.input = {photograph(side), classes},
+          .parameters = parameters_of(depth, width, classes),
+          .small =
+              reference_resnet(depth, small_resnet_width, small_resnet_image, small_resnet_classes),
+          .windows = windows_of(depth)};
 }
 
 }  // namespace assay

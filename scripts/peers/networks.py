@@ -6,6 +6,7 @@ computes golden values with them.
 import math
 import re
 
+import climate
 import resnet
 import torch
 from torch import nn
@@ -46,6 +47,20 @@ class Dense(nn.Module):
         samples = torch.from_numpy(resnet.values(self.seed, "images", (count, self.inputs)))
         return samples, torch.tensor([(7 * n + 3) % self.classes for n in range(count)])
 
+    def loss(self, logits, labels):
+        return functional.cross_entropy(logits, labels)
+
+
+class Autoencoder(Dense):
+    """Its samples are its targets."""
+
+    def batch(self, count):
+        samples, _ = super().batch(count)
+        return samples, samples
+
+    def loss(self, outputs, samples):
+        return functional.mse_loss(outputs, samples.to(outputs.dtype))
+
 
 def fields_of(text, **standard):
     return {**standard, **{name: int(value) for name, value in re.findall("([a-z])([0-9]+)", text)}}
@@ -55,13 +70,20 @@ def network(descriptor, seed):
     """In fp32. ValueError for a network that is not here."""
     name, _, text = descriptor.partition(":")
     if name == "mlp":
-        of = fields_of(text, i=1024, w=512, l=2, c=10)
+        of = fields_of(text, i=1024, w=512, l=2, c=10, p=0)
+        if of["p"]:
+            raise ValueError(f"{descriptor} has dropout, whose masks PyTorch does not have")
         return Dense((of["i"], *(of["l"] * [of["w"]]), of["c"]), torch.relu, lambda x: x, fan_in, seed)
     if name == "candle-p1b2":
         of = fields_of(text, i=28204, w=1024, c=10)
         sizes = (of["i"], of["w"], of["w"] // 2, of["w"] // 4, of["c"])
         # Keras's cross-entropy of sigmoids divides them by their sum: softmax cross-entropy of their logarithms.
         return Dense(sizes, torch.sigmoid, functional.logsigmoid, glorot, seed)
+    if name == "candle-p1b1":
+        of = fields_of(text, i=60483, w=2000, n=600)
+        return Autoencoder((of["i"], of["w"], of["n"], of["w"], of["i"]), torch.relu, torch.sigmoid, glorot, seed)
+    if name in climate.STANDARD:
+        return climate.network(name, text, seed)
     raise ValueError(f"{descriptor} is not in PyTorch here")
 
 

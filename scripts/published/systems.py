@@ -5,6 +5,7 @@ from .common import PRABHAT, SATO, YIN, cited, environment, result, row, write
 
 TOP500 = ("E. Strohmaier, J. Dongarra, H. Simon and M. Meuer, TOP500 list (HPL of Supercomputer Fugaku), November 2020, "
           "https://top500.org/lists/top500/2020/11/")
+EXAFLOP = "T. Kurth et al., Exascale Deep Learning for Climate Analytics, SC18, November 2018, arXiv:1810.01993, doi:10.1109/SC.2018.00054"
 RECORDS_SOURCE = YIN.citation + "; table 1 of State-of-the-art ImageNet training"
 # ResNet-50 on one A64FX node, images/s: as it is, with oneDNN for aarch64, and with tcmalloc as well; the factors printed beside the bars.
 # In the text of the chart the labels run together: the factors put them in order.
@@ -223,8 +224,37 @@ def summit_exascale(folder, sources):
             PRABHAT.citation, "~4", "TB/s", 4, rates={"bytes_per_s": 4 * 10**12}, note="what the application needs, about; staged on node-local NVMe",
             incomparable="a rate that was required, not one that was measured"),
     ]
-    write_system(folder, "summit-exascale", "Summit, 27,000+ V100: DeepLabv3+ at exascale (Gordon Bell prize 2018)", rows,
-                 [environment("NVIDIA Tesla V100", "Summit", "TensorFlow, Horovod, NCCL, MPI")])
+    whole = dict(parameters, ranks=27360)
+    fp32 = {"implementation": "TensorFlow, Horovod", "storage": "fp32", "compute": "fp32", "accumulate": "fp32"}
+    rows += [
+        row("deeplabv3plus/fp16/sustained", "deeplabv3plus", problem, whole, EXAFLOP, "999.0", "PFLOP/s", 999.0,
+            rates={"flops_per_s": 999.0e15}, executed=executed, note="sustained"),
+        row("deeplabv3plus/fp16/peak", "deeplabv3plus", problem, whole, EXAFLOP, "1.13", "EFLOP/s", 1.13, rates={"flops_per_s": 1.13e18},
+            executed=executed, note="peak", incomparable="the best of several moments of a training"),
+        row("deeplabv3plus/fp32/sustained", "deeplabv3plus", problem, dict(whole, precision="fp32"), EXAFLOP, "325.8", "PFLOP/s", 325.8,
+            rates={"flops_per_s": 325.8e15}, executed=dict(fp32, scaling_efficiency=0.907), note="sustained, at an efficiency of 90.7 %"),
+        row("tiramisu/fp32/sustained", "tiramisu", {"descriptor": "tiramisu-climate"},
+            dict(whole, precision="fp32", workload="Tiramisu", architecture="Pascal", ranks=5300), EXAFLOP, "21.0", "PFLOP/s", 21.0,
+            rates={"flops_per_s": 21.0e15}, executed=dict(fp32, scaling_efficiency=0.79), environment=1,
+            note="sustained, at an efficiency of 79.0 %"),
+    ]
+    write_system(folder, "summit-exascale", "Summit, 27,360 V100: DeepLabv3+ at exascale (Gordon Bell prize 2018); Tiramisu on 5300 P100", rows,
+                 [environment("NVIDIA Tesla V100", "Summit", "TensorFlow, Horovod, NCCL, MPI"),
+                  environment("NVIDIA Tesla P100", "not published", "TensorFlow, Horovod, MPI")])
+
+
+def candle(folder):
+    """An epoch of 2400 samples; what else the pages print."""
+    printed = [("p1b1", "8", "batches of 100; validation loss 0.0377, correlation 0.96", {"correlation": 0.96}),
+               ("p1b2", "4", "batches of 60; accuracy 0.595 in validation, 0.55 in test", {"accuracy": 0.595})]
+    rows = [row(f"candle/{name}/epoch", f"candle-{name}", {"descriptor": f"{name}-epoch-of-2400"},
+                {"direction": "training", "precision": None, "framework": "Keras", "workload": f"CANDLE {name.upper()}", "architecture": "Kepler",
+                 "ranks": 1, "nodes": 1},
+                f"ECP-CANDLE, Benchmarks: Pilot1 {name.upper()}, README without a date, "
+                f"https://github.com/ECP-CANDLE/Benchmarks/blob/master/Pilot1/{name.upper()}/README.md",
+                seconds, "s", float(seconds), seconds=float(seconds), note="an epoch of 2400 samples, " + note,
+                executed=dict({"implementation": "Keras"}, **found)) for name, seconds, note, found in printed]
+    write_system(folder, "candle-k80", "NVIDIA K80: an epoch of CANDLE's P1B1 and P1B2", rows, [environment("NVIDIA Tesla K80", "not published", "Keras")])
 
 
 def baselines(folder, sources, data):
@@ -233,3 +263,4 @@ def baselines(folder, sources, data):
     resnet50_today(folder, sources)
     imagenet_records(folder, sources)
     summit_exascale(folder, sources)
+    candle(folder)

@@ -32,6 +32,13 @@ json trained(double accuracy, int epochs, bool reached, Settings more = training
   return object;
 }
 
+json correlated(double correlation) {
+  json object = row_of(training);
+  object["epochs"] = {{{"epoch", 1}, {"seconds", 1}, {"correlation", correlation}}};
+  object["metrics"]["time_to_correlation_s"] = {{"value", 1}, {"unit", "s"}};
+  return object;
+}
+
 /// Environment i has version i of a library.
 json result_of(const std::vector<json>& rows) {
   json object = test::result(rows);
@@ -58,6 +65,8 @@ std::string text_of_first(const std::vector<json>& rows) {
 TEST(Trainings, StandBesideTheThroughputOfTheSameSteps) {
   EXPECT_EQ(text_of_first({row_of(), trained(0.975, 3, true)}),
             "accuracy 0.975 in 3 epochs of learnable:n9v9");
+  EXPECT_EQ(text_of_first({row_of(), correlated(0.93)}),
+            "correlation 0.93 in 1 epoch of learnable:n9v9");
   EXPECT_EQ(text_of_first({trained(0.975, 1, true)}),
             "accuracy 0.975 in 1 epoch of learnable:n9v9");
 }

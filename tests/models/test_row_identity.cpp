@@ -29,7 +29,7 @@ TEST(RowIdentity, ModelsDeclareWhatDescribesTheSystem) {
   };
   EXPECT_EQ(declared(resnet50_benchmark(), "imagenet"),
             (std::vector<std::string>{"allocator", "allreduce", "allreduce_transport", "backend",
-                                      "checkpoint", "device", "threads"}));
+                                      "checkpoint", "control", "device", "threads"}));
   EXPECT_EQ(declared(pca_benchmark(), "n600d13"),
             (std::vector<std::string>{"algorithm", "allocator", "backend", "blas", "device", "smt",
                                       "threads"}));
@@ -44,7 +44,7 @@ TEST(RowIdentity, StepsOfATrainingAreKnownByTheirParameters) {
   for (const auto& [name, value] : training.settings)
     if (std::count(training.step_parameters.begin(), training.step_parameters.end(), name) == 0)
       outside.push_back(name);
-  EXPECT_EQ(outside, (std::vector<std::string>{"augment", "checkpoint", "data", "epochs",
+  EXPECT_EQ(outside, (std::vector<std::string>{"augment", "checkpoint", "control", "data", "epochs",
                                                "label_base", "max_bad_samples", "page_cache",
                                                "restart", "self_check", "steps", "target", "trial",
                                                "unreached", "validate_every", "validation"}));

@@ -94,7 +94,7 @@ class Tables(RunTest):
     def test_list(self):
         text = re.sub(r"\n +", " ", self.command(ASSAY, "list", "baselines", code=0).stdout)  # a description has several lines
         for name in ("titan", "summit", "summitdev", "fugaku", "v100", "a100", "h100", "sapphire-rapids", "imagenet-records",
-                     "summit-exascale"):
+                     "summit-exascale", "candle-k80"):
             self.assertRegex(text, rf"(?m)^{name} .*published; .*: \S")
 
 
@@ -132,7 +132,7 @@ class Converter(RunTest):
         done = self.make(PAGE)
         self.assertEqual(done.returncode, 0, done.stderr)
         made = sorted((self.folder / "made").rglob("*.json"))
-        self.assertEqual(len(made), 36)
+        self.assertEqual(len(made), 37)
         for file in made:
             self.assertEqual(file.read_bytes(), (SOURCE / file.relative_to(self.folder / "made")).read_bytes(), file)
 

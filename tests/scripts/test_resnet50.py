@@ -5,6 +5,7 @@ import re
 import os
 import shutil
 import time
+import unittest
 
 from run_helper import ASSAY, BIN, BUILD, SOURCE, RunTest, main
 
@@ -121,6 +122,17 @@ class Resnet(RunTest):
         if shutil.which("mpirun"):
             row = self.row("--accumulate", 2, before=["mpirun", "-n", 2], env=RANKS)
             self.assertEqual((row["status"], row["problem"]["global_batch_size"]), ("ok", 16), row["reason"])
+
+    @unittest.skipUnless(shutil.which("mpirun"), "unsupported: no mpirun")
+    def test_control_messages(self):
+        for control, more in (("flat", []), ("tree:2", ["--lag", 1]), ("flat", ["--accumulate", 2, "--data", "learnable:n40v10"])):
+            with self.subTest((control, more)):
+                row = self.row("--control", control, *more, before=["mpirun", "-n", 3], env=RANKS)
+                self.assertEqual((row["status"], row["parameters"]["control"]), ("ok", control), row["reason"])
+                # Rank 0 has two neighbours, each of which sends and gets a message of the one bucket.
+                self.assertEqual(row["metrics"]["control_messages"]["value"], 4)
+        self.assertIn("--control flat has no use", self.refused("--control", "flat"))  # one rank agrees with itself
+        self.assertIn("--control tree:1", self.refused("--control", "tree:1"))
 
     def test_gradient_lag(self):
         for more in ([], ["--accumulate", 2, "--data", "learnable:n40v10"], ["--precision", "fp16"],

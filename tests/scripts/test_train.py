@@ -5,7 +5,11 @@ import unittest
 
 from run_helper import BIN, RunTest, main
 
-SMALL = {"mlp": "mlp:i64w32", "candle-p1b2": "candle-p1b2:i64w32", "resnet18": "resnet18:w8s32c10", "resnet50": "resnet50:w8s32c10"}
+SMALL = {"mlp": "mlp:i64w32p20", "candle-p1b1": "candle-p1b1:i64w32n12", "candle-p1b2": "candle-p1b2:i64w32", "resnet18": "resnet18:w8s32c10", "resnet50": "resnet50:w8s32c10",
+         **{name: f"{name}:h32w48c4d8" for name in ("tiramisu", "deeplab", "deepcam")}}
+
+# Their losses are sums over pixels.
+RATES = {"tiramisu": 1e-6, "deeplab": 1e-6}
 
 
 class Train(RunTest):
@@ -27,13 +31,14 @@ class Train(RunTest):
         for name, network in SMALL.items():
             for precision in ("fp32", "bf16"):
                 with self.subTest(network=name, precision=precision):
-                    row = self.row("--network", network, "--precision", precision, "--self-check", "yes", "--backend", "native")
+                    row = self.row("--network", network, "--precision", precision, "--self-check", "yes", "--backend", "native",
+                                   "--rate", RATES.get(name, 0.1))
                     self.assertEqual(row["status"], "ok", row.get("reason"))
                     self.assertIn("5 steps of a small network by a reference trainer", row["verification"]["reference"])
                     self.assertRegex(row["id"], f"^train/training/{precision}/.*{name}:")
 
     def test_fp16_and_ranks_with_optimizers_of_second_moments(self):
-        for name, more in (("mlp", ["--optimizer", "adam"]), ("candle-p1b2", ["--optimizer", "rmsprop", "--alpha", 0.9])):
+        for name, more in (("mlp", ["--optimizer", "adam"]), ("candle-p1b1", ["--optimizer", "adam"]), ("candle-p1b2", ["--optimizer", "rmsprop", "--alpha", 0.9])):
             for precision, ranks in (("fp16", 1), ("bf16", 2)):
                 with self.subTest(network=name, precision=precision):
                     launcher = ["mpirun", "--oversubscribe", "-n", ranks] if ranks > 1 else []
@@ -63,8 +68,56 @@ class Train(RunTest):
         self.assertEqual(row["status"], "ok", row.get("reason"))
         self.assertGreaterEqual(row["epochs"][-1]["accuracy"], 0.85)
 
+    def test_each_vector_network_reaches_a_target_in_each_precision_on_one_and_two_ranks(self):
+        adam = ["--optimizer", "adam", "--scaling", "none", "--data", "learnable:n2000v300", "--batch", 20, "--steps", 0, "--max-time", 0.1]
+        for network, quality, target, more in (
+                ("mlp:i256w64l2c10", "accuracy", 0.5, ["--rate", 0.003, "--epochs", 6]),
+                ("candle-p1b1:i256w64n16", "correlation", 0.92, ["--rate", 0.003, "--epochs", 6]),
+                ("candle-p1b2:i256w64c10", "accuracy", 0.4, ["--rate", 0.01, "--epochs", 10])):
+            for precision in ("fp32", "bf16", "fp16"):
+                for ranks in (1, 2):
+                    with self.subTest(network=network, precision=precision, ranks=ranks):
+                        launcher = ["mpirun", "--oversubscribe", "-n", ranks] if ranks > 1 else []
+                        row = self.row("--network", network, "--precision", precision, "--target", target, "--backend", "native", *adam, *more,
+                                       launcher=launcher)
+                        self.assertEqual(row["status"], "ok", row.get("reason"))
+                        self.assertGreaterEqual(row["metrics"][quality]["value"], target)
+                        self.assertEqual(row["metrics"][f"time_to_{quality}_s"]["value"], row["epochs"][-1]["seconds"])
+                        named = {key for key in ("accuracy", "correlation", "iou") if key in row["metrics"] or key in row["epochs"][-1]}
+                        self.assertEqual(named, {quality})
+                        self.assertIn(f", {quality} {row['epochs'][-1][quality]:.4f}", self.said)
+
+    def test_no_reader_takes_a_correlation_for_an_accuracy(self):
+        self.row("--network", "candle-p1b1:i64w32n12", "--data", "learnable:n200v40", "--epochs", 2, "--target", 0.2, "--optimizer", "adam",
+                 "--rate", 0.003, "--scaling", "none", "--backend", "native")
+        file = self.folder / "row.json"
+        self.command(BIN / "assay", "validate", file, code=0)
+        table = self.command(BIN / "assay", "table", "--epochs", file, code=0).stdout
+        self.assertIn("correlation fp32", table)
+        self.assertNotIn("accuracy", table)
+        self.assertIn("correlation 0.", self.command(BIN / "assay", "table", file, code=0).stdout)
+        document = json.loads(file.read_text())
+        row = document["rows"][0]
+        row["metrics"] = {key.replace("correlation", "accuracy"): value for key, value in row["metrics"].items()}
+        for epoch in row["epochs"]:
+            epoch["accuracy"] = epoch.pop("correlation")
+        file.write_text(json.dumps(document))
+        self.assertIn("this network has correlation", self.command(BIN / "assay", "validate", file, code=2).stderr)
+
+    def test_weight_decay_is_part_of_the_case_and_judged(self):
+        common = ["--network", SMALL["candle-p1b2"], "--backend", "native", "--optimizer", "rmsprop", "--rate", 0.001]
+        row = self.row(*common, "--weight-decay", "2e-5", "--self-check", "yes")
+        self.assertEqual(row["status"], "ok", row.get("reason"))
+        self.assertIn("/weight_decay=2e-05", row["id"])
+        self.assertEqual(row["executed"]["weight_decay"], 2e-05)
+        self.assertIn("weight_decay", row["step_parameters"])
+        self.assertNotIn("weight_decay", self.row(*common)["id"])
+        self.row(*common, "--weight-decay", 0)
+        self.row("--network", "mlp:i64w32", "--backend", "native", "--optimizer", "lars", "--weight-decay", 0, "--self-check", "yes")
+        self.assertIn("weight-decay", self.command(BIN / "assay-train", *common, "--weight-decay", 2, code=2).stderr)
+
     def test_what_is_unknown_is_refused(self):
-        for words, reason in ((("--network", "mpl"), "mlp"), (("--network", "mlp:q4"), "q"), (("--network", "mlp:i0"), "i is 0"),
+        for words, reason in ((("--network", "mpl"), "mlp"), (("--network", "mlp:q4"), "q"), (("--network", "mlp:i0"), "i is 0"), (("--network", "mlp:p100"), "p is 100"),
                               (("--network", "candle-p1b2:w30"), "multiple of 4"),
                               (("--network", "mlp", "--data", "generated"), "files have square images"),
                               (("--network", "mlp", "--beta1", "0.5"), "--optimizer sgd has none"),

@@ -41,6 +41,17 @@ TEST(ConvergencePart, ATrainingThatFailedIsNoneThatMissedItsTarget) {
   EXPECT_TRUE(point.at("epochs").at("high").is_null()) << point;  // of the last two
 }
 
+TEST(ConvergencePart, ACorrelationIsCalledOne) {
+  json reached = training("1", "ok", true);
+  reached["epochs"][0] = {{"epoch", 2}, {"seconds", 3}, {"correlation", 0.95}};
+  reached["metrics"] = {{"time_to_correlation_s", {{"value", 3}, {"unit", "s"}}}};
+  const json point =
+      curves_of({training("0", "incorrect", false), reached}).at(0).at("points").at(0);
+  EXPECT_EQ(point.at("correlation"), 0.95) << point;
+  EXPECT_EQ(point.at("reached"), 1) << point;
+  EXPECT_FALSE(point.contains("accuracy")) << point;
+}
+
 TEST(ConvergencePart, WithoutATrainingThatEndedThereIsNoPicture) {
   EXPECT_TRUE(curves_of({training("0", "failed", false)}).is_null());
   EXPECT_TRUE(curves_of({training("0", "unsupported", false)}).is_null());

@@ -29,7 +29,7 @@ TEST(Convergence, ASmallNetworkLearnsItsClasses) {
   run.settings.target = 0.97;
   const Convergence made = run.train();
   ASSERT_FALSE(made.epochs.empty());
-  EXPECT_TRUE(made.reached) << made.epochs.back().evaluation->accuracy;
+  EXPECT_TRUE(made.reached) << made.epochs.back().evaluation->score;
   EXPECT_EQ(made.epochs.back().evaluation->images, 300);
   EXPECT_TRUE(made.found.passed) << made.found.reason;
   EXPECT_GT(made.found.checked, 1000);
@@ -44,7 +44,7 @@ TEST(Convergence, ASmallNetworkLearnsItsClassesWithALag) {
   run.settings.target = 0.97;
   const Convergence made = run.train();
   ASSERT_FALSE(made.epochs.empty());
-  EXPECT_TRUE(made.reached) << made.epochs.back().evaluation->accuracy;
+  EXPECT_TRUE(made.reached) << made.epochs.back().evaluation->score;
   EXPECT_TRUE(made.found.passed) << made.found.reason;
   EXPECT_GT(made.found.checked, 1000);
 }
@@ -55,7 +55,7 @@ TEST(Convergence, ASmallNetworkLearnsItsClassesEmulated) {
     run.settings.target = 0.5;
     const Convergence made = run.train();
     ASSERT_FALSE(made.epochs.empty());
-    EXPECT_TRUE(made.reached) << name(precision) << ": " << made.epochs.back().evaluation->accuracy;
+    EXPECT_TRUE(made.reached) << name(precision) << ": " << made.epochs.back().evaluation->score;
     EXPECT_TRUE(made.found.passed) << name(precision) << ": " << made.found.reason;
   }
 }
@@ -78,13 +78,12 @@ TEST(ConvergenceFull, EveryPrecisionLearnsItsClasses) {
       const Convergence made = run.train();
       ASSERT_FALSE(made.epochs.empty());
       const EpochResult& last = made.epochs.back();
-      EXPECT_TRUE(made.reached) << name(precision) << " " << seed << ": "
-                                << last.evaluation->accuracy;
+      EXPECT_TRUE(made.reached) << name(precision) << " " << seed << ": " << last.evaluation->score;
       EXPECT_TRUE(made.found.passed) << made.found.reason;
       EXPECT_LT(last.evaluation->loss, 0.15) << name(precision) << " " << seed;
       std::cerr << (emulated ? "emulated " : "") << (narrow ? "16-bit gradients " : "")
                 << name(precision) << " seed " << seed << ": " << last.epoch << " epochs, accuracy "
-                << last.evaluation->accuracy << ", loss " << last.evaluation->loss << '\n';
+                << last.evaluation->score << ", loss " << last.evaluation->loss << '\n';
     }
 }
 
@@ -128,7 +127,7 @@ TEST(Convergence, WithoutUpdatesNothingIsLearnt) {
   run.settings.rate = 1e-30;
   const Convergence made = run.train();
   EXPECT_FALSE(made.reached);
-  EXPECT_LT(made.epochs.back().evaluation->accuracy, 0.3);
+  EXPECT_LT(made.epochs.back().evaluation->score, 0.3);
 }
 
 TEST(Convergence, DivergenceIsNoResult) {

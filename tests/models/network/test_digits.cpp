@@ -86,7 +86,7 @@ class Learner {
   }
 
   double accuracy(const Samples& samples) {
-    return evaluator_->evaluate(*batches(samples, false)).accuracy;
+    return evaluator_->evaluate(*batches(samples, false)).score;
   }
 
  private:
@@ -129,9 +129,9 @@ TEST(Digits, AreLearntByASmallNetwork) {
   const Convergence found = Learner(1).learn(digits.training, digits.validation, rate, target);
   expect_right(found);
   const EpochResult& last = found.epochs.back();
-  EXPECT_TRUE(found.reached) << last.evaluation->accuracy;
+  EXPECT_TRUE(found.reached) << last.evaluation->score;
   EXPECT_EQ(last.evaluation->images, 300);
-  std::cerr << last.epoch << " epochs, accuracy " << last.evaluation->accuracy << ", loss "
+  std::cerr << last.epoch << " epochs, accuracy " << last.evaluation->score << ", loss "
             << last.evaluation->loss << ", " << last.seconds << " s\n";
 }
 
@@ -146,9 +146,9 @@ TEST_P(DigitsInPrecisionFull, AreLearntWithEverySeed) {
         Learner(seed, GetParam()).learn(digits.training, digits.validation, rate, target);
     expect_right(found);
     const EpochResult& last = found.epochs.back();
-    EXPECT_TRUE(found.reached) << "seed " << seed << ": " << last.evaluation->accuracy;
+    EXPECT_TRUE(found.reached) << "seed " << seed << ": " << last.evaluation->score;
     std::cerr << name(GetParam()) << ", seed " << seed << ": " << last.epoch << " epochs, accuracy "
-              << last.evaluation->accuracy << '\n';
+              << last.evaluation->score << '\n';
   }
 }
 
@@ -170,7 +170,7 @@ TEST(DigitsFull, AreToldByARateThatOthersChose) {
       Learner learner(seed);
       const Convergence found = learner.learn(training, validation, tried, 1);
       expect_right(found);
-      const double accuracy = found.epochs.back().evaluation->accuracy;
+      const double accuracy = found.epochs.back().evaluation->score;
       std::cerr << "seed " << seed << ", rate " << tried << ": validation " << accuracy << '\n';
       if (accuracy <= best) continue;
       best = accuracy;

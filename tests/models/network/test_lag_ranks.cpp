@@ -86,12 +86,14 @@ std::shared_ptr<Communicator> adding(Sums sums, Communicator& ranks) {
 }
 
 std::unique_ptr<Trainer> trainer_of(Communicator& ranks, Sums sums, std::int64_t accumulate,
-                                    std::int64_t lag, std::size_t bucket_bytes = 20000) {
+                                    std::int64_t lag, std::size_t bucket_bytes = 20000,
+                                    std::optional<int> control = std::nullopt) {
   TrainerSettings of = small_settings("native");
   of.executor.threads = 1;
   of.bucket_bytes = bucket_bytes;
   of.accumulate = accumulate;
   of.lag = lag;
+  of.control = control;
   auto trainer = Trainer::make(of, plugins(), ranks, adding(sums, ranks));
   auto ready = std::move(std::get<std::unique_ptr<Trainer>>(trainer));
   load_random(*ready, 1);
@@ -140,6 +142,20 @@ TEST(LagRanks, LearnWhatOneRankLearnsThatAccumulates) {
         const auto trainer = trainer_of(ranks, sums, own, 1);
         EXPECT_LT(difference(learnt(*trainer, 4, ranks.rank() * own), one), 1e-5);
       });
+}
+
+/// Control decides when sums begin, not what they are.
+TEST(ControlledRanks, LearnTheSame) {
+  for (const std::int64_t lag : {0, 1})
+    testing_fakes::on_threads(3, [&](Communicator& ranks) {
+      const std::vector<double> plain =
+          learnt(*trainer_of(ranks, Sums::at_once, 1, lag), 3, ranks.rank());
+      for (const int radix : {0, 2}) {
+        const auto trainer = trainer_of(ranks, Sums::at_once, 1, lag, 20000, radix);
+        EXPECT_EQ(difference(learnt(*trainer, 3, ranks.rank()), plain), 0) << radix;
+        EXPECT_GT(trainer->control_messages(), 2 * 2 * 3);  // two neighbours, and several buckets
+      }
+    });
 }
 
 TEST(LagRanks, ASumThatIsTakenTooEarlyIsFound) {

@@ -199,14 +199,14 @@ TEST(TrainingCheckpoint, IsOfAllRanks) {
     EXPECT_EQ(found.seconds, 12.5);
     EXPECT_EQ(found.untimed, 1);
     EXPECT_EQ(found.bad_samples, bad);
-    EXPECT_EQ(found.accuracy, 0.25);
+    EXPECT_EQ(found.score, 0.25);
     if (!first) settings.checkpoint = folder.path() / "another";
     EXPECT_SAYS(fixture::message_of([&] { kept.read(); }), "rank 1 on threads0: ");
     if (!first) std::filesystem::copy_file(folder.path() / "kept", folder.path() / "another");
     ranks.barrier();
     settings.checkpoint = folder.path() / "kept";
     kept.write({3, 0, 0, 15, 0, {}});
-    EXPECT_FALSE(kept.read().accuracy);
+    EXPECT_FALSE(kept.read().score);
     if (!first) settings.checkpoint = folder.path() / "another";
     EXPECT_SAYS(fixture::message_of([&] { kept.expect_usable(); }),
                 "rank 1 reads another checkpoint than rank 0");
@@ -297,7 +297,7 @@ TEST(TrainingCheckpoint, ScalesAreFoundAndKept) {
   const Convergence nothing = second.train();  // the target was reached
   EXPECT_TRUE(nothing.reached);
   EXPECT_EQ(nothing.epochs.back().epoch, 1);
-  EXPECT_EQ(nothing.epochs.back().evaluation->accuracy, made.epochs.back().evaluation->accuracy);
+  EXPECT_EQ(nothing.epochs.back().evaluation->score, made.epochs.back().evaluation->score);
   EXPECT_EQ(second.trainer->loss_scale().steps(), 10);
   second.settings.target = 2;
   second.train();

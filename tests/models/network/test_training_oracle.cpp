@@ -170,7 +170,7 @@ std::string fault_of_evaluation(const std::function<void(Evaluation&)>& change,
         correct(batch.labels.size(), 1);
     own.add(batch, losses, correct);
   }
-  found.accuracy = found.accuracy > 1 ? found.accuracy : 1;
+  found.score = found.score > 1 ? found.score : 1;
   own.end(found);
   return own.fault();
 }
@@ -179,8 +179,7 @@ TEST(EvaluationOracle, TotalsAndStatisticsAreRecomputed) {
   EXPECT_EQ(fault_of_evaluation([](Evaluation&) {}), "");
   EXPECT_SAYS(fault_of_evaluation([](Evaluation& of) { of.images = 299; }),
               "299 images were validated, 300 were taken, and the set has 300");
-  EXPECT_SAYS(fault_of_evaluation([](Evaluation& of) { of.accuracy = 1.1; }),
-              "accuracy 1.1 are not");
+  EXPECT_SAYS(fault_of_evaluation([](Evaluation& of) { of.score = 1.1; }), "accuracy 1.1 are not");
   EXPECT_SAYS(fault_of_evaluation([](Evaluation&) {}, 0.01),
               "validation has 0.25 as its statistic 0");
 }

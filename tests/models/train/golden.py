@@ -17,14 +17,16 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[2] / "scripts" / "peers"))
 
 import torch  # noqa: E402
-from torch.nn import functional  # noqa: E402
 
 import networks  # noqa: E402
 import resnet  # noqa: E402
 
 STEPS = 5
 # network, batch, seed, learning rate
-CASES = {"mlp": ("mlp:i96w48l3c10", 12, 5, 0.05), "candle-p1b2": ("candle-p1b2:i400w64c10", 20, 7, 0.5)}
+CASES = {"mlp": ("mlp:i96w48l3c10", 12, 5, 0.05), "candle-p1b2": ("candle-p1b2:i400w64c10", 20, 7, 0.5),
+         "candle-p1b1": ("candle-p1b1:i400w64n24", 20, 9, 0.5),
+         "tiramisu": ("tiramisu:h32w48c5d8", 2, 3, 1e-4), "deeplab": ("deeplab:h32w40c5d8", 2, 11, 1e-4),
+         "deepcam": ("deepcam:h32w40c5d8", 3, 13, 0.005)}
 
 
 def trained(case, dtype):
@@ -35,7 +37,7 @@ def trained(case, dtype):
     found = {"losses": []}
     for step in range(STEPS):
         optimizer.zero_grad()
-        loss = functional.cross_entropy(model(samples.to(dtype)), labels)
+        loss = model.loss(model(samples.to(dtype)), labels)
         loss.backward()
         if step == 0:
             found["gradients"] = {name: list(resnet.fingerprint(p.grad, seed, name)) for name, p in model.named_parameters()}

@@ -52,21 +52,23 @@ NetworkDefinition define_convnet(const std::string& descriptor) {
   long long side = 0, classes = 0;
   if (std::sscanf(descriptor.c_str(), "s%lldc%lld", &side, &classes) != 2)
     throw CaseError(descriptor + " is no convnet");
-  return {{photograph(side), classes},
-          {{"conv1.weight", {8, 3, 3, 3}},
-           {"bn1.weight", {8}},
-           {"bn1.bias", {8}},
-           {"conv2.weight", {8, 8, 3, 3}},
-           {"bn2.weight", {8}},
-           {"bn2.bias", {8}},
-           {"fc.weight", {classes, 8}},
-           {"fc.bias", {classes}}},
-          {photograph(small_image), small_classes,
-           [](ReferencePass& pass, const ReferenceNode& images) {
-             ReferenceNode x = pass.relu(pass.norm("bn1", pass.conv("conv1", images, 8, 3, 2)));
-             x = pass.relu(pass.norm("bn2", pass.conv("conv2", x, 8, 3, 2)));
-             pass.cross_entropy(pass.dense("fc", pass.mean(x), small_classes));
-           }}};
+  return {.input = {photograph(side), classes},
+          .parameters = {{"conv1.weight", {8, 3, 3, 3}},
+                         {"bn1.weight", {8}},
+                         {"bn1.bias", {8}},
+                         {"conv2.weight", {8, 8, 3, 3}},
+                         {"bn2.weight", {8}},
+                         {"bn2.bias", {8}},
+                         {"fc.weight", {classes, 8}},
+                         {"fc.bias", {classes}}},
+          .small = {photograph(small_image), small_classes,
+                    [](ReferencePass& pass, const ReferenceNode& images) {
+                      ReferenceNode x =
+                          pass.relu(pass.norm("bn1", pass.conv("conv1", images, 8, 3, 2)));
+                      x = pass.relu(pass.norm("bn2", pass.conv("conv2", x, 8, 3, 2)));
+                      pass.cross_entropy(pass.dense("fc", pass.mean(x), small_classes));
+                    }},
+          .windows = {{"conv1", {.stride = 2}}, {"conv2", {.stride = 2}}}};
 }
 
 }  // namespace

@@ -1,0 +1,283 @@
+// Layers of planes: convolutions, pooling, resizing, concatenation, dropout.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "kernels/concat/problem.hpp"
+#include "kernels/conv/problem.hpp"
+#include "kernels/convert/problem.hpp"
+#include "kernels/dropout/problem.hpp"
+#include "kernels/pool/problem.hpp"
+#include "kernels/resize/problem.hpp"
+#include "models/network/graph_builder_parts.hpp"
+
+namespace assay {
+namespace {
+
+/// The fields of the batch and its planes.
+std::string planes(std::int64_t batch, std::int64_t channels, std::int64_t height,
+                   std::int64_t width) {
+  return fmt::format("mb{}ic{}ih{}iw{}", batch, channels, height, width);
+}
+
+/// Of taps x taps, with the same distances in both directions.
+std::string square_window(std::int64_t taps, std::int64_t stride, std::int64_t padding,
+                          std::int64_t dilation = 1) {
+  std::string text;
+  for (const char axis : {'h', 'w'}) {
+    text += fmt::format("k{0}{1}s{0}{2}p{0}{3}", axis, taps, stride, padding);
+    if (dilation > 1) text += fmt::format("d{}{}", axis, dilation - 1);
+  }
+  return text;
+}
+
+double fan_in(const ConvShape& s) { return static_cast<double>(s.ic * s.kh * s.kw); }
+
+}  // namespace
+
+std::int64_t mask_key(const std::string& layer, const MaskSeed& of) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : fmt::format("{} {}", layer, of.seed))
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return std::int64_t{of.rank} << 32 | static_cast<std::int64_t>(hash & 0xffffffff);
+}
+
+std::size_t GraphBuilder::add_filters(const std::string& layer, const ConvShape& s, double bound) {
+  return add_parameter(layer + ".weight", {s.oc, s.ic, s.kh, s.kw}, bound, 0);
+}
+
+ValueIndex GraphBuilder::conv_forward(const std::string& layer, const ConvShape& s, ValueIndex from,
+                                      std::size_t filters) {
+  const ValueIndex dst = add_value(layer, type_, {batch_, s.oc, s.oh, s.ow});
+  add_node(layer, "forward", Phase::forward, ConvProblem(s, ConvDirection::forward, products_),
+           &conv_oracle, {{"src", from}, {"weights", parameter(filters).value}, {"dst", dst}},
+           nhwc_oihw);
+  return dst;
+}
+
+void GraphBuilder::conv_backward(const std::string& layer, const ConvShape& s, ValueIndex from,
+                                 std::size_t filters, ValueIndex diff) {
+  // This way first: its result is what the rest of the pass waits for.
+  if (from != graph_.images) {
+    const ValueIndex diff_src = like("grad " + graph_.values[from].name, from);
+    add_node(layer, "bwd_data", Phase::backward, ConvProblem(s, ConvDirection::bwd_data, products_),
+             &conv_oracle,
+             {{"diff_dst", diff}, {"weights", parameter(filters).value}, {"diff_src", diff_src}},
+             nhwc_oihw);
+    add_gradient(from, diff_src);
+  }
+  filter_gradient(layer, s, from, diff, filters);
+}
+
+void GraphBuilder::filter_gradient(const std::string& layer, const ConvShape& s, ValueIndex src,
+                                   ValueIndex diff, std::size_t filters) {
+  const ValueIndex wide = parameter(filters).gradient;
+  const std::int64_t elements = parameter(filters).elements();
+  const ValueIndex value =
+      narrow_gradients_ ? add_value("narrow grad " + layer + ".weight", type_, {elements}) : wide;
+  add_node(layer, "bwd_weights", Phase::backward,
+           ConvProblem(s, ConvDirection::bwd_weights,
+                       narrow_gradients_ ? products_ : of_weight_gradients(products_)),
+           &conv_oracle, {{"src", src}, {"diff_dst", diff}, {"diff_weights", value}}, nhwc_oihw);
+  if (narrow_gradients_)
+    add_node(layer, "convert", Phase::backward,
+             ConvertProblem(elements, of_weight_gradients(products_)), &convert_oracle,
+             {{"src", value}, {"dst", wide}});
+}
+
+ConvShape GraphBuilder::conv_shape(ValueIndex from, std::int64_t channels, std::int64_t taps,
+                                   const ConvOptions& options) const {
+  return parse_conv(planes(batch_, dim(from, 1), dim(from, 2), dim(from, 3)) +
+                    fmt::format("oc{}", channels) +
+                    square_window(taps, options.stride, options.padding, options.dilation));
+}
+
+ValueIndex GraphBuilder::conv(const std::string& layer, ValueIndex from, std::int64_t channels,
+                              std::int64_t taps, std::int64_t stride, std::int64_t padding,
+                              std::int64_t dilation) {
+  const ConvShape s = conv_shape(from, channels, taps, {stride, padding, dilation});
+  const std::size_t filters =
+      add_filters(layer, s, std::sqrt(6 / static_cast<double>(channels * taps * taps)));
+  const ValueIndex dst = conv_forward(layer, s, from, filters);
+  tape_.emplace_back([=, this] { conv_backward(layer, s, from, filters, gradient_of(dst)); });
+  return dst;
+}
+
+ValueIndex GraphBuilder::conv(const std::string& layer, ValueIndex from, std::int64_t channels,
+                              std::int64_t taps, const ConvOptions& options) {
+  const ConvShape s = conv_shape(from, channels, taps, options);
+  const std::size_t filters = add_filters(layer, s, options.start * std::sqrt(6 / fan_in(s)));
+  const ValueIndex dst = conv_forward(layer, s, from, filters);
+  tape_.emplace_back([=, this] { conv_backward(layer, s, from, filters, gradient_of(dst)); });
+  return dst;
+}
+
+ValueIndex GraphBuilder::conv_biased(const std::string& layer, ValueIndex from,
+                                     std::int64_t channels, std::int64_t taps,
+                                     const ConvOptions& options, ActivationFunction function) {
+  const ConvShape s = conv_shape(from, channels, taps, options);
+  const std::size_t filters = add_filters(layer, s, options.start * std::sqrt(6 / fan_in(s))),
+                    bias = add_parameter(layer + ".bias", {channels}, 0, 0);
+  return activate(layer, conv_forward(layer, s, from, filters), function, bias,
+                  [=, this](ValueIndex diff) { conv_backward(layer, s, from, filters, diff); });
+}
+
+ValueIndex GraphBuilder::deconv_forward(const std::string& layer, const ConvShape& s,
+                                        ValueIndex from, std::size_t filters) {
+  const ValueIndex dst = add_value(layer, type_, {batch_, s.ic, s.ih, s.iw});
+  add_node(layer, "forward", Phase::forward, ConvProblem(s, ConvDirection::bwd_data, products_),
+           &conv_oracle,
+           {{"diff_dst", from}, {"weights", parameter(filters).value}, {"diff_src", dst}},
+           nhwc_oihw);
+  return dst;
+}
+
+void GraphBuilder::deconv_backward(const std::string& layer, const ConvShape& s, ValueIndex from,
+                                   std::size_t filters, ValueIndex diff) {
+  if (from != graph_.images) {
+    const ValueIndex diff_src = like("grad " + graph_.values[from].name, from);
+    add_node(layer, "bwd_data", Phase::backward, ConvProblem(s, ConvDirection::forward, products_),
+             &conv_oracle,
+             {{"src", diff}, {"weights", parameter(filters).value}, {"dst", diff_src}}, nhwc_oihw);
+    add_gradient(from, diff_src);
+  }
+  filter_gradient(layer, s, diff, from, filters);
+}
+
+ConvShape GraphBuilder::under_deconv(ValueIndex from, std::int64_t channels, std::int64_t taps,
+                                     std::int64_t stride, std::int64_t padding, std::int64_t height,
+                                     std::int64_t width) const {
+  return parse_conv(planes(batch_, channels, height, width) +
+                    fmt::format("oc{}oh{}ow{}", dim(from, 1), dim(from, 2), dim(from, 3)) +
+                    square_window(taps, stride, padding));
+}
+
+std::size_t GraphBuilder::add_deconv_filters(const std::string& layer, const ConvShape& s,
+                                             double start) {
+  const auto products = static_cast<double>(s.oc * s.kh * s.kw),
+             share = static_cast<double>(s.sh * s.sw);
+  return add_filters(layer, s, start * std::sqrt(6 * share / products));
+}
+
+ValueIndex GraphBuilder::deconv(const std::string& layer, ValueIndex from, std::int64_t channels,
+                                std::int64_t taps, std::int64_t stride, std::int64_t padding,
+                                std::int64_t height, std::int64_t width, double start) {
+  const ConvShape s = under_deconv(from, channels, taps, stride, padding, height, width);
+  const std::size_t filters = add_deconv_filters(layer, s, start);
+  const ValueIndex dst = deconv_forward(layer, s, from, filters);
+  tape_.emplace_back([=, this] { deconv_backward(layer, s, from, filters, gradient_of(dst)); });
+  return dst;
+}
+
+ValueIndex GraphBuilder::deconv_biased(const std::string& layer, ValueIndex from,
+                                       std::int64_t channels, std::int64_t taps,
+                                       std::int64_t stride, std::int64_t padding,
+                                       std::int64_t height, std::int64_t width,
+                                       ActivationFunction function) {
+  const ConvShape s = under_deconv(from, channels, taps, stride, padding, height, width);
+  const std::size_t filters = add_deconv_filters(layer, s),
+                    bias = add_parameter(layer + ".bias", {channels}, 0, 0);
+  return activate(layer, deconv_forward(layer, s, from, filters), function, bias,
+                  [=, this](ValueIndex diff) { deconv_backward(layer, s, from, filters, diff); });
+}
+
+ValueIndex GraphBuilder::pool(const std::string& layer, ValueIndex from, PoolMode mode,
+                              std::int64_t taps, std::int64_t stride, std::int64_t padding) {
+  return pool(layer, from, mode,
+              parse_pool(planes(batch_, dim(from, 1), dim(from, 2), dim(from, 3)) +
+                         square_window(taps, stride, padding)));
+}
+
+ValueIndex GraphBuilder::mean(const std::string& layer, ValueIndex from) {
+  const std::int64_t height = dim(from, 2), width = dim(from, 3);
+  return pool(layer, from, PoolMode::average,
+              parse_pool(planes(batch_, dim(from, 1), height, width) +
+                         fmt::format("kh{}kw{}", height, width)));
+}
+
+ValueIndex GraphBuilder::pool(const std::string& layer, ValueIndex from, PoolMode mode,
+                              const PoolShape& s) {
+  const ValueIndex dst = add_value(layer, type_, {batch_, s.ic, s.oh, s.ow});
+  add_node(
+      layer, "forward", Phase::forward,
+      PoolProblem(s, training_ ? PoolDirection::forward_training : PoolDirection::forward_inference,
+                  mode, precision_),
+      &pool_oracle, {{"src", from}, {"dst", dst}}, nhwc);
+  tape_.emplace_back([=, this] {
+    const ValueIndex diff = gradient_of(dst),
+                     diff_src = like("grad " + graph_.values[from].name, from);
+    std::map<std::string, ValueIndex> of{{"diff_dst", diff}, {"diff_src", diff_src}};
+    if (mode == PoolMode::max) of["src"] = from;
+    add_node(layer, "backward", Phase::backward,
+             PoolProblem(s, PoolDirection::backward, mode, precision_), &pool_oracle, of, nhwc);
+    add_gradient(from, diff_src);
+  });
+  return dst;
+}
+
+ValueIndex GraphBuilder::concat(const std::string& layer, const std::vector<ValueIndex>& from) {
+  ConcatShape s{batch_, dim(from.front(), 2), dim(from.front(), 3), {}};
+  std::map<std::string, ValueIndex> tensors;
+  for (const ValueIndex one : from) {
+    tensors[fmt::format("src{}", s.channels.size())] = one;
+    s.channels.push_back(dim(one, 1));
+  }
+  const ConcatProblem forward(s, ConcatDirection::forward, precision_);
+  const ValueIndex dst = tensors["dst"] =
+      add_value(layer, type_, {batch_, forward.channels(), s.ih, s.iw});
+  add_node(layer, "forward", Phase::forward, forward, &concat_oracle, std::move(tensors), nhwc);
+  tape_.emplace_back([=, this] {
+    std::map<std::string, ValueIndex> of{{"diff_dst", gradient_of(dst)}};
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      const ValueIndex part = like("grad " + graph_.values[from[i]].name, from[i]);
+      of[fmt::format("diff_src{}", i)] = part;
+      add_gradient(from[i], part);
+    }
+    add_node(layer, "backward", Phase::backward,
+             ConcatProblem(s, ConcatDirection::backward, precision_), &concat_oracle, std::move(of),
+             nhwc);
+  });
+  return dst;
+}
+
+ValueIndex GraphBuilder::resize(const std::string& layer, ValueIndex from, std::int64_t height,
+                                std::int64_t width) {
+  const ResizeShape s{batch_, dim(from, 1), dim(from, 2), dim(from, 3), height, width};
+  const auto problem = [=, this](ResizeDirection direction) {
+    return ResizeProblem(s, direction, ResizeCoordinates::half_pixel, precision_);
+  };
+  const ValueIndex dst = add_value(layer, type_, {batch_, s.ic, height, width});
+  add_node(layer, "forward", Phase::forward, problem(ResizeDirection::forward), &resize_oracle,
+           {{"src", from}, {"dst", dst}}, nhwc);
+  tape_.emplace_back([=, this] {
+    const ValueIndex diff = gradient_of(dst),
+                     diff_src = like("grad " + graph_.values[from].name, from);
+    add_node(layer, "backward", Phase::backward, problem(ResizeDirection::backward), &resize_oracle,
+             {{"diff_dst", diff}, {"diff_src", diff_src}}, nhwc);
+    add_gradient(from, diff_src);
+  });
+  return dst;
+}
+
+ValueIndex GraphBuilder::dropout(const std::string& layer, ValueIndex from, double p) {
+  if (!training_ || p == 0) return from;
+  if (graph_.passes == Graph::none)
+    graph_.passes = add_value("passes", DataType::s32, {1}, Storage::persistent);
+  const DropoutShape s{batch_, dim(from, 1),           dim(from, 2), dim(from, 3),
+                       p,      mask_key(layer, masks_)};
+  const ValueIndex dst = like(layer, from);
+  add_node(layer, "forward", Phase::forward,
+           DropoutProblem(s, DropoutDirection::forward, precision_), &dropout_oracle,
+           {{"src", from}, {"counter", graph_.passes}, {"dst", dst}}, nhwc);
+  tape_.emplace_back([=, this] {
+    const ValueIndex diff = gradient_of(dst),
+                     diff_src = like("grad " + graph_.values[from].name, from);
+    add_node(layer, "backward", Phase::backward,
+             DropoutProblem(s, DropoutDirection::backward, precision_), &dropout_oracle,
+             {{"diff_dst", diff}, {"counter", graph_.passes}, {"diff_src", diff_src}}, nhwc);
+    add_gradient(from, diff_src);
+  });
+  return dst;
+}
+
+}  // namespace assay

@@ -1,0 +1,37 @@
+#pragma once
+// What the files of GraphBuilder share.
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "models/network/graph_builder.hpp"
+
+namespace assay {
+
+/// Layouts of operations on activations.
+inline constexpr const char *nhwc = "nhwc", *nhwc_oihw = "nhwc_oihw";
+
+/// Gradients of parameters are wide, whatever activations are.
+inline Precision of_weight_gradients(Precision precision) {
+  if (precision == Precision::bf16) return Precision::bf16_fp32;
+  return precision == Precision::fp16 ? Precision::fp16_fp32 : precision;
+}
+
+template <class ProblemType, class MakeOracle>
+void GraphBuilder::add_node(const std::string& layer, const std::string& direction, Phase phase,
+                            ProblemType problem, MakeOracle oracle,
+                            std::map<std::string, ValueIndex> tensors, const char* layout) {
+  GraphNode node;
+  node.layer = layer;
+  node.direction = direction;
+  node.phase = phase;
+  node.oracle = oracle(problem);
+  node.problem = std::make_shared<ProblemType>(std::move(problem));
+  node.tensors = std::move(tensors);
+  node.layout = layout;
+  graph_.nodes.push_back(std::move(node));
+}
+
+}  // namespace assay

@@ -1,0 +1,45 @@
+#!/usr/bin/env python3
+"""Networks for segmentation learn generated weather to a stated intersection over union, in each precision, on one and on two ranks."""
+import json
+
+from run_helper import BIN, RunTest, main
+
+# network: optimizer, at most so many epochs of 120 samples, IoU. Without any event found it is 0.32.
+TRAININGS = {"deepcam": (["--optimizer", "adam", "--rate", 0.02], 7, 0.55),
+             "deeplab": (["--optimizer", "larc-adam", "--rate", 0.003, "--lag", 1], 6, 0.42),
+             "tiramisu": (["--optimizer", "adam", "--rate", 0.01], 5, 0.40)}
+
+
+class Segmentation(RunTest):
+    def row(self, network, *words, ranks=1):
+        file = self.folder / "row.json"
+        launcher = ["mpirun", "--oversubscribe", "-n", ranks] if ranks > 1 else []
+        self.command(*launcher, BIN / "assay-train", "--network", f"{network}:h32w32c4d8", "--threads", 1, "--backend", "native", "--scaling", "none",
+                     "--out", file, *words, code=0, env=self.environment(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1"))
+        row = json.loads(file.read_text())["rows"][0]
+        self.assertEqual(row["status"], "ok", row.get("reason"))
+        return row
+
+    def test_networks_learn_to_a_target_in_each_precision_on_one_and_two_ranks(self):
+        for network, (how, epochs, target) in TRAININGS.items():
+            for precision, ranks in (("fp32", 1), ("bf16", 2), ("fp16", 1)):
+                with self.subTest(network=network, precision=precision, ranks=ranks):
+                    row = self.row(network, *how, "--batch", 4 // ranks, "--precision", precision, "--data", "learnable:n120v24", "--epochs", epochs,
+                                   "--target", target, "--seed", 1, ranks=ranks)
+                    self.assertGreaterEqual(row["metrics"]["iou"]["value"], target)
+                    self.assertNotIn("accuracy", row["metrics"])
+
+    def test_the_sizes_of_the_papers_are_those_without_fields(self):
+        cases = json.loads(self.command(BIN / "assay-train", "--network", "tiramisu,deeplab,deepcam", "--list", "--json", code=0).stdout)
+        self.assertEqual([case["settings"]["problem"] for case in cases],
+                         ["tiramisu:h768w1152c16d1r2", "deeplab:h768w1152c16d1r2", "deepcam:h768w1152c16d1r8"])
+
+    def test_sizes_that_halve_unevenly_are_refused(self):
+        for network, reason in (("tiramisu:h40w48", "Use a multiple of 16"), ("deeplab:h30w48", "Use a multiple of 8"),
+                                ("deepcam:d3", "Use 1, 2, 4, 8 or 16"), ("deeplab:w0", "w is 0"), ("deeplab:q2", "q")):
+            done = self.command(BIN / "assay-train", "--network", network, "--list", code=2)
+            self.assertIn(reason, done.stderr)
+
+
+if __name__ == "__main__":
+    main(verbosity=2)

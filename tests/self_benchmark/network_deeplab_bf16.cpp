@@ -1,0 +1,21 @@
+// ratio: PyTorch's over assay-train's step of deeplab:h96w144, batch 1, Adam, bf16
+// target: >= 1.3
+// pairs: 5
+// needs: hwy assay_models
+
+#include "tests/self_benchmark/support/network_pairs.hpp"
+
+int main(int argc, char** argv) {
+  using namespace assay::self_benchmark;
+  return print([&] {
+    return network_ratio({{"problem", "deeplab:h96w144"},
+                          {"batch", "1"},
+                          {"optimizer", "adam"},
+                          {"rate", "0.001"},
+                          {"scaling", "none"},
+                          {"precision", "bf16"}},
+                         {"--network", "deeplab:h96w144", "--batch", "1", "--optimizer", "adam",
+                          "--precision", "bf16"},
+                         pairs_from(argc, argv), 1);
+  });
+}

@@ -1,0 +1,21 @@
+// ratio: PyTorch's over assay-train's step of CANDLE's P1B1, batch 100, Adam, fp32
+// target: >= 1.3
+// pairs: 5
+// needs: hwy assay_models
+
+#include "tests/self_benchmark/support/network_pairs.hpp"
+
+int main(int argc, char** argv) {
+  using namespace assay::self_benchmark;
+  return print([&] {
+    return network_ratio(
+        {{"problem", "candle-p1b1:i60483"},
+         {"batch", "100"},
+         {"optimizer", "adam"},
+         {"rate", "0.001"},
+         {"scaling", "none"},
+         {"precision", "fp32"}},
+        {"--network", "candle-p1b1:i60483", "--batch", "100", "--optimizer", "adam"},
+        pairs_from(argc, argv), 1);
+  });
+}

@@ -9,7 +9,10 @@ namespace assay {
 /// WrongResult if the network or its optimizer is not that of the case. The texts of the case are
 /// read here once more, apart from what has made the settings of them.
 void expect_network(const TrainerSettings& trainer, const Settings& claims);
-/// The same of a whole training: number of steps, epochs, target, files.
+/// WrongResult if the layers of the network, in any direction, are not those of the definition.
+void expect_layers(const Network& network, const Settings& claims,
+                   const NetworkDefinition& definition);
+/// expect_network() for a whole training: number of steps, epochs, target, files.
 void expect_training(const TrainingRun& run, const Settings& claims);
 
 }  // namespace assay

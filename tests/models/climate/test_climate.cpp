@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/conv/problem.hpp"
+#include "models/network/definition.hpp"
 #include "models/network/network_family.hpp"
 
 namespace assay {
@@ -40,19 +41,38 @@ TEST_P(Climate, WorkAndParametersAreThoseOfTheLayers) {
   EXPECT_EQ(convolutions, GetParam().convolutions);
 }
 
-TEST_P(Climate, ParametersAreTheDefinitions) {
+TEST_P(Climate, LayersAreTheDefinitions) {
   const NetworkFamily& family = *named_network(GetParam().network).family;
   for (const char* fields : {"", "h96w144", "h32w48c5d8", "d16r1"}) {
     const std::string all = family.canonical(fields);
-    const NetworkDefinition defined = family.definition(all);
     const Graph graph = training_graph(family.network(all), 1, Precision::fp32, {});
-    EXPECT_EQ(graph.parameters.size(), defined.parameters.size());
-    for (const Parameter& parameter : graph.parameters) {
-      const auto entry = defined.parameters.find(parameter.name);
-      ASSERT_NE(entry, defined.parameters.end()) << parameter.name;
-      EXPECT_EQ(entry->second, parameter.dims) << parameter.name;
-    }
+    EXPECT_EQ(fault_of_layers(graph, all, family.definition(all)), "");
   }
+}
+
+TEST_P(Climate, AnotherWindowOrParameterIsFound) {
+  const NetworkFamily& family = *named_network(GetParam().network).family;
+  const std::string all = family.canonical("d16");
+  const Graph graph = training_graph(family.network(all), 1, Precision::fp32, {});
+  const NetworkDefinition right = family.definition(all);
+  ASSERT_FALSE(right.windows.empty());
+  for (const auto& [layer, window] : right.windows)
+    for (const DefinedWindow& other :
+         {DefinedWindow{window.stride + 1, window.dilation},
+          DefinedWindow{window.stride, window.dilation + 1}, DefinedWindow{.padding = 7}}) {
+      NetworkDefinition wrong = right;
+      wrong.windows[layer] = other;
+      EXPECT_EQ(fault_of_layers(graph, all, wrong).find(layer + " "), 0u) << layer;
+    }
+  NetworkDefinition wrong = right;
+  wrong.windows["logits"] = {2, 1};
+  EXPECT_NE(fault_of_layers(graph, all, wrong), "");
+  wrong = right;
+  wrong.windows["none"] = {};
+  EXPECT_NE(fault_of_layers(graph, all, wrong), "");
+  wrong = right;
+  wrong.parameters["logits.bias"] = {4};
+  EXPECT_NE(fault_of_layers(graph, all, wrong), "");
 }
 
 TEST_P(Climate, TheWidthDividesTheChannels) {

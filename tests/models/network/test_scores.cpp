@@ -70,6 +70,16 @@ std::string fault_after(Precision precision, const Damage& damage) {
   return oracle.fault();
 }
 
+TEST(Scores, PoisonLeavesNoneOfARunBefore) {
+  Autoencoder of(Precision::fp32);
+  const Batch& batch = of.batches->next();
+  put_batch(of.executor(), batch.images, batch.labels);
+  of.executor().run(Phase::forward);
+  for (const double score : read_scores(of.executor())) EXPECT_TRUE(std::isfinite(score));
+  of.executor().poison();
+  for (const double score : read_scores(of.executor())) EXPECT_FALSE(std::isfinite(score));
+}
+
 void change(Executor& executor, ValueIndex value, double by) {
   std::vector<double> all = read_values(executor, value);
   all[3] += by;

@@ -274,12 +274,10 @@ TEST(StateOracle, AStateThatIsNotTheGeneratorsIsRefused) {
   }
 }
 
-TEST(StateOracle, ParametersAreThoseOfTheDescriptor) {
+TEST(StateOracle, LayersAreThoseOfTheDescriptor) {
   for (const char* descriptor : {"d18w8s32c10", "d50w16s64c20"}) {
-    const DefinedParameters defined = define_resnet(descriptor).parameters;
     const Graph graph = inference_graph(make_resnet(parse_resnet(descriptor)), 1, Precision::fp32);
-    EXPECT_EQ(defined.size(), graph.parameters.size());
-    for (const Parameter& of : graph.parameters) EXPECT_EQ(defined.at(of.name), of.dims) << of.name;
+    EXPECT_EQ(fault_of_layers(graph, descriptor, define_resnet(descriptor)), "");
   }
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <mutex>
 #include <stdexcept>
 
 #include "core/base/place.hpp"
@@ -142,7 +141,6 @@ class PixelLossOracle final : public WholeOracle {
 
   /// Sums over all pixels, which are made once for the same inputs.
   const Totals& totals(const Inputs& inputs, double u) const {
-    const std::scoped_lock lock(mutex_);
     std::vector<double> key = sums::fingerprint(problem_.tensors(), inputs);
     key.push_back(u);
     if (key == key_) return totals_;
@@ -166,7 +164,6 @@ class PixelLossOracle final : public WholeOracle {
 
   PixelLossProblem problem_;
   std::int64_t plane_;
-  mutable std::mutex mutex_;
   mutable std::vector<double> key_;
   mutable Totals totals_;
 };

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,8 +30,9 @@ struct DefinedInput {
 /// How far apart lie the places of a convolution's filter, and the taps of the filter.
 struct DefinedWindow {
   std::int64_t stride = 1, dilation = 1;
-  /// On each side; nothing: half the filter, so that the stride alone makes planes smaller.
-  std::optional<std::int64_t> padding{};
+  static constexpr std::int64_t half_filter = -1;
+  /// On each side; half_filter: half its extent, so that the stride alone makes planes smaller.
+  std::int64_t padding = half_filter;
 };
 
 struct NetworkDefinition {

@@ -28,21 +28,12 @@ struct Answer {
   double score = 0, score_bound = 0;
 };
 
-/// Softmax cross-entropy of one image, without smoothing. `u`: roundoff of the arithmetic of the
-/// loss. The bound is that of docs/method-training.md, twice: logits and bias are rounded once more
-/// when they are added.
+/// Whether an image is answered right; of logits that rounding may exchange, either answer is.
 Answer answer_of(std::span<const double> logits, std::size_t label, double u) {
-  const double most = *std::max_element(logits.begin(), logits.end()),
-               least = *std::min_element(logits.begin(), logits.end()),
-               size = std::fmax(std::fabs(most), std::fabs(least));
-  long double sum = 0;
-  for (const double logit : logits) sum += std::exp(static_cast<long double>(logit - most));
-  Answer answer;
-  const auto classes = static_cast<double>(logits.size());
-  answer.loss = static_cast<double>(std::log(sum)) + most - logits[label];
-  answer.bound =
-      2 * u * (8 * std::log(classes + 1) + (classes + 9) / 2 + 8 * size + 2 * (most - least));
-  answer.score = 1;
+  const ClaimedLoss loss = claimed_cross_entropy(logits, label, 0, u);
+  Answer answer{loss.value, loss.bound, 1, 0};
+  double size = 0;
+  for (const double logit : logits) size = std::fmax(size, std::fabs(logit));
   for (std::size_t k = 0; k < logits.size(); ++k) {
     if (k == label) continue;
     if (std::fabs(logits[k] - logits[label]) <= 4 * u * size) answer.score_bound = 1;

@@ -23,10 +23,12 @@ struct InferenceRun {
 /// over parity_batch() images. Ranks work independently, each on its own images.
 ///
 /// Before timing, logits and losses of random images are compared with the network in fp64 by
-/// `reference`. An audit poisons all activations and results, or loads other images; afterwards the
-/// pass is repeated with the same images, random operations are compared with their oracles, and
-/// the results of both passes must be equal. The same is done after the last timed run, whose
-/// results are also compared with fp64. `plugins` and `ranks` must outlive the workload.
+/// `reference`, or those of a smaller form of a network that is too large (parity_form()). An audit
+/// poisons all activations and results, or loads other images; afterwards the pass is repeated with
+/// the same images, random operations are compared with their oracles, and the results of both
+/// passes must be equal, and the scores those of the pass's own logits. The same is done after the
+/// last timed run, whose results are also compared with fp64. `plugins` and `ranks` must outlive
+/// the workload.
 Result<std::unique_ptr<Workload>> inference_workload(const InferenceRun& run, Plugins& plugins,
                                                      Communicator& ranks);
 

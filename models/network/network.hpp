@@ -53,8 +53,9 @@ Graph training_graph(const Network& network, std::int64_t batch, Precision preci
 /// The gradients of one batch, without update.
 Graph gradient_graph(const Network& network, std::int64_t batch, Precision precision,
                      const Learning& learning, MaskSeed masks = {});
-/// Logits, losses and correct classes of `batch` images, with moving averages as statistics. The
-/// values `weights`, `stored` and `statistics` have the same order as in the training graph.
+/// Outputs, losses and what scores are made of (Quality) of `batch` samples, with moving averages
+/// as statistics. The values `weights`, `stored` and `statistics` have the same order as in the
+/// training graph.
 Graph inference_graph(const Network& network, std::int64_t batch, Precision precision);
 
 }  // namespace assay

@@ -308,13 +308,17 @@ std::int64_t parity_batch(const Network& network) {
 void load_random(Executor& executor, std::uint64_t seed) {
   const Graph& graph = executor.graph();
   const Values images(Values::Kind::mantissa, seed, "images", DataType::fp32, 0);
-  const std::int64_t classes = graph.value(graph.logits).dims[1];
+  const std::vector<std::int64_t>& logits = graph.value(graph.logits).dims;
   executor.device().fill(executor.tensor(graph.images), images);
   if (graph.labels == Graph::none) return;
   executor.device().put(
-      executor.tensor(graph.labels), [classes](std::int64_t first, std::span<double> out) {
-        for (std::size_t i = 0; i < out.size(); ++i)
-          out[i] = static_cast<double>((7 * (first + static_cast<std::int64_t>(i)) + 3) % classes);
+      executor.tensor(graph.labels),
+      [classes = logits[1], of_image = graph.elements(graph.labels) / logits[0]](
+          std::int64_t first, std::span<double> out) {
+        for (std::int64_t i = first; double& label : out) {
+          label = static_cast<double>((7 * (i / of_image) + 3 + i % of_image) % classes);
+          ++i;
+        }
       });
 }
 

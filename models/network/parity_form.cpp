@@ -8,16 +8,22 @@
 namespace assay {
 namespace {
 
-/// Of all values, as if they lived at the same time, and of two in fp64 that are compared.
+/// Of all values, as if they lived at the same time.
 double bytes_of(const Graph& graph) {
-  double all = 0, largest = 0;
-  for (ValueIndex v = 0; v < graph.values.size(); ++v) {
-    const auto elements = static_cast<double>(graph.elements(v));
-    const GraphValue& value = graph.values[v];
-    if (value.storage != Storage::part) all += elements * static_cast<double>(size_of(value.type));
-    if (value.storage != Storage::persistent) largest = std::max(largest, elements);
-  }
-  return all + 2 * largest * sizeof(double);
+  double all = 0;
+  for (ValueIndex v = 0; v < graph.values.size(); ++v)
+    if (const GraphValue& value = graph.values[v]; value.storage != Storage::part)
+      all += static_cast<double>(graph.elements(v)) * static_cast<double>(size_of(value.type));
+  return all;
+}
+
+/// Of two values in fp64 that are compared.
+double bytes_of_two(const Graph& graph) {
+  std::int64_t largest = 0;
+  for (ValueIndex v = 0; v < graph.values.size(); ++v)
+    if (graph.values[v].storage != Storage::persistent)
+      largest = std::max(largest, graph.elements(v));
+  return 2 * sizeof(double) * static_cast<double>(largest);
 }
 
 }  // namespace
@@ -32,7 +38,7 @@ ParityForm parity_form(const Network& network,
     for (std::int64_t count = images(*form); count > 0; count = count > 1 ? 1 : 0) {
       const Graph plain = pass(*form, count, Precision::fp64);
       const bool whole = form->descriptor == network.descriptor;
-      double need = bytes_of(plain);
+      double need = bytes_of(plain) + bytes_of_two(plain);
       if (tried) need += bytes_of(pass(*form, count, *tried));
       if (whole) {
         flops = plain.flops();

@@ -73,9 +73,9 @@ class Trainer {
   /// Sets initial parameters, which depend on the seed, velocities and second moments 0, means 0
   /// and variances 1. Equal on all ranks.
   void initialise();
-  /// Loads the images [batch, side, side, 3] of the next step and their labels.
+  /// Loads the images [batch, height, width, channels] of the next step and their labels.
   void load(std::span<const float> images, std::span<const std::int64_t> labels);
-  /// The same with images in the order [batch, 3, side, side].
+  /// The same with images in the order [batch, channels, height, width].
   void load(const Source& images, std::span<const std::int64_t> labels);
   /// One step: `accumulate` forward and backward passes, the sum over the ranks, and the update
   /// with the learning rate `rate`, which is skipped if the gradients are not all finite.

@@ -52,7 +52,7 @@ class Planes(nn.Module):
 
     def batch(self, count):
         samples = torch.from_numpy(resnet.values(self.seed, "images", (count, self.channels, self.height, self.width)))
-        labels = (7 * torch.arange(count * self.height * self.width) + 3) % CLASSES
+        labels = (7 * torch.arange(count)[:, None] + 3 + torch.arange(self.height * self.width)) % CLASSES
         return samples, labels.view(count, self.height, self.width)
 
     def loss(self, logits, labels):

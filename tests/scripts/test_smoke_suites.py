@@ -39,6 +39,16 @@ class SmokeSuites(RunTest):
         self.assertLess(timing["max_time"] * len(listed), 10, "the rest of three minutes is for set-up and proof")
         self.assertGreaterEqual(timing["timeout"], 120, "a proof that takes longer than expected is no failure: --walltime ends the run")
 
+    def test_large_networks_are_short_or_left_out(self):
+        large = "candle-p1b1:i60483w2000n600"  # 10 GB in training
+        for file in sorted((SOURCE / "suites").glob("*.json")):
+            if not any(case["benchmark"] == "train" for case in json.loads(file.read_text())["cases"]):
+                continue
+            for case in self.cases("train", file.stem):
+                if case["problem"] == large:
+                    self.assertFalse(file.stem.startswith("smoke"))
+                    self.assertEqual((case["steps"], case["precision"]), ("3", "fp32"), file.stem)
+
     def test_allreduce_on_two_ranks(self):
         self.assertEqual(json.loads((SOURCE / "suites" / "smoke-allreduce.json").read_text())["launch"], {"ranks": 2})
         cases = self.cases("collectives", "smoke-allreduce")

@@ -10,6 +10,8 @@
 #include "models/network/batches.hpp"
 #include "models/network/learnable_fields.hpp"
 #include "models/network/network_settings.hpp"
+#include "models/network/parameters.hpp"
+#include "models/network/parity.hpp"
 #include "models/network/scores.hpp"
 #include "models/network/self_check.hpp"
 #include "models/network/training_oracle.hpp"
@@ -47,6 +49,32 @@ Outcome outcome_of(const Benchmark& benchmark, const Chosen& chosen) {
 }
 
 const Chosen to_target{{"epochs", {"4"}}, {"target", {"0.6"}}, {"rate", {"0.05"}}};
+
+TEST(PixelLabels, AComparisonWithFp64HasThoseOfTheSyntheticBatch) {
+  const auto alone = serial_communicator();
+  TrainerSettings settings = network_test::small_settings("native");
+  settings.network = network_test::pixel_network({.input = network_test::small_pixels});
+  settings.batch = 3;
+  const auto trainer = network_test::made(settings, *alone);
+  load_random(*trainer, settings.seed);
+  const auto batches = resident_batch(
+      {3, network_test::small_pixels, settings.seed, 3, Labels::of_pixels}, {3, 0, 1, true, 1});
+  const std::vector<double> labels = read_values(trainer->executor(), trainer->graph().labels);
+  const std::span<const std::int64_t> expected = batches->next().labels;
+  EXPECT_EQ(labels, std::vector<double>(expected.begin(), expected.end()));
+}
+
+/// Where two logits are nearly equal, their rounding decides the class of a pixel.
+TEST(PixelLabels, InferencePassesInEveryPrecision) {
+  for (const char* precision : {"fp32", "bf16", "fp16"}) {
+    const Outcome outcome = outcome_of(PixelBenchmark(), {{"direction", {"inference"}},
+                                                          {"backend", {"native"}},
+                                                          {"batch", {"4"}},
+                                                          {"threads", {"2"}},
+                                                          {"precision", {precision}}});
+    EXPECT_EQ(outcome.status, "ok") << precision << ": " << outcome.reason;
+  }
+}
 
 /// All background has a third of 0.95.
 TEST(PixelLabels, ATrainingReachesItsTargetInEveryPrecision) {

@@ -26,6 +26,8 @@ STEPS = 5
 CASES = {"mlp": ("mlp:i96w48l3c10", 12, 5, 0.05), "candle-p1b2": ("candle-p1b2:i400w64c10", 20, 7, 0.5),
          "candle-p1b1": ("candle-p1b1:i400w64n24", 20, 9, 0.5),
          "tiramisu": ("tiramisu:h32w48c5d8", 2, 3, 1e-4), "deeplab": ("deeplab:h32w40c5d8", 2, 11, 1e-4),
+         # An eighth of its planes is wider than the largest distance of taps, 36.
+         "deeplab-wide": ("deeplab:h32w320c4d16", 1, 17, 1e-4),
          "deepcam": ("deepcam:h32w40c5d8", 3, 13, 0.005)}
 
 

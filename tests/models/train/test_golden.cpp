@@ -90,7 +90,8 @@ TEST_P(VectorsGolden, StepsInSixteenBitsAreNear) {
 constexpr const char* vectors[] = {"mlp", "candle-p1b1", "candle-p1b2"};
 INSTANTIATE_TEST_SUITE_P(Vectors, TrainGolden, testing::ValuesIn(vectors));
 INSTANTIATE_TEST_SUITE_P(Vectors, VectorsGolden, testing::ValuesIn(vectors));
-INSTANTIATE_TEST_SUITE_P(Planes, TrainGolden, testing::Values("tiramisu", "deeplab", "deepcam"));
+INSTANTIATE_TEST_SUITE_P(Planes, TrainGolden,
+                         testing::Values("tiramisu", "deeplab", "deeplab-wide", "deepcam"));
 
 }  // namespace test_train_golden
 }  // namespace assay

@@ -21,10 +21,6 @@ namespace assay::sums {
 /// Most terms that an implementation may add one after the other.
 constexpr double longest_chain = 0x1p18;
 
-/// Equal terms that an implementation may add one after the other. Their rounding errors are equal,
-/// too, where they are added to sums of one binade.
-constexpr double longest_equal_chain = 361;
-
 /// Variance of the error of a sum of m terms. Random terms drift to the sum alone; of others any
 /// partial sum may be as large as all magnitudes together.
 inline double variance_of_channel(double m, double sum, double absolute, double squares,
@@ -32,12 +28,6 @@ inline double variance_of_channel(double m, double sum, double absolute, double 
   const double chain = std::min(m, longest_chain),
                drift = (random ? std::abs(sum) : absolute) * std::sqrt(chain / m);
   return square(u) * variance_of_sum(chain, squares, drift);
-}
-
-/// Most of the error of a sum of m equal terms, or of some equal ones and zeros; random ones are
-/// neither.
-inline double error_of_equal(double m, double absolute, bool random, double u) {
-  return random ? 0 : u * std::min(m, longest_equal_chain) / 3 * absolute;
 }
 
 /// The values of a formula's inputs.

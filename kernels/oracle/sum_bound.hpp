@@ -2,9 +2,33 @@
 // The error bound of one sum of products, on the host or on a device (core/api/item_code.hpp).
 // kernels/oracle/sums.hpp makes it; docs/method-conv.md derives the formulas.
 
+#include <cstring>
+
 #include "core/api/expected.hpp"
 
 namespace assay::sums {
+
+/// The largest error of rounding a number of this magnitude to the nearest of a type with the unit
+/// roundoff u: half the distance of the type's numbers there, u 2^floor(log2 size).
+ASSAY_ITEM double half_step(double u, double size) {
+  std::uint64_t bits = 0;
+  memcpy(&bits, &size, sizeof bits);
+  bits &= 0x7ff0000000000000;  // of the exponent
+  double power = 0;
+  memcpy(&power, &bits, sizeof power);
+  return u * power;
+}
+
+/// Equal terms that an implementation may add one after the other. Their rounding errors are equal,
+/// too, where they are added to sums of one binade.
+inline constexpr double longest_equal_chain = 361;
+
+/// Most of the error of a sum of m equal terms, or of some equal ones and zeros; random ones are
+/// neither. docs/method-norm.md derives it.
+ASSAY_ITEM double error_of_equal(double m, double absolute, bool random, double u) {
+  const double chain = m < longest_equal_chain ? m : longest_equal_chain;
+  return random ? 0 : u * chain / 3 * absolute;
+}
 
 /// Bound of the relative error of a tensor core's tf32 operands. They keep 11 significant bits;
 /// libraries round or truncate the others, so the error is below 2^-10.
@@ -24,7 +48,7 @@ struct SumBound {
   bool exact = false;                 ///< integer arithmetic
   double u = 0, u_out = 0, tiny = 0;  ///< accumulator, output type, and half the distance of the
                                       ///< output's where results are below the normal numbers
-  double deviations = 0, norm_deviations = 0, norm_rounding = 0;
+  double deviations = 0, norm_deviations = 0;
   /// The same of sums of independent errors, whose tail is light.
   double gaussian = 0, norm_gaussian = 0;
   bool rounds_operands = false;  ///< to tf32, before they are multiplied
@@ -32,12 +56,13 @@ struct SumBound {
   double at_once = 0;            ///< products that a truncating accumulator adds at once
   double parts = 0;              ///< partial_sums; 0: sums are not split
 
-  /// The expected value with bounds that include the rounding of the result itself. `most`,
-  /// `typical`: largest and typical error before it is rounded.
+  /// The expected value with bounds that include the rounding of the result itself. In the norm it
+  /// has its certain bound, since one element may be nearly all of the norm. `most`, `typical`:
+  /// largest and typical error before it is rounded.
   ASSAY_ITEM Expected rounded(double value, double most, double typical) const {
     const double size = std::fabs(value), least = size + most > 0 ? tiny : 0;
     return {value, most + u_out * (size + most) + least,
-            typical + norm_rounding * u_out * (size + typical) + least};
+            typical + half_step(u_out, size + most) + least};
   }
 
   ASSAY_ITEM Expected expected(const Terms& terms) const {
@@ -59,6 +84,17 @@ struct SumBound {
       typical += least_of(never_more, norm_gaussian * tf32_deviation * norm);
     }
     return rounded(terms.value, most, typical);
+  }
+
+  /// The same of a plane's elements; those of a network may be equal.
+  ASSAY_ITEM Expected of_plane(const Terms& terms, bool random) const {
+    Expected all = expected(terms);
+    const double equal =
+        error_of_equal(static_cast<double>(terms.count), terms.absolute, random, u);
+    if (equal > 0)
+      all.rms_bound = largest_of(
+          all.rms_bound, equal + half_step(u_out, std::fabs(terms.value) + all.max_bound) + tiny);
+    return all;
   }
 
  private:

@@ -65,10 +65,6 @@ double variance_of_sum(double terms, bool truncates) {
   return truncates ? 4 * rounded + steps * steps / 3 : rounded;
 }
 
-double norm_of_rounding(double count) {
-  return std::min(1.0, std::sqrt(1.0 / 3 + 5.6 / std::sqrt(count)));
-}
-
 bool drops_digits(Precision precision, const Executed& executed) {
   if (is_fp8(precision) && executed.accumulate == truncating_fp22) return true;
   const bool lends = precision == Precision::tf32 || size_of(storage(precision)) == 2;
@@ -207,7 +203,6 @@ ErrorModel::ErrorModel(Precision precision, const Executed& executed, std::size_
   // The norm of n errors concentrates about their standard deviation; one large error may still
   // stand out.
   norm_deviations = 1.5 + deviations / root;
-  norm_rounding = norm_of_rounding(count_of);
 }
 
 }  // namespace assay::sums

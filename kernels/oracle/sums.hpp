@@ -94,9 +94,6 @@ inline constexpr double products_at_once = 4, fp8_products_at_once = 16;
 /// Variance of the error of a sum of `terms` products, over u^2 times their squared norm:
 /// sequential, the worst of all orders; `truncates`: by an accumulator that drops digits.
 double variance_of_sum(double terms, bool truncates);
-/// The part of the unit roundoff that the root mean square of `count` relative roundings does not
-/// exceed.
-double norm_of_rounding(double count);
 /// Standard deviations that the largest of `samples` rounding errors exceeds with the probability
 /// of a false alarm, 1e-9. The error of a running sum is a Gaussian mixture over random walks, with
 /// tail exp(-pi x / (2 sqrt 2)): much heavier than a Gaussian's.

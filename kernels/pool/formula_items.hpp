@@ -45,7 +45,7 @@ struct Pool {
   }
   /// One term is a copy.
   ASSAY_ITEM Expected expected(const sums::Terms& of) const {
-    return exact || of.count <= 1 ? Expected{of.value, 0, 0} : bound.expected(of);
+    return exact || of.count <= 1 ? Expected{of.value, 0, 0} : bound.of_plane(of, random);
   }
   ASSAY_ITEM double part(std::int64_t oy, std::int64_t ox) const {
     return 1 / static_cast<double>((y.last(oy) - y.first(oy)) * (x.last(ox) - x.first(ox)));

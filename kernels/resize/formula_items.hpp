@@ -81,7 +81,7 @@ struct Resize {
   }
   ASSAY_ITEM Expected expected(const Sum& of) const {
     if (exact) return {of.terms.value, 0, 0};
-    Expected all = bound.expected(of.terms);
+    Expected all = bound.of_plane(of.terms, random);
     all.max_bound += of.more;
     all.rms_bound += of.more;
     return all;

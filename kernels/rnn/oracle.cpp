@@ -34,17 +34,16 @@ class Bounds {
     const double count = static_cast<double>(std::max<std::size_t>(samples, 1));
     most_ = sums::most_deviations(samples);
     norm_ = margin * (1.5 + most_ / std::sqrt(count));
-    norm_rounding_ = sums::norm_of_rounding(count);
   }
   Expected operator()(const Uncertain& of) const {
     const double deviation = std::sqrt(of.variance), size = std::abs(of.value);
     const double most = most_ * deviation, typical = norm_ * deviation;
     return {of.value, most + u_ * (size + most) + tiny_,
-            typical + norm_rounding_ * u_ * (size + typical) + tiny_};
+            typical + sums::half_step(u_, size + most) + tiny_};
   }
 
  private:
-  double u_, tiny_, most_, norm_, norm_rounding_;
+  double u_, tiny_, most_, norm_;
 };
 
 /// Without a checksum: the sum over a state would cost the whole recurrence.

@@ -6,8 +6,8 @@
 // once every rank has it, and tells all ranks. Flat, the root receives a message of each other rank
 // for each tensor; in a tree of radix r, whose ranks pass a report on when they and the ranks below
 // them have the tensor, each rank receives at most r reports and a decision, and sends a report and
-// at most r decisions (T. Kurth et al., Exascale Deep Learning for Climate Analytics, SC18,
-// arXiv:1810.01993, section V-A: "hierarchical control").
+// at most r decisions. The exaflop run replaced Horovod's flat form by such a tree (T. Kurth et
+// al., Exascale Deep Learning for Climate Analytics, SC18, arXiv:1810.01993).
 
 #include <cstdint>
 #include <deque>
@@ -28,8 +28,8 @@ struct ControlTree {
 /// `radix` 0: flat, all other ranks are children of rank 0.
 ControlTree control_tree(int rank, int ranks, int radix);
 
-/// "none" is no control, "flat" a radix of 0, "tree:R" a radix R of at least 2. InputError for
-/// others.
+/// The radix that a text names: "flat" 0, "tree:R" R (2 to 1024), "none" nothing. InputError for
+/// other texts.
 std::optional<int> read_control(const std::string& text);
 /// Messages that the busiest of `ranks` ranks sends and receives for each tensor.
 std::int64_t busiest_messages(int ranks, int radix);

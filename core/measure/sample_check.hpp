@@ -12,9 +12,9 @@
 
 namespace assay {
 
-/// What passed_s tells of a sample that claims claimed_s, in seconds. Of two clocks one is read
-/// first, and a thread may be interrupted before it reads the other: passed_s may be longer by up
-/// to between_s (Sampler::between_s), which explains what is missing in the sample, and no more.
+/// The part of passed_s that a sample of claimed_s must account for, in seconds. A thread may be
+/// interrupted after it has read one clock and before it reads the other: passed_s may be too long
+/// by up to between_s (Sampler::between_s).
 double passed_beside(double claimed_s, double passed_s, double between_s);
 
 class SampleCheck {

@@ -10,8 +10,8 @@
 namespace assay::formula {
 namespace {
 
-/// What a network is judged by. A network of a name that is not known here, of a user's own, is
-/// judged by what its row has, which is one quality alone.
+/// The quality of a network. A user's own network, whose name is not known here, has the one
+/// quality that its row tells.
 std::string expected_quality(const Claims& claims) {
   static const std::map<std::string, const char*> known{{"candle-p1b1", "correlation"},
                                                         {"candle-p1b2", "accuracy"},

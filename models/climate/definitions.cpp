@@ -23,7 +23,7 @@ Sizes sizes_of(const std::string& fields) {
   Sizes s;
   if (std::sscanf(fields.c_str(), "h%lldw%lldc%lldd%lldr%lld", &s.height, &s.width, &s.channels,
                   &s.divisor, &s.root) != 5)
-    throw CaseError(fields + " is no network for planes of weather");
+    throw CaseError("'" + fields + "' are not the fields of a climate network");
   return s;
 }
 
@@ -36,7 +36,7 @@ std::vector<double> weights_of(long long root, double factor) {
 }
 
 DefinedInput input_of(const Sizes& s, double factor) {
-  return {s.input(), classes, Labels::of_pixels, weights_of(s.root, factor)};
+  return {s.input(), classes, Labels::per_pixel, weights_of(s.root, factor)};
 }
 
 /// The loss of a small form: a mean over pixels, with weights by the eighth root.
@@ -61,7 +61,7 @@ class Defined {
   void window(const std::string& name, std::int64_t stride, std::int64_t dilation) {
     to_.windows[name] = {stride, dilation};
   }
-  /// Of a transposed convolution with the stride 2, from as many channels.
+  /// Defines a transposed convolution with the stride 2 that keeps the number of channels.
   void upwards(const std::string& name, std::int64_t channels, double start = 1) {
     window(name, 2, 1);
     filters(name, channels, channels, 3, 2 * start);
@@ -153,10 +153,10 @@ void train_small_tiramisu(ReferencePass& pass, const Node& images) {
 
 // DeepLabv3+.
 
-/// What ResNet-50 v2 has in its four blocks.
+/// The four blocks of ResNet-50 v2.
 constexpr int units_of_block[] = {3, 4, 6, 3}, dilation_of_block[] = {1, 1, 2, 4};
 
-/// Of all filters that do not lie on each pixel, or not on neighbours (L. Chen et al.,
+/// Defines the strides and dilations that are not 1 (L. Chen et al.,
 /// Encoder-Decoder with Atrous Separable Convolution, arXiv:1802.02611: the pyramid of an output
 /// stride of 8).
 void add_deeplab_windows(Defined& to) {
@@ -295,7 +295,7 @@ NetworkDefinition define_tiramisu(const std::string& fields) {
   const Sizes s = sizes_of(fields);
   return parameters_of_tiramisu(s).finish(
       input_of(s, 0.1),
-      {{small_channels, 32, 48}, classes, train_small_tiramisu, Labels::of_pixels});
+      {{small_channels, 32, 48}, classes, train_small_tiramisu, Labels::per_pixel});
 }
 
 NetworkDefinition define_deeplab(const std::string& fields, bool normalizes) {
@@ -308,7 +308,7 @@ NetworkDefinition define_deeplab(const std::string& fields, bool normalizes) {
                [=](ReferencePass& pass, const Node& images) {
                  SmallDeepLab(pass, normalizes).run(images);
                },
-               Labels::of_pixels});
+               Labels::per_pixel});
 }
 
 }  // namespace assay

@@ -7,7 +7,7 @@
 
 namespace assay {
 
-/// Of "h768w1152c16d1r2". CaseError for another text.
+/// The definitions by their fields, "h768w1152c16d1r2". CaseError for another text.
 NetworkDefinition define_tiramisu(const std::string& fields);
 NetworkDefinition define_deeplab(const std::string& fields, bool normalizes);
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t longest = 16384, most_channels = 4096, most_root = 64, most_divisor = 16;
 
-/// What distinguishes the networks.
+/// The differences between the networks.
 struct Family {
   const char* name;
   std::int64_t multiple;  ///< of height and width
@@ -80,7 +80,7 @@ Network make(const Family& family, const ClimateShape& shape) {
                     {"root", shape.root}};
   network.input = {shape.channels, shape.height, shape.width};
   network.classes = climate_classes;
-  network.labels = Labels::of_pixels;
+  network.labels = Labels::per_pixel;
   network.quality = Quality::iou;
   network.add_layers = [add = family.add, shape](GraphBuilder& to, const Learning& learning) {
     add(to, shape, learning.last_norm);

@@ -199,7 +199,7 @@ std::string BatchOracle::fault_of_numbers(const Batch& batch, bool training) con
 std::optional<FieldOracle> BatchOracle::field(const Batch& batch, std::int64_t image,
                                               bool training) const {
   const std::int64_t sample = batch.samples[static_cast<std::size_t>(image)];
-  if (claims_.kind != DataClaims::Kind::learnable || claims_.labels != Labels::of_pixels ||
+  if (claims_.kind != DataClaims::Kind::learnable || claims_.labels != Labels::per_pixel ||
       sample < 0)
     return std::nullopt;
   return FieldOracle(claims_.input, claims_.image_seed, LearnableOracle::number(sample, training));

@@ -28,7 +28,7 @@ struct DataClaims {
   std::string training, validation;  ///< names of sets of files
   std::int64_t classes = 0;
   InputShape input;
-  Labels labels = Labels::one;
+  Labels labels = Labels::per_sample;
   std::vector<double> class_factors;  ///< in the loss, of labels of pixels
   std::int64_t batch = 0, passes = 1, ranks = 1;
   std::int64_t train_images = 0, valid_images = 0;  ///< in the sets

@@ -65,7 +65,7 @@ struct ResidentSettings {
   InputShape input;
   std::uint64_t seed = 1;
   std::int64_t samples = 1281167;  ///< of an epoch; the default is that of ImageNet
-  Labels labels = Labels::one;
+  Labels labels = Labels::per_sample;
 };
 
 /// The same batch in every step. Pixel i in the logical order [n, c, h, w] is element i of

@@ -16,13 +16,11 @@ struct ClaimedLoss {
 ClaimedLoss claimed_cross_entropy(std::span<const double> logits, std::size_t label,
                                   double smoothing, double u);
 
-/// Of the pixels of an image: the sum of their losses, each times the factor of its label's class,
-/// the number of pixels by label and class of the largest logit, and the intersection over union
-/// that these counts have.
+/// The results of an image with a label for each pixel.
 struct ClaimedPixels {
-  ClaimedLoss loss;
-  std::vector<std::int64_t> counts;  ///< [label, class]
-  double iou = 0;
+  ClaimedLoss loss;  ///< sum over pixels, each times the factor of its label's class
+  std::vector<std::int64_t> counts;  ///< pixels by [label, class of the largest logit]
+  double iou = 0;                    ///< intersection over union, by these counts
 };
 /// `logits` [classes, pixels]; `factors`: one for each class.
 ClaimedPixels claimed_pixels(std::span<const double> logits, std::span<const double> labels,

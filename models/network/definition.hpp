@@ -21,7 +21,7 @@ using DefinedParameters = std::map<std::string, std::vector<std::int64_t>>;
 struct DefinedInput {
   InputShape shape;
   std::int64_t classes = 0;
-  Labels labels = Labels::one;
+  Labels labels = Labels::per_sample;
   /// Of labels of pixels: the factor of each class in the loss
   /// (ReferencePass::pixel_cross_entropy).
   std::vector<double> class_factors{};

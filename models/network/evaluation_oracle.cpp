@@ -47,9 +47,9 @@ Answer answer_of(const Executor& executor, const Batch& batch, const DataClaims&
                  std::size_t i, std::span<const double> outputs) {
   const Graph& graph = executor.graph();
   const double u = unit_roundoff(graph.value(graph.losses).type);
-  if (claims.labels == Labels::one)
+  if (claims.labels == Labels::per_sample)
     return answer_of(outputs, static_cast<std::size_t>(batch.labels[i]), u);
-  if (claims.labels == Labels::of_pixels) {
+  if (claims.labels == Labels::per_pixel) {
     const std::size_t pixels = outputs.size() / claims.class_factors.size();
     const std::span<const std::int64_t> own = batch.labels.subspan(i * pixels, pixels);
     const ClaimedPixels claimed = claimed_pixels(

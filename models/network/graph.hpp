@@ -114,7 +114,7 @@ struct Graph {
   ValueIndex loss_scale = none, rate = none, unscale = none, step = none, norms = none,
              counts = none;
 
-  /// The counter of dropout: passes of the training before this one, those of skipped steps, too.
+  /// The counter of dropout: the number of earlier passes of the training, skipped steps included.
   ValueIndex passes = none;
 
   const GraphValue& value(ValueIndex index) const { return values[index]; }

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -135,12 +136,16 @@ class GraphBuilder {
                           std::size_t filters);
   void conv_backward(const std::string& layer, const ConvShape& shape, ValueIndex from,
                      std::size_t filters, ValueIndex diff);
-  /// The convolution whose backward pass by data is a transposed one of `from`, and its filters.
+  /// A convolution with initial filters up to `bound`, and what follows it.
+  ValueIndex convolve(const std::string& layer, ValueIndex from, const ConvShape& shape,
+                      double bound, std::optional<ActivationFunction> function);
+  /// The convolution whose backward pass by data is a transposed one of `from`.
   ConvShape under_deconv(ValueIndex from, std::int64_t channels, std::int64_t taps,
                          std::int64_t stride, std::int64_t padding, std::int64_t height,
                          std::int64_t width) const;
-  std::size_t add_deconv_filters(const std::string& layer, const ConvShape& shape,
-                                 double start = 1);
+  /// The transposed convolution, and what follows it.
+  ValueIndex deconvolve(const std::string& layer, ValueIndex from, const ConvShape& shape,
+                        double start, std::optional<ActivationFunction> function);
   ValueIndex deconv_forward(const std::string& layer, const ConvShape& shape, ValueIndex from,
                             std::size_t filters);
   void deconv_backward(const std::string& layer, const ConvShape& shape, ValueIndex from,
@@ -158,6 +163,10 @@ class GraphBuilder {
   /// backward nodes of what has made `sums`, from their gradient.
   ValueIndex activate(const std::string& layer, ValueIndex sums, ActivationFunction function,
                       std::size_t bias, std::function<void(ValueIndex)> before);
+  /// `sums` with a new bias and `function`, or as they are. `before`: as activate()'s.
+  ValueIndex followed(const std::string& layer, ValueIndex sums,
+                      std::optional<ActivationFunction> function,
+                      std::function<void(ValueIndex)> before);
   /// `bias`: of the logits, if the loss adds one.
   void add_loss(ValueIndex logits, double smoothing, const Parameter* bias);
   /// The sum of all gradients of a value; adds nodes that compute it.

@@ -92,34 +92,41 @@ ConvShape GraphBuilder::conv_shape(ValueIndex from, std::int64_t channels, std::
                     square_window(taps, options.stride, options.padding, options.dilation));
 }
 
+ValueIndex GraphBuilder::followed(const std::string& layer, ValueIndex sums,
+                                  std::optional<ActivationFunction> function,
+                                  std::function<void(ValueIndex)> before) {
+  if (function)
+    return activate(layer, sums, *function, add_parameter(layer + ".bias", {dim(sums, 1)}, 0, 0),
+                    std::move(before));
+  tape_.emplace_back([=, this] { before(gradient_of(sums)); });
+  return sums;
+}
+
+ValueIndex GraphBuilder::convolve(const std::string& layer, ValueIndex from, const ConvShape& s,
+                                  double bound, std::optional<ActivationFunction> function) {
+  const std::size_t filters = add_filters(layer, s, bound);
+  return followed(layer, conv_forward(layer, s, from, filters), function,
+                  [=, this](ValueIndex diff) { conv_backward(layer, s, from, filters, diff); });
+}
+
 ValueIndex GraphBuilder::conv(const std::string& layer, ValueIndex from, std::int64_t channels,
                               std::int64_t taps, std::int64_t stride, std::int64_t padding,
                               std::int64_t dilation) {
-  const ConvShape s = conv_shape(from, channels, taps, {stride, padding, dilation});
-  const std::size_t filters =
-      add_filters(layer, s, std::sqrt(6 / static_cast<double>(channels * taps * taps)));
-  const ValueIndex dst = conv_forward(layer, s, from, filters);
-  tape_.emplace_back([=, this] { conv_backward(layer, s, from, filters, gradient_of(dst)); });
-  return dst;
+  return convolve(layer, from, conv_shape(from, channels, taps, {stride, padding, dilation}),
+                  std::sqrt(6 / static_cast<double>(channels * taps * taps)), std::nullopt);
 }
 
 ValueIndex GraphBuilder::conv(const std::string& layer, ValueIndex from, std::int64_t channels,
                               std::int64_t taps, const ConvOptions& options) {
   const ConvShape s = conv_shape(from, channels, taps, options);
-  const std::size_t filters = add_filters(layer, s, options.start * std::sqrt(6 / fan_in(s)));
-  const ValueIndex dst = conv_forward(layer, s, from, filters);
-  tape_.emplace_back([=, this] { conv_backward(layer, s, from, filters, gradient_of(dst)); });
-  return dst;
+  return convolve(layer, from, s, options.start * std::sqrt(6 / fan_in(s)), std::nullopt);
 }
 
 ValueIndex GraphBuilder::conv_biased(const std::string& layer, ValueIndex from,
                                      std::int64_t channels, std::int64_t taps,
                                      const ConvOptions& options, ActivationFunction function) {
   const ConvShape s = conv_shape(from, channels, taps, options);
-  const std::size_t filters = add_filters(layer, s, options.start * std::sqrt(6 / fan_in(s))),
-                    bias = add_parameter(layer + ".bias", {channels}, 0, 0);
-  return activate(layer, conv_forward(layer, s, from, filters), function, bias,
-                  [=, this](ValueIndex diff) { conv_backward(layer, s, from, filters, diff); });
+  return convolve(layer, from, s, options.start * std::sqrt(6 / fan_in(s)), function);
 }
 
 ValueIndex GraphBuilder::deconv_forward(const std::string& layer, const ConvShape& s,
@@ -152,21 +159,20 @@ ConvShape GraphBuilder::under_deconv(ValueIndex from, std::int64_t channels, std
                     square_window(taps, stride, padding));
 }
 
-std::size_t GraphBuilder::add_deconv_filters(const std::string& layer, const ConvShape& s,
-                                             double start) {
+ValueIndex GraphBuilder::deconvolve(const std::string& layer, ValueIndex from, const ConvShape& s,
+                                    double start, std::optional<ActivationFunction> function) {
   const auto products = static_cast<double>(s.oc * s.kh * s.kw),
              share = static_cast<double>(s.sh * s.sw);
-  return add_filters(layer, s, start * std::sqrt(6 * share / products));
+  const std::size_t filters = add_filters(layer, s, start * std::sqrt(6 * share / products));
+  return followed(layer, deconv_forward(layer, s, from, filters), function,
+                  [=, this](ValueIndex diff) { deconv_backward(layer, s, from, filters, diff); });
 }
 
 ValueIndex GraphBuilder::deconv(const std::string& layer, ValueIndex from, std::int64_t channels,
                                 std::int64_t taps, std::int64_t stride, std::int64_t padding,
                                 std::int64_t height, std::int64_t width, double start) {
-  const ConvShape s = under_deconv(from, channels, taps, stride, padding, height, width);
-  const std::size_t filters = add_deconv_filters(layer, s, start);
-  const ValueIndex dst = deconv_forward(layer, s, from, filters);
-  tape_.emplace_back([=, this] { deconv_backward(layer, s, from, filters, gradient_of(dst)); });
-  return dst;
+  return deconvolve(layer, from, under_deconv(from, channels, taps, stride, padding, height, width),
+                    start, std::nullopt);
 }
 
 ValueIndex GraphBuilder::deconv_biased(const std::string& layer, ValueIndex from,
@@ -174,11 +180,8 @@ ValueIndex GraphBuilder::deconv_biased(const std::string& layer, ValueIndex from
                                        std::int64_t stride, std::int64_t padding,
                                        std::int64_t height, std::int64_t width,
                                        ActivationFunction function) {
-  const ConvShape s = under_deconv(from, channels, taps, stride, padding, height, width);
-  const std::size_t filters = add_deconv_filters(layer, s),
-                    bias = add_parameter(layer + ".bias", {channels}, 0, 0);
-  return activate(layer, deconv_forward(layer, s, from, filters), function, bias,
-                  [=, this](ValueIndex diff) { deconv_backward(layer, s, from, filters, diff); });
+  return deconvolve(layer, from, under_deconv(from, channels, taps, stride, padding, height, width),
+                    1, function);
 }
 
 ValueIndex GraphBuilder::pool(const std::string& layer, ValueIndex from, PoolMode mode,

@@ -61,7 +61,7 @@ Results results_of(const Executor& executor) {
 void compare(const std::string& name, double relative, std::size_t count, double tolerance,
              const std::string& what, Verification& verification) {
   verification.checked += static_cast<std::int64_t>(count);
-  if (relative <= tolerance) return;  // false for what is no number
+  if (relative <= tolerance) return;  // false for NaN
   verification.fail(
       fmt::format("{} differ by {:.3g} of their 2-norm from {} (at most {:.3g} is allowed)", name,
                   relative, what, tolerance));

@@ -20,10 +20,10 @@ struct InputShape {
 
 /// The labels of a sample: its class, the class of each of its pixels, or none: the sample itself
 /// is what the network shall return.
-enum class Labels { one, of_pixels, none };
+enum class Labels { per_sample, per_pixel, none };
 /// Their number.
 inline std::int64_t labels_of_sample(Labels labels, const InputShape& shape) {
-  return labels == Labels::one ? 1 : labels == Labels::none ? 0 : shape.pixels();
+  return labels == Labels::per_sample ? 1 : labels == Labels::none ? 0 : shape.pixels();
 }
 
 /// A square image of three colours.

@@ -13,7 +13,7 @@ namespace assay {
 std::shared_ptr<const LearnableSamples> learnable_samples(const InputShape& shape, Labels labels,
                                                           std::int64_t classes,
                                                           std::uint64_t seed) {
-  if (labels == Labels::of_pixels)
+  if (labels == Labels::per_pixel)
     return std::make_shared<const LearnableFields>(shape, classes, seed);
   if (labels == Labels::none && shape.is_vector())
     return std::make_shared<const LearnableExpression>(shape.channels, seed);

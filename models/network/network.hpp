@@ -33,7 +33,7 @@ struct Network {
   std::map<std::string, std::int64_t> fields;  ///< of the descriptor, as rows name them
   InputShape input;
   std::int64_t classes = 1000;
-  Labels labels = Labels::one;
+  Labels labels = Labels::per_sample;
   bool filters = true;                  ///< it has convolutions
   Quality quality = Quality::accuracy;  ///< of a set of samples
   /// Adds all layers, from the input to the loss.

@@ -59,7 +59,7 @@ void complete_data(Settings& settings, SettingsReader& reader, TrainingData& dat
     if (settings.at(files) != "none")
       settings[files] = canonical_data(settings.at(files), data.label_base, data.classes);
   data.data = settings.at("data");
-  if (is_files(data.data) && (!data.input.is_photograph() || data.labels != Labels::one))
+  if (is_files(data.data) && (!data.input.is_photograph() || data.labels != Labels::per_sample))
     throw InputError(fmt::format(
         "--data {}: files have square images of three colours, and this network reads {} x {} x {} "
         "numbers. Use --data learnable, or synthetic.",
@@ -209,7 +209,7 @@ NetworkSettings read_network(Settings& settings, const RankCount& started,
   read.run.data.labels = network.labels;
   trainer.network = std::move(network);
   read_numbers(reader, read);
-  if (trainer.learning.smoothing > 0 && trainer.network.labels != Labels::one)
+  if (trainer.learning.smoothing > 0 && trainer.network.labels != Labels::per_sample)
     throw InputError(fmt::format(
         "--smoothing {} is for networks with one label a sample, and {} is none. Leave it out.",
         settings.at("smoothing"), trainer.network.family));

@@ -80,7 +80,7 @@ struct Comparison {
   void compare(const std::string& what, double relative, std::int64_t count, double tolerance) {
     verification.checked += count;
     if (relative > verification.norm_error) verification.norm_error = relative;
-    if (relative <= tolerance) return;  // false for what is no number
+    if (relative <= tolerance) return;  // false for NaN
     verification.fail(fmt::format(
         "{} of the network differs by {:.3g} of its 2-norm from fp64 (at most {:.3g} is allowed)",
         what, relative, tolerance));
@@ -275,7 +275,7 @@ double relative_to_deviation(std::span<const double> is, std::span<const double>
     norm += should[i] * should[i];
   }
   const double beyond = std::sqrt(all.error) - unit_roundoff(stored) * std::sqrt(norm);
-  if (beyond <= 0) return 0;  // false for what is no number
+  if (beyond <= 0) return 0;  // false for NaN
   return all.norm > 0 ? beyond / std::sqrt(all.norm) : beyond;
 }
 

@@ -30,7 +30,7 @@ struct ReferenceNetwork {
   std::int64_t classes = 1000;
   /// Calls a function of ReferencePass for each layer; the last one is a loss.
   std::function<void(ReferencePass&, const ReferenceNode& images)> forward;
-  Labels labels = Labels::one;
+  Labels labels = Labels::per_sample;
 };
 
 /// A tensor of the network, in the order of its documentation: filters [channels, inputs, taps,

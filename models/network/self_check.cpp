@@ -198,7 +198,7 @@ TrainingDifference difference(const Trainer& trainer, const std::vector<double>&
       continue;
     }
     const double relative = sums.relative(u), of_length = std::abs(sums.along / sums.expected - 1);
-    if (!(relative <= all.largest)) {  // true for what is no number
+    if (!(relative <= all.largest)) {  // true for NaN
       all.largest = relative;
       all.parameter = parameter.name;
     }
@@ -321,7 +321,7 @@ void self_check(Trainer& trainer, double rate, const ReferenceNetwork& small,
   for (const auto& [is, allowed, how] : all) {
     const auto expect = [&, how = how](double difference, double most, const std::string& what) {
       ++verification.checked;
-      if (difference <= most) return;  // false for what is no number
+      if (difference <= most) return;  // false for NaN
       verification.fail(fmt::format(
           "--self-check: after {} steps of a small network{}, {} differs by {:.3g} from that of a "
           "reference that trains as the parameters of the case say (at most {:.3g} is allowed)",

@@ -339,7 +339,7 @@ void StepOracle::judge_statistics(const std::vector<double>& running) {
 ClaimedLoss StepOracle::claimed_loss(std::span<const double> logits, std::span<const double> labels,
                                      double u) const {
   if (claims_.labels == Labels::none) return claimed_error(logits, labels, u).loss;
-  if (claims_.labels == Labels::one)
+  if (claims_.labels == Labels::per_sample)
     return claimed_cross_entropy(logits, static_cast<std::size_t>(labels[0]), claims_.smoothing, u);
   return claimed_pixels(logits, labels, claims_.class_factors, u).loss;
 }
@@ -352,7 +352,7 @@ void StepOracle::judge_losses() {
                             losses = read_values(executor_, graph.losses);
   const std::size_t of_sample = logits.size() / losses.size(),
                     labelled = labels.size() / losses.size();
-  if (claims_.labels == Labels::of_pixels && claims_.class_factors.size() * labelled != of_sample)
+  if (claims_.labels == Labels::per_pixel && claims_.class_factors.size() * labelled != of_sample)
     return add(fmt::format("{} logits of a sample are not those of {} pixels and {} classes",
                            of_sample, labelled, claims_.class_factors.size()));
   const double u = unit_roundoff(graph.value(graph.losses).type);

@@ -34,7 +34,7 @@ struct StepClaims {
   /// Bits of the significand in which gradients are sent; 0: those of their own type.
   int wire_bits = 0;
   double smoothing = 0;
-  Labels labels = Labels::one;
+  Labels labels = Labels::per_sample;
   std::vector<double> class_factors;  ///< in the loss, of labels of pixels
   std::string loss_scale;             ///< as --loss-scale
   double rate = 0;                    ///< of steps without a schedule

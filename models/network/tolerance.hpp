@@ -18,7 +18,7 @@ struct NetworkTolerance {
 };
 /// `operands`: their type in products (operand_type). `labels`: those of pixels have logits that no
 /// mean over a plane has rid of rounding errors.
-NetworkTolerance network_tolerance(DataType operands, Labels labels = Labels::one);
+NetworkTolerance network_tolerance(DataType operands, Labels labels = Labels::per_sample);
 
 /// Between equal runs on equal data: their sums may be made in another order. With 16 bits that is
 /// so of the sum over the ranks alone, which is fp32: a rounding to 16 bits that went another way

@@ -20,7 +20,7 @@ struct TrainingData {
   std::string validation;  ///< files for validation; empty: the files of `data`
   std::int64_t classes = 1000;
   InputShape input;
-  Labels labels = Labels::one;  ///< files have one a sample
+  Labels labels = Labels::per_sample;  ///< files have one a sample
   std::int64_t label_base = 0;
   std::int64_t max_bad_samples = 0;
   Augment augment = Augment::crop_and_flip;  ///< of files

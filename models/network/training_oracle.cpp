@@ -124,7 +124,7 @@ void TrainingOracle::end(const Convergence& convergence, bool restarted) {
   const std::int64_t epochs = std::stoll(settings_.at("epochs"));
   const Labels labels = network_.input.labels;
   const Quality quality = labels == Labels::none        ? Quality::correlation
-                          : labels == Labels::of_pixels ? Quality::iou
+                          : labels == Labels::per_pixel ? Quality::iou
                                                         : Quality::accuracy;
   if (convergence.epochs.empty() || !convergence.epochs.back().evaluation)
     return note("a training has ended without a validation");

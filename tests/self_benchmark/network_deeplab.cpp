@@ -6,15 +6,6 @@
 #include "tests/self_benchmark/support/network_pairs.hpp"
 
 int main(int argc, char** argv) {
-  using namespace assay::self_benchmark;
-  return print([&] {
-    return network_ratio({{"problem", "deeplab:h96w144"},
-                          {"batch", "1"},
-                          {"optimizer", "adam"},
-                          {"rate", "0.001"},
-                          {"scaling", "none"},
-                          {"precision", "fp32"}},
-                         {"--network", "deeplab:h96w144", "--batch", "1", "--optimizer", "adam"},
-                         pairs_from(argc, argv), 1);
-  });
+  return assay::self_benchmark::print_network_ratio(
+      {.network = "deeplab:h96w144", .batch = "1", .optimizer = "adam"}, argc, argv);
 }

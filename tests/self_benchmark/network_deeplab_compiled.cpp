@@ -6,16 +6,7 @@
 #include "tests/self_benchmark/support/network_pairs.hpp"
 
 int main(int argc, char** argv) {
-  using namespace assay::self_benchmark;
-  return print([&] {
-    return network_ratio(
-        {{"problem", "deeplab:h96w144"},
-         {"batch", "1"},
-         {"optimizer", "adam"},
-         {"rate", "0.001"},
-         {"scaling", "none"},
-         {"precision", "fp32"}},
-        {"--network", "deeplab:h96w144", "--batch", "1", "--optimizer", "adam", "--compile"},
-        pairs_from(argc, argv), 1);
-  });
+  return assay::self_benchmark::print_network_ratio(
+      {.network = "deeplab:h96w144", .batch = "1", .optimizer = "adam", .compiled = true}, argc,
+      argv);
 }

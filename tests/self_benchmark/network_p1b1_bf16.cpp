@@ -6,16 +6,7 @@
 #include "tests/self_benchmark/support/network_pairs.hpp"
 
 int main(int argc, char** argv) {
-  using namespace assay::self_benchmark;
-  return print([&] {
-    return network_ratio({{"problem", "candle-p1b1:i60483"},
-                          {"batch", "100"},
-                          {"optimizer", "adam"},
-                          {"rate", "0.001"},
-                          {"scaling", "none"},
-                          {"precision", "bf16"}},
-                         {"--network", "candle-p1b1:i60483", "--batch", "100", "--optimizer",
-                          "adam", "--precision", "bf16"},
-                         pairs_from(argc, argv), 1);
-  });
+  return assay::self_benchmark::print_network_ratio(
+      {.network = "candle-p1b1:i60483", .batch = "100", .optimizer = "adam", .precision = "bf16"},
+      argc, argv);
 }

@@ -6,17 +6,10 @@
 #include "tests/self_benchmark/support/network_pairs.hpp"
 
 int main(int argc, char** argv) {
-  using namespace assay::self_benchmark;
-  return print([&] {
-    return network_ratio({{"problem", "candle-p1b2:i28204"},
-                          {"batch", "60"},
-                          {"optimizer", "rmsprop"},
-                          {"alpha", "0.9"},
-                          {"rate", "0.001"},
-                          {"scaling", "none"},
-                          {"precision", "bf16"}},
-                         {"--network", "candle-p1b2:i28204", "--batch", "60", "--optimizer",
-                          "rmsprop", "--precision", "bf16"},
-                         pairs_from(argc, argv), 3);
-  });
+  return assay::self_benchmark::print_network_ratio({.network = "candle-p1b2:i28204",
+                                                     .batch = "60",
+                                                     .optimizer = "rmsprop",
+                                                     .precision = "bf16",
+                                                     .samples = 3},
+                                                    argc, argv);
 }

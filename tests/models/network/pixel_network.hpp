@@ -34,7 +34,7 @@ inline Network pixel_network(const PixelShape& shape = {}, const PixelFaults& fa
   network.descriptor = "c3";
   network.input = shape.input;
   network.classes = 3;
-  network.labels = Labels::of_pixels;
+  network.labels = Labels::per_pixel;
   network.quality = Quality::iou;
   network.add_layers = [=](GraphBuilder& to, const Learning&) {
     std::vector<double> weights = class_weights(frequencies_of_fields(), shape.power);
@@ -56,7 +56,7 @@ inline NetworkDefinition pixel_definition(const PixelShape& shape = {}) {
   for (const double frequency : {0.95, 0.015, 0.035})
     weights.push_back(1 / std::pow(frequency, -shape.power));
   NetworkDefinition defined;
-  defined.input = {shape.input, 3, Labels::of_pixels, weights};
+  defined.input = {shape.input, 3, Labels::per_pixel, weights};
   for (double& factor : defined.input.class_factors) factor *= shape.factor;
   defined.parameters = {{"conv.weight", {3, shape.input.channels, 3, 3}}, {"conv.bias", {3}}};
   defined.bounds = {
@@ -66,7 +66,7 @@ inline NetworkDefinition pixel_definition(const PixelShape& shape = {}) {
                      pass.pixel_cross_entropy(pass.conv("conv", images, 3, 3, 1, 1, true, 0.5),
                                               weights, 1.0 / 80);
                    },
-                   Labels::of_pixels};
+                   Labels::per_pixel};
   return defined;
 }
 

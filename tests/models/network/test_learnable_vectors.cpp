@@ -62,7 +62,7 @@ TEST(LearnableVectors, WhatCannotBeMadeIsRefused) {
   EXPECT_SAYS(fixture::message_of([] { LearnableVectors(15, 10, 1); }), "15 elements");
   EXPECT_SAYS(fixture::message_of([] { LearnableVectors(16, 1, 1); }), "1 classes");
   EXPECT_SAYS(fixture::message_of([] {
-                learnable_samples({16, 2, 3}, Labels::one, 10, 1);
+                learnable_samples({16, 2, 3}, Labels::per_sample, 10, 1);
               }),
               "16 channels of 2 x 3 pixels");
 }

@@ -58,7 +58,7 @@ TEST(PixelLabels, AComparisonWithFp64HasThoseOfTheSyntheticBatch) {
   const auto trainer = network_test::made(settings, *alone);
   load_random(*trainer, settings.seed);
   const auto batches = resident_batch(
-      {3, network_test::small_pixels, settings.seed, 3, Labels::of_pixels}, {3, 0, 1, true, 1});
+      {3, network_test::small_pixels, settings.seed, 3, Labels::per_pixel}, {3, 0, 1, true, 1});
   const std::vector<double> labels = read_values(trainer->executor(), trainer->graph().labels);
   const std::span<const std::int64_t> expected = batches->next().labels;
   EXPECT_EQ(labels, std::vector<double>(expected.begin(), expected.end()));
@@ -183,7 +183,7 @@ BatchOracle oracle_of(const std::string& data) {
   const Settings claims{{"data", data},      {"validation", "none"}, {"augment", "crop+flip"},
                         {"label_base", "0"}, {"batch", "4"},         {"max_bad_samples", "0"},
                         {"accumulate", "1"}, {"ranks", "1"},         {"trial", "0"}};
-  return {DataClaims(claims, {shape, 3, Labels::of_pixels, {1, 1, 1}}, 7), 0};
+  return {DataClaims(claims, {shape, 3, Labels::per_pixel, {1, 1, 1}}, 7), 0};
 }
 
 TEST(PixelLabels, LabelsThatAreShiftedByAPixelAreFound) {
@@ -207,7 +207,7 @@ TEST(PixelLabels, LabelsThatAreShiftedByAPixelAreFound) {
 
 TEST(PixelLabels, TheBatchInMemoryIsJudged) {
   ResidentSettings settings{3, shape, 7};
-  settings.labels = Labels::of_pixels;
+  settings.labels = Labels::per_pixel;
   const auto batches = resident_batch(settings, {4, 0, 1, true, 7});
   Batch batch = batches->next();
   const BatchOracle oracle = oracle_of("synthetic");

@@ -1,4 +1,4 @@
-// What joins residual blocks: functions and sums of values, without parameters.
+// Functions and sums of values, without parameters: they join residual blocks.
 #include "kernels/sum/problem.hpp"
 #include "models/network/graph_builder_parts.hpp"
 

@@ -186,7 +186,7 @@ class Ranges(unittest.TestCase):
         point = {"images": 32, "row": 0, "trials": 2, "reached": 0, "epochs": {"median": None, "low": None, "high": None}}
         curve = {"name": "c", "full": "c", "target": "0.9"}
         both = self.run_script(f"[[{json.dumps(point)}], [{json.dumps(point)}, {json.dumps({**point, 'images': 64, 'reached': 1, 'epochs': {'median': 4, 'low': 4, 'high': None}})}]]"
-                               f".map((points) => convergence_plot([{{...{json.dumps(curve)}, points}}], 'epochs', 'epochs', plain))")
+                               f".map((points) => convergence_plot([{{...{json.dumps(curve)}, points}}], 'accuracy', 'epochs', 'epochs', plain))")
         for picture, numbers in zip(both, ([None], [4])):
             line, cross = picture["data"]
             self.assertEqual(line["y"], numbers)

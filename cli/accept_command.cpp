@@ -33,6 +33,7 @@ int accept(const Given& given) {
       judge_fleet(make_fleet(std::move(results), criteria, listed_nodes(files)), criteria,
                   fmt::format("assay accept {} --criteria {}", join(files, " "), asked));
   acceptance.results = hash_files(read, times);
+  acceptance.next = next_command(acceptance, files);
   const nlohmann::json document = acceptance;
   check_own(document, "acceptance");
   if (const auto file = value_of(given, "junit")) write_text(*file, junit_xml(acceptance));

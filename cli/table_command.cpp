@@ -150,7 +150,7 @@ Command table_command() {
        {"--filter",
         "show only rows for which all hold: KEY=PATTERN or KEY!=PATTERN (RE2, against the "
         "whole value), like precision=fp32,algorithm=wino.*; PATTERN alone is searched for in "
-        "the id. Keys: each parameter, benchmark, problem, id, status, result, system",
+        "the id. Keys: each parameter, benchmark, problem, id, status, result, system, host",
         "EXPR,...", "", false, true},
        {"--sort", "order of the rows: a key of --filter, time, rate or error; \":desc\" reverses",
         "KEY[:desc]", "benchmark, problem, parameters"},

@@ -6,6 +6,7 @@
 
 #include "analysis/accept/limits.hpp"
 #include "analysis/ratio.hpp"
+#include "analysis/shell_word.hpp"
 #include "analysis/text_table.hpp"
 #include "core/base/statistics.hpp"
 #include "core/result/marks.hpp"
@@ -378,6 +379,19 @@ class FleetJudge {
 };
 
 }  // namespace
+
+std::string next_command(const Acceptance& acceptance, const std::vector<std::string>& files) {
+  const JudgedNode* gravest = nullptr;
+  for (const JudgedNode& node : acceptance.nodes)
+    if (node.verdict != NodeVerdict::pass && node.reason != no_result &&
+        (gravest == nullptr || std::pair(node.verdict, node.score.value_or(0)) >
+                                   std::pair(gravest->verdict, gravest->score.value_or(0))))
+      gravest = &node;
+  if (gravest == nullptr) return "";
+  std::string command = "assay table";
+  for (const std::string& file : files) command += " " + shell_word(file);
+  return command + " --filter " + shell_word("host=" + gravest->node) + " --columns id,time,repeat";
+}
 
 Acceptance judge_fleet(const Fleet& fleet, const Criteria& criteria, const std::string& command) {
   Acceptance acceptance = FleetJudge(fleet, criteria).judge();

@@ -82,6 +82,7 @@ struct Acceptance {
   std::vector<Limit> limits{};
   NodeVerdict verdict = NodeVerdict::pass;
   std::string reason{}, not_compared{};
+  std::string next{};  ///< the command that shows the rows of the gravest node; "" if all passed
   std::vector<Case> judged{};
   std::vector<JudgedNode> nodes{};
   std::vector<Straggler> stragglers{};
@@ -107,6 +108,10 @@ void from_json(const nlohmann::json& document, Acceptance& acceptance);
 /// INCORRECT; 7 a row failed or timed out, or a required row is unsupported; 6 MISSING,
 /// NOT-COMPARABLE, or a criterion of the fleet is not met; 4 PERF-FAIL; 5 NOT-QUIET.
 Acceptance judge_fleet(const Fleet& fleet, const Criteria& criteria, const std::string& command);
+
+/// The command that shows the rows of the node with the gravest verdict, and how each is repeated;
+/// "" if no node with rows failed. `files`: that were judged.
+std::string next_command(const Acceptance& acceptance, const std::vector<std::string>& files);
 
 /// The states of a node, checked by the criteria.
 Health judge_health(const Node& node, const Criteria& criteria);

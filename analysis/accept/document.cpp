@@ -74,6 +74,7 @@ static void visit_fields(SameAs<Acceptance> auto& acceptance, auto& fields) {
   fields.always("results", acceptance.results, "limits", acceptance.limits);
   fields.always("verdict", acceptance.verdict, "exit_code", acceptance.exit_code);
   fields.nullable("reason", acceptance.reason, "not_compared", acceptance.not_compared);
+  fields.nullable("next", acceptance.next);
   fields.always("judged", acceptance.judged, "nodes", acceptance.nodes);
   fields.always("stragglers", acceptance.stragglers, "unmet", acceptance.unmet);
   fields.always("optional_unmatched", acceptance.optional_unmatched);

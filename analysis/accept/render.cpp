@@ -79,6 +79,7 @@ class Renderer {
     verdict();
     nodes();
     findings();
+    next();
     marked("Disturbed rows", shared_mark, "other work used the processors");
     marked("Throttled rows", throttled_mark, "power or heat held the clock of the device down");
     fleet();
@@ -208,6 +209,15 @@ class Renderer {
                        verdict_names[group.front()->verdict]),
            texts);
     }
+  }
+
+  void next() {
+    if (acceptance_.next.empty()) return;
+    separate();
+    sentence("The rows of the gravest node, and the command that repeats each of them:");
+    page_.gap();
+    page_.add(page_.markdown() ? "`" + acceptance_.next + "`\n"
+                               : "  " + visible(acceptance_.next) + "\n");
   }
 
   /// Rows whose times are upper limits, even where they passed.

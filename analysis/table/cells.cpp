@@ -296,8 +296,13 @@ std::string counts(const SeriesList& all) {
   return texts.empty() ? "no rows" : join(texts, ", ");
 }
 
-void add_title(Page& page, const Results& results, const Texts& constants) {
-  for (const NamedResult& named : results) {
+void add_title(Page& page, const Results& results, const SeriesList& all, const Texts& constants) {
+  std::vector<bool> shown(results.size(), all.empty());
+  for (const Series& series : all)
+    if (series.result < shown.size()) shown[series.result] = true;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (!shown[i]) continue;
+    const NamedResult& named = results[i];
     const RunHeader& run = named.run();
     page.line(fmt::format("{}system {}{}{}", named.name.empty() ? "" : named.name + ": ",
                           named.system(), run.suite.empty() ? "" : ", suite " + run.suite,

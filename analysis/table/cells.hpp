@@ -64,8 +64,9 @@ void add_origin(Table& table, const Results& results, const SeriesList& rows);
 bool several_benchmarks(const SeriesList& all);
 /// "3 ok, 1 failed"
 std::string counts(const SeriesList& all);
-/// The systems, suites and times of the results, and the lines of `constants`.
-void add_title(Page& page, const Results& results, const Texts& constants);
+/// The systems, suites and times of the results that have a row in `all` (of each, if it is empty),
+/// and the lines of `constants`.
+void add_title(Page& page, const Results& results, const SeriesList& all, const Texts& constants);
 
 inline constexpr const char* no_verdict = "`assay compare` tells whether a difference is real.";
 inline constexpr const char* published_note =

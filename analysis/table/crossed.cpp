@@ -197,7 +197,7 @@ void add_crossed(Page& page, const Results& results, const Crossed& crossed, con
                            by_count(crossed.left_out, "is", "are"), join(table.systems, ", "),
                            options.by, by_count(crossed.left_out, "its", "their")));
   if (ids_repeat(all)) legend.add(environments_note);
-  add_title(page, results, table.axes.lines());
+  add_title(page, results, all, table.axes.lines());
   page.table(shown, legend.lines());
   page.gap();
   page.remark(counts(kept));

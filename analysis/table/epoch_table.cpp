@@ -131,7 +131,7 @@ std::string epoch_table(const Results& results, const TableOptions& options) {
         return digits(title == "loss" ? end.loss : end.scores.at(title));
       });
   Page page(options.markdown, options.latex);
-  add_title(page, results, axes.lines());
+  add_title(page, results, all, axes.lines());
   Legend legend;
   legend.add(
       fmt::format("loss: of the steps of the epoch; {}: of the validation after it, if there was "

@@ -266,12 +266,12 @@ void add_field_table(Page& page, const Results& results, const SeriesList& all,
   if (!table.may_split || !options.columns.empty() || !options.sort.empty() ||
       !several_benchmarks(rows) || !too_wide()) {
     append(axes.shared, shared_properties(rows));
-    add_title(page, results, options.columns == all_columns ? Texts() : axes.lines());
+    add_title(page, results, all, options.columns == all_columns ? Texts() : axes.lines());
     add_body(page, results, all, table, rows, fields, "", options, legend);
     page.blank();
     return page.notes(legend.lines());
   }
-  add_title(page, results, Axes{{}, axes.shared}.lines());
+  add_title(page, results, all, Axes{{}, axes.shared}.lines());
   for (const SeriesList& part : by_benchmark(rows)) {
     Axes own = axes_of(part, table.by, axes.same);
     append(own.shared, shared_properties(part));

@@ -244,13 +244,13 @@ void add_pivot(Page& page, const Results& results, const SeriesList& all,
       whole.table.lines.push_back({{}, folded_line(whole.folded, all, legend)});
     if (may_shrink) whole.shrink(!options.sort.empty());
     explain(all, whole.shown, {whole.base}, legend);
-    add_title(page, results, whole.axes.lines());
+    add_title(page, results, all, whole.axes.lines());
     return page.table(whole.table, legend.lines());
   }
   Legend of_parts;
   SeriesList folded;
   std::set<std::string> bases;
-  add_title(page, results, Axes{{}, whole.axes.shared}.lines());
+  add_title(page, results, all, Axes{{}, whole.axes.shared}.lines());
   for (const SeriesList& rows : by_benchmark(all)) {
     PivotTable part = make_table(results, rows, options, of_parts, whole.axes.same);
     folded.insert(folded.end(), part.folded.begin(), part.folded.end());

@@ -16,7 +16,7 @@ namespace assay {
 
 namespace {
 
-const Texts row_keys{"benchmark", "problem", "id", "status", "result", "system"};
+const Texts row_keys{"benchmark", "problem", "id", "status", "result", "system", "host"};
 
 bool contains(const Texts& texts, const std::string& text) {
   return std::ranges::find(texts, text) != texts.end();
@@ -46,6 +46,7 @@ Texts texts_of_key(const Results& results, const Series& series, const std::stri
   if (key == "status") return {status_of(series)};
   if (key == "result") return {results[series.result].name};
   if (key == "system") return {system_of(results, series)};
+  if (key == "host") return {results[series.result].environment(row).host};
   if (key == "algorithm") return {axis_text(series, key), series.parameter(key)};
   return {series.parameter(key)};
 }

@@ -103,7 +103,7 @@ class SummaryTable {
         "of each the fastest comparable rows of both; of a suite: over its workloads. " +
         std::string(no_verdict));
     legend_.add("printed: " + summary_.source);
-    add_title(page_, results_, {summary_.description});
+    add_title(page_, results_, {}, {summary_.description});
     page_.table(table_, legend_.lines());
     return page_.text();
   }

@@ -74,7 +74,12 @@ class Walk(InstalledTest):
                      f"{slow} (PERF-FAIL) - {ids[0]}: speedup over the other nodes 0.7"):
             self.assertIn(said, reasons)
         self.assertEqual(reasons.count("at least 0.952 is required"), 3)
-        self.assertEqual([line for line in lines[1:] if len(line) > WIDTH and " " in line.strip("- ")], [])
+        (rows,) = self.suggested(text)
+        shown = self.shell(rows).stdout
+        self.assertEqual(shown.count("suite delivery"), 1, "only the title of what is shown")
+        self.assertEqual(len(re.findall(r"(?m)^conv/.* assay-conv ", shown)), 3, shown)
+        prose = [line for line in lines[1:] if not line.startswith("  assay ")]
+        self.assertEqual([line for line in prose if len(line) > WIDTH and " " in line.strip("- ")], [])
         # The document and the page have the verdict as well.
         self.shell("assay accept nodes --criteria acceptance --format json --out verdict.json --junit accept.xml", code=3)
         self.shell("assay validate verdict.json && assay report nodes verdict.json -o page.html")

@@ -92,7 +92,7 @@ TEST(Sort, KeysAreNamedWhereParametersAreTooManyForAList) {
   std::vector<Series> all = series_of(rows);
   EXPECT_EQ(refusal([&] { sort_by(rows, all, "speedup"); }),
             "unknown key of --sort 'speedup'. Keys are benchmark, problem, id, status, result, "
-            "system, time, rate, error and the parameters of the rows.");
+            "system, host, time, rate, error and the parameters of the rows.");
 }
 
 TEST(Sort, WrongKeysAreRefused) {

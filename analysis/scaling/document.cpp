@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
+#include "analysis/scaling/control_cost.hpp"
 #include "core/result/json_fields.hpp"
 
 namespace assay::scaling {
@@ -34,6 +36,21 @@ Result<Compute> find_compute(const std::vector<BatchCompute>& all, std::int64_t 
                  between(&Compute::update)};
 }
 
+/// The images of a rank, and their computation.
+Result<RankWork> find_work(const ScalingInput& input, const CurveInput& curve, int ranks) {
+  if (!curve.batch && *curve.global_batch % ranks != 0)
+    return Unsupported{
+        fmt::format("{} ranks do not divide a global batch of {}", ranks, *curve.global_batch)};
+  const std::int64_t batch = curve.batch ? *curve.batch : *curve.global_batch / ranks;
+  const auto compute = find_compute(input.compute, batch);
+  if (const auto* refusal = std::get_if<Unsupported>(&compute)) return *refusal;
+  const std::int64_t elements =
+      std::accumulate(input.buckets.begin(), input.buckets.end(), std::int64_t{0},
+                      [](std::int64_t sum, const Bucket& bucket) { return sum + bucket.elements; });
+  return RankWork{std::get<Compute>(compute), batch,
+                  static_cast<double>(elements) * static_cast<double>(input.element_bytes)};
+}
+
 /// A point without its efficiency.
 PredictedPoint predict_point(const ScalingInput& input, const CurveInput& curve,
                              const std::string& algorithm, int ranks) {
@@ -42,12 +59,9 @@ PredictedPoint predict_point(const ScalingInput& input, const CurveInput& curve,
     point.reason = reason;
     return point;
   };
-  if (!curve.batch && *curve.global_batch % ranks != 0)
-    return refuse(
-        fmt::format("{} ranks do not divide a global batch of {}", ranks, *curve.global_batch));
-  const std::int64_t batch = curve.batch ? *curve.batch : *curve.global_batch / ranks;
-  const auto compute = find_compute(input.compute, batch);
-  if (const auto* refusal = std::get_if<Unsupported>(&compute)) return refuse(refusal->reason);
+  const auto work = find_work(input, curve, ranks);
+  if (const auto* refusal = std::get_if<Unsupported>(&work)) return refuse(refusal->reason);
+  const auto& [compute, batch, gradient_bytes] = std::get<RankWork>(work);
   const auto cost = AllreduceCost::make(algorithm, ranks, input.network);
   if (const auto* refusal = std::get_if<Unsupported>(&cost)) return refuse(refusal->reason);
   const auto& allreduce = std::get<AllreduceCost>(cost);
@@ -55,16 +69,66 @@ PredictedPoint predict_point(const ScalingInput& input, const CurveInput& curve,
     return refuse(fmt::format(
         "ranks do not proceed in step, and more than {:.0e} messages would have to be simulated",
         most_simulated));
-  const StepTime step =
-      step_time(std::get<Compute>(compute), input.buckets, input.overlap,
-                [&](const auto& asked) { return allreduce.ends(asked, input.element_bytes); });
+  const StepTime step = step_time(compute, input.buckets, input.overlap, [&](const auto& asked) {
+    return allreduce.ends(asked, input.element_bytes);
+  });
   point.batch = batch;
   point.step_s = step.seconds;
   point.images_per_s = static_cast<double>(batch) * ranks / step.seconds;
-  point.compute_s = std::get<Compute>(compute).seconds();
+  point.compute_s = compute.seconds();
   point.communication_s = step.communication;
   point.exposed_s = step.exposed;
   return point;
+}
+
+/// The fastest of the input's algorithms.
+Result<double> seconds_of_sum(const ScalingInput& input, int ranks, const Network& network,
+                              double bytes) {
+  Result<double> best = Unsupported{"no algorithm sums over so many ranks"};
+  const auto element = static_cast<double>(input.element_bytes);
+  for (const std::string& algorithm : input.algorithms) {
+    const auto cost = AllreduceCost::make(algorithm, ranks, network);
+    const auto* allreduce = std::get_if<AllreduceCost>(&cost);
+    if (allreduce == nullptr || allreduce->simulated_messages() > most_simulated) continue;
+    const double seconds =
+        allreduce->seconds(static_cast<std::int64_t>(bytes / element), input.element_bytes);
+    if (const auto* known = std::get_if<double>(&best); known == nullptr || seconds < *known)
+      best = seconds;
+  }
+  return best;
+}
+
+WayPoint predict_way(const ScalingInput& input, std::size_t index, const WayInput& way, int ranks) {
+  WayPoint point{index, way.way, ranks};
+  const auto work = find_work(input, input.curves[index], ranks);
+  if (const auto* refusal = std::get_if<Unsupported>(&work)) {
+    point.reason = refusal->reason;
+    return point;
+  }
+  const auto& known = std::get<RankWork>(work);
+  const auto found = way_time(way, ranks, input.network, known,
+                              [&](int summing, const Network& network, double bytes) {
+                                return seconds_of_sum(input, summing, network, bytes);
+                              });
+  if (const auto* refusal = std::get_if<Unsupported>(&found)) {
+    point.reason = refusal->reason;
+    return point;
+  }
+  const auto& time = std::get<WayTime>(found);
+  point.batch = known.images;
+  point.step_s = time.seconds;
+  point.images_per_s = static_cast<double>(known.images) * time.computing / time.seconds;
+  point.communication_s = time.communication;
+  point.efficiency =
+      *point.images_per_s / ranks * known.compute.seconds() / static_cast<double>(known.images);
+  return point;
+}
+
+ControlPoint predict_control(const ScalingInput& input, const std::string& way, int ranks) {
+  const ControlCost cost = control_cost(way, ranks, input.network);
+  const auto tensors = static_cast<double>(input.tensors);
+  const double seconds = cost.seconds(tensors), compute = input.compute.front().compute.seconds();
+  return {way, ranks, cost.messages * tensors, seconds, compute / std::max(compute, seconds)};
 }
 
 PredictedCurve predict_curve(const ScalingInput& input, std::size_t index,
@@ -120,6 +184,13 @@ ScalingDocument predict_scaling(const ScalingInput& input, const std::string& co
   for (std::size_t i = 0; i < input.curves.size(); ++i)
     for (const std::string& algorithm : asked)
       document.curves.push_back(predict_curve(input, i, algorithm));
+  for (std::size_t i = 0; i < input.curves.size(); ++i)
+    for (const int ranks : input.ranks)
+      for (const WayInput& way : input.ways)
+        document.ways.push_back(predict_way(input, i, way, ranks));
+  for (const int ranks : input.ranks)
+    for (const std::string& way : input.control)
+      document.control.push_back(predict_control(input, way, ranks));
   for (const Published& published : input.published)
     document.published.push_back(compare_point(published, document.curves));
   document.notes = make_notes(input);
@@ -155,6 +226,18 @@ static void visit_fields(SameAs<PredictedCurve> auto& curve, auto& fields) {
   fields.nullable("batch", curve.batches.batch, "global_batch", curve.batches.global_batch);
 }
 
+static void visit_fields(SameAs<WayPoint> auto& point, auto& fields) {
+  fields.always("index", point.index, "way", point.way, "ranks", point.ranks);
+  fields.nullable("batch", point.batch, "step_s", point.step_s, "images_per_s", point.images_per_s,
+                  "efficiency", point.efficiency, "communication_s", point.communication_s,
+                  "reason", point.reason);
+}
+
+static void visit_fields(SameAs<ControlPoint> auto& point, auto& fields) {
+  fields.always("way", point.way, "ranks", point.ranks, "messages", point.messages, "seconds",
+                point.seconds, "efficiency", point.efficiency);
+}
+
 static void visit_fields(SameAs<ComparedPoint> auto& point, auto& fields) {
   fields.always("ranks", point.published.ranks, "algorithm", point.published.algorithm, "quantity",
                 point.published.quantity, "published", point.published.value, "citation",
@@ -167,6 +250,7 @@ static void visit_fields(SameAs<ScalingDocument> auto& document, auto& fields) {
                 document.command, "reference_ranks", document.reference_ranks, "inputs",
                 document.inputs, "algorithms", document.algorithms, "curves", document.curves,
                 "published", document.published, "notes", document.notes);
+  fields.optional("ways", document.ways, "control", document.control);
 }
 
 void to_json(json& object, const ScalingDocument& document) {

@@ -32,6 +32,26 @@ struct PredictedCurve {
   std::vector<PredictedPoint> points{};
 };
 
+/// A step of another way to be parallel, of one curve.
+struct WayPoint {
+  std::size_t index = 0;  ///< of the curve in the input
+  std::string way{};
+  int ranks = 0;
+  std::optional<std::int64_t> batch{};
+  std::optional<double> step_s{}, images_per_s{}, communication_s{};
+  std::optional<double> efficiency{};  ///< relative to ranks that only compute
+  std::string reason{};
+};
+
+/// Messages of one step by which ranks agree on the order of their tensors.
+struct ControlPoint {
+  std::string way{};
+  int ranks = 0;
+  double messages = 0;    ///< of the busiest rank
+  double seconds = 0;     ///< until all ranks know the whole order
+  double efficiency = 0;  ///< at most: of a step that takes at least so long
+};
+
 /// A published point beside its prediction.
 struct ComparedPoint {
   Published published;
@@ -44,6 +64,8 @@ struct ScalingDocument {
   std::vector<Source> inputs;
   std::vector<AlgorithmCost> algorithms{};
   std::vector<PredictedCurve> curves{};
+  std::vector<WayPoint> ways{};
+  std::vector<ControlPoint> control{};
   std::vector<ComparedPoint> published{};
   std::vector<std::string> notes{};
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "analysis/scaling/control_cost.hpp"
 #include "analysis/scaling/measured.hpp"
 #include "core/base/descriptor.hpp"
 #include "core/base/error.hpp"
@@ -56,6 +57,10 @@ struct LevelEntry {
   std::optional<Quantity> links, alpha_s, bytes_per_s;
   std::optional<MeasuredRows> measured;
 };
+struct WayEntry {
+  std::string way;
+  std::optional<Quantity> micro_batches, exchanges, activation_bytes;
+};
 /// A file as it is written.
 struct ScaleFile {
   ScalingInput input;  ///< the fields that are taken as they are
@@ -64,6 +69,7 @@ struct ScaleFile {
   Quantity overlap{"backward", "default: as assay-resnet50 does"};
   std::vector<LevelEntry> levels;
   std::optional<Quantity> segment_bytes;
+  std::vector<WayEntry> ways;
 };
 
 void visit_fields(SameAs<Quantity> auto& quantity, auto& fields) {
@@ -92,12 +98,19 @@ void visit_fields(SameAs<LevelEntry> auto& entry, auto& fields) {
                   "bytes_per_s", entry.bytes_per_s, "measured", entry.measured);
 }
 
+void visit_fields(SameAs<WayEntry> auto& entry, auto& fields) {
+  fields.always("way", entry.way);
+  fields.optional("micro_batches", entry.micro_batches, "exchanges", entry.exchanges,
+                  "activation_bytes", entry.activation_bytes);
+}
+
 void visit_fields(SameAs<ScaleFile> auto& file, auto& fields) {
   fields.always("name", file.input.name, "compute", file.compute, "gradients", file.gradients,
                 "levels", file.levels, "algorithms", file.input.algorithms, "ranks",
                 file.input.ranks, "curves", file.input.curves);
   fields.optional("description", file.input.description, "overlap", file.overlap, "segment_bytes",
-                  file.segment_bytes, "published", file.input.published);
+                  file.segment_bytes, "published", file.input.published, "control",
+                  file.input.control, "ways", file.ways);
 }
 
 std::filesystem::path shipped_inputs() { return data_folder("suites") / "scale"; }
@@ -133,6 +146,8 @@ class InputReader {
     if (!std::is_sorted(input_.ranks.begin(), input_.ranks.end()))
       refuse("/ranks", "they are not in ascending order", "Sort them");
     each("published", input_.published, &InputReader::check_published);
+    for (const std::string& way : input_.control) (void)control_cost(way, 1, input_.network);
+    each("ways", file_.ways, &InputReader::add_way);
     for (const std::string& file : measured_.files()) input_.files.push_back(file);
     return std::move(input_);
   }
@@ -254,6 +269,7 @@ class InputReader {
       refuse("/gradients/element_bytes", "found a size that no data type has", "Use 2, 4 or 8");
     input_.element_bytes = static_cast<std::size_t>(element);
     const auto bytes = static_cast<std::int64_t>(take(entry.bucket_bytes, "bucket", "B"));
+    input_.tensors = static_cast<std::int64_t>(tensors.size());
     input_.buckets = buckets_of(tensors, bytes / static_cast<std::int64_t>(element));
     add_computed("buckets", input_.buckets.size(), "",
                  "tensors joined until they have the bucket's bytes");
@@ -306,6 +322,24 @@ class InputReader {
           {level.name + ": 1/beta", 1 / level.beta, "B/s", "measured", source, link.rows, fit});
     }
     input_.network.levels.push_back(level);
+  }
+
+  void add_way(WayEntry& entry, const std::string& at) {
+    WayInput way{entry.way};
+    const auto taken = [&](const std::optional<Quantity>& quantity, const char* name,
+                           const char* unit) -> std::optional<double> {
+      if (!quantity) return std::nullopt;
+      return take(quantity, entry.way + ": " + name, unit);
+    };
+    way.micro_batches = taken(entry.micro_batches, "passes", "");
+    way.exchanges = taken(entry.exchanges, "exchanges", "");
+    way.activation_bytes = taken(entry.activation_bytes, "activations of an image", "B");
+    try {
+      expect_way(way);
+    } catch (const InputError& error) {
+      throw InputError(where(at) + ": " + error.what());
+    }
+    input_.ways.push_back(way);
   }
 
   void check_published(Published& published, const std::string& at) {

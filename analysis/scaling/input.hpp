@@ -11,6 +11,7 @@
 
 #include "analysis/scaling/network.hpp"
 #include "analysis/scaling/step_time.hpp"
+#include "analysis/scaling/way_cost.hpp"
 
 namespace assay::scaling {
 
@@ -59,10 +60,13 @@ struct ScalingInput {
   std::vector<std::string> files;     ///< paths of the input and of the result files in it
   std::vector<BatchCompute> compute;  ///< by batch
   std::vector<Bucket> buckets;
+  std::int64_t tensors = 0;  ///< of the gradients
   std::size_t element_bytes = 4;
   Overlap overlap = Overlap::backward;
   Network network;
   std::vector<std::string> algorithms;
+  std::vector<std::string> control;  ///< flat, tree:R
+  std::vector<WayInput> ways;
   std::vector<int> ranks;  ///< ascending
   std::vector<CurveInput> curves;
   std::vector<Published> published;

@@ -65,6 +65,31 @@ void add_curves(Page& page, const ScalingDocument& document) {
   }
 }
 
+void add_ways(Page& page, const ScalingDocument& document) {
+  Table table{titled({"way", ">ranks", ">step", ">images/s", ">efficiency", ">communication"})};
+  for (const WayPoint& point : document.ways) {
+    Line line{{point.way, std::to_string(point.ranks)}};
+    if (!point.reason.empty())
+      line.note = "unsupported: " + point.reason;
+    else
+      line.cells.insert(line.cells.end(),
+                        {human_seconds(*point.step_s), fmt::format("{:.5g}", *point.images_per_s),
+                         percent(point.efficiency), human_seconds(*point.communication_s)});
+    table.lines.push_back(std::move(line));
+  }
+  page.part(table);
+}
+
+void add_control(Page& page, const std::vector<ControlPoint>& points) {
+  Table table{titled({"order of tensors", ">ranks", ">messages of the busiest rank", ">time",
+                      ">efficiency at most"})};
+  for (const ControlPoint& point : points)
+    table.lines.push_back(
+        {{point.way, std::to_string(point.ranks), fmt::format("{:.0f}", point.messages),
+          human_seconds(point.seconds), percent(point.efficiency)}});
+  page.part(table);
+}
+
 void add_published_points(Page& page, const std::vector<ComparedPoint>& points, Legend& sources) {
   Table table{
       titled({"published point", ">published", ">predicted", ">prediction is off by", "source"})};
@@ -97,6 +122,8 @@ std::string render_scaling(const ScalingDocument& document, bool markdown) {
                              sources.footnote(source_text(input))}});
   page.part(inputs);
   add_curves(page, document);
+  if (!document.ways.empty()) add_ways(page, document);
+  if (!document.control.empty()) add_control(page, document.control);
   add_published_points(page, document.published, sources);
   Table algorithms{titled({"algorithm", "time of m bytes over p ranks", "source"})};
   for (const AlgorithmCost& algorithm : document.algorithms)

@@ -99,6 +99,21 @@ class Scale(RunTest):
         golden = SOURCE / "tests" / "golden" / "scale" / "abci-resnet50.txt"
         self.assertEqual(self.scale("abci-resnet50").stdout, golden.read_text())
 
+    def test_ways_and_control_messages(self):
+        document = self.document("summit-deeplab")
+        most = {point["way"]: point for point in document["control"] if point["ranks"] == 27360}
+        self.assertEqual([most["flat"]["messages"], most["tree:8"]["messages"]], [72 * 2 * 27359, 72 * 2 * 9])
+        self.assertLess(most["flat"]["efficiency"], 0.1)
+        self.assertEqual(most["tree:8"]["efficiency"], 1, "a step hides what the tree takes")
+        ways = {(point["way"], point["ranks"]): point for point in document["ways"]}
+        self.assertEqual(len(ways), 4 * 8)
+        self.assertAlmostEqual(ways["pipeline:6", 6]["efficiency"], 6 / 11, delta=0.01)  # 6 passes fill 6 stages
+        self.assertIn("leave no worker", ways["server:96", 96]["reason"])
+        for change, said in (({"way": "ring:2"}, "expected stale:S"), ({"way": "pipeline:2"}, "micro_batches is missing")):
+            file = self.folder / "way.json"
+            file.write_text(json.dumps({**json.loads((SOURCE / "suites" / "scale" / "summit-deeplab.json").read_text()), "ways": [change]}))
+            self.assertIn(said, self.scale(file, code=2).stderr)
+
     def test_by_hand(self):
         """One bucket, nothing hidden: 0.31 s + 2 (p-1) (alpha + beta m/p)."""
         file = self.input(gradients={"elements": said(1000000), "tensors": said(1), "element_bytes": said(4), "bucket_bytes": said(0)})

@@ -1,0 +1,135 @@
+#include "analysis/scaling/way_cost.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/base/error.hpp"
+#include "core/base/numbers.hpp"
+
+namespace assay::scaling {
+namespace {
+
+struct Way {
+  std::string kind;
+  int count = 0;  ///< servers, stages or parts
+};
+
+Way read_way(const WayInput& input) {
+  const std::size_t colon = input.way.find(':');
+  Way way{input.way.substr(0, colon)};
+  const auto needs = [&](const std::optional<double>& field, const char* name) {
+    if (!field) throw InputError(fmt::format("way {}: {} is missing", input.way, name));
+  };
+  if (way.kind == "async" && colon == std::string::npos) return way;
+  const bool counted =
+      way.kind == "stale" || way.kind == "server" || way.kind == "pipeline" || way.kind == "split";
+  if (!counted || colon == std::string::npos)
+    throw InputError(
+        fmt::format("way {}: expected stale:S, async, server:K, pipeline:P or split:K", input.way));
+  constexpr std::uint64_t most = 1'000'000;
+  const std::uint64_t least = way.kind == "pipeline" || way.kind == "split" ? 2 : 1;
+  way.count =
+      static_cast<int>(whole_number("way " + input.way, input.way.substr(colon + 1), least, most));
+  if (way.kind == "pipeline") needs(input.micro_batches, "micro_batches");
+  if (way.kind == "split") needs(input.exchanges, "exchanges");
+  if (least == 2) needs(input.activation_bytes, "activation_bytes");
+  return way;
+}
+
+/// The time of a message between two of `members` consecutive ranks.
+double message(const Network& network, int members, double bytes) {
+  const Level& level = network.levels[crossing(network, 0, members - 1)];
+  return level.alpha + level.beta * bytes;
+}
+
+/// Every rank sends `bytes` to each other rank: its own time, and that of the ports of the groups.
+double to_all_others(const Network& network, int ranks, double bytes) {
+  double own = 0, ports = 0;
+  int inside = 1;  // ranks of the group of the level below
+  for (std::size_t i = 0; i < network.levels.size() && inside < ranks; ++i) {
+    const Level& level = network.levels[i];
+    const int reached = level.ranks == 0 ? ranks : std::min(level.ranks, ranks);
+    own += (reached - inside) * (level.alpha + level.beta * bytes);
+    if (i > 0)
+      ports =
+          std::max(ports, double{1} * inside * (ranks - inside) * bytes * level.beta / level.links);
+    inside = reached;
+  }
+  return std::max(own, ports);
+}
+
+/// The network of the ranks that have the same part of the weights, one of every `part`.
+Result<Network> between_groups(const Network& network, int part) {
+  Network between{{}, network.segment_bytes};
+  for (const Level& level : network.levels) {
+    if (level.ranks != 0 && level.ranks <= part && part % level.ranks == 0) continue;
+    if (level.ranks % part != 0)
+      return Unsupported{
+          fmt::format("{} ranks of {} are not whole groups of {}", level.ranks, level.name, part)};
+    between.levels.push_back(level);
+    between.levels.back().ranks /= part;
+  }
+  return between;
+}
+
+/// The sum of the gradients of a part of the weights over the ranks that have it.
+Result<double> sum_of_part(int part, int ranks, const Network& network, const RankWork& work,
+                           const SumSeconds& sum) {
+  if (ranks == part) return 0.0;
+  const auto between = between_groups(network, part);
+  if (const auto* refusal = std::get_if<Unsupported>(&between)) return *refusal;
+  return sum(ranks / part, std::get<Network>(between), work.gradient_bytes / part);
+}
+
+WayTime stale(int ranks, const Network& network, const RankWork& work) {
+  // Gradients, and weights.
+  const double sent = 2 * to_all_others(network, ranks, work.gradient_bytes / ranks);
+  return {std::max(work.compute.seconds(), sent), sent, ranks};
+}
+
+WayTime served(int servers, int ranks, const Network& network, const RankWork& work) {
+  const double one = message(network, ranks, work.gradient_bytes / servers);
+  const int workers = ranks - servers;
+  const double seconds = std::max(work.compute.seconds() + 2 * servers * one, 2 * workers * one);
+  return {seconds, seconds - work.compute.seconds(), workers};
+}
+
+double pipelined(const WayInput& input, int stages, const Network& network, const RankWork& work) {
+  const double passes = *input.micro_batches;
+  const double sent = static_cast<double>(work.images) * stages / passes * *input.activation_bytes;
+  return (passes + stages - 1) * work.compute.seconds() / passes +
+         2 * (stages - 1) * message(network, stages, sent);
+}
+
+double divided(const WayInput& input, int parts, const Network& network, const RankWork& work) {
+  const double bytes = static_cast<double>(work.images) * parts * *input.activation_bytes;
+  const double ring = 2 * (parts - 1) * message(network, parts, bytes / parts);
+  return work.compute.seconds() + 2 * *input.exchanges * ring;
+}
+
+}  // namespace
+
+void expect_way(const WayInput& input) { (void)read_way(input); }
+
+Result<WayTime> way_time(const WayInput& input, int ranks, const Network& network,
+                         const RankWork& work, const SumSeconds& sum) {
+  const Way way = read_way(input);
+  if (way.kind == "stale" || way.kind == "async") return stale(ranks, network, work);
+  if (way.kind == "server" && way.count >= ranks)
+    return Unsupported{fmt::format("{} servers leave no worker", way.count)};
+  if (way.kind == "server") return served(way.count, ranks, network, work);
+  if (ranks % way.count != 0)
+    return Unsupported{fmt::format("{} does not divide the ranks", way.count)};
+  const bool pipeline = way.kind == "pipeline";
+  if (pipeline && static_cast<double>(work.images * way.count) < *input.micro_batches)
+    return Unsupported{fmt::format("{} images are fewer than {} passes", work.images * way.count,
+                                   *input.micro_batches)};
+  const auto summed = sum_of_part(way.count, ranks, network, work, sum);
+  if (const auto* refusal = std::get_if<Unsupported>(&summed)) return *refusal;
+  const double seconds =
+      (pipeline ? pipelined : divided)(input, way.count, network, work) + std::get<double>(summed);
+  return WayTime{seconds, seconds - work.compute.seconds(), ranks};
+}
+
+}  // namespace assay::scaling

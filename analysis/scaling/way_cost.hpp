@@ -1,0 +1,62 @@
+#pragma once
+// The time of a step of the ways to be parallel beside synchronous sums (docs/parallel.md), from
+// the computation of a rank, alpha and beta. Each rank has equally many images in every way, so
+// that images a second can be compared.
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "analysis/scaling/network.hpp"
+#include "analysis/scaling/step_time.hpp"
+#include "core/base/unsupported.hpp"
+
+namespace assay::scaling {
+
+/// What a way needs to know of the network beside its gradients.
+struct WayInput {
+  std::string way;  ///< "stale:1", "async", "server:4", "pipeline:4" or "split:2"
+  /// pipeline: passes of a step, and bytes of an image that cross the border of two stages.
+  /// split: exchanges of a forward pass (the backward pass has as many), and bytes of an image in
+  /// each.
+  std::optional<double> micro_batches{}, exchanges{}, activation_bytes{};
+};
+
+struct WayTime {
+  double seconds = 0;        ///< of a step
+  double communication = 0;  ///< of it that a rank sends, receives or waits for others' messages
+  int computing = 0;         ///< ranks that have images
+};
+
+/// A rank's part of a step without any communication.
+struct RankWork {
+  Compute compute{};  ///< of the rank's images
+  std::int64_t images = 0;
+  double gradient_bytes = 0;
+};
+
+/// Seconds in which ranks sum `bytes` of gradients; Unsupported if they cannot.
+using SumSeconds = std::function<Result<double>(int ranks, const Network& network, double bytes)>;
+
+/// stale:S and async: weights are cut evenly among all ranks. A rank sends each other rank the part
+/// of its gradients, and receives a part of the weights of each, while it computes the next step:
+///   max(compute, 2 (n-1) alpha + 2 (n-1)/n m beta, the same through the ports of a node).
+/// server:K: n - K ranks compute; each sends its gradients to K servers and waits for K parts of
+/// the weights. A server handles two messages of each worker:
+///   max(compute + 2 K (alpha + m/K beta), 2 (n-K) (alpha + m/K beta)).
+/// pipeline:P: P consecutive ranks have the layers of one network and the images of P ranks, in M
+/// passes; stages are equal, messages of passes are hidden but for those that fill and drain:
+///   (M+P-1) compute/M + 2 (P-1) (alpha + images P/M activation_bytes beta) + sum of m/P over n/P.
+/// split:K: K consecutive ranks divide each layer of the images of K ranks; E allreduces of
+/// activations (rings) in each pass are not hidden:
+///   compute + 2 E (2 (K-1) alpha + 2 (K-1)/K images K activation_bytes beta) + sum of m/K over
+///   n/K.
+/// Unsupported where ranks do not divide so; InputError for another way, or what it lacks.
+Result<WayTime> way_time(const WayInput& input, int ranks, const Network& network,
+                         const RankWork& work, const SumSeconds& sum);
+
+/// InputError if way_time() would throw it.
+void expect_way(const WayInput& input);
+
+}  // namespace assay::scaling

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "analysis/accept/limits.hpp"
+#include "analysis/accept/spread.hpp"
 #include "analysis/ratio.hpp"
 #include "analysis/shell_word.hpp"
 #include "analysis/text_table.hpp"
@@ -106,6 +107,7 @@ class FleetJudge {
     for (const std::string& id : fleet_.ids) judge_rows(id);
     for (const auto& [id, why] : fleet_.not_judged) result_.not_judged.push_back({id, why});
     for (const auto& [id, row] : fleet_.multi_node) judge_multi_node(id, row);
+    for (const SpreadRule& rule : criteria_.spread) judge_spread(rule);
     judge_whole();
     for (JudgedNode& node : result_.nodes) conclude(node);
     rank_stragglers();
@@ -245,6 +247,22 @@ class FleetJudge {
       if (rule.rows.applies_to(id)) checks.push_back(check_absolute(row, rule));
   }
 
+  void judge_spread(const SpreadRule& rule) {
+    const SpreadOutcome found = check_spread(rule, result_.nodes);
+    if (!found.too_few.empty()) add_unmatched(rule.text, found.too_few, rule.optional);
+    if (!found.too_wide.empty()) add_unmet(rule.text, found.too_wide, perf_fail);
+    for (const auto& [index, check] : found.checks) {
+      JudgedNode& node = result_.nodes[index];
+      std::vector<Check> checks{check};
+      std::string noise = find_noise(node.health);
+      for (const JudgedRow& row : node.rows)
+        if (noise.empty() && rule.rows.applies_to(row.id)) noise = why_disturbed(row);
+      allow_for_noise(checks, noise);
+      limits_.add(checks);
+      node.health.findings.push_back(checks[0]);
+    }
+  }
+
   void add_unmet(const std::string& criterion, const std::string& reason,
                  NodeVerdict verdict = missing) {
     result_.unmet.push_back({criterion, reason, verdict});
@@ -307,6 +325,8 @@ class FleetJudge {
         add_unmatched(criterion, "it applies to no row, so it judged nothing", optional);
     };
     for (const RelativeRule& rule : criteria_.relative)
+      need(rule.rows, fleet_.ids, rule.text, rule.optional);
+    for (const SpreadRule& rule : criteria_.spread)
       need(rule.rows, fleet_.ids, rule.text, rule.optional);
     for (const AbsoluteRule& rule : criteria_.absolute)
       need(rule.rows, all, rule.text, rule.optional);

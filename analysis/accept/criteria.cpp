@@ -57,6 +57,7 @@ class Reader {
     read_each(row_fields, "/rows", "include", criteria.include);
     read_each(row_fields, "/rows", "exclude", criteria.exclude);
     read_each(fields, "", "relative", criteria.relative);
+    read_each(fields, "", "spread", criteria.spread);
     read_each(fields, "", "absolute", criteria.absolute);
     read_each(fields, "", "health", criteria.health);
     return criteria;
@@ -93,6 +94,16 @@ class Reader {
     fields.always("slower_at_most", rule.slower_at_most);
     rule.text = fmt::format("at most {:g} % slower than the other nodes{}",
                             100 * rule.slower_at_most, rule.text);
+  }
+
+  void read_rule(const json& entry, const std::string& at, SpreadRule& rule) const {
+    FieldReader fields(entry);
+    read_rows(fields, at, rule);
+    fields.optional("false_alarms", rule.false_alarms, "slower_at_least", rule.slower_at_least,
+                    "spread_at_most", rule.at_most);
+    rule.text =
+        fmt::format("no node slower than the spread of the nodes explains ({:g} % false alarms){}",
+                    100 * rule.false_alarms, rule.text);
   }
 
   void read_rule(const json& entry, const std::string& at, AbsoluteRule& rule) const {

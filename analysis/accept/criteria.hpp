@@ -35,6 +35,13 @@ struct AbsoluteRule : RowCriterion {
   std::optional<double> at_least{}, at_most{};
 };
 
+/// No node is slower than the spread of the nodes explains (spread.hpp).
+struct SpreadRule : RowCriterion {
+  double false_alarms = 0.01;       ///< part of healthy fleets in which a node fails
+  double slower_at_least = 0.01;    ///< a smaller difference does not matter
+  std::optional<double> at_most{};  ///< of the spread itself
+};
+
 /// A limit of a state, before or after the run, or of its growth meanwhile.
 struct StateLimit {
   enum class When { before, after, growth };
@@ -58,6 +65,7 @@ struct Criteria {
   std::optional<std::size_t> node_count;  ///< or by number; neither: the nodes with results
   std::vector<RowsRule> include, exclude;
   std::vector<RelativeRule> relative;
+  std::vector<SpreadRule> spread;
   std::vector<AbsoluteRule> absolute;
   std::vector<HealthRule> health;
   /// Whether a row is judged.

@@ -16,6 +16,7 @@ LimitCounts::LimitCounts(const Criteria& criteria) {
   list(present_text, "row");
   for (const char* part : environment_parts) list(std::string(part) + as_on_most, "node");
   for (const RelativeRule& rule : criteria.relative) list(rule.text, "row");
+  for (const SpreadRule& rule : criteria.spread) list(rule.text, "node");
   for (const AbsoluteRule& rule : criteria.absolute) list(rule.text, "row");
   for (const HealthRule& rule : criteria.health)
     for (const StateLimit& limit : rule.limits) list(limit.criterion, "node");

@@ -1,0 +1,100 @@
+#include "analysis/accept/spread.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <random>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "analysis/ratio.hpp"
+#include "core/base/statistics.hpp"
+#include "core/base/text.hpp"
+#include "core/base/units.hpp"
+
+namespace assay {
+namespace {
+
+constexpr double normal_mad = 1.4826;  // a normal distribution's standard deviation over its MAD
+
+/// Of logarithms.
+FleetSpread spread_of(std::vector<double>& logs) {
+  FleetSpread found;
+  found.centre = median(logs);
+  for (double& value : logs) value = std::abs(value - found.centre);
+  found.spread = normal_mad * median(logs);
+  return found;
+}
+
+double simulate_factor(std::size_t nodes, double false_alarms) {
+  // As many numbers for large fleets, whose slowest node varies less.
+  const std::size_t fleets = std::clamp<std::size_t>(4'000'000 / nodes, 4000, 40000);
+  std::mt19937_64 random(nodes);
+  std::normal_distribution<double> normal;
+  std::vector<double> factors, values(nodes);
+  for (std::size_t i = 0; i < fleets; ++i) {
+    for (double& value : values) value = normal(random);
+    const double slowest = *std::ranges::max_element(values);
+    const FleetSpread found = spread_of(values);
+    factors.push_back((slowest - found.centre) / found.spread);
+  }
+  return quantile(factors, 1 - false_alarms);
+}
+
+}  // namespace
+
+double spread_factor(std::size_t nodes, double false_alarms) {
+  if (nodes < least_for_spread || !(false_alarms >= 0.001 && false_alarms <= 0.5))
+    throw std::logic_error("spread_factor: too few nodes, or no such part of fleets");
+  static std::map<std::pair<std::size_t, double>, double> known;
+  const auto [place, fresh] = known.try_emplace({nodes, false_alarms});
+  if (fresh) place->second = simulate_factor(nodes, false_alarms);
+  return place->second;
+}
+
+FleetSpread fleet_spread(std::span<const double> ratios) {
+  std::vector<double> logs;
+  for (const double ratio : ratios) logs.push_back(std::log(ratio));
+  return spread_of(logs);
+}
+
+SpreadOutcome check_spread(const SpreadRule& rule, const std::vector<JudgedNode>& nodes) {
+  SpreadOutcome found;
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    std::vector<double> own;
+    for (const JudgedRow& row : nodes[i].rows)
+      if (row.ratio && rule.rows.applies_to(row.id)) own.push_back(*row.ratio);
+    if (own.empty()) continue;
+    ratios.push_back(ratio_median(own));
+    found.checks.push_back({i, {rule.text, ratios.back()}});
+  }
+  if (ratios.empty()) return found;
+  const std::size_t count = ratios.size();
+  if (count < least_for_spread)
+    return {{},
+            fmt::format("{} with times are too few to estimate a spread, which takes {}",
+                        counted(count, "comparable node"), least_for_spread)};
+  const FleetSpread fleet = fleet_spread(ratios);
+  const double explained = spread_factor(count, rule.false_alarms) * fleet.spread;
+  const double limit =
+      std::exp(fleet.centre + std::max(std::log1p(rule.slower_at_least), explained));
+  for (auto& [index, check] : found.checks) {
+    check.limit = limit;
+    if (*check.value <= limit) continue;
+    check.verdict = NodeVerdict::perf_fail;
+    check.reason = fmt::format(
+        "speedup over the other nodes {:.3f}, at least {:.3f} is required where {} nodes spread by "
+        "{}",
+        speedup_of(*check.value), speedup_of(limit), count, human_percent(fleet.spread));
+  }
+  if (rule.at_most && fleet.spread > *rule.at_most)
+    found.too_wide = fmt::format("the nodes spread by {}, above the limit of {}",
+                                 human_percent(fleet.spread), human_percent(*rule.at_most));
+  return found;
+}
+
+}  // namespace assay

@@ -276,8 +276,8 @@ class CaseLoop final {
 int run_on(Communicator& ranks, const Benchmark& benchmark, RunRequest& request,
            const std::string& command, Plugins& plugins) {
   const bool speaks = ranks.rank() == 0;  // one rank talks, writes and keeps the journal for all
-  const std::vector<Case> all =
-      selected_cases(benchmark, request, plugins, {ranks.size(), ranks.nodes(), &ranks});
+  const std::vector<Case> all = selected_cases(
+      benchmark, request, plugins, {ranks.size(), ranks.nodes(), request.list ? nullptr : &ranks});
   const std::vector<Case> cases = filtered_cases(request, planned_cases(request, all));
   expect_same_cases(ranks, cases, request);
   if (request.list) {

@@ -9,6 +9,7 @@
 #include "core/base/hash.hpp"
 #include "datasets/data_file.hpp"
 #include "datasets/images/sample_set.hpp"
+#include "datasets/images/set_files.hpp"
 #include "datasets/images/shard_files.hpp"
 
 namespace assay {
@@ -143,30 +144,56 @@ std::string class_beside_records(const std::string& path) {
   return "";
 }
 
-std::unique_ptr<SampleSet> open_samples(const std::string& path, const SampleSetOptions& options) {
-  if (!why_no_images().empty()) throw InputError("unsupported: " + why_no_images());
+/// Whether open_samples() takes the path for a folder of images; InputError if it is no set.
+bool is_image_folder(const std::string& path) {
   std::error_code missing;
   if (!fs::exists(path, missing) && path.find_first_of("*?[") == path.npos &&
       !fs::is_directory(
           fs::path(path).parent_path().empty() ? fs::path(".") : fs::path(path).parent_path(),
           missing))
     throw InputError(fmt::format("no such data set {} (nor its folder). Check the path.", path));
-  if (fs::is_directory(path, missing)) {
-    const std::vector<std::string> records = tfrecord_files(path);
-    const std::string images = records.empty() ? "" : class_beside_records(path);
-    if (!images.empty())
-      throw InputError(
-          fmt::format("the folder {} has TFRecords ({}) and classes of images ({}). "
-                      "Move one of them, or give the prefix of the TFRecords.",
-                      path, records[0], images));
-    if (!records.empty()) return open_tfrecords(path, options);
-    if (!subfolders(path).empty()) return open_image_folder(path);
+  if (!fs::is_directory(path, missing)) return false;
+  const std::vector<std::string> records = tfrecord_files(path);
+  const std::string images = records.empty() ? "" : class_beside_records(path);
+  if (!images.empty())
     throw InputError(
-        fmt::format("the folder {} has neither a subfolder (a class of images) nor a file "
-                    "*.tfrecord*. Give one that has, or the prefix of TFRecord files.",
-                    path));
+        fmt::format("the folder {} has TFRecords ({}) and classes of images ({}). "
+                    "Move one of them, or give the prefix of the TFRecords.",
+                    path, records[0], images));
+  if (!records.empty()) return false;
+  if (!subfolders(path).empty()) return true;
+  throw InputError(
+      fmt::format("the folder {} has neither a subfolder (a class of images) nor a file "
+                  "*.tfrecord*. Give one that has, or the prefix of TFRecord files.",
+                  path));
+}
+
+std::unique_ptr<SampleSet> open_samples(const std::string& path, const SampleSetOptions& options) {
+  if (!why_no_images().empty()) throw InputError("unsupported: " + why_no_images());
+  return is_image_folder(path) ? open_image_folder(path) : open_tfrecords(path, options);
+}
+
+SetFiles find_set_files(const std::string& path) {
+  std::error_code missing;
+  const std::vector<std::string> files =
+      is_image_folder(path) ? FolderSet(path).files() : tfrecord_files(path);
+  if (files.empty()) open_tfrecords(path);  // throws
+  SetFiles set;
+  set.folder = path;
+  if (!fs::is_directory(path, missing)) {
+    set.folder = fs::path(path).has_parent_path() ? fs::path(path).parent_path() : fs::path(".");
+    set.pattern = fs::path(path).filename().string();
   }
-  return open_tfrecords(path, options);
+  const fs::path base = set.folder == "." ? fs::path() : set.folder;
+  for (const std::string& file : files) {
+    const fs::path name = base.empty() ? fs::path(file) : fs::path(file).lexically_relative(base);
+    if (name.empty() || *name.begin() == ".." || (!set.pattern.empty() && name.has_parent_path()))
+      throw InputError(fmt::format(
+          "the set {} lies in several folders ({} is not in {}). Put its files into one folder.",
+          path, file, set.folder.string()));
+    set.names.push_back(name.string());
+  }
+  return set;
 }
 
 }  // namespace assay

@@ -2,18 +2,22 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
+#include <map>
 #include <utility>
 
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "core/machine/threads.hpp"
+#include "core/measure/rank_failure.hpp"
 #include "core/program/launched_ranks.hpp"
 #include "core/program/settings_reader.hpp"
 #include "models/input/bare_loop.hpp"
 #include "models/input/input_problem.hpp"
 #include "models/input/input_sets.hpp"
 #include "models/input/input_workload.hpp"
+#include "models/input/staged_workload.hpp"
 
 namespace assay {
 namespace {
@@ -22,12 +26,21 @@ constexpr std::uint64_t most_threads = 4096, most_prefetch = 4096, most_shards =
 constexpr std::uint64_t most_samples_allowed = 1 << 20, most_classes = 1 << 24;
 constexpr double longest_step_ms = 60000;
 constexpr const char* bare_loop = "bare_loop";
+constexpr const char* no_stage = "none";
+
+/// A staged set of this process.
+struct Staged {
+  StagedSet files;
+  std::shared_ptr<const SampleSet> set;
+  std::string failure;  ///< why the row fails; empty if the set is there
+};
 
 struct InputSettings {
   InputSize size;
   SampleSetOptions set;
   InputRun run;
   bool bare = false;
+  std::shared_ptr<const Staged> staged;  ///< null without --stage, and where cases are only listed
 };
 
 InputSettings read(Settings& settings) {
@@ -54,7 +67,9 @@ InputSettings read(Settings& settings) {
   if (is_generated(reader.text("data"))) {
     reader.set("label_base", input.set.label_base, 0);
     reader.set("classes", input.set.classes, 1000);
+    settings["stage"] = no_stage;  // it is in a folder of this node already
   }
+  settings["staged"] = reader.is("stage", no_stage) ? "no" : "yes";
   input.size = parse_input(reader.text("problem"));
   pipeline.batch = input.size.batch;
   pipeline.decode.size = static_cast<int>(input.size.side);
@@ -65,6 +80,44 @@ InputSettings read(Settings& settings) {
   input.run.step_seconds = step / 1000;
   input.run.cold = reader.is("page_cache", "cold");
   return input;
+}
+
+/// The set as it was staged, opened from the folder of the node.
+std::shared_ptr<const SampleSet> open_staged(const StagedSet& staged,
+                                             const SampleSetOptions& options) {
+  std::shared_ptr<const SampleSet> set = open_samples(staged.data, options);
+  std::vector<std::string> expected;
+  for (const std::string& name : staged.names) expected.push_back((staged.folder / name).string());
+  const std::vector<std::string> files = set->files();
+  for (std::size_t i = 0; i < std::max(files.size(), expected.size()); ++i)
+    if (i >= files.size() || i >= expected.size() || files[i] != expected[i])
+      throw InputError(
+          fmt::format("--stage {}: has other files than the set ({}). Remove the folder, or name "
+                      "another one.",
+                      staged.folder.string(), i < files.size() ? files[i] : expected[i]));
+  return set;
+}
+
+/// Stages a set, once for all cases of this process. A disk or a network that fails is told by the
+/// rows. Collective.
+std::shared_ptr<const Staged> stage_once(const Settings& settings, const InputSettings& input,
+                                         Communicator& ranks) {
+  static std::map<std::string, Staged> all;
+  const std::string name = fmt::format("{}\n{}", settings.at("data"), settings.at("stage"));
+  if (!all.contains(name)) {
+    Staged staged;
+    try {
+      staged.files =
+          stage(settings.at("data"), settings.at("stage"), {.cold = input.run.cold}, ranks);
+    } catch (const CaseError& error) {
+      staged.failure = error.what();
+    }
+    all.emplace(name, std::move(staged));
+  }
+  auto staged = std::make_shared<Staged>(all.at(name));
+  if (staged->failure.empty())
+    throw_on_all(ranks, [&] { staged->set = open_staged(staged->files, input.set); });
+  return staged;
 }
 
 InputRun run_on(const CaseContext& context, InputRun run, const InputSize& size) {
@@ -103,8 +156,19 @@ class InputBenchmark final : public Benchmark {
         "with a subfolder for each class, or generated[:n256c10w500h375q90files8]",
         {}, {"generated"});
     data.traits.file = true;
+    Dimension stage = dimension::of_system(make_dimension(
+        "stage",
+        "folder on a disk of each node ({node}: its number): the files are read from --data once, "
+        "by one node, copied there before timing, and read there; none: no copy",
+        {}, {no_stage}, "", no_stage));
+    stage.traits.in_id = false;
+    stage.traits.file = true;
+    Dimension staged = dimension::of_system(found_dimension("staged", ""));
+    staged.omit = "no";
     return {
         std::move(data),
+        std::move(stage),
+        std::move(staged),
         make_dimension("view", "random crops and flips of training, or the centre of each image",
                        {"train", "evaluate"}, {"train"}),
         std::move(problem),
@@ -145,7 +209,7 @@ class InputBenchmark final : public Benchmark {
   }
 
   std::any complete(Settings& settings, const RankCount& started) const override {
-    const InputSettings input = read(settings);
+    InputSettings input = read(settings);
     const InputSize& size = input.size;
     settings["ranks"] = std::to_string(started.ranks);
     settings["nodes"] = std::to_string(started.nodes);
@@ -158,8 +222,12 @@ class InputBenchmark final : public Benchmark {
     std::string& data = settings.at("data");
     if (is_generated(data))
       data = generated_name(data);
-    else if (why_no_images().empty())
-      data = sample_set(data, input.set, 0)->canonical();
+    else if (why_no_images().empty()) {
+      if (settings["staged"] == "yes" && started.together != nullptr)
+        input.staged = stage_once(settings, input, *started.together);
+      const bool there = input.staged != nullptr && input.staged->set != nullptr;
+      data = (there ? input.staged->set : sample_set(data, input.set, 0))->canonical();
+    }
     return input;
   }
 
@@ -176,7 +244,11 @@ class InputBenchmark final : public Benchmark {
     const auto& input = typed_settings<InputSettings>(selected);
     const InputSize& size = input.size;
     const InputRun run = run_on(context, input.run, size);
-    auto set = sample_set(selected.settings.at("data"), input.set, context.seed);
+    if (input.staged != nullptr && !input.staged->failure.empty())
+      throw CaseError(input.staged->failure);
+    auto set = input.staged != nullptr
+                   ? input.staged->set
+                   : sample_set(selected.settings.at("data"), input.set, context.seed);
     if (!run.pipeline.decode.training && size.images > set->size() /
                                                            (size.batch * context.ranks.size()) *
                                                            (size.batch * context.ranks.size()))
@@ -185,13 +257,13 @@ class InputBenchmark final : public Benchmark {
                       "most the whole batches in them. Use a smaller n.",
                       set->size())};
     const InputClaims claims(selected.settings, context.seed);
-    const auto amounts = InputProblem(size).amounts();
-    if (!input.bare)
-      return input_workload(std::move(set), run, claims, context.ranks, amounts,
-                            seconds_since(start));
-    if (auto why = why_not_threads(run.pipeline.threads)) return Unsupported{std::move(*why)};
-    return bare_loop_workload(std::move(set), run, claims, context.ranks, amounts,
-                              seconds_since(start));
+    if (input.bare)
+      if (auto why = why_not_threads(run.pipeline.threads)) return Unsupported{std::move(*why)};
+    const auto make = input.bare ? bare_loop_workload : input_workload;
+    auto workload = make(std::move(set), run, claims, context.ranks, InputProblem(size).amounts(),
+                         seconds_since(start));
+    if (input.staged == nullptr) return workload;
+    return staged_workload(std::move(workload), input.staged->files, context.ranks);
   }
 
   std::unique_ptr<Communicator> connect(Plugins& plugins) const override {

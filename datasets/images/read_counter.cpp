@@ -1,0 +1,53 @@
+#include "datasets/images/read_counter.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <optional>
+#include <string_view>
+
+#include "core/base/file_descriptor.hpp"
+#include "core/base/numbers.hpp"
+
+namespace assay {
+namespace {
+
+std::optional<std::int64_t> number_behind(std::string_view text, std::string_view name) {
+  const std::size_t at = text.find(name);
+  if (at == text.npos) return std::nullopt;
+  text.remove_prefix(at + name.size());
+  return parse_number<std::int64_t>(text.substr(0, text.find('\n')));
+}
+
+}  // namespace
+
+/// The text is made before the call that reads it is counted: one call reads all of it.
+ReadCounter::Counts ReadCounter::counts() {
+  Counts counts;
+  char text[1024];
+  const FileDescriptor file(::open("/proc/thread-self/io", O_RDONLY | O_CLOEXEC));
+  if (file.number() < 0) return counts;
+  const ssize_t bytes = ::read(file.number(), text, sizeof text);
+  if (bytes <= 0) return counts;
+  const std::string_view all(text, static_cast<std::size_t>(bytes));
+  const auto requested = number_behind(all, "rchar: "),
+             from_device = number_behind(all, "\nread_bytes: ");
+  if (requested && from_device) counts = {true, *requested, *from_device, bytes};
+  return counts;
+}
+
+ReadCounter::ReadCounter() : begin_(counts()) {}
+
+ReadCounter::Counts ReadCounter::next() {
+  Counts now = counts();
+  now.requested -= begin_.requested + begin_.own;
+  now.from_device -= begin_.from_device;
+  begin_.own += now.own;
+  return now;
+}
+
+std::int64_t ReadCounter::requested() { return next().requested; }
+
+std::int64_t ReadCounter::from_device() { return next().from_device; }
+
+}  // namespace assay

@@ -1,0 +1,56 @@
+#pragma once
+// The shared files of a set that is staged: their list, and the reader of one node.
+
+#include <cstdint>
+#include <filesystem>
+#include <future>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/api/communicator.hpp"
+#include "datasets/data_file.hpp"
+#include "models/input/stage_folder.hpp"
+
+namespace assay {
+
+struct StageListing {
+  std::filesystem::path folder;  ///< shared
+  std::string pattern;           ///< SetFiles::pattern
+  std::vector<StageFile> files;
+};
+
+/// Rank 0 looks up the files of the set `data`, without reading them, for all. InputError on all
+/// ranks if it is no set. Collective.
+StageListing list_stage_files(const std::string& data, Communicator& ranks);
+
+/// What one node reads before it passes that on: pieces of one file, or small files as a whole.
+using StageChunk = std::vector<StagePiece>;
+std::int64_t bytes_of(const StageChunk& chunk);
+
+/// Reads the chunks of one node from the shared folder, one after the other.
+class SharedReader final {
+ public:
+  struct Read {
+    std::vector<char> bytes;
+    std::vector<std::uint32_t> checksums;  ///< by piece
+  };
+
+  /// `listing` must outlive it.
+  explicit SharedReader(const StageListing& listing) : listing_(listing) {}
+  /// Reads in a thread of its own, whose reads the kernel counts. `chunk` must outlive the future,
+  /// which has InputError for a file that differs from the listed one or changes meanwhile.
+  std::future<Read> start(const StageChunk& chunk);
+
+  /// What all threads have read; valid while none reads.
+  double read_bytes = 0, device_bytes = 0, seconds = 0;
+
+ private:
+  Read read(const StageChunk& chunk);
+  void open_file(const StageFile& file);
+
+  const StageListing& listing_;
+  std::optional<DataFile> opened_;
+};
+
+}  // namespace assay

@@ -131,6 +131,14 @@ ControlPoint predict_control(const ScalingInput& input, const std::string& way, 
   return {way, ranks, cost.messages * tensors, seconds, compute / std::max(compute, seconds)};
 }
 
+StagingPoint predict_staging(const StagingInput& input, int nodes) {
+  const auto found = staging_time(input.bytes, nodes, input.rates, input.part);
+  if (const auto* refusal = std::get_if<Unsupported>(&found))
+    return {nodes, {}, {}, {}, refusal->reason};
+  const auto& time = std::get<StagingTime>(found);
+  return {nodes, time.seconds, time.node_bytes, time.delivered};
+}
+
 PredictedCurve predict_curve(const ScalingInput& input, std::size_t index,
                              const std::string& algorithm) {
   PredictedCurve curve{index, input.curves[index], algorithm};
@@ -191,9 +199,17 @@ ScalingDocument predict_scaling(const ScalingInput& input, const std::string& co
   for (const int ranks : input.ranks)
     for (const std::string& way : input.control)
       document.control.push_back(predict_control(input, way, ranks));
+  if (input.staging) {
+    for (const int nodes : input.staging->nodes)
+      document.staging.push_back(predict_staging(*input.staging, nodes));
+    if (input.staging->wanted)
+      document.notes.push_back(
+          fmt::format("staging: the disks of {:.0f} nodes give what training reads.",
+                      nodes_for_rate(*input.staging->wanted, input.staging->rates)));
+  }
   for (const Published& published : input.published)
     document.published.push_back(compare_point(published, document.curves));
-  document.notes = make_notes(input);
+  for (std::string& note : make_notes(input)) document.notes.push_back(std::move(note));
   return document;
 }
 
@@ -238,6 +254,12 @@ static void visit_fields(SameAs<ControlPoint> auto& point, auto& fields) {
                 point.seconds, "efficiency", point.efficiency);
 }
 
+static void visit_fields(SameAs<StagingPoint> auto& point, auto& fields) {
+  fields.always("nodes", point.nodes);
+  fields.nullable("seconds", point.seconds, "node_bytes", point.node_bytes, "bytes_per_s",
+                  point.bytes_per_s, "reason", point.reason);
+}
+
 static void visit_fields(SameAs<ComparedPoint> auto& point, auto& fields) {
   fields.always("ranks", point.published.ranks, "algorithm", point.published.algorithm, "quantity",
                 point.published.quantity, "published", point.published.value, "citation",
@@ -250,7 +272,7 @@ static void visit_fields(SameAs<ScalingDocument> auto& document, auto& fields) {
                 document.command, "reference_ranks", document.reference_ranks, "inputs",
                 document.inputs, "algorithms", document.algorithms, "curves", document.curves,
                 "published", document.published, "notes", document.notes);
-  fields.optional("ways", document.ways, "control", document.control);
+  fields.optional("ways", document.ways, "control", document.control, "staging", document.staging);
 }
 
 void to_json(json& object, const ScalingDocument& document) {

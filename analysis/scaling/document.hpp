@@ -52,6 +52,13 @@ struct ControlPoint {
   double efficiency = 0;  ///< at most: of a step that takes at least so long
 };
 
+/// Nodes that stage their data before they train.
+struct StagingPoint {
+  int nodes = 0;
+  std::optional<double> seconds{}, node_bytes{}, bytes_per_s{};  ///< bytes_per_s: of all nodes
+  std::string reason{};
+};
+
 /// A published point beside its prediction.
 struct ComparedPoint {
   Published published;
@@ -66,6 +73,7 @@ struct ScalingDocument {
   std::vector<PredictedCurve> curves{};
   std::vector<WayPoint> ways{};
   std::vector<ControlPoint> control{};
+  std::vector<StagingPoint> staging{};
   std::vector<ComparedPoint> published{};
   std::vector<std::string> notes{};
 };

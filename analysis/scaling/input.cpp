@@ -61,6 +61,10 @@ struct WayEntry {
   std::string way;
   std::optional<Quantity> micro_batches, exchanges, activation_bytes;
 };
+struct StagingEntry {
+  std::optional<Quantity> bytes, part, wanted, read, shared, pass, keep, local, disk;
+  std::vector<int> nodes;
+};
 /// A file as it is written.
 struct ScaleFile {
   ScalingInput input;  ///< the fields that are taken as they are
@@ -70,6 +74,7 @@ struct ScaleFile {
   std::vector<LevelEntry> levels;
   std::optional<Quantity> segment_bytes;
   std::vector<WayEntry> ways;
+  std::optional<StagingEntry> staging;
 };
 
 void visit_fields(SameAs<Quantity> auto& quantity, auto& fields) {
@@ -104,13 +109,21 @@ void visit_fields(SameAs<WayEntry> auto& entry, auto& fields) {
                   "activation_bytes", entry.activation_bytes);
 }
 
+void visit_fields(SameAs<StagingEntry> auto& entry, auto& fields) {
+  fields.always("nodes", entry.nodes);
+  fields.optional("bytes", entry.bytes, "part", entry.part, "bytes_per_s", entry.wanted,
+                  "read_bytes_per_s", entry.read, "shared_bytes_per_s", entry.shared,
+                  "pass_bytes_per_s", entry.pass, "keep_bytes_per_s", entry.keep,
+                  "local_bytes_per_s", entry.local, "disk_bytes", entry.disk);
+}
+
 void visit_fields(SameAs<ScaleFile> auto& file, auto& fields) {
   fields.always("name", file.input.name, "compute", file.compute, "gradients", file.gradients,
                 "levels", file.levels, "algorithms", file.input.algorithms, "ranks",
                 file.input.ranks, "curves", file.input.curves);
   fields.optional("description", file.input.description, "overlap", file.overlap, "segment_bytes",
                   file.segment_bytes, "published", file.input.published, "control",
-                  file.input.control, "ways", file.ways);
+                  file.input.control, "ways", file.ways, "staging", file.staging);
 }
 
 std::filesystem::path shipped_inputs() { return data_folder("suites") / "scale"; }
@@ -148,6 +161,7 @@ class InputReader {
     each("published", input_.published, &InputReader::check_published);
     for (const std::string& way : input_.control) (void)control_cost(way, 1, input_.network);
     each("ways", file_.ways, &InputReader::add_way);
+    if (file_.staging) add_staging(*file_.staging);
     for (const std::string& file : measured_.files()) input_.files.push_back(file);
     return std::move(input_);
   }
@@ -340,6 +354,25 @@ class InputReader {
       throw InputError(where(at) + ": " + error.what());
     }
     input_.ways.push_back(way);
+  }
+
+  void add_staging(const StagingEntry& entry) {
+    StagingInput& staging = input_.staging.emplace();
+    staging.nodes = entry.nodes;
+    StagingRates& rates = staging.rates;
+    double wanted = 0;
+    for (const auto& [quantity, value, name, unit] :
+         {std::tuple{&entry.bytes, &staging.bytes, "set", "B"},
+          {&entry.part, &staging.part, "part of the set on a node", ""},
+          {&entry.wanted, &wanted, "training reads", "B/s"},
+          {&entry.read, &rates.read, "a node reads shared storage", "B/s"},
+          {&entry.shared, &rates.shared, "shared storage", "B/s"},
+          {&entry.pass, &rates.pass, "a node receives", "B/s"},
+          {&entry.keep, &rates.keep, "a node writes its disk", "B/s"},
+          {&entry.local, &rates.local, "a node reads its disk", "B/s"},
+          {&entry.disk, &rates.disk, "disk of a node", "B"}})
+      if (*quantity) *value = take(*quantity, std::string("staging: ") + name, unit);
+    if (wanted > 0) staging.wanted = wanted;
   }
 
   void check_published(Published& published, const std::string& at) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "analysis/scaling/network.hpp"
+#include "analysis/scaling/staging.hpp"
 #include "analysis/scaling/step_time.hpp"
 #include "analysis/scaling/way_cost.hpp"
 
@@ -44,6 +45,14 @@ struct SourceFit {
   std::optional<double> held_out{};
 };
 
+/// The set of data that nodes stage before they train.
+struct StagingInput {
+  double bytes = 0, part = 1;
+  std::optional<double> wanted{};  ///< bytes a second that training reads
+  StagingRates rates{};
+  std::vector<int> nodes{};
+};
+
 /// A number, or a choice, that the prediction depends on.
 struct Source {
   std::string name;
@@ -67,6 +76,7 @@ struct ScalingInput {
   std::vector<std::string> algorithms;
   std::vector<std::string> control;  ///< flat, tree:R
   std::vector<WayInput> ways;
+  std::optional<StagingInput> staging;
   std::vector<int> ranks;  ///< ascending
   std::vector<CurveInput> curves;
   std::vector<Published> published;

@@ -90,6 +90,21 @@ void add_control(Page& page, const std::vector<ControlPoint>& points) {
   page.part(table);
 }
 
+void add_staging(Page& page, const std::vector<StagingPoint>& points) {
+  Table table{titled({"nodes that stage", ">time", ">on a node", ">read by all nodes afterwards"})};
+  for (const StagingPoint& point : points) {
+    Line line{{std::to_string(point.nodes)}};
+    if (!point.reason.empty())
+      line.note = "unsupported: " + point.reason;
+    else
+      line.cells.insert(line.cells.end(),
+                        {human_seconds(*point.seconds), human(*point.node_bytes, "B"),
+                         human(*point.bytes_per_s, "B/s")});
+    table.lines.push_back(std::move(line));
+  }
+  page.part(table);
+}
+
 void add_published_points(Page& page, const std::vector<ComparedPoint>& points, Legend& sources) {
   Table table{
       titled({"published point", ">published", ">predicted", ">prediction is off by", "source"})};
@@ -123,6 +138,7 @@ std::string render_scaling(const ScalingDocument& document, bool markdown) {
   page.part(inputs);
   add_curves(page, document);
   if (!document.ways.empty()) add_ways(page, document);
+  if (!document.staging.empty()) add_staging(page, document.staging);
   if (!document.control.empty()) add_control(page, document.control);
   add_published_points(page, document.published, sources);
   Table algorithms{titled({"algorithm", "time of m bytes over p ranks", "source"})};

@@ -109,6 +109,10 @@ class Scale(RunTest):
         self.assertEqual(len(ways), 4 * 8)
         self.assertAlmostEqual(ways["pipeline:6", 6]["efficiency"], 6 / 11, delta=0.01)  # 6 passes fill 6 stages
         self.assertIn("leave no worker", ways["server:96", 96]["reason"])
+        staging = {point["nodes"]: point for point in document["staging"]}
+        self.assertEqual(staging[64]["bytes_per_s"], 64 * 5e9)
+        self.assertAlmostEqual(staging[4560]["seconds"], 600, delta=1)  # 1 TB a node, received and written
+        self.assertIn("the disks of 800 nodes give", " ".join(document["notes"]))
         for change, said in (({"way": "ring:2"}, "expected stale:S"), ({"way": "pipeline:2"}, "micro_batches is missing")):
             file = self.folder / "way.json"
             file.write_text(json.dumps({**json.loads((SOURCE / "suites" / "scale" / "summit-deeplab.json").read_text()), "ways": [change]}))

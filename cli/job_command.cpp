@@ -15,6 +15,7 @@
 #include "core/program/suite.hpp"
 #include "core/result/outputs.hpp"
 #include "core/result/schema.hpp"
+#include "runner/ensemble/ensemble_run.hpp"
 #include "runner/job/job.hpp"
 #include "runner/launch/processes.hpp"
 #include "runner/launch/site.hpp"
@@ -83,6 +84,7 @@ void check_words(const std::vector<std::string>& words, const std::string& run_f
         parse_command(*run_command, static_cast<int>(parts.size()), parts.data(), exit);
     if (!run) throw InputError("it runs nothing. Leave --help and --version out.");
     refuse_beside_many(*run);
+    refuse_beside_ensemble(*run);
   } catch (const InputError& error) {
     throw InputError(fmt::format("--run \"{}\": {}", run_flag, error.what()));
   }
@@ -130,7 +132,8 @@ Job job_of(const Given& given, const Launcher& launcher) {
   job.name = "assay-" + plain_name(suite.name);
   job.start = fs::current_path();
   job.folder = fs::absolute(*value_of(given, "out")).lexically_normal();
-  job.shape = shape_of_job(groups, has(words_of_flag_run(given), "--per-node"));
+  const std::vector<std::string> flags = words_of_flag_run(given);
+  job.shape = shape_of_job(groups, has(flags, "--per-node") || has(flags, "--ensemble"));
   job.seconds = clock_time("--time", *value_of(given, "time"), minute);
   job.queue = value_of(given, "queue").value_or("");
   job.account = value_of(given, "account").value_or("");

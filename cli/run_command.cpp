@@ -19,6 +19,7 @@
 #include "core/result/outputs.hpp"
 #include "core/result/result.hpp"
 #include "core/result/schema.hpp"
+#include "runner/ensemble/ensemble_run.hpp"
 #include "runner/launch/processes.hpp"
 #include "runner/launch/programs.hpp"
 #include "runner/launch/site.hpp"
@@ -252,10 +253,14 @@ int run(const Given& given, const std::string& node = "") {
 /// One run, or many at once.
 int run_or_many(const Given& line) {
   if (line.contains("as-node")) return run_as_node(line, run);  // a node of its own: no launcher
+  if (line.contains("as-member"))
+    return run_as_member(line, [](const Given& member) { return run(member); });
   const Given given = at_site(line);
   refuse_beside_many(given);
+  refuse_beside_ensemble(given);
   if (const auto out = value_of(given, "out"); out && !given.contains("list"))
     check_run_folder(*out, named_by(given));
+  if (given.contains("ensemble")) return run_ensemble(given);
   if (!given.contains("per-node") && !given.contains("pairs")) return run(given);
   try {
     return given.contains("per-node") ? run_on_every_node(given) : run_on_pairs(given);
@@ -304,6 +309,26 @@ std::vector<Flag> node_flags() {
       {"--as-node", "(used by --per-node) run into DIR/<host name>, without the launcher", "", ""}};
 }
 
+std::vector<Flag> ensemble_flags() {
+  return {{"--ensemble",
+           "train N members of the suite's network, with values from its search space, as many at "
+           "once as fit the nodes, and rank them",
+           "N", ""},
+          {.name = "--search",
+           .help = "random: all members have the whole budget of epochs; halving: the better part "
+                   "goes on with more epochs",
+           .value = "NAME",
+           .otherwise = "random",
+           .choices = {"random", "halving"}},
+          {.name = "--factor",
+           .help = "of halving: one in N members goes on, with N times the epochs",
+           .value = "N",
+           .otherwise = "2",
+           .choices = {"2", "3"}},
+          {"--as-member", "(used by --ensemble) cores of this member, without the launcher",
+           "SLOT/THREADS", ""}};
+}
+
 std::vector<Flag> launch_flags() {
   return {
       {"--launches", "process launches of each case, interleaved", "N", "the suite's, or 1"},
@@ -327,6 +352,7 @@ Command run_command() {
           {{"Cases", case_flags()},
            {"Processes", process_flags()},
            {"Nodes", node_flags()},
+           {"Ensembles", ensemble_flags()},
            {"Launches", launch_flags()},
            {"Timing",
             {{"--max-time", max_time_help, "S", "the suite's"},
@@ -355,7 +381,9 @@ Command run_command() {
       {{"assay run smoke --dry-run", "shows what the suite smoke would run, and how long it takes"},
        {"assay run smoke --out results/today", "runs it; results/today/result.json is the result"},
        {"assay run smoke --out results/launches --launches 5 --filter conv/forward",
-        "runs 5 launches of some cases, for `assay compare`"}},
+        "runs 5 launches of some cases, for `assay compare`"},
+       {"assay run ensemble-mlp --ensemble 8 --out results/ensemble",
+        "trains 8 members of a search space, two at once on two cores, and ranks them"}},
       "0 all rows ok, or unsupported where that is allowed, 2 bad usage or input, 3 incorrect "
       "numerics, 4 slower than allowed (--guard, --pairs, --site), 6 rows are missing, a number "
       "was lost, launches of a case had different software, or nothing was measured, 7 a row "

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/accept/criteria.hpp"
+#include "analysis/ensemble/ensemble.hpp"
 #include "analysis/history/anchors.hpp"
 #include "analysis/scaling/input.hpp"
 #include "analysis/text_table.hpp"
@@ -100,8 +101,12 @@ std::string validated(std::filesystem::path file) {
   if (kind == "assay-result") {
     const RunResult result =
         read_result_rows(file, keep_kind, static_cast<std::size_t>(processors()));
-    return fmt::format("{}, {}{}", name, counted(result.rows.size(), "row"),
-                       statistics_text(result));
+    std::string more = statistics_text(result);
+    if (result.run.rest.contains(ensemble_field)) {
+      ensemble_of(read_result(file), file.string());  // with the numbers of the rows
+      more += ", ranking and models an hour recomputed";
+    }
+    return fmt::format("{}, {}{}", name, counted(result.rows.size(), "row"), more);
   }
   if (kind == "assay-suite")
     return fmt::format("{}, {}", name, counted(checked_suite(file), "case"));

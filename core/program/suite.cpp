@@ -240,7 +240,7 @@ fs::path find_suite(const std::string& name) {
 
 bool is_about_group(const std::string& key) {
   return key == "benchmark" || key == "required" || key == "tolerance" || key == "comment" ||
-         key == "note";
+         key == "note" || key == "search";
 }
 
 std::vector<std::string> suite_benchmarks(const json& suite) {
@@ -359,6 +359,31 @@ json case_list(const Benchmark& benchmark, const std::vector<Case>& cases) {
   return list;
 }
 
+namespace {
+
+/// Checks the values of a search space ("search"), those of each dimension beside the first ones of
+/// the others: `assay run --ensemble` will draw among them. DimensionError "search/NAME".
+void check_space(const Benchmark& benchmark, const json& space, Plugins& plugins,
+                 const RankCount& started,
+                 const std::map<std::string, std::vector<std::string>>& chosen) {
+  std::map<std::string, std::vector<std::string>> values;
+  for (const auto& [name, given] : space.items())
+    for (const json& value : given.is_array() ? given : given.front())
+      values[name].push_back(value.is_string() ? value.get<std::string>() : value.dump());
+  for (const auto& [name, all] : values) {
+    auto member = chosen;
+    for (const auto& [other, its] : values) member[other] = {its.front()};
+    member[name] = all;
+    try {
+      expand(benchmark, member, plugins, false, started);
+    } catch (const DimensionError& error) {
+      throw DimensionError("search/" + (error.name().empty() ? name : error.name()), error.what());
+    }
+  }
+}
+
+}  // namespace
+
 std::vector<Case> expand_suite(const Benchmark& benchmark, const json& suite,
                                const std::string& shown_as, Plugins& plugins,
                                const RankCount& started,
@@ -378,6 +403,8 @@ std::vector<Case> expand_suite(const Benchmark& benchmark, const json& suite,
     }
     for (const auto& [name, values] : over) chosen[name] = values;
     try {
+      if (const auto space = group.find("search"); space != group.end())
+        check_space(benchmark, *space, plugins, started, chosen);
       const json tolerance = group.value("tolerance", suite.value("tolerance", json()));
       for (Case& benchmark_case :
            expand(benchmark, chosen, plugins, group.value("required", false), started)) {

@@ -57,7 +57,7 @@ Given Site::applied(Given given, bool suite_has_shapes) const {
     if (!value.empty() && !given.contains(flag)) given[flag] = {value};
   };
   set("launcher", launcher);
-  if (given.contains("per-node")) return given;
+  if (given.contains("per-node") || given.contains("ensemble")) return given;
   // Placement is of processes on nodes: a plain number of ranks leaves it open. A pair has two.
   const bool on_nodes = given.contains("nodes") || given.contains("pairs");
   if (!given.contains("ranks") && on_nodes && !suite_has_shapes)

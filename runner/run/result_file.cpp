@@ -64,6 +64,19 @@ RunResult make_run_result(RunRecord record, const std::vector<Baseline>& baselin
   return result;
 }
 
+void write_checked(const RunResult& result, const std::filesystem::path& file) {
+  const json document = result;
+  // A file that breaks the public schema must not exist under the name of a result.
+  if (const auto errors = schema_errors(document, "result", file.string()); !errors.empty())
+    throw std::runtime_error(
+        fmt::format("the result of this run violates its schema ({}). Its rows are kept in {}; "
+                    "please report this as a bug of Assay.",
+                    errors.front(), file.parent_path().string()));
+  for (std::size_t i = 0; i < result.rows.size(); ++i)
+    check_row(document["rows"][i], i, document, file.string());
+  write_json(file, document);
+}
+
 RunResult write_run_result(RunRecord record, const std::filesystem::path& journal,
                            const std::filesystem::path& file,
                            const std::vector<Baseline>& baselines,
@@ -74,16 +87,7 @@ RunResult write_run_result(RunRecord record, const std::filesystem::path& journa
   } catch (const InputError& error) {
     throw InputError(fmt::format("{}: {}", journal.string(), error.what()));
   }
-  const json document = result;
-  // A file that breaks the public schema must not exist under the name of a result.
-  if (const auto errors = schema_errors(document, "result", file.string()); !errors.empty())
-    throw std::runtime_error(
-        fmt::format("the result of this run violates its schema ({}). The journal {} is kept; "
-                    "please report this as a bug of Assay.",
-                    errors.front(), journal.string()));
-  for (std::size_t i = 0; i < result.rows.size(); ++i)
-    check_row(document["rows"][i], i, document, file.string());
-  write_json(file, document);
+  write_checked(result, file);
   return result;
 }
 

@@ -17,6 +17,9 @@ namespace assay {
 RunResult make_run_result(RunRecord record, const std::vector<Baseline>& baselines,
                           const std::vector<std::string>& left_out = {});
 
+/// Writes a result that passes the checks of read_result.
+void write_checked(const RunResult& result, const std::filesystem::path& file);
+
 /// Writes make_run_result() of the record of `journal` to `file` and returns it. The document
 /// passes the checks of read_result before it replaces `file`.
 RunResult write_run_result(RunRecord record, const std::filesystem::path& journal,

@@ -54,6 +54,17 @@ TEST(RowIdentity, ANamedValueIsTheWholeOfIt) {
   EXPECT_SAYS(identity_of(row), "/parameters/scale: found 1");
 }
 
+TEST(RowIdentity, RowsOfOneIdMayDifferInThePartsOfTheSystemThatItLeavesOut) {
+  json row = row_of_mine("mine/p", {{"file", "a"}, {"speed", "fast"}}), other = row;
+  row["id_form"] = other["id_form"] = "mine/{problem}[/speed][/file]";
+  other["parameters"]["file"] = "b";
+  EXPECT_THROW(check_equal_parameters(other, row, "row"), InputError);
+  other["system_parameters"] = {"file"};
+  EXPECT_NO_THROW(check_equal_parameters(other, row, "row"));
+  other["parameters"]["speed"] = "slow";
+  EXPECT_THROW(check_equal_parameters(other, row, "row"), InputError);
+}
+
 TEST(RowIdentity, RanksThatNoIdNamesEachHadAProblemOfTheirOwn) {
   json row = row_of_mine("mine/p/t1", {{"threads", 1}, {"ranks", 2}});
   row["id_form"] = "mine/{problem}/t{threads}";

@@ -1,0 +1,208 @@
+#include "analysis/ensemble/ensemble.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "core/base/numbers.hpp"
+#include "core/result/json_fields.hpp"
+#include "core/result/quality.hpp"
+
+namespace assay {
+
+using nlohmann::json;
+
+static void visit_fields(SameAs<EnsembleRung> auto& rung, auto& fields) {
+  fields.always("epochs", rung.epochs, "members", rung.members);
+}
+
+static void visit_fields(SameAs<MemberRun> auto& run, auto& fields) {
+  fields.always("member", run.member, "rung", run.rung, "started_unix_s", run.started_unix_s);
+  fields.always("ended_unix_s", run.ended_unix_s, "host", run.host, "slot", run.slot);
+  fields.nullable("missing", run.missing);
+}
+
+static void visit_fields(SameAs<RankedMember> auto& member, auto& fields) {
+  fields.always("member", member.member, "rung", member.rung, "epochs", member.epochs);
+  fields.always("quality", member.quality, "reached", member.reached, "seconds", member.seconds);
+}
+
+static void visit_fields(SameAs<UnrankedMember> auto& member, auto& fields) {
+  fields.always("member", member.member, "rung", member.rung, "state", member.state);
+  fields.always("reason", member.reason);
+}
+
+static void visit_fields(SameAs<EnsembleSummary> auto& summary, auto& fields) {
+  fields.nullable("quality", summary.quality);
+  fields.always("ranking", summary.ranking, "unranked", summary.unranked);
+  fields.always("reached", summary.reached);
+  fields.nullable("hours", summary.hours, "models_per_hour", summary.models_per_hour);
+  fields.nullable("hours_reason", summary.hours_reason);
+}
+
+static void visit_fields(SameAs<Ensemble> auto& ensemble, auto& fields) {
+  fields.always("search", ensemble.search, "factor", ensemble.factor, "target", ensemble.target);
+  fields.always("space", ensemble.space, "draws", ensemble.draws, "slots", ensemble.slots);
+  fields.always("threads", ensemble.threads, "sessions", ensemble.sessions);
+  fields.always("rungs", ensemble.rungs, "runs", ensemble.runs, "summary", ensemble.summary);
+}
+
+void to_json(json& document, const Ensemble& ensemble) { document = write_fields(ensemble); }
+void from_json(const json& document, Ensemble& ensemble) { read_fields(document, ensemble); }
+
+json to_document(const MemberRun& run) { return write_fields(run); }
+MemberRun member_run(const json& document) {
+  MemberRun run;
+  read_fields(document, run);
+  return run;
+}
+
+std::optional<Ensemble> ensemble_of(const RunResult& result, const std::string& file) {
+  const auto found = result.run.rest.find(ensemble_field);
+  if (found == result.run.rest.end()) return std::nullopt;
+  const Ensemble ensemble = *found;
+  expect_ensemble(ensemble, result, file);
+  return ensemble;
+}
+
+const Row* row_of(const Ensemble& ensemble, const std::vector<Row>& rows, int member, int rung) {
+  const Row* found = nullptr;  // the last one: a resumed run may have repeated it
+  for (const Row& row : rows)
+    if (row.launch == member &&
+        row.number("epochs") ==
+            static_cast<double>(ensemble.rungs.at(static_cast<std::size_t>(rung)).epochs))
+      found = &row;
+  return found;
+}
+
+std::optional<RankedMember> reached_by(const Row& row, int rung, double target) {
+  const std::string quality = quality_of(row.metrics);
+  if (!row.is_ok() || quality.empty() || row.epochs.empty()) return std::nullopt;
+  const std::optional<double> value = row.metrics.at(quality).value;
+  if (!value) return std::nullopt;
+  const std::map<std::string, double>& last = row.epochs.back();
+  return RankedMember{static_cast<int>(row.launch),
+                      rung,
+                      static_cast<std::int64_t>(last.at("epoch")),
+                      *value,
+                      *value >= target,
+                      last.at("seconds")};
+}
+
+bool is_better(const RankedMember& a, const RankedMember& b) {
+  // After as many epochs as the first to reach the target needed, the others were below it.
+  const auto key = [](const RankedMember& member) {
+    return std::tuple(!member.reached, member.reached ? member.epochs : -member.rung,
+                      -member.quality, member.member);
+  };
+  return key(a) < key(b);
+}
+
+std::vector<int> next_members(const Ensemble& ensemble, const std::vector<Row>& rows, int rung) {
+  const EnsembleRung& now = ensemble.rungs.at(static_cast<std::size_t>(rung));
+  std::vector<RankedMember> verified;
+  for (const int member : now.members)
+    for (int last = rung; last >= 0; --last)  // one that has reached the target trains no further
+      if (const Row* const row = row_of(ensemble, rows, member, last)) {
+        if (const auto end = reached_by(*row, last, ensemble.target);
+            end && (last == rung || end->reached))
+          verified.push_back(*end);
+        break;
+      }
+  std::sort(verified.begin(), verified.end(), is_better);
+  const std::size_t keep =
+      std::max<std::size_t>(1, now.members.size() / static_cast<std::size_t>(ensemble.factor));
+  verified.resize(std::min(keep, verified.size()));
+  if (std::ranges::all_of(verified, &RankedMember::reached)) return {};
+  std::vector<int> members;
+  for (const RankedMember& member : verified) members.push_back(member.member);
+  std::sort(members.begin(), members.end());
+  return members;
+}
+
+namespace {
+
+/// The exit code of a shell for "killed by signal 11 (…) in this case", "ended with exit code 3 …".
+std::optional<int> exit_in(const std::string& reason) {
+  constexpr int of_signals = 128;
+  for (const auto& [begin, base] :
+       {std::pair{"killed by signal ", of_signals}, {"ended with exit code ", 0}}) {
+    const std::size_t at = reason.find(begin);
+    if (at == std::string::npos) continue;
+    const std::size_t from = at + std::string(begin).size();
+    const std::size_t end = reason.find_first_not_of("0123456789", from);
+    if (const auto code = parse_number<int>(reason.substr(from, end - from))) return base + *code;
+  }
+  return std::nullopt;
+}
+
+/// The hours of all runs together.
+void add_hours(const Ensemble& ensemble, EnsembleSummary& summary) {
+  if (ensemble.sessions > 1) {
+    summary.hours_reason = fmt::format(
+        "the run was interrupted and resumed ({} sessions): between them no member trained",
+        ensemble.sessions);
+    return;
+  }
+  if (ensemble.runs.empty()) {
+    summary.hours_reason = "no member was started";
+    return;
+  }
+  constexpr double seconds_of_hour = 3600;
+  double started = ensemble.runs.front().started_unix_s, ended = 0;
+  for (const MemberRun& run : ensemble.runs) {
+    started = std::min(started, run.started_unix_s);
+    ended = std::max(ended, run.ended_unix_s);
+  }
+  summary.hours = (ended - started) / seconds_of_hour;
+  summary.models_per_hour = summary.reached / *summary.hours;
+}
+
+}  // namespace
+
+std::string state_of(const Row& row) {
+  if (row.status == "timeout") return "timed out";
+  if (row.status == "incorrect" && row.reason.find("training diverged") != std::string::npos)
+    return "diverged";
+  if (row.status != "failed") return row.is_ok() ? "without a quality" : row.status;
+  const auto code = exit_in(row.reason);
+  return code ? fmt::format("crashed (exit {})", *code) : "failed";
+}
+
+EnsembleSummary summarise(const Ensemble& ensemble, const std::vector<Row>& rows) {
+  EnsembleSummary summary;
+  for (int member = 0; member < std::ssize(ensemble.draws); ++member) {
+    int rung = 0;  // the last one that it was to train
+    for (int i = 0; i < std::ssize(ensemble.rungs); ++i)
+      if (std::ranges::count(ensemble.rungs[static_cast<std::size_t>(i)].members, member) > 0)
+        rung = i;
+    const Row* row = row_of(ensemble, rows, member, rung);
+    while (row == nullptr && rung > 0) {  // it had reached the target, or has no result
+      const Row* const before = row_of(ensemble, rows, member, rung - 1);
+      const auto end =
+          before == nullptr ? std::nullopt : reached_by(*before, rung - 1, ensemble.target);
+      if (before != nullptr && (!end || !end->reached)) break;
+      --rung;
+      row = before;
+    }
+    if (row == nullptr) {
+      std::string why = "it was not started (no time was left)";
+      for (const MemberRun& run : ensemble.runs)
+        if (run.member == member && run.rung == rung && !run.missing.empty()) why = run.missing;
+      summary.unranked.push_back({member, rung, "missing", why});
+    } else if (auto end = reached_by(*row, rung, ensemble.target)) {
+      end->member = member;
+      summary.ranking.push_back(*end);
+      summary.reached += end->reached ? 1 : 0;
+      summary.quality = quality_of(row->metrics);
+    } else {
+      summary.unranked.push_back({member, rung, state_of(*row), row->reason});
+    }
+  }
+  std::sort(summary.ranking.begin(), summary.ranking.end(), is_better);
+  add_hours(ensemble, summary);
+  return summary;
+}
+
+}  // namespace assay

@@ -1,0 +1,261 @@
+// What a reader demands of an ensemble, whoever has ranked it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "analysis/ensemble/ensemble.hpp"
+#include "core/base/error.hpp"
+#include "core/base/numbers.hpp"
+#include "core/result/quality.hpp"
+
+namespace assay {
+
+namespace {
+
+/// Clocks of hosts may differ by so many seconds.
+constexpr double clock_difference = 5;
+
+class EnsembleCheck {
+ public:
+  EnsembleCheck(const Ensemble& ensemble, const RunResult& result, std::string file)
+      : ensemble_(ensemble),
+        result_(result),
+        file_(std::move(file)),
+        count_(std::ssize(ensemble.draws)) {}
+
+  void check() {
+    check_rungs();
+    for (std::size_t i = 0; i < result_.rows.size(); ++i) check_row(result_.rows[i], i);
+    check_places();
+    check_order();
+    for (std::size_t rung = 1; rung < ensemble_.rungs.size(); ++rung) check_promotion(rung);
+    check_hours();
+  }
+
+ private:
+  void require(bool holds, const std::string& place, const std::string& what) const {
+    if (!holds)
+      throw InputError(
+          fmt::format("{} at /run/ensemble{}: {}. Make the result anew.", file_, place, what));
+  }
+
+  bool is_member(std::int64_t member) const { return member >= 0 && member < count_; }
+
+  void check_rungs() const {
+    require(!ensemble_.rungs.empty() && std::ssize(ensemble_.rungs[0].members) == count_, "/rungs",
+            "the first rung does not have all members");
+    for (std::size_t rung = 0; rung < ensemble_.rungs.size(); ++rung) {
+      const std::vector<int>& members = ensemble_.rungs[rung].members;
+      const std::string place = fmt::format("/rungs/{}", rung);
+      require(std::set<int>(members.begin(), members.end()).size() == members.size() &&
+                  std::ranges::all_of(members, [this](int member) { return is_member(member); }),
+              place, "its members are not distinct members of the ensemble");
+      require(rung == 0 || ensemble_.rungs[rung].epochs > ensemble_.rungs[rung - 1].epochs, place,
+              "its budget is not above that of the rung before it");
+    }
+    for (std::size_t i = 0; i < ensemble_.runs.size(); ++i) {
+      const MemberRun& run = ensemble_.runs[i];
+      require(is_member(run.member) && run.rung >= 0 && run.rung < std::ssize(ensemble_.rungs),
+              fmt::format("/runs/{}", i), "there is no such member or rung");
+    }
+  }
+
+  /// The rung whose budget a row has; -1 if none has it.
+  int rung_of(const Row& row) const {
+    const std::optional<double> budget = row.number("epochs");
+    for (std::size_t rung = 0; rung < ensemble_.rungs.size(); ++rung)
+      if (budget == static_cast<double>(ensemble_.rungs[rung].epochs))
+        return static_cast<int>(rung);
+    return -1;
+  }
+
+  /// A row is of a member in a rung, with the values that were drawn for it.
+  void check_row(const Row& row, std::size_t index) {
+    const std::string place = fmt::format(", row {}", index);
+    const int rung = rung_of(row);
+    require(is_member(row.launch) && rung >= 0, place, "it belongs to no member and rung");
+    const std::vector<int>& members = ensemble_.rungs[static_cast<std::size_t>(rung)].members;
+    require(std::ranges::find(members, row.launch) != members.end(), place,
+            fmt::format("member {} was not chosen for rung {}", row.launch, rung));
+    require(parse_number(row.parameter("target")) == ensemble_.target, place,
+            "it has another target");
+    if (rung > 0 && !row.epochs.empty())
+      require(row.epochs.front().at("epoch") >
+                  static_cast<double>(ensemble_.rungs[static_cast<std::size_t>(rung) - 1].epochs),
+              place, "epochs of the rung before it were trained again");
+    for (const auto& [name, drawn] : ensemble_.draws[static_cast<std::size_t>(row.launch)]) {
+      if (!row.parameters.contains(name)) continue;  // a field of the problem
+      const std::string own = row.parameter(name);
+      const auto number = parse_number(drawn), its = parse_number(own);
+      require(own == drawn || (number && number == its), place,
+              fmt::format("its {} is {}, but {} was drawn for member {}", name, own, drawn,
+                          row.launch));
+    }
+    last_[{static_cast<int>(row.launch), rung}] = &row;
+  }
+
+  const Row* last_row(int member, int rung) const {
+    const auto found = last_.find({member, rung});
+    return found == last_.end() ? nullptr : found->second;
+  }
+
+  /// The last quality of a row that is ok and has one.
+  static std::optional<double> quality_in(const Row* row) {
+    if (row == nullptr || row->status != "ok" || row->epochs.empty()) return std::nullopt;
+    const std::string name = quality_of(row->epochs.back());
+    return name.empty() ? std::nullopt : std::optional(row->epochs.back().at(name));
+  }
+  bool has_target(const Row* row) const { return quality_in(row).value_or(-1) >= ensemble_.target; }
+
+  /// Each member stands once, as its last row says.
+  void check_places() {
+    std::set<int> seen;
+    std::int64_t reached = 0;
+    const EnsembleSummary& summary = ensemble_.summary;
+    for (std::size_t i = 0; i < summary.ranking.size(); ++i) {
+      const RankedMember& told = summary.ranking[i];
+      const std::string place = fmt::format("/summary/ranking/{}", i);
+      require(is_member(told.member) && seen.insert(told.member).second, place,
+              "the member is none, or stands twice");
+      const Row* const row = last_row(told.member, told.rung);
+      const auto quality = quality_in(row);
+      require(quality == told.quality, place,
+              fmt::format("quality {} is not that of a verified row", told.quality));
+      const std::map<std::string, double>& end = row->epochs.back();
+      require(end.at("epoch") == static_cast<double>(told.epochs) &&
+                  end.at("seconds") == told.seconds && told.reached == has_target(row) &&
+                  quality_of(end) == summary.quality,
+              place, "its epochs, seconds or target are not those of the row");
+      expect_last(told.member, told.rung, told.reached, place);
+      reached += told.reached ? 1 : 0;
+    }
+    for (std::size_t i = 0; i < summary.unranked.size(); ++i) {
+      const UnrankedMember& told = summary.unranked[i];
+      const std::string place = fmt::format("/summary/unranked/{}", i);
+      require(is_member(told.member) && seen.insert(told.member).second, place,
+              "the member is none, or stands twice");
+      const Row* const row = last_row(told.member, told.rung);
+      require(!quality_in(row), place, "its row is verified");
+      require((row == nullptr) == (told.state == "missing"), place,
+              row == nullptr ? "it has no row" : "it has a row");
+      require(row == nullptr || (told.reason == row->reason && told.state == state_of(*row)), place,
+              "its state is not that of the row");
+      expect_last(told.member, told.rung, false, place);
+    }
+    require(std::ssize(seen) == count_, "/summary",
+            fmt::format("{} of {} members stand in it", seen.size(), count_));
+    require(summary.reached == reached, "/summary/reached",
+            fmt::format("found {}, expected {}", summary.reached, reached));
+  }
+
+  /// A member that has not reached the target stands with its last rung.
+  void expect_last(int member, int rung, bool reached, const std::string& place) const {
+    for (int later = rung + 1; later < std::ssize(ensemble_.rungs); ++later) {
+      const std::vector<int>& members = ensemble_.rungs[static_cast<std::size_t>(later)].members;
+      require(last_row(member, later) == nullptr &&
+                  (reached || std::ranges::find(members, member) == members.end()),
+              place, fmt::format("it went on to rung {}", later));
+    }
+  }
+
+  /// Whether `a` must not stand behind `b`.
+  static bool precedes(const RankedMember& a, const RankedMember& b) {
+    if (a.reached != b.reached) return a.reached;
+    if (a.reached && a.epochs != b.epochs) return a.epochs < b.epochs;
+    if (!a.reached && a.rung != b.rung) return a.rung > b.rung;
+    if (a.quality != b.quality) return a.quality > b.quality;
+    return a.member < b.member;
+  }
+
+  void check_order() const {
+    const std::vector<RankedMember>& ranking = ensemble_.summary.ranking;
+    for (std::size_t i = 1; i < ranking.size(); ++i)
+      require(precedes(ranking[i - 1], ranking[i]), fmt::format("/summary/ranking/{}", i),
+              fmt::format("member {} is better than member {} before it", ranking[i].member,
+                          ranking[i - 1].member));
+  }
+
+  /// A rung has the best members of the one before it.
+  void check_promotion(std::size_t rung) const {
+    const std::vector<int>&before = ensemble_.rungs[rung - 1].members,
+          &chosen = ensemble_.rungs[rung].members;
+    const std::string place = fmt::format("/rungs/{}", rung);
+    std::vector<RankedMember> ends;  // of the verified members before it
+    for (const int member : before)
+      for (int at = static_cast<int>(rung) - 1; at >= 0; --at)
+        if (const Row* const row = last_row(member, at)) {
+          if (const auto quality = quality_in(row);
+              quality && (has_target(row) || at + 1 == static_cast<int>(rung)))
+            ends.push_back({member, at, static_cast<std::int64_t>(row->epochs.back().at("epoch")),
+                            *quality, has_target(row), 0});
+          break;
+        }
+    const std::size_t most =
+        std::max<std::size_t>(before.size() / static_cast<std::size_t>(ensemble_.factor), 1);
+    require(
+        chosen.size() == std::min(most, ends.size()), place,
+        fmt::format("it has {} members, expected {}", chosen.size(), std::min(most, ends.size())));
+    const auto is_chosen = [&](const RankedMember& end) {
+      return std::ranges::find(chosen, end.member) != chosen.end();
+    };
+    require(std::ranges::count_if(ends, is_chosen) == std::ssize(chosen), place,
+            "a member of it was not verified in the rung before it");
+    for (const RankedMember& in : ends)
+      for (const RankedMember& out : ends)
+        require(
+            !is_chosen(in) || is_chosen(out) || precedes(in, out), place,
+            fmt::format("member {} was chosen before the better member {}", in.member, out.member));
+  }
+
+  void check_hours() const {
+    const EnsembleSummary& summary = ensemble_.summary;
+    require(summary.hours.has_value() == summary.models_per_hour.has_value(), "/summary",
+            "hours and models_per_hour must both be numbers, or null");
+    double first = INFINITY, last = -INFINITY;
+    std::set<std::pair<int, int>> of_runs;
+    for (std::size_t i = 0; i < ensemble_.runs.size(); ++i) {
+      const MemberRun& run = ensemble_.runs[i];
+      require(run.started_unix_s <= run.ended_unix_s, fmt::format("/runs/{}", i),
+              "it ends before it starts");
+      first = std::min(first, run.started_unix_s);
+      last = std::max(last, run.ended_unix_s);
+      of_runs.insert({run.member, run.rung});
+    }
+    for (const auto& [key, row] : last_)
+      require(ensemble_.sessions > 1 || of_runs.contains(key), "/runs",
+              fmt::format("member {} has a row of rung {}, but no run", key.first, key.second));
+    if (!summary.hours) return;
+    constexpr double hour_s = 60 * 60, rounding = 1e-9;
+    const double hours = (last - first) / hour_s;
+    require(std::fabs(*summary.hours - hours) <= rounding * hours, "/summary/hours",
+            fmt::format("found {}, expected {} (from the first start to the last end)",
+                        *summary.hours, hours));
+    require(
+        *summary.models_per_hour * *summary.hours >= summary.reached - rounding * count_ &&
+            *summary.models_per_hour * *summary.hours <= summary.reached + rounding * count_,
+        "/summary/models_per_hour",
+        fmt::format("found {}, expected {}", *summary.models_per_hour, summary.reached / hours));
+    for (const Row& row : result_.rows)
+      for (const std::map<std::string, double>& epoch : row.epochs)
+        require(epoch.at("started_unix_s") >= first - clock_difference &&
+                    epoch.at("ended_unix_s") <= last + clock_difference,
+                "/runs", fmt::format("member {} trained outside of the hours", row.launch));
+  }
+
+  const Ensemble& ensemble_;
+  const RunResult& result_;
+  const std::string file_;
+  const std::int64_t count_;
+  std::map<std::pair<int, int>, const Row*> last_;  ///< by member and rung
+};
+
+}  // namespace
+
+void expect_ensemble(const Ensemble& ensemble, const RunResult& result, const std::string& file) {
+  EnsembleCheck(ensemble, result, file).check();
+}
+
+}  // namespace assay

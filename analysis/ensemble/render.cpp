@@ -1,0 +1,133 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "analysis/ensemble/ensemble.hpp"
+#include "analysis/page.hpp"
+#include "analysis/text_table.hpp"
+#include "core/base/text.hpp"
+
+namespace assay {
+
+using nlohmann::json;
+
+namespace {
+
+/// "rate 0.0123, optimizer adam".
+std::string draw_text(const std::map<std::string, std::string>& draw) {
+  std::vector<std::string> words;
+  for (const auto& [name, value] : draw) words.push_back(name + " " + value);
+  return join(words, ", ");
+}
+
+/// The names that were drawn.
+std::vector<std::string> drawn_names(const Ensemble& ensemble) {
+  std::vector<std::string> names;
+  for (const auto& [name, values] : ensemble.space.items()) names.push_back(name);
+  return names;
+}
+
+const std::map<std::string, std::string>& draw_of(const Ensemble& ensemble, int member) {
+  return ensemble.draws.at(static_cast<std::size_t>(member));
+}
+
+Table ranking_table(const Ensemble& ensemble) {
+  const std::vector<RankedMember>& ranking = ensemble.summary.ranking;
+  Table table;
+  table.lines.resize(ranking.size());
+  table.add({"place", true}, [](std::size_t i) { return std::to_string(i + 1); });
+  table.add({"member", true}, [&](std::size_t i) { return std::to_string(ranking[i].member); });
+  for (const std::string& name : drawn_names(ensemble))
+    table.add({name, true}, [&](std::size_t i) {
+      const auto& draw = draw_of(ensemble, ranking[i].member);
+      const auto value = draw.find(name);
+      return value == draw.end() ? std::string("-") : value->second;
+    });
+  if (ensemble.rungs.size() > 1)
+    table.add({"rung", true}, [&](std::size_t i) { return std::to_string(ranking[i].rung + 1); });
+  table.add({"epochs", true}, [&](std::size_t i) { return std::to_string(ranking[i].epochs); });
+  table.add({ensemble.summary.quality, true},
+            [&](std::size_t i) { return fmt::format("{:.4f}", ranking[i].quality); });
+  table.add({"target"}, [&](std::size_t i) { return ranking[i].reached ? "reached" : "-"; });
+  table.add({"time", true},
+            [&](std::size_t i) { return fmt::format("{:.3g} s", ranking[i].seconds); });
+  return table;
+}
+
+}  // namespace
+
+std::string count_text(const Ensemble& ensemble) {
+  const EnsembleSummary& summary = ensemble.summary;
+  std::string text = fmt::format("{}: {} reached {:g}", counted(ensemble.draws.size(), "member"),
+                                 summary.reached, ensemble.target);
+  if (const std::size_t others = summary.ranking.size() - static_cast<std::size_t>(summary.reached);
+      others > 0)
+    text += fmt::format(", {} did not", others);
+  std::map<std::string, int> states;
+  for (const UnrankedMember& member : summary.unranked) ++states[member.state];
+  for (const auto& [state, count] : states) text += fmt::format(", {} {}", count, state);
+  return text;
+}
+
+std::string member_list(const Ensemble& ensemble) {
+  std::string text;
+  for (std::size_t member = 0; member < ensemble.draws.size(); ++member)
+    text += fmt::format("member {}: {}\n", member, visible(draw_text(ensemble.draws[member])));
+  return text;
+}
+
+std::string ensemble_table(const Ensemble& ensemble, bool markdown, bool latex) {
+  const EnsembleSummary& summary = ensemble.summary;
+  Page page(markdown, latex);
+  page.line(count_text(ensemble));
+  page.gap();
+  page.line(summary.models_per_hour
+                ? fmt::format("{:.4g} models an hour to {} {:g} ({:.3g} s from the first start to "
+                              "the last end, {} at once)",
+                              *summary.models_per_hour, summary.quality, ensemble.target,
+                              *summary.hours * 3600,
+                              counted(static_cast<std::size_t>(ensemble.slots), "member"))
+                : "models an hour: unknown (" + summary.hours_reason + ")");
+  if (!summary.ranking.empty()) page.part(ranking_table(ensemble));
+  std::vector<std::string> items;
+  for (const UnrankedMember& member : summary.unranked)
+    items.push_back(fmt::format("member {} ({}), rung {}: {}: {}", member.member,
+                                draw_text(draw_of(ensemble, member.member)), member.rung + 1,
+                                member.state, member.reason));
+  page.list("Without a place", items);
+  page.blank();
+  page.notes({fmt::format(
+      "Order: the target in fewer epochs; else {}quality after as many epochs; equal members by "
+      "number. Times do not count: equal seeds give equal rankings.",
+      ensemble.rungs.size() > 1 ? "the later rung, then " : "")});
+  return page.text();
+}
+
+std::string ensemble_csv(const Ensemble& ensemble) {
+  std::vector<std::string> fields = {"place", "member"};
+  for (const std::string& name : drawn_names(ensemble)) fields.push_back(name);
+  for (const char* name : {"rung", "state", "epochs", "quality", "seconds", "reason"})
+    fields.emplace_back(name);
+  std::vector<json> records;
+  const auto record = [&](int member, int rung) -> json& {
+    json& made = records.emplace_back(json::object());
+    for (const auto& [name, value] : draw_of(ensemble, member)) made[name] = value;
+    made["member"] = member;
+    made["rung"] = rung + 1;
+    return made;
+  };
+  int place = 0;
+  for (const RankedMember& member : ensemble.summary.ranking)
+    record(member.member, member.rung)
+        .update({{"place", ++place},
+                 {"state", member.reached ? "reached" : "not reached"},
+                 {"epochs", member.epochs},
+                 {"quality", member.quality},
+                 {"seconds", member.seconds}});
+  for (const UnrankedMember& member : ensemble.summary.unranked)
+    record(member.member, member.rung).update({{"state", member.state}, {"reason", member.reason}});
+  return csv_of(fields, records);
+}
+
+}  // namespace assay

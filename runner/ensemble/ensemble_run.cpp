@@ -1,0 +1,359 @@
+#include "runner/ensemble/ensemble_run.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <ctime>
+#include <deque>
+#include <iostream>
+#include <list>
+#include <system_error>
+
+#include "analysis/text_table.hpp"
+#include "core/base/clock.hpp"
+#include "core/base/error.hpp"
+#include "core/base/text.hpp"
+#include "core/machine/environment.hpp"
+#include "core/machine/launched.hpp"
+#include "core/program/given.hpp"
+#include "core/result/journal.hpp"
+#include "core/result/result.hpp"
+#include "core/result/schema.hpp"
+#include "runner/ensemble/slots.hpp"
+#include "runner/launch/processes.hpp"
+#include "runner/launch/programs.hpp"
+#include "runner/launch/site.hpp"
+#include "runner/nodes/many_runs.hpp"
+#include "runner/run/findings.hpp"
+#include "runner/run/run_record.hpp"
+
+namespace assay {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace {
+
+constexpr const char* record_name = "ensemble.jsonl";
+
+double unix_now() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+/// The ensemble on its way. Its record is a journal with the events
+///   ensemble  the plan, the hashes of machine and software, and the time
+///   resume    it goes on
+///   member    a member has ended (MemberRun)
+class EnsembleRun {
+ public:
+  EnsembleRun(const Given& given, EnsemblePlan plan, std::vector<Slot> slots)
+      : given_(given),
+        plan_(std::move(plan)),
+        ensemble_(plan_.ensemble),
+        walltime_(given),
+        folder_(folder_of_many(given, "--ensemble")),
+        free_(std::move(slots)) {
+    ensemble_.slots = static_cast<int>(free_.size());
+  }
+
+  int run() {
+    fs::create_directories(folder_ / "members");
+    begin();
+    say(fmt::format("{} of {}, {} at once, into {}", ensemble_.search,
+                    counted(ensemble_.draws.size(), "member"), free_.size(), folder_.string()));
+    for (int rung = 0; rung < std::ssize(plan_.budgets); ++rung) {
+      if (rung > 0 && !add_rung(rung)) break;
+      run_rung(rung);
+      if (out_of_time_) break;
+    }
+    return finish();
+  }
+
+ private:
+  /// A member at work.
+  struct Working {
+    Working(MemberRun begun, Slot place, Written earlier, const std::vector<std::string>& command,
+            const std::string& log)
+        : run(std::move(begun)),
+          slot(std::move(place)),
+          before(earlier),
+          child(command, log + ".out.txt", log + ".err.txt") {}
+    MemberRun run;
+    Slot slot;
+    Written before;
+    Child child;
+  };
+
+  void say(const std::string& text) const {
+    if (talk_of(given_) != Talk::quiet) std::cerr << "assay run: " << text << std::endl;
+  }
+
+  json plan_event() const {
+    const ResultEnvironment here = capture_environment();
+    return {{"event", "ensemble"},
+            {"suite", plan_.suite},
+            {"seed", plan_.seed},
+            {"search", ensemble_.search},
+            {"factor", ensemble_.factor},
+            {"draws", plan_.given_draws},
+            {"hardware", here.hashes.hardware},
+            {"software", here.hashes.software}};
+  }
+
+  /// Begins the record, or reads that of the interrupted run. InputError if that was another one.
+  void begin() {
+    const fs::path file = folder_ / record_name;
+    json now = plan_event();
+    started_ = utc_now();
+    const bool any = fs::exists(file);
+    if (any && !given_.contains("resume"))
+      throw InputError(
+          fmt::format("{} already holds an ensemble. Continue it with --resume, or choose another "
+                      "--out.",
+                      folder_.string()));
+    const std::vector<json> events = any ? read_journal(file) : std::vector<json>{};
+    for (const json& event : events) {
+      const std::string kind = event.at("event");
+      if (kind == "ensemble") expect_same(event, now);
+      if (kind == "resume") ++ensemble_.sessions;
+      if (kind == "member") ensemble_.runs.push_back(member_run(event.at("run")));
+    }
+    if (!events.empty()) ++ensemble_.sessions;
+    now["started"] = started_;
+    Journal(file).append(events.empty() ? now : json{{"event", "resume"}, {"started", started_}});
+    if (!events.empty()) started_ = events.front().at("started");
+  }
+
+  void expect_same(const json& before, const json& now) const {
+    for (const auto& [name, value] : now.items()) {
+      const bool machine = name == "hardware" || name == "software";
+      if (before.at(name) == value || (machine && given_.contains("allow-mixed"))) continue;
+      throw InputError(fmt::format(
+          "cannot resume {} (its {} differs). Use the same{}, or another --out.", folder_.string(),
+          name == "draws" ? "number of members" : name, machine ? ", or give --allow-mixed" : ""));
+    }
+  }
+
+  std::string name_of(int member, int rung) const { return fmt::format("{:05}-{}", member, rung); }
+  fs::path place_of(int member, int rung) const {
+    return folder_ / "members" / name_of(member, rung);
+  }
+
+  /// Adds the rung after the last one. False if nobody has anything left to train.
+  bool add_rung(int rung) {
+    MemberResults results;
+    read_results(results);
+    const std::vector<int> members = next_members(ensemble_, results.rows(), rung - 1);
+    if (members.empty()) return false;
+    ensemble_.rungs.push_back({plan_.budgets[static_cast<std::size_t>(rung)], members});
+    return true;
+  }
+
+  /// Whether a member has nothing to train in the rung: it has a result there, or has reached the
+  /// target before. A row that failed is repeated by a resumed run, unless the next rung has begun.
+  bool is_done(int member, int rung, bool is_last) const {
+    for (int i = 0; i <= rung; ++i) {
+      const LeftRun left = left_run(place_of(member, i), {});
+      if (!left.result) continue;
+      for (const Row& row : left.result->rows) {
+        if (i == rung && !(is_last && may_be_repeated(row))) return true;
+        const auto end = reached_by(row, i, ensemble_.target);
+        if (i < rung && end && end->reached) return true;
+      }
+    }
+    return false;
+  }
+
+  void run_rung(int rung) {
+    const bool is_last = std::ranges::none_of(
+        ensemble_.runs, [rung](const MemberRun& run) { return run.rung > rung; });
+    for (const int member : ensemble_.rungs[static_cast<std::size_t>(rung)].members)
+      if (!is_done(member, rung, is_last)) waiting_.push_back({member, rung});
+    try {
+      while (!waiting_.empty() || !working_.empty()) {
+        while (!waiting_.empty() && !free_.empty()) start_next();
+        constexpr std::chrono::milliseconds interval(100);
+        if (const int number = wait_for_signal(interval)) throw Interrupted{number};
+        working_.remove_if([this](Working& member) { return has_ended(member); });
+      }
+    } catch (...) {
+      for (Working& member : working_) member.child.kill(grace_of_runs);
+      working_.clear();
+      throw;
+    }
+  }
+
+  void start_next() {
+    const auto left = walltime_.left();
+    if (left && *left == 0) {
+      out_of_time_ = true;
+      waiting_.clear();
+      return;
+    }
+    const auto [member, rung] = waiting_.front();
+    waiting_.pop_front();
+    const Slot slot = free_.front();
+    free_.erase(free_.begin());
+    const fs::path place = place_of(member, rung);
+    const Written before = before_run(place);
+    const std::vector<std::string> command = command_of(member, rung, slot, left);
+    working_.emplace_back(MemberRun{member, rung, unix_now(), 0, slot.host, slot.number, ""}, slot,
+                          before, command, (folder_ / "log" / name_of(member, rung)).string());
+  }
+
+  fs::path checkpoint_of(int member) const {
+    return folder_ / "members" / fmt::format("{:05}.checkpoint", member);
+  }
+
+  /// Writes the suite of a member in a rung, and returns the command that runs it.
+  std::vector<std::string> command_of(int member, int rung, const Slot& slot,
+                                      std::optional<std::uint64_t> seconds_left) const {
+    const bool continues = plan_.budgets.size() > 1;
+    const std::string checkpoint = continues ? checkpoint_of(member).string() : "";
+    if (continues) {  // what a killed process has left
+      std::error_code absent;
+      fs::remove(checkpoint + ".partial", absent);
+      if (rung == 0) fs::remove(checkpoint, absent);
+    }
+    const fs::path place = place_of(member, rung), suite = place.string() + ".json";
+    write_json(
+        suite,
+        suite_of(
+            plan_.suite,
+            {member_group(plan_.group, plan_.given_draws[static_cast<std::size_t>(member)],
+                          {plan_.budgets[static_cast<std::size_t>(rung)], checkpoint, rung > 0})}));
+    Given own = given_;
+    own["SUITE"] = {suite.string()};
+    own["out"] = {place.string()};
+    own["resume"] = own["no-ceilings"] = own["quiet"] = {""};
+    own["as-member"] = {fmt::format("{}/{}", slot.number, plan_.group.threads)};
+    std::vector<std::string> command = slot.launcher;
+    for (std::string& word : words_of_run(own, {"ensemble", "search", "factor", "launcher", "nodes",
+                                                "walltime", "site", "verbose"}))
+      command.push_back(std::move(word));
+    if (seconds_left) command.insert(command.end(), {"--walltime", clock_text(*seconds_left)});
+    return command;
+  }
+
+  /// Takes the result of a member whose process has ended.
+  bool has_ended(Working& member) {
+    const std::optional<Ended> ended = member.child.poll();
+    if (!ended) return false;
+    MemberRun& run = member.run;
+    run.ended_unix_s = unix_now();
+    member.child.kill(std::chrono::milliseconds(0));  // and whatever it left behind
+    const LeftRun left = left_run(place_of(run.member, run.rung), member.before);
+    if (!left.result)
+      run.missing =
+          fmt::format("its process {}: {}", ended->text(),
+                      tail_of(folder_ / "log" / (name_of(run.member, run.rung) + ".err.txt")));
+    Journal(folder_ / record_name).append({{"event", "member"}, {"run", to_document(run)}});
+    ensemble_.runs.push_back(run);
+    free_.push_back(member.slot);
+    tell(run, left);
+    return true;
+  }
+
+  void tell(const MemberRun& run, const LeftRun& left) const {
+    std::string text = "missing: " + run.missing;
+    if (left.result && !left.result->rows.empty()) {
+      const Row& row = left.result->rows.back();
+      const auto end = reached_by(row, run.rung, ensemble_.target);
+      text = end ? fmt::format("{:.4f} after {}", end->quality,
+                               counted(static_cast<std::size_t>(end->epochs), "epoch"))
+                 : state_of(row);
+    }
+    say(fmt::format("[rung {} of {}] member {}: {} ({:.3g} s)", run.rung + 1, plan_.budgets.size(),
+                    run.member, visible(text), run.ended_unix_s - run.started_unix_s));
+  }
+
+  void read_results(MemberResults& results) const {
+    for (int rung = 0; rung < std::ssize(ensemble_.rungs); ++rung)
+      for (const int member : ensemble_.rungs[static_cast<std::size_t>(rung)].members)
+        if (LeftRun left = left_run(place_of(member, rung), {}); left.result)
+          results.add(member, std::move(*left.result));
+  }
+
+  int finish() {
+    MemberResults results;
+    read_results(results);
+    ensemble_.summary = summarise(ensemble_, results.rows());
+    RunHeader header = make_header(
+        fmt::format("{}-{:%Y%m%dT%H%M%SZ}-{}", plan_.group.benchmark,
+                    fmt::gmtime(std::time(nullptr)), getpid()),
+        plan_.suite.at("name"), command_line("assay run", {"SUITE"}, given_), plan_.seed, started_);
+    header.finished = utc_now();
+    header.resumed = ensemble_.sessions - 1;
+    const auto site = given_site(given_);
+    const RunResult result =
+        results.write(header, ensemble_, site ? site->system : "", folder_ / "result.json");
+    const Findings mixed = given_.contains("allow-mixed") ? Findings{} : find_mixed(result);
+    std::cout << ensemble_table(ensemble_, false, false)
+              << fmt::format("\nresult: {}/result.json\n", folder_.string()) << mixed.text
+              << std::flush;
+    ExitCode code = gravest(exit_code(result.rows), mixed.code);
+    for (const UnrankedMember& member : ensemble_.summary.unranked)
+      if (member.state == "missing")
+        code = gravest(code, out_of_time_ ? ExitCode::incomparable : ExitCode::failed);
+    write_end(folder_, ended_with(static_cast<int>(code)));
+    return static_cast<int>(code);
+  }
+
+  const Given& given_;
+  EnsemblePlan plan_;
+  Ensemble ensemble_;
+  Walltime walltime_;
+  fs::path folder_;
+  std::vector<Slot> free_;
+  std::string started_;
+  std::deque<std::pair<int, int>> waiting_;  ///< members, each with its rung
+  std::list<Working> working_;
+  bool out_of_time_ = false;
+};
+
+/// "16 members train 1, 2, 4 epochs, 1 in 2 of them goes on each time".
+std::string rung_text(const EnsemblePlan& plan) {
+  std::vector<std::string> epochs;
+  for (const std::int64_t budget : plan.budgets) epochs.push_back(std::to_string(budget));
+  return fmt::format(
+      "{} train {} epochs{}\n", counted(plan.ensemble.draws.size(), "member"), join(epochs, ", "),
+      epochs.size() > 1 ? fmt::format(", 1 in {} of them goes on each time", plan.ensemble.factor)
+                        : "");
+}
+
+}  // namespace
+
+int run_ensemble(const Given& given) {
+  EnsemblePlan plan = ensemble_plan(given);
+  if (given.contains("list") || given.contains("dry-run")) {
+    std::cout << member_list(plan.ensemble);
+    if (given.contains("dry-run")) std::cout << rung_text(plan) << "Nothing was run.\n";
+    return static_cast<int>(ExitCode::ok);
+  }
+  const Temporary scratch = make_scratch_folder();
+  std::vector<Slot> slots = slots_of(given, plan.group.threads, scratch.path());
+  EnsembleRun run(given, std::move(plan), std::move(slots));
+  constexpr const char* go_on =
+      "Members that have ended are kept; continue with the same command and --resume.\n";
+  try {
+    return run.run();
+  } catch (const Interrupted& signal) {
+    std::cerr << fmt::format("assay run: stopped by {}. {}", strsignal(signal.signal), go_on);
+  } catch (const std::system_error& error) {  // a full disk
+    std::cerr << fmt::format("assay run: cannot go on ({}). {}", error.what(), go_on);
+  }
+  return static_cast<int>(ExitCode::failed);
+}
+
+int run_as_member(Given given, const RunOfMember& run) {
+  bind_to_slot(*value_of(given, "as-member"));
+  forget_launcher();
+  given.erase("as-member");
+  return run(given);
+}
+
+}  // namespace assay

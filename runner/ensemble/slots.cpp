@@ -1,0 +1,131 @@
+#include "runner/ensemble/slots.hpp"
+
+#include <fmt/format.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <map>
+
+#include "analysis/host_names.hpp"
+#include "analysis/text_table.hpp"
+#include "core/base/error.hpp"
+#include "core/base/numbers.hpp"
+#include "core/base/paths.hpp"
+#include "core/base/text.hpp"
+#include "core/program/given.hpp"
+#include "runner/launch/preflight.hpp"
+#include "runner/nodes/many_runs.hpp"
+#include "runner/supervision/child.hpp"
+#include "runner/supervision/process_table.hpp"
+
+namespace assay {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr int most_processors = CPU_SETSIZE;
+
+/// The processors that this process may use, by core: those of a core together.
+std::vector<std::vector<int>> cores_here() {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+    throw CaseError(
+        fmt::format("the cores of this process are unknown ({}).", std::strerror(errno)));
+  std::map<std::string, std::vector<int>> by_core;
+  std::vector<std::string> order;
+  for (int number = 0; number < most_processors; ++number) {
+    if (!CPU_ISSET(static_cast<std::size_t>(number), &allowed)) continue;
+    std::string core = readable_text(
+        fmt::format("/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list", number));
+    if (core.empty()) core = std::to_string(number);
+    std::vector<int>& processors = by_core[core];
+    if (processors.empty()) order.push_back(core);
+    processors.push_back(number);
+  }
+  std::vector<std::vector<int>> cores;
+  for (const std::string& core : order) cores.push_back(by_core[core]);
+  return cores;
+}
+
+void add_slots(const std::string& host, std::size_t cores, int threads,
+               const std::vector<std::string>& launcher, std::vector<Slot>& slots) {
+  const auto count = static_cast<int>(cores) / threads;
+  if (count == 0)
+    throw InputError(fmt::format(
+        "a member has {} (key threads of the suite), but {} has {}. Use fewer.",
+        counted(static_cast<std::size_t>(threads), "thread"), host, counted(cores, "core")));
+  for (int number = 0; number < count; ++number) slots.push_back({host, number, launcher});
+}
+
+/// The words that start one process on a node, beside others of this job. A step of srun would wait
+/// for the other steps of its node, and have one core of it.
+std::vector<std::string> start_on(const Launcher& launcher, const PlacedProcess& node) {
+  std::vector<std::string> words =
+      launcher.command({.nodes = 1, .ranks = 1, .bind = "none", .hosts = node.host});
+  const auto srun = std::ranges::find_if(
+      words, [](const std::string& word) { return fs::path(word).filename() == "srun"; });
+  if (srun != words.end())
+    words.insert(srun + 1, {"--overlap", fmt::format("--cpus-per-task={}", node.cores.size()),
+                            "--threads-per-core=1"});
+  return words;
+}
+
+}  // namespace
+
+std::vector<Slot> slots_of(const Given& given, int threads, const fs::path& log) {
+  std::vector<Slot> slots;
+  if (!given.contains("launcher")) {
+    add_slots(host_here(), cores_here().size(), threads, {}, slots);
+    return slots;
+  }
+  const Launcher launcher = named_launcher(given, "--ensemble");
+  constexpr std::chrono::seconds patience(120);
+  const std::size_t allocated = launcher.allocated_nodes(log / "nodes").size();
+  std::vector<std::string> command = launcher.one_per_node(
+      whole_of(given, "nodes", 1, 1'000'000).value_or(std::max<std::size_t>(1, allocated)));
+  command.insert(command.end(), {(executable_folder() / "assay").string(), "placement"});
+  const FinishedCommand placement = finish_command(command, log / "placement", patience);
+  // In the order of their names: equal allocations have equal slots.
+  std::map<std::string, PlacedProcess> nodes;
+  for (PlacedProcess& node : placed_processes(placement.output)) nodes[node.host] = node;
+  for (const auto& [host, node] : nodes) {
+    if (same_host(host, host_here())) {
+      add_slots(host, cores_here().size(), threads, {}, slots);
+      continue;
+    }
+    launcher.expect_choice_of_nodes("--ensemble");
+    add_slots(host, node.cores.size(), threads, start_on(launcher, node), slots);
+  }
+  if (slots.empty())
+    throw CaseError(fmt::format("pre-flight failed: no node answers (`{}` {}). Nothing was timed.",
+                                join(command, " "), placement.how()));
+  // Few members are spread over the nodes.
+  std::ranges::stable_sort(slots, {}, &Slot::number);
+  return slots;
+}
+
+void bind_to_slot(const std::string& slot) {
+  const std::vector<std::string> numbers = split(slot, '/');
+  if (numbers.size() != 2)
+    throw InputError(fmt::format("--as-member {}: expected SLOT/THREADS, like 0/1.", slot));
+  const std::size_t number = whole_number("--as-member", numbers[0], 0, most_processors),
+                    threads = whole_number("--as-member", numbers[1], 1, most_processors);
+  const std::vector<std::vector<int>> cores = cores_here();
+  if ((number + 1) * threads > cores.size())
+    throw CaseError(fmt::format("slot {} of {} does not exist here: there are {}.", number,
+                                counted(threads, "core"), counted(cores.size(), "core")));
+  cpu_set_t chosen;
+  CPU_ZERO(&chosen);
+  for (std::size_t core = number * threads; core < (number + 1) * threads; ++core)
+    for (const int processor : cores[core]) CPU_SET(static_cast<std::size_t>(processor), &chosen);
+  if (sched_setaffinity(0, sizeof chosen, &chosen) != 0)
+    throw CaseError(
+        fmt::format("cannot bind this process to slot {} ({}).", number, std::strerror(errno)));
+}
+
+}  // namespace assay

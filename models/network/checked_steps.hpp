@@ -27,6 +27,9 @@ class CheckedSteps {
   CheckedSteps(Trainer& trainer, Communicator& ranks, double rate, StepOracle* oracle = nullptr)
       : trainer_(trainer), ranks_(ranks), rate_(rate), oracle_(oracle) {}
 
+  /// The learning rate of the following steps.
+  void set_rate(double rate) { rate_ = rate; }
+
   /// Makes one step from the trainer's present state, after poisoning the memory of all activations
   /// and gradients. Compares random operations, the update and the sum of the gradients over the
   /// ranks with their oracles, and checks that loss and gradients are finite. With a lag it makes

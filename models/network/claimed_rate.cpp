@@ -25,13 +25,24 @@ std::vector<std::string> parts_of(const std::string& text, char separator) {
 
 double number(const Settings& settings, const char* name) { return std::stod(settings.at(name)); }
 
+/// Ranks, or groups of ranks, that have samples of their own.
+double with_samples(const Settings& settings) {
+  const double ranks = number(settings, "ranks");
+  const auto way = settings.find("parallel");
+  if (way == settings.end()) return ranks;
+  const std::vector<std::string> parts = parts_of(way->second, ':');
+  if (parts.size() < 2) return ranks;
+  if (parts[0] == "server") return ranks - std::stod(parts[1]);
+  return parts[0] == "pipeline" || parts[0] == "split" ? ranks / std::stod(parts[1]) : ranks;
+}
+
 }  // namespace
 
 ClaimedRate::ClaimedRate(const Settings& settings, std::int64_t steps_of_epoch)
     : peak_(number(settings, "rate")) {
   if (settings.at("scaling") == "linear")
-    peak_ *= number(settings, "batch") * number(settings, "accumulate") *
-             number(settings, "ranks") / stated_for_images;
+    peak_ *= number(settings, "batch") * number(settings, "accumulate") * with_samples(settings) /
+             stated_for_images;
   const auto epoch = static_cast<double>(steps_of_epoch);
   rising_ = number(settings, "warmup") * epoch;
   length_ = number(settings, "epochs") * epoch;

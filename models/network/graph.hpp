@@ -50,6 +50,9 @@ struct GraphNode {
   std::map<std::string, ValueIndex> tensors;
   /// The layout that a backend is asked for where activations are nhwc; "": there is but one.
   std::string layout;
+  /// A value that it writes, of a layer that is divided among ranks: the sum over them is meant,
+  /// and whoever runs the node makes it. Else Graph::none.
+  ValueIndex summed = static_cast<ValueIndex>(-1);
   std::string text() const { return layer + " " + direction; }
 };
 

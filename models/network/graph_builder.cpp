@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "core/measure/run_case.hpp"
 #include "kernels/activation/problem.hpp"
 #include "kernels/gemm/problem.hpp"
 #include "kernels/loss/problem.hpp"
@@ -49,6 +50,17 @@ GraphBuilder::GraphBuilder(std::int64_t batch, Precision precision, bool trainin
     graph_.gradients = graph_.batch_gradients =
         add_value("gradients", wide_, {0}, Storage::persistent);
 }
+
+GraphBuilder::GraphBuilder(Graph begun, std::int64_t statistics)
+    : batch_(0),
+      products_(begun.precision),
+      precision_(products_ == Precision::tf32 ? Precision::fp32 : products_),
+      type_(storage(products_)),
+      wide_(begun.value(begun.weights).type),
+      training_(true),
+      narrow_gradients_(false),
+      graph_(std::move(begun)),
+      statistics_(statistics) {}
 
 ValueIndex GraphBuilder::add_value(const std::string& name, DataType type,
                                    std::vector<std::int64_t> dims, Storage storage) {
@@ -158,6 +170,7 @@ void GraphBuilder::product(const std::string& layer, ValueIndex from, std::size_
   add_node(layer, "forward", Phase::forward,
            GemmProblem(by_columns(features, batch_, dim(from, 1), true, false), products_),
            &gemm_oracle, {{"a", parameter(weights).value}, {"b", from}, {"c", to}});
+  if (divided_.contains(from)) graph_.nodes.back().summed = to;
 }
 
 void GraphBuilder::product_backward(const std::string& layer, ValueIndex from, std::size_t weights,
@@ -168,6 +181,7 @@ void GraphBuilder::product_backward(const std::string& layer, ValueIndex from, s
     add_node(layer, "bwd_data", Phase::backward,
              GemmProblem(by_columns(inputs, batch_, features, false, false), products_),
              &gemm_oracle, {{"a", parameter(weights).value}, {"b", diff}, {"c", diff_src}});
+    if (divided_.contains(diff)) graph_.nodes.back().summed = diff_src;
     add_gradient(from, diff_src);
   }
   add_node(layer, "bwd_weights", Phase::backward,
@@ -206,6 +220,9 @@ ValueIndex GraphBuilder::activate(const std::string& layer, ValueIndex sums,
 
 ValueIndex GraphBuilder::dense(const std::string& layer, ValueIndex from, std::int64_t features,
                                ActivationFunction function, DenseStart start) {
+  const bool divides =
+      divided_ranks_ > 1 && !divided_.contains(from) && features % divided_ranks_ == 0;
+  if (divides) features /= divided_ranks_;
   const auto inputs = static_cast<double>(dim(from, 1)), outputs = static_cast<double>(features);
   const bool glorot = start == DenseStart::glorot;
   const double bound = glorot ? std::sqrt(6 / (inputs + outputs)) : 1 / std::sqrt(inputs);
@@ -213,8 +230,20 @@ ValueIndex GraphBuilder::dense(const std::string& layer, ValueIndex from, std::i
                     bias = add_parameter(layer + ".bias", {features}, glorot ? 0 : bound, 0);
   const ValueIndex sums = add_value(layer, type_, {batch_, features, 1, 1});
   product(layer, from, weights, sums);
-  return activate(layer, sums, function, bias,
-                  [=, this](ValueIndex diff) { product_backward(layer, from, weights, diff); });
+  const ValueIndex dst = activate(layer, sums, function, bias, [=, this](ValueIndex diff) {
+    if (divides) divided_.insert(diff);
+    product_backward(layer, from, weights, diff);
+  });
+  if (divides) divided_.insert(dst);
+  return dst;
+}
+
+void GraphBuilder::expect_whole(ValueIndex value, const std::string& layer) const {
+  if (divided_.contains(value))
+    throw UnsupportedCase(
+        fmt::format("{} reads all features, and each rank has a part of those of the layer before "
+                    "it",
+                    layer));
 }
 
 void GraphBuilder::classify(const std::string& layer, ValueIndex from, std::int64_t classes,
@@ -230,6 +259,7 @@ void GraphBuilder::classify(const std::string& layer, ValueIndex from, std::int6
 }
 
 void GraphBuilder::cross_entropy(ValueIndex logits, double smoothing) {
+  expect_whole(logits, "the loss");
   add_loss(logits, smoothing, nullptr);
 }
 

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,16 @@ class GraphBuilder {
   /// of filters of 16-bit networks are made in 16 bits, and then converted.
   GraphBuilder(std::int64_t batch, Precision precision, bool training,
                bool narrow_gradients = false, MaskSeed masks = {});
+  /// Completes `begun`, which has all nodes of a forward and a backward pass, by accumulate() and
+  /// update(). `statistics`: elements of its batch_statistics.
+  GraphBuilder(Graph begun, std::int64_t statistics);
+
+  /// Divides the dense layers that follow among `ranks` ranks, whose parts are alike. Of a layer
+  /// that reads whole vectors each rank has some features (if `ranks` divides their number), and of
+  /// the layer that reads these, some inputs; then its sums are those over all ranks
+  /// (GraphNode::summed; M. Shoeybi et al., Megatron-LM, arXiv:1909.08053). UnsupportedCase where
+  /// another layer would read a part of the features.
+  void divide(int ranks) { divided_ranks_ = ranks; }
 
   /// Samples [batch, channels, height, width].
   ValueIndex images(const InputShape& shape);
@@ -158,6 +169,7 @@ class GraphBuilder {
   /// Its backward nodes. `diff`: the gradient of the product.
   void product_backward(const std::string& layer, ValueIndex from, std::size_t weights,
                         ValueIndex diff);
+  void expect_whole(ValueIndex value, const std::string& layer) const;
   static constexpr auto no_bias = static_cast<std::size_t>(-1);
   /// `function` of `sums`, to which the bias is added first, if there is one. `before`: adds the
   /// backward nodes of what has made `sums`, from their gradient.
@@ -193,6 +205,8 @@ class GraphBuilder {
   std::map<ValueIndex, std::vector<ValueIndex>> gradients_;
   std::vector<std::function<void()>> tape_;
   std::int64_t statistics_ = 0;
+  int divided_ranks_ = 1;
+  std::set<ValueIndex> divided_;  ///< values that have the features of this rank alone
 };
 
 }  // namespace assay

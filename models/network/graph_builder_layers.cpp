@@ -264,6 +264,7 @@ ValueIndex GraphBuilder::resize(const std::string& layer, ValueIndex from, std::
 
 ValueIndex GraphBuilder::dropout(const std::string& layer, ValueIndex from, double p) {
   if (!training_ || p == 0) return from;
+  expect_whole(from, layer);
   if (graph_.passes == Graph::none)
     graph_.passes = add_value("passes", DataType::s32, {1}, Storage::persistent);
   const DropoutShape s{batch_, dim(from, 1),           dim(from, 2), dim(from, 3),

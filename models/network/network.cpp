@@ -1,5 +1,7 @@
 #include "models/network/network.hpp"
 
+#include <utility>
+
 #include "models/network/graph_builder.hpp"
 
 namespace assay {
@@ -12,11 +14,7 @@ Graph gradient_graph(const Network& network, std::int64_t batch, Precision preci
   return builder.finish();
 }
 
-Graph training_graph(const Network& network, std::int64_t batch, Precision precision,
-                     const Learning& learning, bool accumulates, bool lags, MaskSeed masks) {
-  GraphBuilder builder(batch, precision, true, learning.narrow_gradients, masks);
-  network.add_layers(builder, learning);
-  builder.backward();
+Graph finish_training(GraphBuilder builder, const Learning& learning, bool accumulates, bool lags) {
   if (accumulates) builder.accumulate();
   UpdateShape rule;
   rule.rule = learning.rule;
@@ -29,6 +27,14 @@ Graph training_graph(const Network& network, std::int64_t batch, Precision preci
   rule.epsilon = learning.epsilon;
   builder.update(rule, lags);
   return builder.finish();
+}
+
+Graph training_graph(const Network& network, std::int64_t batch, Precision precision,
+                     const Learning& learning, bool accumulates, bool lags, MaskSeed masks) {
+  GraphBuilder builder(batch, precision, true, learning.narrow_gradients, masks);
+  network.add_layers(builder, learning);
+  builder.backward();
+  return finish_training(std::move(builder), learning, accumulates, lags);
 }
 
 Graph inference_graph(const Network& network, std::int64_t batch, Precision precision) {

@@ -44,6 +44,9 @@ struct Network {
   std::function<std::optional<Network>()> make_half;
 };
 
+/// The graph of a builder that has a forward and a backward pass, with accumulation and update.
+Graph finish_training(GraphBuilder builder, const Learning& learning, bool accumulates,
+                      bool lags = false);
 /// A training step of `batch` images: forward, backward, update. `accumulates`: the gradients of
 /// several batches are added before the update. `lags`: the update uses the gradients of the step
 /// before. `masks`: of dropout.

@@ -29,7 +29,7 @@ constexpr const char* of_training[] = {"data",           "augment",
                                        "scaling",        "unreached",
                                        "trial",          "lag",
                                        "self_check",     "weight_gradients",
-                                       "weight_decay"};
+                                       "weight_decay",   "parallel"};
 /// Those that do not affect what a step computes: which images there are, how long a training
 /// lasts.
 constexpr const char* outside_step[] = {
@@ -212,21 +212,29 @@ std::vector<Dimension> of_learning() {
 }
 
 std::vector<Dimension> of_ranks() {
-  return {transport_dimension(),
-          of_system(make_dimension(
-              "allreduce", "algorithm that adds the gradients; library: the transport's own",
-              algorithm_names(), {"library"}, "", "library")),
-          of_system(make_dimension(
-              "control",
-              "how ranks agree on the order in which they add gradients: none: all have one order; "
-              "flat: rank 0 hears of each tensor from every rank; tree:R: each rank from at most R",
-              {}, {"none"}, "", "none")),
-          make_dimension("wire", "type in which gradients are sent; none: their own",
-                         {"none", "fp16", "bf16"}, {"none"}, "", "none"),
-          found_dimension("ranks", "r"),
-          found_dimension("nodes", "n"),
-          dimension::threads(),
-          dimension::device()};
+  return {
+      transport_dimension(),
+      of_system(make_dimension("allreduce",
+                               "algorithm that adds the gradients; library: the transport's own",
+                               algorithm_names(), {"library"}, "", "library")),
+      of_system(make_dimension(
+          "control",
+          "how ranks agree on the order in which they add gradients: none: all have one order; "
+          "flat: rank 0 hears of each tensor from every rank; tree:R: each rank from at most R",
+          {}, {"none"}, "", "none")),
+      make_dimension(
+          "parallel",
+          "how ranks train together: sync: one update of all gradients; async: parts of the "
+          "weights on all ranks, each gradient updates them as it comes; stale:S: also, at most "
+          "S steps behind; server:K: parts on K ranks of their own; pipeline:P[:1f1b|:fill-drain]"
+          ": P stages of layers; split:K: each layer on K ranks",
+          {}, {"sync"}, "", "sync"),
+      make_dimension("wire", "type in which gradients are sent; none: their own",
+                     {"none", "fp16", "bf16"}, {"none"}, "", "none"),
+      found_dimension("ranks", "r"),
+      found_dimension("nodes", "n"),
+      dimension::threads(),
+      dimension::device()};
 }
 
 }  // namespace

@@ -214,7 +214,9 @@ NetworkSettings read_network(Settings& settings, const RankCount& started,
         "--smoothing {} is for networks with one label a sample, and {} is none. Leave it out.",
         settings.at("smoothing"), trainer.network.family));
   settings["schedule"] = to_text(convergence.decay);
-  read.images = trainer.batch * started.ranks * trainer.accumulate;
+  read.run.parallel = parallel_of(reader.text("parallel"));
+  settings["parallel"] = to_text(read.run.parallel);
+  read.images = trainer.batch * replicas(read.run.parallel, started.ranks) * trainer.accumulate;
   complete_data(settings, reader, read.run.data, convergence.epochs);
   if (convergence.epochs == 0) complete_without_epochs(settings, dimensions, reader, convergence);
   const bool emulates = !reader.is("emulate", "none");

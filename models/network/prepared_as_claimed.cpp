@@ -80,6 +80,7 @@ void expect_layers(const Network& network, const Settings& claims,
 void expect_training(const TrainingRun& run, const Settings& claims) {
   expect_network(run.trainer, claims);
   const ClaimComparison with(claims);
+  with.same("parallel", to_text(run.parallel));
   with.same("steps", std::int64_t{run.steps});
   with.same("data", run.data.data);
   with.same("validation", run.data.validation.empty() ? "none" : run.data.validation);

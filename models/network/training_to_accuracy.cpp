@@ -35,6 +35,12 @@ Convergence train_to_accuracy(const TrainingRun& run, const TrainingParts& parts
     verification.reason = why.what();
     return {};
   }
+  judge_convergence(run, training, verification);
+  return training;
+}
+
+void judge_convergence(const TrainingRun& run, const Convergence& training,
+                       Verification& verification) {
   verification.checked += training.found.checked;
   verification.outputs = verification.checked;
   verification.wrong_elements += training.found.wrong_elements;
@@ -52,7 +58,6 @@ Convergence train_to_accuracy(const TrainingRun& run, const TrainingParts& parts
                     quality == Quality::correlation ? "a" : "an", name(quality), score,
                     run.convergence.epochs, run.convergence.target);
   }
-  return training;
 }
 
 }  // namespace assay

@@ -10,12 +10,14 @@
 #include "models/network/loss_band.hpp"
 #include "models/network/trainer.hpp"
 #include "models/network/training_data.hpp"
+#include "models/parallel/way.hpp"
 
 namespace assay {
 
 struct TrainingRun {
   TrainerSettings trainer;
   TrainingData data;
+  Parallel parallel;
   bool cold = false;  ///< evict files from the page cache before each timed step and the training
   ConvergenceSettings convergence;  ///< with 0 epochs: only throughput is measured
   bool keep_unreached = false;      ///< a training that misses the target is not incorrect

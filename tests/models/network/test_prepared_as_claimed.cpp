@@ -59,6 +59,7 @@ TEST(PreparedAsClaimed, EverythingElseIsFound) {
       {"backend", [](TrainingRun& run) { run.trainer.executor.measured = true; }},
       {"threads", [](TrainingRun& run) { run.trainer.executor.threads = 2; }},
       {"device", [](TrainingRun& run) { run.trainer.executor.device = "gpu"; }},
+      {"parallel", [](TrainingRun& run) { run.parallel.kind = WayKind::async; }},
       {"steps", [](TrainingRun& run) { run.steps = 5; }},
       {"data", [](TrainingRun& run) { run.data.data = "learnable:n40v10"; }},
       {"page_cache", [](TrainingRun& run) { run.cold = true; }},

@@ -1,0 +1,307 @@
+#include "models/parallel/async_exchange.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <stdexcept>
+
+#include "core/api/host_device.hpp"
+
+namespace assay {
+namespace {
+
+// Control messages have tag 1, algorithms use larger ones than these.
+constexpr int tag_of_gradient_head = 2, tag_of_gradient = 3, tag_of_weights_head = 4,
+              tag_of_weights = 5;
+
+/// Host transports ignore it.
+HostStream ignored;
+
+/// As numbers of 8 bytes, which every transport carries.
+template <class Head>
+Buffer words(Head& head) {
+  static_assert(sizeof(Head) == 64);
+  return {&head, 8, DataType::fp64};
+}
+
+template <class Wait>
+void wait_in_destructor(const Wait& wait) {
+  if (std::uncaught_exceptions() > 0) return;
+  try {
+    wait();
+  } catch (...) {  // the transport has failed, and moves nothing any more
+  }
+}
+
+}  // namespace
+
+PartServer::PartServer(PartUpdate& update, const AsyncRoles& roles, Communicator& ranks)
+    : update_(update),
+      roles_(roles),
+      ranks_(ranks),
+      server_(roles.server_of(ranks.rank())),
+      peers_(static_cast<std::size_t>(roles.workers)) {
+  for (std::size_t i = 0; i < peers_.size(); ++i) {
+    peers_[i].worker = static_cast<int>(i);
+    if (is_own(peers_[i])) continue;
+    peers_[i].gradient.resize(update_.bytes());
+    peers_[i].weights.resize(update_.bytes());
+  }
+}
+
+PartServer::~PartServer() {
+  wait_in_destructor([this] { finish(); });
+}
+
+void PartServer::begin(std::int64_t tickets, AsyncRecord& record) {
+  if (!over()) throw std::logic_error("a server begins before it has ended");
+  record_ = &record;
+  tickets_ = tickets;
+  dealt_ = std::min<std::int64_t>(tickets, roles_.workers);
+  for (Peer& peer : peers_) {
+    peer.steps = 0;
+    listen(peer);
+  }
+}
+
+void PartServer::listen(Peer& peer) {
+  peer.state = State::awaits_head;
+  if (!is_own(peer))
+    peer.head_in = ranks_.receive(words(peer.head), peer.worker, tag_of_gradient_head, ignored);
+}
+
+/// Each worker in turn is asked first.
+void PartServer::serve() {
+  for (std::size_t i = 0; i < peers_.size(); ++i) receive(peers_[(first_ + i) % peers_.size()]);
+  first_ = (first_ + 1) % peers_.size();
+  for (Peer& peer : peers_) {
+    if (is_own(peer) || !may_answer(peer)) continue;
+    if (!ranks_.done(peer.head_out) || !ranks_.done(peer.weights_out)) continue;  // the last answer
+    answer(peer, peer.weights.data());
+    peer.head_out = ranks_.send(words(peer.answer), peer.worker, tag_of_weights_head, ignored);
+    peer.weights_out = ranks_.send({peer.weights.data(), update_.part().count, update_.type()},
+                                   peer.worker, tag_of_weights, ignored);
+  }
+}
+
+void PartServer::receive(Peer& peer) {
+  if (is_own(peer)) return;
+  if (peer.state == State::awaits_head && ranks_.done(peer.head_in)) {
+    if (peer.head.step < 0) {
+      peer.state = State::ended;
+      return;
+    }
+    peer.state = State::awaits_gradient;
+    peer.gradient_in = ranks_.receive({peer.gradient.data(), update_.part().count, update_.type()},
+                                      peer.worker, tag_of_gradient, ignored);
+  }
+  if (peer.state != State::awaits_gradient || !ranks_.done(peer.gradient_in)) return;
+  apply(peer, peer.gradient.data());
+  listen(peer);
+}
+
+void PartServer::apply(Peer& peer, const void* gradient) {
+  const GradientHead& head = peer.head;
+  const bool finite = update_.apply(gradient, head.rate, head.scale);
+  ++version_;
+  ++peer.steps;
+  record_->applied.push_back({server_, peer.worker, head.step, head.base, version_, head.rate,
+                              head.scale, finite ? 1 : 0});
+  WeightsHead answer;
+  answer.finite = finite ? 1 : 0;
+  answer.ticket = next_ticket();
+  peer.answers.push_back(answer);
+}
+
+std::int64_t PartServer::next_ticket() {
+  if (server_ != 0 || roles_.bound || dealt_ == tickets_) return -1;
+  return dealt_++;
+}
+
+/// With a bound: once all workers' gradients of the same step are applied.
+bool PartServer::may_answer(const Peer& peer) const {
+  if (peer.answers.empty()) return false;
+  const std::int64_t step = peer.steps - std::ssize(peer.answers);
+  return !roles_.bound ||
+         std::ranges::all_of(peers_, [step](const Peer& other) { return other.steps > step; });
+}
+
+void PartServer::answer(Peer& peer, void* weights) {
+  std::memcpy(weights, update_.weights(), update_.bytes());
+  peer.answer = peer.answers.front();
+  peer.answers.pop_front();
+  peer.answer.version = version_;
+  record_->sent.push_back({server_, peer.worker, version_, checksum(weights, update_.bytes())});
+}
+
+void PartServer::take_own(const GradientHead& head, const void* gradient) {
+  Peer& peer = peers_[static_cast<std::size_t>(ranks_.rank())];
+  peer.head = head;
+  if (head.step < 0)
+    peer.state = State::ended;
+  else
+    apply(peer, gradient);
+}
+
+std::optional<WeightsHead> PartServer::answer_own(void* to) {
+  Peer& peer = peers_[static_cast<std::size_t>(ranks_.rank())];
+  if (!may_answer(peer)) return std::nullopt;
+  answer(peer, to);
+  return peer.answer;
+}
+
+bool PartServer::over() const {
+  return std::ranges::all_of(peers_, [](const Peer& peer) { return peer.state == State::ended; });
+}
+
+void PartServer::finish() {
+  for (Peer& peer : peers_)
+    for (Request* const request : {&peer.head_out, &peer.weights_out}) ranks_.wait(*request);
+}
+
+PartWorker::PartWorker(const AsyncRoles& roles, Communicator& ranks, PartServer* own,
+                       Buffer gradients, Buffer weights)
+    : roles_(roles),
+      ranks_(ranks),
+      own_(own),
+      gradients_(gradients),
+      weights_(weights),
+      slots_(static_cast<std::size_t>(roles.unanswered() + 1)),
+      ends_(roles.parts.size()) {
+  for (Slot& slot : slots_) {
+    slot.gradient.resize(gradients.bytes());
+    slot.weights.resize(weights.bytes());
+    slot.messages.resize(roles.parts.size());
+  }
+}
+
+PartWorker::~PartWorker() {
+  wait_in_destructor([this] { finish(); });
+}
+
+Buffer PartWorker::part(void* whole, int server) const {
+  const WeightsPart& of = roles_.parts[static_cast<std::size_t>(server)];
+  return Buffer{whole, weights_.count, weights_.type}.part(of.first, of.count);
+}
+
+void PartWorker::begin(const std::vector<std::int64_t>& versions, std::int64_t tickets,
+                       AsyncRecord& record) {
+  record_ = &record;
+  versions_ = versions;
+  step_ = answered_ = told_ = 0;
+  tickets_ = tickets;
+  ticket_ = ranks_.rank();
+}
+
+bool PartWorker::ready() {
+  poll();
+  return answered_ >= step_ - roles_.unanswered();
+}
+
+std::int64_t PartWorker::take() {
+  const std::int64_t ticket = ticket_ < 0 || ticket_ >= tickets_ ? -1 : ticket_;
+  if (ticket < 0) return -1;
+  for (int server = 0; server < roles_.servers(); ++server) {
+    const Buffer to = part(weights_.data, server);
+    std::int64_t& version = versions_[static_cast<std::size_t>(server)];
+    for (std::int64_t step = std::max<std::int64_t>(0, step_ - std::ssize(slots_)); step < step_;
+         ++step) {
+      const Message& message = slot(step).messages[static_cast<std::size_t>(server)];
+      if (message.waits || message.answer.version <= version) continue;
+      version = message.answer.version;
+      std::memcpy(to.data, part(slot(step).weights.data(), server).data, to.bytes());
+    }
+    record_->received.push_back(
+        {server, ranks_.rank(), version, checksum(to.data, to.bytes()), step_});
+  }
+  return ticket;
+}
+
+void PartWorker::send(const GradientHead& head) {
+  record_->taken.push_back({ranks_.rank(), step_, head.ticket});
+  Slot& to = slot(step_);
+  to.scale = head.scale;
+  std::memcpy(to.gradient.data(), gradients_.data, to.gradient.size());
+  for (int server = 0; server < roles_.servers(); ++server) {
+    Message& message = to.messages[static_cast<std::size_t>(server)];
+    message.head = head;
+    message.head.step = step_;
+    message.head.base = versions_[static_cast<std::size_t>(server)];
+    message.waits = true;
+    const Buffer gradient = part(to.gradient.data(), server);
+    if (is_own(server)) {
+      own_->take_own(message.head, gradient.data);
+      continue;
+    }
+    const int rank = roles_.rank_of(server);
+    message.head_in = ranks_.receive(words(message.answer), rank, tag_of_weights_head, ignored);
+    message.weights_in =
+        ranks_.receive(part(to.weights.data(), server), rank, tag_of_weights, ignored);
+    message.head_out = ranks_.send(words(message.head), rank, tag_of_gradient_head, ignored);
+    message.gradient_out = ranks_.send(gradient, rank, tag_of_gradient, ignored);
+  }
+  ++step_;
+  ticket_ = roles_.bound ? ticket_ + roles_.workers : -1;
+}
+
+bool PartWorker::arrived(Slot& slot, int server) {
+  Message& message = slot.messages[static_cast<std::size_t>(server)];
+  if (is_own(server)) {
+    const auto answer = own_->answer_own(part(slot.weights.data(), server).data);
+    if (answer) message.answer = *answer;
+    return answer.has_value();
+  }
+  for (Request* const request :
+       {&message.head_out, &message.gradient_out, &message.head_in, &message.weights_in})
+    if (!ranks_.done(*request)) return false;
+  return true;
+}
+
+/// Answers of a server come in the order of the steps.
+void PartWorker::poll() {
+  for (int server = 0; server < roles_.servers(); ++server)
+    for (std::int64_t step = answered_; step < step_; ++step) {
+      Message& message = slot(step).messages[static_cast<std::size_t>(server)];
+      if (!message.waits) continue;
+      if (!arrived(slot(step), server)) break;
+      message.waits = false;
+      if (server == 0 && !roles_.bound) ticket_ = message.answer.ticket;
+    }
+  const auto waits = [](const Message& message) { return message.waits; };
+  while (answered_ < step_ && std::ranges::none_of(slot(answered_).messages, waits)) ++answered_;
+}
+
+std::optional<PartWorker::Outcome> PartWorker::outcome() {
+  if (told_ == answered_) return std::nullopt;
+  const Slot& of = slot(told_++);
+  const bool finite = std::ranges::all_of(
+      of.messages, [](const Message& message) { return message.answer.finite != 0; });
+  return Outcome{finite, of.scale};
+}
+
+bool PartWorker::all_answered() {
+  poll();
+  return answered_ == step_;
+}
+
+void PartWorker::end() {
+  for (int server = 0; server < roles_.servers(); ++server) {
+    Message& message = ends_[static_cast<std::size_t>(server)];
+    message.head.step = -1;
+    if (is_own(server))
+      own_->take_own(message.head, nullptr);
+    else
+      message.head_out =
+          ranks_.send(words(message.head), roles_.rank_of(server), tag_of_gradient_head, ignored);
+  }
+}
+
+void PartWorker::finish() {
+  for (Slot& slot : slots_)
+    for (Message& message : slot.messages)
+      for (Request* const request : {&message.head_out, &message.gradient_out})
+        ranks_.wait(*request);
+  for (Message& message : ends_) ranks_.wait(message.head_out);
+}
+
+}  // namespace assay

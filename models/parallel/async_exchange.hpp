@@ -1,0 +1,180 @@
+#pragma once
+// The messages of asynchronous steps: workers send the parts of a gradient to the servers, and
+// receive the servers' weights. No rank waits for another one but for its own answers (and, with a
+// bound, for those that are too far behind). There are no threads: a rank that serves makes
+// progress where it calls serve().
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/api/communicator.hpp"
+#include "models/parallel/record.hpp"
+#include "models/parallel/servers_part.hpp"
+
+namespace assay {
+
+/// Which ranks do what. Worker w is rank w; server s is rank first_server + s.
+struct AsyncRoles {
+  int workers = 1, first_server = 0;
+  std::vector<WeightsPart> parts;  ///< by server
+  /// stale:S: no worker begins step t before all gradients of step t - S - 1 are applied, and it
+  /// waits for no others: its messages take their time behind S steps. Batches are dealt in turn.
+  /// Without: a worker waits for the answer to each gradient, and takes the next batch then.
+  std::optional<std::int64_t> bound;
+  int servers() const { return static_cast<int>(parts.size()); }
+  int rank_of(int server) const { return first_server + server; }
+  /// The server that a rank is; -1: none.
+  int server_of(int rank) const {
+    const int server = rank - first_server;
+    return server >= 0 && server < servers() ? server : -1;
+  }
+  /// Gradients of a worker that are not answered yet, while it makes another.
+  std::int64_t unanswered() const { return bound.value_or(0); }
+};
+
+/// What goes before a gradient. 8 words.
+struct GradientHead {
+  std::int64_t step = 0;  ///< of the worker; -1: it makes no more steps
+  std::int64_t ticket = 0, base = 0;
+  double rate = 0, scale = 1;
+  std::int64_t unused[3] = {};
+};
+
+/// What goes before weights. 8 words.
+struct WeightsHead {
+  std::int64_t version = 0;
+  std::int64_t ticket = 0;  ///< of the worker's next batch, by server 0; -1: there is none
+  std::int64_t finite = 1;  ///< the gradient that this answers was applied
+  std::int64_t unused[5] = {};
+};
+
+/// One server. Between begin() and over() it answers each gradient once.
+class PartServer {
+ public:
+  /// All arguments must outlive it.
+  PartServer(PartUpdate& update, const AsyncRoles& roles, Communicator& ranks);
+  /// Waits for its messages, if they can still come.
+  ~PartServer();
+  PartServer(const PartServer&) = delete;
+  PartServer& operator=(const PartServer&) = delete;
+
+  /// Begins `tickets` steps, of which the first of each worker are dealt.
+  void begin(std::int64_t tickets, AsyncRecord& record);
+  /// Applies what has come, and answers what may be answered. Does not wait.
+  void serve();
+  /// Whether all workers have ended.
+  bool over() const;
+  /// Waits for the last answers.
+  void finish();
+  std::int64_t version() const { return version_; }
+  void set_version(std::int64_t version) { version_ = version; }
+
+  /// The gradient, or the end, of the worker that is this rank itself.
+  void take_own(const GradientHead& head, const void* gradient);
+  /// The answer, once it may be given; it has been copied to `to`.
+  std::optional<WeightsHead> answer_own(void* to);
+
+ private:
+  enum class State { awaits_head, awaits_gradient, ended };
+  struct Peer {
+    int worker = 0;
+    State state = State::ended;
+    GradientHead head;
+    WeightsHead answer;
+    std::vector<std::byte> gradient, weights;
+    Request head_in{}, gradient_in{}, head_out{}, weights_out{};
+    std::int64_t steps = 0;           ///< whose gradients were applied
+    std::deque<WeightsHead> answers;  ///< of the last of them, which were not given yet
+  };
+
+  bool is_own(const Peer& peer) const { return peer.worker == ranks_.rank(); }
+  void listen(Peer& peer);
+  void receive(Peer& peer);
+  void apply(Peer& peer, const void* gradient);
+  bool may_answer(const Peer& peer) const;
+  void answer(Peer& peer, void* weights);
+  std::int64_t next_ticket();
+
+  PartUpdate& update_;
+  const AsyncRoles& roles_;
+  Communicator& ranks_;
+  const int server_;
+  std::vector<Peer> peers_;  ///< by worker
+  std::size_t first_ = 0;    ///< who is asked first
+  AsyncRecord* record_ = nullptr;
+  std::int64_t version_ = 0, tickets_ = 0, dealt_ = 0;
+};
+
+/// One worker's side.
+class PartWorker {
+ public:
+  /// `gradients`, `weights`: of the whole network. `own`: the server that is this rank, or nullptr.
+  PartWorker(const AsyncRoles& roles, Communicator& ranks, PartServer* own, Buffer gradients,
+             Buffer weights);
+  ~PartWorker();
+  PartWorker(const PartWorker&) = delete;
+  PartWorker& operator=(const PartWorker&) = delete;
+
+  /// Begins with weights that are those of these versions.
+  void begin(const std::vector<std::int64_t>& versions, std::int64_t tickets, AsyncRecord& record);
+  /// Whether the next step may begin. Does not wait.
+  bool ready();
+  /// Begins it: writes the newest weights to those of the network. Returns its batch; -1 if no
+  /// more steps follow.
+  std::int64_t take();
+  /// Sends the gradients of the step.
+  void send(const GradientHead& head);
+  /// Of the oldest step whose answers are there, once: whether all servers have applied its
+  /// gradient, and the loss scale that this was made with.
+  struct Outcome {
+    bool finite = true;
+    double scale = 1;
+  };
+  std::optional<Outcome> outcome();
+  /// Whether all gradients are answered. Does not wait.
+  bool all_answered();
+  /// Tells all servers that no more steps follow.
+  void end();
+  /// Waits for the last messages.
+  void finish();
+
+ private:
+  /// A step that was sent: its messages with each server.
+  struct Message {
+    GradientHead head;
+    WeightsHead answer;
+    bool waits = false;
+    Request head_out{}, gradient_out{}, head_in{}, weights_in{};
+  };
+  struct Slot {
+    std::vector<std::byte> gradient, weights;  ///< of the whole network
+    std::vector<Message> messages;             ///< by server
+    double scale = 1;
+  };
+
+  bool is_own(int server) const { return roles_.rank_of(server) == ranks_.rank(); }
+  Slot& slot(std::int64_t step) { return slots_[static_cast<std::size_t>(step) % slots_.size()]; }
+  /// The part of a server in memory like the whole network's.
+  Buffer part(void* whole, int server) const;
+  bool arrived(Slot& slot, int server);
+  void poll();
+
+  const AsyncRoles& roles_;
+  Communicator& ranks_;
+  PartServer* own_;
+  Buffer gradients_, weights_;
+  std::vector<Slot> slots_;
+  std::vector<std::int64_t> versions_;  ///< by server: of the network's weights
+  std::vector<Message> ends_;
+  AsyncRecord* record_ = nullptr;
+  std::int64_t step_ = 0;      ///< steps that were sent
+  std::int64_t answered_ = 0;  ///< that were answered by all servers
+  std::int64_t told_ = 0;      ///< whose outcome was taken
+  std::int64_t ticket_ = -1, tickets_ = 0;
+};
+
+}  // namespace assay

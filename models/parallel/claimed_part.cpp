@@ -1,0 +1,122 @@
+#include "models/parallel/claimed_part.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/api/precision.hpp"
+
+namespace assay {
+namespace {
+
+constexpr std::int64_t compared = 16;  ///< elements of a parameter
+
+/// Biases and normalizations neither decay nor adapt.
+bool is_matrix(const Graph& graph, const std::string& parameter) {
+  const std::string suffix = ".weight";
+  if (!parameter.ends_with(suffix)) return false;
+  const std::string layer = parameter.substr(0, parameter.size() - suffix.size());
+  return std::ranges::none_of(graph.statistics,
+                              [&](const Statistics& of) { return of.name == layer; });
+}
+
+/// One parameter of the part.
+class ParameterClaim {
+ public:
+  ParameterClaim(const ClaimedPartUpdate& of, const PartValues& before, const Parameter& parameter)
+      : of_(of),
+        before_(before),
+        parameter_(parameter),
+        first_(static_cast<std::size_t>(parameter.offset - of.part.first)),
+        count_(static_cast<std::size_t>(parameter.elements())),
+        u_(unit_roundoff(of.graph.value(of.graph.weights).type)) {
+    tensor_.adapts = is_matrix(of.graph, parameter.name);
+    tensor_.decay = tensor_.adapts ? of.claims.weight_decay : 0;
+    if (of.claims.update.reads_norms()) add_norms();
+  }
+
+  std::string fault(const PartValues& after, std::int64_t& checked) const {
+    const std::size_t step = std::max<std::size_t>(1, count_ / compared);
+    for (std::size_t i = 0; i < count_; i += step) {
+      const double g = gradient(i);
+      const std::size_t at = first_ + i;
+      const ClaimedElement claimed = of_.claims.update.element(
+          tensor_, of_.rate, of_.number, {g, 2 * u_ * std::abs(g)}, before_.weights[at],
+          before_.velocity[at], before_.second.empty() ? 0 : before_.second[at], u_,
+          of_.claims.update.reads_norms() ? 0x1p-53 * std::sqrt(static_cast<double>(count_)) : 0);
+      std::string why = fault("velocity", i, after.velocity[at], claimed.velocity);
+      if (why.empty() && !after.second.empty())
+        why = fault("second moment", i, after.second[at], claimed.second);
+      if (why.empty()) why = fault("weights", i, after.weights[at], claimed.weight);
+      if (!why.empty()) return why;
+      ++checked;
+    }
+    return "";
+  }
+
+ private:
+  double gradient(std::size_t i) const {
+    return of_.gradient[static_cast<std::size_t>(parameter_.offset) + i] / of_.scale;
+  }
+
+  void add_norms() {
+    const auto norm = [&](const auto& value) {
+      long double sum = 0;
+      for (std::size_t i = 0; i < count_; ++i) {
+        const long double one = value(i);
+        sum += one * one;
+      }
+      return static_cast<double>(std::sqrt(sum));
+    };
+    tensor_.gradient = norm([this](std::size_t i) { return gradient(i); });
+    tensor_.weights = norm([this](std::size_t i) { return before_.weights[first_ + i]; });
+    if (!of_.claims.update.is_lamb()) return;
+    tensor_.directions = norm([this](std::size_t i) {
+      return of_.claims.update.direction(tensor_, of_.number, gradient(i),
+                                         before_.weights[first_ + i], before_.velocity[first_ + i],
+                                         before_.second[first_ + i]);
+    });
+  }
+
+  std::string fault(const char* what, std::size_t i, double found,
+                    const ClaimedNumber& expected) const {
+    if (std::abs(found - expected.value) <= expected.error) return "";
+    return fmt::format(
+        "element {} of the {} of {} is {} (expected {} within {:.3g}, from its gradient alone)", i,
+        what, parameter_.name, found, expected.value, expected.error);
+  }
+
+  const ClaimedPartUpdate& of_;
+  const PartValues& before_;
+  const Parameter& parameter_;
+  std::size_t first_, count_;
+  double u_;
+  ClaimedTensor tensor_;
+};
+
+}  // namespace
+
+PartValues PartValues::of(const PartUpdate& update) {
+  PartValues all;
+  std::vector<double>* const to[] = {&all.weights, &all.velocity, &all.second};
+  const std::vector<Buffer> state = update.state();
+  for (std::size_t i = 0; i < state.size(); ++i) {
+    to[i]->resize(static_cast<std::size_t>(state[i].count));
+    decode(state[i].type, state[i].data, *to[i]);
+  }
+  return all;
+}
+
+std::string fault_of_update(const ClaimedPartUpdate& of, const PartValues& before,
+                            const PartValues& after, std::int64_t& checked) {
+  for (const Parameter& parameter : of.graph.parameters) {
+    if (parameter.offset < of.part.first || parameter.offset >= of.part.first + of.part.count)
+      continue;
+    if (std::string why = ParameterClaim(of, before, parameter).fault(after, checked); !why.empty())
+      return why;
+  }
+  return "";
+}
+
+}  // namespace assay

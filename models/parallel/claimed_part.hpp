@@ -1,0 +1,34 @@
+#pragma once
+// Judges the update of one server's part by what the parameters of the case say. It shares no
+// formula and no setting with the update node, nor with what cuts it.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "models/network/step_oracle.hpp"
+#include "models/parallel/servers_part.hpp"
+
+namespace assay {
+
+/// The values of the whole network's elements in one part, before or after an update.
+struct PartValues {
+  std::vector<double> weights, velocity, second;  ///< second: empty where the rule has none
+  static PartValues of(const PartUpdate& update);
+};
+
+struct ClaimedPartUpdate {
+  const StepClaims& claims;
+  const Graph& graph;  ///< of the whole network
+  WeightsPart part;
+  double rate = 0, scale = 1;
+  std::int64_t number = 1;           ///< of this update of the part; skipped ones do not count
+  std::span<const double> gradient;  ///< of the whole network, with the factor `scale`
+};
+
+/// The first element, of some of each parameter, whose value after the update is not the claimed
+/// one; "" if there is none. Adds to `checked`.
+std::string fault_of_update(const ClaimedPartUpdate& of, const PartValues& before,
+                            const PartValues& after, std::int64_t& checked);
+
+}  // namespace assay

@@ -1,0 +1,56 @@
+#pragma once
+// One forward and backward pass of a worker: the gradient of one batch, not summed over ranks.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "models/parallel/parallel_way.hpp"
+
+namespace assay {
+
+/// What a pass computes from, beside the weights.
+struct PassSettings {
+  std::int64_t epoch = 0, batch = 0;  ///< of OrderedBatches
+  std::int64_t worker = 0;            ///< whose masks of dropout it has
+  double loss_scale = 1;
+};
+
+class GradientPass {
+ public:
+  /// `parts` must outlive it.
+  explicit GradientPass(const WayParts& parts);
+
+  /// Runs the passes of the undivided network's graph, at its present weights. `progress` is called
+  /// after each node. `check`: its nodes are compared with their oracles. Returns the mean loss of
+  /// the batch. Not collective.
+  double run(const PassSettings& of, const std::function<void()>& progress = {},
+             StepCheck* check = nullptr);
+  /// Of the whole network, after run() of this worker.
+  Buffer gradients(std::int64_t worker);
+  /// Of the whole network, which all passes read.
+  Buffer weights();
+  /// Rounds the 16-bit copies of the weights, where the network has them.
+  void store();
+  /// Adds the statistics of the last pass of this rank to the moving averages.
+  void average_statistics();
+
+  std::int64_t runs() const {
+    return runs_;
+  }  ///< passes of this rank's graph, counted by its nodes
+  const std::string& fault() const { return batches_.fault(); }
+  OrderedBatches& batches() { return batches_; }
+
+ private:
+  /// Each worker has masks of its own: its keys are in the nodes of its graph.
+  Executor& executor_of(std::int64_t worker);
+
+  WayParts parts_;
+  OrderedBatches batches_;
+  std::map<std::int64_t, std::unique_ptr<Executor>> of_others_;
+  std::int64_t runs_ = 0;
+};
+
+}  // namespace assay

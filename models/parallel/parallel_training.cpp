@@ -1,0 +1,207 @@
+#include "models/parallel/parallel_training.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "core/base/error.hpp"
+#include "core/measure/rank_failure.hpp"
+#include "models/network/checked_steps.hpp"
+#include "models/network/claimed_rate.hpp"
+#include "models/network/evaluation_oracle.hpp"
+#include "models/network/schedule.hpp"
+#include "models/network/training_clock.hpp"
+#include "models/network/training_texts.hpp"
+#include "models/network/training_to_accuracy.hpp"
+#include "models/ranks.hpp"
+
+namespace assay {
+namespace {
+
+constexpr std::int64_t judged_steps = 8;  ///< of an epoch
+constexpr std::size_t nodes_of_validation = 6;
+
+class ParallelTraining {
+ public:
+  ParallelTraining(const WayParts& parts, ParallelWay& way, Evaluator& evaluator,
+                   Batches& validation)
+      : run_(parts.run),
+        settings_(parts.run.convergence),
+        ranks_(parts.ranks),
+        way_(way),
+        evaluator_(evaluator),
+        validation_(validation),
+        steps_(OrderedBatches(parts.run, parts.ranks).count() /
+               (replicas(run_.parallel, ranks_.size()) * run_.trainer.accumulate)),
+        schedule_({settings_.rate, settings_.warmup_epochs * steps_, settings_.epochs * steps_,
+                   std::max<std::int64_t>(steps_, 1), settings_.decay}) {
+    if (steps_ < 1)
+      throw InputError("--batch: an epoch has too few images for one step. Use a smaller one.");
+    made_.found.passed = true;
+    if (!run_.claims) return;
+    data_.emplace(DataClaims(*run_.claims, run_.definition.input, run_.claimed_seed),
+                  ranks_.rank());
+    oracle_.emplace(*data_, ranks_);
+  }
+
+  Convergence run() {
+    clock_.start();
+    for (std::int64_t epoch = 0; epoch < settings_.epochs && !made_.reached; ++epoch) {
+      EpochResult result;
+      result.epoch = epoch + 1;
+      result.started_unix_s = clock_.unix_s();
+      const double begun = clock_.counted();
+      const MadeSteps sum = one_epoch(epoch);
+      result.images_per_s =
+          static_cast<double>(steps_ * run_.trainer.accumulate * run_.trainer.batch *
+                              replicas(run_.parallel, ranks_.size())) /
+          (clock_.counted() - begun);
+      result.trained_unix_s = result.ended_unix_s = clock_.unix_s();
+      result.training_loss = mean_loss(sum, ranks_);
+      expect_finite(result.training_loss, "the loss", result.epoch);
+      if (result.epoch % settings_.validate_every == 0 || result.epoch == settings_.epochs)
+        validate(result);
+      result.seconds = clock_.counted();
+      made_.epochs.push_back(result);
+      if (settings_.progress) settings_.progress(epoch_text(result));
+    }
+    if (oracle_) {
+      Verification seen;
+      seen.checked = oracle_->checked();
+      add(seen, oracle_->fault());
+    }
+    return std::move(made_);
+  }
+
+ private:
+  MadeSteps one_epoch(std::int64_t epoch) {
+    std::mt19937_64 random(run_.trainer.seed + static_cast<std::uint64_t>(epoch) + 1);
+    const std::int64_t judged = std::min(steps_, judged_steps);
+    const auto first =
+        static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(steps_ - judged + 1));
+    MadeSteps sum;
+    add_steps(epoch, 0, first, false, sum);
+    add_steps(epoch, first, first + judged, true, sum);
+    {
+      const LeftOut left_out(clock_);
+      Verification found;
+      found.passed = true;
+      way_.judge(found);
+      add(found, found.reason);
+    }
+    add_steps(epoch, first + judged, steps_, false, sum);
+    return sum;
+  }
+
+  void add_steps(std::int64_t epoch, std::int64_t first, std::int64_t end, bool judged,
+                 MadeSteps& sum) {
+    if (first == end) return;
+    const StepRange range{epoch, first, rates(epoch * steps_ + first, end - first), judged};
+    const MadeSteps made = way_.make(range);
+    sum.losses += made.losses;
+    sum.batches += made.batches;
+    double images = made.images;
+    RankCalls(ranks_).sum(std::span(&images, 1));
+    const auto expected =
+        static_cast<double>(range.count() * run_.trainer.accumulate * run_.trainer.batch *
+                            replicas(run_.parallel, ranks_.size()));
+    if (images != expected)
+      throw WrongResult(
+          fmt::format("{} steps of epoch {} have trained on {:.0f} images, not {:.0f}",
+                      range.count(), epoch + 1, images, expected));
+    made_.steps += range.count();
+  }
+
+  /// Rank 0's: the last bit of a rate may depend on the processor.
+  std::vector<double> rates(std::int64_t first, std::int64_t count) {
+    std::vector<double> all;
+    for (std::int64_t step = first; step < first + count; ++step)
+      all.push_back(schedule_.rate(step));
+    RankCalls(ranks_).broadcast(all);
+    if (!run_.claims) return all;
+    const ClaimedRate claimed(*run_.claims, steps_);
+    for (std::int64_t step = first; step < first + count; ++step)
+      if (const double rate = all[static_cast<std::size_t>(step - first)];
+          !ClaimedRate::agrees(rate, claimed.at(step)))
+        made_.found.fail(
+            fmt::format("step {} has the learning rate {}, not {}", step, rate, claimed.at(step)));
+    return all;
+  }
+
+  void validate(EpochResult& result) {
+    way_.gather();
+    StepCheck check = random_check(evaluator_.executor().graph(), nodes_of_validation,
+                                   run_.trainer.seed + static_cast<std::uint64_t>(result.epoch));
+    const Evaluation evaluation =
+        evaluator_.evaluate(validation_, &check, oracle_ ? &*oracle_ : nullptr);
+    clock_.leave_out(evaluation.check_seconds);
+    add(check.found, check.found.reason);
+    expect_finite(evaluation.loss, "the loss of validation", result.epoch);
+    result.evaluation = evaluation;
+    result.ended_unix_s = clock_.unix_s();
+    made_.reached = evaluation.score >= settings_.target;
+  }
+
+  void add(const Verification& found, const std::string& reason) {
+    made_.found.checked += found.checked;
+    made_.found.wrong_elements += found.wrong_elements;
+    made_.found.fail(reason);
+  }
+
+  static void expect_finite(double loss, const char* what, std::int64_t epoch) {
+    if (std::isfinite(loss)) return;
+    throw Diverged(
+        fmt::format("training diverged: {} is {} in epoch {}. Use a smaller learning rate, or a "
+                    "longer warm-up.",
+                    what, loss, epoch));
+  }
+
+  const TrainingRun& run_;
+  const ConvergenceSettings& settings_;
+  Communicator& ranks_;
+  ParallelWay& way_;
+  Evaluator& evaluator_;
+  Batches& validation_;
+  std::int64_t steps_;  ///< of an epoch
+  Schedule schedule_;
+  std::optional<BatchOracle> data_;
+  std::optional<EvaluationOracle> oracle_;
+  TrainingClock clock_;
+  Convergence made_;
+};
+
+}  // namespace
+
+double mean_loss(const MadeSteps& made, Communicator& ranks) {
+  double sums[] = {made.losses, made.batches};
+  RankCalls(ranks).sum(sums);
+  return sums[0] / sums[1];
+}
+
+Convergence train_parallel(const WayParts& parts, ParallelWay& way, Verification& verification) {
+  const TrainingRun& run = parts.run;
+  auto evaluator = Evaluator::make(parts.whole, parts.plugins, parts.ranks);
+  if (const auto* const refusal = std::get_if<Unsupported>(&evaluator))
+    throw CaseError("nothing validates the network: " + refusal->reason);
+  const auto validation = validation_batches(
+      run.data,
+      {run.trainer.batch, parts.ranks.rank(), parts.ranks.size(), true, run.trainer.seed});
+  parts.whole.initialise();
+  way.begin();
+  Convergence training;
+  try {
+    training =
+        ParallelTraining(parts, way, *std::get<std::unique_ptr<Evaluator>>(evaluator), *validation)
+            .run();
+  } catch (const Diverged& why) {  // no fault of the machine: a wrong result
+    verification.passed = false;
+    verification.reason = why.what();
+    return {};
+  }
+  judge_convergence(run, training, verification);
+  return training;
+}
+
+}  // namespace assay

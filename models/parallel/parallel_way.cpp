@@ -1,0 +1,50 @@
+#include "models/parallel/parallel_way.hpp"
+
+#include <fmt/format.h>
+
+#include "core/base/error.hpp"
+
+namespace assay {
+namespace {
+
+/// The parameters of a case, as if one rank had all of its data.
+Settings of_one_rank(Settings settings) {
+  settings["ranks"] = "1";
+  return settings;
+}
+
+}  // namespace
+
+OrderedBatches::OrderedBatches(const TrainingRun& run, Communicator& ranks, int source, int sources)
+    : ranks_(ranks),
+      batches_(training_batches(run.data,
+                                {run.trainer.batch, source, sources, true, run.trainer.seed})) {
+  if (run.claims)
+    oracle_.emplace(DataClaims(of_one_rank(*run.claims), run.definition.input, run.claimed_seed),
+                    source);
+}
+
+const Batch& OrderedBatches::at(std::int64_t epoch, std::int64_t index) {
+  epoch += index / count();
+  index %= count();
+  if (epoch != epoch_ || index != next_) {
+    PipelineState to;
+    to.epoch = static_cast<std::uint64_t>(epoch);
+    to.step = index;
+    batches_->start(to);
+  }
+  const Batch& batch = next_of(*batches_, ranks_);
+  epoch_ = index + 1 == count() ? epoch + 1 : epoch;
+  next_ = (index + 1) % count();
+  if (batch.epoch != static_cast<std::uint64_t>(epoch) || batch.step != index)
+    note(fmt::format("batch {} of epoch {} is that of step {} of epoch {}", index, epoch + 1,
+                     batch.step, batch.epoch + 1));
+  if (oracle_) note(oracle_->glance(batch));
+  return batch;
+}
+
+void OrderedBatches::note(const std::string& fault) {
+  if (fault_.empty()) fault_ = fault;
+}
+
+}  // namespace assay

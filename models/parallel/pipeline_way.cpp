@@ -1,0 +1,234 @@
+// Pipelines of stages of a network as a way of parallel training.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "core/base/statistics.hpp"
+#include "core/measure/rank_failure.hpp"
+#include "models/network/tolerance.hpp"
+#include "models/parallel/micro_batches.hpp"
+#include "models/parallel/parallel_way.hpp"
+#include "models/parallel/pipeline_oracle.hpp"
+#include "models/parallel/pipeline_stage.hpp"
+#include "models/ranks.hpp"
+
+namespace assay {
+namespace {
+
+/// The choices of an undivided network for the nodes of a stage, which have the same names.
+std::vector<Choice> choices_of(const Graph& stage, const Executor& whole) {
+  std::map<std::string, Choice> known;
+  const std::vector<Choice> all = whole.chosen();
+  for (std::size_t i = 0; i < all.size(); ++i) known[whole.graph().nodes[i].text()] = all[i];
+  std::vector<Choice> chosen;
+  for (const GraphNode& node : stage.nodes) chosen.push_back(known.at(node.text()));
+  return chosen;
+}
+
+class PipelineWay final : public ParallelWay {
+ public:
+  PipelineWay(const WayParts& parts, std::vector<Stage> stages)
+      : parts_(parts), stages_(std::move(stages)), settings_(parts.run.trainer) {
+    settings_.executor.measured = false;
+    settings_.executor.chosen = choices_of(own().graph, parts.whole.executor());
+  }
+
+  /// Unsupported as PipelineStage::make. Collective.
+  std::optional<Unsupported> prepare() {
+    const std::shared_ptr<Communicator>& messages = parts_.run.gradients;
+    auto made = PipelineStage::make(own(), settings_, parts_.run.parallel.schedule, parts_.plugins,
+                                    parts_.ranks, messages ? *messages : parts_.ranks);
+    if (auto* const refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
+    stage_ = std::move(std::get<std::unique_ptr<PipelineStage>>(made));
+    throw_on_all(parts_.ranks, [&] {
+      if (stage_->reads_samples()) batches_.emplace(parts_.run, parts_.ranks);
+    });
+    messages_ = on_all(stage_->message_seconds());
+    return std::nullopt;
+  }
+
+  void begin() override { stage_->initialise(); }
+
+  MadeSteps make(const StepRange& steps) override {
+    MadeSteps made;
+    for (std::int64_t i = 0; i < steps.count(); ++i) {
+      const std::int64_t step = steps.first + i;
+      const double rate = steps.rates[static_cast<std::size_t>(i)];
+      if (steps.judged && i + 1 == steps.count()) keep(steps.epoch, step, rate);
+      stage_->step(rate, [&](std::int64_t pass) -> const Batch& {
+        return batches_->at(steps.epoch, step, pass);
+      });
+      const auto passes = static_cast<double>(stage_->whole_passes());
+      made.flops += stage_->flops();
+      // Each stage has them; they count once.
+      if (parts_.ranks.rank() == 0) made.images += passes * static_cast<double>(settings_.batch);
+      if (own().graph.losses == Graph::none) continue;
+      made.losses += stage_->loss() * passes;
+      made.batches += passes;
+    }
+    return made;
+  }
+
+  void poison() override { stage_->poison(); }
+
+  void gather() override {
+    Trainer& whole = parts_.whole;
+    const StageState all = state_of_all(state_of(stage_->executor(), stage_->running_statistics()),
+                                        stages_, whole.graph(), parts_.ranks);
+    put_state(all, whole.executor());
+    whole.running_statistics() = all.running;
+  }
+
+  /// Rank 0 compares; all stages give it their state.
+  void judge(Verification& found) override {
+    Communicator& ranks = parts_.ranks;
+    kept_.after = state_of(stage_->executor(), stage_->running_statistics());
+    kept_.scale_after = stage_->loss_scale().state();
+    double loss = stage_->loss();  // 0 but on the last stage
+    RankCalls(ranks).sum(std::span(&loss, 1));
+    PipelineStep step = kept_;
+    step.loss = loss;
+    const Graph& whole = parts_.whole.graph();
+    step.before = state_of_all(kept_.before, stages_, whole, ranks);
+    step.after = state_of_all(kept_.after, stages_, whole, ranks);
+    throw_on_all(ranks, [&] {
+      if (batches_) found.fail(batches_->fault());
+      if (ranks.rank() > 0) return;
+      if (!oracle_) oracle_.emplace(parts_.run, parts_.whole.executor(), parts_.plugins);
+      const Verification judged = oracle_->judge(step, [&](std::int64_t pass) -> const Batch& {
+        return batches_->at(kept_epoch_, kept_step_, pass);
+      });
+      found.checked += judged.checked;
+      found.wrong_elements += judged.wrong_elements;
+      if (!judged.passed) found.fail(judged.reason);
+    });
+  }
+
+  std::map<std::string, Metric> metrics() override {
+    const StageSeconds& of = stage_->seconds();
+    const auto passes = static_cast<double>(settings_.accumulate);
+    const std::vector<double> forward = on_all(median_of(of.forward) / passes),
+                              backward = on_all(median_of(of.backward) / passes);
+    const double seconds = median_of(of.passes);
+    std::vector<StageCost> cost;
+    for (std::size_t i = 0; i < stages_.size(); ++i)
+      cost.push_back({forward[i], backward[i], messages_[i]});
+    const double predicted =
+        pipeline_seconds(parts_.run.parallel.schedule, cost, settings_.accumulate);
+    const auto late = static_cast<double>(stages_.size() - 1);
+    std::map<std::string, Metric> all{
+        {"pipeline_s", {seconds, "s", "lower"}},
+        {"pipeline_predicted_s", {predicted, "s", ""}},
+        {"bubble", {pipeline_bubble(cost, settings_.accumulate, seconds), "", "lower"}},
+        {"bubble_predicted", {pipeline_bubble(cost, settings_.accumulate, predicted), "", ""}},
+        {"bubble_balanced", {late / (passes + late), "", ""}}};
+    add_stages(cost, seconds, on_all(stage_->bytes()), all);
+    const std::vector<double> judged = on_all(oracle_ ? static_cast<double>(oracle_->steps()) : 0),
+                              equal =
+                                  on_all(oracle_ ? static_cast<double>(oracle_->equal_steps()) : 0);
+    all["judged_steps"] = {judged.front(), "", ""};
+    all["judged_steps_equal_bits"] = {equal.front(), "", ""};
+    return all;
+  }
+
+  std::string reference() const override {
+    return fmt::format(
+        "steps of {} stages against plain accumulation of the same {} micro-batches on the "
+        "undivided network: gradients, weights, moments, statistics, losses",
+        stages_.size(), settings_.accumulate);
+  }
+
+  std::string implementation() const override {
+    return fmt::format("activations and gradients of {} stages sent by messages", stages_.size());
+  }
+
+ private:
+  const Stage& own() const { return stages_[static_cast<std::size_t>(parts_.ranks.rank())]; }
+
+  void keep(std::int64_t epoch, std::int64_t step, double rate) {
+    kept_epoch_ = epoch;
+    kept_step_ = step;
+    kept_.before = state_of(stage_->executor(), stage_->running_statistics());
+    kept_.scale_before = stage_->loss_scale().state();
+    kept_.rate = rate;
+  }
+
+  /// A number of each rank. Collective.
+  std::vector<double> on_all(double number) const {
+    std::vector<double> all(static_cast<std::size_t>(parts_.ranks.size()));
+    all[static_cast<std::size_t>(parts_.ranks.rank())] = number;
+    RankCalls(parts_.ranks).sum(all);
+    return all;
+  }
+
+  /// Of steps.
+  static double median_of(const std::vector<double>& seconds) {
+    return seconds.empty() ? 0 : median(seconds);
+  }
+
+  /// What each stage computes and keeps. Stages count from 1.
+  void add_stages(const std::vector<StageCost>& cost, double seconds,
+                  const std::vector<double>& bytes, std::map<std::string, Metric>& to) const {
+    double flops = 0;
+    for (const Stage& stage : stages_) flops += stage.flops;
+    const int count = parts_.ranks.size();
+    for (int i = 0; i < count; ++i) {
+      const Stage& stage = stages_[static_cast<std::size_t>(i)];
+      const StageCost& of = cost[static_cast<std::size_t>(i)];
+      const std::string name = fmt::format("stage{}_", i + 1);
+      const auto slots = static_cast<double>(
+          pipeline_slots(parts_.run.parallel.schedule, i, count, settings_.accumulate));
+      to[name + "flops_share"] = {stage.flops / flops, "", ""};
+      to[name + "forward_s"] = {of.forward, "s", "lower"};
+      to[name + "backward_s"] = {of.backward, "s", "lower"};
+      to[name + "bubble"] = {pipeline_bubble({of}, settings_.accumulate, seconds), "", "lower"};
+      to[name + "slots"] = {slots, "", ""};
+      to[name + "activations_bytes"] = {slots * stage.waiting_bytes, "B", "lower"};
+      to[name + "memory_bytes"] = {bytes[static_cast<std::size_t>(i)], "B", "lower"};
+      if (i > 0) to[name + "message_s"] = {of.message, "s", "lower"};
+    }
+  }
+
+  const WayParts parts_;
+  const std::vector<Stage> stages_;
+  TrainerSettings settings_;
+  std::unique_ptr<PipelineStage> stage_;
+  std::optional<MicroBatches> batches_;
+  std::optional<PipelineOracle> oracle_;
+  std::vector<double> messages_;
+  PipelineStep kept_;  ///< of this stage
+  std::int64_t kept_epoch_ = 0, kept_step_ = 0;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<ParallelWay>> make_pipeline_way(const WayParts& parts) {
+  const Parallel& way = parts.run.parallel;
+  if (way.number != parts.ranks.size())
+    return Unsupported{fmt::format(
+        "--parallel {}: each stage is a rank, and there are {} ranks. Start {} of them.",
+        to_text(way), parts.ranks.size(), way.number)};
+  for (const char* const flag : {"allreduce", "wire"})
+    if (parts.run.claims && parts.run.claims->at(flag) != (flag[0] == 'w' ? "none" : "library"))
+      return Unsupported{
+          fmt::format("--{} is for sums, and --parallel {} sends messages alone. "
+                      "Leave it out.",
+                      flag, to_text(way))};
+  const TrainerSettings& trainer = parts.run.trainer;
+  const Graph pass = gradient_graph(trainer.network, trainer.batch, trainer.precision,
+                                    trainer.learning, {trainer.seed, 0});
+  auto cuts = balanced_cuts(pass, parts.ranks.size());
+  if (auto* const refusal = std::get_if<Unsupported>(&cuts))
+    return Unsupported{"--parallel " + to_text(way) + ": " + refusal->reason};
+  auto made = std::make_unique<PipelineWay>(
+      parts, stages_between(pass, std::get<std::vector<StageCut>>(cuts), trainer.learning,
+                            trainer.accumulate > 1));
+  if (auto refusal = made->prepare()) return std::move(*refusal);
+  return made;
+}
+
+}  // namespace assay

@@ -1,0 +1,210 @@
+#include "models/parallel/record.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <set>
+#include <tuple>
+
+namespace assay {
+namespace {
+
+template <class Entry>
+void write(const std::vector<Entry>& entries, std::string& text) {
+  const auto count = static_cast<std::int64_t>(entries.size());
+  text.append(reinterpret_cast<const char*>(&count), sizeof count);
+  text.append(reinterpret_cast<const char*>(entries.data()), entries.size() * sizeof(Entry));
+}
+
+template <class Entry>
+void read(std::vector<Entry>& to, const char*& from) {
+  std::int64_t count = 0;
+  std::memcpy(&count, from, sizeof count);
+  from += sizeof count;
+  const std::size_t before = to.size(), bytes = static_cast<std::size_t>(count) * sizeof(Entry);
+  to.resize(before + static_cast<std::size_t>(count));
+  std::memcpy(to.data() + before, from, bytes);
+  from += bytes;
+}
+
+std::string name_of(const AppliedGradient& of) {
+  return fmt::format("the gradient of step {} of worker {}", of.step, of.worker);
+}
+
+/// Compares one record; each function returns its first fault.
+class RecordCheck {
+ public:
+  RecordCheck(const AsyncRecord& record, const AsyncClaims& claims)
+      : record_(record), claims_(claims) {}
+
+  std::string fault() {
+    for (const auto check : {&RecordCheck::of_batches, &RecordCheck::of_reads,
+                             &RecordCheck::of_updates, &RecordCheck::of_bound})
+      if (std::string why = (this->*check)(); !why.empty()) return why;
+    return "";
+  }
+
+ private:
+  using OfStep = std::pair<std::int64_t, std::int64_t>;                 // worker, step
+  using OfPart = std::tuple<std::int64_t, std::int64_t, std::int64_t>;  // server, worker, step
+
+  /// Also finds the steps of each worker.
+  std::string of_batches() {
+    std::vector<int> times(static_cast<std::size_t>(claims_.tickets()));
+    for (const TakenStep& taken : record_.taken) {
+      if (taken.worker < 0 || taken.worker >= claims_.workers || taken.ticket < 0 ||
+          taken.ticket >= claims_.tickets())
+        return fmt::format("worker {} has taken batch {} of {}", taken.worker, taken.ticket,
+                           claims_.tickets());
+      if (std::int64_t& next = steps_[taken.worker]; taken.step != next++)
+        return fmt::format("worker {} has made step {} where step {} follows", taken.worker,
+                           taken.step, next - 1);
+      ++times[static_cast<std::size_t>(taken.ticket)];
+      ticket_[{taken.worker, taken.step}] = taken.ticket;
+    }
+    for (std::size_t i = 0; i < times.size(); ++i)
+      if (times[i] != 1) return fmt::format("batch {} was taken {} times", i, times[i]);
+    return "";
+  }
+
+  std::string of_reads() {
+    std::set<OfPart> sent;                                                // server, worker, version
+    std::map<std::pair<std::int64_t, std::int64_t>, std::uint64_t> sums;  // of versions
+    for (const ReadPart& of : record_.sent) {
+      sent.insert({of.server, of.worker, of.version});
+      const auto [known, is_new] = sums.emplace(std::pair{of.server, of.version}, of.checksum);
+      if (!is_new && known->second != of.checksum)
+        return fmt::format("server {} has sent version {} with different weights", of.server,
+                           of.version);
+    }
+    for (const ReadPart& of : record_.received) {
+      // The weights before the first update are on all ranks.
+      const bool begun = of.version == claims_.versions.at(static_cast<std::size_t>(of.server));
+      if (!begun && !sent.contains({of.server, of.worker, of.version}))
+        return fmt::format(
+            "worker {} has begun step {} with version {} of server {}, which was not sent to it",
+            of.worker, of.step, of.version, of.server);
+      if (sums.emplace(std::pair{of.server, of.version}, of.checksum).first->second != of.checksum)
+        return fmt::format(
+            "worker {} has begun step {} with other weights than version {} of server {}",
+            of.worker, of.step, of.version, of.server);
+      if (!reads_.emplace(OfPart{of.server, of.worker, of.step}, of.version).second)
+        return fmt::format("worker {} has begun step {} with the weights of server {} twice",
+                           of.worker, of.step, of.server);
+    }
+    return "";
+  }
+
+  std::string of_updates() {
+    std::vector<std::int64_t> version = claims_.versions;
+    std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> next;  // server, worker
+    for (const AppliedGradient& of : record_.applied) {
+      if (of.server < 0 || of.server >= claims_.servers)
+        return fmt::format("a server {} has applied a gradient", of.server);
+      std::int64_t& now = version[static_cast<std::size_t>(of.server)];
+      if (of.version != ++now)
+        return fmt::format("server {} has made version {} by {}, where {} follows", of.server,
+                           of.version, name_of(of), now);
+      if (const std::int64_t step = next[{of.server, of.worker}]++; of.step != step)
+        return fmt::format("server {} has applied {}, where step {} follows", of.server,
+                           name_of(of), step);
+      const auto read = reads_.find({of.server, of.worker, of.step});
+      if (read == reads_.end() || read->second != of.base || of.base >= of.version)
+        return fmt::format(
+            "server {} has applied {} as one of version {}, which the worker did not "
+            "have",
+            of.server, name_of(of), of.base);
+      const auto ticket = ticket_.find({of.worker, of.step});
+      if (ticket == ticket_.end())
+        return fmt::format("server {} has applied {}, which the worker did not make", of.server,
+                           name_of(of));
+      if (of.rate != claims_.rate(ticket->second))
+        return fmt::format("server {} has applied {} with the rate {}, not {}", of.server,
+                           name_of(of), of.rate, claims_.rate(ticket->second));
+      made_[{of.server, of.worker, of.step}] = of.version;
+    }
+    for (std::int64_t server = 0; server < claims_.servers; ++server)
+      for (const auto& [worker, steps] : steps_)
+        if (const std::int64_t has = next[{server, worker}]; has != steps)
+          return fmt::format("server {} has applied {} gradients of worker {}, which made {}",
+                             server, has, worker, steps);
+    return "";
+  }
+
+  /// What a worker reads has its own last gradient; with a bound, the gradients of all workers up
+  /// to the last step that it may not miss.
+  std::string of_bound() {
+    for (const auto& [of, version] : reads_) {
+      const auto& [server, worker, step] = of;
+      for (const auto& [other, steps] : steps_) {
+        if (other != worker && !claims_.bound) continue;
+        const std::int64_t least = step - claims_.bound.value_or(0) - 1;
+        if (least < 0 || least >= steps) continue;
+        if (const std::int64_t made = made_.at({server, other, least}); made > version)
+          return fmt::format(
+              "worker {} has begun step {} with version {} of server {}, which lacks the gradient "
+              "of "
+              "step {} of worker {} (version {})",
+              worker, step, version, server, least, other, made);
+      }
+    }
+    return "";
+  }
+
+  const AsyncRecord& record_;
+  const AsyncClaims& claims_;
+  std::map<std::int64_t, std::int64_t> steps_;  ///< by worker: how many
+  std::map<OfStep, std::int64_t> ticket_;
+  std::map<OfPart, std::int64_t> reads_, made_;  ///< versions
+};
+
+}  // namespace
+
+double AsyncClaims::rate(std::int64_t ticket) const {
+  return rates[static_cast<std::size_t>(ticket / workers)] / static_cast<double>(workers);
+}
+
+AsyncRecord AsyncRecord::gathered(const AsyncRecord& own, Communicator& ranks) {
+  std::string text;
+  write(own.applied, text);
+  write(own.sent, text);
+  write(own.received, text);
+  write(own.taken, text);
+  AsyncRecord all;
+  for (const std::string& of : ranks.allgather(text)) {
+    const char* from = of.data();
+    read(all.applied, from);
+    read(all.sent, from);
+    read(all.received, from);
+    read(all.taken, from);
+  }
+  return all;
+}
+
+std::string fault_of_record(const AsyncRecord& record, const AsyncClaims& claims) {
+  return RecordCheck(record, claims).fault();
+}
+
+void Staleness::add(const AsyncRecord& record, const AsyncClaims& claims) {
+  std::set<std::pair<std::int64_t, std::int64_t>> skipped;
+  std::map<std::int64_t, std::vector<double>> seen;  // by server: steps of each worker
+  for (const AppliedGradient& of : record.applied) {
+    const auto at = static_cast<std::size_t>(std::max<std::int64_t>(of.staleness(), 0));
+    if (at >= counts.size()) counts.resize(at + 1);
+    ++counts[at];
+    ++updates;
+    if (of.finite == 0) skipped.insert({of.worker, of.step});
+    std::vector<double>& of_server = seen[of.server];
+    of_server.resize(static_cast<std::size_t>(claims.workers));
+    ++of_server[static_cast<std::size_t>(of.worker)];
+    const auto [slowest, fastest] = std::minmax_element(of_server.begin(), of_server.end());
+    lead = std::max(lead, *fastest - *slowest);
+  }
+  lost += static_cast<double>(skipped.size());
+  steps.resize(static_cast<std::size_t>(claims.workers));
+  for (const TakenStep& taken : record.taken) ++steps[static_cast<std::size_t>(taken.worker)];
+}
+
+}  // namespace assay

@@ -1,0 +1,201 @@
+#include "models/parallel/replay.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "core/base/error.hpp"
+#include "models/parallel/claimed_part.hpp"
+
+namespace assay {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+/// A server: its update, the gradients that it has applied, and the versions that are still read.
+struct ReplayedServer {
+  std::unique_ptr<PartUpdate> update;
+  std::vector<AppliedGradient> log;
+  std::size_t next = 0;
+  std::int64_t version = 0;
+  bool checked = false;                          ///< an update with its oracle
+  std::map<std::int64_t, std::int64_t> readers;  ///< by version: steps that still need it
+  std::map<std::int64_t, Bytes> versions;
+  std::map<std::int64_t, std::uint64_t> sent;  ///< checksums by version
+  std::string fault{};                         ///< of the first version that differs
+};
+
+class Replay {
+ public:
+  Replay(const ReplayInput& input, GradientPass& pass, Trainer& whole, Plugins& plugins,
+         Verification& found)
+      : input_(input), pass_(pass), whole_(whole), found_(found) {
+    for (std::size_t s = 0; s < input_.parts.size(); ++s) add_server(s, plugins);
+    for (const ReadPart& of : input_.record.received) {
+      servers_[static_cast<std::size_t>(of.server)].readers[of.version] += 1;
+      reads_[{of.worker, of.step}].push_back(of);
+    }
+    for (const ReadPart& of : input_.record.sent)
+      servers_[static_cast<std::size_t>(of.server)].sent[of.version] = of.checksum;
+    for (const AppliedGradient& of : input_.record.applied)
+      servers_[static_cast<std::size_t>(of.server)].log.push_back(of);
+    for (const TakenStep& of : input_.record.taken) tickets_[{of.worker, of.step}] = of.ticket;
+    for (ReplayedServer& server : servers_) keep(server);
+  }
+
+  std::string fault() {
+    bool advanced = true;
+    while (advanced) {
+      advanced = false;
+      for (ReplayedServer& server : servers_)
+        while (server.next < server.log.size() && apply_next(server)) advanced = true;
+    }
+    for (std::size_t s = 0; s < servers_.size(); ++s)
+      if (const ReplayedServer& server = servers_[s]; server.next < server.log.size())
+        return fmt::format("update {} of server {} has a gradient of weights that come after it",
+                           server.log[server.next].version, s);
+    for (std::size_t s = 0; s < servers_.size(); ++s)
+      if (std::string why = difference(s); !why.empty()) return why;
+    return "";
+  }
+
+ private:
+  using OfStep = std::pair<std::int64_t, std::int64_t>;  // worker, step
+  struct Gradient {
+    Bytes all;
+    std::size_t uses = 0;  ///< by servers
+  };
+
+  void add_server(std::size_t s, Plugins& plugins) {
+    auto made = PartUpdate::make(whole_, input_.parts[s], plugins);
+    if (const auto* const refusal = std::get_if<Unsupported>(&made))
+      throw CaseError("nothing makes an update again: " + refusal->reason);
+    ReplayedServer server;
+    server.update = std::move(std::get<std::unique_ptr<PartUpdate>>(made));
+    server.version = input_.claims.versions[s];
+    const PartState& begun = input_.begun[s];
+    const std::vector<Buffer> state = server.update->state();
+    for (std::size_t i = 0; i < state.size(); ++i)
+      std::memcpy(state[i].data, begun.values.at(i).data(), state[i].bytes());
+    server.update->updates() = begun.updates;
+    servers_.push_back(std::move(server));
+  }
+
+  /// Keeps the present version if a step reads it.
+  static void keep(ReplayedServer& server) {
+    if (!server.readers.contains(server.version)) return;
+    const auto* const from = static_cast<const std::byte*>(server.update->weights());
+    server.versions[server.version].assign(from, from + server.update->bytes());
+  }
+
+  /// Whether the server's next update was made: its gradient is there, or all of its weights are.
+  bool apply_next(ReplayedServer& server) {
+    const AppliedGradient& next = server.log[server.next];
+    Gradient* const gradient = gradient_of({next.worker, next.step}, next.scale);
+    if (gradient == nullptr) return false;
+    // One in the middle. Skipped ones leave nothing to compare.
+    const bool checked =
+        !server.checked && server.next >= server.log.size() / 2 && next.finite != 0;
+    server.checked = server.checked || checked;
+    const PartValues before = checked ? PartValues::of(*server.update) : PartValues();
+    const bool finite = server.update->apply(
+        gradient->all.data() + server.update->element(server.update->part().first), next.rate,
+        next.scale, checked ? &found_ : nullptr, static_cast<std::uint64_t>(next.version));
+    if (checked && input_.step != nullptr) compare_with_claims(server, next, *gradient, before);
+    server.version = next.version;
+    ++server.next;
+    if (finite != (next.finite != 0) && server.fault.empty())
+      server.fault = told(next, finite ? "was skipped, but is finite" : "is not finite");
+    if (const auto sent = server.sent.find(next.version);
+        server.fault.empty() && sent != server.sent.end() &&
+        sent->second != checksum(server.update->weights(), server.update->bytes()))
+      server.fault = told(next, "has made other weights");
+    keep(server);
+    if (++gradient->uses == servers_.size()) gradients_.erase({next.worker, next.step});
+    return true;
+  }
+
+  void compare_with_claims(const ReplayedServer& server, const AppliedGradient& of,
+                           const Gradient& gradient, const PartValues& before) {
+    const Graph& graph = whole_.graph();
+    std::vector<double> values(static_cast<std::size_t>(graph.elements(graph.weights)));
+    decode(graph.value(graph.weights).type, gradient.all.data(), values);
+    const std::int64_t step = tickets_.at({of.worker, of.step}) / input_.claims.workers;
+    const double rate = input_.claims.rates.at(static_cast<std::size_t>(step));
+    const std::string why = fault_of_update({*input_.step, graph, server.update->part(),
+                                             rate / static_cast<double>(input_.claims.workers),
+                                             of.scale, server.update->updates(), values},
+                                            before, PartValues::of(*server.update), found_.checked);
+    if (!why.empty()) found_.fail("after an update by one server, " + why);
+  }
+
+  static std::string told(const AppliedGradient& of, const std::string& what) {
+    return fmt::format("its update {} (the gradient of step {} of worker {}) {}", of.version,
+                       of.step, of.worker, what);
+  }
+
+  /// nullptr if a version that it was made at is not there yet.
+  Gradient* gradient_of(const OfStep& of, double scale) {
+    if (const auto known = gradients_.find(of); known != gradients_.end()) return &known->second;
+    const std::vector<ReadPart>& reads = reads_[of];
+    for (const ReadPart& read : reads)
+      if (!servers_[static_cast<std::size_t>(read.server)].versions.contains(read.version))
+        return nullptr;
+    auto* const weights = static_cast<std::byte*>(pass_.weights().data);
+    for (const ReadPart& read : reads) {
+      ReplayedServer& server = servers_[static_cast<std::size_t>(read.server)];
+      const Bytes& version = server.versions.at(read.version);
+      std::memcpy(weights + server.update->element(server.update->part().first), version.data(),
+                  version.size());
+      if (--server.readers[read.version] == 0) server.versions.erase(read.version);
+    }
+    pass_.store();
+    pass_.run({input_.epoch, input_.first_batch + tickets_.at(of), of.first, scale});
+    const Buffer made = pass_.gradients(of.first);
+    const auto* const from = static_cast<const std::byte*>(made.data);
+    Gradient& gradient = gradients_[of];
+    gradient.all.assign(from, from + made.bytes());
+    return &gradient;
+  }
+
+  /// Between the weights after the last update, and those that the steps have left.
+  std::string difference(std::size_t s) const {
+    const ReplayedServer& server = servers_[s];
+    const std::size_t first = server.update->element(server.update->part().first);
+    const auto* const mine = static_cast<const std::byte*>(server.update->weights());
+    const Graph& graph = whole_.graph();
+    for (const Parameter& parameter : graph.parameters) {
+      const std::size_t at = server.update->element(parameter.offset),
+                        bytes = server.update->element(parameter.elements());
+      if (at < first || at >= first + server.update->bytes()) continue;
+      found_.checked += parameter.elements();
+      if (std::memcmp(mine + at - first, input_.weights.data() + at, bytes) != 0)
+        return fmt::format(
+            "a serial replay of the updates leaves another {} on server {}; {}", parameter.name, s,
+            server.fault.empty() ? "each update before the last read is right" : server.fault);
+    }
+    if (server.fault.empty()) return "";
+    return fmt::format("a serial replay of the updates differs on server {}: {}", s, server.fault);
+  }
+
+  const ReplayInput& input_;
+  GradientPass& pass_;
+  Trainer& whole_;
+  Verification& found_;
+  std::vector<ReplayedServer> servers_;
+  std::map<OfStep, std::vector<ReadPart>> reads_;
+  std::map<OfStep, std::int64_t> tickets_;
+  std::map<OfStep, Gradient> gradients_;
+};
+
+}  // namespace
+
+std::string replay_fault(const ReplayInput& input, GradientPass& pass, Trainer& whole,
+                         Plugins& plugins, Verification& found) {
+  return Replay(input, pass, whole, plugins, found).fault();
+}
+
+}  // namespace assay

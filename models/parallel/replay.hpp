@@ -1,0 +1,40 @@
+#pragma once
+// Makes recorded asynchronous steps again, one after the other, on one rank.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "models/network/step_oracle.hpp"
+#include "models/parallel/gradient_pass.hpp"
+#include "models/parallel/record.hpp"
+#include "models/parallel/servers_part.hpp"
+
+namespace assay {
+
+/// What a server's next update depends on.
+struct PartState {
+  std::vector<std::vector<std::byte>> values;  ///< as PartUpdate::state()
+  std::int64_t updates = 0;
+};
+
+struct ReplayInput {
+  const AsyncRecord& record;
+  const AsyncClaims& claims;
+  const std::vector<WeightsPart>& parts;    ///< by server
+  const std::vector<PartState>& begun;      ///< by server: before the first step
+  const std::vector<std::byte>& weights;    ///< of the whole network, after the last step
+  std::int64_t epoch = 0, first_batch = 0;  ///< the batch of ticket 0
+  const StepClaims* step = nullptr;         ///< of the case; nullptr: it has none
+};
+
+/// Makes the gradients of the record again, in an order in which each comes after the updates that
+/// made its weights, and applies them in the order of each server. It knows nothing of messages.
+/// The first difference to the weights after the steps, or to the checksum of a version that a
+/// server sent; "" if there is none. One update of each server is also compared with the oracle of
+/// its operation (`found`), and with what the case says of it.
+/// Overwrites the weights of `whole`, whose backends it uses. Not collective.
+std::string replay_fault(const ReplayInput& input, GradientPass& pass, Trainer& whole,
+                         Plugins& plugins, Verification& found);
+
+}  // namespace assay

@@ -1,0 +1,158 @@
+#include "models/parallel/servers_part.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <stdexcept>
+
+#include "models/network/node_check.hpp"
+#include "models/network/parameters.hpp"
+
+namespace assay {
+namespace {
+
+std::size_t update_node(const Graph& graph) {
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i)
+    if (graph.nodes[i].phase == Phase::update) return i;
+  throw std::logic_error("a network without update");
+}
+
+}  // namespace
+
+std::vector<WeightsPart> cut_weights(const Graph& graph, std::int64_t parts) {
+  const std::int64_t all = graph.elements(graph.weights);
+  std::vector<std::int64_t> borders;  // of parameters, which lie in reverse order
+  for (std::size_t i = graph.parameters.size(); i-- > 0;)
+    borders.push_back(graph.parameters[i].offset);
+  borders.push_back(all);
+  parts = std::min(parts, std::ssize(graph.parameters));
+  std::vector<WeightsPart> made;
+  std::size_t at = 0;
+  for (std::int64_t part = 1; part <= parts; ++part) {
+    // The nearest border to an equal share that leaves a parameter for each of the others.
+    const auto ideal =
+        static_cast<double>(all) * static_cast<double>(part) / static_cast<double>(parts);
+    const std::size_t last = borders.size() - 1 - static_cast<std::size_t>(parts - part);
+    std::size_t end = at + 1;
+    const auto distance = [&](std::size_t i) {
+      return std::abs(static_cast<double>(borders[i]) - ideal);
+    };
+    while (end < last && (part == parts || distance(end + 1) <= distance(end))) ++end;
+    made.push_back({borders[at], borders[end] - borders[at]});
+    at = end;
+  }
+  return made;
+}
+
+Graph update_graph(const Graph& whole, const WeightsPart& part) {
+  const GraphNode& node = whole.nodes[update_node(whole)];
+  const auto& problem = dynamic_cast<const UpdateProblem&>(*node.problem);
+  UpdateShape shape = problem.shape();
+  shape.tensors.clear();
+  std::int64_t at = 0;
+  for (const UpdateTensor& tensor : problem.shape().tensors) {
+    if (at >= part.first && at < part.first + part.count) shape.tensors.push_back(tensor);
+    at += tensor.elements;
+  }
+  if (shape.elements() != part.count) throw std::logic_error("a part cuts a parameter");
+  Graph graph;
+  graph.precision = whole.precision;
+  const auto of_part = std::make_shared<const UpdateProblem>(std::move(shape), problem.precision());
+  GraphNode update = node;
+  update.problem = of_part;
+  update.oracle = update_oracle(*of_part);
+  const std::int64_t all = whole.elements(whole.weights);
+  for (auto& [name, value] : update.tensors) {
+    GraphValue own = whole.value(value);
+    own.name = name;
+    own.storage = Storage::persistent;
+    if (own.dims == std::vector{all}) own.dims = {part.count};
+    value = graph.values.size();
+    graph.values.push_back(std::move(own));
+  }
+  graph.nodes.push_back(std::move(update));
+  return graph;
+}
+
+std::uint64_t checksum(const void* data, std::size_t bytes) {
+  constexpr std::uint64_t odd = 0x9E3779B97F4A7C15U;
+  constexpr std::size_t lanes = 4;
+  std::uint64_t sums[lanes] = {1, 2, 3, 4};
+  const auto* const from = static_cast<const std::byte*>(data);
+  std::size_t at = 0;
+  for (; at + lanes * 8 <= bytes; at += lanes * 8)
+    for (std::size_t lane = 0; lane < lanes; ++lane) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, from + at + 8 * lane, 8);
+      sums[lane] = (sums[lane] ^ word) * odd;
+      sums[lane] ^= sums[lane] >> 29;
+    }
+  for (; at < bytes; ++at) sums[0] = (sums[0] ^ static_cast<std::uint64_t>(from[at])) * odd;
+  std::uint64_t all = bytes;
+  for (const std::uint64_t sum : sums) all = (all ^ (sum ^ (sum >> 32))) * odd;
+  return all ^ (all >> 32);
+}
+
+Result<std::unique_ptr<PartUpdate>> PartUpdate::make(Trainer& whole, const WeightsPart& part,
+                                                     Plugins& plugins) {
+  ExecutorSettings settings = whole.settings().executor;
+  settings.measured = false;
+  settings.memory.clear();
+  settings.chosen = {whole.executor().choice(update_node(whole.graph()))};
+  // Each rank has another part, and none.
+  const std::unique_ptr<Communicator> alone = serial_communicator();
+  auto executor = Executor::make(update_graph(whole.graph(), part), settings, plugins, *alone);
+  if (auto* refusal = std::get_if<Unsupported>(&executor)) return std::move(*refusal);
+  return std::unique_ptr<PartUpdate>(
+      new PartUpdate(std::move(std::get<std::unique_ptr<Executor>>(executor)), part));
+}
+
+PartUpdate::PartUpdate(std::unique_ptr<Executor> executor, const WeightsPart& part)
+    : executor_(std::move(executor)), part_(part) {
+  const auto& tensors = executor_->graph().nodes.front().tensors;
+  weights_ = tensors.at("weights");
+  gradient_ = tensors.at("gradient");
+}
+
+std::size_t PartUpdate::bytes() const { return element(part_.count); }
+
+void PartUpdate::begin(Trainer& whole) {
+  const auto* const all =
+      static_cast<const std::byte*>(whole.executor().memory(whole.graph().weights).get());
+  for (const Buffer& buffer : state()) std::memset(buffer.data, 0, buffer.bytes());
+  std::memcpy(weights(), all + element(part_.first), bytes());
+  updates_ = 0;
+}
+
+void PartUpdate::put(const char* tensor, double number) {
+  const auto& tensors = executor_->graph().nodes.front().tensors;
+  if (const auto found = tensors.find(tensor); found != tensors.end())
+    executor_->device().fill(executor_->tensor(found->second), number);
+}
+
+bool PartUpdate::apply(const void* gradient, double rate, double scale, Verification* check,
+                       std::uint64_t seed) {
+  std::memcpy(executor_->memory(gradient_).get(), gradient, bytes());
+  put("rate", rate);
+  put("unscale", 1 / scale);
+  put("step", static_cast<double>(updates_ + 1));
+  if (check != nullptr)
+    run_checked(*executor_, 0, budget_of_node, seed, *check);
+  else
+    executor_->run_node(0);
+  const bool finite =
+      read_values(*executor_, executor_->graph().nodes.front().tensors.at("counts"))[0] == 0;
+  if (finite) ++updates_;
+  return finite;
+}
+
+std::vector<Buffer> PartUpdate::state() const {
+  const auto& tensors = executor_->graph().nodes.front().tensors;
+  std::vector<Buffer> all;
+  for (const char* name : {"weights", "velocity", "second"})
+    if (const auto found = tensors.find(name); found != tensors.end())
+      all.push_back({executor_->memory(found->second).get(), part_.count, type()});
+  return all;
+}
+
+}  // namespace assay

@@ -1,0 +1,66 @@
+#pragma once
+// The weights of a network, cut among servers, and what a server does with its part.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "models/network/trainer.hpp"
+
+namespace assay {
+
+/// Consecutive elements of Graph::weights: whole parameters, since LARC and LAMB need their norms.
+struct WeightsPart {
+  std::int64_t first = 0, count = 0;
+};
+
+/// Cuts the weights into parts of about equal size. At most one part for each parameter.
+std::vector<WeightsPart> cut_weights(const Graph& graph, std::int64_t parts);
+
+/// Only the update node of `whole`, for one part. Throws std::logic_error if it has none.
+Graph update_graph(const Graph& whole, const WeightsPart& part);
+
+/// The bits of memory in 64 bits: equal memory has equal checksums, other memory almost certainly
+/// others, also if its words are exchanged.
+std::uint64_t checksum(const void* data, std::size_t bytes);
+
+/// The weights of a part and their optimizer, which is the operation that the trainer runs.
+class PartUpdate {
+ public:
+  /// `whole`: whose update node it computes, by the same backend.
+  static Result<std::unique_ptr<PartUpdate>> make(Trainer& whole, const WeightsPart& part,
+                                                  Plugins& plugins);
+
+  /// Takes its weights from `whole`; the optimizer has no history.
+  void begin(Trainer& whole);
+  /// Applies a gradient that was made with the loss scale `scale`, by one update with the learning
+  /// rate `rate`. False, and nothing is updated, if it is not finite. `check`: also compares the
+  /// update with its oracle.
+  bool apply(const void* gradient, double rate, double scale, Verification* check = nullptr,
+             std::uint64_t seed = 0);
+
+  const WeightsPart& part() const { return part_; }
+  void* weights() const { return executor_->memory(weights_).get(); }
+  std::size_t bytes() const;  ///< of its weights, or of a gradient
+  DataType type() const { return executor_->graph().value(weights_).type; }
+  std::size_t element(std::int64_t count) const {
+    return static_cast<std::size_t>(count) * size_of(type());
+  }
+
+  /// Weights and moments: what the next update depends on, with the number of updates.
+  std::vector<Buffer> state() const;
+  std::int64_t& updates() { return updates_; }
+
+ private:
+  PartUpdate(std::unique_ptr<Executor> executor, const WeightsPart& part);
+  void put(const char* tensor, double number);
+
+  std::unique_ptr<Executor> executor_;
+  WeightsPart part_;
+  ValueIndex weights_ = 0, gradient_ = 0;
+  std::int64_t updates_ = 0;  ///< skipped ones do not count
+};
+
+}  // namespace assay

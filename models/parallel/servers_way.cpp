@@ -1,0 +1,327 @@
+#include "models/parallel/servers_way.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <random>
+#include <thread>
+
+#include "core/base/error.hpp"
+#include "core/measure/rank_failure.hpp"
+#include "models/network/checked_steps.hpp"
+#include "models/network/parameters.hpp"
+#include "models/network/training_texts.hpp"
+#include "models/ranks.hpp"
+
+namespace assay {
+namespace {
+
+constexpr std::size_t checked_nodes = 4;  ///< of the pass that judge() makes
+/// Largest loss scale of it: of gradients that overflow no result says whether it is right.
+constexpr double scale_of_check = 8;
+/// Gradients of parts whose records are kept until they are compared: about 30 MB.
+constexpr std::int64_t most_entries = 200000;
+constexpr std::size_t told_staleness = 8;  ///< more is one class of the histogram
+
+std::string why_not_servers(const WayParts& parts) {
+  const TrainingRun& run = parts.run;
+  const std::string way = "--parallel " + to_text(run.parallel);
+  if (!parts.ranks.has_tags())
+    return way + " needs a transport whose messages have tags. Use the launcher's MPI.";
+  if (run.trainer.accumulate > 1)
+    return way + ": each gradient is an update. Use a larger --batch instead of --accumulate.";
+  if (is_files(run.data.data))
+    return way +
+           ": files are read ahead in an order that is known before, and ranks take batches when "
+           "they are ready. Use --data learnable or synthetic.";
+  const bool serves = run.parallel.kind == WayKind::server;
+  if (serves && run.parallel.number >= parts.ranks.size())
+    return fmt::format("{} leaves no rank that trains ({} ranks). Use fewer servers.", way,
+                       parts.ranks.size());
+  if (const auto most = std::ssize(parts.whole.graph().parameters);
+      serves && run.parallel.number > most)
+    return fmt::format("{}: the network has {} parameters, and a server at least one. Use fewer.",
+                       way, most);
+  return "";
+}
+
+AsyncRoles roles_of(const WayParts& parts) {
+  const Parallel& way = parts.run.parallel;
+  AsyncRoles roles;
+  const bool apart = way.kind == WayKind::server;
+  roles.workers = static_cast<int>(replicas(way, parts.ranks.size()));
+  roles.first_server = apart ? roles.workers : 0;
+  roles.parts = cut_weights(parts.whole.graph(), apart ? way.number : parts.ranks.size());
+  if (way.kind == WayKind::stale) roles.bound = way.number;
+  return roles;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ParallelWay>> ServersWay::make(const WayParts& parts) {
+  if (std::string why = why_not_servers(parts); !why.empty()) return Unsupported{std::move(why)};
+  AsyncRoles roles = roles_of(parts);
+  using Update = std::unique_ptr<PartUpdate>;
+  Result<Update> update = made_on_all<Update>(parts.ranks, [&]() -> Result<Update> {
+    const int server = roles.server_of(parts.ranks.rank());
+    if (server < 0) return Update();
+    return PartUpdate::make(parts.whole, roles.parts[static_cast<std::size_t>(server)],
+                            parts.plugins);
+  });
+  if (auto* refusal = std::get_if<Unsupported>(&update)) return std::move(*refusal);
+  return std::unique_ptr<ParallelWay>(
+      new ServersWay(parts, std::move(roles), std::move(std::get<Update>(update))));
+}
+
+ServersWay::ServersWay(const WayParts& parts, AsyncRoles roles, std::unique_ptr<PartUpdate> update)
+    : parts_(parts),
+      roles_(std::move(roles)),
+      update_(std::move(update)),
+      pass_(parts),
+      claims_(parts.run.claims ? std::optional<StepClaims>(std::in_place, *parts.run.claims,
+                                                           parts.run.definition.input)
+                               : std::nullopt),
+      scale_(parts.run.trainer.loss_scale) {
+  if (update_) server_ = std::make_unique<PartServer>(*update_, roles_, parts_.ranks);
+  if (works())
+    worker_ = std::make_unique<PartWorker>(roles_, parts_.ranks, server_.get(),
+                                           pass_.gradients(parts_.ranks.rank()), pass_.weights());
+}
+
+void ServersWay::begin() {
+  if (update_) update_->begin(parts_.whole);
+  scale_ = LossScale(parts_.run.trainer.loss_scale);
+  version_ = 0;
+  if (server_) server_->set_version(0);
+}
+
+MadeSteps ServersWay::make(const StepRange& steps) {
+  Round round;
+  round.steps = steps;
+  round.claims = {roles_.workers, roles_.servers(),
+                  std::vector<std::int64_t>(roles_.parts.size(), version_), steps.rates,
+                  roles_.bound};
+  judged_.reset();
+  if (steps.judged) begun_ = gathered_states();
+  parts_.ranks.barrier();
+  if (server_) server_->begin(round.claims.tickets(), round.record);
+  MadeSteps made;
+  if (works()) {
+    worker_->begin(round.claims.versions, round.claims.tickets(), round.record);
+    work(round, made);
+    worker_->end();
+  }
+  while (server_ && !server_->over()) progress();
+  if (worker_) worker_->finish();
+  if (server_) server_->finish();
+  version_ += round.claims.tickets();
+  share_weights();
+  double lost = scale_.diverged() || scale_.stuck() ? 1 : 0;
+  parts_.ranks.allreduce_max(std::span(&lost, 1));
+  if (lost > 0)
+    throw WrongResult(
+        why_diverged(scale_, "asynchronous steps")
+            .value_or("training diverged on another rank: its gradients are not finite"));
+  if (steps.judged) judged_ = round;
+  entries_ += round.claims.tickets() * roles_.servers();
+  unchecked_.push_back(std::move(round));
+  if (entries_ > most_entries) check_records();  // on all ranks alike
+  return made;
+}
+
+void ServersWay::progress() {
+  if (server_) server_->serve();
+  std::this_thread::yield();  // to a rank on the same processor, which is waited for
+}
+
+/// The steps of this rank.
+void ServersWay::work(const Round& round, MadeSteps& made) {
+  const std::int64_t first = round.steps.first * roles_.workers, before = pass_.runs();
+  const auto serve = [this] {
+    if (server_) server_->serve();
+  };
+  const auto judge_scale = [this] {
+    while (const auto of = worker_->outcome()) scale_.update(of->finite, of->scale);
+  };
+  while (true) {
+    while (!worker_->ready()) progress();
+    judge_scale();
+    const std::int64_t ticket = worker_->take();
+    if (ticket < 0) break;
+    pass_.store();
+    GradientHead head;
+    head.ticket = ticket;
+    head.rate = round.claims.rate(ticket);
+    head.scale = scale_.scale();
+    made.losses +=
+        pass_.run({round.steps.epoch, first + ticket, parts_.ranks.rank(), head.scale}, serve);
+    ++made.batches;
+    pass_.average_statistics();
+    worker_->send(head);
+  }
+  while (!worker_->all_answered()) progress();
+  judge_scale();
+  made.images = static_cast<double>((pass_.runs() - before) * parts_.run.trainer.batch);
+  const Graph& graph = parts_.whole.graph();
+  for (const GraphNode& node : graph.nodes)
+    if (node.phase != Phase::update)
+      made.flops += static_cast<double>(pass_.runs() - before) * node.problem->flops();
+}
+
+/// The servers' weights, on all ranks.
+void ServersWay::share_weights() {
+  Stream& stream = parts_.whole.device().stream();
+  const Buffer all = pass_.weights();
+  for (int server = 0; server < roles_.servers(); ++server) {
+    const WeightsPart& of = roles_.parts[static_cast<std::size_t>(server)];
+    const Buffer part = all.part(of.first, of.count);
+    if (server == roles_.server_of(parts_.ranks.rank()))
+      std::copy_n(static_cast<const std::byte*>(update_->weights()), part.bytes(),
+                  static_cast<std::byte*>(part.data));
+    parts_.ranks.run({Collective::broadcast, {}, part, ReduceOp::sum, roles_.rank_of(server)},
+                     stream);
+  }
+  pass_.store();
+}
+
+/// On rank 0; other ranks have none. Collective.
+std::vector<PartState> ServersWay::gathered_states() {
+  const Graph& graph = parts_.whole.graph();
+  const DataType type = graph.value(graph.weights).type;
+  const std::size_t values = graph.second == Graph::none ? 2 : 3;
+  const bool keeps = parts_.ranks.rank() == 0;
+  std::vector<PartState> all;
+  for (int server = 0; server < roles_.servers(); ++server) {
+    const bool mine = server == roles_.server_of(parts_.ranks.rank());
+    PartState state;
+    for (std::size_t i = 0; i < values; ++i) {
+      const std::int64_t count = roles_.parts[static_cast<std::size_t>(server)].count;
+      std::vector<std::byte> bytes(static_cast<std::size_t>(count) * size_of(type));
+      if (mine)
+        std::copy_n(static_cast<const std::byte*>(update_->state().at(i).data), bytes.size(),
+                    bytes.begin());
+      parts_.ranks.run({Collective::broadcast,
+                        {},
+                        {bytes.data(), count, type},
+                        ReduceOp::sum,
+                        roles_.rank_of(server)},
+                       parts_.whole.device().stream());
+      if (keeps) state.values.push_back(std::move(bytes));
+    }
+    double updates = mine ? static_cast<double>(update_->updates()) : 0;
+    parts_.ranks.allreduce_max(std::span(&updates, 1));
+    state.updates = static_cast<std::int64_t>(updates);
+    if (keeps) all.push_back(std::move(state));
+  }
+  return all;
+}
+
+/// Ranks have seen other samples: all take the mean of the workers' averages.
+void ServersWay::gather() {
+  check_records();
+  std::vector<double>& running = parts_.whole.running_statistics();
+  if (!works()) std::fill(running.begin(), running.end(), 0);
+  RankCalls(parts_.ranks).sum(running);
+  for (double& value : running) value /= roles_.workers;
+  // Passes have written the scales of their own.
+  Trainer& whole = parts_.whole;
+  whole.device().fill(whole.executor().tensor(whole.graph().loss_scale),
+                      whole.loss_scale().scale());
+}
+
+/// Gathers and compares the records of all rounds that were made since the last call.
+void ServersWay::check_records() {
+  for (Round& round : unchecked_) {
+    const AsyncRecord all = AsyncRecord::gathered(round.record, parts_.ranks);
+    staleness_.add(all, round.claims);
+    if (fault_.empty()) fault_ = fault_of_record(all, round.claims);
+  }
+  unchecked_.clear();
+  entries_ = 0;
+  if (fault_.empty()) fault_ = pass_.fault();
+}
+
+void ServersWay::judge(Verification& found) {
+  check_records();
+  found.fail(fault_);
+  if (!judged_) return found.fail("no steps were kept to be judged");
+  judged_->record = AsyncRecord::gathered(judged_->record, parts_.ranks);
+  double faulty = fault_.empty() ? 0 : 1;  // a record with faults may name what is not there
+  parts_.ranks.allreduce_max(std::span(&faulty, 1));
+  throw_on_all(parts_.ranks, [&] {
+    if (faulty == 0 && parts_.ranks.rank() == 0) replay(found);
+    if (works()) check_pass(found);
+  });
+  judged_.reset();
+}
+
+void ServersWay::replay(Verification& found) {
+  const Buffer weights = pass_.weights();
+  auto* const at = static_cast<std::byte*>(weights.data);
+  const std::vector<std::byte> left(at, at + weights.bytes());
+  found.fail(replay_fault(
+      {judged_->record, judged_->claims, roles_.parts, begun_, left, judged_->steps.epoch,
+       judged_->steps.first * roles_.workers, claims_ ? &*claims_ : nullptr},
+      pass_, parts_.whole, parts_.plugins, found));
+  std::copy(left.begin(), left.end(), at);
+  pass_.store();
+}
+
+/// Some operations of a pass, on a batch of the judged steps.
+void ServersWay::check_pass(Verification& found) {
+  const std::int64_t rank = parts_.ranks.rank(),
+                     batch = judged_->steps.first * roles_.workers + rank;
+  std::mt19937_64 random(parts_.run.trainer.seed + static_cast<std::uint64_t>(batch));
+  StepCheck check = random_check(parts_.whole.graph(), checked_nodes, random());
+  parts_.whole.executor().poison();
+  pass_.run({judged_->steps.epoch, batch, rank, std::min(scale_.scale(), scale_of_check)}, {},
+            &check);
+  found.checked += check.found.checked;
+  found.wrong_elements += check.found.wrong_elements;
+  found.fail(check.found.reason);
+}
+
+std::map<std::string, Metric> ServersWay::metrics() {
+  check_records();
+  const Staleness& of = staleness_;
+  std::map<std::string, Metric> all;
+  double sum = 0, most = 0, updates = 0;
+  for (std::size_t i = 0; i < of.counts.size(); ++i) {
+    sum += of.counts[i] * static_cast<double>(i);
+    updates += of.counts[i];
+    if (of.counts[i] > 0) most = static_cast<double>(i);
+    const bool last = i >= told_staleness;
+    all[last ? fmt::format("gradients_of_staleness_{}_or_more", told_staleness)
+             : fmt::format("gradients_of_staleness_{}", i)]
+        .value += of.counts[i];
+  }
+  all["staleness_mean"] = {updates > 0 ? sum / updates : 0, "", "lower"};
+  all["staleness_max"] = {most, "", "lower"};
+  all["updates_of_parts"] = {of.updates, "", ""};
+  all["gradients_lost"] = {of.lost, "", "lower"};
+  const auto [least, largest] = std::minmax_element(of.steps.begin(), of.steps.end());
+  if (least != of.steps.end()) {
+    all["steps_of_slowest_worker"] = {*least, "", ""};
+    all["steps_of_fastest_worker"] = {*largest, "", ""};
+  }
+  all["largest_lead_steps"] = {of.lead, "", ""};
+  return all;
+}
+
+std::string ServersWay::reference() const {
+  return fmt::format(
+      "records of all asynchronous steps, and a serial replay of {} of each worker in each audit "
+      "and epoch, bit by bit",
+      steps_of_run(parts_.run.parallel));
+}
+
+std::string ServersWay::implementation() const {
+  return fmt::format("weights in {} parts on ranks {} to {}", roles_.servers(), roles_.first_server,
+                     roles_.first_server + roles_.servers() - 1);
+}
+
+Result<std::unique_ptr<ParallelWay>> make_servers_way(const WayParts& parts) {
+  return ServersWay::make(parts);
+}
+
+}  // namespace assay

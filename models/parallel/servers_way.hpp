@@ -1,0 +1,59 @@
+#pragma once
+// Data-parallel training without a sum over the ranks: servers apply each gradient as it comes
+// (stale:S, async, server:K).
+
+#include "models/parallel/async_exchange.hpp"
+#include "models/parallel/gradient_pass.hpp"
+#include "models/parallel/parallel_way.hpp"
+#include "models/parallel/replay.hpp"
+
+namespace assay {
+
+class ServersWay final : public ParallelWay {
+ public:
+  static Result<std::unique_ptr<ParallelWay>> make(const WayParts& parts);
+
+  void begin() override;
+  MadeSteps make(const StepRange& steps) override;
+  void poison() override { parts_.whole.executor().poison(); }
+  void gather() override;
+  void judge(Verification& found) override;
+  std::map<std::string, Metric> metrics() override;
+  std::string reference() const override;
+  std::string implementation() const override;
+
+ private:
+  struct Round {
+    StepRange steps;
+    AsyncClaims claims;
+    AsyncRecord record;  ///< of this rank; of all, once it is checked
+  };
+
+  ServersWay(const WayParts& parts, AsyncRoles roles, std::unique_ptr<PartUpdate> update);
+  bool works() const { return parts_.ranks.rank() < roles_.workers; }
+  void work(const Round& round, MadeSteps& made);
+  void progress();
+  void share_weights();
+  std::vector<PartState> gathered_states();
+  void check_records();
+  void replay(Verification& found);
+  void check_pass(Verification& found);
+
+  WayParts parts_;
+  const AsyncRoles roles_;
+  std::unique_ptr<PartUpdate> update_;  ///< of the part that this rank serves; null: none
+  std::unique_ptr<PartServer> server_;
+  std::unique_ptr<PartWorker> worker_;
+  GradientPass pass_;
+  const std::optional<StepClaims> claims_;  ///< of the case
+  LossScale scale_;
+  std::int64_t version_ = 0;      ///< of all parts, between rounds
+  std::vector<Round> unchecked_;  ///< whose records were not compared yet
+  std::int64_t entries_ = 0;      ///< gradients of parts in their records
+  std::optional<Round> judged_;   ///< the last round, if it is to be judged
+  std::vector<PartState> begun_;  ///< of the judged round, on rank 0
+  std::string fault_;             ///< of records
+  Staleness staleness_;
+};
+
+}  // namespace assay

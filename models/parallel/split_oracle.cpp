@@ -1,0 +1,118 @@
+#include "models/parallel/split_oracle.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "core/base/error.hpp"
+#include "core/measure/rank_failure.hpp"
+#include "models/network/parameters.hpp"
+#include "models/network/parity.hpp"
+#include "models/network/tolerance.hpp"
+#include "models/parallel/split_graph.hpp"
+#include "models/parallel/split_network.hpp"
+
+namespace assay {
+namespace {
+
+constexpr std::int64_t most_parameters = 1 << 22, most_samples = 4;
+
+std::vector<std::byte> bytes_in(const Executor& executor, ValueIndex value) {
+  const Graph& graph = executor.graph();
+  std::vector<std::byte> bytes(static_cast<std::size_t>(graph.elements(value)) *
+                               size_of(graph.value(value).type));
+  executor.device().copy(bytes.data(), executor.memory(value).get(), bytes.size());
+  executor.device().stream().wait();
+  return bytes;
+}
+
+void put_bytes(const std::vector<std::byte>& bytes, const Executor& executor, ValueIndex value) {
+  executor.device().copy(executor.memory(value).get(), bytes.data(), bytes.size());
+  executor.device().stream().wait();
+}
+
+/// The undivided network after a pass of random samples. Not collective.
+std::unique_ptr<Executor> undivided(const Graph& graph, const ExecutorSettings& settings,
+                                    std::uint64_t seed, Plugins& plugins) {
+  const auto alone = serial_communicator();
+  auto made = Executor::make(graph, settings, plugins, *alone);
+  if (const auto* const refusal = std::get_if<Unsupported>(&made))
+    throw CaseError("the undivided network cannot be computed in fp64: " + refusal->reason);
+  auto whole = std::move(std::get<std::unique_ptr<Executor>>(made));
+  put_initial(*whole, seed);
+  load_random(*whole, seed);
+  whole->device().fill(whole->tensor(graph.loss_scale), 1);
+  whole->run(Phase::forward);
+  whole->run(Phase::backward);
+  return whole;
+}
+
+/// Values that the ranks add in a pass.
+std::ptrdiff_t sums_of(const Network& network, const Learning& learning, int ranks) {
+  return std::ranges::count_if(split_pass(network, 1, Precision::fp64, learning, ranks).nodes,
+                               [](const GraphNode& node) { return node.summed != Graph::none; });
+}
+
+}  // namespace
+
+Network compared_form(const TrainerSettings& settings, int ranks) {
+  const Network& network = settings.network;
+  const Graph pass = gradient_graph(network, 1, Precision::fp64, settings.learning);
+  if (pass.elements(pass.weights) <= most_parameters || !network.make_small) return network;
+  Network small = network.make_small();
+  return sums_of(small, settings.learning, ranks) == sums_of(network, settings.learning, ranks)
+             ? small
+             : network;
+}
+
+void compare_with_undivided(const TrainerSettings& settings, Plugins& plugins, Communicator& ranks,
+                            Verification& found) {
+  const Network network = compared_form(settings, ranks.size());
+  const std::int64_t batch = std::min(settings.batch, most_samples);
+  const Graph pass = gradient_graph(network, batch, Precision::fp64, settings.learning);
+  ExecutorSettings of;
+  of.backends = {"blas", "native", "onednn", "reference"};
+  of.threads = settings.executor.threads;
+  std::unique_ptr<Executor> whole;
+  throw_on_all(ranks, [&] { whole = undivided(pass, of, settings.seed, plugins); });
+  const Graph graph = split_pass(network, batch, Precision::fp64, settings.learning, ranks.size());
+  SplitNetwork split(graph, of, plugins, ranks, ranks);
+  const PartsOfParameters parts(pass, graph, ranks.rank());
+  std::vector<std::byte> own = bytes_in(split.executor(), graph.weights);
+  parts.take(bytes_in(*whole, pass.weights), own, sizeof(double));
+  put_bytes(own, split.executor(), graph.weights);
+  for (ValueIndex Graph::*const data : {&Graph::images, &Graph::labels, &Graph::loss_scale})
+    if (graph.*data != Graph::none)
+      put_bytes(bytes_in(*whole, pass.*data), split.executor(), graph.*data);
+  split.run(Phase::forward);
+  split.run(Phase::backward);
+  std::vector<std::byte> expected = bytes_in(split.executor(), graph.gradients);
+  parts.take(bytes_in(*whole, pass.gradients), expected, sizeof(double));
+  std::vector<double> should(expected.size() / sizeof(double));
+  decode(DataType::fp64, expected.data(), should);
+  const std::vector<double> is = read_values(split.executor(), graph.gradients);
+  const NetworkTolerance allowed = network_tolerance(DataType::fp64);
+  for (const Parameter& parameter : graph.parameters) {
+    const auto first = static_cast<std::size_t>(parameter.offset),
+               count = static_cast<std::size_t>(parameter.elements());
+    found.checked += parameter.elements();
+    if (const double relative =
+            relative_difference(std::span(is).subspan(first, count),
+                                std::span<const double>(should).subspan(first, count));
+        !(relative <= allowed.gradients))
+      found.fail(
+          fmt::format("the gradient of {} differs in fp64 by {:.3g} of its 2-norm from that "
+                      "of the undivided {}",
+                      parameter.name, relative, network.descriptor));
+  }
+  const double loss = relative_difference(read_values(split.executor(), graph.losses),
+                                          read_values(*whole, pass.losses));
+  if (!(loss <= allowed.forward))
+    found.fail(fmt::format("the losses differ in fp64 by {:.3g} from those of the undivided {}",
+                           loss, network.descriptor));
+}
+
+}  // namespace assay

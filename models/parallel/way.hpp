@@ -1,0 +1,35 @@
+#pragma once
+// How the ranks of a training divide its work: the flag --parallel.
+
+#include <cstdint>
+#include <string>
+
+namespace assay {
+
+enum class WayKind { sync, stale, async, server, pipeline, split };
+enum class PipelineSchedule { one_forward_one_backward, fill_drain };
+
+struct Parallel {
+  WayKind kind = WayKind::sync;
+  /// stale: the bound of staleness; server: ranks that only serve; pipeline: stages; split: ranks
+  /// that divide a layer.
+  std::int64_t number = 0;
+  PipelineSchedule schedule = PipelineSchedule::one_forward_one_backward;  ///< of a pipeline
+  bool operator==(const Parallel&) const = default;
+};
+
+/// Parses "sync", "stale:S", "async", "server:K", "pipeline:P[:1f1b|:fill-drain]", "split:K".
+/// InputError for other texts.
+Parallel parallel_of(const std::string& text);
+/// The shortest text that parallel_of() reads as the same.
+std::string to_text(const Parallel& way);
+
+/// How many ranks, or groups of ranks, have samples of their own in a step. 1 if the way does not
+/// fit the ranks (which is refused later).
+std::int64_t replicas(const Parallel& way, std::int64_t ranks);
+
+/// Steps of a timed run. Ranks that do not wait for each other need several, since a run begins
+/// and ends on all ranks together.
+std::int64_t steps_of_run(const Parallel& way);
+
+}  // namespace assay

@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""assay-train --parallel stale:S|async|server:K: networks train to a target on 2 and 4 ranks, what does not fit is refused, killed and slow ranks."""
+import json
+import os
+import signal
+import unittest
+
+from run_helper import ASSAY, BIN, RunTest, main
+
+WAYS = ("async", "stale:1", "server:1")
+MPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+
+def one_step(row):
+    """The row of a run that is said to have one step instead of eight."""
+    row["problem"]["amounts"]["images_per_s"] /= 8
+    row["rates"]["images_per_s"] /= 8
+
+
+class Parallel(RunTest):
+    def train(self, ranks, *words, code=0, within=(), **variables):
+        self.file = self.folder / "row.json"
+        self.file.unlink(missing_ok=True)
+        done = self.command("mpirun.openmpi", "--oversubscribe", "-n", ranks, *within, BIN / "assay-train", "--threads", 1, "--backend", "native", "--out",
+                            self.file, *words, code=code, env=self.environment(**MPI, **variables))
+        self.said = done.stdout + done.stderr
+        return json.loads(self.file.read_text())["rows"][0] if self.file.exists() else None
+
+    def test_networks_train_to_their_target(self):
+        for network, target, more in (("mlp:w64", 0.8, ["--batch", 16, "--rate", 1, "--data", "learnable:n2000v200"]),
+                                      ("resnet18:w4s32c5", 0.7, ["--batch", 8, "--rate", 0.4, "--data", "learnable:n1200v200"])):
+            for ranks in (2, 4):
+                for way in WAYS:
+                    with self.subTest(network=network, ranks=ranks, way=way):
+                        row = self.train(ranks, "--network", network, "--epochs", 8, "--target", target, "--steps", 8, "--parallel", way, *more)
+                        self.assertEqual(row["status"], "ok", row["reason"])
+                        self.command(ASSAY, "validate", self.file, code=0)
+                        self.judge(row, ranks, way, target)
+        self.expect_refused("amounts", "by its parallel", one_step)
+        self.expect_refused("images", "by its parallel", lambda row: row["problem"].update(global_batch_size=1))
+
+    def expect_refused(self, name, words, edit):
+        """The last file with another row."""
+        result = json.loads(self.file.read_text())
+        edit(result["rows"][0])
+        edited = self.folder / f"{name}.json"
+        edited.write_text(json.dumps(result))
+        done = self.command(ASSAY, "validate", edited)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn(words, done.stdout + done.stderr)
+
+    def judge(self, row, ranks, way, target):
+        """What follows from the numbers of the row themselves."""
+        metrics = {name: of["value"] for name, of in row["metrics"].items()}
+        workers = ranks - 1 if way == "server:1" else ranks
+        servers = 1 if way == "server:1" else ranks
+        batch, images = row["parameters"]["batch"], int(row["parameters"]["data"].split(":n")[1].split("v")[0])
+        self.assertGreaterEqual(metrics["accuracy"], target)
+        self.assertEqual(row["parameters"]["parallel"], way)
+        self.assertIn(f"/parallel={way}", row["id"])
+        self.assertEqual(row["problem"]["global_batch_size"], batch * workers)
+        self.assertEqual(row["problem"]["amounts"]["images_per_s"], 8 * batch * workers)
+        counts = {int(name.split("_")[3]): count for name, count in metrics.items() if name.startswith("gradients_of_staleness")}
+        self.assertEqual(sum(counts.values()), metrics["updates_of_parts"])
+        # Each gradient is an update of each part: at least those of the whole epochs.
+        steps = images // (batch * workers)
+        self.assertGreaterEqual(metrics["updates_of_parts"], metrics["epochs"] * steps * workers * servers)
+        self.assertEqual(metrics["updates_of_parts"] % (workers * servers), 0)
+        self.assertEqual(metrics["gradients_lost"], 0)
+        if way == "stale:1":
+            self.assertEqual(metrics["steps_of_slowest_worker"], metrics["steps_of_fastest_worker"])
+            self.assertLessEqual(metrics["largest_lead_steps"], 2)
+            self.assertLessEqual(metrics["staleness_max"], 4 * workers)
+        if workers == 1:
+            self.assertEqual(metrics["staleness_max"], 0)
+        self.assertIn("serial replay", row["verification"]["reference"])
+
+    def test_16_bits_and_other_rules(self):
+        for precision, rule, way in (("bf16", "adam", "async"), ("fp16", "sgd", "server:1"), ("fp32", "lamb", "stale:2")):
+            with self.subTest(precision=precision, rule=rule):
+                row = self.train(2, "--network", "mlp:i64w32p20", "--batch", 16, "--steps", 16, "--precision", precision, "--optimizer", rule,
+                                 "--rate", 0.001, "--parallel", way)
+                self.assertEqual(row["status"], "ok", row["reason"])
+                self.command(ASSAY, "validate", self.file, code=0)
+
+    def test_what_does_not_fit_is_refused(self):
+        for way, more, words in (("async", ["--lag", 1], "--lag is for --parallel sync"), ("async", ["--accumulate", 2], "--accumulate"),
+                                 ("stale:1", ["--control", "flat"], "--control is for"), ("server:1", ["--wire", "fp16"], "--wire is for"),
+                                 ("server:2", [], "leaves no rank that trains"), ("async", ["--self-check", "yes"], "--self-check is for"),
+                                 ("async", ["--data", "learnable:n64v8", "--epochs", 1, "--checkpoint", self.folder / "kept"], "--checkpoint is for")):
+            with self.subTest(way=way, more=more):
+                self.train(2, "--network", "mlp:i64w32", "--batch", 8, "--steps", 8, "--parallel", way, *more, code=6)
+                self.assertIn(words, self.said)
+        self.assertIn("needs 2 ranks or more", self.command(BIN / "assay-train", "--network", "mlp:i64w32", "--parallel", "async", code=6).stdout)
+        for way in ("stale:0", "stale", "asink", "server:0", "async:1"):
+            self.assertIn("--parallel", self.command(BIN / "assay-train", "--network", "mlp:i64w32", "--parallel", way, code=2).stderr)
+        done = self.command(BIN / "assay-train", "--network", "mlp:i64w32", "--direction", "inference", "--parallel", "async", code=6)
+        self.assertIn("--parallel async is for training", done.stdout)
+
+    def test_a_killed_rank_is_named_and_the_epoch_that_is_lost(self):
+        for way, killed in (("server:1", 2), ("async", 1)):  # a server, a worker that serves as well
+            with self.subTest(way=way, killed=killed):
+                self.out = self.folder / f"{way}-{killed}"
+                suite = self.suite([{"benchmark": "train", "problem": ["mlp:w64"], "batch": ["16"], "threads": [1], "backend": ["native"], "steps": [8],
+                                     "data": ["learnable:n2000v200"], "epochs": [1000000], "target": ["1"], "rate": ["1"], "parallel": [way]}])
+                process = self.start_suite(suite, "--launcher", "mpirun.openmpi --oversubscribe -n 3", env=self.environment(**MPI))
+                self.wait_until(lambda: any(b"epoch 3" in file.read_bytes() for file in self.out.rglob("*") if file.is_file()), process)
+                ranks = [event["rank_processes"] for event in self.journal() if event["event"] == "launch"][0]
+                os.kill(int(ranks[killed]), signal.SIGKILL)
+                process.wait(timeout=100)
+                (row,) = self.rows()
+                self.assertEqual(row["status"], "failed")
+                for words in (f"rank {killed}", "signal 9 (Killed)", "loss "):  # the last line of its epochs
+                    self.assertIn(words, row["reason"])
+                self.assertEqual(self.children_at_work(), [])
+
+
+if __name__ == "__main__":
+    main(verbosity=2)

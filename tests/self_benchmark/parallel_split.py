@@ -1,0 +1,11 @@
+#!/usr/bin/env python3
+# ratio: sums of a step of split:2 against their prediction, the larger over the smaller
+# target: <= 1.1
+# pairs: 6
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
+import ways  # noqa: E402
+
+ways.claim_predicted("split:2", "sums_s", "sums_predicted_s", "--network", "mlp:i1024w2048l3", "--batch", 128)

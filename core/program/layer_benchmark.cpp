@@ -3,15 +3,19 @@
 namespace assay {
 
 std::vector<Dimension> LayerBenchmark::dimensions() const {
-  std::vector<Dimension> all{
-      make_dimension("direction", "pass to time", of_.directions, {of_.directions.front()})};
+  std::vector<Dimension> all;
+  if (!of_.directions.empty())
+    all.push_back(
+        make_dimension("direction", "pass to time", of_.directions, {of_.directions.front()}));
   all.insert(all.end(), of_.variants.begin(), of_.variants.end());
   for (Dimension& dimension :
-       std::vector{dimension::precision({"fp64", "fp32", "bf16", "fp16"}, {"fp32"}),
-                   dimension::backend(of_.name, {of_.backend}), dimension::algorithm({"auto"}),
-                   dimension::problem({of_.problem}), dimension::cache(), dimension::threads(),
-                   dimension::layout({"any", "nchw", "nhwc"}), dimension::device()})
+       std::vector{dimension::precision(of_.precisions, {of_.precision}),
+                   dimension::backend(of_.kind.empty() ? of_.name : of_.kind, {of_.backend}),
+                   dimension::algorithm({"auto"}), dimension::problem({of_.problem}),
+                   dimension::cache(), dimension::threads()})
     all.push_back(std::move(dimension));
+  if (of_.planes) all.push_back(dimension::layout({"any", "nchw", "nhwc"}));
+  all.push_back(dimension::device());
   return all;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Benchmarks of operations on activations. A new one is a LayerOperation.
+// Benchmarks of operations of networks' layers. A new one is a LayerOperation.
 
 #include <functional>
 #include <memory>
@@ -13,9 +13,13 @@ namespace assay {
 
 struct LayerOperation {
   std::string name, description;
-  std::vector<std::string> directions;  ///< names of passes; the first one is the default
-  std::vector<Dimension> variants{};    ///< what else is chosen
-  std::string backend, problem;         ///< the defaults
+  std::string kind{};                     ///< of its problems, if not `name`
+  std::vector<std::string> directions{};  ///< names of passes; the first one is the default
+  std::vector<Dimension> variants{};      ///< what else is chosen
+  std::string backend, problem;           ///< the defaults
+  std::string precision = "fp32";         ///< the default
+  std::vector<std::string> precisions{"fp64", "fp32", "bf16", "fp16"};
+  bool planes = true;  ///< its tensors have layouts to choose from
   std::function<std::string(const std::string& descriptor)> canonical;
   std::function<std::unique_ptr<Problem>(const std::string& descriptor, const Settings&)> make;
   std::function<std::unique_ptr<Oracle>(const Problem&)> oracle;
@@ -26,7 +30,8 @@ class LayerBenchmark final : public OperationBenchmark {
   explicit LayerBenchmark(LayerOperation of) : of_(std::move(of)) {}
   std::string name() const override { return of_.name; }
   std::string description() const override { return of_.description; }
-  /// Direction, variants, precision, backend, algorithm, problem, cache, threads, layout, device.
+  /// Direction, variants, precision, backend, algorithm, problem, cache, threads, layout, device:
+  /// without what the operation does not have.
   std::vector<Dimension> dimensions() const override;
   std::string canonical(const std::string& descriptor) const override {
     return of_.canonical(descriptor);

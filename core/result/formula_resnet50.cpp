@@ -5,31 +5,20 @@
 #include <array>
 #include <cmath>
 
+#include "core/base/numbers.hpp"
 #include "core/result/formula.hpp"
 #include "core/result/formula_epochs.hpp"
+#include "core/result/formula_network.hpp"
 
 namespace assay::formula {
 namespace {
 
-/// Amounts of a forward pass over one image. `first`: FLOPs of the first convolution, whose input
-/// needs no gradient.
-struct Network {
-  double flops = 0, first = 0, parameters = 0;
-
-  /// A dense layer with its bias.
-  void connect(double in, double out) {
-    flops += 2 * in * out;
-    if (first == 0) first = flops;
-    parameters += (in + 1) * out;
-  }
-  /// A convolution with its normalization; returns the side of its outputs.
-  double convolve(double in, double out, double taps, double stride, double side) {
-    const double made = std::ceil(side / stride), weights = in * out * taps * taps;
-    flops += 2 * weights * made * made;
-    parameters += weights + 2 * out;
-    return made;
-  }
-};
+/// A convolution with its normalization; returns the side of its outputs.
+double convolve(Network& all, double in, double out, double taps, double stride, double side) {
+  const double made = std::ceil(side / stride);
+  all.multiply(in, out, taps * taps, made * made, 2 * out);
+  return made;
+}
 
 std::optional<Network> network_of(const Fields& shape) {
   const double depth = value(shape, "d", 50), width = value(shape, "w", 64),
@@ -38,8 +27,7 @@ std::optional<Network> network_of(const Fields& shape) {
   const bool bottleneck = depth == 50;
   const std::array<int, 4> blocks = bottleneck ? std::array{3, 4, 6, 3} : std::array{2, 2, 2, 2};
   Network all;
-  double side = all.convolve(3, width, 7, 2, value(shape, "s", 224)), channels = width;
-  all.first = all.flops;
+  double side = convolve(all, 3, width, 7, 2, value(shape, "s", 224)), channels = width;
   side = std::ceil(side / 2);  // pooling
   for (std::size_t stage = 0; stage < blocks.size(); ++stage) {
     const double inner = std::ldexp(width, static_cast<int>(stage)),
@@ -47,19 +35,18 @@ std::optional<Network> network_of(const Fields& shape) {
     for (int block = 0; block < blocks[stage]; ++block) {
       const double before = side, stride = stage > 0 && block == 0 ? 2 : 1;
       if (bottleneck) {
-        all.convolve(channels, inner, 1, 1, before);
-        side = all.convolve(inner, inner, 3, stride, before);
-        all.convolve(inner, outer, 1, 1, side);
+        convolve(all, channels, inner, 1, 1, before);
+        side = convolve(all, inner, inner, 3, stride, before);
+        convolve(all, inner, outer, 1, 1, side);
       } else {
-        side = all.convolve(channels, inner, 3, stride, before);
-        all.convolve(inner, inner, 3, 1, side);
+        side = convolve(all, channels, inner, 3, stride, before);
+        convolve(all, inner, inner, 3, 1, side);
       }
-      if (channels != outer || stride != 1) all.convolve(channels, outer, 1, stride, before);
+      if (channels != outer || stride != 1) convolve(all, channels, outer, 1, stride, before);
       channels = outer;
     }
   }
-  all.flops += 2 * channels * classes;
-  all.parameters += (channels + 1) * classes;
+  all.connect(channels, classes);
   return all;
 }
 
@@ -172,8 +159,45 @@ void check_layers_of_network(const Claims& claims, const Network& network, doubl
     claims.expect(fmt::format("/metrics/{}/value", name), total, "runs x seconds of the layers");
 }
 
+/// What --parallel says of a step (docs/method-training.md).
+struct Way {
+  explicit Way(const std::string& text)
+      : kind(text.substr(0, text.find(':'))),
+        number(kind == text ? 1 : number_of(text.substr(kind.size() + 1))),
+        steps(kind == "async" || kind == "stale" || kind == "server" ? 8 : 1) {}
+  double with_samples(double ranks) const {
+    if (kind == "server") return ranks - number;
+    return kind == "pipeline" || kind == "split" ? ranks / number : ranks;
+  }
+
+  /// Of "2", or of "2:fill-drain".
+  static double number_of(const std::string& text) {
+    return parse_number(text.substr(0, text.find(':'))).value_or(1);
+  }
+
+  std::string kind;
+  double number, steps;  ///< steps: of a run
+};
+
 /// Fields of descriptors, and their names in rows.
 using Names = std::vector<std::pair<const char*, const char*>>;
+
+/// Weights, gradients and state that every rank moves. Rows of versions before have no such bytes;
+/// nor do ranks that do not all train the whole network.
+void check_traffic(const Claims& claims, const Network& network, double accumulated) {
+  const std::string emulated = claims.parameter("emulate"),
+                    stored = emulated.empty() || emulated == "none" ? claims.parameter("precision")
+                                                                    : emulated;
+  if (!claims.number("/problem/passes")) return;
+  const bool training = claims.parameter("direction") == "training";
+  const StepTraffic traffic =
+      training ? training_traffic(network, claims.parameter("optimizer"), stored, accumulated)
+               : inference_traffic(network, stored);
+  const std::string origin = "weights, gradients and state of the network, on all ranks";
+  claims.expect("/problem/bytes", traffic.bytes * claims.number("/parameters/ranks").value_or(1),
+                origin);
+  claims.expect("/problem/passes", traffic.passes, origin);
+}
 
 void check_network(const Claims& claims, const std::optional<Network>& network, const Fields& shape,
                    const Names& names) {
@@ -184,15 +208,17 @@ void check_network(const Claims& claims, const std::optional<Network>& network, 
     if (shape.contains(field))
       claims.expect(std::string("/problem/") + name, shape.at(field), "the descriptor");
   const bool training = direction == "training";
-  const double passes = claims.number("/parameters/accumulate").value_or(1),
-               images = *batch * *ranks * passes;
-  const std::string origin = "batch x ranks x accumulate of /parameters";
+  const double passes = claims.number("/parameters/accumulate").value_or(1);
+  const Way way(claims.parameter("parallel"));
+  const double images = *batch * way.with_samples(*ranks) * passes, of_run = images * way.steps;
+  const std::string origin = "batch x ranks x accumulate of /parameters, by its parallel";
   claims.expect("/problem/global_batch_size", images, origin);
-  claims.expect("/problem/amounts/images_per_s", images, origin);
+  claims.expect("/problem/amounts/images_per_s", of_run, origin + ", x the steps of a run");
   if (!network) return;
   // Backward, each product has two counterparts: for the gradients of inputs and of weights.
   const double each = training ? 3 * network->flops - network->first : network->flops;
-  claims.expect("/problem/flops", each * images, "the network of the descriptor, for all images");
+  claims.expect("/problem/flops", each * of_run, "the network of the descriptor, for all images");
+  check_traffic(claims, *network, passes);
   check_layers_of_network(claims, *network, passes);
   if (!training) return;
   claims.expect("/executed/momentum",
@@ -245,6 +271,7 @@ void check_train(const Claims& claims) {
     network->connect(width, in);
   } else if (name == "tiramisu" || name == "deeplab" || name == "deepcam") {
     names = {{"h", "height"}, {"w", "width"}, {"c", "channels"}, {"d", "divisor"}, {"r", "root"}};
+    network = climate_network(name, shape);
   }
   check_network(claims, network, shape, names);
 }

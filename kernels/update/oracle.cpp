@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "core/base/place.hpp"
 #include "kernels/oracle/bounds.hpp"
@@ -32,6 +33,41 @@ struct Pass {
   Approximate stale;
 };
 
+/// The factors of a tensor by the definition in problem.hpp, again, so that no mistake of
+/// update_factors() is in both. `g`, `w`: norms; `k`: the number of the update.
+UpdateStep<double> defined_factors(const UpdateShape& of, const UpdateTensor& tensor, double rate,
+                                   double unscale, double g, double w, double k) {
+  const double d = tensor.decays ? of.weight_decay : 0;
+  const std::string& rule = name(of.rule);
+  const bool decoupled = rule == "adamw" || rule == "lamb", rms = rule.ends_with("rmsprop"),
+             moments = decoupled || rule.ends_with("adam");
+  UpdateStep<double> f{of.momentum, unscale, d, rate, 1, 0, 0, 1, 1, of.epsilon, 0};
+  double both = 1;  // multiplies gradient and decay
+  if (tensor.adapts && g > 0 && w > 0 && (rule == "lars" || rule.starts_with("larc"))) {
+    const double trust = of.coefficient * w / (g + d * w);
+    both = rule == "lars" ? trust : trust < rate ? trust / rate : 1;
+  }
+  if (rule == "lars") both *= std::exchange(f.of_velocity, 1);
+  f.of_gradient *= both;
+  f.of_weight *= both;
+  if (decoupled) f.of_decay = std::exchange(f.of_weight, 0);
+  if (rms) {
+    f.keep_second = of.alpha;
+    f.add_second = 1 - of.alpha;
+  }
+  if (!moments) return f;
+  const auto without = [k](long double decay) {  // 1 - decay^k, also of a decay next to 1
+    return static_cast<double>(-std::expm1(k * std::log(decay)));
+  };
+  f.keep = of.beta1;
+  f.add = 1 - of.beta1;
+  f.keep_second = of.beta2;
+  f.add_second = 1 - of.beta2;
+  f.of_first = 1 / without(of.beta1);
+  f.of_root = std::sqrt(1 / without(of.beta2));
+  return f;
+}
+
 class UpdateOracle final : public WholeOracle {
  public:
   explicit UpdateOracle(const UpdateProblem& problem)
@@ -54,23 +90,22 @@ class UpdateOracle final : public WholeOracle {
     const std::vector<double> g = read(inputs, "gradient", indices),
                               w = read(inputs, "weights", indices),
                               v = read(inputs, "velocity", indices), s = second(inputs, indices);
+    const bool stored = output.name == "stored";
+    const auto [kept, made] = output.name == "velocity" ? std::pair{&v, &Updated::velocity}
+                              : output.name == "second" ? std::pair{&s, &Updated::second}
+                                                        : std::pair{&w, &Updated::weight};
     std::size_t tensor = 0;
     for (std::size_t i = 0; i < indices.size(); ++i) {
       while (indices[i] < pass.begin[tensor]) --tensor;
       while (indices[i] >= pass.begin[tensor + 1]) ++tensor;
       if (pass.not_finite > 0) {
-        const std::vector<double>& kept = output.name == "velocity" ? v
-                                          : output.name == "second" ? s
-                                                                    : w;
-        expected[i] = {kept[i], 0, 0};
+        expected[i] = {(*kept)[i], 0, 0};
         continue;
       }
       const Updated result = updated(tensor, g[i], w[i], v[i], s[i], u);
-      const Approximate& of = output.name == "velocity" ? result.velocity
-                              : output.name == "second" ? result.second
-                                                        : result.weight;
+      const Approximate& of = result.*made;
       // Stored weights are rounded from the rounded master copy.
-      const double more = output.name == "stored" ? u * std::abs(of.value) : 0;
+      const double more = stored ? u * std::abs(of.value) : 0;
       expected[i] = bounds.expected({of.value, of.error + more});
     }
   }
@@ -189,8 +224,8 @@ class UpdateOracle final : public WholeOracle {
                    w = squares(inputs, "weights", tensor, false);
       pass_.squares_of_gradient += g;
       pass_.squares_of_weights += w;
-      pass_.factors.push_back(update_factors(problem_.shape(), tensor, rate, unscale, std::sqrt(g),
-                                             std::sqrt(w), step));
+      pass_.factors.push_back(defined_factors(problem_.shape(), tensor, rate, unscale, std::sqrt(g),
+                                              std::sqrt(w), step));
       pass_.of_norms.push_back(needs_trust(problem_.shape().rule) ? of_sums(tensor.elements) : 0);
       pass_.begin.push_back(pass_.begin.back() + tensor.elements);
     }
@@ -258,8 +293,8 @@ class UpdateOracle final : public WholeOracle {
     });
     for (std::size_t t = 0; t < weights.size(); ++t) {
       const UpdateTensor& tensor = problem_.shape().tensors[t];
-      pass_.factors[t].of_velocity =
-          rate * lamb_trust(tensor, std::sqrt(weights[t]), std::sqrt(steps[t]));
+      const bool adapts = tensor.adapts && weights[t] > 0 && steps[t] > 0;
+      pass_.factors[t].of_velocity = rate * (adapts ? std::sqrt(weights[t] / steps[t]) : 1);
       if (tensor.adapts && steps[t] > 0)
         pass_.of_norms[t] = 8 * u + of_sums(tensor.elements) + std::sqrt(errors[t] / steps[t]);
     }

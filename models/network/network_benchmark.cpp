@@ -13,10 +13,12 @@
 #include "core/program/launched_ranks.hpp"
 #include "core/result/quality.hpp"
 #include "models/network/inference_workload.hpp"
+#include "models/network/loss_band.hpp"
 #include "models/network/network_options.hpp"
 #include "models/network/network_problem.hpp"
 #include "models/network/network_settings.hpp"
 #include "models/network/prepared_as_claimed.hpp"
+#include "models/parallel/parallel_workload.hpp"
 
 namespace assay {
 namespace {
@@ -25,7 +27,18 @@ namespace {
 constexpr std::uint64_t seeds_of_trial = 2654435761;
 
 NetworkProblem problem_of(const std::string& benchmark, const NetworkSettings& network) {
-  return {benchmark, network.run.trainer.network, network.images, !network.inference};
+  const TrainerSettings& trainer = network.run.trainer;
+  std::optional<StepTraffic> traffic;
+  if (network.run.parallel.kind == WayKind::sync)
+    traffic = StepTraffic{trainer.precision, trainer.learning,
+                          static_cast<int>(network.images / trainer.batch / trainer.accumulate),
+                          trainer.accumulate};
+  return {benchmark,
+          trainer.network,
+          network.images,
+          !network.inference,
+          steps_of_run(network.run.parallel),
+          std::move(traffic)};
 }
 
 /// Connects the ranks for the sum of gradients, unless the runner's own communicator is meant. The
@@ -86,7 +99,7 @@ std::shared_ptr<const Problem> NetworkBenchmark::problem(const Case& selected) c
 std::vector<double> NetworkBenchmark::working_sets(const Case& selected) const {
   const auto& network = typed_settings<NetworkSettings>(selected);
   const TrainerSettings& trainer = network.run.trainer;
-  return problem_of(name(), network).operation_bytes(trainer.batch, trainer.precision);
+  return problem_of(name(), network).working_sets(trainer.batch, trainer.precision);
 }
 
 Result<std::unique_ptr<Workload>> NetworkBenchmark::prepare(const Case& selected,
@@ -111,7 +124,7 @@ Result<std::unique_ptr<Workload>> NetworkBenchmark::prepare(const Case& selected
                               context.plugins, context.ranks);
   }
   run.data.seed = context.seed;
-  if (run.convergence.epochs > 0) run.band = known_band(settings);
+  if (run.convergence.epochs > 0) run.band = loss_band(settings, dimensions());
   if (context.ranks.rank() == 0)
     run.convergence.progress = [](const std::string& text) { std::cerr << text << '\n'; };
   if (auto why = connect_gradients(settings, context, run)) return Unsupported{std::move(*why)};
@@ -119,6 +132,8 @@ Result<std::unique_ptr<Workload>> NetworkBenchmark::prepare(const Case& selected
   expect_training(run, settings);
   run.claims = settings;
   run.claimed_seed = context.seed;
+  if (run.parallel.kind != WayKind::sync)
+    return parallel_workload(run, context.plugins, context.ranks);
   return training_workload(run, context.plugins, context.ranks);
 }
 

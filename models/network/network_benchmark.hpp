@@ -7,7 +7,6 @@
 
 #include "core/program/benchmark.hpp"
 #include "models/network/definition.hpp"
-#include "models/network/loss_band.hpp"
 #include "models/network/network.hpp"
 
 namespace assay {
@@ -19,8 +18,6 @@ class NetworkBenchmark : public Benchmark {
   virtual std::vector<Dimension> problem_dimensions() const = 0;
   virtual Network network(const std::string& problem) const = 0;
   virtual NetworkDefinition definition(const std::string& problem) const = 0;
-  /// The range for the losses of a training with these settings, if it is a known one.
-  virtual std::optional<LossBand> known_band(const Settings&) const { return std::nullopt; }
 
   std::vector<Dimension> dimensions() const final;
   std::any complete(Settings& settings, const RankCount& started) const final;

@@ -1,8 +1,9 @@
 #pragma once
-// A step of a network as a problem, which defines its amount of work.
+// Steps of a network as a problem, which defines their amount of work.
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,10 +12,20 @@
 
 namespace assay {
 
+/// How a rank moves its weights, gradients and state, if each has the whole network.
+struct StepTraffic {
+  Precision precision = Precision::fp32;
+  Learning learning{};
+  int ranks = 1;
+  std::int64_t accumulated = 1;  ///< passes before an update
+};
+
 class NetworkProblem final : public Problem {
  public:
-  /// `kind`: name of the benchmark. `batch`: images of all ranks in a step.
-  NetworkProblem(std::string kind, Network network, std::int64_t batch, bool training);
+  /// `kind`: name of the benchmark. `batch`: images of all ranks in a step. `steps`: of a run.
+  /// Without `traffic` its bytes are unknown.
+  NetworkProblem(std::string kind, Network network, std::int64_t batch, bool training,
+                 std::int64_t steps = 1, std::optional<StepTraffic> traffic = std::nullopt);
   std::string kind() const override { return kind_; }
   std::string canonical() const override { return network_.descriptor; }
   nlohmann::json json() const override;
@@ -22,16 +33,24 @@ class NetworkProblem final : public Problem {
   /// step has them forward, for the gradients of inputs (except the first layer's) and for the
   /// gradients of weights.
   double flops() const override;
-  double bytes() const override { return 0; }  ///< unknown: depends on fusion
+  /// What no fusion spares, of all ranks: weights that products read, their gradients, and the
+  /// update. 0: unknown.
+  double bytes() const override;
   std::map<std::string, double> amounts() const override;
-  /// Bytes of each operation of a step in `precision` with `rank_batch` images on a rank.
-  std::vector<double> operation_bytes(std::int64_t rank_batch, Precision precision) const;
+  /// Bytes of each operation of a step in `precision` with `rank_batch` images on a rank, and of
+  /// one of the passes() over what bytes() counts.
+  std::vector<double> working_sets(std::int64_t rank_batch, Precision precision) const;
 
  private:
+  /// How often bytes() goes over the same memory, whose part in the caches each time may save.
+  double passes() const;
+
   std::string kind_;
   Network network_;
   std::int64_t batch_;
   bool training_;
+  std::int64_t steps_;
+  std::optional<StepTraffic> traffic_;
 };
 
 }  // namespace assay

@@ -41,9 +41,6 @@ class Resnet50Benchmark final : public NetworkBenchmark {
   NetworkDefinition definition(const std::string& problem) const override {
     return define_resnet(problem);
   }
-  std::optional<LossBand> known_band(const Settings& settings) const override {
-    return loss_band(settings, dimensions());
-  }
 };
 
 }  // namespace

@@ -12,6 +12,7 @@ PROGRAMS = sorted(file for file in BIN.glob("assay-*") if os.access(file, os.X_O
 # A small problem of each program whose first case is refused (no GPU) and whose second one goes on for a minute.
 SMALL = {"gemm": "m8n8k8", "rnn": "lstm:8-2-3", "norm": "mb2ic4ih4", "pool": "mb1ic4ih8kh2sh2",
          "activation": "mb2ic4ih4", "dropout": "mb2ic4ih4", "concat": "mb1ca4cb4ih8",
+         "update": "adam_n1000t3", "loss": "mb4c10", "pixel-loss": "mb1c3ih8", "squared-error": "mb4f10", "sum": "n1000", "convert": "n1000",
          "resize": "mb1ic4ih4oh8", "linalg": "syrk:n100d4", "pca": "n1001d7",
          "kmeans": "n1001d7", "svm": "n1001d7", "conv": "mb1ic8ih8oc8oh8kh3ph1"}
 

@@ -77,6 +77,13 @@ class Formulas(RunTest):
                 ("activation", ["--problem", "mb3ic8ih4iw5", "--function", "gelu", "--direction", "backward", "--backend", "reference"], False),
                 ("activation", ["--problem", "mb3ic8", "--function", "identity", "--direction", "backward", "--backend", "reference"], False),
                 ("dropout", ["--problem", "mb3ic8p0.2k5", "--precision", "bf16", "--backend", "reference"], False),
+                ("update", ["--problem", "larc-adam_n1000t3", "--precision", "fp16", "--backend", "reference"], False),
+                ("update", ["--problem", "rmsprop_n1000s0.9", "--backend", "reference"], False),
+                ("loss", ["--problem", "mb3c10nobias", "--precision", "bf16", "--backend", "reference"], False),
+                ("pixel-loss", ["--problem", "mb2c3ih5iw7", "--direction", "validation", "--backend", "reference"], False),
+                ("squared-error", ["--problem", "mb3f50", "--precision", "fp16", "--backend", "reference"], False),
+                ("sum", ["--problem", "in_place_n1000", "--backend", "reference"], False),
+                ("convert", ["--problem", "n1000"], False),
                 ("norm", ["--problem", "mb1ic8ih4", "--fusion", "add_relu", "--backend", "reference"], False),
                 ("pool", ["--problem", "mb1ic8ih9iw7kh3kw2sh2sw1", "--direction", "backward", "--backend", "reference"], False),
                 ("concat", ["--problem", "mb2ca3cb4cc5ih3iw2", "--direction", "backward", "--backend", "reference"], False),
@@ -132,6 +139,17 @@ class Formulas(RunTest):
         document = self.document("resnet50", "--direction", "inference", *NETWORK)
         self.expect_refused(document, ("/problem/flops", FLOPS, "the network of the descriptor"),
                             ("/problem/amounts/images_per_s", amount("images_per_s", 2)))
+
+    def test_each_network(self):
+        for network in ("mlp:i64w32l3", "candle-p1b1:i64w32n12", "candle-p1b2:i64w32", "resnet18:w8s32c10", "tiramisu:h32w48c4d8", "deeplab:h24w40c4d16",
+                        "deepcam:h32w32c4d8"):
+            for words in (["--rate", 1e-6, "--accumulate", 2, "--optimizer", "adam", "--precision", "fp32" if "cam" in network else "bf16"],
+                          ["--direction", "inference"]):
+                document = self.document("train", "--network", network, "--batch", 2, "--steps", 1, "--backend", "native", *words, *QUICK)
+                document["rows"][0].pop("layers_sum", None)
+                self.expect_refused(document, ("/problem/flops", FLOPS, "the network of the descriptor"),
+                                    ("/problem/bytes", put("/problem/bytes", lambda count: 1.01 * count), "weights, gradients and state"),
+                                    ("/problem/passes", put("/problem/passes", lambda count: count + 1), "weights, gradients and state"))
 
     def test_several_ranks(self):
         document = self.document("resnet50", *NETWORK, ranks=2)

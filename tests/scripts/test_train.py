@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """assay-train: every network trains and infers here, verified as ResNet-50 is; unknown networks and fields are refused."""
 import json
-import unittest
+import shutil
 
-from run_helper import BIN, RunTest, main
+from run_helper import BIN, SOURCE, RunTest, main
 
 SMALL = {"mlp": "mlp:i64w32p20", "candle-p1b1": "candle-p1b1:i64w32n12", "candle-p1b2": "candle-p1b2:i64w32", "resnet18": "resnet18:w8s32c10", "resnet50": "resnet50:w8s32c10",
          **{name: f"{name}:h32w48c4d8" for name in ("tiramisu", "deeplab", "deepcam")}}
@@ -13,10 +13,11 @@ RATES = {"tiramisu": 1e-6, "deeplab": 1e-6}
 
 
 class Train(RunTest):
-    def row(self, *words, code=0, launcher=()):
+    def row(self, *words, code=0, launcher=(), **variables):
         file = self.folder / "row.json"
-        done = self.command(*launcher, BIN / "assay-train", "--threads", 1, "--batch", 16, "--steps", 2, "--out", file, *words, code=code,
-                            env=self.environment(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1"))
+        usual = [word for flag, value in (("--batch", 16), ("--steps", 2)) if flag not in words for word in (flag, value)]
+        done = self.command(*launcher, BIN / "assay-train", "--threads", 1, *usual, "--out", file, *words, code=code,
+                            env=self.environment(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", **variables))
         self.said = done.stdout + done.stderr
         return json.loads(file.read_text())["rows"][0]
 
@@ -103,6 +104,24 @@ class Train(RunTest):
             epoch["accuracy"] = epoch.pop("correlation")
         file.write_text(json.dumps(document))
         self.assertIn("this network has correlation", self.command(BIN / "assay", "validate", file, code=2).stderr)
+
+    def test_losses_are_held_against_those_of_known_trainings(self):
+        shutil.copytree(SOURCE / "results-schema", self.folder / "results-schema")
+        for name, wrong_rate in (("mlp", "0.03"), ("candle-p1b1", "0.0003"), ("candle-p1b2", "0.1"), ("tiramisu", "1e-05")):
+            with self.subTest(name):
+                file = self.folder / "results-schema/loss-bands" / f"{name}.json"
+                bands = json.loads(file.read_text())
+                settings = bands["settings"]
+                words = ["--network", settings["problem"], "--target", 1, "--unreached", "kept", "--steps", 1, "--seed", 11,
+                         *(word for key in ("data", "batch", "optimizer", "scaling", "epochs") for word in (f"--{key}", settings[key]))]
+                known = self.row(*words, "--rate", settings["rate"])
+                self.assertEqual(known["status"], "ok", known["reason"])
+                self.assertIn(f"losses within the band of {name} fp32", known["verification"]["reference"])
+                settings["rate"] = wrong_rate  # as of a trainer that takes another rate than it is told
+                file.write_text(json.dumps(bands))
+                wrong = self.row(*words, "--rate", wrong_rate, code=3, ASSAY_DATA_PATH=str(self.folder))
+                self.assertEqual(wrong["status"], "incorrect")
+                self.assertRegex(wrong["reason"], rf"^the loss of (training|validation) is .*, outside .*, the band of {name} fp32 \(10 seeds\)")
 
     def test_weight_decay_is_part_of_the_case_and_judged(self):
         common = ["--network", SMALL["candle-p1b2"], "--backend", "native", "--optimizer", "rmsprop", "--rate", 0.001]

@@ -1,0 +1,36 @@
+#pragma once
+// The work of networks, by their layers.
+
+#include <optional>
+#include <string>
+
+#include "core/result/formula.hpp"
+
+namespace assay::formula {
+
+/// Amounts of a forward pass over one image.
+struct Network {
+  double flops = 0, parameters = 0;
+  double weights = 0;  ///< the parameters that products read
+  /// FLOPs and weights of the products of the input, which needs no gradient.
+  double first = 0, first_weights = 0;
+
+  /// A product of `pixels` results for each output, with what else has parameters of its own.
+  void multiply(double in, double out, double taps, double pixels, double others = 0);
+  /// A dense layer with its bias.
+  void connect(double in, double out) { multiply(in, out, 1, 1, out); }
+};
+
+/// "tiramisu", "deeplab" or "deepcam" of "h768w1152c16d1r2"; nothing for another name.
+std::optional<Network> climate_network(const std::string& name, const Fields& shape);
+
+/// Bytes of weights, gradients and state that a step, or an inference, of one rank moves, and how
+/// often it goes over them. `stored`: the precision of activations.
+struct StepTraffic {
+  double bytes = 0, passes = 0;
+};
+StepTraffic training_traffic(const Network& network, const std::string& optimizer,
+                             const std::string& stored, double accumulated);
+StepTraffic inference_traffic(const Network& network, const std::string& stored);
+
+}  // namespace assay::formula

@@ -1,0 +1,10 @@
+#pragma once
+// The benchmark of assay-loss.
+
+#include "core/program/benchmark.hpp"
+
+namespace assay {
+
+const OperationBenchmark& loss_benchmark();
+
+}  // namespace assay

@@ -1,0 +1,46 @@
+#include "kernels/squared_error/benchmark.hpp"
+
+#include "core/base/descriptor.hpp"
+#include "core/program/layer_benchmark.hpp"
+#include "kernels/squared_error/problem.hpp"
+
+namespace assay {
+namespace {
+
+std::unique_ptr<SquaredErrorProblem> make_squared_error(const std::string& descriptor,
+                                                        bool validation, Precision precision) {
+  const DescriptorComplaint complain("squared-error", descriptor);
+  const auto of = read_counts(descriptor, {"mb", "f"}, {"mb", "f"}, complain);
+  return std::make_unique<SquaredErrorProblem>(
+      SquaredErrorShape{of.at("mb"), of.at("f")},
+      validation ? SquaredErrorPass::validation : SquaredErrorPass::training, precision);
+}
+
+}  // namespace
+
+const OperationBenchmark& squared_error_benchmark() {
+  static const LayerBenchmark benchmark(
+      {.name = "squared-error",
+       .description = "The mean squared error of outputs, its gradients, and their correlation.",
+       .kind = SquaredErrorProblem::kind_name,
+       .directions = {name(SquaredErrorPass::training), name(SquaredErrorPass::validation)},
+       .backend = "native",
+       .problem = "candle",
+       .planes = false,
+       .canonical =
+           [](const std::string& text) {
+             return make_squared_error(text, false, Precision::fp32)->canonical();
+           },
+       .make =
+           [](const std::string& text, const Settings& settings) {
+             return make_squared_error(text, settings.at("direction") == "validation",
+                                       precision(settings.at("precision")));
+           },
+       .oracle =
+           [](const Problem& problem) {
+             return squared_error_oracle(problem_cast<SquaredErrorProblem>(problem));
+           }});
+  return benchmark;
+}
+
+}  // namespace assay

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "analysis/page.hpp"
 #include "analysis/scaling/document.hpp"
 #include "core/base/units.hpp"
@@ -67,8 +69,12 @@ void add_curves(Page& page, const ScalingDocument& document) {
 
 void add_ways(Page& page, const ScalingDocument& document) {
   Table table{titled({"way", ">ranks", ">step", ">images/s", ">efficiency", ">communication"})};
+  const bool several = document.ways.back().index > 0;
+  if (several) table.columns.insert(table.columns.begin(), {"scaling"});
   for (const WayPoint& point : document.ways) {
     Line line{{point.way, std::to_string(point.ranks)}};
+    const auto of = std::ranges::find(document.curves, point.index, &PredictedCurve::index);
+    if (several) line.cells.insert(line.cells.begin(), make_title(of->batches));
     if (!point.reason.empty())
       line.note = "unsupported: " + point.reason;
     else

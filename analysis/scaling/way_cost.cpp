@@ -59,16 +59,24 @@ double to_all_others(const Network& network, int ranks, double bytes) {
   return std::max(own, ports);
 }
 
-/// The network of the ranks that have the same part of the weights, one of every `part`.
+/// The network of the ranks that have the same part of the weights, one of every `part`. The other
+/// ranks sum their parts at the same time, through the same ports.
 Result<Network> between_groups(const Network& network, int part) {
   Network between{{}, network.segment_bytes};
+  int inside = 1;  // ranks of a group of the level below
   for (const Level& level : network.levels) {
+    const double senders = std::min(part, inside);  // for each that stays in the group
+    inside = level.ranks;
     if (level.ranks != 0 && level.ranks <= part && part % level.ranks == 0) continue;
     if (level.ranks % part != 0)
       return Unsupported{
           fmt::format("{} ranks of {} are not whole groups of {}", level.ranks, level.name, part)};
-    between.levels.push_back(level);
-    between.levels.back().ranks /= part;
+    Level& own = between.levels.emplace_back(level);
+    own.ranks /= part;
+    if (between.levels.size() == 1)
+      own.beta *= std::max(1.0, senders / level.links);
+    else
+      own.links /= senders;
   }
   return between;
 }
@@ -89,7 +97,13 @@ WayTime stale(int ranks, const Network& network, const RankWork& work) {
 }
 
 WayTime served(int servers, int ranks, const Network& network, const RankWork& work) {
-  const double one = message(network, ranks, work.gradient_bytes / servers);
+  // The servers of a node share its ports.
+  const Level& outer = network.levels[crossing(network, 0, ranks - 1)];
+  const int beside = outer.ranks == 0 && network.levels.size() > 1
+                         ? std::min(servers, network.levels.end()[-2].ranks)
+                         : 1;
+  const double one = outer.alpha + outer.beta * work.gradient_bytes / servers *
+                                       std::max(1.0, beside / outer.links);
   const int workers = ranks - servers;
   const double seconds = std::max(work.compute.seconds() + 2 * servers * one, 2 * workers * one);
   return {seconds, seconds - work.compute.seconds(), workers};

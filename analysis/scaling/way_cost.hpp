@@ -43,7 +43,7 @@ using SumSeconds = std::function<Result<double>(int ranks, const Network& networ
 /// of its gradients, and receives a part of the weights of each, while it computes the next step:
 ///   max(compute, 2 (n-1) alpha + 2 (n-1)/n m beta, the same through the ports of a node).
 /// server:K: n - K ranks compute; each sends its gradients to K servers and waits for K parts of
-/// the weights. A server handles two messages of each worker:
+/// the weights. A server handles two messages of each worker; servers of a node share its ports:
 ///   max(compute + 2 K (alpha + m/K beta), 2 (n-K) (alpha + m/K beta)).
 /// pipeline:P: P consecutive ranks have the layers of one network and the images of P ranks, in M
 /// passes; stages are equal, messages of passes are hidden but for those that fill and drain:
@@ -52,6 +52,7 @@ using SumSeconds = std::function<Result<double>(int ranks, const Network& networ
 /// activations (rings) in each pass are not hidden:
 ///   compute + 2 E (2 (K-1) alpha + 2 (K-1)/K images K activation_bytes beta) + sum of m/K over
 ///   n/K.
+/// Sums of parts share the ports of a node: in the network that `sum` gets, links are fewer.
 /// Unsupported where ranks do not divide so; InputError for another way, or what it lacks.
 Result<WayTime> way_time(const WayInput& input, int ranks, const Network& network,
                          const RankWork& work, const SumSeconds& sum);

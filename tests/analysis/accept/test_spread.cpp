@@ -44,8 +44,10 @@ TEST(SpreadFactor, IsExceededInThatPartOfHealthyFleets) {
     int alarms = 0;
     constexpr int fleets = 4000;
     for (int i = 0; i < fleets; ++i) {
-      std::vector<double> ratios(nodes);
-      for (double& ratio : ratios) ratio = std::exp(0.01 * normal(random));
+      std::vector<double> times(nodes), ratios;
+      for (double& time : times) time = std::exp(0.01 * normal(random));
+      for (const Standing& of : standings(times)) ratios.push_back(*of.others);
+      for (std::size_t k = 0; k < nodes; ++k) ratios[k] = times[k] / ratios[k];
       const FleetSpread found = fleet_spread(ratios);
       const double slowest = std::log(*std::ranges::max_element(ratios));
       alarms += slowest > found.centre + spread_factor(nodes, 0.05) * found.spread ? 1 : 0;

@@ -72,6 +72,29 @@ TEST(WayTime, OfPipelinesHasABubble) {
   EXPECT_NE(refusal_of({"pipeline:4", 17, {}, 10}, 4), "") << "passes without images";
 }
 
+TEST(WayTime, OfPipelinesSharesThePortsOfNodes) {
+  double inside = 0, outside = 0, links = 0;
+  const auto seen = [&](int, const Network& network, double) -> Result<double> {
+    inside = network.levels[0].beta;
+    if (network.levels.size() > 1)
+      outside = network.levels[1].beta, links = network.levels[1].links;
+    return 0.0;
+  };
+  // Four parts are summed at once, through one port.
+  (void)way_time({"pipeline:4", 8, {}, 10}, 8, nodes, work, seen);
+  EXPECT_DOUBLE_EQ(inside, 0.04);
+  // Two parts, of two ranks of a node each.
+  (void)way_time({"pipeline:2", 8, {}, 10}, 8, nodes, work, seen);
+  EXPECT_DOUBLE_EQ(inside, 0.001);
+  EXPECT_DOUBLE_EQ(outside, 0.01);
+  EXPECT_DOUBLE_EQ(links, 0.5);
+}
+
+TEST(WayTime, OfServersOfANodeSharesItsPort) {
+  // Two servers behind one port: 60 B take 1.2 s, and 0.1 s of alpha.
+  EXPECT_NEAR(time_of({"server:2"}, 8, nodes).seconds, 2 * 6 * (0.1 + 60 * 0.02), 1e-9);
+}
+
 TEST(WayTime, OfDividedLayersSumsActivations) {
   // 3 exchanges forward and back; a ring of 2 ranks has 2 messages of half of 8 images.
   EXPECT_NEAR(time_of({"split:2", {}, 3, 10}, 2).seconds, 3 + 6 * 2 * (0.01 + 0.04), 1e-12);

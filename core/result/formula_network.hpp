@@ -33,4 +33,8 @@ StepTraffic training_traffic(const Network& network, const std::string& optimize
                              const std::string& stored, double accumulated);
 StepTraffic inference_traffic(const Network& network, const std::string& stored);
 
+/// Metrics of a training in another way than sync (docs/parallel.md): `number` is its servers,
+/// stages or parts, `passes` those of a step.
+void check_parallel(const Claims& claims, const std::string& kind, double number, double passes);
+
 }  // namespace assay::formula

@@ -188,7 +188,13 @@ void check_traffic(const Claims& claims, const Network& network, double accumula
   const std::string emulated = claims.parameter("emulate"),
                     stored = emulated.empty() || emulated == "none" ? claims.parameter("precision")
                                                                     : emulated;
-  if (!claims.number("/problem/passes")) return;
+  const std::string way = claims.parameter("parallel");
+  const bool moves_all = way.empty() || way == "sync";
+  claims.require(moves_all, "/problem/passes", "none", "/parameters/parallel");
+  if (!claims.number("/problem/passes") || !moves_all) {
+    claims.expect("/problem/bytes", 0, "/problem/passes, which is missing");
+    return;
+  }
   const bool training = claims.parameter("direction") == "training";
   const StepTraffic traffic =
       training ? training_traffic(network, claims.parameter("optimizer"), stored, accumulated)
@@ -219,6 +225,7 @@ void check_network(const Claims& claims, const std::optional<Network>& network, 
   const double each = training ? 3 * network->flops - network->first : network->flops;
   claims.expect("/problem/flops", each * of_run, "the network of the descriptor, for all images");
   check_traffic(claims, *network, passes);
+  check_parallel(claims, way.kind, way.number, passes);
   check_layers_of_network(claims, *network, passes);
   if (!training) return;
   claims.expect("/executed/momentum",

@@ -4,7 +4,7 @@ import json
 import shutil
 import unittest
 
-from run_helper import BIN, RunTest, main
+from run_helper import ASSAY, BIN, RunTest, main
 
 # A small form of each network, and options with which its steps stay finite.
 SMALL = {"mlp": ["mlp:i64w32l6c10p20"], "candle-p1b2": ["candle-p1b2:i64w32", "--optimizer", "rmsprop", "--rate", 0.001],
@@ -22,7 +22,10 @@ class TrainPipeline(RunTest):
         self.command("mpirun", "--oversubscribe", "--bind-to", "none", "-n", ranks, BIN / "assay-train", "--threads", 1, "--batch", batch,
                      "--backend", "native", "--scaling", "none", "--accumulate", PASSES, "--steps", 3, "--out", file, *words, code=code,
                      env=self.environment(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1"))
-        return json.loads(file.read_text())["rows"][0]
+        row = json.loads(file.read_text())["rows"][0]
+        if row["status"] == "ok":
+            self.command(ASSAY, "validate", file, code=0)
+        return row
 
     def expect_plain_accumulation(self, row, ranks):
         self.assertEqual(row["status"], "ok", row.get("reason"))
@@ -47,6 +50,14 @@ class TrainPipeline(RunTest):
     def test_fp16_with_a_dynamic_loss_scale(self):
         row = self.row(2, "--network", *SMALL["resnet18"], "--parallel", "pipeline:2", "--precision", "fp16")
         self.expect_plain_accumulation(row, 2)
+        file = self.folder / "row.json"
+        whole = file.read_text()
+        for name in ("bubble", "bubble_predicted", "bubble_balanced", "stage1_bubble", "stage2_slots", "stage1_flops_share", "judged_steps_equal_bits"):
+            with self.subTest(changed=name):
+                document = json.loads(whole)
+                document["rows"][0]["metrics"][name]["value"] += 1
+                file.write_text(json.dumps(document))
+                self.assertIn(name, self.command(ASSAY, "validate", file, code=2).stderr)
 
     def test_trainings_reach_their_target_with_the_losses_of_one_rank(self):
         for network, batch, more in (("mlp:w64", 4, ["--data", "learnable:n2000v300", "--epochs", 6, "--rate", 0.06, "--target", 0.8]),

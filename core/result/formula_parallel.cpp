@@ -1,0 +1,91 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/numbers.hpp"
+#include "core/result/formula_network.hpp"
+
+namespace assay::formula {
+namespace {
+
+std::string metric(const std::string& name) { return "/metrics/" + name + "/value"; }
+
+/// The histogram of staleness, and what follows from it.
+void check_staleness(const Claims& claims) {
+  constexpr int classes = 8;
+  double count = 0, sum = 0, most = 0, negative = 0;
+  for (int i = 0; i < classes; ++i) {
+    const double of =
+        claims.number(metric(fmt::format("gradients_of_staleness_{}", i))).value_or(0);
+    count += of;
+    sum += i * of;
+    negative = std::min(negative, of);
+    if (of > 0) most = i;
+  }
+  const std::string origin = "gradients_of_staleness_* of /metrics";
+  const auto more =
+      claims.number(metric(fmt::format("gradients_of_staleness_{}_or_more", classes)));
+  claims.expect(metric("updates_of_parts"), count + more.value_or(0), "the sum of " + origin);
+  claims.require(negative >= 0, metric("updates_of_parts"), "no number below 0", origin);
+  const auto found = claims.number(metric("staleness_max"));
+  if (!more) {
+    claims.expect(metric("staleness_max"), most, origin);
+    claims.expect(metric("staleness_mean"), count > 0 ? sum / count : 0, origin);
+  } else if (found) {
+    claims.require(*found >= classes, metric("staleness_max"), "8 or more", origin);
+  }
+  const auto lost = claims.number(metric("gradients_lost"));
+  claims.require(!lost || (*lost >= 0 && *lost <= count + more.value_or(0)),
+                 metric("gradients_lost"), "0 to all gradients", origin);
+  const auto slowest = claims.number(metric("steps_of_slowest_worker")),
+             fastest = claims.number(metric("steps_of_fastest_worker"));
+  claims.require(!slowest || !fastest || (*slowest >= 0 && *slowest <= *fastest),
+                 metric("steps_of_slowest_worker"), "not above steps_of_fastest_worker", origin);
+}
+
+struct Pipeline {
+  double stages = 1, passes = 1;
+  bool keeps_all = false;  ///< fill-drain
+};
+
+/// Shares, slots and bubbles of the stages.
+void check_stages(const Claims& claims, const Pipeline& of) {
+  double shares = 0, busy = 0;
+  const auto idle = [&](double work, double stages, const char* of_seconds) {
+    return 1 - work / (stages * claims.number(metric(of_seconds)).value_or(0));
+  };
+  for (int i = 0; i < static_cast<int>(of.stages); ++i) {
+    const std::string stage = fmt::format("stage{}_", i + 1);
+    shares += claims.number(metric(stage + "flops_share")).value_or(0);
+    const double own = of.passes * (claims.number(metric(stage + "forward_s")).value_or(0) +
+                                    claims.number(metric(stage + "backward_s")).value_or(0));
+    busy += own;
+    claims.expect(metric(stage + "slots"),
+                  of.keeps_all ? of.passes : std::min(of.passes, of.stages - i),
+                  "/parameters/parallel and accumulate");
+    claims.expect(metric(stage + "bubble"), idle(own, 1, "pipeline_s"), "the times of the stage");
+  }
+  claims.expect(metric("stage1_flops_share"),
+                claims.number(metric("stage1_flops_share")).value_or(0) + 1 - shares,
+                "the shares of the other stages");
+  claims.expect(metric("bubble_balanced"), (of.stages - 1) / (of.passes + of.stages - 1),
+                "/parameters/parallel and accumulate");
+  claims.expect(metric("bubble"), idle(busy, of.stages, "pipeline_s"), "the times of the stages");
+  claims.expect(metric("bubble_predicted"), idle(busy, of.stages, "pipeline_predicted_s"),
+                "the times of the stages");
+  const auto judged = claims.number(metric("judged_steps")),
+             equal = claims.number(metric("judged_steps_equal_bits"));
+  claims.require(!judged || !equal || (*equal >= 0 && *equal <= *judged),
+                 metric("judged_steps_equal_bits"), "at most judged_steps", "/metrics");
+}
+
+}  // namespace
+
+void check_parallel(const Claims& claims, const std::string& kind, double number, double passes) {
+  if (kind == "async" || kind == "stale" || kind == "server") check_staleness(claims);
+  if (kind == "pipeline")
+    check_stages(claims, {number, passes, claims.parameter("parallel").ends_with("fill-drain")});
+}
+
+}  // namespace assay::formula

@@ -184,9 +184,9 @@ SetFiles find_set_files(const std::string& path) {
     set.folder = fs::path(path).has_parent_path() ? fs::path(path).parent_path() : fs::path(".");
     set.pattern = fs::path(path).filename().string();
   }
-  const fs::path base = set.folder == "." ? fs::path() : set.folder;
+  const fs::path base = set.folder.lexically_normal();
   for (const std::string& file : files) {
-    const fs::path name = base.empty() ? fs::path(file) : fs::path(file).lexically_relative(base);
+    const fs::path name = fs::path(file).lexically_normal().lexically_relative(base);
     if (name.empty() || *name.begin() == ".." || (!set.pattern.empty() && name.has_parent_path()))
       throw InputError(fmt::format(
           "the set {} lies in several folders ({} is not in {}). Put its files into one folder.",

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <map>
+#include <filesystem>
+#include <optional>
+#include <stdexcept>
 #include <utility>
 
 #include "core/base/clock.hpp"
@@ -22,25 +24,21 @@
 namespace assay {
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr std::uint64_t most_threads = 4096, most_prefetch = 4096, most_shards = 1 << 20;
 constexpr std::uint64_t most_samples_allowed = 1 << 20, most_classes = 1 << 24;
 constexpr double longest_step_ms = 60000;
 constexpr const char* bare_loop = "bare_loop";
 constexpr const char* no_stage = "none";
 
-/// A staged set of this process.
-struct Staged {
-  StagedSet files;
-  std::shared_ptr<const SampleSet> set;
-  std::string failure;  ///< why the row fails; empty if the set is there
-};
-
 struct InputSettings {
   InputSize size;
   SampleSetOptions set;
   InputRun run;
   bool bare = false;
-  std::shared_ptr<const Staged> staged;  ///< null without --stage, and where cases are only listed
+  std::string data;   ///< path of the set
+  std::string stage;  ///< folder into which it is staged; empty: it is read where it is
 };
 
 InputSettings read(Settings& settings) {
@@ -69,7 +67,8 @@ InputSettings read(Settings& settings) {
     reader.set("classes", input.set.classes, 1000);
     settings["stage"] = no_stage;  // it is in a folder of this node already
   }
-  settings["staged"] = reader.is("stage", no_stage) ? "no" : "yes";
+  if (!reader.is("stage", no_stage)) input.stage = settings.at("stage");
+  settings["staged"] = input.stage.empty() ? "no" : "yes";
   input.size = parse_input(reader.text("problem"));
   pipeline.batch = input.size.batch;
   pipeline.decode.size = static_cast<int>(input.size.side);
@@ -82,42 +81,76 @@ InputSettings read(Settings& settings) {
   return input;
 }
 
+/// The name of the set for the id. A set that will be staged is opened by rank 0 alone, as shared
+/// storage has it. Collective if `ranks` are given.
+std::string canonical_of(const InputSettings& input, Communicator* ranks) {
+  const auto canonical = [&] { return sample_set(input.data, input.set, 0)->canonical(); };
+  if (input.stage.empty() || ranks == nullptr) return canonical();
+  std::string name;
+  throw_on_all(*ranks, [&] {
+    if (ranks->rank() == 0) name = canonical();
+  });
+  return ranks->allgather(name).front();
+}
+
 /// The set as it was staged, opened from the folder of the node.
 std::shared_ptr<const SampleSet> open_staged(const StagedSet& staged,
-                                             const SampleSetOptions& options) {
+                                             const SampleSetOptions& options,
+                                             const std::string& canonical) {
   std::shared_ptr<const SampleSet> set = open_samples(staged.data, options);
-  std::vector<std::string> expected;
-  for (const std::string& name : staged.names) expected.push_back((staged.folder / name).string());
-  const std::vector<std::string> files = set->files();
+  const auto plain = [](const fs::path& path) { return path.lexically_normal().string(); };
+  std::vector<std::string> files = set->files(), expected;
+  for (std::string& file : files) file = plain(file);
+  for (const std::string& name : staged.names) expected.push_back(plain(staged.folder / name));
   for (std::size_t i = 0; i < std::max(files.size(), expected.size()); ++i)
     if (i >= files.size() || i >= expected.size() || files[i] != expected[i])
       throw InputError(
           fmt::format("--stage {}: has other files than the set ({}). Remove the folder, or name "
                       "another one.",
                       staged.folder.string(), i < files.size() ? files[i] : expected[i]));
+  if (set->canonical() != canonical)
+    throw InputError(
+        fmt::format("--stage {}: the set is another one ({}) than when the run began ({}). Run "
+                    "again when nobody writes to it.",
+                    staged.folder.string(), set->canonical(), canonical));
   return set;
 }
 
-/// Stages a set, once for all cases of this process. A disk or a network that fails is told by the
-/// rows. Collective.
-std::shared_ptr<const Staged> stage_once(const Settings& settings, const InputSettings& input,
-                                         Communicator& ranks) {
-  static std::map<std::string, Staged> all;
-  const std::string name = fmt::format("{}\n{}", settings.at("data"), settings.at("stage"));
-  if (!all.contains(name)) {
-    Staged staged;
-    try {
-      staged.files =
-          stage(settings.at("data"), settings.at("stage"), {.cold = input.run.cold}, ranks);
-    } catch (const CaseError& error) {
-      staged.failure = error.what();
+/// Stages the set of a case, unless an earlier case of this process has: its row tells what that
+/// has cost. Collective.
+StagedSet stage_once(const InputSettings& input, Communicator& ranks) {
+  struct Staged {
+    std::string data, stage;
+    StagedSet set;
+    std::string failure;  ///< empty if the set is there
+  };
+  static std::vector<Staged> all;
+  for (Staged& earlier : all) {
+    if (earlier.data == input.data && earlier.stage == input.stage) {
+      if (!earlier.failure.empty()) throw CaseError(earlier.failure);
+      return earlier.set;
     }
-    all.emplace(name, std::move(staged));
+    throw_on_all(ranks, [&] {
+      std::error_code missing;
+      if (earlier.failure.empty() &&
+          fs::equivalent(earlier.set.folder, stage_folder_of(input.stage, ranks.node()), missing))
+        throw InputError(
+            fmt::format("--stage {}: this run has staged {} there. Name another folder for {}.",
+                        input.stage, earlier.data, input.data));
+    });
   }
-  auto staged = std::make_shared<Staged>(all.at(name));
-  if (staged->failure.empty())
-    throw_on_all(ranks, [&] { staged->set = open_staged(staged->files, input.set); });
-  return staged;
+  Staged staged{input.data, input.stage, {}, ""};
+  try {
+    staged.set = stage(input.data, input.stage, {.cold = input.run.cold}, ranks);
+  } catch (const std::runtime_error& error) {
+    staged.failure = error.what();
+    all.push_back(std::move(staged));
+    throw;
+  }
+  StagedSet first = staged.set;
+  staged.set.cost = of_later_row(staged.set.cost);
+  all.push_back(std::move(staged));
+  return first;
 }
 
 InputRun run_on(const CaseContext& context, InputRun run, const InputSize& size) {
@@ -223,10 +256,8 @@ class InputBenchmark final : public Benchmark {
     if (is_generated(data))
       data = generated_name(data);
     else if (why_no_images().empty()) {
-      if (settings["staged"] == "yes" && started.together != nullptr)
-        input.staged = stage_once(settings, input, *started.together);
-      const bool there = input.staged != nullptr && input.staged->set != nullptr;
-      data = (there ? input.staged->set : sample_set(data, input.set, 0))->canonical();
+      input.data = data;
+      data = canonical_of(input, started.together);
     }
     return input;
   }
@@ -239,16 +270,25 @@ class InputBenchmark final : public Benchmark {
 
   Result<std::unique_ptr<Workload>> prepare(const Case& selected,
                                             CaseContext& context) const override {
-    const auto start = std::chrono::steady_clock::now();
     if (!why_no_images().empty()) return Unsupported{why_no_images()};
     const auto& input = typed_settings<InputSettings>(selected);
     const InputSize& size = input.size;
+    const std::string& name = selected.settings.at("data");
     const InputRun run = run_on(context, input.run, size);
-    if (input.staged != nullptr && !input.staged->failure.empty())
-      throw CaseError(input.staged->failure);
-    auto set = input.staged != nullptr
-                   ? input.staged->set
-                   : sample_set(selected.settings.at("data"), input.set, context.seed);
+    std::optional<StagedSet> staged;
+    std::shared_ptr<const SampleSet> set;
+    auto start = std::chrono::steady_clock::now();
+    if (input.stage.empty()) {
+      set = sample_set(name, input.set, context.seed);
+    } else {
+      try {
+        staged = stage_once(input, context.ranks);
+        start = std::chrono::steady_clock::now();
+        throw_on_all(context.ranks, [&] { set = open_staged(*staged, input.set, name); });
+      } catch (const InputError& error) {  // other cases of this process are no worse for it
+        throw CaseError(error.what());
+      }
+    }
     if (!run.pipeline.decode.training && size.images > set->size() /
                                                            (size.batch * context.ranks.size()) *
                                                            (size.batch * context.ranks.size()))
@@ -262,8 +302,8 @@ class InputBenchmark final : public Benchmark {
     const auto make = input.bare ? bare_loop_workload : input_workload;
     auto workload = make(std::move(set), run, claims, context.ranks, InputProblem(size).amounts(),
                          seconds_since(start));
-    if (input.staged == nullptr) return workload;
-    return staged_workload(std::move(workload), input.staged->files, context.ranks);
+    if (!staged) return workload;
+    return staged_workload(std::move(workload), std::move(*staged), context.ranks);
   }
 
   std::unique_ptr<Communicator> connect(Plugins& plugins) const override {

@@ -38,15 +38,31 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
+/// InputError if `folder` is that of the shared set or, where a folder as a whole is the set, lies
+/// in it, with all links resolved. Creates nothing.
+void expect_outside(const fs::path& folder, const StageListing& set) {
+  std::error_code failed;
+  const fs::path named = fs::weakly_canonical(fs::absolute(folder), failed);
+  for (fs::path path = failed ? fs::absolute(folder) : named;; path = path.parent_path()) {
+    if (fs::equivalent(path, set.folder, failed))
+      throw InputError(
+          fmt::format("--stage {}: {} the folder of the set itself. Name a folder on a disk of "
+                      "the node.",
+                      folder.string(), path == named ? "is" : "lies in"));
+    if (!set.pattern.empty() || path == path.root_path()) return;
+  }
+}
+
 /// InputError on all leaders if the folders of two nodes are one: each leaves a file in its own,
 /// and looks for those of the others.
-void expect_own_folder(const fs::path& folder, const fs::path& shared, Communicator& leaders) {
+void expect_own_folder(const fs::path& folder, const StageListing& set, Communicator& leaders) {
   const std::string job =
       leaders.allgather(fmt::format("{}.{}", getpid(), Clock::now().time_since_epoch().count()))
           .front();
   const auto mark = [&](int node) {
     return folder / fmt::format(".assay-stage.{}.node{}", job, node);
   };
+  throw_on_all(leaders, [&] { expect_outside(folder, set); });
   const Temporary own(mark(leaders.rank()));
   throw_on_all(leaders, [&] {
     std::error_code failed;
@@ -57,11 +73,6 @@ void expect_own_folder(const fs::path& folder, const fs::path& shared, Communica
       throw InputError(
           fmt::format("--stage {}: cannot be written ({}). Name a folder that you may write to.",
                       folder.string(), failed ? failed.message() : words_of_error(errno)));
-    if (fs::equivalent(folder, shared, failed))
-      throw InputError(
-          fmt::format("--stage {}: is the folder of the set itself. Name a folder on a disk of "
-                      "the node.",
-                      folder.string()));
   });
   throw_on_all(leaders, [&] {
     for (int node = 0; node < leaders.size(); ++node)
@@ -288,7 +299,7 @@ StagedSet stage(const std::string& data, const std::string& folder, const StageO
     json names = json::array();
     for (const StageFile& file : listing.files) names.push_back(file.name);
     listed = json({{"pattern", listing.pattern}, {"names", names}}).dump();
-    expect_own_folder(staged.folder, listing.folder, *leaders);
+    expect_own_folder(staged.folder, listing, *leaders);
     Stager stager(std::move(listing), staged.folder, options, *leaders);
     staged.cost = stager.run();
     staged.kept = stager.kept();

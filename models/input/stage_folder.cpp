@@ -32,7 +32,8 @@ using nlohmann::json;
 
 constexpr const char* manifest_schema = "assay-stage/1";
 constexpr const char* own_names = ".assay-stage.";  // how they begin
-constexpr double between_saves_s = 0.5;             // of the manifest, while files are staged
+constexpr double between_saves_s = 0.5;  // of the manifest, while files are staged, and at least
+constexpr double between_saves = 20;     // times what the last one has taken
 
 InputError unusable_folder(const fs::path& folder, const std::string& why,
                            const std::string& cure) {
@@ -112,11 +113,12 @@ StageFolder::StageFolder(fs::path folder, std::vector<StageFile> files, std::int
                           "Name a folder that you may write to.");
   survive_size_limit();
   lock();
+  const std::vector<std::optional<std::uint32_t>> known = read_manifest();
   const fs::path unfinished = folder_ / stage_partial;
   fs::remove_all(unfinished, error);
   if (!error) fs::create_directory(unfinished, error);
   if (error) cannot_write(unfinished, error.value());
-  keep_whole(read_manifest());
+  keep_whole(known);
   save();  // from now on the names are known as staged ones
   make_empty_files();
 }
@@ -252,10 +254,11 @@ void StageFolder::complete(std::size_t file) {
   if (!error) fs::rename(written, path(file), error);
   if (error) cannot_write(path(file), error.value());
   checksums_[file] = expected;
-  if (seconds_since(saved_) > between_saves_s) save();
+  if (seconds_since(saved_) > std::max(between_saves_s, between_saves * save_s_)) save();
 }
 
 void StageFolder::save() {
+  const auto start = std::chrono::steady_clock::now();
   json manifest = {{"schema", manifest_schema}, {"piece", piece_}, {"files", json::array()}};
   for (std::size_t i = 0; i < files_.size(); ++i) {
     json entry = {{"name", files_[i].name},
@@ -273,6 +276,7 @@ void StageFolder::save() {
     throw CaseError(fmt::format("--stage: {}", error.what()));
   }
   saved_ = std::chrono::steady_clock::now();
+  save_s_ = seconds_since(start);
 }
 
 void StageFolder::give_up() {

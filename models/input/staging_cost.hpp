@@ -23,11 +23,14 @@ struct StagingCost {
   double seconds = 0, read_s = 0, pass_s = 0, keep_s = 0;
 };
 
+/// What a case costs that finds the set as an earlier one of its process has staged it: nothing.
+StagingCost of_later_row(const StagingCost& cost);
 /// Bytes read from shared files over bytes staged; 1 if none had to be.
 double staging_read_ratio(const StagingCost& cost);
-/// Why that is not 1.00 (within 0.005), or why nodes keep other bytes than they lacked; or "".
+/// Why that is not 1 (within 0.005, and 4 KiB of each node), or why nodes keep other bytes than
+/// they lacked; or "".
 std::string fault_of_staging(const StagingCost& cost);
-/// The metrics stage_* of a row.
+/// The metrics stage_* of a row; stage_s only if time was spent.
 std::map<std::string, Metric> staging_metrics(const StagingCost& cost);
 
 }  // namespace assay

@@ -44,13 +44,16 @@ class StageTest(RunTest):
                 "--stage", folder or self.node, "--out", self.file, *words]
 
     def row(self, *words, code=0, before=(), **more):
-        self.file.unlink(missing_ok=True)
+        for file in self.file, self.folder / "row.json.journal.jsonl":  # of a run that was killed
+            file.unlink(missing_ok=True)
         settings = {name: more.pop(name) for name in ("folder", "problem", "max_time", "threads") if name in more}
         self.command(*before, *self.words(*words, **settings), code=code, **more)
         return json.loads(self.file.read_text())["rows"][0]
 
     def refused(self, *words, **more):
-        return self.command(*self.words(*words, **more), code=2).stderr
+        row = self.row(*words, code=7, **more)
+        self.assertEqual(row["status"], "failed")
+        return row["reason"]
 
     def metric(self, row, name):
         return row["metrics"][f"stage_{name}"]["value"]
@@ -73,6 +76,13 @@ class StageTest(RunTest):
                 self.assertGreater(self.metric(row, name), 0, name)
         else:
             self.assertNotIn("stage_read_ratio", row["metrics"])
+
+    def expect_of_first(self, rows, count, staged):
+        """The first row tells the staging; the others of its process have found the set."""
+        self.expect_ok(rows, count)
+        for row in rows:
+            self.expect_staged(row, staged if row is rows[0] else 0)
+        self.assertFalse([row for row in rows[1:] if {"stage_s", "stage_cached_percent"} & set(row["metrics"])])
 
     @staticmethod
     def flip(file, at):
@@ -138,8 +148,49 @@ class Stage(StageTest):
         self.expect_staged(self.row("--view", "evaluate"), 0)
         # Cases of one process, each of which opens the set in its own way.
         self.command(*self.words("--prefetch", "0,1", folder=self.folder / "other"), "--view", "train,evaluate", code=0)
-        for row in self.expect_ok(json.loads(self.file.read_text())["rows"], 4):
-            self.expect_staged(row, size)
+        self.expect_of_first(json.loads(self.file.read_text())["rows"], 4, size)
+
+    def test_rows_tell_the_staging_that_was_theirs(self):
+        size = self.make_set()
+        for caches in ("cached", "cold"), ("cold", "cached"):
+            node = self.folder / caches[0]
+            self.command(*self.words("--page-cache", ",".join(caches), folder=node), code=0)
+            rows = json.loads(self.file.read_text())["rows"]
+            self.assertEqual([row["parameters"]["page_cache"] for row in rows], list(caches))
+            self.expect_of_first(rows, 2, size)
+            if caches[0] == "cold":
+                self.assertEqual(self.metric(rows[0], "cached_percent"), 0)
+            else:
+                self.assertGreater(self.metric(rows[0], "cached_percent"), 0)
+
+    def test_names_of_folders(self):
+        size = self.make_set("images:n30c5w40h30", 1, "--as", "folder")
+        records = self.folder / "records"
+        self.command(DATASET, "images:n24c5w60h48", "--files", 2, "-o", records, code=0)
+        folders = self.folder
+        for number, (data, stage) in enumerate(((".", f"{self.node}/"), ("./", "../node1"), (f"{self.shared}//", "..//./node2"))):
+            with self.subTest(data):
+                done = self.words("--data", data, folder=stage)
+                del done[1:3]
+                self.command(*done, code=0, cwd=self.shared)
+                self.expect_staged(json.loads(self.file.read_text())["rows"][0], size)
+                self.expect_copy(folders / f"node{number or ''}")
+        self.shared = records
+        prefix = self.files(records)[0].name[:4]
+        for number, data in enumerate((".", f"./{prefix}", prefix)):
+            with self.subTest(data):
+                done = self.words("--data", data, folder=f"../of{number}")
+                del done[1:3]
+                self.command(*done, code=0, cwd=records)
+                self.expect_copy(folders / f"of{number}")
+
+    def test_a_folder_in_the_set_is_refused(self):
+        self.make_set("images:n30c5w40h30", 1, "--as", "folder")
+        before = sorted(self.shared.rglob("*"))
+        (self.folder / "link").symlink_to(self.shared)
+        for folder in self.shared / "staged", self.folder / "link" / "class_0000" / "{node}":
+            self.assertIn("lies in the folder of the set itself. Name", self.refused(folder=folder))
+        self.assertEqual(sorted(self.shared.rglob("*")), before)
 
     def test_a_folder_of_classes_and_a_prefix(self):
         size = self.make_set("images:n30c5w40h30", 1, "--as", "folder")
@@ -181,7 +232,7 @@ class Stage(StageTest):
         self.assertIn("is not what was staged", printed)
 
     def test_a_killed_staging_is_resumed(self):
-        size = self.make_set("images:n400c5w120h90", 400)
+        size = self.make_set("images:n2400c5w120h90", 2400)
         left = self.killed(self.words(), self.node, env=self.environment())
         self.assertLess(left, size)
         self.assertGreater(left, 0)
@@ -243,9 +294,41 @@ class Stage(StageTest):
         suite = self.suite([{"benchmark": "input", "data": [str(self.shared)], "classes": [5], "problem": ["n16mb4s16"], "threads": [1],
                              "prefetch": [0, 2], "stage": [str(self.node)]}])
         self.run_suite(suite, "--launches", 1, code=0)
-        for row in self.expect_ok(self.rows(), 2):
-            self.expect_staged(row, size)
+        self.expect_of_first(self.rows(), 2, size)
         self.command(ASSAY, "validate", self.out / "result.json", code=0)
+
+    def test_only_cases_that_run_are_staged(self):
+        size, first = self.make_set(), self.shared
+        self.shared = self.folder / "other"
+        self.make_set("images:n16c3w50h40", 2)
+        foreign = self.folder / "foreign"
+        foreign.mkdir()
+        (foreign / "file").write_text("mine")
+        group = {"benchmark": "input", "problem": ["n16mb4s16"], "threads": [1]}
+        suite = self.suite([{**group, "data": [str(self.shared)], "classes": [3], "stage": [str(foreign)]},
+                            {**group, "data": [str(first)], "classes": [5], "stage": [str(self.node)]}])
+        self.run_suite(suite, "--launches", 1, "--filter", "tfrecord:n24", code=0)
+        row, = self.rows()
+        self.expect_staged(row, size)
+        self.command(INPUT, "--suite", suite, "--benchmark_filter", "tfrecord:n24", "--out", self.file, code=0)
+        row, = json.loads(self.file.read_text())["rows"]
+        self.expect_staged(row, 0)
+        self.assertEqual(list(foreign.iterdir()), [foreign / "file"])
+        # Without a filter, the folder of one case is that of one row.
+        self.command(INPUT, "--suite", suite, "--out", self.file, code=7)
+        refused, right = json.loads(self.file.read_text())["rows"]
+        self.assertIn("has file, which no staging has put there", refused["reason"])
+        self.expect_staged(right, 0)
+
+    def test_one_folder_for_two_sets(self):
+        size, first = self.make_set(), self.shared
+        self.shared = self.folder / "other"
+        self.make_set("images:n16c5w50h40", 2)
+        self.command(INPUT, "--data", f"{first},{self.shared}", "--classes", 5, "--problem", "n16mb4s16", "--threads", 1, "--max-time", 0.02,
+                     "--stage", self.node, "--out", self.file, code=7)
+        right, refused = json.loads(self.file.read_text())["rows"]
+        self.expect_staged(right, size)
+        self.assertIn(f"--stage {self.node}: this run has staged {first} there. Name another folder for {self.shared}.", refused["reason"])
 
 
 @unittest.skipIf(NO_HOSTS, f"unsupported: {NO_HOSTS}")
@@ -275,11 +358,11 @@ class StageOnHosts(StageTest):
 
     def test_hosts_do_not_share_a_folder(self):
         self.make_set()
-        done = self.command(*self.launcher, *self.words(), env=self.variables, code=2)
-        self.assertIn("nodes 0 and 1 share this folder. Name one on a disk of each node", done.stderr)
+        self.assertIn("nodes 0 and 1 share this folder. Name one on a disk of each node",
+                      self.refused(before=self.launcher, env=self.variables))
 
     def test_a_killed_rank_is_resumed(self):
-        size = self.make_set("images:n400c5w120h90", 400)
+        size = self.make_set("images:n2400c5w120h90", 2400)
         nodes = [self.folder / f"node{host}" for host in range(2)]
         left = self.killed([*self.launcher, *self.words(folder=self.folder / "node{node}")], *nodes, env=self.variables)
         row = self.hosts_row()

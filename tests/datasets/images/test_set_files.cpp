@@ -28,6 +28,28 @@ TEST(SetFiles, AreThoseThatAreOpened) {
             std::string::npos);
 }
 
+/// However the folder is written.
+TEST(SetFiles, HavePlainNames) {
+  ASSAY_SKIP_WITHOUT_IMAGES();
+  const Folder folder;
+  fs::create_directories(folder / "classes/a");
+  folder.write("classes/a/1.jpg", "x");
+  fs::create_directories(folder / "records");
+  folder.write("records/x.tfrecord", test_record(0));
+  const fs::path before = fs::current_path();
+  const auto names = [&](const std::string& from, const std::string& data) {
+    fs::current_path(folder / from);
+    const std::vector<std::string> found = find_set_files(data).names;
+    fs::current_path(before);
+    return found;
+  };
+  using Names = std::vector<std::string>;
+  for (const char* data : {".", "./", "..//classes", "./../classes/."})
+    EXPECT_EQ(names("classes", data), (Names{"a/1.jpg"})) << data;
+  for (const char* data : {".", "./", "x", "./x", "./x.tfrecord", "..//records/x*", "../records/"})
+    EXPECT_EQ(names("records", data), (Names{"x.tfrecord"})) << data;
+}
+
 TEST(SetFiles, LieInOneFolder) {
   ASSAY_SKIP_WITHOUT_IMAGES();
   const Folder folder;

@@ -231,6 +231,32 @@ TEST(Stage, NodesDoNotShareAFolder) {
             std::string::npos);
 }
 
+/// Not even by a link; and nothing is written into the set.
+TEST(Stage, NoFolderLiesInTheSet) {
+  const Folder folder;
+  fs::create_directories(folder / "classes/a");
+  folder.write("classes/a/1.jpg", stage_content(1, 3000));
+  fs::create_directory_symlink(folder / "classes", folder / "link");
+  fs::create_directories(folder / "beside");
+  for (const char* to : {"classes/new/node{node}", "link/new", "beside/../classes/b/c"}) {
+    const std::string told = told_to_all<InputError>(2, folder / "classes", folder / to, plainly);
+    EXPECT_NE(told.find("lies in the folder of the set itself"), std::string::npos) << told;
+  }
+  EXPECT_NE(told_to_all<InputError>(1, folder / "link", folder / "classes/", plainly)
+                .find("is the folder of the set itself"),
+            std::string::npos);
+  std::vector<std::string> there;
+  for (const auto& entry : fs::recursive_directory_iterator(folder / "classes"))
+    there.push_back(entry.path().string());
+  EXPECT_EQ(there.size(), 2);
+  // A prefix names files, and a folder beside them is none.
+  write_stage_set(folder);
+  on_threads(1, [&](Communicator& ranks) {
+    const StagedSet staged = stage(folder / "shared/x-", folder / "shared/new", {}, ranks);
+    EXPECT_EQ(staged.names.size(), std::size(stage_sizes));
+  });
+}
+
 TEST(Stage, ErrorsOfOneNodeAreThoseOfAll) {
   const Folder folder;
   write_stage_set(folder);

@@ -173,6 +173,7 @@ TEST(StageFolder, FilesThatItHasNotStagedStay) {
             }).find("has a, which no staging has put there. Name a new or an empty folder."),
             std::string::npos);
   EXPECT_EQ(content_of(temporary / "foreign/a"), "mine");
+  EXPECT_FALSE(fs::exists(fs::path(temporary / "foreign") / stage_partial));
   EXPECT_NE(message_of<InputError>([&] {
               StageFolder(temporary / "foreign", {{"b", 1, "v1"}}, piece);
             }).find("has a, which"),

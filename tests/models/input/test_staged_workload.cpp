@@ -20,7 +20,13 @@ TEST(StagingCost, BytesThatAreReadTwiceAreNoStaging) {
     cost.read_bytes = bytes;
     EXPECT_NE(fault_of_staging(cost).find("not each file once"), std::string::npos) << bytes;
   }
-  cost.read_bytes = 1e6;
+  // One of many small files.
+  cost.staged_bytes = 1e9;
+  cost.read_bytes = 1e9 + 5000;
+  EXPECT_NE(fault_of_staging(cost), "");
+  cost.nodes = 2;
+  EXPECT_EQ(fault_of_staging(cost), "");
+  cost.staged_bytes = cost.read_bytes = 1e6;
   cost.kept_bytes = 1e6;
   EXPECT_NE(fault_of_staging(cost).find("kept 1000000 bytes of the 2000000"), std::string::npos);
 }
@@ -42,10 +48,12 @@ TEST(StagingCost, MetricsAreOfWhatWasDone) {
   EXPECT_EQ(metrics.at("stage_passed_bytes_per_s").value, 1e9);
   EXPECT_EQ(metrics.at("stage_kept_bytes_per_s").value, 5e8);
   EXPECT_EQ(metrics.at("stage_cached_percent").value, 25);
-  cost = {};
-  cost.set_bytes = 1e9;  // all was there
+  cost = of_later_row(cost);
   metrics = staging_metrics(cost);
-  EXPECT_FALSE(metrics.contains("stage_read_ratio"));
+  EXPECT_EQ(fault_of_staging(cost), "");
+  EXPECT_EQ(metrics.at("stage_set_bytes").value, 1e9);
+  for (const char* name : {"stage_s", "stage_read_ratio", "stage_cached_percent"})
+    EXPECT_FALSE(metrics.contains(name)) << name;
   EXPECT_FALSE(metrics.contains("stage_read_bytes_per_s"));
   EXPECT_EQ(metrics.at("stage_bytes").value, 0);
 }

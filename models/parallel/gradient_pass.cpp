@@ -1,10 +1,14 @@
 #include "models/parallel/gradient_pass.hpp"
 
+#include <fmt/format.h>
+
 #include <numeric>
 
 #include "core/base/error.hpp"
+#include "core/measure/rank_failure.hpp"
 #include "models/network/node_check.hpp"
 #include "models/network/parameters.hpp"
+#include "models/parallel/servers_part.hpp"
 
 namespace assay {
 namespace {
@@ -71,8 +75,8 @@ double GradientPass::run(const PassSettings& of, const std::function<void()>& pr
 Buffer GradientPass::gradients(std::int64_t worker) {
   const Executor& executor = executor_of(worker);
   const Graph& graph = executor.graph();
-  return {executor.memory(graph.gradients).get(), graph.elements(graph.gradients),
-          graph.value(graph.gradients).type};
+  return {executor.memory(graph.batch_gradients).get(), graph.elements(graph.batch_gradients),
+          graph.value(graph.batch_gradients).type};
 }
 
 Buffer GradientPass::weights() {
@@ -99,6 +103,27 @@ void GradientPass::average_statistics() {
   average(executor.graph(), momentum_of_averages,
           read_values(executor, executor.graph().batch_statistics),
           parts_.whole.running_statistics());
+}
+
+std::string why_other_bits(const WayParts& parts) {
+  std::uint64_t own = 0;
+  throw_on_all(parts.ranks, [&] {
+    GradientPass pass(parts);
+    pass.run({});
+    const Buffer made = pass.gradients(0);
+    own = checksum(made.data, made.bytes());
+    parts.whole.initialise();  // its loss scale and statistics were the pass's
+  });
+  const std::vector<std::string> sums = parts.ranks.allgather(std::to_string(own));
+  for (std::size_t rank = 1; rank < sums.size(); ++rank)
+    if (sums[rank] != sums[0])
+      return fmt::format(
+          "--parallel {}: rank {} computes other bits than rank 0 of the same batch, since their "
+          "processors or libraries differ: no rank can make the steps of all again. Use equal "
+          "hosts "
+          "and settings for all ranks.",
+          to_text(parts.run.parallel), rank);
+  return "";
 }
 
 }  // namespace assay

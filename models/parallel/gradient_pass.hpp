@@ -53,4 +53,9 @@ class GradientPass {
   std::int64_t runs_ = 0;
 };
 
+/// Why one rank cannot make the steps of all again with the same bits: ranks compute other
+/// gradients of the same batch. "" if they do not. Leaves the undivided network as
+/// Trainer::initialise(). Collective.
+std::string why_other_bits(const WayParts& parts);
+
 }  // namespace assay

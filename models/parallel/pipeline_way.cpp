@@ -10,6 +10,7 @@
 #include "core/base/statistics.hpp"
 #include "core/measure/rank_failure.hpp"
 #include "models/network/tolerance.hpp"
+#include "models/parallel/gradient_pass.hpp"
 #include "models/parallel/micro_batches.hpp"
 #include "models/parallel/parallel_way.hpp"
 #include "models/parallel/pipeline_oracle.hpp"
@@ -218,6 +219,7 @@ Result<std::unique_ptr<ParallelWay>> make_pipeline_way(const WayParts& parts) {
           fmt::format("--{} is for sums, and --parallel {} sends messages alone. "
                       "Leave it out.",
                       flag, to_text(way))};
+  if (std::string why = why_other_bits(parts); !why.empty()) return Unsupported{std::move(why)};
   const TrainerSettings& trainer = parts.run.trainer;
   const Graph pass = gradient_graph(trainer.network, trainer.batch, trainer.precision,
                                     trainer.learning, {trainer.seed, 0});

@@ -45,27 +45,6 @@ std::string why_not_servers(const WayParts& parts) {
   return "";
 }
 
-/// A replay on one rank has the bits of the others only if all compute alike. Collective.
-std::string why_not_replayed(const WayParts& parts) {
-  std::uint64_t own = 0;
-  throw_on_all(parts.ranks, [&] {
-    GradientPass pass(parts);
-    pass.run({});
-    const Buffer made = pass.gradients(0);
-    own = checksum(made.data, made.bytes());
-    parts.whole.initialise();  // its loss scale and statistics were the pass's
-  });
-  const std::vector<std::string> sums = parts.ranks.allgather(std::to_string(own));
-  for (std::size_t rank = 1; rank < sums.size(); ++rank)
-    if (sums[rank] != sums[0])
-      return fmt::format(
-          "--parallel {}: rank {} computes other bits than rank 0 of the same batch, since their "
-          "processors or libraries differ: no rank can replay the updates of all. Use equal hosts "
-          "and settings for all ranks.",
-          to_text(parts.run.parallel), rank);
-  return "";
-}
-
 AsyncRoles roles_of(const WayParts& parts) {
   const Parallel& way = parts.run.parallel;
   AsyncRoles roles;
@@ -90,7 +69,7 @@ Result<std::unique_ptr<ParallelWay>> ServersWay::make(const WayParts& parts) {
                             parts.plugins);
   });
   if (auto* refusal = std::get_if<Unsupported>(&update)) return std::move(*refusal);
-  if (std::string why = why_not_replayed(parts); !why.empty()) return Unsupported{std::move(why)};
+  if (std::string why = why_other_bits(parts); !why.empty()) return Unsupported{std::move(why)};
   return std::unique_ptr<ParallelWay>(
       new ServersWay(parts, std::move(roles), std::move(std::get<Update>(update))));
 }

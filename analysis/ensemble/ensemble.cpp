@@ -36,6 +36,7 @@ static void visit_fields(SameAs<UnrankedMember> auto& member, auto& fields) {
 static void visit_fields(SameAs<EnsembleSummary> auto& summary, auto& fields) {
   fields.nullable("quality", summary.quality);
   fields.always("ranking", summary.ranking, "unranked", summary.unranked);
+  fields.always("stopped", summary.stopped, "incomplete", summary.incomplete);
   fields.always("reached", summary.reached);
   fields.nullable("hours", summary.hours, "models_per_hour", summary.models_per_hour);
   fields.nullable("hours_reason", summary.hours_reason);
@@ -170,36 +171,39 @@ std::string state_of(const Row& row) {
   return code ? fmt::format("crashed (exit {})", *code) : "failed";
 }
 
+UnrankedMember unverified_member(const Ensemble& ensemble, const Row* row, int member, int rung) {
+  if (row != nullptr) return {member, rung, state_of(*row), row->reason};
+  std::string why = "it was not started (no time was left)";
+  for (const MemberRun& run : ensemble.runs)
+    if (run.member == member && run.rung == rung && !run.missing.empty()) why = run.missing;
+  return {member, rung, "missing", why};
+}
+
 EnsembleSummary summarise(const Ensemble& ensemble, const std::vector<Row>& rows) {
   EnsembleSummary summary;
-  for (int member = 0; member < std::ssize(ensemble.draws); ++member) {
-    int rung = 0;  // the last one that it was to train
-    for (int i = 0; i < std::ssize(ensemble.rungs); ++i)
-      if (std::ranges::count(ensemble.rungs[static_cast<std::size_t>(i)].members, member) > 0)
-        rung = i;
-    const Row* row = row_of(ensemble, rows, member, rung);
-    while (row == nullptr && rung > 0) {  // it had reached the target, or has no result
-      const Row* const before = row_of(ensemble, rows, member, rung - 1);
-      const auto end =
-          before == nullptr ? std::nullopt : reached_by(*before, rung - 1, ensemble.target);
-      if (before != nullptr && (!end || !end->reached)) break;
-      --rung;
-      row = before;
+  std::map<int, RankedMember> ends;  // the last verified rung of each member
+  for (int rung = 0; rung < std::ssize(ensemble.rungs); ++rung) {
+    std::vector<UnrankedMember> unverified;
+    for (const int member : ensemble.rungs[static_cast<std::size_t>(rung)].members) {
+      const auto before = ends.find(member);
+      if (before != ends.end() && before->second.reached) continue;  // it trains no further
+      const Row* const row = row_of(ensemble, rows, member, rung);
+      if (auto end = row == nullptr ? std::nullopt : reached_by(*row, rung, ensemble.target)) {
+        end->member = member;
+        ends[member] = *end;
+        summary.quality = quality_of(row->metrics);
+      } else {
+        unverified.push_back(unverified_member(ensemble, row, member, rung));
+      }
     }
-    if (row == nullptr) {
-      std::string why = "it was not started (no time was left)";
-      for (const MemberRun& run : ensemble.runs)
-        if (run.member == member && run.rung == rung && !run.missing.empty()) why = run.missing;
-      summary.unranked.push_back({member, rung, "missing", why});
-    } else if (auto end = reached_by(*row, rung, ensemble.target)) {
-      end->member = member;
-      summary.ranking.push_back(*end);
-      summary.reached += end->reached ? 1 : 0;
-      summary.quality = quality_of(row->metrics);
-    } else {
-      summary.unranked.push_back({member, rung, state_of(*row), row->reason});
-    }
+    if (unverified.empty()) continue;
+    summary.incomplete.push_back(rung);
+    std::vector<UnrankedMember>& list = rung == 0 ? summary.unranked : summary.stopped;
+    list.insert(list.end(), unverified.begin(), unverified.end());
   }
+  for (const auto& [member, end] : ends) summary.ranking.push_back(end);
+  summary.reached =
+      static_cast<int>(std::ranges::count_if(summary.ranking, &RankedMember::reached));
   std::sort(summary.ranking.begin(), summary.ranking.end(), is_better);
   add_hours(ensemble, summary);
   return summary;

@@ -30,7 +30,7 @@ struct MemberRun {
   std::string missing{};  ///< why it has left no result, or ""
 };
 
-/// A verified member: its last rung, and the quality that it has reached there.
+/// A verified member: its last verified rung, and the quality that it has reached there.
 struct RankedMember {
   int member = 0, rung = 0;
   std::int64_t epochs = 0;  ///< that it has trained
@@ -39,7 +39,7 @@ struct RankedMember {
   double seconds = 0;    ///< of the training, as in the row's epochs
 };
 
-/// A member without a place, and why.
+/// A member without a verified result in a rung, and why.
 struct UnrankedMember {
   int member = 0, rung = 0;
   std::string state{};  ///< "diverged", "crashed (exit 139)", "timed out", "missing", …
@@ -49,7 +49,11 @@ struct UnrankedMember {
 struct EnsembleSummary {
   std::string quality{};  ///< "accuracy", "correlation", "iou"; "": no member is verified
   std::vector<RankedMember> ranking{};
-  std::vector<UnrankedMember> unranked{};
+  std::vector<UnrankedMember> unranked{};  ///< without a place
+  /// Ranked members that went on, but have no verified result in the next rung: they keep the place
+  /// of the rung before it.
+  std::vector<UnrankedMember> stopped{};
+  std::vector<int> incomplete{};  ///< rungs in which a member has no verified result
   int reached = 0;                ///< members that have reached the target
   std::optional<double> hours{};  ///< from the start of the first member to the end of the last
   std::optional<double> models_per_hour{};
@@ -102,7 +106,11 @@ EnsembleSummary summarise(const Ensemble& ensemble, const std::vector<Row>& rows
 /// member's time stamps. InputError with the JSON pointer.
 void expect_ensemble(const Ensemble& ensemble, const RunResult& result, const std::string& file);
 
-/// "12 members: 9 reached 0.9, 1 diverged, 1 crashed (exit 139), 1 timed out".
+/// The state and reason of a member without a verified result in a rung. `row`: its row there, or
+/// null.
+UnrankedMember unverified_member(const Ensemble& ensemble, const Row* row, int member, int rung);
+/// "12 members: 9 reached 0.9, 1 did not (of which 1 stopped: 1 timed out), 1 diverged, 1 crashed
+/// (exit 139)".
 std::string count_text(const Ensemble& ensemble);
 /// The ranking, the members without a place, and models an hour, on a terminal or as Markdown.
 std::string ensemble_table(const Ensemble& ensemble, bool markdown, bool latex);

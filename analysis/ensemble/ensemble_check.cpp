@@ -7,6 +7,7 @@
 #include <set>
 
 #include "analysis/ensemble/ensemble.hpp"
+#include "analysis/text_table.hpp"
 #include "core/base/error.hpp"
 #include "core/base/numbers.hpp"
 #include "core/result/quality.hpp"
@@ -27,11 +28,14 @@ class EnsembleCheck {
         count_(std::ssize(ensemble.draws)) {}
 
   void check() {
+    check_draws();
     check_rungs();
     for (std::size_t i = 0; i < result_.rows.size(); ++i) check_row(result_.rows[i], i);
+    check_stopped();
     check_places();
     check_order();
     for (std::size_t rung = 1; rung < ensemble_.rungs.size(); ++rung) check_promotion(rung);
+    check_runs();
     check_hours();
   }
 
@@ -44,6 +48,15 @@ class EnsembleCheck {
 
   bool is_member(std::int64_t member) const { return member >= 0 && member < count_; }
 
+  void check_draws() const {
+    for (std::int64_t member = 0; member < count_; ++member) {
+      const auto& draw = ensemble_.draws[static_cast<std::size_t>(member)];
+      bool same = draw.size() == ensemble_.space.size();
+      for (const auto& [name, value] : draw) same = same && ensemble_.space.contains(name);
+      require(same, fmt::format("/draws/{}", member), "its values are not those of the space");
+    }
+  }
+
   void check_rungs() const {
     require(!ensemble_.rungs.empty() && std::ssize(ensemble_.rungs[0].members) == count_, "/rungs",
             "the first rung does not have all members");
@@ -55,12 +68,13 @@ class EnsembleCheck {
               place, "its members are not distinct members of the ensemble");
       require(rung == 0 || ensemble_.rungs[rung].epochs > ensemble_.rungs[rung - 1].epochs, place,
               "its budget is not above that of the rung before it");
+      require(rung == 0 || ensemble_.rungs[rung].epochs / ensemble_.factor ==
+                               ensemble_.rungs[rung - 1].epochs,
+              place, fmt::format("its budget is not {} times that before it", ensemble_.factor));
     }
-    for (std::size_t i = 0; i < ensemble_.runs.size(); ++i) {
-      const MemberRun& run = ensemble_.runs[i];
-      require(is_member(run.member) && run.rung >= 0 && run.rung < std::ssize(ensemble_.rungs),
-              fmt::format("/runs/{}", i), "there is no such member or rung");
-    }
+    require(ensemble_.search == "halving" || ensemble_.rungs.size() == 1, "/rungs",
+            fmt::format("found {} rungs, but the search {} has one", ensemble_.rungs.size(),
+                        ensemble_.search));
   }
 
   /// The rung whose budget a row has; -1 if none has it.
@@ -82,13 +96,16 @@ class EnsembleCheck {
             fmt::format("member {} was not chosen for rung {}", row.launch, rung));
     require(parse_number(row.parameter("target")) == ensemble_.target, place,
             "it has another target");
+    require(!row.parameters.contains("threads") || row.number("threads") == ensemble_.threads,
+            "/threads", fmt::format("row {} has {}", index, row.parameter("threads")));
     if (rung > 0 && !row.epochs.empty())
       require(row.epochs.front().at("epoch") >
                   static_cast<double>(ensemble_.rungs[static_cast<std::size_t>(rung) - 1].epochs),
               place, "epochs of the rung before it were trained again");
     for (const auto& [name, drawn] : ensemble_.draws[static_cast<std::size_t>(row.launch)]) {
-      if (!row.parameters.contains(name)) continue;  // a field of the problem
-      const std::string own = row.parameter(name);
+      const bool is_problem = name == "problem";
+      require(is_problem || row.parameters.contains(name), place, "it has no " + name);
+      const std::string own = is_problem ? row.problem.descriptor : row.parameter(name);
       const auto number = parse_number(drawn), its = parse_number(own);
       require(own == drawn || (number && number == its), place,
               fmt::format("its {} is {}, but {} was drawn for member {}", name, own, drawn,
@@ -137,12 +154,10 @@ class EnsembleCheck {
       const std::string place = fmt::format("/summary/unranked/{}", i);
       require(is_member(told.member) && seen.insert(told.member).second, place,
               "the member is none, or stands twice");
-      const Row* const row = last_row(told.member, told.rung);
-      require(!quality_in(row), place, "its row is verified");
-      require((row == nullptr) == (told.state == "missing"), place,
-              row == nullptr ? "it has no row" : "it has a row");
-      require(row == nullptr || (told.reason == row->reason && told.state == state_of(*row)), place,
-              "its state is not that of the row");
+      expect_unverified(told, place);
+      for (int rung = 0; rung < told.rung; ++rung)
+        require(!quality_in(last_row(told.member, rung)), place,
+                fmt::format("it is verified in rung {}", rung));
       expect_last(told.member, told.rung, false, place);
     }
     require(std::ssize(seen) == count_, "/summary",
@@ -151,12 +166,56 @@ class EnsembleCheck {
             fmt::format("found {}, expected {}", summary.reached, reached));
   }
 
-  /// A member that has not reached the target stands with its last rung.
+  bool is_in_rung(int member, int rung) const {
+    return std::ranges::count(ensemble_.rungs[static_cast<std::size_t>(rung)].members, member) > 0;
+  }
+
+  /// The state and reason of a member in a rung are those of its row or process.
+  void expect_unverified(const UnrankedMember& told, const std::string& place) const {
+    require(told.rung >= 0 && told.rung < std::ssize(ensemble_.rungs) &&
+                is_in_rung(told.member, told.rung),
+            place, "the member does not belong to the rung");
+    const Row* const row = last_row(told.member, told.rung);
+    require(!quality_in(row), place, "its row is verified");
+    require((row == nullptr) == (told.state == "missing"), place,
+            row == nullptr ? "it has no row" : "it has a row");
+    require(row == nullptr || (told.reason == row->reason && told.state == state_of(*row)), place,
+            "its state is not that of the row");
+    require(!told.reason.empty() || row != nullptr, place, "there is no reason");
+    std::string missing;  // of its last process
+    for (const MemberRun& run : ensemble_.runs)
+      if (run.member == told.member && run.rung == told.rung) missing = run.missing;
+    require(row != nullptr || missing.empty() || told.reason == missing, place,
+            "its reason is not that of the run");
+  }
+
+  /// A ranked member without a verified result in a rung that it went on to is told as such.
+  void check_stopped() const {
+    const EnsembleSummary& summary = ensemble_.summary;
+    std::set<int> incomplete, seen;
+    for (std::size_t i = 0; i < summary.stopped.size(); ++i) {
+      const UnrankedMember& told = summary.stopped[i];
+      const std::string place = fmt::format("/summary/stopped/{}", i);
+      expect_unverified(told, place);
+      require(seen.insert(told.member).second, place, "the member stands twice");
+      const auto ranked = std::ranges::find(summary.ranking, told.member, &RankedMember::member);
+      require(ranked != summary.ranking.end() && !ranked->reached && ranked->rung + 1 == told.rung,
+              place, "its place is not that of the rung before");
+      incomplete.insert(told.rung);
+    }
+    for (const UnrankedMember& told : summary.unranked) incomplete.insert(told.rung);
+    require(std::vector<int>(incomplete.begin(), incomplete.end()) == summary.incomplete,
+            "/summary/incomplete", "these are not the rungs with a member that is not verified");
+  }
+
+  /// A member stands with its last rung, unless it has reached the target or has stopped.
   void expect_last(int member, int rung, bool reached, const std::string& place) const {
     for (int later = rung + 1; later < std::ssize(ensemble_.rungs); ++later) {
-      const std::vector<int>& members = ensemble_.rungs[static_cast<std::size_t>(later)].members;
-      require(last_row(member, later) == nullptr &&
-                  (reached || std::ranges::find(members, member) == members.end()),
+      const bool stopped = std::ranges::any_of(
+          ensemble_.summary.stopped,
+          [&](const UnrankedMember& told) { return told.member == member && told.rung == later; });
+      require(stopped ||
+                  (last_row(member, later) == nullptr && (reached || !is_in_rung(member, later))),
               place, fmt::format("it went on to rung {}", later));
     }
   }
@@ -210,24 +269,60 @@ class EnsembleCheck {
             fmt::format("member {} was chosen before the better member {}", in.member, out.member));
   }
 
+  /// Processes of members: on slots of their own, once in a session, each with a row or a reason.
+  void check_runs() const {
+    require(result_.run.resumed.value_or(0) == ensemble_.sessions - 1, "/sessions",
+            fmt::format("found {}, but the run was resumed {} times", ensemble_.sessions,
+                        result_.run.resumed.value_or(0)));
+    std::map<std::pair<int, int>, int> of_members;
+    std::map<std::pair<std::string, int>, std::vector<const MemberRun*>> of_slots;
+    for (std::size_t i = 0; i < ensemble_.runs.size(); ++i) {
+      const MemberRun& run = ensemble_.runs[i];
+      const std::string place = fmt::format("/runs/{}", i);
+      require(run.rung >= 0 && run.rung < std::ssize(ensemble_.rungs) && is_member(run.member),
+              place, "there is no such member or rung");
+      require(run.started_unix_s <= run.ended_unix_s, place, "it ends before it starts");
+      require(++of_members[{run.member, run.rung}] <= ensemble_.sessions, place,
+              fmt::format("member {} ran more than once in a session", run.member));
+      const bool has_row = last_row(run.member, run.rung) != nullptr;
+      require(ensemble_.sessions > 1 || has_row == run.missing.empty(), place,
+              has_row ? "it has a row, but a reason why there is none"
+                      : "it has neither a row nor a reason");
+      for (const MemberRun* const other : of_slots[{run.host, run.slot}])
+        require(
+            run.started_unix_s >= other->ended_unix_s || other->started_unix_s >= run.ended_unix_s,
+            place, fmt::format("member {} ran in its slot at the same time", other->member));
+      of_slots[{run.host, run.slot}].push_back(&run);
+    }
+    if (ensemble_.sessions > 1) return;  // killed processes stand nowhere
+    // Slots are taken in turn: as many as there are, or one for each run.
+    const std::int64_t slots = std::ssize(of_slots),
+                       expected =
+                           std::min<std::int64_t>(ensemble_.slots, std::ssize(ensemble_.runs));
+    require(slots == expected, "/slots",
+            fmt::format("found {}, but {} ran in {}", ensemble_.slots,
+                        counted(ensemble_.runs.size(), "run"), counted(of_slots.size(), "slot")));
+    for (const auto& [key, row] : last_)
+      require(of_members.contains(key), "/runs",
+              fmt::format("member {} has a row of rung {}, but no run", key.first, key.second));
+  }
+
   void check_hours() const {
     const EnsembleSummary& summary = ensemble_.summary;
     require(summary.hours.has_value() == summary.models_per_hour.has_value(), "/summary",
             "hours and models_per_hour must both be numbers, or null");
+    require(summary.hours.has_value() == summary.hours_reason.empty(), "/summary/hours_reason",
+            summary.hours ? "there are hours, but a reason why there are none"
+                          : "there are no hours, and no reason");
+    require(summary.hours.has_value() == (ensemble_.sessions == 1 && !ensemble_.runs.empty()),
+            "/summary/hours",
+            summary.hours ? "a resumed run has no hours" : "the hours of the runs are left out");
+    if (!summary.hours) return;
     double first = INFINITY, last = -INFINITY;
-    std::set<std::pair<int, int>> of_runs;
-    for (std::size_t i = 0; i < ensemble_.runs.size(); ++i) {
-      const MemberRun& run = ensemble_.runs[i];
-      require(run.started_unix_s <= run.ended_unix_s, fmt::format("/runs/{}", i),
-              "it ends before it starts");
+    for (const MemberRun& run : ensemble_.runs) {
       first = std::min(first, run.started_unix_s);
       last = std::max(last, run.ended_unix_s);
-      of_runs.insert({run.member, run.rung});
     }
-    for (const auto& [key, row] : last_)
-      require(ensemble_.sessions > 1 || of_runs.contains(key), "/runs",
-              fmt::format("member {} has a row of rung {}, but no run", key.first, key.second));
-    if (!summary.hours) return;
     constexpr double hour_s = 60 * 60, rounding = 1e-9;
     const double hours = (last - first) / hour_s;
     require(std::fabs(*summary.hours - hours) <= rounding * hours, "/summary/hours",

@@ -32,6 +32,46 @@ const std::map<std::string, std::string>& draw_of(const Ensemble& ensemble, int 
   return ensemble.draws.at(static_cast<std::size_t>(member));
 }
 
+/// "1 crashed (exit 139), 3 missing".
+std::string states_text(const std::vector<UnrankedMember>& members) {
+  std::map<std::string, int> states;
+  for (const UnrankedMember& member : members) ++states[member.state];
+  std::vector<std::string> parts;
+  for (const auto& [state, count] : states) parts.push_back(fmt::format("{} {}", count, state));
+  return join(parts, ", ");
+}
+
+/// "timed out: killed after 4 s", and the reason alone for a member without a row.
+std::string why_of(const UnrankedMember& member) {
+  return member.state == "missing" ? member.reason : member.state + ": " + member.reason;
+}
+
+/// "went on to rung 2, but: it was not started (no time was left)"; "" for other members.
+std::string stopped_text(const Ensemble& ensemble, int member) {
+  for (const UnrankedMember& stopped : ensemble.summary.stopped)
+    if (stopped.member == member)
+      return fmt::format("went on to rung {}, but: {}", stopped.rung + 1, why_of(stopped));
+  return "";
+}
+
+std::string member_text(const Ensemble& ensemble, int member) {
+  return fmt::format("member {} ({})", member, draw_text(draw_of(ensemble, member)));
+}
+
+/// A line for each rung that is incomplete.
+std::vector<std::string> incomplete_rungs(const Ensemble& ensemble) {
+  const EnsembleSummary& summary = ensemble.summary;
+  std::vector<std::string> lines;
+  for (const int rung : summary.incomplete) {
+    const std::size_t members = ensemble.rungs.at(static_cast<std::size_t>(rung)).members.size();
+    const auto missing = std::ranges::count(rung == 0 ? summary.unranked : summary.stopped, rung,
+                                            &UnrankedMember::rung);
+    lines.push_back(fmt::format("Rung {} is incomplete: {} of {} have no verified result there.",
+                                rung + 1, missing, counted(members, "member")));
+  }
+  return lines;
+}
+
 Table ranking_table(const Ensemble& ensemble) {
   const std::vector<RankedMember>& ranking = ensemble.summary.ranking;
   Table table;
@@ -45,7 +85,10 @@ Table ranking_table(const Ensemble& ensemble) {
       return value == draw.end() ? std::string("-") : value->second;
     });
   if (ensemble.rungs.size() > 1)
-    table.add({"rung", true}, [&](std::size_t i) { return std::to_string(ranking[i].rung + 1); });
+    table.add({"rung", true}, [&](std::size_t i) {
+      return fmt::format("{}{}", ranking[i].rung + 1,
+                         stopped_text(ensemble, ranking[i].member).empty() ? "" : "*");
+    });
   table.add({"epochs", true}, [&](std::size_t i) { return std::to_string(ranking[i].epochs); });
   table.add({ensemble.summary.quality, true},
             [&](std::size_t i) { return fmt::format("{:.4f}", ranking[i].quality); });
@@ -64,9 +107,10 @@ std::string count_text(const Ensemble& ensemble) {
   if (const std::size_t others = summary.ranking.size() - static_cast<std::size_t>(summary.reached);
       others > 0)
     text += fmt::format(", {} did not", others);
-  std::map<std::string, int> states;
-  for (const UnrankedMember& member : summary.unranked) ++states[member.state];
-  for (const auto& [state, count] : states) text += fmt::format(", {} {}", count, state);
+  if (!summary.stopped.empty())
+    text += fmt::format(" (of which {} went on, but stopped: {})", summary.stopped.size(),
+                        states_text(summary.stopped));
+  if (!summary.unranked.empty()) text += ", " + states_text(summary.unranked);
   return text;
 }
 
@@ -82,25 +126,34 @@ std::string ensemble_table(const Ensemble& ensemble, bool markdown, bool latex) 
   Page page(markdown, latex);
   page.line(count_text(ensemble));
   page.gap();
-  page.line(summary.models_per_hour
-                ? fmt::format("{:.4g} models an hour to {} {:g} ({:.3g} s from the first start to "
-                              "the last end, {} at once)",
-                              *summary.models_per_hour, summary.quality, ensemble.target,
-                              *summary.hours * 3600,
-                              counted(static_cast<std::size_t>(ensemble.slots), "member"))
-                : "models an hour: unknown (" + summary.hours_reason + ")");
+  page.line(
+      summary.models_per_hour
+          ? fmt::format(
+                "{:.4g} models an hour to {}{:g} ({:.3g} s from the first start to "
+                "the last end, {} at once)",
+                *summary.models_per_hour, summary.quality.empty() ? "" : summary.quality + " ",
+                ensemble.target, *summary.hours * 3600,
+                counted(std::min(static_cast<std::size_t>(ensemble.slots), ensemble.draws.size()),
+                        "member"))
+          : "models an hour: unknown (" + summary.hours_reason + ")");
   if (!summary.ranking.empty()) page.part(ranking_table(ensemble));
   std::vector<std::string> items;
+  for (const UnrankedMember& member : summary.stopped)
+    items.push_back(member_text(ensemble, member.member) + ' ' +
+                    stopped_text(ensemble, member.member));
+  page.list("* In the place of the last rung with a verified result", items);
+  items.clear();
   for (const UnrankedMember& member : summary.unranked)
-    items.push_back(fmt::format("member {} ({}), rung {}: {}: {}", member.member,
-                                draw_text(draw_of(ensemble, member.member)), member.rung + 1,
-                                member.state, member.reason));
+    items.push_back(fmt::format("{}, rung {}: {}: {}", member_text(ensemble, member.member),
+                                member.rung + 1, member.state, member.reason));
   page.list("Without a place", items);
   page.blank();
-  page.notes({fmt::format(
+  std::vector<std::string> notes = incomplete_rungs(ensemble);
+  notes.push_back(fmt::format(
       "Order: the target in fewer epochs; else {}quality after as many epochs; equal members by "
       "number. Times do not count: equal seeds give equal rankings.",
-      ensemble.rungs.size() > 1 ? "the later rung, then " : "")});
+      ensemble.rungs.size() > 1 ? "the later rung, then " : ""));
+  page.notes(notes);
   return page.text();
 }
 
@@ -124,7 +177,8 @@ std::string ensemble_csv(const Ensemble& ensemble) {
                  {"state", member.reached ? "reached" : "not reached"},
                  {"epochs", member.epochs},
                  {"quality", member.quality},
-                 {"seconds", member.seconds}});
+                 {"seconds", member.seconds},
+                 {"reason", stopped_text(ensemble, member.member)}});
   for (const UnrankedMember& member : ensemble.summary.unranked)
     record(member.member, member.rung).update({{"state", member.state}, {"reason", member.reason}});
   return csv_of(fields, records);

@@ -50,13 +50,13 @@ EnsemblePlan ensemble_plan(const Given& given) {
   prepare_parent();
   const std::filesystem::path executable = executable_of(plan.group.benchmark, executable_folder());
   check_space(file, executable);
-  const CanonicalMembers canonical = canonical_members(plan.suite, plan.group, plan.given_draws,
-                                                       executable, ensemble.search == "halving");
+  plan.budgets = rung_budgets(ensemble.search, ensemble.factor, members, plan.group.epochs);
+  const CanonicalMembers canonical =
+      canonical_members(plan.suite, plan.group, plan.given_draws, executable, plan.budgets);
   ensemble.draws = canonical.draws;
   ensemble.target = canonical.target;
   ensemble.space = plan.group.space;
   ensemble.threads = plan.group.threads;
-  plan.budgets = rung_budgets(ensemble.search, ensemble.factor, members, plan.group.epochs);
   ensemble.rungs = {{plan.budgets.front(), {}}};
   for (int member = 0; member < members; ++member) ensemble.rungs.front().members.push_back(member);
   return plan;

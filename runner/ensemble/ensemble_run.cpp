@@ -21,6 +21,7 @@
 #include "core/machine/launched.hpp"
 #include "core/program/given.hpp"
 #include "core/result/journal.hpp"
+#include "core/result/quality.hpp"
 #include "core/result/result.hpp"
 #include "core/result/schema.hpp"
 #include "runner/ensemble/slots.hpp"
@@ -154,13 +155,14 @@ class EnsembleRun {
   }
 
   /// Whether a member has nothing to train in the rung: it has a result there, or has reached the
-  /// target before. A row that failed is repeated by a resumed run, unless the next rung has begun.
-  bool is_done(int member, int rung, bool is_last) const {
+  /// target before. A resumed run repeats a row that failed.
+  bool is_done(int member, int rung) {
     for (int i = 0; i <= rung; ++i) {
       const LeftRun left = left_run(place_of(member, i), {});
       if (!left.result) continue;
       for (const Row& row : left.result->rows) {
-        if (i == rung && !(is_last && may_be_repeated(row))) return true;
+        expect_one_quality(member, row);
+        if (i == rung && !may_be_repeated(row)) return true;
         const auto end = reached_by(row, i, ensemble_.target);
         if (i < rung && end && end->reached) return true;
       }
@@ -169,10 +171,12 @@ class EnsembleRun {
   }
 
   void run_rung(int rung) {
-    const bool is_last = std::ranges::none_of(
-        ensemble_.runs, [rung](const MemberRun& run) { return run.rung > rung; });
+    // Once the next rung has begun, nobody is tried again: its members would be others.
+    if (std::ranges::any_of(ensemble_.runs,
+                            [rung](const MemberRun& run) { return run.rung > rung; }))
+      return;
     for (const int member : ensemble_.rungs[static_cast<std::size_t>(rung)].members)
-      if (!is_done(member, rung, is_last)) waiting_.push_back({member, rung});
+      if (!is_done(member, rung)) waiting_.push_back({member, rung});
     try {
       while (!waiting_.empty() || !working_.empty()) {
         while (!waiting_.empty() && !free_.empty()) start_next();
@@ -247,15 +251,37 @@ class EnsembleRun {
     run.ended_unix_s = unix_now();
     member.child.kill(std::chrono::milliseconds(0));  // and whatever it left behind
     const LeftRun left = left_run(place_of(run.member, run.rung), member.before);
-    if (!left.result)
-      run.missing =
-          fmt::format("its process {}: {}", ended->text(),
-                      tail_of(folder_ / "log" / (name_of(run.member, run.rung) + ".err.txt")));
+    if (!left.result || left.result->rows.empty()) run.missing = missing_text(run, *ended);
+    if (left.result)
+      for (const Row& row : left.result->rows) expect_one_quality(run.member, row);
     Journal(folder_ / record_name).append({{"event", "member"}, {"run", to_document(run)}});
     ensemble_.runs.push_back(run);
     free_.push_back(member.slot);
     tell(run, left);
     return true;
+  }
+
+  /// InputError if a row has another quality than those before it: an ensemble has one ranking.
+  void expect_one_quality(int member, const Row& row) {
+    const std::string quality = quality_of(row.metrics);
+    if (quality.empty()) return;
+    if (!quality_) quality_ = {member, quality};
+    const auto& [first, name] = *quality_;
+    if (name != quality)
+      throw InputError(fmt::format(
+          "member {} has the quality {}, and member {} the quality {}: they cannot be ranked. Use "
+          "problems of one quality in the search space.",
+          first, name, member, quality));
+  }
+
+  /// Why a process that has ended has left no row.
+  std::string missing_text(const MemberRun& run, const Ended& ended) {
+    if (!ended.signalled && ended.code == static_cast<int>(ExitCode::incomparable)) {
+      out_of_time_ = true;
+      return fmt::format("its process {}: no time was left", ended.text());
+    }
+    return fmt::format("its process {}: {}", ended.text(),
+                       tail_of(folder_ / "log" / (name_of(run.member, run.rung) + ".err.txt")));
   }
 
   void tell(const MemberRun& run, const LeftRun& left) const {
@@ -296,9 +322,10 @@ class EnsembleRun {
               << fmt::format("\nresult: {}/result.json\n", folder_.string()) << mixed.text
               << std::flush;
     ExitCode code = gravest(exit_code(result.rows), mixed.code);
-    for (const UnrankedMember& member : ensemble_.summary.unranked)
-      if (member.state == "missing")
-        code = gravest(code, out_of_time_ ? ExitCode::incomparable : ExitCode::failed);
+    for (const auto* members : {&ensemble_.summary.unranked, &ensemble_.summary.stopped})
+      for (const UnrankedMember& member : *members)
+        if (member.state == "missing")
+          code = gravest(code, out_of_time_ ? ExitCode::incomparable : ExitCode::failed);
     write_end(folder_, ended_with(static_cast<int>(code)));
     return static_cast<int>(code);
   }
@@ -313,6 +340,7 @@ class EnsembleRun {
   std::deque<std::pair<int, int>> waiting_;  ///< members, each with its rung
   std::list<Working> working_;
   bool out_of_time_ = false;
+  std::optional<std::pair<int, std::string>> quality_;  ///< of the first member that has one
 };
 
 /// "16 members train 1, 2, 4 epochs, 1 in 2 of them goes on each time".

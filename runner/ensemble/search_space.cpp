@@ -173,7 +173,9 @@ void check_space(const std::filesystem::path& file, const std::filesystem::path&
 
 CanonicalMembers canonical_members(const json& suite, const SearchGroup& group,
                                    const std::vector<Draw>& draws,
-                                   const std::filesystem::path& executable, bool halving) {
+                                   const std::filesystem::path& executable,
+                                   const std::vector<std::int64_t>& budgets) {
+  const bool halving = budgets.size() > 1;
   json groups = json::array();
   std::map<Draw, std::string> notes;  // of equal members one: equal cases become one
   for (const Draw& draw : draws) {
@@ -196,6 +198,14 @@ CanonicalMembers canonical_members(const json& suite, const SearchGroup& group,
           cases.at(member.note)->id, member.id));
     const std::string schedule =
         member.settings.contains("schedule") ? member.settings.at("schedule") : "";
+    const auto warmup = member.settings.find("warmup");
+    if (warmup != member.settings.end() &&
+        parse_number(warmup->second).value_or(0) >= static_cast<double>(budgets.front()))
+      throw InputError(
+          fmt::format("a member has a warm-up of {} epochs, but the first rung trains {} (an epoch "
+                      "must follow the "
+                      "warm-up). Give more epochs, fewer members, or a shorter warm-up.",
+                      warmup->second, budgets.front()));
     if (halving && (schedule.starts_with("cosine") || schedule.starts_with("poly")))
       throw InputError(fmt::format(
           "--search halving: the schedule {} depends on the number of epochs (a member that goes "

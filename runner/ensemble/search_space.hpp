@@ -58,10 +58,11 @@ struct CanonicalMembers {
 };
 /// The values as the benchmark writes them in rows ("0.10" is 0.1), by `executable`'s own list of
 /// cases. InputError if it refuses a value or a combination, if a member is more than one case, or,
-/// for `halving`, if a schedule of the learning rate depends on the number of epochs: a member
-/// could not continue.
+/// for several budgets (halving), if a schedule of the learning rate depends on the number of
+/// epochs (a member could not continue), or if a warm-up is not shorter than the first budget.
 CanonicalMembers canonical_members(const nlohmann::json& suite, const SearchGroup& group,
                                    const std::vector<std::map<std::string, std::string>>& draws,
-                                   const std::filesystem::path& executable, bool halving);
+                                   const std::filesystem::path& executable,
+                                   const std::vector<std::int64_t>& budgets);
 
 }  // namespace assay

@@ -50,12 +50,12 @@ class Ensemble(RunTest):
                 pass
         return found
 
-    def begun(self, member):
+    def begun(self, member, rung=0):
         """The process that trains the member, once it has begun."""
-        journal = self.member_folder(member) / "journal.jsonl"
+        journal = self.member_folder(member, rung) / "journal.jsonl"
         if not journal.exists() or '"event":"begin"' not in journal.read_text():
             return []
-        return self.processes(f"{self.member_folder(member).name}.json", "/assay-train")
+        return self.processes(f"{self.member_folder(member, rung).name}.json", "/assay-train")
 
 
 class Ranking(Ensemble):
@@ -240,6 +240,36 @@ class Faults(Ensemble):
         self.assertGreater(states.count("missing"), 0)
         self.assertIn(f"{states.count('missing')} missing", done.stdout)
         self.assertEqual(len(states) + len(self.summary()["ranking"]), 20)
+        started = {run["member"]: run for run in self.document()["runs"]}
+        for member in self.summary()["unranked"]:
+            run = started.get(member["member"])
+            self.assertEqual(member["reason"], run["missing"] if run else "it was not started (no time was left)")
+
+    def test_a_member_that_went_on_and_crashed_keeps_its_place(self):
+        suite = self.space({"rate": {"log_uniform": [0.001, 0.1]}}, **{**LONG, "epochs": [600]})
+        running = self.start_suite(suite, "--ensemble", 4, "--search", "halving", "--seed", 5)
+        self.wait_until(lambda: any(self.begun(member, 1) for member in range(4)), running)
+        os.kill(next(found for member in range(4) for found in self.begun(member, 1)), signal.SIGSEGV)
+        running.wait()
+        self.assertEqual(running.returncode, 7, (self.folder / "stderr.txt").read_text())
+        self.check_file()
+        self.expect_stopped(self.command(ASSAY, "ensemble", self.out, code=0), "crashed .exit 139.")
+
+    def expect_stopped(self, done, why):
+        """Members that were chosen for a rung stand before all others of the rung before it."""
+        document, summary = self.document(), self.summary()
+        self.assertTrue(summary["stopped"], summary)
+        shown = " ".join(done.stdout.split())
+        place = {ranked["member"]: i for i, ranked in enumerate(summary["ranking"])}
+        self.assertEqual(sorted(place), [0, 1, 2, 3])
+        for stopped in summary["stopped"]:
+            out = set(document["rungs"][stopped["rung"] - 1]["members"]) - set(document["rungs"][stopped["rung"]]["members"])
+            self.assertTrue(out)
+            self.assertLess(place[stopped["member"]], min(place[member] for member in out))
+            self.assertRegex(shown, rf"member {stopped['member']} \([^)]*\) went on to rung {stopped['rung'] + 1}, but: .*{why}")
+        self.assertIn(f"{len(summary['stopped'])} went on, but stopped: ", shown)
+        self.assertIn(f"Rung {summary['stopped'][0]['rung'] + 1} is incomplete", shown)
+        self.assertEqual(summary["incomplete"], sorted({stopped["rung"] for stopped in summary["stopped"]}))
 
     def test_a_killed_run_goes_on_without_training_a_member_again(self):
         suite = self.space({"rate": {"log_uniform": [0.001, 0.1]}}, **{**LONG, "epochs": [200]})
@@ -291,6 +321,8 @@ class Refusals(Ensemble):
             (SPACE, ("--search", "halving", "--factor", 4), "--factor"),
             (SPACE, ("--per-node",), "--per-node cannot be used with --ensemble"),
             ({"rate": [0.1], "schedule": ["cosine"]}, ("--search", "halving"), "depends on the number of epochs"),
+            ({"warmup": [1]}, ("--search", "halving"), "a warm-up of 1 epochs, but the first rung trains 1"),
+            ({"warmup": [0, 2, 4]}, (), "a warm-up of 4 epochs, but the first rung trains 4"),
         ]
         for space, words, text in cases:
             with self.subTest(space=space, words=words):
@@ -304,6 +336,14 @@ class Refusals(Ensemble):
         self.assertIn("a member would be several cases", self.run_suite(self.space(data=["learnable:n400v100", "learnable:n800v100"]),
                                                                         "--ensemble", 2, code=2).stderr)
         self.assertIn("--search needs --ensemble", self.run_suite(self.space(), "--search", "random", code=2).stderr)
+
+    def test_networks_of_different_quality(self):
+        group = {key: value for key, value in GROUP.items() if key != "problem"}
+        space = {"problem": ["mlp:i64w32l1c4", "candle-p1b1:i64w32n12"], "rate": [0.01]}
+        suite = self.suite([{**group, "epochs": [1], "target": ["0.5"], "search": space}])
+        for words in ((), ("--resume",)):
+            self.assertRegex(self.run_suite(suite, "--ensemble", 4, *words, code=2).stderr,
+                             r"member \d has the quality \w+, and member \d the quality \w+: they cannot be ranked")
 
     def test_a_suite_with_a_search_space_also_runs_without_it(self):
         self.run_suite(self.space({"rate": [0.1]}, epochs=[0]), code=0)
@@ -355,6 +395,12 @@ class Tampered(Ensemble):
             "a rung without its best member": promote_the_diverged,
             "a run is missing": lambda e: e["runs"].pop(),
             "a target": lambda e: e.update(target=0.31),
+            "sessions": lambda e: e.update(sessions=2),
+            "slots": lambda e: e.update(slots=64),
+            "a run stands twice": lambda e: e["runs"].append(e["runs"][-1]),
+            "a run with a row is missing": lambda e: e["runs"][0].update(missing="killed"),
+            "no hours": lambda e: e["summary"].update(hours=None, models_per_hour=None),
+            "random": lambda e: e.update(search="random"),
         }
         for name, mutate in mutations.items():
             with self.subTest(name):

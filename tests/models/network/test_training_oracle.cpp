@@ -145,6 +145,34 @@ TEST(TrainingOracle, LossAndSpeedOfAnEpochAreThoseOfItsSteps) {
   EXPECT_SAYS(fault_of_results(1, 1.5), "have passed in those without checks");
 }
 
+/// Of three epochs at 0.01 s for their steps, which count so many seconds.
+std::string fault_of_times(const std::vector<double>& seconds) {
+  Session run(1, 8, 160);
+  Settings claims = run.claims();
+  claims["target"] = "1";
+  TrainingOracle oracle(claims, run.definition(), 1, *run.ranks);
+  Convergence made;
+  double passed = 0;
+  for (std::size_t i = 0; i < seconds.size(); ++i) {
+    EpochResult& result = made.epochs.emplace_back();
+    result.epoch = static_cast<std::int64_t>(i) + 1;
+    result.images_per_s = 160 / 0.01;
+    result.seconds = passed += seconds[i];
+    result.evaluation.emplace();
+    result.evaluation->score = 0.5;
+  }
+  oracle.end(made, false);
+  return oracle.found().reason;
+}
+
+TEST(TrainingOracle, AnInterruptedClockIsNoTrainingThatCountsTooLittle) {
+  const char* const later = "has ended after 0";  // what is judged after the times
+  EXPECT_SAYS(fault_of_times({0.01, 0.01, 0.01}), later);
+  EXPECT_SAYS(fault_of_times({0.01, 0.003, 0.01}), later);
+  EXPECT_SAYS(fault_of_times({0.01, 0.003, 0.003}), "epoch 2 and its validation count 0.003 s");
+  EXPECT_SAYS(fault_of_times({0.01, 0.01, -0.2}), "epoch 3 and its validation count -0.2 s");
+}
+
 /// Of one evaluation with right images, whose result or statistics are changed.
 std::string fault_of_evaluation(const std::function<void(Evaluation&)>& change,
                                 double statistic = 0) {

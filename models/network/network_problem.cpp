@@ -50,7 +50,8 @@ double NetworkProblem::bytes() const {
   double bytes = 0;
   for (const GraphNode& node : graph.nodes) {
     const std::string kind = node.problem->kind();
-    const double runs = node.phase == Phase::update ? 1 : static_cast<double>(of.accumulated);
+    const double runs =
+        training_ && node.phase != Phase::update ? static_cast<double>(of.accumulated) : 1;
     if (kind == "conv" || kind == "gemm" || kind == "convert")
       for (const auto& [name, value] : node.tensors)
         if (graph.value(value).storage == Storage::part)

@@ -20,7 +20,7 @@ namespace {
 
 constexpr double normal_mad = 1.4826;  // a normal distribution's standard deviation over its MAD
 
-/// Of logarithms.
+/// Centre and spread of these logarithms, which it replaces by their distances from the centre.
 FleetSpread spread_of(std::vector<double>& logs) {
   FleetSpread found;
   found.centre = median(logs);

@@ -31,11 +31,12 @@ struct FleetSpread {
   double centre = 0;  ///< of the logarithms
   double spread = 0;  ///< of the logarithms: about the relative standard deviation
 };
-/// Of ratios of times, each above 0; at least one.
+/// Centre and spread of at least one ratio of times. Each ratio is above 0.
 FleetSpread fleet_spread(std::span<const double> ratios);
 
 struct SpreadOutcome {
-  /// Of each node that has ratios, by its index: value and limit are ratios to the other nodes.
+  /// A check for each node that has ratios, with the node's index. Value and limit are ratios to
+  /// the other nodes.
   std::vector<std::pair<std::size_t, Check>> checks{};
   std::string too_few{};   ///< why there are no checks; "" too if no row matches
   std::string too_wide{};  ///< why the fleet as a whole fails; "" if it does not

@@ -87,7 +87,7 @@ std::optional<Ensemble> ensemble_of(const RunResult& result, const std::string& 
 
 /// The row of a member in a rung; null if there is none.
 const Row* row_of(const Ensemble& ensemble, const std::vector<Row>& rows, int member, int rung);
-/// What a verified row has reached; nothing if the row is not verified.
+/// The rank that a row gives its member. A row that is not verified gives none.
 std::optional<RankedMember> reached_by(const Row& row, int rung, double target);
 /// Whether `a` is better: the target in fewer epochs, else the later rung, then the quality, then
 /// the smaller number. Seconds do not count: equal seeds give equal rankings.

@@ -1,4 +1,4 @@
-// What a reader demands of an ensemble, whoever has ranked it.
+// Checks that an ensemble follows from its rows. It shares no code with the ranking.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -181,7 +181,8 @@ class EnsembleCheck {
             row == nullptr ? "it has no row" : "it has a row");
     require(row == nullptr || (told.reason == row->reason && told.state == state_of(*row)), place,
             "its state is not that of the row");
-    require(!told.reason.empty() || row != nullptr, place, "there is no reason");
+    require(!told.reason.empty() || row != nullptr, place,
+            "the member has neither a row nor a reason");
     std::string missing;  // of its last process
     for (const MemberRun& run : ensemble_.runs)
       if (run.member == told.member && run.rung == told.rung) missing = run.missing;
@@ -280,7 +281,7 @@ class EnsembleCheck {
       const MemberRun& run = ensemble_.runs[i];
       const std::string place = fmt::format("/runs/{}", i);
       require(run.rung >= 0 && run.rung < std::ssize(ensemble_.rungs) && is_member(run.member),
-              place, "there is no such member or rung");
+              place, "the ensemble has no such member or rung");
       require(run.started_unix_s <= run.ended_unix_s, place, "it ends before it starts");
       require(++of_members[{run.member, run.rung}] <= ensemble_.sessions, place,
               fmt::format("member {} ran more than once in a session", run.member));

@@ -14,7 +14,7 @@
 
 namespace assay::scaling {
 
-/// What a way needs to know of the network beside its gradients.
+/// A way, and the numbers of the network that it needs beside the gradients.
 struct WayInput {
   std::string way;  ///< "stale:1", "async", "server:4", "pipeline:4" or "split:2"
   /// pipeline: passes of a step, and bytes of an image that cross the border of two stages.

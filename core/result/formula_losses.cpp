@@ -28,7 +28,7 @@ Fields loss_amounts(const Operation& operation) {
                         (2 * label_bytes + bytes.wide) * samples + (passes - 1) * bytes.wide}};
 }
 
-/// Of each image a loss and the counts of labels and predictions; of each class a weight.
+/// An image has a loss and counts of labels and predictions; a class has a weight.
 Fields pixel_loss_amounts(const Operation& operation) {
   Fields all = fields_of(operation.descriptor);
   const ElementBytes bytes = element_bytes(operation.setting("precision"));

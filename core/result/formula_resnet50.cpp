@@ -159,7 +159,7 @@ void check_layers_of_network(const Claims& claims, const Network& network, doubl
     claims.expect(fmt::format("/metrics/{}/value", name), total, "runs x seconds of the layers");
 }
 
-/// What --parallel says of a step (docs/method-training.md).
+/// The parts of --parallel, and the steps that a run of it has (docs/method-training.md).
 struct Way {
   explicit Way(const std::string& text)
       : kind(text.substr(0, text.find(':'))),

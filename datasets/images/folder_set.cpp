@@ -144,7 +144,8 @@ std::string class_beside_records(const std::string& path) {
   return "";
 }
 
-/// Whether open_samples() takes the path for a folder of images; InputError if it is no set.
+/// True if the path is a folder of images, false if it names TFRecord files. InputError if it is
+/// neither.
 bool is_image_folder(const std::string& path) {
   std::error_code missing;
   if (!fs::exists(path, missing) && path.find_first_of("*?[") == path.npos &&

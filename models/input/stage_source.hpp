@@ -20,8 +20,8 @@ struct StageListing {
   std::vector<StageFile> files;
 };
 
-/// Rank 0 looks up the files of the set `data`, without reading them, for all. InputError on all
-/// ranks if it is no set. Collective.
+/// Rank 0 looks up the files of the set `data`, without reading them, for all. Throws
+/// InputError on all ranks if `data` names no set. Collective.
 StageListing list_stage_files(const std::string& data, Communicator& ranks);
 
 /// What one node reads before it passes that on: pieces of one file, or small files as a whole.

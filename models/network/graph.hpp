@@ -50,8 +50,8 @@ struct GraphNode {
   std::map<std::string, ValueIndex> tensors;
   /// The layout that a backend is asked for where activations are nhwc; "": there is but one.
   std::string layout;
-  /// A value that it writes, of a layer that is divided among ranks: the sum over them is meant,
-  /// and whoever runs the node makes it. Else Graph::none.
+  /// The value that ranks must add after the node, if its layer is divided among them. The node
+  /// writes the rank's own term; its caller adds the terms. Graph::none: nothing is added.
   ValueIndex summed = static_cast<ValueIndex>(-1);
   std::string text() const { return layer + " " + direction; }
 };

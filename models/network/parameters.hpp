@@ -17,6 +17,8 @@ void put_initial(Executor& executor, std::uint64_t seed);
 
 /// Initial moving averages: means 0, variances 1, in the order of Graph::batch_statistics.
 std::vector<double> initial_statistics(const Graph& graph);
+/// The momentum of moving averages in training: PyTorch's default.
+inline constexpr double statistics_momentum = 0.1;
 /// running += momentum (batch - running), with unbiased variances.
 void average(const Graph& graph, double momentum, const std::vector<double>& batch,
              std::vector<double>& running);

@@ -18,8 +18,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double statistics_momentum = 0.1;  // PyTorch's default
-
 /// Largest loss scale while candidates are compared: where gradients overflow, no result says
 /// whether it was computed right. 1024 was too much for planes of so few pixels that a channel's
 /// variance may be next to nothing.

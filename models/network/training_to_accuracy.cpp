@@ -10,34 +10,7 @@
 
 namespace assay {
 
-Convergence train_to_accuracy(const TrainingRun& run, const TrainingParts& parts, Plugins& plugins,
-                              Communicator& ranks, const std::function<std::int64_t()>& count_bad,
-                              Verification& verification) {
-  auto evaluator = Evaluator::make(parts.trainer, plugins, ranks);
-  if (const auto* const refusal = std::get_if<Unsupported>(&evaluator))
-    throw CaseError("nothing validates the network: " + refusal->reason);
-  ConvergenceSettings settings = run.convergence;
-  settings.step_oracle = parts.oracle;
-  std::optional<TrainingOracle> oracle;
-  if (run.claims) {
-    settings.claims = *run.claims;
-    throw_on_all(ranks,
-                 [&] { oracle.emplace(*run.claims, run.definition, run.claimed_seed, ranks); });
-    settings.oracle = &*oracle;
-  }
-  if (is_files(run.data.data)) settings.after_epoch = [&] { count_bad(); };
-  Convergence training;
-  try {
-    training = train(parts.trainer, *std::get<std::unique_ptr<Evaluator>>(evaluator),
-                     parts.training, parts.validation, ranks, settings);
-  } catch (const Diverged& why) {  // no fault of the machine: a wrong result
-    verification.passed = false;
-    verification.reason = why.what();
-    return {};
-  }
-  judge_convergence(run, training, verification);
-  return training;
-}
+namespace {
 
 void judge_convergence(const TrainingRun& run, const Convergence& training,
                        Verification& verification) {
@@ -58,6 +31,47 @@ void judge_convergence(const TrainingRun& run, const Convergence& training,
                     quality == Quality::correlation ? "a" : "an", name(quality), score,
                     run.convergence.epochs, run.convergence.target);
   }
+}
+
+}  // namespace
+
+Convergence train_to_accuracy(const TrainingRun& run, const TrainingParts& parts, Plugins& plugins,
+                              Communicator& ranks, const std::function<std::int64_t()>& count_bad,
+                              Verification& verification) {
+  auto evaluator = Evaluator::make(parts.trainer, plugins, ranks);
+  if (const auto* const refusal = std::get_if<Unsupported>(&evaluator))
+    throw CaseError("nothing validates the network: " + refusal->reason);
+  ConvergenceSettings settings = run.convergence;
+  settings.step_oracle = parts.oracle;
+  std::optional<TrainingOracle> oracle;
+  if (run.claims) {
+    settings.claims = *run.claims;
+    throw_on_all(ranks,
+                 [&] { oracle.emplace(*run.claims, run.definition, run.claimed_seed, ranks); });
+    settings.oracle = &*oracle;
+  }
+  if (is_files(run.data.data)) settings.after_epoch = [&] { count_bad(); };
+  return judged_training(
+      run,
+      [&] {
+        return train(parts.trainer, *std::get<std::unique_ptr<Evaluator>>(evaluator),
+                     parts.training, parts.validation, ranks, settings);
+      },
+      verification);
+}
+
+Convergence judged_training(const TrainingRun& run, const std::function<Convergence()>& train,
+                            Verification& verification) {
+  Convergence training;
+  try {
+    training = train();
+  } catch (const Diverged& why) {  // no fault of the machine: a wrong result
+    verification.passed = false;
+    verification.reason = why.what();
+    return {};
+  }
+  judge_convergence(run, training, verification);
+  return training;
 }
 
 }  // namespace assay

@@ -24,7 +24,8 @@ Convergence train_to_accuracy(const TrainingRun& run, const TrainingParts& parts
                               Communicator& ranks, const std::function<std::int64_t()>& count_bad,
                               Verification& verification);
 
-/// What train_to_accuracy() adds to `found` of a training that did not diverge.
-void judge_convergence(const TrainingRun& run, const Convergence& training, Verification& found);
+/// The training that `train` makes, with what it adds to `found` as train_to_accuracy() does.
+Convergence judged_training(const TrainingRun& run, const std::function<Convergence()>& train,
+                            Verification& found);
 
 }  // namespace assay

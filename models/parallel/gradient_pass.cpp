@@ -11,11 +11,6 @@
 #include "models/parallel/servers_part.hpp"
 
 namespace assay {
-namespace {
-
-constexpr double momentum_of_averages = 0.1;  // Trainer's
-
-}  // namespace
 
 GradientPass::GradientPass(const WayParts& parts)
     : parts_(parts), batches_(parts.run, parts.ranks) {}
@@ -100,7 +95,7 @@ void GradientPass::store() {
 
 void GradientPass::average_statistics() {
   const Executor& executor = parts_.whole.executor();
-  average(executor.graph(), momentum_of_averages,
+  average(executor.graph(), statistics_momentum,
           read_values(executor, executor.graph().batch_statistics),
           parts_.whole.running_statistics());
 }

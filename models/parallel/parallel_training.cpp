@@ -190,18 +190,14 @@ Convergence train_parallel(const WayParts& parts, ParallelWay& way, Verification
       {run.trainer.batch, parts.ranks.rank(), parts.ranks.size(), true, run.trainer.seed});
   parts.whole.initialise();
   way.begin();
-  Convergence training;
-  try {
-    training =
-        ParallelTraining(parts, way, *std::get<std::unique_ptr<Evaluator>>(evaluator), *validation)
+  return judged_training(
+      run,
+      [&] {
+        return ParallelTraining(parts, way, *std::get<std::unique_ptr<Evaluator>>(evaluator),
+                                *validation)
             .run();
-  } catch (const Diverged& why) {  // no fault of the machine: a wrong result
-    verification.passed = false;
-    verification.reason = why.what();
-    return {};
-  }
-  judge_convergence(run, training, verification);
-  return training;
+      },
+      verification);
 }
 
 }  // namespace assay

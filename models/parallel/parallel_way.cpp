@@ -5,15 +5,13 @@
 #include "core/base/error.hpp"
 
 namespace assay {
-namespace {
 
-/// The parameters of a case, as if one rank had all of its data.
 Settings of_one_rank(Settings settings) {
   settings["ranks"] = "1";
+  settings["nodes"] = "1";
+  settings["parallel"] = "sync";
   return settings;
 }
-
-}  // namespace
 
 OrderedBatches::OrderedBatches(const TrainingRun& run, Communicator& ranks, int source, int sources)
     : ranks_(ranks),

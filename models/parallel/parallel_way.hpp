@@ -15,6 +15,9 @@
 
 namespace assay {
 
+/// The parameters of a case that has the same samples on one rank.
+Settings of_one_rank(Settings settings);
+
 /// The batches of an epoch in one order, the same on all ranks.
 class OrderedBatches {
  public:

@@ -16,14 +16,6 @@ namespace {
 
 constexpr const char* not_plain = "in plain accumulation on the undivided network";
 
-/// The parameters of a case that makes the same steps on one rank.
-Settings of_one_rank_alone(Settings settings) {
-  settings["ranks"] = "1";
-  settings["nodes"] = "1";
-  settings["parallel"] = "sync";
-  return settings;
-}
-
 }  // namespace
 
 PipelineOracle::PipelineOracle(const TrainingRun& run, const Executor& whole, Plugins& plugins)
@@ -37,8 +29,7 @@ PipelineOracle::PipelineOracle(const TrainingRun& run, const Executor& whole, Pl
   plain_ = std::move(std::get<std::unique_ptr<Trainer>>(made));
   if (run.claims)
     oracle_ = std::make_unique<StepOracle>(
-        StepClaims(of_one_rank_alone(*run.claims), run.definition.input), plain_->executor(),
-        *alone_);
+        StepClaims(of_one_rank(*run.claims), run.definition.input), plain_->executor(), *alone_);
   checks_ = std::make_unique<CheckedSteps>(*plain_, *alone_, run.convergence.rate, oracle_.get());
 }
 

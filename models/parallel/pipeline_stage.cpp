@@ -20,7 +20,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int activation_tag = 2, gradient_tag = 3;
 constexpr std::size_t steps_of_row = 1 << 16;
-constexpr double momentum_of_statistics = 0.1;  // as of Trainer, PyTorch's default
 
 /// Values of a graph of which each slot has its own.
 std::set<ValueIndex> values_of_slot(const Stage& stage) {
@@ -167,7 +166,7 @@ void PipelineStage::backward(std::int64_t pass) {
   run(slots_.front(), Phase::accumulate);
   slot.executor->device().stream().wait();
   slot.input_gradient = send(slot, stage_.input_gradient, ranks_.rank() - 1, gradient_tag);
-  average(stage_.graph, momentum_of_statistics,
+  average(stage_.graph, statistics_momentum,
           read_values(*slot.executor, stage_.graph.batch_statistics), running_);
   if (stage_.graph.losses != Graph::none) {
     double sum = 0;

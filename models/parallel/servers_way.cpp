@@ -11,6 +11,7 @@
 #include "models/network/checked_steps.hpp"
 #include "models/network/parameters.hpp"
 #include "models/network/training_texts.hpp"
+#include "models/parallel/stage_values.hpp"
 #include "models/ranks.hpp"
 
 namespace assay {
@@ -203,12 +204,7 @@ std::vector<PartState> ServersWay::gathered_states() {
       if (mine)
         std::copy_n(static_cast<const std::byte*>(update_->state().at(i).data), bytes.size(),
                     bytes.begin());
-      parts_.ranks.run({Collective::broadcast,
-                        {},
-                        {bytes.data(), count, type},
-                        ReduceOp::sum,
-                        roles_.rank_of(server)},
-                       parts_.whole.device().stream());
+      broadcast_bytes(bytes, roles_.rank_of(server), parts_.ranks);
       if (keeps) state.values.push_back(std::move(bytes));
     }
     double updates = mine ? static_cast<double>(update_->updates()) : 0;

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstring>
 #include <map>
+#include <memory>
 
 #include "analysis/host_names.hpp"
 #include "analysis/text_table.hpp"
@@ -15,6 +16,7 @@
 #include "core/base/numbers.hpp"
 #include "core/base/paths.hpp"
 #include "core/base/text.hpp"
+#include "core/machine/environment_parts.hpp"
 #include "core/program/given.hpp"
 #include "runner/launch/preflight.hpp"
 #include "runner/nodes/many_runs.hpp"
@@ -27,19 +29,13 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int most_processors = CPU_SETSIZE;
+constexpr int most_processors = 1 << 20;
 
 /// The processors that this process may use, by core: those of a core together.
 std::vector<std::vector<int>> cores_here() {
-  cpu_set_t allowed;
-  CPU_ZERO(&allowed);
-  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
-    throw CaseError(
-        fmt::format("the cores of this process are unknown ({}).", std::strerror(errno)));
   std::map<std::string, std::vector<int>> by_core;
   std::vector<std::string> order;
-  for (int number = 0; number < most_processors; ++number) {
-    if (!CPU_ISSET(static_cast<std::size_t>(number), &allowed)) continue;
+  for (const int number : environment::allowed_processors()) {
     std::string core = readable_text(
         fmt::format("/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list", number));
     if (core.empty()) core = std::to_string(number);
@@ -119,11 +115,16 @@ void bind_to_slot(const std::string& slot) {
   if ((number + 1) * threads > cores.size())
     throw CaseError(fmt::format("slot {} of {} does not exist here: there are {}.", number,
                                 counted(threads, "core"), counted(cores.size(), "core")));
-  cpu_set_t chosen;
-  CPU_ZERO(&chosen);
+  std::vector<int> chosen;
   for (std::size_t core = number * threads; core < (number + 1) * threads; ++core)
-    for (const int processor : cores[core]) CPU_SET(static_cast<std::size_t>(processor), &chosen);
-  if (sched_setaffinity(0, sizeof chosen, &chosen) != 0)
+    chosen.insert(chosen.end(), cores[core].begin(), cores[core].end());
+  const auto count = static_cast<std::size_t>(*std::ranges::max_element(chosen)) + 1;
+  const std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)> set(CPU_ALLOC(count),
+                                                             [](cpu_set_t* of) { CPU_FREE(of); });
+  CPU_ZERO_S(CPU_ALLOC_SIZE(count), set.get());
+  for (const int processor : chosen)
+    CPU_SET_S(static_cast<std::size_t>(processor), CPU_ALLOC_SIZE(count), set.get());
+  if (sched_setaffinity(0, CPU_ALLOC_SIZE(count), set.get()) != 0)
     throw CaseError(
         fmt::format("cannot bind this process to slot {} ({}).", number, std::strerror(errno)));
 }

@@ -15,6 +15,7 @@
 #include "models/ranks.hpp"
 #include "tests/core/thread_communicator.hpp"
 #include "tests/models/network/trainers.hpp"
+#include "tests/models/parallel/way_session.hpp"
 
 namespace assay {
 namespace test_pipeline_way {
@@ -69,29 +70,9 @@ class FaultyMessages final : public ForwardingCommunicator {
   std::vector<std::byte> first_;
 };
 
-struct Pipeline {
-  TrainingRun run;
-  std::unique_ptr<Trainer> whole;
-  std::unique_ptr<ParallelWay> way;
-
-  Pipeline(TrainingRun settings, Communicator& ranks) : run(std::move(settings)) {
-    whole = network_test::made(run.trainer, ranks);
-    auto made = make_pipeline_way({run, plugins(), ranks, *whole});
-    if (const auto* const refusal = std::get_if<Unsupported>(&made))
-      throw std::runtime_error(refusal->reason);
-    way = std::move(std::get<std::unique_ptr<ParallelWay>>(made));
-    way->begin();
-  }
-  MadeSteps make(std::int64_t first, std::int64_t steps, bool judged, double rate = 0.01) {
-    return way->make(
-        {0, first, std::vector<double>(static_cast<std::size_t>(steps), rate), judged});
-  }
-  Verification judge() {
-    Verification found;
-    found.passed = true;
-    way->judge(found);
-    return found;
-  }
+struct Pipeline : network_test::WaySession {
+  Pipeline(TrainingRun settings, Communicator& ranks)
+      : WaySession(std::move(settings), ranks, &make_pipeline_way) {}
 };
 
 void expect_plain_accumulation(const TrainingRun& run, int stages, bool tags = true) {

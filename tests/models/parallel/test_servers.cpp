@@ -15,6 +15,7 @@
 #include "models/network/parameters.hpp"
 #include "tests/core/thread_communicator.hpp"
 #include "tests/models/network/trainers.hpp"
+#include "tests/models/parallel/way_session.hpp"
 
 namespace assay {
 namespace test_servers {
@@ -38,27 +39,15 @@ TrainingRun run_of(const std::string& way, Precision precision = Precision::fp32
 }
 
 /// One rank.
-struct Side {
-  Side(const TrainingRun& of, Communicator& ranks)
-      : run(of), whole(network_test::made(run.trainer, ranks)) {
-    auto made = make_servers_way({run, plugins(), ranks, *whole});
-    way = std::move(std::get<std::unique_ptr<ParallelWay>>(made));
-    way->begin();
-  }
+struct Side : network_test::WaySession {
+  Side(const TrainingRun& of, Communicator& ranks) : WaySession(of, ranks, &make_servers_way) {}
   std::string steps(std::int64_t first, std::int64_t count, double rate = 0.05) {
-    way->make({0, first, std::vector<double>(static_cast<std::size_t>(count), rate), true});
-    Verification found;
-    found.passed = true;
-    way->judge(found);
-    return found.reason;
+    make(first, count, true, rate);
+    return judge().reason;
   }
   std::vector<double> weights() const {
     return read_values(whole->executor(), whole->graph().weights);
   }
-
-  TrainingRun run;
-  std::unique_ptr<Trainer> whole;
-  std::unique_ptr<ParallelWay> way;
 };
 
 void expect_replayed(const TrainingRun& run, int ranks_of_test, double rate = 0.05) {

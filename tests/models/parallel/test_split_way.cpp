@@ -15,6 +15,7 @@
 #include "models/ranks.hpp"
 #include "tests/core/thread_communicator.hpp"
 #include "tests/models/network/trainers.hpp"
+#include "tests/models/parallel/way_session.hpp"
 
 namespace assay {
 namespace test_split_way {
@@ -55,29 +56,9 @@ class LosesATerm final : public ForwardingCommunicator {
   int left_;
 };
 
-struct Split {
-  TrainingRun run;
-  std::unique_ptr<Trainer> whole;
-  std::unique_ptr<ParallelWay> way;
-
-  Split(TrainingRun settings, Communicator& ranks) : run(std::move(settings)) {
-    whole = network_test::made(run.trainer, ranks);
-    auto made = make_split_way({run, plugins(), ranks, *whole});
-    if (const auto* const refusal = std::get_if<Unsupported>(&made))
-      throw std::runtime_error(refusal->reason);
-    way = std::move(std::get<std::unique_ptr<ParallelWay>>(made));
-    way->begin();
-  }
-  MadeSteps make(std::int64_t first, std::int64_t steps, bool judged) {
-    return way->make(
-        {0, first, std::vector<double>(static_cast<std::size_t>(steps), 0.01), judged});
-  }
-  Verification judge() {
-    Verification found;
-    found.passed = true;
-    way->judge(found);
-    return found;
-  }
+struct Split : network_test::WaySession {
+  Split(TrainingRun settings, Communicator& ranks)
+      : WaySession(std::move(settings), ranks, &make_split_way) {}
   std::vector<double> weights() {
     way->gather();
     return read_values(whole->executor(), whole->graph().weights);

@@ -1,0 +1,42 @@
+#pragma once
+// A way to be parallel on one rank of a test, beside its undivided network.
+
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "models/parallel/parallel_way.hpp"
+#include "tests/models/network/trainers.hpp"
+
+namespace assay::network_test {
+
+struct WaySession {
+  TrainingRun run;
+  std::unique_ptr<Trainer> whole;
+  std::unique_ptr<ParallelWay> way;
+
+  WaySession(TrainingRun settings, Communicator& ranks,
+             Result<std::unique_ptr<ParallelWay>> (*make_way)(const WayParts&))
+      : run(std::move(settings)) {
+    whole = made(run.trainer, ranks);
+    auto found = make_way({run, plugins(), ranks, *whole});
+    if (const auto* const refusal = std::get_if<Unsupported>(&found))
+      throw std::runtime_error(refusal->reason);
+    way = std::move(std::get<std::unique_ptr<ParallelWay>>(found));
+    way->begin();
+  }
+  MadeSteps make(std::int64_t first, std::int64_t steps, bool judged, double rate = 0.01) {
+    return way->make(
+        {0, first, std::vector<double>(static_cast<std::size_t>(steps), rate), judged});
+  }
+  Verification judge() {
+    Verification found;
+    found.passed = true;
+    way->judge(found);
+    return found;
+  }
+};
+
+}  // namespace assay::network_test

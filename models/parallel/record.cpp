@@ -72,7 +72,11 @@ class RecordCheck {
   std::string of_reads() {
     std::set<OfPart> sent;                                                // server, worker, version
     std::map<std::pair<std::int64_t, std::int64_t>, std::uint64_t> sums;  // of versions
+    const auto is_server = [this](std::int64_t server) {
+      return server >= 0 && server < claims_.servers;
+    };
     for (const ReadPart& of : record_.sent) {
+      if (!is_server(of.server)) return fmt::format("a server {} has sent weights", of.server);
       sent.insert({of.server, of.worker, of.version});
       const auto [known, is_new] = sums.emplace(std::pair{of.server, of.version}, of.checksum);
       if (!is_new && known->second != of.checksum)
@@ -80,6 +84,7 @@ class RecordCheck {
                            of.version);
     }
     for (const ReadPart& of : record_.received) {
+      if (!is_server(of.server)) return fmt::format("a server {} was read", of.server);
       // The weights before the first update are on all ranks.
       const bool begun = of.version == claims_.versions.at(static_cast<std::size_t>(of.server));
       if (!begun && !sent.contains({of.server, of.worker, of.version}))

@@ -232,8 +232,8 @@ void ServersWay::gather() {
 void ServersWay::check_records() {
   for (Round& round : unchecked_) {
     const AsyncRecord all = AsyncRecord::gathered(round.record, parts_.ranks);
-    staleness_.add(all, round.claims);
     if (fault_.empty()) fault_ = fault_of_record(all, round.claims);
+    if (fault_.empty()) staleness_.add(all, round.claims);  // which trusts its numbers
   }
   unchecked_.clear();
   entries_ = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <set>
 #include <vector>
 
 #include "analysis/shell_word.hpp"
@@ -99,10 +100,11 @@ std::string repeat_command(const RunHeader& run, const ResultEnvironment& enviro
   // names every dimension.
   if (row.id.find("/" + row.problem.descriptor) != std::string::npos)
     add("problem", row.problem.descriptor);
+  // The launcher sets ranks and nodes; a program finds out whether its set is staged, and what file
+  // system a folder has.
+  static const std::set<std::string> no_flags{"problem", "ranks", "nodes", "staged", "file_system"};
   for (const auto& [name, value] : row.parameters)
-    // The launcher sets ranks and nodes.
-    if (!value.is_null() && name != "ranks" && name != "nodes" && name != "problem")
-      add(name, row.parameter(name));
+    if (!value.is_null() && !no_flags.contains(name)) add(name, row.parameter(name));
   if (run.seed) add("seed", std::to_string(*run.seed));
   for (const char* name : timing_fields)
     if (const json value = timing_of(run, name); value.is_number()) add(name, value.dump());

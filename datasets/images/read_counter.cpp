@@ -31,8 +31,10 @@ ReadCounter::Counts ReadCounter::counts() {
   if (bytes <= 0) return counts;
   const std::string_view all(text, static_cast<std::size_t>(bytes));
   const auto requested = number_behind(all, "rchar: "),
-             from_device = number_behind(all, "\nread_bytes: ");
-  if (requested && from_device) counts = {true, *requested, *from_device, bytes};
+             from_device = number_behind(all, "\nread_bytes: "),
+             to_device = number_behind(all, "\nwrite_bytes: ");
+  if (requested && from_device && to_device)
+    counts = {true, *requested, *from_device, *to_device, bytes};
   return counts;
 }
 
@@ -42,6 +44,7 @@ ReadCounter::Counts ReadCounter::next() {
   Counts now = counts();
   now.requested -= begin_.requested + begin_.own;
   now.from_device -= begin_.from_device;
+  now.to_device -= begin_.to_device;
   begin_.own += now.own;
   return now;
 }
@@ -49,5 +52,7 @@ ReadCounter::Counts ReadCounter::next() {
 std::int64_t ReadCounter::requested() { return next().requested; }
 
 std::int64_t ReadCounter::from_device() { return next().from_device; }
+
+std::int64_t ReadCounter::to_device() { return next().to_device; }
 
 }  // namespace assay

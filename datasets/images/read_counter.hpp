@@ -1,5 +1,5 @@
 #pragma once
-// Bytes that a thread has read, as the system counts them.
+// Bytes that a thread has read and written, as the system counts them.
 
 #include <cstdint>
 
@@ -18,11 +18,14 @@ class ReadCounter final {
   /// Bytes of them that a device delivered (`read_bytes`), with what it read ahead. Some network
   /// file systems do not count here.
   std::int64_t from_device();
+  /// Bytes that the thread has written and that a device gets (`write_bytes`), counted when the
+  /// thread writes.
+  std::int64_t to_device();
 
  private:
   struct Counts {
     bool known = false;
-    std::int64_t requested = 0, from_device = 0;
+    std::int64_t requested = 0, from_device = 0, to_device = 0;
     std::int64_t own = 0;  ///< bytes of the text itself
   };
   static Counts counts();

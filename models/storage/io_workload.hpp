@@ -1,0 +1,149 @@
+#pragma once
+// What the operations of assay-io share: evidence that each run reached storage, and the order of
+// their checks.
+
+#include <cstdint>
+#include <exception>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "core/api/communicator.hpp"
+#include "core/api/host_device.hpp"
+#include "core/measure/case.hpp"
+#include "core/measure/workload.hpp"
+#include "models/storage/contents.hpp"
+#include "models/storage/job_folder.hpp"
+#include "models/storage/storage_counter.hpp"
+
+namespace assay {
+
+/// Bytes between two places of random reads of so many: no two reads share a page of the cache.
+std::int64_t place_bytes(std::int64_t block);
+
+/// The demands of a case, read from its texts and not from what the runs are made of.
+struct IoClaims {
+  std::string operation;
+  std::int64_t bytes = 0;             ///< of all ranks
+  std::int64_t count = 0, block = 0;  ///< of each rank; bytes of a read
+  int ranks = 1;
+  explicit IoClaims(const Settings& settings);
+  /// Bytes of the file of a rank.
+  std::int64_t bytes_of(int rank) const;
+};
+
+struct IoSetup {
+  IoClaims claims;
+  std::uint64_t seed = 1;
+  int ranks_here = 1;
+  std::string folder;         ///< --folder
+  std::string file_system;    ///< its name
+  bool device_counts = true;  ///< whether its device's counters tell anything
+};
+
+/// What a file of 1 MiB shows that is written, synced, dropped from the cache and read again.
+struct StorageProbe {
+  /// Why the rates of a folder would not be those of storage, or "": its file system counts no
+  /// bytes.
+  std::string why_no_storage;
+  bool device_counts = false;  ///< its device does, too (some are told not to: queue/iostats)
+};
+
+/// `rank`: processes of other containers have the same numbers.
+StorageProbe probe_storage(const std::filesystem::path& folder, const std::string& file_system,
+                           int rank);
+
+/// A derived class has the operation. Files are read by the rank behind that which has written
+/// them.
+class IoWorkload : public Workload {
+ public:
+  IoWorkload(const IoSetup& setup, std::unique_ptr<JobFolder> folder, Communicator& ranks);
+
+  Stream& stream() final { return device_.stream(); }
+  Result<EnergyMeter*> energy_meter() final { return device_.energy_meter(); }
+  std::optional<DeviceState> device_state() final { return device_.state(); }
+  bool batchable() const final { return false; }
+  void reset() final;
+  void run(Stream& stream) final;
+  std::map<std::string, double> take_done() final;
+  void begin_audit(Audit kind) final;
+  Verification end_audit() final;
+  Verification verify_before() final;
+  Verification verify_after() final;
+  Executed executed() const final;
+  std::map<std::string, double> work() const final { return {}; }
+  std::map<std::string, Metric> metrics() const final { return metrics_; }
+  std::map<std::string, double> setup() const final { return seconds_; }
+
+ protected:
+  using Amounts = std::map<std::string, double>;
+
+  /// Untimed, before each run: removes its results, drops what it reads from the cache.
+  virtual void prepare_run() = 0;
+  virtual void timed_run() = 0;
+  /// What the last run has done on this rank, by the names of the rates, as its results show.
+  virtual Amounts done() = 0;
+  /// Bytes of this rank that a run must move.
+  virtual StorageBytes expected_bytes() const = 0;
+  /// Whether a run syncs what it has done: the device has then written something.
+  virtual bool syncs() const { return false; }
+  /// Bytes of the last run that are not yet at storage.
+  virtual double unwritten() const { return 0; }
+  /// Makes other inputs. Collective.
+  virtual void renew() {}
+  /// Checks all bytes of the last run. Collective, and all ranks have ended that run.
+  virtual Verification judge() = 0;
+  virtual std::string method() const = 0;
+  /// Of the timed runs. Collective.
+  virtual std::map<std::string, Metric> own_metrics() { return {}; }
+  /// The runs from here on are timed.
+  virtual void forget_times() {}
+
+  int source() const { return (ranks_.rank() + 1) % ranks_.size(); }  ///< whose file it reads
+  std::uint64_t key_of(std::uint64_t generation, int file) const {
+    return contents_key(setup_.seed, generation, file);
+  }
+  double largest(double value) const;  ///< of all ranks
+  bool checked() const { return checked_; }
+  /// The row is then incorrect, on all ranks. "": there is none.
+  void note_fault(const std::string& why) {
+    if (fault_.empty()) fault_ = why;
+  }
+  /// Notes a fault if fewer bytes were moved than expected; `least`: of their ratios until now.
+  void weigh(double moved, double expected, const char* how, double& least);
+  /// CaseError unless there is memory for so many bytes of each rank.
+  void expect_memory(double of_rank) const;
+
+  const IoSetup setup_;
+  Communicator& ranks_;
+  HostDevice device_;
+  const std::unique_ptr<JobFolder> folder_;
+  std::map<std::string, double> seconds_;
+
+ private:
+  void count();
+  Verification judged();
+  Verification verified_run();
+
+  StorageCounter counter_;
+  bool ran_ = false;      ///< the last run is not yet counted
+  bool checked_ = false;  ///< its failure is told by end_audit()
+  bool timed_ = false;    ///< timed runs have begun
+  std::exception_ptr failure_;
+  Amounts done_;
+  std::string fault_;                            ///< why a run was not one of storage
+  double storage_ratio_ = 0, device_ratio_ = 0;  ///< the least of all runs
+  std::map<std::string, Metric> metrics_;
+};
+
+std::unique_ptr<Workload> write_workload(const IoSetup& setup, std::unique_ptr<JobFolder> folder,
+                                         Communicator& ranks);
+std::unique_ptr<Workload> read_workload(const IoSetup& setup, std::unique_ptr<JobFolder> folder,
+                                        Communicator& ranks);
+std::unique_ptr<Workload> metadata_workload(const IoSetup& setup, std::unique_ptr<JobFolder> folder,
+                                            Communicator& ranks);
+std::unique_ptr<Workload> random_workload(const IoSetup& setup, std::unique_ptr<JobFolder> folder,
+                                          Communicator& ranks);
+
+}  // namespace assay

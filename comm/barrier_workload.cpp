@@ -28,8 +28,7 @@ class BarrierWorkload final : public Workload {
   }
 
   Stream& stream() override { return device_.stream(); }
-  Result<EnergyMeter*> energy_meter() override { return device_.energy_meter(); }
-  std::optional<DeviceState> device_state() override { return device_.state(); }
+  Device* device() override { return &device_; }
   void reset() override {}
   void run(Stream& stream) override {
     if (settings_.nonblocking) {

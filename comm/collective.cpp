@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
@@ -22,7 +24,7 @@ TensorSpec buffer_spec(const char* name, Role role, DataType type, std::int64_t 
   return spec;
 }
 
-/// The call of a pattern; sendrecv is not one.
+/// The call of a pattern; exchanges are none.
 Collective collective_of(Pattern pattern) {
   switch (pattern) {
     case Pattern::allreduce:
@@ -40,9 +42,11 @@ Collective collective_of(Pattern pattern) {
     case Pattern::barrier:
       return Collective::barrier;
     case Pattern::sendrecv:
+    case Pattern::bisection:
+    case Pattern::alltoallv:
       break;
   }
-  throw std::logic_error("sendrecv is not a collective call");
+  throw std::logic_error("an exchange is not a collective call");
 }
 
 constexpr std::array all_reduce_ops{ReduceOp::sum, ReduceOp::min, ReduceOp::max, ReduceOp::average};
@@ -64,12 +68,15 @@ auto value_named(const std::string& wanted, const std::string& what, const Value
 }  // namespace
 
 std::string_view name(Pattern pattern) {
+  if (pattern == Pattern::bisection) return "bisection";
+  if (pattern == Pattern::alltoallv) return "alltoallv";
   return pattern == Pattern::sendrecv ? "sendrecv" : name(collective_of(pattern));
 }
 
 std::vector<Pattern> all_patterns() {
   return {Pattern::allreduce, Pattern::reduce,   Pattern::reduce_scatter, Pattern::allgather,
-          Pattern::broadcast, Pattern::alltoall, Pattern::barrier,        Pattern::sendrecv};
+          Pattern::broadcast, Pattern::alltoall, Pattern::barrier,        Pattern::sendrecv,
+          Pattern::bisection, Pattern::alltoallv};
 }
 
 std::vector<std::string> pattern_names() { return names_of(all_patterns()); }
@@ -88,6 +95,10 @@ bool reduces(Pattern pattern) {
 }
 bool has_root(Pattern pattern) {
   return pattern == Pattern::broadcast || pattern == Pattern::reduce;
+}
+bool is_exchange(Pattern pattern) {
+  return pattern == Pattern::sendrecv || pattern == Pattern::bisection ||
+         pattern == Pattern::alltoallv;
 }
 bool has_parts(Pattern pattern) {
   return pattern == Pattern::reduce_scatter || pattern == Pattern::allgather ||
@@ -120,6 +131,16 @@ std::int64_t CollectiveProblem::elements() const {
 double CollectiveProblem::busbw_factor() const {
   const double n = shape_.ranks;
   if (shape_.pattern == Pattern::allreduce) return 2 * (n - 1) / n;
+  if (shape_.pattern == Pattern::bisection) return 2 * shape_.rounds;
+  if (shape_.pattern == Pattern::alltoallv) {
+    double most = 0;
+    for (int rank = 0; rank < shape_.ranks; ++rank) {
+      const auto own = static_cast<double>(of_rank(rank).count),
+                 all = static_cast<double>(elements());
+      most = std::max({most, (all - own) / all, (n - 1) * own / all});
+    }
+    return most;
+  }
   return has_parts(shape_.pattern) ? (n - 1) / n : 1;
 }
 
@@ -131,7 +152,7 @@ nlohmann::json CollectiveProblem::json() const {
 }
 
 std::map<std::string, double> CollectiveProblem::amounts() const {
-  if (shape_.pattern == Pattern::barrier || shape_.ranks == 1) return {};
+  if (shape_.pattern == Pattern::barrier || shape_.ranks == 1 || shape_.beside > 0) return {};
   std::map<std::string, double> all{{"algbw", bytes()}, {"busbw", bytes() * busbw_factor()}};
   if (shape_.pattern == Pattern::allreduce) all["deepbench_bw"] = bytes() * shape_.ranks;
   return all;
@@ -148,15 +169,34 @@ std::vector<TensorSpec> CollectiveProblem::tensors(int rank) const {
   if (shape_.in_place)
     return {buffer_spec("data", reduce && !root ? Role::unmodified : Role::inout, type, message)};
   const std::int64_t sent = shape_.pattern == Pattern::allgather ? part() : message;
-  const std::int64_t received = shape_.pattern == Pattern::reduce_scatter ? part() : message;
+  const std::int64_t received = shape_.pattern == Pattern::reduce_scatter ? part()
+                                : shape_.pattern == Pattern::bisection    ? message * shape_.rounds
+                                : shape_.pattern == Pattern::alltoallv
+                                    ? of_rank(rank).count * shape_.ranks
+                                    : message;
   if (reduce && !root) return {buffer_spec("send", Role::unmodified, type, sent)};
   return {buffer_spec("send", Role::input, type, sent),
           buffer_spec("receive", Role::output, type, received)};
 }
 
+ElementRange CollectiveProblem::of_rank(int to) const {
+  double before = 0, all = 0;
+  for (int rank = 0; rank < shape_.ranks; ++rank) {
+    const double weight = std::pow(rank + 1, -shape_.zipf);
+    if (rank < to) before += weight;
+    all += weight;
+  }
+  const auto at = [&](double weights) {
+    return static_cast<std::int64_t>(static_cast<double>(elements()) * (weights / all));
+  };
+  const std::int64_t first = at(before);
+  if (to == shape_.ranks - 1) return {first, elements() - first};
+  return {first, at(before + std::pow(to + 1, -shape_.zipf)) - first};
+}
+
 Call CollectiveProblem::call(int rank, void* const* data) const {
   Call call;
-  if (shape_.pattern != Pattern::sendrecv) call.what = collective_of(shape_.pattern);
+  if (!is_exchange(shape_.pattern)) call.what = collective_of(shape_.pattern);
   call.op = shape_.op;
   call.root = shape_.root;
   if (shape_.pattern == Pattern::barrier) return call;
@@ -190,8 +230,24 @@ Call CollectiveProblem::call(int rank, void* const* data) const {
 }
 
 std::string why_not_problem(const CollectiveShape& shape) {
-  if (shape.pattern == Pattern::sendrecv && shape.in_place)
-    return "sendrecv cannot run in place (the data must stay unchanged until they are sent)";
+  if (is_exchange(shape.pattern) && shape.in_place)
+    return fmt::format("{} cannot run in place (the data must stay unchanged until they are sent)",
+                       name(shape.pattern));
+  if (shape.pattern == Pattern::alltoallv) {
+    const CollectiveProblem problem(shape);
+    for (int rank = 0; rank < shape.ranks; ++rank)
+      if (problem.of_rank(rank).count == 0)
+        return fmt::format(
+            "rank {} gets no element of an alltoallv so small and so skewed (its output could not "
+            "be checked)",
+            rank);
+  }
+  if (shape.pattern == Pattern::bisection && (shape.ranks % 2 != 0 || shape.rounds >= shape.ranks))
+    return fmt::format(
+        "bisection has pairs of an even number of ranks ({} were started), of which none meet "
+        "twice "
+        "in less than so many permutations ({} were asked for)",
+        shape.ranks, shape.rounds);
   if (reduces(shape.pattern) && shape.op == ReduceOp::average && is_integer(shape.type))
     return "the average of integers is not an integer";
   return "";

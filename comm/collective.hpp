@@ -8,7 +8,10 @@
 //   algbw        = bytes / time
 //   busbw        = algbw * factor: 2 (n-1)/n for allreduce, (n-1)/n for reduce_scatter, allgather
 //                  and alltoall, 1 for broadcast, reduce and sendrecv (NVIDIA nccl-tests,
-//                  doc/PERFORMANCE.md): comparable with the bandwidth of a link, whatever n is
+//                  doc/PERFORMANCE.md): comparable with the bandwidth of a link, whatever n is.
+//                  For bisection, with a message there and one back in each permutation, twice
+//                  their number; for alltoallv what the busiest rank sends to others, or receives,
+//                  of bytes
 //   deepbench_bw = n * bytes / time, for allreduce: "Gigabytes/sec" of the DeepBench result sheets
 
 #include <cstdint>
@@ -24,8 +27,10 @@
 
 namespace assay {
 
-/// The calls of core/api/communicator.hpp, and sendrecv: each rank sends to the next rank while it
-/// receives from the previous one.
+/// The calls of core/api/communicator.hpp, and exchanges of messages. sendrecv: each rank sends to
+/// the next rank while it receives from the previous one. bisection: half of the ranks send to
+/// the other half, then back, in several permutations (comm/bisection.hpp). alltoallv: each rank
+/// sends parts of a Zipf distribution, so that rank 0 receives most (of_rank below).
 enum class Pattern {
   allreduce,
   reduce,
@@ -34,7 +39,9 @@ enum class Pattern {
   broadcast,
   alltoall,
   barrier,
-  sendrecv
+  sendrecv,
+  bisection,
+  alltoallv
 };
 std::string_view name(Pattern pattern);
 /// The pattern, or the reduction operator, of that name. InputError for an unknown name.
@@ -50,13 +57,19 @@ struct CollectiveShape {
   DataType type = DataType::fp32;
   ReduceOp op = ReduceOp::sum;  ///< for patterns that reduce
   std::int64_t bytes = 0;
-  int ranks = 1;
+  int ranks = 1;  ///< that make the call together
   bool in_place = false;
-  int root = 0;  ///< for broadcast and reduce
+  int root = 0;     ///< for broadcast and reduce
+  int rounds = 1;   ///< permutations of bisection
+  double zipf = 0;  ///< exponent of alltoallv; 0: equal parts
+  /// Bytes of the alltoall that every second rank makes meanwhile (comm/beside.hpp); 0: none.
+  std::int64_t beside = 0;
 };
 
 bool reduces(Pattern pattern);
 bool has_root(Pattern pattern);
+/// Whether it consists of messages, and is not a call.
+bool is_exchange(Pattern pattern);
 /// Whether each rank has its own part of the message, so that its length must be divisible by the
 /// number of ranks.
 bool has_parts(Pattern pattern);
@@ -71,17 +84,21 @@ class CollectiveProblem final : public Problem {
   nlohmann::json json() const override;
   double flops() const override { return 0; }  ///< additions are not counted
   double bytes() const override { return static_cast<double>(shape_.bytes); }
-  /// Empty for a barrier, which moves no data, and for one rank, which communicates nothing.
+  /// Empty for a barrier, which moves no data, for one rank, which communicates nothing, and beside
+  /// others, where latencies are metrics.
   std::map<std::string, double> amounts() const override;
 
   const CollectiveShape& shape() const { return shape_; }
   std::int64_t elements() const;  ///< of the whole message
   std::int64_t part() const { return elements() / shape_.ranks; }
+  /// The elements of each rank's message that rank `to` gets, of alltoallv: 1 / (to + 1)^zipf of
+  /// the sum over all ranks, between places that are rounded down.
+  ElementRange of_rank(int to) const;
   double busbw_factor() const;
   /// The buffers of rank `rank`: "send" and "receive", or "data" where there is only one.
   std::vector<TensorSpec> tensors(int rank) const;
-  /// The call of rank `rank` with `data` as the memory of its tensors, in their order. sendrecv is
-  /// not a call: its send and receive are the buffers of the two messages.
+  /// The call of rank `rank` with `data` as the memory of its tensors, in their order. An exchange
+  /// is not a call: its send and receive are the buffers of the messages.
   Call call(int rank, void* const* data) const;
 
  private:
@@ -94,6 +111,9 @@ std::string why_not_problem(const CollectiveShape& shape);
 /// Checks every element of every output of rank `rank`: bit for bit, averages within 2 units in the
 /// last place. With wire compression (Executed::wire_bits), and for sums over too many ranks to be
 /// exact, an error bound takes the place of equality (docs/method.md).
-std::unique_ptr<Oracle> collective_oracle(const CollectiveProblem& problem, int rank);
+/// `members`: the numbers by which the data of ranks are known, if they are a group of all ranks;
+/// empty: their own.
+std::unique_ptr<Oracle> collective_oracle(const CollectiveProblem& problem, int rank,
+                                          std::vector<int> members = {});
 
 }  // namespace assay

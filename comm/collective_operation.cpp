@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstddef>
+#include <cstring>
 
 namespace assay {
 namespace {
@@ -16,7 +17,11 @@ class CollectiveOperation final : public Operation {
       : problem_(problem),
         ranks_(std::move(ranks)),
         settings_(settings),
-        specs_(collective_tensors(problem, *ranks_, settings)) {}
+        specs_(collective_tensors(problem, *ranks_, settings)),
+        requests_(static_cast<std::size_t>(2 * ranks_->size())) {
+    if (problem.shape().pattern != Pattern::alltoallv) return;
+    for (int rank = 0; rank < ranks_->size(); ++rank) parts_.push_back(problem.of_rank(rank));
+  }
 
   const std::vector<TensorSpec>& arguments() const override { return specs_; }
 
@@ -30,6 +35,8 @@ class CollectiveOperation final : public Operation {
     if (!prepared_) prepare();
     if (problem_.shape().pattern == Pattern::sendrecv) {
       exchange(stream);
+    } else if (problem_.shape().pattern == Pattern::alltoallv) {
+      exchange_with_all(stream);
     } else if (settings_.nonblocking) {
       Request request = ranks_->start(call_, stream);
       ranks_->wait(request);
@@ -40,11 +47,14 @@ class CollectiveOperation final : public Operation {
 
   Executed executed() const override {
     Executed ran;
-    if (problem_.shape().pattern != Pattern::sendrecv) {
+    if (!is_exchange(problem_.shape().pattern)) {
       ran = executed_of(settings_, *ranks_, call_);
     } else {  // no call: messages of the transport
       ran.algorithm = settings_.algorithm;
-      ran.implementation = settings_.transport + ": two messages, started together";
+      ran.implementation =
+          settings_.transport + (problem_.shape().pattern == Pattern::sendrecv
+                                     ? ": two messages, started together"
+                                     : ": a message to each rank, started together");
       if (const std::string settings = ranks_->tuning_settings(); !settings.empty())
         ran.implementation += ", " + settings;
     }
@@ -56,7 +66,7 @@ class CollectiveOperation final : public Operation {
   /// Collective, as the first run after a bind is. That run belongs to the verification, before
   /// which every rank has allocated its buffers, and is never timed.
   void prepare() {
-    if (problem_.shape().pattern != Pattern::sendrecv) ranks_->prepare(call_);
+    if (!is_exchange(problem_.shape().pattern)) ranks_->prepare(call_);
     prepared_ = true;
   }
 
@@ -72,10 +82,33 @@ class CollectiveOperation final : public Operation {
     ranks_->wait(received);
   }
 
+  void exchange_with_all(Stream& stream) {
+    const int n = ranks_->size(), rank = ranks_->rank();
+    const std::int64_t mine = parts_[static_cast<std::size_t>(rank)].count;
+    const auto sent = [&](int to) {
+      const ElementRange part = parts_[static_cast<std::size_t>(to)];
+      return call_.send.part(part.first, part.count);
+    };
+    const auto received = [&](int from) { return call_.receive.part(from * mine, mine); };
+    std::memcpy(received(rank).data, sent(rank).data, sent(rank).bytes());
+    std::size_t started = 0;
+    for (int step = 1; step < n; ++step) {
+      const int from = (rank + n - step) % n;
+      requests_[started++] = ranks_->receive(received(from), from, sendrecv_tag, stream);
+    }
+    for (int step = 1; step < n; ++step) {
+      const int to = (rank + step) % n;
+      requests_[started++] = ranks_->send(sent(to), to, sendrecv_tag, stream);
+    }
+    for (std::size_t i = 0; i < started; ++i) ranks_->wait(requests_[i]);
+  }
+
   CollectiveProblem problem_;
   std::unique_ptr<Communicator> ranks_;
   CollectiveSettings settings_;
   std::vector<TensorSpec> specs_;
+  std::vector<ElementRange> parts_;  ///< of alltoallv, by rank
+  std::vector<Request> requests_;
   Call call_;
   bool prepared_ = false;
 };
@@ -122,7 +155,7 @@ std::vector<TensorSpec> collective_tensors(const CollectiveProblem& problem, Com
 }
 
 std::string why_not_collective(const CollectiveProblem& problem, const Communicator& ranks) {
-  if (problem.shape().pattern == Pattern::sendrecv) return "";
+  if (is_exchange(problem.shape().pattern)) return "";
   return ranks.why_not(unbound_call(problem, ranks.rank()));
 }
 

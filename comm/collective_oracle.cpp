@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "comm/bisection.hpp"
 #include "comm/collective.hpp"
 #include "comm/layers/wire.hpp"
 
@@ -27,8 +28,12 @@ int log2_up(int ranks) {
 
 class CollectiveOracle final : public WholeOracle {
  public:
-  CollectiveOracle(const CollectiveProblem& problem, int rank)
-      : problem_(problem), shape_(problem_.shape()), rank_(rank) {}
+  CollectiveOracle(const CollectiveProblem& problem, int rank, std::vector<int> members)
+      : problem_(problem), shape_(problem_.shape()), rank_(rank), members_(std::move(members)) {
+    if (members_.empty())
+      for (int each = 0; each < shape_.ranks; ++each) members_.push_back(each);
+    if (shape_.pattern == Pattern::bisection) partners_ = pairings(shape_.ranks, shape_.rounds);
+  }
 
   int exact_magnitude(const Executed& executed) const override {
     const int bits = bits_of(executed) - (sums() ? log2_up(adders(executed)) : 0);
@@ -93,9 +98,10 @@ class CollectiveOracle final : public WholeOracle {
     return compressed(executed) ? std::min(own, *executed.wire_bits) : own;
   }
 
-  const Values& sent(const Inputs& inputs) const {
+  Values sent_by(int rank, const Inputs& inputs) const {
     const auto entry = inputs.find("send");
-    return entry != inputs.end() ? entry->second : inputs.at("data");
+    const Values& all = entry != inputs.end() ? entry->second : inputs.at("data");
+    return all.of_rank(members_[static_cast<std::size_t>(rank)]);
   }
 
   void reduced(const Inputs& inputs, const Executed& executed, bool exact, std::int64_t first,
@@ -105,7 +111,7 @@ class CollectiveOracle final : public WholeOracle {
     const std::int64_t at = own_part ? first + rank_ * problem_.part() : first;
     sizes_.assign(values_.size(), 0);
     for (int rank = 0; rank < shape_.ranks; ++rank) {
-      sent(inputs).of_rank(rank).fill(at, values_);
+      sent_by(rank, inputs).fill(at, values_);
       for (std::size_t i = 0; i < values_.size(); ++i) {
         double& value = expected[i].value;
         sizes_[i] += std::abs(values_[i]);
@@ -148,6 +154,16 @@ class CollectiveOracle final : public WholeOracle {
       int source = shape_.root;
       if (shape_.pattern == Pattern::sendrecv) {
         source = (rank_ + n - 1) % n;
+      } else if (shape_.pattern == Pattern::alltoallv) {
+        const ElementRange own = problem_.of_rank(rank_);
+        source = static_cast<int>(at / own.count);
+        from = own.first + at % own.count;
+        run = std::min(run, (source + 1) * own.count - at);
+      } else if (shape_.pattern == Pattern::bisection) {
+        const std::int64_t message = problem_.elements(), round = at / message;
+        source = partners_[static_cast<std::size_t>(round)][static_cast<std::size_t>(rank_)];
+        from = at % message;
+        run = std::min(run, message - from);
       } else if (has_parts(shape_.pattern)) {
         source = static_cast<int>(at / part);
         run = std::min(run, (source + 1) * part - at);
@@ -156,8 +172,8 @@ class CollectiveOracle final : public WholeOracle {
         else if (!shape_.in_place)
           from = at % part;
       }
-      sent(inputs).of_rank(source).fill(
-          from, std::span(values_).subspan(done, static_cast<std::size_t>(run)));
+      sent_by(source, inputs)
+          .fill(from, std::span(values_).subspan(done, static_cast<std::size_t>(run)));
       done += static_cast<std::size_t>(run);
     }
     for (std::size_t i = 0; i < expected.size(); ++i) expected[i] = {values_[i], 0, 0};
@@ -166,6 +182,8 @@ class CollectiveOracle final : public WholeOracle {
   CollectiveProblem problem_;
   const CollectiveShape& shape_;
   int rank_;
+  std::vector<int> members_;                ///< by rank, the number of its data
+  std::vector<std::vector<int>> partners_;  ///< of bisection, [round][rank]
   // Each thread has those of its block.
   static thread_local std::vector<double> values_, sizes_;
 };
@@ -174,8 +192,9 @@ thread_local std::vector<double> CollectiveOracle::values_, CollectiveOracle::si
 
 }  // namespace
 
-std::unique_ptr<Oracle> collective_oracle(const CollectiveProblem& problem, int rank) {
-  return std::make_unique<CollectiveOracle>(problem, rank);
+std::unique_ptr<Oracle> collective_oracle(const CollectiveProblem& problem, int rank,
+                                          std::vector<int> members) {
+  return std::make_unique<CollectiveOracle>(problem, rank, std::move(members));
 }
 
 }  // namespace assay

@@ -8,6 +8,7 @@
 
 #include "comm/algorithms/algorithm.hpp"
 #include "comm/algorithms/levels.hpp"
+#include "comm/bisection.hpp"
 #include "comm/joined.hpp"
 #include "comm/layers/layers.hpp"
 #include "core/base/error.hpp"
@@ -83,6 +84,25 @@ std::vector<Dimension> CollectivesBenchmark::dimensions() const {
            {"ordinary", "registered"}, {"ordinary"}, "ordinary"),
       axis("mode", "blocking call, or nonblocking call and wait", {"blocking", "nonblocking"},
            {"blocking"}, "blocking"),
+      axis("groups",
+           "ranks of a group, of which all make the call at once; 0: one call of all ranks", {},
+           {"0"}, "0"),
+      axis("beside",
+           "bytes of the alltoall that every second rank makes while the others call: their "
+           "latencies "
+           "alone and beside it; 0: none",
+           {}, {"0"}, "0"),
+      axis("grouping", "block: consecutive ranks are a group; rail: every n-th of n groups",
+           {"block", "rail"}, {"block"}, "block"),
+      axis(
+          "rounds",
+          "permutations of bisection, in none of which two ranks meet again; auto: all of up to 16 "
+          "ranks, else 15",
+          {}, {"auto"}, "auto"),
+      axis("zipf",
+           "exponent of the distribution of alltoallv's parts (rank r gets 1 / (r + 1)^zipf); 0: "
+           "equal parts",
+           {}, {"1"}, "1"),
       axis("root", "root rank of broadcast and reduce", {}, {"0"}, "0"),
       intra_node,
       axis("levels",
@@ -125,12 +145,26 @@ std::any CollectivesBenchmark::complete(Settings& settings, const RankCount& sta
     settings["placement"] = "out_of_place";  // no buffer, or one for both
   if (pattern == Pattern::barrier) settings["buffers"] = "ordinary";
   if (settings.at("transport") == "nccl") settings["device"] = "gpu";  // the only device of nccl
-  if (pattern == Pattern::sendrecv) settings["mode"] = "blocking";
+  if (is_exchange(pattern)) settings["mode"] = "blocking";
+  if (pattern != Pattern::bisection) settings["rounds"] = "auto";
+  if (pattern != Pattern::alltoallv) settings["zipf"] = "1";
   if (!has_root(pattern)) settings["root"] = "0";
   if (settings.at("algorithm") != "ddl") settings["levels"] = "auto";
   (void)read_levels(settings.at("levels"));  // throws InputError
   SettingsReader reader(settings);
-  reader.whole("root", shape.root, 0, static_cast<std::uint64_t>(started.ranks - 1));
+  reader.whole("groups", read.group, 0, std::numeric_limits<int>::max());
+  if (read.group == 0) settings["grouping"] = "block";
+  read.rails = settings.at("grouping") == "rail";
+  shape.beside = size_number("--beside", settings.at("beside"), most_bytes);
+  settings["beside"] = std::to_string(shape.beside);
+  shape.ranks = read.group > 0 ? read.group : started.ranks;
+  reader.whole("root", shape.root, 0, static_cast<std::uint64_t>(shape.ranks - 1));
+  reader.number("zipf", shape.zipf, 0, 10);
+  if (pattern == Pattern::bisection) {
+    if (settings.at("rounds") == "auto")
+      settings["rounds"] = std::to_string(default_rounds(shape.ranks));
+    reader.whole("rounds", shape.rounds, 1, std::numeric_limits<int>::max());
+  }
 
   read.replay = complete_layers(*this, settings);
   std::string& problem = settings.at("problem");
@@ -146,7 +180,6 @@ std::any CollectivesBenchmark::complete(Settings& settings, const RankCount& sta
       std::to_string(imposed == 0 ? started.nodes : (started.ranks + imposed - 1) / imposed);
   shape.pattern = pattern;
   shape.op = reduce_op(settings.at("op"));
-  shape.ranks = started.ranks;
   shape.in_place = settings.at("placement") == "in_place";
   (void)CollectiveProblem(shape);  // throws InputError
   return read;

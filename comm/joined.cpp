@@ -7,6 +7,8 @@
 #include <chrono>
 
 #include "comm/algorithms/algorithm.hpp"
+#include "comm/beside.hpp"
+#include "comm/bisection.hpp"
 #include "comm/collective_operation.hpp"
 #include "comm/collectives_benchmark.hpp"
 #include "comm/layers/layers.hpp"
@@ -83,7 +85,7 @@ Options on_host(Options options) {
 void expect_room_to_stage(const CollectiveProblem& problem, const Options& options,
                           const CaseContext& context) {
   double need = 0;
-  for (const TensorSpec& spec : problem.tensors(context.ranks.rank()))
+  for (const TensorSpec& spec : problem.tensors(context.ranks.rank() % problem.shape().ranks))
     need += static_cast<double>(spec.elements()) * static_cast<double>(size_of(spec.type));
   need = all_staged(options) ? need * context.ranks_here : problem.bytes();
   const auto available = static_cast<double>(memory_available());
@@ -123,8 +125,42 @@ struct Joined {
   Device* device = nullptr;            ///< where the buffers are
 };
 
+/// The groups of ranks that make a call at once.
+struct Groups {
+  int of = 0;                  ///< ranks of one; 0: there is one of all
+  bool rails = false;          ///< else blocks
+  int own = 0;                 ///< the group of this rank
+  std::vector<int> members{};  ///< of this rank's group
+};
+Groups groups_of(const CollectivesSettings& asked, const Communicator& ranks) {
+  Groups groups{asked.group, asked.rails};
+  if (groups.of == 0) return groups;
+  const int count = ranks.size() / groups.of;
+  const auto group = [&](int rank) { return asked.rails ? rank % count : rank / groups.of; };
+  groups.own = group(ranks.rank());
+  for (int rank = 0; rank < ranks.size(); ++rank)
+    if (group(rank) == groups.own) groups.members.push_back(rank);
+  return groups;
+}
+
+/// Why these calls cannot be made in groups, or "".
+std::string why_not_groups(const CollectivesSettings& asked, const Options& options,
+                           const Communicator& ranks) {
+  if (asked.group == 0) return "";
+  if (ranks.size() % asked.group != 0)
+    return fmt::format("{} ranks are no groups of {}. Use --groups with a divisor.", ranks.size(),
+                       asked.group);
+  const bool other = options.get("inside", "same") != "same";
+  if (asked.shape.beside > 0) return "--beside makes halves of all ranks. Use --groups 0.";
+  if (asked.shape.pattern == Pattern::barrier || asked.replay || other)
+    return fmt::format("{} is of all ranks. Use --groups 0.", other          ? "--intra-node"
+                                                              : asked.replay ? "--replay"
+                                                                             : "a barrier");
+  return "";
+}
+
 /// Collective.
-Result<Joined> join_all(const Options& options, CaseContext& context) {
+Result<Joined> join_all(const Options& options, CaseContext& context, const Groups& groups) {
   const std::string transport = options.get("transport", "");
   const bool staging = is_staged(options);
   const std::string device_owner = staging ? gpu_transport : transport;
@@ -153,6 +189,13 @@ Result<Joined> join_all(const Options& options, CaseContext& context) {
       if (known == nullptr) known = staged(*joined.transport, *joined.device);
       joined.transport = known.get();
     }
+  }
+  if (groups.of > 0) {
+    std::unique_ptr<Communicator>& known = context.joined[fmt::format(
+        "{} {} {} in groups {} {}", transport, options.get("ranks_per_node", "0"),
+        options.get("device", ""), groups.of, groups.rails ? "rail" : "block")];
+    if (known == nullptr) known = joined.transport->split(groups.own, context.ranks.rank());
+    joined.transport = known.get();
   }
   joined.intra_node = joined.transport;
   const std::string intra_node = options.get("inside", "same");
@@ -213,11 +256,16 @@ Result<std::unique_ptr<Communicator>> connected_ranks(const Options& options,
 namespace {
 
 /// Why messages between pairs of ranks cannot be exchanged so, or "".
-std::string why_not_sendrecv(const Options& options) {
+std::string why_not_exchange(Pattern pattern, const Options& options) {
   if (options.get("algorithm", "library") != "library")
-    return "sendrecv consists of messages (it has no algorithm). Use --algorithm library.";
+    return fmt::format("{} consists of messages (it has no algorithm). Use --algorithm library.",
+                       name(pattern));
   if (options.get("wire", "none") != "none")
-    return "sendrecv consists of messages, which --wire does not compress. Use --wire none.";
+    return fmt::format("{} consists of messages, which --wire does not compress. Use --wire none.",
+                       name(pattern));
+  if (pattern != Pattern::sendrecv && on_gpu(options))
+    return fmt::format("{} is of messages between hosts' memories. Use --device cpu.",
+                       name(pattern));
   return "";
 }
 
@@ -237,7 +285,10 @@ Result<std::unique_ptr<Workload>> collective_workload(const Case& wanted,
   options.settings = wanted.settings;
   const auto start = std::chrono::steady_clock::now();
 
-  const Result<Joined> all = join_all(options, context);
+  if (std::string reason = why_not_groups(asked, options, context.ranks); !reason.empty())
+    return Unsupported{std::move(reason)};
+  const Groups groups = groups_of(asked, context.ranks);
+  const Result<Joined> all = join_all(options, context, groups);
   if (const auto* refusal = std::get_if<Unsupported>(&all)) return *refusal;
   const Joined& joined = std::get<Joined>(all);
   const bool staged_as_whole = all_staged(options);
@@ -245,8 +296,8 @@ Result<std::unique_ptr<Workload>> collective_workload(const Case& wanted,
   CollectiveSettings settings{options.get("algorithm", "library"), options.get("transport", ""),
                               options.get("mode", "blocking") == "nonblocking",
                               options.get("buffers", "ordinary") == "registered"};
-  if (shape.pattern == Pattern::sendrecv) {
-    if (std::string reason = why_not_sendrecv(options); !reason.empty())
+  if (is_exchange(shape.pattern)) {
+    if (std::string reason = why_not_exchange(shape.pattern, options); !reason.empty())
       return Unsupported{std::move(reason)};
     if (is_staged(options)) settings.transport += std::string(", ") + staged_words;
   }
@@ -269,6 +320,16 @@ Result<std::unique_ptr<Workload>> collective_workload(const Case& wanted,
           replay ? why_not_replay(problem, *replay, *ranks) : why_not_collective(problem, *ranks);
       !reason.empty())
     return Unsupported{std::move(reason)};
+  if (shape.beside > 0) {
+    if (std::string reason = why_not_beside(problem, *ranks); !reason.empty())
+      return Unsupported{std::move(reason)};
+    // A half of the ranks is a part of the transport, without what lies over it.
+    if (replay || settings.nonblocking || settings.registered || on_gpu(options) ||
+        settings.algorithm != "library" || options.get("wire", "none") != "none")
+      return Unsupported{
+          "--beside is of the transport's own blocking calls in the host's memory. Use --beside "
+          "0."};
+  }
   if (settings.registered && !ranks->allocate(1))
     return Unsupported{settings.algorithm + " over " + settings.transport +
                        " does not allocate buffers. Use --buffers ordinary."};
@@ -287,8 +348,14 @@ Result<std::unique_ptr<Workload>> collective_workload(const Case& wanted,
         {std::ssize(replay_counts(CollectivesBenchmark(), wanted.settings.at("replay"))),
          std::stod(wanted.settings.at("compute")), wanted.settings.at("progress") == "polled"},
         std::move(ranks), settings, *joined.device, create, setup);
+  if (shape.beside > 0)
+    return beside_workload(problem, std::move(ranks), settings, *joined.device, create, setup);
+  std::unique_ptr<Oracle> oracle = collective_oracle(problem, ranks->rank(), groups.members);
+  if (shape.pattern == Pattern::bisection)
+    return bisection_workload(problem, std::move(ranks), settings, *joined.device,
+                              std::move(oracle), create, setup);
   return operation_workload(problem, collective_operation(problem, std::move(ranks), settings),
-                            *joined.device, collective_oracle(problem, setup.rank), create, setup);
+                            *joined.device, std::move(oracle), create, setup);
 }
 
 }  // namespace assay

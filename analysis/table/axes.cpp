@@ -91,8 +91,10 @@ void choose(Axes& axes, const SeriesList& all, const std::string& by, const Text
   }
   for (const std::string& column : columns)
     if (!has(names, column))
-      throw InputError(unknown_name("column", column, names) +
-                       " With --by only parameters are chosen: a column for each value follows.");
+      throw InputError(
+          unknown_name("column", column, names) +
+          " With --by parameters are chosen, and rate: a column for each value follows, of times "
+          "and ratios, or of rates.");
   axes.shown = columns;
 }
 

@@ -150,6 +150,11 @@ Cell ratio_of(const PivotLine& line, const Pivot& pivot, const Series& series,
   return {ratio_cell(text, options.absolutes, first, second), match->speedup};
 }
 
+/// Whether cells have rates, without ratios: a matrix.
+bool has_rates(const TableOptions& options) {
+  return std::ranges::find(options.columns, "rate") != options.columns.end();
+}
+
 /// A cell for each value of the parameter, and for its ratio to the first one.
 void add_values(const PivotLine& pivot_line, const Pivot& pivot, const TableOptions& options,
                 Line& line, Legend& legend) {
@@ -158,12 +163,12 @@ void add_values(const PivotLine& pivot_line, const Pivot& pivot, const TableOpti
     const Series* series = entry == pivot_line.series.end() ? nullptr : entry->second;
     const bool ok = series != nullptr && has_number(*series);
     if (ok)
-      line.add(value_cell(*series));
+      line.add(has_rates(options) ? rate_cell(*series, legend) : value_cell(*series));
     else if (series != nullptr)
       line.add(series->status + " " + legend.footnote(series->status + ": " + series->reason));
     else
       line.add("-");
-    if (value != pivot.values.front())
+    if (value != pivot.values.front() && !has_rates(options))
       line.add(ok ? ratio_of(pivot_line, pivot, *series, options, legend) : "-");
   }
 }
@@ -189,7 +194,9 @@ PivotTable make_table(const Results& results, const SeriesList& all, const Table
   const Texts names = parameter_names(rows);
   const bool here = std::ranges::find(names, options.by) != names.end();
   pivoted.axes = axes_of(rows, here ? options.by : "", told);
-  choose(pivoted.axes, all, options.by, options.columns);
+  Texts columns = options.columns;
+  std::erase(columns, "rate");
+  choose(pivoted.axes, all, options.by, columns);
   Table& table = pivoted.table;
   table.lines.resize(pivot.lines.size());
   const auto add = [&](const char* title, auto cell) {
@@ -205,7 +212,7 @@ PivotTable make_table(const Results& results, const SeriesList& all, const Table
     table.add({axis}, [&](std::size_t i) { return shared_parameter(pivot.lines[i], axis); });
   for (const std::string& value : pivot.values) {
     table.columns.push_back({named(value), true});
-    if (value == pivot.values.front()) continue;
+    if (value == pivot.values.front() || has_rates(options)) continue;
     pivoted.base = named(pivot.values.front());
     table.columns.push_back({over(named(value), pivoted.base), true});
   }

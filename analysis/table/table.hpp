@@ -15,7 +15,8 @@ struct TableOptions {
   std::string by{};        ///< a parameter whose values become columns ("precision"), or ""
   bool absolutes = false;  ///< both absolute values in every cell that has a ratio
   /// Columns by their keys, in this order; all_columns: every column, and unsupported rows are not
-  /// folded; {}: the columns that tell rows apart. With `by`, only parameters can be chosen.
+  /// folded; {}: the columns that tell rows apart. With `by`, only parameters can be chosen, and
+  /// "rate": the columns of the values have rates, without ratios.
   Texts columns{};
   Texts filter{};      ///< clauses as of filtered()
   std::string sort{};  ///< as of sort_by()

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <utility>
@@ -15,6 +16,8 @@
 #include "core/base/error.hpp"
 #include "core/base/numbers.hpp"
 #include "core/base/unsupported.hpp"
+#include "core/machine/environment_parts.hpp"
+#include "core/machine/place_processors.hpp"
 
 namespace assay {
 namespace {
@@ -122,20 +125,67 @@ unsigned number_of(const char* flag, const std::string& text, const char* what, 
   return *number;
 }
 
+bool bound = false;  // by why_not_placed() or why_not_spread()
+
 void release(const Machine& on, int threads) {
+  bound = false;
   hwloc_set_cpubind(on.topology.get(), on.processors.get(), HWLOC_CPUBIND_PROCESS);
   bind_memory(on.topology.get(), hwloc_topology_get_allowed_nodeset(on.topology.get()),
               HWLOC_MEMBIND_DEFAULT, threads);
+}
+
+/// The places with processors that this process may use, by name, in the order of their numbers.
+std::vector<std::pair<std::string, hwloc_obj_t>> all_places() {
+  const Machine& here = machine();
+  std::vector<std::pair<std::string, hwloc_obj_t>> all;
+  for (const hwloc_obj_type_t type : {HWLOC_OBJ_NUMANODE, HWLOC_OBJ_PACKAGE})
+    for (hwloc_obj_t each = nullptr;
+         here.topology &&
+         (each = hwloc_get_next_obj_by_type(here.topology.get(), type, each)) != nullptr;)
+      if (hwloc_bitmap_intersects(each->cpuset, here.processors.get()) != 0)
+        all.emplace_back(type == HWLOC_OBJ_NUMANODE ? fmt::format("numa{}", each->os_index)
+                                                    : fmt::format("socket{}", each->logical_index),
+                         each);
+  return all;
+}
+
+hwloc_obj_t object_of(const std::string& place) {
+  for (const auto& [name, object] : all_places())
+    if (name == place) return object;
+  throw InputError(
+      fmt::format("there is no place '{}' that this process may use (it may use {}). "
+                  "Use one of them.",
+                  place, fmt::join(memory_places(), ", ")));
+}
+
+/// Whether pages of this process cannot lie elsewhere.
+bool is_only_place(hwloc_obj_t place) {
+  return hwloc_bitmap_isincluded(hwloc_topology_get_allowed_nodeset(machine().topology.get()),
+                                 place->nodeset) != 0;
+}
+
+/// Bytes of the place's nodes that can be had without swapping: free ones, and files' copies.
+double free_bytes_at(hwloc_obj_t place) {
+  double bytes = 0;
+  unsigned node = 0;
+  hwloc_bitmap_foreach_begin(
+      node, place->nodeset) for (const std::string& line :
+                                 environment::lines(fmt::format(
+                                     "/sys/devices/system/node/node{}/meminfo", node))) {
+    for (const char* kind : {" MemFree:", " Active(file):", " Inactive(file):"})
+      if (const std::size_t at = line.find(kind); at != line.npos)
+        bytes += 1024 * std::strtod(line.c_str() + at + std::strlen(kind), nullptr);
+  }
+  hwloc_bitmap_foreach_end();
+  return bytes;
 }
 
 }  // namespace
 
 std::optional<std::string> why_not_placed(const Placement& placement, int threads) {
   const Machine& here = machine();
-  static bool bound = false;
   const hwloc_topology_t topology = here.topology.get();
   if (bound) release(here, threads);
-  bound = false;
   if (placement.numa == "any" && placement.smt == "any") return std::nullopt;
   const unsigned number =
       placement.numa == "any" ? 0 : number_of("--numa", placement.numa, "NUMA node", 0);
@@ -171,7 +221,6 @@ std::optional<std::string> why_not_placed(const Placement& placement, int thread
   if (done) return std::nullopt;
   const std::string why = std::strerror(errno);
   release(here, threads);
-  bound = false;
   return fmt::format("the system does not bind to {}{}{} ({}).",
                      node == nullptr ? "" : fmt::format("NUMA node {}", number),
                      node == nullptr || each == 0 ? "" : ", ",
@@ -215,6 +264,81 @@ std::vector<int> full_teams() {
     add(within.get());
   }
   return all;
+}
+
+std::vector<std::string> memory_places() {
+  std::vector<std::string> names;
+  for (const auto& [name, object] : all_places()) names.push_back(name);
+  return names;
+}
+
+int processors_of(const std::string& place) {
+  for (const auto& [name, object] : all_places())
+    if (name == place) {
+      const Processors within = no_processors();
+      hwloc_bitmap_and(within.get(), machine().processors.get(), object->cpuset);
+      return hwloc_bitmap_weight(within.get());
+    }
+  return 0;
+}
+
+std::optional<std::string> why_not_spread(const std::vector<std::string>& places) {
+  const Machine& here = machine();
+  const auto threads = static_cast<int>(places.size());
+  if (bound) release(here, threads);
+  std::vector<Processors> within;
+  for (const std::string& place : places) {
+    within.push_back(no_processors());
+    hwloc_bitmap_and(within.back().get(), here.processors.get(), object_of(place)->cpuset);
+    const int processors = hwloc_bitmap_weight(within.back().get());
+    if (const auto wanted = std::count(places.begin(), places.end(), place); processors < wanted)
+      return fmt::format("{} has {} hardware threads ({} were asked for).", place, processors,
+                         wanted);
+  }
+  bound = true;
+  std::atomic<int> failure = 0;
+#pragma omp parallel num_threads(threads)
+  if (hwloc_set_cpubind(here.topology.get(),
+                        within[static_cast<std::size_t>(omp_get_thread_num())].get(),
+                        HWLOC_CPUBIND_THREAD) != 0)
+    failure = errno;
+  if (failure == 0) return std::nullopt;
+  release(here, threads);
+  return fmt::format("the system does not bind threads to {} ({}).", fmt::join(places, ", "),
+                     std::strerror(failure));
+}
+
+std::shared_ptr<void> memory_at(const std::string& place, std::size_t bytes) {
+  const hwloc_topology_t topology = machine().topology.get();
+  const hwloc_obj_t object = object_of(place);
+  const bool only = is_only_place(object);
+  if (const double left = free_bytes_at(object); !only && static_cast<double>(bytes) > left)
+    throw CaseError(fmt::format("{} has {:.3g} GiB left ({:.3g} GiB are needed). Use less.", place,
+                                left / (1 << 30), static_cast<double>(bytes) / (1 << 30)));
+  void* const made = only
+                         ? hwloc_alloc(topology, bytes)
+                         : hwloc_alloc_membind(topology, bytes, object->nodeset, HWLOC_MEMBIND_BIND,
+                                               HWLOC_MEMBIND_BYNODESET | HWLOC_MEMBIND_STRICT);
+  if (made == nullptr)
+    throw CaseError(
+        fmt::format("the system gives no memory of {} ({}).", place, std::strerror(errno)));
+  std::memset(made, 0, bytes);  // pages come to lie now: the next call sees what is left
+  return {made, [topology, bytes](void* memory) { hwloc_free(topology, memory, bytes); }};
+}
+
+std::string why_not_at(const std::string& place, const void* data, std::size_t bytes) {
+  const hwloc_obj_t object = object_of(place);
+  if (is_only_place(object)) return "";
+  const Processors nodes = no_processors();
+  if (hwloc_get_area_memlocation(machine().topology.get(), data, bytes, nodes.get(),
+                                 HWLOC_MEMBIND_BYNODESET) != 0)
+    return fmt::format("the system does not tell where memory lies ({})", std::strerror(errno));
+  if (hwloc_bitmap_isincluded(nodes.get(), object->nodeset) != 0) return "";
+  std::vector<std::string> found;
+  unsigned node = 0;
+  hwloc_bitmap_foreach_begin(node, nodes.get()) found.push_back(fmt::format("numa{}", node));
+  hwloc_bitmap_foreach_end();
+  return fmt::format("memory of {} lies in {}", place, fmt::join(found, ", "));
 }
 
 }  // namespace assay

@@ -1,6 +1,8 @@
 #pragma once
 // Placement of a case on NUMA nodes and hardware threads.
 
+#include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,5 +28,16 @@ std::vector<std::string> smt_levels();
 /// Numbers of threads that fill the machine or one NUMA node: one for each core, and one for each
 /// hardware thread.
 std::vector<int> full_teams();
+
+/// The parts of the machine that have memory and processors which this process may use, by name:
+/// NUMA nodes as the system counts them ("numa0"), sockets as hwloc does ("socket0").
+std::vector<std::string> memory_places();
+/// Binds thread i of the OpenMP team to the processors of places[i], until the next call of this
+/// function or why_not_placed(). Returns the reason if it is not possible, else nothing.
+std::optional<std::string> why_not_spread(const std::vector<std::string>& places);
+/// Memory of whole pages at a place, zeroed. CaseError if too little is free there.
+std::shared_ptr<void> memory_at(const std::string& place, std::size_t bytes);
+/// Why it is not known that all pages of the memory lie at the place; "" if they do.
+std::string why_not_at(const std::string& place, const void* data, std::size_t bytes);
 
 }  // namespace assay

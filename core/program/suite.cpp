@@ -96,7 +96,11 @@ std::vector<std::string> checked(const Dimension& axis, const std::vector<std::s
       continue;
     }
     if (axis.name == "threads") {
-      values.push_back(check_threads(value));
+      // A default that is no number is one that the benchmark finds.
+      const bool found =
+          !parse_number<int>(value) &&
+          std::find(axis.defaults.begin(), axis.defaults.end(), value) != axis.defaults.end();
+      values.push_back(found ? value : check_threads(value));
       continue;
     }
     bool known = valid.empty() || std::find(valid.begin(), valid.end(), value) != valid.end();
@@ -118,7 +122,11 @@ std::vector<std::string> checked(const Dimension& axis, const std::vector<std::s
         return axis.traits.plugin && dimension::is_known_backend(name) &&
                std::find(axis.values.begin(), axis.values.end(), name) == axis.values.end();
       });
-      throw InputError(unknown_name(axis.name, value, valid));
+      throw InputError(unknown_name(axis.name, value, valid) +
+                       (axis.traits.plugin
+                            ? " Install a backend of your own, or name its folder in "
+                              "ASSAY_PLUGIN_PATH."
+                            : ""));
     }
     if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
   }

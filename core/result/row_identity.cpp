@@ -174,10 +174,18 @@ class Identity {
     const json& problem = row_.at("problem");
     extents();
     if (problem.contains("ranks") && parameter("ranks"))
-      expect("ranks", row_.at("parameters").at("ranks"), "/parameters/ranks");
+      expect("ranks", row_.at("parameters").at(is_grouped() ? "groups" : "ranks"),
+             "/parameters/ranks, or groups");
     // A descriptor of digits alone is a size in bytes.
     if (is_digits(descriptor_) && problem.contains("bytes"))
       expect("bytes", json::parse(descriptor_), "the descriptor");
+  }
+
+  /// Whether groups of ranks do the problem, each by itself.
+  bool is_grouped() const {
+    const json& parameters = row_.at("parameters");
+    return parameters.contains("groups") && parameters.at("groups").is_number() &&
+           parameters.at("groups") != 0;
   }
 
   /// "mb16ic64": mb is 16, ic is 64, where the problem has members of these names.

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "core/api/backend_entry.hpp"
-#include "kernels/cuda/kernel_device.hpp"
+#include "kernels/cuda/copy_device.hpp"
 #include "support/cuda/error.hpp"
 #include "support/cuda/trace.hpp"
 
@@ -57,7 +57,9 @@ class CudaBackend final : public MakerBackend {
       return Unsupported{
           fmt::format("cuda has no device '{}' (it computes on GPUs). Use --device gpu.", wanted)};
     check_usable();
-    return &place();
+    if (options.get("from", "").empty()) return &place();
+    if (!copies_) copies_ = copy_device(place());
+    return copies_.get();
   }
 
  private:
@@ -68,7 +70,8 @@ class CudaBackend final : public MakerBackend {
   }
 
   mutable std::optional<KernelDevice>
-      device_;  // stays where it is: tensors and operations point to it
+      device_;                      // stays where it is: tensors and operations point to it
+  std::unique_ptr<Device> copies_;  // of assay-copy
 };
 
 /// Why the libraries that are loaded do not fit together, or this plugin.

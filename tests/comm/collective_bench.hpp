@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "comm/algorithms/algorithm.hpp"
+#include "comm/bisection.hpp"
 #include "comm/collective_operation.hpp"
 #include "comm/forwarding.hpp"
 #include "comm/replay_workload.hpp"
@@ -53,6 +54,11 @@ inline std::unique_ptr<RankCase> rank_case(const CollectiveShape& shape, Communi
     made->workload = replay_workload(
         problem, *replay, {std::ssize(replay->counts), replay->compute_seconds, replay->polled},
         std::move(through), settings, made->device, 0, setup);
+    return made;
+  }
+  if (shape.pattern == Pattern::bisection) {
+    made->workload = bisection_workload(problem, std::move(through), settings, made->device,
+                                        collective_oracle(problem, setup.rank), 0, setup);
     return made;
   }
   made->workload =

@@ -92,8 +92,8 @@ void flip(Buffer data, std::int64_t index) {
 
 TEST(Collective, OneWrongBitOnOneRankIsIncorrect) {
   for (const CollectiveShape& shape : shapes(3, 41)) {
-    if (shape.op == ReduceOp::average) continue;       // within 2 units in the last place it may
-    if (shape.pattern == Pattern::sendrecv) continue;  // no call: below
+    if (shape.op == ReduceOp::average) continue;  // within 2 units in the last place it may
+    if (is_exchange(shape.pattern)) continue;     // no call: below
     for (const int victim : {0, 2}) {
       if (shape.pattern == Pattern::reduce && victim != shape.root) continue;  // has no output
       std::atomic<int> wrong = 0;
@@ -156,7 +156,9 @@ TEST(Collective, ATransportThatStopsMovingDataIsFoundOut) {
   for (const std::int64_t per_part : {41, 5000})
     for (const CollectiveShape& shape : shapes(3, per_part)) {
       if (shape.op != ReduceOp::sum || shape.type != DataType::fp32) continue;
-      const int of_run = shape.pattern == Pattern::sendrecv ? 2 : 1;  // messages, else calls
+      const int of_run = shape.pattern == Pattern::sendrecv    ? 2  // messages, else calls
+                         : shape.pattern == Pattern::alltoallv ? 4
+                                                               : 1;
       for (const int honest : {1, 6})  // before timing, and in the timed phase
         for (int trial = 1; trial <= 20; ++trial)
           ASSERT_TRUE(laziness_found(shape, of_run * honest))
@@ -175,7 +177,7 @@ TEST(Collective, ABarrierThatStopsWaitingIsFoundOut) {
 
 TEST(Collective, WhatIsNotWrittenIsIncorrect) {
   for (const CollectiveShape& shape : shapes(2, 16)) {
-    if (shape.pattern == Pattern::sendrecv) continue;
+    if (is_exchange(shape.pattern)) continue;
     std::atomic<int> wrong = 0;
     on_threads(2, [&](Communicator& here) {
       const auto rank = rank_case(shape, here, std::make_unique<Spoiled>(here, nullptr, false));
@@ -263,6 +265,10 @@ TEST(Collective, RatesAreThoseOfTheirSources) {
   EXPECT_EQ(factor(Pattern::reduce), 1);
   EXPECT_EQ(factor(Pattern::sendrecv), 1);
   EXPECT_EQ(factor(Pattern::allreduce), 1.5);
+  EXPECT_EQ(factor(Pattern::alltoallv), 0.75) << "equal parts";
+  shape.zipf = 1;  // of 100 elements rank 0 gets 48 of each of the others
+  EXPECT_EQ(factor(Pattern::alltoallv), 3 * 0.48);
+  shape.pattern = Pattern::allreduce;
   const CollectiveProblem problem(shape);
   EXPECT_EQ(problem.amounts().at("algbw"), 400);
   EXPECT_EQ(problem.amounts().at("busbw"), 600);
@@ -289,7 +295,7 @@ TEST(Collective, NamesOfPatternsAndReductionsAreReadBack) {
     EXPECT_EQ(pattern_of(std::string(name(pattern))), pattern);
   for (const ReduceOp op : {ReduceOp::sum, ReduceOp::min, ReduceOp::max, ReduceOp::average})
     EXPECT_EQ(reduce_op(std::string(name(op))), op);
-  EXPECT_EQ(pattern_names().size(), 8u);
+  EXPECT_EQ(pattern_names().size(), 10u);
   EXPECT_EQ(reduce_op_names().size(), 4u);
   EXPECT_THROW(pattern_of("allredcue"), InputError);
   EXPECT_THROW(reduce_op("product"), InputError);

@@ -1,11 +1,15 @@
-"""Two hosts on one machine: network and UTS namespaces, joined by a virtual cable. Open MPI starts its daemons through an agent
+"""Hosts on one machine: network and UTS namespaces, joined by virtual cables to a switch. Open MPI starts its daemons through an agent
 that enters the namespace, in place of ssh."""
 import os
 import pathlib
 import shutil
 import subprocess
 
-HOSTS = {"assaynode0": "10.213.77.1", "assaynode1": "10.213.77.2"}
+def hosts_of(count):
+    return {f"assaynode{i}": f"10.213.77.{i + 1}" for i in range(count)}
+
+
+HOSTS = hosts_of(2)
 
 
 def why_not():
@@ -25,23 +29,32 @@ def why_not():
 
 
 class Hosts:
-    """The two hosts, from `with` to its end."""
+    """The hosts, from `with` to its end."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, count=2):
         self.folder = pathlib.Path(folder)
-        self.spaces = {host: f"{host}-{os.getpid()}" for host in HOSTS}
-        self.cables = [f"assay{os.getpid()}{end}"[-15:] for end in "ab"]  # an interface's name has at most 15 characters
+        self.hosts = hosts_of(count)
+        self.spaces = {host: f"{host}-{os.getpid()}" for host in self.hosts}
+        self.switch = f"assayswitch-{os.getpid()}"
+        # An interface's name has at most 15 characters.
+        self.cables = {host: [f"a{os.getpid()}{end}{i}"[-15:] for end in "hs"] for i, host in enumerate(self.hosts)}
 
     def __enter__(self):
         self.files = self.folder / "hosts"
-        self.files.write_text("127.0.0.1 localhost\n" + "".join(f"{address} {host}\n" for host, address in HOSTS.items()))
-        self.ip("link", "add", self.cables[0], "type", "veth", "peer", "name", self.cables[1])
-        for (host, address), cable in zip(HOSTS.items(), self.cables):
+        self.files.write_text("127.0.0.1 localhost\n" + "".join(f"{address} {host}\n" for host, address in self.hosts.items()))
+        self.ip("netns", "add", self.switch)
+        self.ip("-n", self.switch, "link", "add", "bridge", "type", "bridge")
+        self.ip("-n", self.switch, "link", "set", "bridge", "up")
+        for host, address in self.hosts.items():
+            here, there = self.cables[host]
+            self.ip("link", "add", here, "type", "veth", "peer", "name", there)
             self.ip("netns", "add", self.spaces[host])
-            self.ip("link", "set", cable, "netns", self.spaces[host])
-            self.inside(host, "addr", "add", f"{address}/24", "dev", cable)
-            self.inside(host, "link", "set", cable, "up")
+            self.ip("link", "set", here, "netns", self.spaces[host])
+            self.ip("link", "set", there, "netns", self.switch)
+            self.inside(host, "addr", "add", f"{address}/24", "dev", here)
+            self.inside(host, "link", "set", here, "up")
             self.inside(host, "link", "set", "lo", "up")
+            self.ip("-n", self.switch, "link", "set", there, "master", "bridge", "up")
         self.agent = self.folder / "agent"
         # Called as `agent HOST COMMAND…`, the command in the words of a shell.
         cases = "".join(f"  {host}) space={space} ;;\n" for host, space in self.spaces.items())
@@ -51,9 +64,8 @@ class Hosts:
         return self
 
     def __exit__(self, *_):
-        for space in self.spaces.values():
+        for space in (*self.spaces.values(), self.switch):
             subprocess.run(["ip", "netns", "delete", space], capture_output=True)
-        subprocess.run(["ip", "link", "delete", self.cables[0]], capture_output=True)
 
     def ip(self, *words):
         subprocess.run(["ip", *words], check=True, capture_output=True, text=True)
@@ -69,17 +81,30 @@ class Hosts:
 
     def on_first(self, *words):
         """A command as it is started on the first host."""
-        host = next(iter(HOSTS))
+        host = next(iter(self.hosts))
         return [*self.enter(host, self.spaces[host]), *map(str, words)]
 
     def mpirun(self, ranks):
         """The launcher's words: as many ranks on each host. Each host's daemon believes that all processors are its own, so it would
         bind its ranks to the same ones as the other does, where they would spin for a slice of the scheduler a message."""
-        each = ",".join(f"{host}:{ranks // 2}" for host in HOSTS)
+        each = ",".join(f"{host}:{ranks // len(self.hosts)}" for host in self.hosts)
         return ["mpirun.openmpi", "-n", str(ranks), "--host", each, "--mca", "plm_rsh_agent", str(self.agent),
                 "--mca", "btl", "tcp,vader,self", "--mca", "btl_tcp_if_include", "10.213.77.0/24",
                 "--mca", "oob_tcp_if_include", "10.213.77.0/24",
                 "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"]
 
     def cut(self):
-        self.inside(next(iter(HOSTS)), "link", "set", self.cables[0], "down")
+        host = next(iter(self.hosts))
+        self.inside(host, "link", "set", self.cables[host][0], "down")
+
+    def shape(self, host, mbit, slow=None, to=None):
+        """Limits what the host sends, and what is sent to it, to mbit/s; `slow`: instead, or where `to` is given what it sends there."""
+        for space, end in zip((self.spaces[host], self.switch), self.cables[host]):
+            rate = slow if slow and not to else mbit
+            tc = ["ip", "netns", "exec", space, "tc"]
+            for words in ([["qdisc", "replace", "dev", end, "root", "handle", "1:", "htb", "default", "1"],
+                           ["class", "replace", "dev", end, "parent", "1:", "classid", "1:1", "htb", "rate", f"{rate}mbit", "burst", "32k"]]
+                          + ([["class", "replace", "dev", end, "parent", "1:", "classid", "1:2", "htb", "rate", f"{slow}mbit", "burst", "32k"],
+                              ["filter", "add", "dev", end, "protocol", "ip", "parent", "1:", "u32", "match", "ip", "dst",
+                               self.hosts[to], "flowid", "1:2"]] if to and space != self.switch else [])):
+                subprocess.run([*tc, *words], check=True, capture_output=True, text=True)

@@ -27,6 +27,7 @@
 #include <iterator>
 #include <map>
 #include <new>
+#include <set>
 #include <utility>
 
 #include "tests/cuda/fake/graphs.hpp"
@@ -114,6 +115,16 @@ cudaError_t cudaGetDevice(int* device) {
   *device = current;
   return done();
 }
+cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
+  *can = device != peer && number("FAKE_GPU_PEERS", 1) != 0 ? 1 : 0;
+  return done();
+}
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned) {
+  if (peer == current || peer < 0 || peer >= gpus()) return done(cudaErrorInvalidDevice);
+  static std::set<std::pair<int, int>> enabled;
+  return done(enabled.emplace(current, peer).second ? cudaSuccess
+                                                    : cudaErrorPeerAccessAlreadyEnabled);
+}
 cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int device) {
   std::snprintf(text, static_cast<std::size_t>(length), "0000:%02x:00.0", device + 1);
   return done();
@@ -125,6 +136,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* of, int device) {
   of->major = static_cast<int>(number("FAKE_GPU_CAPABILITY", 9));
   of->totalGlobalMem = capacity();
   of->l2CacheSize = 1 << 20;
+  of->pageableMemoryAccessUsesHostPageTables = static_cast<int>(number("FAKE_GPU_HOST_TABLES", 0));
   of->multiProcessorCount = static_cast<int>(number("FAKE_GPU_PROCESSORS", 3));
   return done();
 }

@@ -1,0 +1,32 @@
+// A copy's destination has the bytes of its source.
+
+#include <vector>
+
+#include "kernels/copy/problem.hpp"
+
+namespace assay {
+namespace {
+
+class CopyOracle final : public WholeOracle {
+ public:
+  int exact_magnitude(const Executed&) const override { return 1 << 20; }
+
+  void expect(const TensorSpec& output, const Inputs& inputs, const Executed&, bool,
+              std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
+    if (indices.empty()) return;
+    const Values& source = inputs.find("from" + output.name.substr(2))->second;
+    std::vector<double> values(indices.size());
+    // Those of whole() are consecutive, those of tests need not be.
+    if (indices.back() - indices.front() + 1 == std::ssize(indices))
+      source.fill(indices.front(), values);
+    else
+      for (std::size_t i = 0; i < values.size(); ++i) values[i] = source(indices[i]);
+    for (std::size_t i = 0; i < values.size(); ++i) expected[i] = {values[i], 0, 0};
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Oracle> copy_oracle(const CopyProblem&) { return std::make_unique<CopyOracle>(); }
+
+}  // namespace assay

@@ -1,0 +1,262 @@
+// Copies to, from and between GPUs, by the engines that copy (cudaMemcpyAsync).
+
+#include "kernels/copy/problem.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <map>
+
+#include "core/api/host_device.hpp"
+#include "core/base/error.hpp"
+#include "core/base/numbers.hpp"
+#include "kernels/cuda/backend.hpp"
+#include "kernels/cuda/copy_device.hpp"
+#include "support/cuda/error.hpp"
+
+namespace assay::cuda {
+namespace {
+
+/// Where a tensor lies: its TensorSpec::opaque.
+struct CopyPlace {
+  bool host = false, pinned = false;
+  int gpu = 0;  ///< by its number in CUDA_VISIBLE_DEVICES
+};
+
+/// Does not hold the GPU back: a copy of pageable memory ends when the host has copied it to
+/// page-locked memory, so the host would wait for what waits for it.
+class CopyStream final : public Stream {
+ public:
+  explicit CopyStream(CudaStream& stream) : stream_(stream) {}
+  void mark(int which) override { stream_.mark(which); }
+  void wait() override { stream_.wait(); }
+  double seconds(int from, int to) const override { return stream_.seconds(from, to); }
+  NativeHandle native() override { return stream_.native(); }
+
+ private:
+  CudaStream& stream_;
+};
+
+/// Memory of another GPU than the current one.
+std::shared_ptr<void> memory_of(int gpu, std::size_t bytes, const std::string& name) {
+  int current = 0;
+  check(cudaGetDevice(&current), "asking for the current GPU");
+  check(cudaSetDevice(gpu), fmt::format("choosing GPU {}", gpu));
+  std::shared_ptr<void> memory;
+  try {
+    memory = gpu_memory(bytes, name);
+  } catch (...) {
+    cudaSetDevice(current);
+    throw;
+  }
+  check(cudaSetDevice(current), "choosing the GPU");
+  return memory;
+}
+
+class CopyDevice final : public Device {
+ public:
+  explicit CopyDevice(KernelDevice& gpu) : gpu_(gpu), stream_(gpu.stream()) {}
+  std::string name() const override { return gpu_.name(); }
+  Stream& stream() override { return stream_; }
+
+  std::unique_ptr<Tensor> allocate(const TensorSpec& spec) override {
+    TensorSpec plain = spec;
+    plain.opaque = nullptr;
+    const auto& place = *static_cast<const CopyPlace*>(spec.opaque.get());
+    if (!place.host) {
+      plain.memory = [gpu = place.gpu, name = spec.name](std::size_t bytes) {
+        return memory_of(gpu, bytes, name);
+      };
+      return gpu_.allocate(plain);
+    }
+    if (place.pinned) plain.memory = [this](std::size_t bytes) { return gpu_.host_memory(bytes); };
+    return host_.allocate(plain);
+  }
+  // The GPU's kernels touch no memory of another GPU, so its copies bring what the host makes.
+  void put(Tensor& tensor, const Source& source) override {
+    is_of_gpu(tensor) ? gpu_.CudaDevice::put(tensor, source) : host_.put(tensor, source);
+  }
+  void get(Tensor& tensor, const Sink& sink) override {
+    is_of_gpu(tensor) ? gpu_.CudaDevice::get(tensor, sink) : host_.get(tensor, sink);
+  }
+  std::size_t memory_available() const override {
+    return std::min(gpu_.memory_available(), host_.memory_available());
+  }
+  std::size_t cache_bytes() const override {
+    return std::max(gpu_.cache_bytes(), host_.cache_bytes());
+  }
+  Result<EnergyMeter*> energy_meter() override { return gpu_.energy_meter(); }
+  std::optional<DeviceState> state() override { return gpu_.state(); }
+  std::optional<DeviceHealth> health() override { return gpu_.health(); }
+
+ private:
+  static bool is_of_gpu(Tensor& tensor) { return dynamic_cast<CudaTensor*>(&tensor) != nullptr; }
+  KernelDevice& gpu_;
+  HostDevice host_;
+  CopyStream stream_;
+};
+
+/// Bytes a second of a PCIe lane in one direction, by generation (PCI-SIG's rates and codes).
+double lane_rate(int generation) {
+  constexpr std::array<double, 7> rates{0,
+                                        2.5e9 / 8 * 8 / 10,
+                                        5e9 / 8 * 8 / 10,
+                                        8e9 / 8 * 128 / 130,
+                                        16e9 / 8 * 128 / 130,
+                                        32e9 / 8 * 128 / 130,
+                                        64e9 / 8 * 242 / 256};
+  return generation > 0 && generation < static_cast<int>(rates.size())
+             ? rates[static_cast<std::size_t>(generation)]
+             : 0;
+}
+
+/// Whether GPU memory and the host's are joined by PCIe, as far as the GPU tells: one that uses the
+/// host's page tables (Grace) has a faster link.
+bool is_behind_pcie(int gpu) {
+  cudaDeviceProp properties;
+  check(cudaGetDeviceProperties(&properties, gpu), "asking for the properties of the GPU");
+  return properties.pageableMemoryAccessUsesHostPageTables == 0;
+}
+
+/// Lets two GPUs reach the memory of each other, if they can: else the host stages their copies.
+bool joined_as_peers(int a, int b) {
+  int current = 0;
+  check(cudaGetDevice(&current), "asking for the current GPU");
+  for (const auto& [from, to] : {std::pair(a, b), std::pair(b, a)}) {
+    int can = 0;
+    check(cudaDeviceCanAccessPeer(&can, from, to), "asking whether GPUs reach each other");
+    if (can == 0) return false;
+  }
+  bool joined = true;
+  for (const auto& [from, to] : {std::pair(a, b), std::pair(b, a)}) {
+    check(cudaSetDevice(from), fmt::format("choosing GPU {}", from));
+    const cudaError_t error = cudaDeviceEnablePeerAccess(to, 0);
+    joined &= error == cudaSuccess || error == cudaErrorPeerAccessAlreadyEnabled;
+    if (error != cudaSuccess) cudaGetLastError();  // it is answered
+  }
+  check(cudaSetDevice(current), "choosing the GPU");
+  return joined;
+}
+
+class Copying final : public BoundOperation {
+ public:
+  Copying(const CopyProblem& problem, const std::vector<CopyPlace>& places, Device& device)
+      : BoundOperation(problem.tensors()), device_(device) {
+    for (std::size_t i = 0; i < arguments_.size(); ++i)
+      arguments_[i].opaque = std::make_shared<const CopyPlace>(places[i]);
+    executed_.algorithm = "memcpy";
+    executed_.implementation = "cudaMemcpyAsync";
+    const CopyPlace &from = places[0], &to = places[1];
+    if (from.host || to.host) {
+      int own = 0;  // the GPU whose link device_ tells of
+      check(cudaGetDevice(&own), "asking for the current GPU");
+      const int gpu = from.host ? to.gpu : from.gpu;
+      bounded_ = gpu == own && is_behind_pcie(gpu);
+    } else if (from.gpu != to.gpu) {
+      executed_.implementation +=
+          joined_as_peers(from.gpu, to.gpu) ? ", peer" : ", staged by the host";
+    }
+    executed_.storage = executed_.compute = executed_.accumulate =
+        std::string(name(arguments_[0].type));
+    executed_.layout = "any";
+    executed_.evidence = "numerical";
+    if (problem.paths().size() < 2) return;
+    check(cudaStreamCreateWithFlags(&back_, cudaStreamNonBlocking), "making a stream");
+    for (cudaEvent_t* event : {&began_, &ended_})
+      check(cudaEventCreateWithFlags(event, cudaEventDisableTiming), "making an event");
+  }
+  ~Copying() override {
+    if (back_ == nullptr) return;
+    cudaEventDestroy(began_);
+    cudaEventDestroy(ended_);
+    cudaStreamDestroy(back_);
+  }
+  Copying(const Copying&) = delete;
+  Copying& operator=(const Copying&) = delete;
+
+  /// There and back: two streams, which begin and end together.
+  void run(Stream& stream) override {
+    const cudaStream_t here = cuda_stream(stream);
+    if (back_ != nullptr) {
+      check(cudaEventRecord(began_, here), "recording an event");
+      check(cudaStreamWaitEvent(back_, began_, 0), "waiting for an event");
+    }
+    copy(0, here);
+    if (back_ == nullptr) return;
+    copy(1, back_);
+    check(cudaEventRecord(ended_, back_), "recording an event");
+    check(cudaStreamWaitEvent(here, ended_, 0), "waiting for an event");
+  }
+
+  /// With what the link can carry in one direction: its highest generation (it slows down while
+  /// nothing runs) and the lanes that it has now.
+  Executed executed() const override {
+    Executed ran = executed_;
+    const std::optional<DeviceHealth> health = bounded_ ? device_.health() : std::nullopt;
+    if (!health) return ran;
+    const auto value = [&](const char* name) {
+      const auto found = health->values.find(name);
+      return found == health->values.end() ? 0 : found->second;
+    };
+    const double width = value("pcie_width"),
+                 lane = lane_rate(static_cast<int>(value("pcie_generation_max")));
+    if (width * lane > 0) ran.numbers["link_bw"] = width * lane;
+    return ran;
+  }
+
+ private:
+  void copy(std::size_t path, cudaStream_t stream) {
+    check(cudaMemcpyAsync(data<void>(2 * path + 1), data<void>(2 * path), arguments_[0].bytes,
+                          cudaMemcpyDefault, stream),
+          "copying");
+  }
+
+  Device& device_;
+  bool bounded_ = false;  ///< by the PCIe link of the device
+  cudaStream_t back_ = nullptr;
+  cudaEvent_t began_ = nullptr, ended_ = nullptr;
+};
+
+Result<CopyPlace> place_of(const std::string& name) {
+  if (name == "pinned" || name == "pageable") return CopyPlace{true, name == "pinned"};
+  if (!name.starts_with("gpu"))
+    return Unsupported{fmt::format(
+        "cuda copies to and from GPUs (gpu0, pinned and pageable, not {}). Use --backend native.",
+        name)};
+  int count = 0;
+  check(cudaGetDeviceCount(&count), "counting the GPUs");
+  const auto number = parse_number<int>(name.substr(3)).value_or(count);
+  if (number >= count)
+    return Unsupported{fmt::format("this process sees {} GPUs, of which none is {}.", count, name)};
+  return CopyPlace{false, false, number};
+}
+
+Result<std::unique_ptr<Operation>> make_copy(Device& device, const Problem& what,
+                                             const Options& options, Communicator&) {
+  const CopyProblem& problem = problem_cast<CopyProblem>(what);
+  if (const std::string algorithm = options.get("algorithm", "auto"); algorithm != "auto")
+    return Unsupported{fmt::format("cuda has no algorithm {} for copies. Use auto.", algorithm)};
+  std::vector<CopyPlace> places;
+  for (const auto& [from, to] : problem.paths())
+    for (const std::string& name : {from, to}) {
+      Result<CopyPlace> place = place_of(name);
+      if (auto* refusal = std::get_if<Unsupported>(&place)) return std::move(*refusal);
+      places.push_back(std::get<CopyPlace>(place));
+      if (problem.shape().both && name == "pageable")
+        return Unsupported{
+            "a copy of pageable memory holds the host back, so one back is not at once. Use "
+            "pinned, "
+            "or --direction one."};
+    }
+  if (places.empty() || (places[0].host && places[1].host))
+    return Unsupported{"cuda copies to and from GPUs. Use --backend native for the host's memory."};
+  return std::make_unique<Copying>(problem, places, device);
+}
+
+const Maker add_copy{makers(), kind_of<CopyProblem>(), &make_copy, {}};
+
+}  // namespace
+
+std::unique_ptr<Device> copy_device(KernelDevice& gpu) { return std::make_unique<CopyDevice>(gpu); }
+
+}  // namespace assay::cuda

@@ -1,0 +1,13 @@
+#pragma once
+// The device of copies: its tensors lie in the memory of GPUs, or in the host's.
+
+#include <memory>
+
+#include "kernels/cuda/kernel_device.hpp"
+
+namespace assay::cuda {
+
+/// `gpu` must outlive it, and its stream is that of the copies.
+std::unique_ptr<Device> copy_device(KernelDevice& gpu);
+
+}  // namespace assay::cuda

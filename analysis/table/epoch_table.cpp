@@ -5,6 +5,7 @@
 #include <set>
 
 #include "analysis/page.hpp"
+#include "analysis/ratio.hpp"
 #include "analysis/table/cells.hpp"
 #include "analysis/table/field_table.hpp"
 #include "analysis/table/pivot.hpp"
@@ -20,7 +21,7 @@ namespace {
 
 /// What a training reached at the end of an epoch: the median of its launches.
 struct EpochEnd {
-  std::optional<double> loss{};
+  std::optional<double> loss{}, images_per_s{};
   std::map<std::string, std::optional<double>> scores{};  ///< by quality
 };
 using EpochEnds = std::map<int, EpochEnd>;
@@ -41,6 +42,7 @@ EpochEnds ends_of(const Series& series) {
     for (const std::map<std::string, double>& end : row.epochs) {
       const int epoch = static_cast<int>(end.at("epoch"));
       ends[epoch].loss = median_at(series, epoch, "training_loss");
+      ends[epoch].images_per_s = median_at(series, epoch, "images_per_s");
       for (const char* quality : qualities)
         ends[epoch].scores[quality] = median_at(series, epoch, quality);
     }
@@ -51,13 +53,14 @@ EpochEnds ends_of(const Series& series) {
 SeriesList trained(const Results& results, const TableOptions& options) {
   SeriesList all = selected(results, options);
   std::erase_if(all, [](const Series& series) {
-    return series.status != "ok" ||
+    // A training that missed its target was verified, too: its row has no time, but its epochs.
+    return (series.status != "ok" && series.status != "target missed") ||
            std::ranges::all_of(series.rows, [](const Row& row) { return row.epochs.empty(); });
   });
   if (all.empty())
     throw InputError(
-        "no verified row has epochs (only trainings to an accuracy do: --epochs N of "
-        "assay-resnet50). Leave --epochs out.");
+        "no verified row has epochs (only trainings to an accuracy do: --epochs N of assay-train "
+        "and assay-resnet50). Leave --epochs out.");
   return all;
 }
 
@@ -75,15 +78,128 @@ Texts qualities_of(const SeriesList& all) {
 struct EpochGroup {
   const Series* first = nullptr;
   std::map<std::string, EpochEnds> by_value{};
+  std::map<std::string, const Series*> series{};  ///< by value
 };
 
+/// Of a step, for each rank: ways to be parallel cut the same samples into other batches and
+/// passes.
+double samples_of_rank(const Series& series) {
+  const auto number = [&](const char* name) {
+    const std::string text = series.parameter(name);
+    return text.empty() ? 1.0 : std::stod(text);
+  };
+  const Texts way = split(series.parameter("parallel"), ':');
+  const bool divided = way.size() > 1 && (way[0] == "pipeline" || way[0] == "split");
+  return number("batch") * number("accumulate") / (divided ? std::stod(way[1]) : 1.0);
+}
+
 std::string key_without(const Series& series, const std::string& by) {
-  return fmt::format("{} {} {} {}", series.result, series.environment,
-                     series.first().problem.descriptor, parameters_but(series, {by}));
+  Texts without{by};
+  if (by == "parallel") without.insert(without.end(), {"batch", "accumulate"});
+  return fmt::format("{} {} {} {} {}", series.result, series.environment,
+                     series.first().problem.descriptor, parameters_but(series, without),
+                     by == "parallel" ? samples_of_rank(series) : 0);
 }
 
 std::string digits(const std::optional<double>& value) {
   return value ? fmt::format("{:.4f}", *value) : "-";
+}
+
+/// All groups, and the values in the order in which they are told.
+struct Epochs {
+  std::vector<EpochGroup> groups{};
+  Texts values{};
+};
+
+Epochs epochs_of(const SeriesList& all, const std::string& by) {
+  Epochs epochs;
+  std::map<std::string, std::size_t> places;
+  for (const Series& series : all) {
+    const std::string value = axis_text(series, by);
+    if (std::ranges::find(epochs.values, value) == epochs.values.end())
+      epochs.values.push_back(value);
+    // Of trainings that differ in nothing else, each begins a group: none is left out.
+    std::string key = key_without(series, by);
+    for (auto found = places.find(key);
+         found != places.end() && epochs.groups[found->second].by_value.contains(value);
+         found = places.find(key))
+      key += " again";
+    const auto [place, fresh] = places.emplace(key, epochs.groups.size());
+    if (fresh) epochs.groups.push_back({&series});
+    epochs.groups[place->second].by_value[value] = ends_of(series);
+    epochs.groups[place->second].series[value] = &series;
+  }
+  sort_counts(epochs.values);
+  // What all others are set against.
+  if (by == "parallel")
+    std::ranges::stable_partition(epochs.values, [](auto& value) { return value == "sync"; });
+  return epochs;
+}
+
+/// A line of the table: an epoch of a group, of one value or (nullptr) of all.
+struct EpochLine {
+  const EpochGroup* group;
+  int epoch;
+  const std::string* value = nullptr;
+
+  const EpochEnd* end(const std::string& of) const {
+    const auto its = group->by_value.find(of);
+    if (its == group->by_value.end()) return nullptr;
+    const auto found = its->second.find(epoch);
+    return found == its->second.end() ? nullptr : &found->second;
+  }
+};
+
+std::vector<EpochLine> lines_of(const Epochs& all, bool of_values) {
+  std::vector<EpochLine> lines;
+  for (const EpochGroup& group : all.groups) {
+    std::set<int> epochs;
+    for (const auto& [value, its] : group.by_value)
+      for (const auto& [epoch, end] : its) epochs.insert(epoch);
+    for (const int epoch : epochs) {
+      if (!of_values) lines.push_back({&group, epoch});
+      for (const std::string& value : all.values)
+        if (EpochLine line{&group, epoch, &value}; of_values && line.end(value) != nullptr)
+          lines.push_back(line);
+    }
+  }
+  return lines;
+}
+
+std::string score_at(const EpochEnd* end, const std::string& title) {
+  if (end == nullptr) return "-";
+  return digits(title == "loss" ? end->loss : end->scores.at(title));
+}
+
+/// The values beside each other.
+void add_beside(const std::vector<EpochLine>& lines, const Texts& values, const Texts& titles,
+                Table& table) {
+  for (const std::string& title : titles)
+    for (const std::string& value : values)
+      table.add({fmt::format("{} {}", title, value), true},
+                [&](std::size_t i) { return score_at(lines[i].end(value), title); });
+}
+
+/// The values one after the other, with their speed, of which `first` has 1.
+void add_below(const std::vector<EpochLine>& lines, const std::string& by, const std::string& first,
+               const Texts& titles, Table& table) {
+  table.add({by}, [&](std::size_t i) { return *lines[i].value; });
+  const auto rate = [&](std::size_t i, const std::string& value) {
+    const EpochEnd* const end = lines[i].end(value);
+    return end == nullptr ? std::nullopt : end->images_per_s;
+  };
+  table.add({"images/s", true}, [&](std::size_t i) {
+    const auto own = rate(i, *lines[i].value);
+    return own ? Cell(fmt::format("{:.{}f}", *own, *own < 100 ? 1 : 0), *own) : Cell("-");
+  });
+  table.add({"over " + first, true}, [&](std::size_t i) {
+    const auto own = rate(i, *lines[i].value), base = rate(i, first);
+    return own && base && *base > 0 ? Cell(fmt::format("{:.2f}", *own / *base), *own / *base)
+                                    : Cell("-");
+  });
+  for (const std::string& title : titles)
+    table.add({title, true},
+              [&](std::size_t i) { return score_at(lines[i].end(*lines[i].value), title); });
 }
 
 }  // namespace
@@ -91,45 +207,26 @@ std::string digits(const std::optional<double>& value) {
 std::string epoch_table(const Results& results, const TableOptions& options) {
   const SeriesList all = trained(results, options);
   const std::string by = options.by.empty() ? "precision" : options.by;
-  const Axes axes = axes_of(all, by);
-  Texts values;
-  std::vector<EpochGroup> groups;
-  std::map<std::string, std::size_t> places;
-  for (const Series& series : all) {
-    const std::string value = axis_text(series, by);
-    if (std::ranges::find(values, value) == values.end()) values.push_back(value);
-    const auto [place, fresh] = places.emplace(key_without(series, by), groups.size());
-    if (fresh) groups.push_back({&series});
-    groups[place->second].by_value[value] = ends_of(series);
-  }
-  sort_counts(values);
+  Axes axes = axes_of(all, by);
+  const bool below = by == "parallel";  // whose values differ in speed, and are many
+  const Epochs epochs = epochs_of(all, by);
+  const std::vector<EpochLine> ends = lines_of(epochs, below);
   SeriesList lines;
-  std::vector<std::pair<const EpochGroup*, int>> ends;
-  for (const EpochGroup& group : groups) {
-    std::set<int> epochs;
-    for (const auto& [value, its] : group.by_value)
-      for (const auto& [epoch, end] : its) epochs.insert(epoch);
-    for (const int epoch : epochs) {
-      lines.push_back(*group.first);
-      ends.emplace_back(&group, epoch);
-    }
-  }
+  for (const EpochLine& end : ends)
+    lines.push_back(end.value == nullptr ? *end.group->first : *end.group->series.at(*end.value));
   Table table;
   table.lines.resize(lines.size());
+  if (std::ranges::any_of(all, [&](auto& of) { return of.problem() != all.front().problem(); }))
+    table.add({"problem"}, [&](std::size_t i) { return lines[i].problem(); });
   add_axes(table, lines, axes.shown);
-  table.add({"epoch", true}, [&](std::size_t i) { return std::to_string(ends[i].second); });
+  table.add({"epoch", true}, [&](std::size_t i) { return std::to_string(ends[i].epoch); });
   const Texts scores = qualities_of(all);
   Texts titles{"loss"};
   titles.insert(titles.end(), scores.begin(), scores.end());
-  for (const std::string& title : titles)
-    for (const std::string& value : values)
-      table.add({fmt::format("{} {}", title, value), true}, [&](std::size_t i) {
-        const auto& [group, epoch] = ends[i];
-        const auto its = group->by_value.find(value);
-        if (its == group->by_value.end() || !its->second.contains(epoch)) return std::string("-");
-        const EpochEnd& end = its->second.at(epoch);
-        return digits(title == "loss" ? end.loss : end.scores.at(title));
-      });
+  if (below)
+    add_below(ends, by, epochs.values.front(), titles, table);
+  else
+    add_beside(ends, epochs.values, titles, table);
   Page page(options.markdown, options.latex);
   add_title(page, results, all, axes.lines());
   Legend legend;
@@ -137,6 +234,9 @@ std::string epoch_table(const Results& results, const TableOptions& options) {
       fmt::format("loss: of the steps of the epoch; {}: of the validation after it, if there was "
                   "one.",
                   join(scores, ", ")));
+  if (below)
+    legend.add(speedup_header("x", epochs.values.front()) +
+               ", of as many samples of a rank in a step.");
   if (std::ranges::any_of(all, [](const Series& series) { return series.rows.size() > 1; }))
     legend.add("Several launches: the median of all, where all have reached the epoch.");
   page.table(table, legend.lines());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 
 #include "core/base/numbers.hpp"
 #include "core/result/formula_network.hpp"
@@ -80,12 +81,62 @@ void check_stages(const Claims& claims, const Pipeline& of) {
                  metric("judged_steps_equal_bits"), "at most judged_steps", "/metrics");
 }
 
+/// Of "mlp" without dropout, whose layers are divided by pairs: the features behind each pair are
+/// summed, and backward those before each but the first.
+void check_split_mlp(const Claims& claims, double feature) {
+  const std::string text = claims.text("/problem/descriptor");
+  if (!text.starts_with("mlp:") || claims.parameter("precision") != "fp32") return;
+  const Fields shape = fields_of(text.substr(text.find(':') + 1));
+  const double width = value(shape, "w", 0), layers = value(shape, "l", 0) + 1;
+  if (value(shape, "p", 0) > 0 || layers < 2) return;
+  const double pairs = std::floor(layers / 2);
+  const double last = 2 * pairs == layers ? value(shape, "c", 0) : width;
+  claims.expect(metric("sums_of_pass"), 2 * pairs - 1, "the layers of the descriptor");
+  claims.expect(metric("summed_bytes"), feature * (2 * (pairs - 1) * width + last),
+                "the layers of the descriptor, /parameters/batch and accumulate");
+}
+
+/// Of each layer that is divided a rank has one of `parts` parts. Sums take what they take alone,
+/// and what a rank waits for others.
+void check_split(const Claims& claims, double parts, double passes) {
+  const double divided = claims.number(metric("divided_flops_share")).value_or(0);
+  claims.require(divided > 0 && divided <= 1, metric("divided_flops_share"), "above 0, up to 1",
+                 "the layers that are divided");
+  claims.expect(metric("rank_flops_share"), 1 - divided + divided / parts,
+                "divided_flops_share and /parameters/parallel");
+  // A sum has whole features of all samples.
+  const double feature = claims.number("/parameters/batch").value_or(0) * passes *
+                         element_bytes(claims.parameter("precision")).input;
+  const auto summed = claims.number(metric("summed_bytes"));
+  const auto sums = claims.number(metric("sums_of_pass"));
+  claims.require(!sums || (*sums >= 1 && std::floor(*sums) == *sums), metric("sums_of_pass"),
+                 "a whole number from 1", "the layers that are divided");
+  claims.require(!summed || feature == 0 ||
+                     (*summed >= sums.value_or(1) * feature && std::fmod(*summed, feature) == 0),
+                 metric("summed_bytes"), "a feature of all samples or more for each sum",
+                 "/parameters/batch, accumulate and precision");
+  check_split_mlp(claims, feature);
+  for (const char* const positive :
+       {"sums_s", "sums_alone_s", "sums_predicted_s", "memory_of_rank_bytes"})
+    if (const auto of = claims.number(metric(positive)))
+      claims.require(*of > 0, metric(positive), "above 0", "what a rank has measured");
+  const auto alone = claims.number(metric("sums_alone_s")),
+             waits = claims.number(metric("sums_waits_predicted_s"));
+  claims.require(!waits || *waits >= 0, metric("sums_waits_predicted_s"), "0 or more",
+                 "what a rank has measured");
+  if (alone && waits)  // rows of versions before have neither
+    claims.expect(metric("sums_predicted_s"), *alone + *waits,
+                  "sums_alone_s and sums_waits_predicted_s");
+}
+
 }  // namespace
 
 void check_parallel(const Claims& claims, const std::string& kind, double number, double passes) {
   if (kind == "async" || kind == "stale" || kind == "server") check_staleness(claims);
   if (kind == "pipeline")
-    check_stages(claims, {number, passes, claims.parameter("parallel").ends_with("fill-drain")});
+    check_stages(claims, {number, passes,
+                          claims.parameter("parallel").find("fill-drain") != std::string::npos});
+  if (kind == "split") check_split(claims, number, passes);
 }
 
 }  // namespace assay::formula

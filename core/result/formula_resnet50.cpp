@@ -170,9 +170,9 @@ struct Way {
     return kind == "pipeline" || kind == "split" ? ranks / number : ranks;
   }
 
-  /// Of "2", or of "2:fill-drain".
+  /// Of "2", of "2:fill-drain", or of "2*sync".
   static double number_of(const std::string& text) {
-    return parse_number(text.substr(0, text.find(':'))).value_or(1);
+    return parse_number(text.substr(0, text.find_first_of(":*"))).value_or(1);
   }
 
   std::string kind;

@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "core/measure/run_case.hpp"
 #include "kernels/activation/problem.hpp"
 #include "kernels/gemm/problem.hpp"
 #include "kernels/loss/problem.hpp"
@@ -130,6 +129,7 @@ ValueIndex GraphBuilder::norm(const std::string& layer, ValueIndex from, NormFus
                    variance = part(graph_.batch_statistics, layer + ".variance", wide_, {s.ic},
                                    at + aligned(s.ic)),
                    dst = like(layer, from);
+  follow(from, dst);
   std::map<std::string, ValueIndex> tensors{{"src", from},
                                             {"scale", parameter(scale).value},
                                             {"shift", parameter(shift).value},
@@ -170,7 +170,7 @@ void GraphBuilder::product(const std::string& layer, ValueIndex from, std::size_
   add_node(layer, "forward", Phase::forward,
            GemmProblem(by_columns(features, batch_, dim(from, 1), true, false), products_),
            &gemm_oracle, {{"a", parameter(weights).value}, {"b", from}, {"c", to}});
-  if (divided_.contains(from)) graph_.nodes.back().summed = to;
+  sum_over_ranks(divided_.contains(from), to);
 }
 
 void GraphBuilder::product_backward(const std::string& layer, ValueIndex from, std::size_t weights,
@@ -181,7 +181,7 @@ void GraphBuilder::product_backward(const std::string& layer, ValueIndex from, s
     add_node(layer, "bwd_data", Phase::backward,
              GemmProblem(by_columns(inputs, batch_, features, false, false), products_),
              &gemm_oracle, {{"a", parameter(weights).value}, {"b", diff}, {"c", diff_src}});
-    if (divided_.contains(diff)) graph_.nodes.back().summed = diff_src;
+    sum_over_ranks(divided_layers_.contains(layer), diff_src);
     add_gradient(from, diff_src);
   }
   add_node(layer, "bwd_weights", Phase::backward,
@@ -196,6 +196,7 @@ ValueIndex GraphBuilder::activate(const std::string& layer, ValueIndex sums,
   const ActivationShape s{batch_, dim(sums, 1), dim(sums, 2), dim(sums, 3)};
   const std::string called = layer + "." + name(function);
   const ValueIndex dst = like(called, sums);
+  follow(sums, dst);
   const bool biased = bias != no_bias;
   std::map<std::string, ValueIndex> of{{"src", sums}, {"dst", dst}};
   if (biased) of["bias"] = parameter(bias).value;
@@ -220,9 +221,7 @@ ValueIndex GraphBuilder::activate(const std::string& layer, ValueIndex sums,
 
 ValueIndex GraphBuilder::dense(const std::string& layer, ValueIndex from, std::int64_t features,
                                ActivationFunction function, DenseStart start) {
-  const bool divides =
-      divided_ranks_ > 1 && !divided_.contains(from) && features % divided_ranks_ == 0;
-  if (divides) features /= divided_ranks_;
+  features = own_part(layer, features);
   const auto inputs = static_cast<double>(dim(from, 1)), outputs = static_cast<double>(features);
   const bool glorot = start == DenseStart::glorot;
   const double bound = glorot ? std::sqrt(6 / (inputs + outputs)) : 1 / std::sqrt(inputs);
@@ -230,20 +229,9 @@ ValueIndex GraphBuilder::dense(const std::string& layer, ValueIndex from, std::i
                     bias = add_parameter(layer + ".bias", {features}, glorot ? 0 : bound, 0);
   const ValueIndex sums = add_value(layer, type_, {batch_, features, 1, 1});
   product(layer, from, weights, sums);
-  const ValueIndex dst = activate(layer, sums, function, bias, [=, this](ValueIndex diff) {
-    if (divides) divided_.insert(diff);
-    product_backward(layer, from, weights, diff);
-  });
-  if (divides) divided_.insert(dst);
-  return dst;
-}
-
-void GraphBuilder::expect_whole(ValueIndex value, const std::string& layer) const {
-  if (divided_.contains(value))
-    throw UnsupportedCase(
-        fmt::format("{} reads all features, and each rank has a part of those of the layer before "
-                    "it",
-                    layer));
+  follow(from, sums, layer);
+  return activate(layer, sums, function, bias,
+                  [=, this](ValueIndex diff) { product_backward(layer, from, weights, diff); });
 }
 
 void GraphBuilder::classify(const std::string& layer, ValueIndex from, std::int64_t classes,
@@ -259,7 +247,6 @@ void GraphBuilder::classify(const std::string& layer, ValueIndex from, std::int6
 }
 
 void GraphBuilder::cross_entropy(ValueIndex logits, double smoothing) {
-  expect_whole(logits, "the loss");
   add_loss(logits, smoothing, nullptr);
 }
 

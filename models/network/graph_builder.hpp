@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/activation/function.hpp"
@@ -51,12 +52,15 @@ class GraphBuilder {
   /// update(). `statistics`: elements of its batch_statistics.
   GraphBuilder(Graph begun, std::int64_t statistics);
 
-  /// Divides the dense layers that follow among `ranks` ranks, whose parts are alike. Of a layer
-  /// that reads whole vectors each rank has some features (if `ranks` divides their number), and of
-  /// the layer that reads these, some inputs; then its sums are those over all ranks
-  /// (GraphNode::summed; M. Shoeybi et al., Megatron-LM, arXiv:1909.08053). UnsupportedCase where
-  /// another layer would read a part of the features.
-  void divide(int ranks) { divided_ranks_ = ranks; }
+  /// Divides these layers, whose features (or channels) `ranks` divides, among `ranks` ranks with
+  /// parts alike. Of such a layer each rank has some features, and of the layer that reads these
+  /// some inputs; then its sums are those over all ranks (GraphNode::summed; M. Shoeybi et al.,
+  /// Megatron-LM, arXiv:1909.08053). Between the two may lie what computes each channel by itself.
+  /// Call it before all layers.
+  void divide(int ranks, std::set<std::string> layers) {
+    divided_ranks_ = ranks;
+    divided_layers_ = std::move(layers);
+  }
 
   /// Samples [batch, channels, height, width].
   ValueIndex images(const InputShape& shape);
@@ -169,7 +173,19 @@ class GraphBuilder {
   /// Its backward nodes. `diff`: the gradient of the product.
   void product_backward(const std::string& layer, ValueIndex from, std::size_t weights,
                         ValueIndex diff);
-  void expect_whole(ValueIndex value, const std::string& layer) const;
+  /// The features of a layer that this rank has.
+  std::int64_t own_part(const std::string& layer, std::int64_t features) const {
+    return divided_layers_.contains(layer) ? features / divided_ranks_ : features;
+  }
+  /// `to` has the channels of this rank alone if `from` does, or if `layer` is divided.
+  void follow(ValueIndex from, ValueIndex to, const std::string& layer = "") {
+    if (layer.empty() ? divided_.contains(from) : divided_layers_.contains(layer))
+      divided_.insert(to);
+  }
+  /// The last node has made `value`, to which every rank that divides its inputs has a term.
+  void sum_over_ranks(bool divided, ValueIndex value) {
+    if (divided) graph_.nodes.back().summed = value;
+  }
   static constexpr auto no_bias = static_cast<std::size_t>(-1);
   /// `function` of `sums`, to which the bias is added first, if there is one. `before`: adds the
   /// backward nodes of what has made `sums`, from their gradient.
@@ -206,6 +222,7 @@ class GraphBuilder {
   std::vector<std::function<void()>> tape_;
   std::int64_t statistics_ = 0;
   int divided_ranks_ = 1;
+  std::set<std::string> divided_layers_;
   std::set<ValueIndex> divided_;  ///< values that have the features of this rank alone
 };
 

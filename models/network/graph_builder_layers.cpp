@@ -49,9 +49,11 @@ std::size_t GraphBuilder::add_filters(const std::string& layer, const ConvShape&
 ValueIndex GraphBuilder::conv_forward(const std::string& layer, const ConvShape& s, ValueIndex from,
                                       std::size_t filters) {
   const ValueIndex dst = add_value(layer, type_, {batch_, s.oc, s.oh, s.ow});
+  follow(from, dst, layer);
   add_node(layer, "forward", Phase::forward, ConvProblem(s, ConvDirection::forward, products_),
            &conv_oracle, {{"src", from}, {"weights", parameter(filters).value}, {"dst", dst}},
            nhwc_oihw);
+  sum_over_ranks(divided_.contains(from), dst);
   return dst;
 }
 
@@ -64,6 +66,7 @@ void GraphBuilder::conv_backward(const std::string& layer, const ConvShape& s, V
              &conv_oracle,
              {{"diff_dst", diff}, {"weights", parameter(filters).value}, {"diff_src", diff_src}},
              nhwc_oihw);
+    sum_over_ranks(divided_layers_.contains(layer), diff_src);
     add_gradient(from, diff_src);
   }
   filter_gradient(layer, s, from, diff, filters);
@@ -112,30 +115,33 @@ ValueIndex GraphBuilder::convolve(const std::string& layer, ValueIndex from, con
 ValueIndex GraphBuilder::conv(const std::string& layer, ValueIndex from, std::int64_t channels,
                               std::int64_t taps, std::int64_t stride, std::int64_t padding,
                               std::int64_t dilation) {
+  channels = own_part(layer, channels);
   return convolve(layer, from, conv_shape(from, channels, taps, {stride, padding, dilation}),
                   std::sqrt(6 / static_cast<double>(channels * taps * taps)), std::nullopt);
 }
 
 ValueIndex GraphBuilder::conv(const std::string& layer, ValueIndex from, std::int64_t channels,
                               std::int64_t taps, const ConvOptions& options) {
-  const ConvShape s = conv_shape(from, channels, taps, options);
+  const ConvShape s = conv_shape(from, own_part(layer, channels), taps, options);
   return convolve(layer, from, s, options.start * std::sqrt(6 / fan_in(s)), std::nullopt);
 }
 
 ValueIndex GraphBuilder::conv_biased(const std::string& layer, ValueIndex from,
                                      std::int64_t channels, std::int64_t taps,
                                      const ConvOptions& options, ActivationFunction function) {
-  const ConvShape s = conv_shape(from, channels, taps, options);
+  const ConvShape s = conv_shape(from, own_part(layer, channels), taps, options);
   return convolve(layer, from, s, options.start * std::sqrt(6 / fan_in(s)), function);
 }
 
 ValueIndex GraphBuilder::deconv_forward(const std::string& layer, const ConvShape& s,
                                         ValueIndex from, std::size_t filters) {
   const ValueIndex dst = add_value(layer, type_, {batch_, s.ic, s.ih, s.iw});
+  follow(from, dst, layer);
   add_node(layer, "forward", Phase::forward, ConvProblem(s, ConvDirection::bwd_data, products_),
            &conv_oracle,
            {{"diff_dst", from}, {"weights", parameter(filters).value}, {"diff_src", dst}},
            nhwc_oihw);
+  sum_over_ranks(divided_.contains(from), dst);
   return dst;
 }
 
@@ -146,6 +152,7 @@ void GraphBuilder::deconv_backward(const std::string& layer, const ConvShape& s,
     add_node(layer, "bwd_data", Phase::backward, ConvProblem(s, ConvDirection::forward, products_),
              &conv_oracle,
              {{"src", diff}, {"weights", parameter(filters).value}, {"dst", diff_src}}, nhwc_oihw);
+    sum_over_ranks(divided_layers_.contains(layer), diff_src);
     add_gradient(from, diff_src);
   }
   filter_gradient(layer, s, diff, from, filters);
@@ -171,6 +178,7 @@ ValueIndex GraphBuilder::deconvolve(const std::string& layer, ValueIndex from, c
 ValueIndex GraphBuilder::deconv(const std::string& layer, ValueIndex from, std::int64_t channels,
                                 std::int64_t taps, std::int64_t stride, std::int64_t padding,
                                 std::int64_t height, std::int64_t width, double start) {
+  channels = own_part(layer, channels);
   return deconvolve(layer, from, under_deconv(from, channels, taps, stride, padding, height, width),
                     start, std::nullopt);
 }
@@ -180,6 +188,7 @@ ValueIndex GraphBuilder::deconv_biased(const std::string& layer, ValueIndex from
                                        std::int64_t stride, std::int64_t padding,
                                        std::int64_t height, std::int64_t width,
                                        ActivationFunction function) {
+  channels = own_part(layer, channels);
   return deconvolve(layer, from, under_deconv(from, channels, taps, stride, padding, height, width),
                     1, function);
 }
@@ -201,6 +210,7 @@ ValueIndex GraphBuilder::mean(const std::string& layer, ValueIndex from) {
 ValueIndex GraphBuilder::pool(const std::string& layer, ValueIndex from, PoolMode mode,
                               const PoolShape& s) {
   const ValueIndex dst = add_value(layer, type_, {batch_, s.ic, s.oh, s.ow});
+  follow(from, dst);
   add_node(
       layer, "forward", Phase::forward,
       PoolProblem(s, training_ ? PoolDirection::forward_training : PoolDirection::forward_inference,
@@ -250,6 +260,7 @@ ValueIndex GraphBuilder::resize(const std::string& layer, ValueIndex from, std::
     return ResizeProblem(s, direction, ResizeCoordinates::half_pixel, precision_);
   };
   const ValueIndex dst = add_value(layer, type_, {batch_, s.ic, height, width});
+  follow(from, dst);
   add_node(layer, "forward", Phase::forward, problem(ResizeDirection::forward), &resize_oracle,
            {{"src", from}, {"dst", dst}}, nhwc);
   tape_.emplace_back([=, this] {
@@ -264,7 +275,6 @@ ValueIndex GraphBuilder::resize(const std::string& layer, ValueIndex from, std::
 
 ValueIndex GraphBuilder::dropout(const std::string& layer, ValueIndex from, double p) {
   if (!training_ || p == 0) return from;
-  expect_whole(from, layer);
   if (graph_.passes == Graph::none)
     graph_.passes = add_value("passes", DataType::s32, {1}, Storage::persistent);
   const DropoutShape s{batch_, dim(from, 1),           dim(from, 2), dim(from, 3),

@@ -38,7 +38,6 @@ void GraphBuilder::pixel_cross_entropy(ValueIndex logits, const std::vector<doub
 }
 
 void GraphBuilder::squared_error(ValueIndex outputs) {
-  expect_whole(outputs, "the loss");
   const SquaredErrorShape s{batch_, dim(outputs, 1)};
   if (graph_.elements(outputs) != graph_.elements(graph_.images))
     throw std::logic_error("the outputs have other dimensions than the samples");

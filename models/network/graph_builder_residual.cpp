@@ -11,6 +11,7 @@ ValueIndex GraphBuilder::relu(const std::string& layer, ValueIndex from) {
 
 ValueIndex GraphBuilder::add(const std::string& layer, ValueIndex a, ValueIndex b) {
   const ValueIndex dst = like(layer, a);
+  follow(a, dst);
   add_node(layer, "forward", Phase::forward, SumProblem(graph_.elements(dst), precision_),
            &sum_oracle, {{"a", a}, {"b", b}, {"dst", dst}});
   tape_.emplace_back([=, this] {

@@ -227,7 +227,9 @@ std::vector<Dimension> of_ranks() {
           "how ranks train together: sync: one update of all gradients; async: parts of the "
           "weights on all ranks, each gradient updates them as it comes; stale:S: also, at most "
           "S steps behind; server:K: parts on K ranks of their own; pipeline:P[:1f1b|:fill-drain]"
-          ": P stages of layers; split:K: each layer on K ranks",
+          ": P stages of layers; split:K: layers on K ranks each; these two with *sync: groups of "
+          "P or "
+          "K ranks, with samples of their own",
           {}, {"sync"}, "", "sync"),
       make_dimension("wire", "type in which gradients are sent; none: their own",
                      {"none", "fp16", "bf16"}, {"none"}, "", "none"),

@@ -1,5 +1,6 @@
 #include "models/network/network_problem.hpp"
 
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
@@ -36,7 +37,7 @@ double NetworkProblem::passes() const {
 }
 
 double NetworkProblem::bytes() const {
-  if (!traffic_) return 0;
+  if (!traffic_) return std::numeric_limits<double>::quiet_NaN();  // not known
   const StepTraffic& of = *traffic_;
   const Graph graph =
       training_ ? training_graph(network_, 1, of.precision, of.learning, of.accumulated > 1)

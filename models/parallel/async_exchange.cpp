@@ -43,9 +43,7 @@ PartServer::PartServer(PartUpdate& update, const AsyncRoles& roles, Communicator
       peers_(static_cast<std::size_t>(roles.workers)) {
   for (std::size_t i = 0; i < peers_.size(); ++i) {
     peers_[i].worker = static_cast<int>(i);
-    if (is_own(peers_[i])) continue;
-    peers_[i].gradient.resize(update_.bytes());
-    peers_[i].weights.resize(update_.bytes());
+    if (!is_own(peers_[i])) peers_[i].weights.resize(update_.bytes());
   }
 }
 
@@ -77,7 +75,8 @@ void PartServer::serve() {
   for (Peer& peer : peers_) {
     if (is_own(peer) || !may_answer(peer)) continue;
     if (!ranks_.done(peer.head_out) || !ranks_.done(peer.weights_out)) continue;  // the last answer
-    answer(peer, peer.weights.data());
+    copy_weights(peer, peer.weights.data());
+    take_answer(peer, version_);
     peer.head_out = ranks_.send(words(peer.answer), peer.worker, tag_of_weights_head, ignored);
     peer.weights_out = ranks_.send({peer.weights.data(), update_.part().count, update_.type()},
                                    peer.worker, tag_of_weights, ignored);
@@ -92,17 +91,17 @@ void PartServer::receive(Peer& peer) {
       return;
     }
     peer.state = State::awaits_gradient;
-    peer.gradient_in = ranks_.receive({peer.gradient.data(), update_.part().count, update_.type()},
+    peer.gradient_in = ranks_.receive(update_.gradient(static_cast<std::size_t>(peer.worker)),
                                       peer.worker, tag_of_gradient, ignored);
   }
   if (peer.state != State::awaits_gradient || !ranks_.done(peer.gradient_in)) return;
-  apply(peer, peer.gradient.data());
+  apply(peer);
   listen(peer);
 }
 
-void PartServer::apply(Peer& peer, const void* gradient) {
+void PartServer::apply(Peer& peer) {
   const GradientHead& head = peer.head;
-  const bool finite = update_.apply(gradient, head.rate, head.scale);
+  const bool finite = update_.apply(static_cast<std::size_t>(peer.worker), head.rate, head.scale);
   ++version_;
   ++peer.steps;
   record_->applied.push_back({server_, peer.worker, head.step, head.base, version_, head.rate,
@@ -126,28 +125,36 @@ bool PartServer::may_answer(const Peer& peer) const {
          std::ranges::all_of(peers_, [step](const Peer& other) { return other.steps > step; });
 }
 
-void PartServer::answer(Peer& peer, void* weights) {
-  std::memcpy(weights, update_.weights(), update_.bytes());
+void PartServer::take_answer(Peer& peer, std::int64_t version) {
   peer.answer = peer.answers.front();
   peer.answers.pop_front();
-  peer.answer.version = version_;
-  record_->sent.push_back({server_, peer.worker, version_, checksum(weights, update_.bytes())});
+  peer.answer.version = version;
 }
 
-void PartServer::take_own(const GradientHead& head, const void* gradient) {
+std::uint64_t PartServer::copy_weights(const Peer& peer, void* to) {
+  const std::uint64_t sum = copied_sum(to, update_.weights(), update_.bytes());
+  record_->sent.push_back({server_, peer.worker, version_, sum});
+  return sum;
+}
+
+void PartServer::take_own(const GradientHead& head) {
   Peer& peer = peers_[static_cast<std::size_t>(ranks_.rank())];
   peer.head = head;
   if (head.step < 0)
     peer.state = State::ended;
   else
-    apply(peer, gradient);
+    apply(peer);
 }
 
-std::optional<WeightsHead> PartServer::answer_own(void* to) {
+std::optional<WeightsHead> PartServer::answer_own() {
   Peer& peer = peers_[static_cast<std::size_t>(ranks_.rank())];
   if (!may_answer(peer)) return std::nullopt;
-  answer(peer, to);
+  take_answer(peer, version_);
   return peer.answer;
+}
+
+std::uint64_t PartServer::read_own(void* to) {
+  return copy_weights(peers_[static_cast<std::size_t>(ranks_.rank())], to);
 }
 
 bool PartServer::over() const {
@@ -204,35 +211,45 @@ std::int64_t PartWorker::take() {
   for (int server = 0; server < roles_.servers(); ++server) {
     const Buffer to = part(weights_.data, server);
     std::int64_t& version = versions_[static_cast<std::size_t>(server)];
-    for (std::int64_t step = std::max<std::int64_t>(0, step_ - std::ssize(slots_)); step < step_;
-         ++step) {
-      const Message& message = slot(step).messages[static_cast<std::size_t>(server)];
-      if (message.waits || message.answer.version <= version) continue;
-      version = message.answer.version;
-      std::memcpy(to.data, part(slot(step).weights.data(), server).data, to.bytes());
-    }
-    record_->received.push_back(
-        {server, ranks_.rank(), version, checksum(to.data, to.bytes()), step_});
+    const std::uint64_t sum = read(server, to, version);
+    record_->received.push_back({server, ranks_.rank(), version, sum, step_});
   }
   return ticket;
+}
+
+/// Reads the newest version that is there, and tells its number. Returns its checksum.
+std::uint64_t PartWorker::read(int server, const Buffer& to, std::int64_t& version) {
+  if (is_own(server) && own_->version() > version) {
+    version = own_->version();
+    return own_->read_own(to.data);
+  }
+  const void* from = nullptr;
+  for (std::int64_t step = std::max<std::int64_t>(0, step_ - std::ssize(slots_)); step < step_;
+       ++step) {
+    const Message& message = slot(step).messages[static_cast<std::size_t>(server)];
+    if (is_own(server) || message.waits || message.answer.version <= version) continue;
+    version = message.answer.version;
+    from = part(slot(step).weights.data(), server).data;
+  }
+  return from == nullptr ? checksum(to.data, to.bytes()) : copied_sum(to.data, from, to.bytes());
 }
 
 void PartWorker::send(const GradientHead& head) {
   record_->taken.push_back({ranks_.rank(), step_, head.ticket});
   Slot& to = slot(step_);
   to.scale = head.scale;
-  std::memcpy(to.gradient.data(), gradients_.data, to.gradient.size());
   for (int server = 0; server < roles_.servers(); ++server) {
     Message& message = to.messages[static_cast<std::size_t>(server)];
     message.head = head;
     message.head.step = step_;
     message.head.base = versions_[static_cast<std::size_t>(server)];
     message.waits = true;
-    const Buffer gradient = part(to.gradient.data(), server);
     if (is_own(server)) {
-      own_->take_own(message.head, gradient.data);
+      own_->take_own(message.head);
       continue;
     }
+    const Buffer gradient = part(to.gradient.data(), server);
+    std::memcpy(gradient.data, part(gradients_.data, server).data, gradient.bytes());
     const int rank = roles_.rank_of(server);
     message.head_in = ranks_.receive(words(message.answer), rank, tag_of_weights_head, ignored);
     message.weights_in =
@@ -247,7 +264,7 @@ void PartWorker::send(const GradientHead& head) {
 bool PartWorker::arrived(Slot& slot, int server) {
   Message& message = slot.messages[static_cast<std::size_t>(server)];
   if (is_own(server)) {
-    const auto answer = own_->answer_own(part(slot.weights.data(), server).data);
+    const auto answer = own_->answer_own();
     if (answer) message.answer = *answer;
     return answer.has_value();
   }
@@ -289,7 +306,7 @@ void PartWorker::end() {
     Message& message = ends_[static_cast<std::size_t>(server)];
     message.head.step = -1;
     if (is_own(server))
-      own_->take_own(message.head, nullptr);
+      own_->take_own(message.head);
     else
       message.head_out =
           ranks_.send(words(message.head), roles_.rank_of(server), tag_of_gradient_head, ignored);

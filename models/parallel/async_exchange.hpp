@@ -55,7 +55,7 @@ struct WeightsHead {
 /// One server. Between begin() and over() it answers each gradient once.
 class PartServer {
  public:
-  /// All arguments must outlive it.
+  /// `update` has a gradient for each worker. All arguments must outlive it.
   PartServer(PartUpdate& update, const AsyncRoles& roles, Communicator& ranks);
   /// Waits for its messages, if they can still come.
   ~PartServer();
@@ -73,10 +73,13 @@ class PartServer {
   std::int64_t version() const { return version_; }
   void set_version(std::int64_t version) { version_ = version; }
 
-  /// The gradient, or the end, of the worker that is this rank itself.
-  void take_own(const GradientHead& head, const void* gradient);
-  /// The answer, once it may be given; it has been copied to `to`.
-  std::optional<WeightsHead> answer_own(void* to);
+  /// The end of the worker that is this rank itself, or what goes before its gradient, which is in
+  /// its place already.
+  void take_own(const GradientHead& head);
+  /// The answer, once it may be given. Its weights are those of read_own().
+  std::optional<WeightsHead> answer_own();
+  /// Copies the present weights to `to`. Returns their checksum.
+  std::uint64_t read_own(void* to);
 
  private:
   enum class State { awaits_head, awaits_gradient, ended };
@@ -85,7 +88,7 @@ class PartServer {
     State state = State::ended;
     GradientHead head;
     WeightsHead answer;
-    std::vector<std::byte> gradient, weights;
+    std::vector<std::byte> weights;
     Request head_in{}, gradient_in{}, head_out{}, weights_out{};
     std::int64_t steps = 0;           ///< whose gradients were applied
     std::deque<WeightsHead> answers;  ///< of the last of them, which were not given yet
@@ -94,9 +97,10 @@ class PartServer {
   bool is_own(const Peer& peer) const { return peer.worker == ranks_.rank(); }
   void listen(Peer& peer);
   void receive(Peer& peer);
-  void apply(Peer& peer, const void* gradient);
+  void apply(Peer& peer);
   bool may_answer(const Peer& peer) const;
-  void answer(Peer& peer, void* weights);
+  static void take_answer(Peer& peer, std::int64_t version);
+  std::uint64_t copy_weights(const Peer& peer, void* to);
   std::int64_t next_ticket();
 
   PartUpdate& update_;
@@ -160,6 +164,7 @@ class PartWorker {
   Slot& slot(std::int64_t step) { return slots_[static_cast<std::size_t>(step) % slots_.size()]; }
   /// The part of a server in memory like the whole network's.
   Buffer part(void* whole, int server) const;
+  std::uint64_t read(int server, const Buffer& to, std::int64_t& version);
   bool arrived(Slot& slot, int server);
   void poll();
 

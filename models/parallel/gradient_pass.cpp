@@ -3,59 +3,97 @@
 #include <fmt/format.h>
 
 #include <numeric>
+#include <utility>
 
 #include "core/base/error.hpp"
 #include "core/measure/rank_failure.hpp"
+#include "kernels/dropout/problem.hpp"
+#include "models/network/graph_builder.hpp"
 #include "models/network/node_check.hpp"
 #include "models/network/parameters.hpp"
 #include "models/parallel/servers_part.hpp"
 
 namespace assay {
+namespace {
+
+bool drops(const GraphNode& node) { return node.problem->kind() == DropoutProblem::kind_name; }
+
+/// The nodes of dropout of a network with other masks, in its memory and by its backends.
+Graph mask_graph(const Executor& of, const MaskSeed& masks, ExecutorSettings& settings) {
+  const Graph& whole = of.graph();
+  Graph graph;
+  graph.precision = whole.precision;
+  for (std::size_t i = 0; i < whole.nodes.size(); ++i) {
+    if (!drops(whole.nodes[i])) continue;
+    GraphNode node = whole.nodes[i];
+    const auto& problem = dynamic_cast<const DropoutProblem&>(*node.problem);
+    DropoutShape shape = problem.shape();
+    shape.key = mask_key(node.layer, masks);
+    node.problem =
+        std::make_shared<const DropoutProblem>(shape, problem.direction(), problem.precision());
+    for (auto& [name, value] : node.tensors) {
+      GraphValue shared = whole.value(value);
+      shared.storage = Storage::persistent;
+      settings.memory[graph.values.size()] = of.memory(value);
+      value = graph.values.size();
+      graph.values.push_back(std::move(shared));
+    }
+    graph.nodes.push_back(std::move(node));
+    settings.chosen.push_back(of.choice(i));
+  }
+  // Of no node: reference alone would have tensors in another order than the network's.
+  if (of.nhwc()) settings.chosen.push_back({"native", ""});
+  return graph;
+}
+
+}  // namespace
 
 GradientPass::GradientPass(const WayParts& parts)
     : parts_(parts), batches_(parts.run, parts.ranks) {}
 
-Executor& GradientPass::executor_of(std::int64_t worker) {
-  Executor& own = parts_.whole.executor();
-  const Graph& graph = own.graph();
-  if (worker == parts_.ranks.rank() || graph.passes == Graph::none) return own;
-  std::unique_ptr<Executor>& other = of_others_[worker];
-  if (other) return *other;
+Executor* GradientPass::masks_of(std::int64_t worker) {
+  const Executor& own = parts_.whole.executor();
+  if (worker == parts_.ranks.rank() || own.graph().passes == Graph::none) return nullptr;
+  if (masks_ && worker == masks_worker_) return masks_.get();
   const TrainerSettings& of = parts_.whole.settings();
-  Graph made = gradient_graph(of.network, of.batch, of.precision, of.learning,
-                              {of.seed, static_cast<int>(worker)});
   ExecutorSettings settings = of.executor;
   settings.measured = false;
-  settings.chosen = own.chosen();
-  settings.chosen.resize(made.nodes.size());  // without the update
-  settings.memory = {{made.weights, own.memory(graph.weights)}};
-  if (made.stored != Graph::none) settings.memory[made.stored] = own.memory(graph.stored);
+  settings.chosen.clear();
+  settings.memory.clear();
+  Graph made = mask_graph(own, {of.seed, static_cast<int>(worker)}, settings);
   const std::unique_ptr<Communicator> alone = serial_communicator();
   auto executor = Executor::make(std::move(made), settings, parts_.plugins, *alone);
   if (const auto* const refusal = std::get_if<Unsupported>(&executor))
-    throw CaseError("nothing makes the gradients of another worker: " + refusal->reason);
-  other = std::move(std::get<std::unique_ptr<Executor>>(executor));
-  return *other;
+    throw CaseError("nothing makes the masks of another worker: " + refusal->reason);
+  masks_ = std::move(std::get<std::unique_ptr<Executor>>(executor));
+  masks_worker_ = worker;
+  return masks_.get();
 }
 
 double GradientPass::run(const PassSettings& of, const std::function<void()>& progress,
                          StepCheck* check) {
-  Executor& executor = executor_of(of.worker);
+  Executor& executor = parts_.whole.executor();
+  Executor* const masks = masks_of(of.worker);
   const Graph& graph = executor.graph();
   Device& device = executor.device();
-  const Batch& batch = batches_.at(of.epoch, of.batch);
-  put_batch(executor, batch.images, batch.labels);
+  // Data that stay in memory are the same in each pass, as those of a training of one rank.
+  if (const Batch& batch = batches_.at(of.epoch, of.batch);
+      !is_resident(parts_.run.data.data) || !std::exchange(loaded_, true))
+    put_batch(executor, batch.images, batch.labels);
   device.fill(executor.tensor(graph.loss_scale), of.loss_scale);
   // Each batch of the training has masks of its own.
   if (graph.passes != Graph::none)
     device.fill(executor.tensor(graph.passes),
                 static_cast<double>(of.epoch * batches_.count() + of.batch));
   std::int64_t runs = 0, nodes = 0;
+  std::size_t mask = 0;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     if (graph.nodes[i].phase != Phase::forward && graph.nodes[i].phase != Phase::backward) continue;
     const std::int64_t before = executor.runs(i);
     if (check != nullptr && check->nodes.contains(i))
       run_checked(executor, i, budget_of_node, check->seed + i, check->found);
+    else if (masks != nullptr && drops(graph.nodes[i]))
+      masks->run_node(mask++);
     else
       executor.run_node(i);
     runs += executor.runs(i) - before;
@@ -67,8 +105,8 @@ double GradientPass::run(const PassSettings& of, const std::function<void()>& pr
   return std::accumulate(losses.begin(), losses.end(), 0.0) / static_cast<double>(losses.size());
 }
 
-Buffer GradientPass::gradients(std::int64_t worker) {
-  const Executor& executor = executor_of(worker);
+Buffer GradientPass::gradients() {
+  const Executor& executor = parts_.whole.executor();
   const Graph& graph = executor.graph();
   return {executor.memory(graph.batch_gradients).get(), graph.elements(graph.batch_gradients),
           graph.value(graph.batch_gradients).type};
@@ -93,11 +131,11 @@ void GradientPass::store() {
                         });
 }
 
-void GradientPass::average_statistics() {
+void GradientPass::average_statistics(std::vector<double>& running) const {
   const Executor& executor = parts_.whole.executor();
+  if (running.empty()) return;
   average(executor.graph(), statistics_momentum,
-          read_values(executor, executor.graph().batch_statistics),
-          parts_.whole.running_statistics());
+          read_values(executor, executor.graph().batch_statistics), running);
 }
 
 std::string why_other_bits(const WayParts& parts) {
@@ -105,7 +143,7 @@ std::string why_other_bits(const WayParts& parts) {
   throw_on_all(parts.ranks, [&] {
     GradientPass pass(parts);
     pass.run({});
-    const Buffer made = pass.gradients(0);
+    const Buffer made = pass.gradients();
     own = checksum(made.data, made.bytes());
     parts.whole.initialise();  // its loss scale and statistics were the pass's
   });

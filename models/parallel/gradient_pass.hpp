@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <vector>
 
@@ -28,14 +27,14 @@ class GradientPass {
   /// the batch. Not collective.
   double run(const PassSettings& of, const std::function<void()>& progress = {},
              StepCheck* check = nullptr);
-  /// Of the whole network, after run() of this worker.
-  Buffer gradients(std::int64_t worker);
+  /// Of the whole network, after run().
+  Buffer gradients();
   /// Of the whole network, which all passes read.
   Buffer weights();
   /// Rounds the 16-bit copies of the weights, where the network has them.
   void store();
-  /// Adds the statistics of the last pass of this rank to the moving averages.
-  void average_statistics();
+  /// Adds the statistics of the last pass to moving averages.
+  void average_statistics(std::vector<double>& running) const;
 
   std::int64_t runs() const {
     return runs_;
@@ -44,13 +43,16 @@ class GradientPass {
   OrderedBatches& batches() { return batches_; }
 
  private:
-  /// Each worker has masks of its own: its keys are in the nodes of its graph.
-  Executor& executor_of(std::int64_t worker);
+  /// Another worker's masks: the nodes of dropout alone, with its keys, in the network's memory.
+  /// nullptr if the network's own nodes have them.
+  Executor* masks_of(std::int64_t worker);
 
   WayParts parts_;
   OrderedBatches batches_;
-  std::map<std::int64_t, std::unique_ptr<Executor>> of_others_;
+  std::unique_ptr<Executor> masks_;  ///< of masks_worker_
+  std::int64_t masks_worker_ = -1;
   std::int64_t runs_ = 0;
+  bool loaded_ = false;  ///< the one batch of data that stay in memory
 };
 
 /// Why one rank cannot make the steps of all again with the same bits: ranks compute other

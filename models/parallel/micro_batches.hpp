@@ -14,24 +14,33 @@ namespace assay {
 /// are M batches, as those of M ranks, so that no two micro-batches are alike.
 class MicroBatches {
  public:
-  MicroBatches(const TrainingRun& run, Communicator& ranks) : passes_(run.trainer.accumulate) {
-    const int sources = is_resident(run.data.data) ? static_cast<int>(passes_) : 1;
-    for (int i = 0; i < sources; ++i)
-      sources_.push_back(std::make_unique<OrderedBatches>(run, ranks, i, sources));
+  /// `passes`: of a step of all groups of ranks, M. Both references must outlive it.
+  MicroBatches(const TrainingRun& run, Communicator& ranks, std::int64_t passes)
+      : run_(run), ranks_(ranks), passes_(passes) {
+    sources_.resize(is_resident(run.data.data) ? static_cast<std::size_t>(passes_) : 1);
   }
   /// Valid until the next call.
   const Batch& at(std::int64_t epoch, std::int64_t step, std::int64_t pass) {
-    if (sources_.size() == 1) return sources_.front()->at(epoch, step * passes_ + pass);
-    return sources_[static_cast<std::size_t>(pass)]->at(epoch, step);
+    if (sources_.size() == 1) return source(0).at(epoch, step * passes_ + pass);
+    return source(static_cast<std::size_t>(pass)).at(epoch, step);
   }
   /// The first fault of the batches; "" if there is none.
   std::string fault() const {
     for (const auto& source : sources_)
-      if (!source->fault().empty()) return source->fault();
+      if (source && !source->fault().empty()) return source->fault();
     return "";
   }
 
  private:
+  OrderedBatches& source(std::size_t i) {
+    if (!sources_[i])
+      sources_[i] = std::make_unique<OrderedBatches>(run_, ranks_, static_cast<int>(i),
+                                                     static_cast<int>(sources_.size()));
+    return *sources_[i];
+  }
+
+  const TrainingRun& run_;
+  Communicator& ranks_;
   std::int64_t passes_;
   std::vector<std::unique_ptr<OrderedBatches>> sources_;
 };

@@ -20,7 +20,6 @@
 namespace assay {
 namespace {
 
-constexpr std::int64_t judged_steps = 8;  ///< of an epoch
 constexpr std::size_t nodes_of_validation = 6;
 
 class ParallelTraining {
@@ -78,11 +77,15 @@ class ParallelTraining {
  private:
   MadeSteps one_epoch(std::int64_t epoch) {
     std::mt19937_64 random(run_.trainer.seed + static_cast<std::uint64_t>(epoch) + 1);
-    const std::int64_t judged = std::min(steps_, judged_steps);
+    const std::int64_t judged = std::min(steps_, steps_of_run(run_.parallel));
     const auto first =
         static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(steps_ - judged + 1));
     MadeSteps sum;
     add_steps(epoch, 0, first, false, sum);
+    {
+      const LeftOut left_out(clock_);
+      way_.prepare_judge();
+    }
     add_steps(epoch, first, first + judged, true, sum);
     {
       const LeftOut left_out(clock_);

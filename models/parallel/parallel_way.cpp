@@ -2,15 +2,24 @@
 
 #include <fmt/format.h>
 
+#include <stdexcept>
+
 #include "core/base/error.hpp"
 
 namespace assay {
 
 Settings of_one_rank(Settings settings) {
+  const auto whole = [&](const char* name) { return std::stoll(settings.at(name)); };
+  if (const Parallel way = parallel_of(settings.at("parallel")); way.replicated)
+    settings["accumulate"] = std::to_string(whole("accumulate") * replicas(way, whole("ranks")));
   settings["ranks"] = "1";
   settings["nodes"] = "1";
   settings["parallel"] = "sync";
   return settings;
+}
+
+void expect_one_judged(const StepRange& steps) {
+  if (steps.judged && steps.count() != 1) throw std::logic_error("more than one step is judged");
 }
 
 OrderedBatches::OrderedBatches(const TrainingRun& run, Communicator& ranks, int source, int sources)

@@ -15,7 +15,8 @@
 
 namespace assay {
 
-/// The parameters of a case that has the same samples on one rank.
+/// The parameters of a case that has the same samples on one rank; a step of groups of ranks has
+/// the passes of all groups.
 Settings of_one_rank(Settings settings);
 
 /// The batches of an epoch in one order, the same on all ranks.
@@ -47,9 +48,13 @@ class OrderedBatches {
 struct StepRange {
   std::int64_t epoch = 0, first = 0;
   std::vector<double> rates;  ///< of each step, equal on all ranks
-  bool judged = false;        ///< judge() follows: keep what it needs
+  bool judged = false;        ///< prepare_judge() came before, and judge() follows
   std::int64_t count() const { return static_cast<std::int64_t>(rates.size()); }
 };
+
+/// std::logic_error if it is judged and not of one step, as ways that judge a step from its state
+/// need it (steps_of_run()).
+void expect_one_judged(const StepRange& steps);
 
 /// What this rank has done, counted where it is done. Sums over the ranks are those of all steps.
 struct MadeSteps {
@@ -81,6 +86,9 @@ class ParallelWay {
   virtual void begin() = 0;
   /// Makes these steps. This is what is timed. Collective, begins and ends on all ranks together.
   virtual MadeSteps make(const StepRange& steps) = 0;
+  /// Keeps what judge() needs of the steps of the next make(), whose `judged` is true. Before it,
+  /// untimed. Collective.
+  virtual void prepare_judge() = 0;
   /// Fills the memory of activations and gradients with NaN before an audited make().
   virtual void poison() = 0;
   /// Writes the weights and statistics of the training to the undivided network of all ranks,

@@ -12,6 +12,7 @@
 #include "core/measure/rank_failure.hpp"
 #include "core/program/rank_locations.hpp"
 #include "models/network/checked_steps.hpp"
+#include "models/network/memory_use.hpp"
 #include "models/network/parity.hpp"
 #include "models/network/step_numbers.hpp"
 #include "models/network/training_texts.hpp"
@@ -24,7 +25,8 @@ namespace {
 class ParallelWorkload final : public Workload {
  public:
   ParallelWorkload(std::unique_ptr<TrainingRun> run, std::unique_ptr<Trainer> whole,
-                   std::unique_ptr<ParallelWay> way, Plugins& plugins, Communicator& ranks)
+                   std::unique_ptr<ParallelWay> way, Plugins& plugins, Communicator& ranks,
+                   const MemoryUse& memory)
       : run_(std::move(run)),
         whole_(std::move(whole)),
         way_(std::move(way)),
@@ -34,11 +36,11 @@ class ParallelWorkload final : public Workload {
                              : nullptr),
         checks_(*whole_, ranks, run_->convergence.rate, oracle_.get()),
         plugins_(plugins),
-        ranks_(ranks) {}
+        ranks_(ranks),
+        memory_(memory) {}
 
   Stream& stream() override { return whole_->device().stream(); }
-  Result<EnergyMeter*> energy_meter() override { return whole_->device().energy_meter(); }
-  std::optional<DeviceState> device_state() override { return whole_->device().state(); }
+  Device* device() override { return &whole_->device(); }
   bool batchable() const override { return false; }
   int samples() const override {
     const auto each = static_cast<int>(steps_of_run(run_->parallel));
@@ -47,17 +49,14 @@ class ParallelWorkload final : public Workload {
   void reset() override {}
 
   void run(Stream&) override {
-    StepRange range{0, next_, {}, audited_};
-    range.rates.assign(static_cast<std::size_t>(steps_of_run(run_->parallel)),
-                       run_->convergence.rate);
-    next_ += range.count();
-    last_ = way_->make(range);
+    last_ = make(audited_);
     done_.images += last_.images;
     done_.flops += last_.flops;
   }
 
   void begin_audit(Audit kind) override {
     audited_ = true;
+    way_->prepare_judge();
     if (kind == Audit::poisoned_outputs) way_->poison();  // else: each step has other samples
   }
 
@@ -73,6 +72,15 @@ class ParallelWorkload final : public Workload {
 
   Verification verify_before() override {
     const auto start = std::chrono::steady_clock::now();
+    peak_memory_ = memory_.peak_of(
+        [this] {
+          whole_->executor().poison();  // touches all of it
+          way_->begin();
+          make(false);
+        },
+        whole_->executor().bytes(), ranks_);
+    next_ = 0;
+    whole_->initialise();
     TrainerSettings settings = run_->trainer;
     settings.executor.chosen = chosen_for_one_pass(whole_->executor());
     Verification parity;  // by each rank alone; what follows is collective
@@ -130,6 +138,7 @@ class ParallelWorkload final : public Workload {
   std::map<std::string, double> setup() const override { return seconds_; }
   std::map<std::string, Metric> metrics() const override {
     std::map<std::string, Metric> all = metrics_;
+    if (peak_memory_ > 0) all["peak_memory_bytes"] = {peak_memory_, "B", "lower"};
     if (converged_.epochs.empty()) all["loss_of_last_step"] = {last_loss_, "", ""};
     return all;
   }
@@ -140,6 +149,15 @@ class ParallelWorkload final : public Workload {
   std::map<std::string, double> seconds_;
 
  private:
+  /// The steps of a timed run.
+  MadeSteps make(bool judged) {
+    StepRange range{0, next_, {}, judged};
+    range.rates.assign(static_cast<std::size_t>(steps_of_run(run_->parallel)),
+                       run_->convergence.rate);
+    next_ += range.count();
+    return way_->make(range);
+  }
+
   static void add(const Verification& more, Verification& to) {
     to.checked += more.checked;
     to.wrong_elements += more.wrong_elements;
@@ -163,6 +181,8 @@ class ParallelWorkload final : public Workload {
   CheckedSteps checks_;
   Plugins& plugins_;
   Communicator& ranks_;
+  MemoryUse memory_;
+  double peak_memory_ = 0;
   std::int64_t next_ = 0;
   bool audited_ = false;
   MadeSteps last_, done_;
@@ -183,6 +203,12 @@ std::string why_not_options(const TrainingRun& run, const Communicator& ranks) {
   if (run.gradients != nullptr && run.parallel.kind != WayKind::pipeline &&
       run.parallel.kind != WayKind::split)
     return refuse("--allreduce, --allreduce-transport or --wire");
+  if (run.gradients != nullptr && run.parallel.replicated)
+    return way + " adds among several groups of ranks. Leave --allreduce and its transport out.";
+  if (run.parallel.replicated && is_files(run.data.data))
+    return way +
+           ": files are read ahead in their order, and each group takes some of the batches. Use "
+           "--data learnable or synthetic.";
   if (!run.convergence.checkpoint.empty()) return refuse("--checkpoint");
   if (run.cold) return refuse("--page-cache cold");
   if (run.self_check) return refuse("--self-check");
@@ -210,6 +236,7 @@ Result<std::unique_ptr<Workload>> parallel_workload(const TrainingRun& of, Plugi
     return Unsupported{std::move(why)};
   const auto start = std::chrono::steady_clock::now();
   auto run = std::make_unique<TrainingRun>(of);
+  const MemoryUse memory(run->trainer.executor, plugins);
   auto made = Trainer::make(run->trainer, plugins, ranks);
   if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
   auto& whole = std::get<std::unique_ptr<Trainer>>(made);
@@ -227,7 +254,7 @@ Result<std::unique_ptr<Workload>> parallel_workload(const TrainingRun& of, Plugi
   if (auto* refusal = std::get_if<Unsupported>(&way)) return std::move(*refusal);
   auto workload = std::make_unique<ParallelWorkload>(
       std::move(run), std::move(whole), std::move(std::get<std::unique_ptr<ParallelWay>>(way)),
-      plugins, ranks);
+      plugins, ranks, memory);
   workload->seconds_ = {{"create", of.create_seconds}, {"allocate", allocate_seconds}};
   return workload;
 }

@@ -33,27 +33,27 @@ std::set<ValueIndex> values_of_slot(const Stage& stage) {
 }  // namespace
 
 PipelineStage::PipelineStage(const Stage& stage, const TrainerSettings& settings,
-                             PipelineSchedule schedule, Communicator& ranks, Communicator& messages)
+                             PipelineSchedule schedule, const Grid& grid, Communicator& all,
+                             Communicator& messages)
     : stage_(stage),
       settings_(settings),
-      ranks_(ranks),
+      ranks_(grid.group()),
       messages_(messages),
       passes_(settings.accumulate),
-      tasks_(pipeline_tasks(schedule, ranks.rank(), ranks.size(), passes_)),
-      scale_(settings.loss_scale) {
+      tasks_(pipeline_tasks(schedule, ranks_.rank(), ranks_.size(), passes_)),
+      replicas_(grid, passes_),
+      update_(settings.loss_scale, all) {
   slots_.resize(
-      static_cast<std::size_t>(pipeline_slots(schedule, ranks.rank(), ranks.size(), passes_)));
+      static_cast<std::size_t>(pipeline_slots(schedule, ranks_.rank(), ranks_.size(), passes_)));
 }
 
-Result<std::unique_ptr<PipelineStage>> PipelineStage::make(const Stage& stage,
-                                                           const TrainerSettings& settings,
-                                                           PipelineSchedule schedule,
-                                                           Plugins& plugins, Communicator& ranks,
-                                                           Communicator& messages) {
+Result<std::unique_ptr<PipelineStage>> PipelineStage::make(
+    const Stage& stage, const TrainerSettings& settings, PipelineSchedule schedule,
+    Plugins& plugins, const Grid& grid, Communicator& all, Communicator& messages) {
   using Made = std::unique_ptr<PipelineStage>;
-  Result<Made> made = made_on_all<Made>(ranks, [&]() -> Result<Made> {
+  Result<Made> made = made_on_all<Made>(all, [&]() -> Result<Made> {
     const auto alone = serial_communicator();
-    Made own(new PipelineStage(stage, settings, schedule, ranks, messages));
+    Made own(new PipelineStage(stage, settings, schedule, grid, all, messages));
     const std::set<ValueIndex> of_slot = values_of_slot(stage);
     ExecutorSettings of = settings.executor;
     for (Slot& slot : own->slots_) {
@@ -79,8 +79,7 @@ void PipelineStage::initialise() {
   Executor& first = executor();
   put_initial(first, settings_.seed);
   running_ = initial_statistics(stage_.graph);
-  scale_ = LossScale(settings_.loss_scale);
-  put_number(first, stage_.graph.loss_scale, scale_.scale());
+  update_.begin(first);
   first.clear(stage_.graph.gradients);  // and what lies between parameters
   first.clear(stage_.graph.batch_gradients);
   seconds_ = {};
@@ -149,7 +148,7 @@ void PipelineStage::forward(std::int64_t pass, const Load& load_next) {
   const auto begun = Clock::now();
   if (reads_samples()) load(slot, load_next(pass));
   put_number(*slot.executor, stage_.graph.passes,
-             static_cast<double>(scale_.steps() * passes_ + pass));
+             static_cast<double>(replicas_.pass(update_.steps(), pass)));
   run(slot, Phase::forward);
   slot.executor->device().stream().wait();
   slot.output = send(slot, stage_.output, ranks_.rank() + 1, activation_tag);
@@ -182,6 +181,7 @@ void PipelineStage::step(double rate, const Load& load_next) {
   losses_ = forward_ = backward_ = 0;
   const auto begun = Clock::now();
   if (stage_.graph.accumulates()) executor().clear(stage_.graph.gradients);
+  replicas_.begin(running_);
   for (std::int64_t pass = 0; pass < slots(); ++pass) expect(pass);
   for (const PipelineTask& task : tasks_)
     task.forward ? forward(task.batch, load_next) : backward(task.batch);
@@ -191,51 +191,21 @@ void PipelineStage::step(double rate, const Load& load_next) {
   }
   all_ = seconds_since(begun);
   count_runs();
+  replicas_.run(executor(), running_);
   update(rate);
   seconds_.forward.push_back(forward_);
   seconds_.backward.push_back(backward_);
   seconds_.passes.push_back(all_);
 }
 
-/// Whether gradients are finite on all stages; also agrees on the passes that all have made, and
-/// on their seconds.
-bool PipelineStage::agreed(bool finite) {
-  double worst[] = {finite ? 0.0 : 1.0, -static_cast<double>(whole_passes_), all_};
-  ranks_.allreduce_max(worst);
-  whole_passes_ = static_cast<std::int64_t>(-worst[1]);
-  all_ = worst[2];
-  return worst[0] == 0;
-}
-
-/// An update sees the gradients of its own stage alone. So with a loss scale, which may be too
-/// large, stages agree before it, and those whose gradients are finite spoil one for the others.
+/// The ranks agree on the passes that all have made, and on their seconds.
 void PipelineStage::update(double rate) {
-  const Graph& graph = stage_.graph;
-  Executor& first = executor();
-  Device& device = first.device();
-  const bool scaled = settings_.loss_scale.kind != LossScaleSettings::Kind::none;
-  bool finite = true;
-  if (scaled) {
-    finite = device.scan(first.tensor(graph.gradients), {}, nullptr).bad == 0;
-    if (!agreed(finite) && finite)
-      device.fill(
-          first.tensor(graph.accumulates() ? graph.gradients : graph.parameters.front().gradient),
-          std::numeric_limits<double>::quiet_NaN());
-  }
-  put_number(first, graph.rate, rate);
-  put_number(first, graph.unscale, 1 / (static_cast<double>(passes_) * scale_.scale()));
-  const LossScaleState& made = scale_.state();
-  put_number(first, graph.step, static_cast<double>(made.steps - made.skipped + 1));
-  run(slots_.front(), Phase::update);
-  device.stream().wait();
-  finite = agreed(read_values(first, graph.counts)[0] == 0);
-  scale_.update(finite);
-  if (!finite && (scale_.diverged() || scale_.stuck()))
-    throw WrongResult(fmt::format(
-        "training diverged: gradients are not finite in step {}, at a loss scale of {}. Use a "
-        "smaller --rate{}.",
-        scale_.steps(), scale_.scale(), scale_.diverged() ? "" : ", or --loss-scale dynamic"));
-  put_number(first, graph.loss_scale, scale_.scale());
+  update_.run(executor(), rate, replicas_.passes_of_all(),
+              [this] { run(slots_.front(), Phase::update); });
+  double worst[] = {-static_cast<double>(whole_passes_), all_};
+  ranks_.allreduce_max(worst);
+  whole_passes_ = static_cast<std::int64_t>(-worst[0]);
+  all_ = worst[1];
 }
 
 double PipelineStage::bytes() const {

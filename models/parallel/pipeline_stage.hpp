@@ -9,9 +9,10 @@
 
 #include "datasets/images/input_pipeline.hpp"
 #include "models/network/executor.hpp"
-#include "models/network/loss_scale.hpp"
 #include "models/network/trainer.hpp"
+#include "models/parallel/divided_update.hpp"
 #include "models/parallel/pipeline_schedule.hpp"
+#include "models/parallel/replica_sums.hpp"
 #include "models/parallel/stage_graph.hpp"
 
 namespace assay {
@@ -27,13 +28,14 @@ struct StageSeconds {
 /// crosses to the neighbours. Slots share parameters, gradients and the state of the optimizer.
 class PipelineStage {
  public:
-  /// `settings`: of the whole network; `stage`: of this rank, of as many as there are ranks.
-  /// `messages`: connects the same ranks and carries activations; needs no tags. All arguments must
-  /// outlive it. Collective.
+  /// `settings`: of the whole network; `stage`: of this rank, of as many as its group has ranks.
+  /// `all`: the ranks of all groups. `messages`: connects the ranks of the group and carries
+  /// activations; needs no tags. All arguments must outlive it. Collective.
   static Result<std::unique_ptr<PipelineStage>> make(const Stage& stage,
                                                      const TrainerSettings& settings,
                                                      PipelineSchedule schedule, Plugins& plugins,
-                                                     Communicator& ranks, Communicator& messages);
+                                                     const Grid& grid, Communicator& all,
+                                                     Communicator& messages);
 
   /// Initial parameters, statistics and loss scale, and an optimizer without history.
   void initialise();
@@ -50,7 +52,8 @@ class PipelineStage {
   double bytes() const;
   std::int64_t slots() const { return static_cast<std::int64_t>(slots_.size()); }
   std::vector<double>& running_statistics() { return running_; }
-  LossScale& loss_scale() { return scale_; }
+  LossScaleState loss_scale() const { return update_.state(); }
+  const ReplicaSums& replicas() const { return replicas_; }
   /// Mean loss of the last step, on the last stage; else 0.
   double loss() const { return losses_ / static_cast<double>(passes_); }
   /// Micro-batches of the last step on which all nodes of all stages have run.
@@ -68,7 +71,7 @@ class PipelineStage {
   };
 
   PipelineStage(const Stage& stage, const TrainerSettings& settings, PipelineSchedule schedule,
-                Communicator& ranks, Communicator& messages);
+                const Grid& grid, Communicator& all, Communicator& messages);
   Slot& slot_of(std::int64_t pass) {
     return slots_[static_cast<std::size_t>(pass) % slots_.size()];
   }
@@ -82,7 +85,6 @@ class PipelineStage {
   void forward(std::int64_t pass, const Load& load);
   void backward(std::int64_t pass);
   void update(double rate);
-  bool agreed(bool finite);
   void count_runs();
   void put_number(Executor& executor, ValueIndex value, double number) const;
 
@@ -92,7 +94,8 @@ class PipelineStage {
   const std::int64_t passes_;
   const std::vector<PipelineTask> tasks_;
   std::vector<Slot> slots_;
-  LossScale scale_;
+  ReplicaSums replicas_;
+  DividedUpdate update_;
   std::vector<double> running_;
   std::vector<std::int64_t> runs_;  ///< of each node, in all slots, before the last step
   double losses_ = 0, flops_ = 0;

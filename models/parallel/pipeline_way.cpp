@@ -13,8 +13,8 @@
 #include "models/parallel/gradient_pass.hpp"
 #include "models/parallel/micro_batches.hpp"
 #include "models/parallel/parallel_way.hpp"
-#include "models/parallel/pipeline_oracle.hpp"
 #include "models/parallel/pipeline_stage.hpp"
+#include "models/parallel/undivided_oracle.hpp"
 #include "models/ranks.hpp"
 
 namespace assay {
@@ -33,7 +33,11 @@ std::vector<Choice> choices_of(const Graph& stage, const Executor& whole) {
 class PipelineWay final : public ParallelWay {
  public:
   PipelineWay(const WayParts& parts, std::vector<Stage> stages)
-      : parts_(parts), stages_(std::move(stages)), settings_(parts.run.trainer) {
+      : parts_(parts),
+        grid_(parts.ranks, static_cast<int>(parts.run.parallel.number)),
+        ranks_(grid_.group()),
+        stages_(std::move(stages)),
+        settings_(parts.run.trainer) {
     settings_.executor.measured = false;
     settings_.executor.chosen = choices_of(own().graph, parts.whole.executor());
   }
@@ -42,31 +46,41 @@ class PipelineWay final : public ParallelWay {
   std::optional<Unsupported> prepare() {
     const std::shared_ptr<Communicator>& messages = parts_.run.gradients;
     auto made = PipelineStage::make(own(), settings_, parts_.run.parallel.schedule, parts_.plugins,
-                                    parts_.ranks, messages ? *messages : parts_.ranks);
+                                    grid_, parts_.ranks, messages ? *messages : ranks_);
     if (auto* const refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
     stage_ = std::move(std::get<std::unique_ptr<PipelineStage>>(made));
-    throw_on_all(parts_.ranks, [&] {
-      if (stage_->reads_samples()) batches_.emplace(parts_.run, parts_.ranks);
-    });
+    stage_->replicas().prepare(stage_->executor());
+    if (stage_->reads_samples())
+      batches_.emplace(parts_.run, parts_.ranks, stage_->replicas().passes_of_all());
     messages_ = on_all(stage_->message_seconds());
     return std::nullopt;
   }
 
   void begin() override { stage_->initialise(); }
 
+  void prepare_judge() override {
+    kept_.before = state_of(stage_->executor(), stage_->running_statistics());
+    kept_.scale_before = stage_->loss_scale();
+  }
+
   MadeSteps make(const StepRange& steps) override {
+    expect_one_judged(steps);
     MadeSteps made;
     for (std::int64_t i = 0; i < steps.count(); ++i) {
       const std::int64_t step = steps.first + i;
       const double rate = steps.rates[static_cast<std::size_t>(i)];
-      if (steps.judged && i + 1 == steps.count()) keep(steps.epoch, step, rate);
+      if (steps.judged) {
+        kept_epoch_ = steps.epoch;
+        kept_step_ = step;
+        kept_.rate = rate;
+      }
       stage_->step(rate, [&](std::int64_t pass) -> const Batch& {
-        return batches_->at(steps.epoch, step, pass);
+        return batches_->at(steps.epoch, step, stage_->replicas().pass(0, pass));
       });
       const auto passes = static_cast<double>(stage_->whole_passes());
       made.flops += stage_->flops();
       // Each stage has them; they count once.
-      if (parts_.ranks.rank() == 0) made.images += passes * static_cast<double>(settings_.batch);
+      if (ranks_.rank() == 0) made.images += passes * static_cast<double>(settings_.batch);
       if (own().graph.losses == Graph::none) continue;
       made.losses += stage_->loss() * passes;
       made.batches += passes;
@@ -79,27 +93,30 @@ class PipelineWay final : public ParallelWay {
   void gather() override {
     Trainer& whole = parts_.whole;
     const StageState all = state_of_all(state_of(stage_->executor(), stage_->running_statistics()),
-                                        stages_, whole.graph(), parts_.ranks);
+                                        stages_, whole.graph(), ranks_);
     put_state(all, whole.executor());
     whole.running_statistics() = all.running;
   }
 
   /// Rank 0 compares; all stages give it their state.
   void judge(Verification& found) override {
-    Communicator& ranks = parts_.ranks;
     kept_.after = state_of(stage_->executor(), stage_->running_statistics());
-    kept_.scale_after = stage_->loss_scale().state();
-    double loss = stage_->loss();  // 0 but on the last stage
-    RankCalls(ranks).sum(std::span(&loss, 1));
-    PipelineStep step = kept_;
-    step.loss = loss;
+    kept_.scale_after = stage_->loss_scale();
+    double loss = stage_->loss();  // 0 but on the last stages
+    RankCalls(parts_.ranks).sum(std::span(&loss, 1));
+    DividedStep step = kept_;
+    step.loss = loss / grid_.groups();
     const Graph& whole = parts_.whole.graph();
-    step.before = state_of_all(kept_.before, stages_, whole, ranks);
-    step.after = state_of_all(kept_.after, stages_, whole, ranks);
-    throw_on_all(ranks, [&] {
+    step.before = state_of_all(kept_.before, stages_, whole, ranks_);
+    step.after = state_of_all(kept_.after, stages_, whole, ranks_);
+    stage_->replicas().judge_copies(stage_->executor(), stage_->running_statistics(),
+                                    repeated_tolerance(settings_.precision), found);
+    throw_on_all(parts_.ranks, [&] {
       if (batches_) found.fail(batches_->fault());
-      if (ranks.rank() > 0) return;
-      if (!oracle_) oracle_.emplace(parts_.run, parts_.whole.executor(), parts_.plugins);
+      if (parts_.ranks.rank() > 0) return;
+      if (!oracle_)
+        oracle_.emplace(parts_.run, parts_.whole.executor(), parts_.plugins,
+                        stage_->replicas().passes_of_all(), false);
       const Verification judged = oracle_->judge(step, [&](std::int64_t pass) -> const Batch& {
         return batches_->at(kept_epoch_, kept_step_, pass);
       });
@@ -133,6 +150,7 @@ class PipelineWay final : public ParallelWay {
                                   on_all(oracle_ ? static_cast<double>(oracle_->equal_steps()) : 0);
     all["judged_steps"] = {judged.front(), "", ""};
     all["judged_steps_equal_bits"] = {equal.front(), "", ""};
+    for (auto& [name, metric] : all) metric.value = parts_.ranks.broadcast(metric.value);
     return all;
   }
 
@@ -140,7 +158,7 @@ class PipelineWay final : public ParallelWay {
     return fmt::format(
         "steps of {} stages against plain accumulation of the same {} micro-batches on the "
         "undivided network: gradients, weights, moments, statistics, losses",
-        stages_.size(), settings_.accumulate);
+        stages_.size(), stage_->replicas().passes_of_all());
   }
 
   std::string implementation() const override {
@@ -148,21 +166,13 @@ class PipelineWay final : public ParallelWay {
   }
 
  private:
-  const Stage& own() const { return stages_[static_cast<std::size_t>(parts_.ranks.rank())]; }
+  const Stage& own() const { return stages_[static_cast<std::size_t>(ranks_.rank())]; }
 
-  void keep(std::int64_t epoch, std::int64_t step, double rate) {
-    kept_epoch_ = epoch;
-    kept_step_ = step;
-    kept_.before = state_of(stage_->executor(), stage_->running_statistics());
-    kept_.scale_before = stage_->loss_scale().state();
-    kept_.rate = rate;
-  }
-
-  /// A number of each rank. Collective.
+  /// A number of each stage. Collective.
   std::vector<double> on_all(double number) const {
-    std::vector<double> all(static_cast<std::size_t>(parts_.ranks.size()));
-    all[static_cast<std::size_t>(parts_.ranks.rank())] = number;
-    RankCalls(parts_.ranks).sum(all);
+    std::vector<double> all(stages_.size());
+    all[static_cast<std::size_t>(ranks_.rank())] = number;
+    RankCalls(ranks_).sum(all);
     return all;
   }
 
@@ -176,7 +186,7 @@ class PipelineWay final : public ParallelWay {
                   const std::vector<double>& bytes, std::map<std::string, Metric>& to) const {
     double flops = 0;
     for (const Stage& stage : stages_) flops += stage.flops;
-    const int count = parts_.ranks.size();
+    const int count = ranks_.size();
     for (int i = 0; i < count; ++i) {
       const Stage& stage = stages_[static_cast<std::size_t>(i)];
       const StageCost& of = cost[static_cast<std::size_t>(i)];
@@ -195,13 +205,15 @@ class PipelineWay final : public ParallelWay {
   }
 
   const WayParts parts_;
+  const Grid grid_;
+  Communicator& ranks_;  ///< of this pipeline
   const std::vector<Stage> stages_;
   TrainerSettings settings_;
   std::unique_ptr<PipelineStage> stage_;
   std::optional<MicroBatches> batches_;
-  std::optional<PipelineOracle> oracle_;
+  std::optional<UndividedOracle> oracle_;
   std::vector<double> messages_;
-  PipelineStep kept_;  ///< of this stage
+  DividedStep kept_;  ///< of this stage
   std::int64_t kept_epoch_ = 0, kept_step_ = 0;
 };
 
@@ -209,10 +221,8 @@ class PipelineWay final : public ParallelWay {
 
 Result<std::unique_ptr<ParallelWay>> make_pipeline_way(const WayParts& parts) {
   const Parallel& way = parts.run.parallel;
-  if (way.number != parts.ranks.size())
-    return Unsupported{fmt::format(
-        "--parallel {}: each stage is a rank, and there are {} ranks. Start {} of them.",
-        to_text(way), parts.ranks.size(), way.number)};
+  if (std::string why = why_no_grid(way, parts.ranks.size(), "stage"); !why.empty())
+    return Unsupported{std::move(why)};
   for (const char* const flag : {"allreduce", "wire"})
     if (parts.run.claims && parts.run.claims->at(flag) != (flag[0] == 'w' ? "none" : "library"))
       return Unsupported{
@@ -223,7 +233,7 @@ Result<std::unique_ptr<ParallelWay>> make_pipeline_way(const WayParts& parts) {
   const TrainerSettings& trainer = parts.run.trainer;
   const Graph pass = gradient_graph(trainer.network, trainer.batch, trainer.precision,
                                     trainer.learning, {trainer.seed, 0});
-  auto cuts = balanced_cuts(pass, parts.ranks.size());
+  auto cuts = balanced_cuts(pass, static_cast<int>(way.number));
   if (auto* const refusal = std::get_if<Unsupported>(&cuts))
     return Unsupported{"--parallel " + to_text(way) + ": " + refusal->reason};
   auto made = std::make_unique<PipelineWay>(

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -14,6 +15,8 @@ namespace assay {
 namespace {
 
 using Bytes = std::vector<std::byte>;
+
+constexpr double rounding_of_sum = 1e-12;
 
 /// A server: its update, the gradients that it has applied, and the versions that are still read.
 struct ReplayedServer {
@@ -32,7 +35,7 @@ class Replay {
  public:
   Replay(const ReplayInput& input, GradientPass& pass, Trainer& whole, Plugins& plugins,
          Verification& found)
-      : input_(input), pass_(pass), whole_(whole), found_(found) {
+      : input_(input), pass_(pass), whole_(whole), found_(found), averages_(input.averages) {
     for (std::size_t s = 0; s < input_.parts.size(); ++s) add_server(s, plugins);
     for (const ReadPart& of : input_.record.received) {
       servers_[static_cast<std::size_t>(of.server)].readers[of.version] += 1;
@@ -59,7 +62,7 @@ class Replay {
                            server.log[server.next].version, s);
     for (std::size_t s = 0; s < servers_.size(); ++s)
       if (std::string why = difference(s); !why.empty()) return why;
-    return "";
+    return difference_of_passes();
   }
 
  private:
@@ -101,9 +104,11 @@ class Replay {
         !server.checked && server.next >= server.log.size() / 2 && next.finite != 0;
     server.checked = server.checked || checked;
     const PartValues before = checked ? PartValues::of(*server.update) : PartValues();
-    const bool finite = server.update->apply(
-        gradient->all.data() + server.update->element(server.update->part().first), next.rate,
-        next.scale, checked ? &found_ : nullptr, static_cast<std::uint64_t>(next.version));
+    const Buffer to = server.update->gradient(0);
+    std::memcpy(to.data, gradient->all.data() + server.update->element(server.update->part().first),
+                to.bytes());
+    const bool finite = server.update->apply(0, next.rate, next.scale, checked ? &found_ : nullptr,
+                                             static_cast<std::uint64_t>(next.version));
     if (checked && input_.step != nullptr) compare_with_claims(server, next, *gradient, before);
     server.version = next.version;
     ++server.next;
@@ -153,8 +158,10 @@ class Replay {
       if (--server.readers[read.version] == 0) server.versions.erase(read.version);
     }
     pass_.store();
-    pass_.run({input_.epoch, input_.first_batch + tickets_.at(of), of.first, scale});
-    const Buffer made = pass_.gradients(of.first);
+    losses_ += pass_.run({input_.epoch, input_.first_batch + tickets_.at(of), of.first, scale});
+    // Each worker's in its order, since a server has applied its gradients so.
+    pass_.average_statistics(averages_.at(static_cast<std::size_t>(of.first)));
+    const Buffer made = pass_.gradients();
     const auto* const from = static_cast<const std::byte*>(made.data);
     Gradient& gradient = gradients_[of];
     gradient.all.assign(from, from + made.bytes());
@@ -177,8 +184,31 @@ class Replay {
             "a serial replay of the updates leaves another {} on server {}; {}", parameter.name, s,
             server.fault.empty() ? "each update before the last read is right" : server.fault);
     }
+    if (server.fault.empty() && server.update->state_sum() != input_.states_left[s])
+      return fmt::format(
+          "a serial replay of the updates leaves other moments or another count of updates on "
+          "server {}",
+          s);
     if (server.fault.empty()) return "";
     return fmt::format("a serial replay of the updates differs on server {}: {}", s, server.fault);
+  }
+
+  /// Between what the passes leave beside gradients, and what those of the steps have left.
+  std::string difference_of_passes() const {
+    for (std::size_t worker = 0; worker < averages_.size(); ++worker) {
+      const std::vector<double>& of = averages_[worker];
+      found_.checked += std::ssize(of);
+      if (checksum(of.data(), of.size() * sizeof(double)) != input_.averages_left.at(worker))
+        return fmt::format(
+            "a serial replay of the steps leaves other moving averages of statistics on worker {}",
+            worker);
+    }
+    // In another order. One that is not finite is judged where it is told.
+    if (std::abs(losses_ - input_.losses) <= rounding_of_sum * std::abs(losses_) ||
+        (!std::isfinite(losses_) && !std::isfinite(input_.losses)))
+      return "";
+    return fmt::format("the losses of the steps have the sum {}, those of a serial replay {}",
+                       input_.losses, losses_);
   }
 
   const ReplayInput& input_;
@@ -189,6 +219,8 @@ class Replay {
   std::map<OfStep, std::vector<ReadPart>> reads_;
   std::map<OfStep, std::int64_t> tickets_;
   std::map<OfStep, Gradient> gradients_;
+  std::vector<std::vector<double>> averages_;  ///< by worker
+  double losses_ = 0;
 };
 
 }  // namespace

@@ -21,19 +21,25 @@ struct PartState {
 struct ReplayInput {
   const AsyncRecord& record;
   const AsyncClaims& claims;
-  const std::vector<WeightsPart>& parts;    ///< by server
-  const std::vector<PartState>& begun;      ///< by server: before the first step
-  const std::vector<std::byte>& weights;    ///< of the whole network, after the last step
-  std::int64_t epoch = 0, first_batch = 0;  ///< the batch of ticket 0
-  const StepClaims* step = nullptr;         ///< of the case; nullptr: it has none
+  const std::vector<WeightsPart>& parts;          ///< by server
+  const std::vector<PartState>& begun;            ///< by server: before the first step
+  const std::vector<std::byte>& weights;          ///< of the whole network, after the last step
+  const std::vector<std::uint64_t>& states_left;  ///< PartUpdate::state_sum() by server, after it
+  std::int64_t epoch = 0, first_batch = 0;        ///< the batch of ticket 0
+  /// By worker: its moving averages of statistics before the first step, and their checksums after
+  /// the last one.
+  const std::vector<std::vector<double>>& averages;
+  const std::vector<std::uint64_t>& averages_left;
+  double losses = 0;                 ///< the sum of those of all batches
+  const StepClaims* step = nullptr;  ///< of the case; nullptr: it has none
 };
 
 /// Makes the gradients of the record again, in an order in which each comes after the updates that
 /// made its weights, and applies them in the order of each server. It knows nothing of messages.
-/// The first difference to the weights after the steps, or to the checksum of a version that a
-/// server sent; "" if there is none. One update of each server is also compared with the oracle of
-/// its operation (`found`), and with what the case says of it.
-/// Overwrites the weights of `whole`, whose backends it uses. Not collective.
+/// The first difference to the weights and moments after the steps, to the checksum of a version
+/// that a server sent, to the moving averages or to the losses; "" if there is none. One update of
+/// each server is also compared with the oracle of its operation (`found`), and with what the case
+/// says of it. Overwrites the weights of `whole`, whose backends it uses. Not collective.
 std::string replay_fault(const ReplayInput& input, GradientPass& pass, Trainer& whole,
                          Plugins& plugins, Verification& found);
 

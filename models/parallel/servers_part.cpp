@@ -74,42 +74,70 @@ Graph update_graph(const Graph& whole, const WeightsPart& part) {
   return graph;
 }
 
-std::uint64_t checksum(const void* data, std::size_t bytes) {
+namespace {
+
+/// `to`: nullptr, or where the memory is copied on the way.
+template <bool copies>
+std::uint64_t sum_of(void* to, const void* data, std::size_t bytes) {
   constexpr std::uint64_t odd = 0x9E3779B97F4A7C15U;
-  constexpr std::size_t lanes = 4;
-  std::uint64_t sums[lanes] = {1, 2, 3, 4};
+  constexpr std::size_t lanes = 8;  // so that no multiplication waits for the one before it
+  std::uint64_t sums[lanes] = {1, 2, 3, 4, 5, 6, 7, 8};
   const auto* const from = static_cast<const std::byte*>(data);
+  auto* const copy = static_cast<std::byte*>(to);
   std::size_t at = 0;
   for (; at + lanes * 8 <= bytes; at += lanes * 8)
     for (std::size_t lane = 0; lane < lanes; ++lane) {
       std::uint64_t word = 0;
       std::memcpy(&word, from + at + 8 * lane, 8);
+      if constexpr (copies) std::memcpy(copy + at + 8 * lane, &word, 8);
       sums[lane] = (sums[lane] ^ word) * odd;
       sums[lane] ^= sums[lane] >> 29;
     }
-  for (; at < bytes; ++at) sums[0] = (sums[0] ^ static_cast<std::uint64_t>(from[at])) * odd;
+  for (; at < bytes; ++at) {
+    if constexpr (copies) copy[at] = from[at];
+    sums[0] = (sums[0] ^ static_cast<std::uint64_t>(from[at])) * odd;
+  }
   std::uint64_t all = bytes;
   for (const std::uint64_t sum : sums) all = (all ^ (sum ^ (sum >> 32))) * odd;
   return all ^ (all >> 32);
 }
 
+}  // namespace
+
+std::uint64_t checksum(const void* data, std::size_t bytes) {
+  return sum_of<false>(nullptr, data, bytes);
+}
+
+std::uint64_t copied_sum(void* to, const void* from, std::size_t bytes) {
+  return sum_of<true>(to, from, bytes);
+}
+
 Result<std::unique_ptr<PartUpdate>> PartUpdate::make(Trainer& whole, const WeightsPart& part,
-                                                     Plugins& plugins) {
+                                                     Plugins& plugins, const Gradients& gradients) {
   ExecutorSettings settings = whole.settings().executor;
   settings.measured = false;
   settings.memory.clear();
   settings.chosen = {whole.executor().choice(update_node(whole.graph()))};
   // Each rank has another part, and none.
   const std::unique_ptr<Communicator> alone = serial_communicator();
-  auto executor = Executor::make(update_graph(whole.graph(), part), settings, plugins, *alone);
-  if (auto* refusal = std::get_if<Unsupported>(&executor)) return std::move(*refusal);
-  return std::unique_ptr<PartUpdate>(
-      new PartUpdate(std::move(std::get<std::unique_ptr<Executor>>(executor)), part));
+  Executors all;
+  for (const std::shared_ptr<void>& memory : gradients) {
+    Graph graph = update_graph(whole.graph(), part);
+    const ValueIndex gradient = graph.nodes.front().tensors.at("gradient");
+    for (ValueIndex value = 0; !all.empty() && value < graph.values.size(); ++value)
+      settings.memory[value] = all.front()->memory(value);
+    settings.memory.erase(gradient);
+    if (memory) settings.memory[gradient] = memory;
+    auto made = Executor::make(std::move(graph), settings, plugins, *alone);
+    if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
+    all.push_back(std::move(std::get<std::unique_ptr<Executor>>(made)));
+  }
+  return std::unique_ptr<PartUpdate>(new PartUpdate(std::move(all), part));
 }
 
-PartUpdate::PartUpdate(std::unique_ptr<Executor> executor, const WeightsPart& part)
-    : executor_(std::move(executor)), part_(part) {
-  const auto& tensors = executor_->graph().nodes.front().tensors;
+PartUpdate::PartUpdate(Executors executors, const WeightsPart& part)
+    : executors_(std::move(executors)), part_(part) {
+  const auto& tensors = first().graph().nodes.front().tensors;
   weights_ = tensors.at("weights");
   gradient_ = tensors.at("gradient");
 }
@@ -125,34 +153,40 @@ void PartUpdate::begin(Trainer& whole) {
 }
 
 void PartUpdate::put(const char* tensor, double number) {
-  const auto& tensors = executor_->graph().nodes.front().tensors;
+  const auto& tensors = first().graph().nodes.front().tensors;
   if (const auto found = tensors.find(tensor); found != tensors.end())
-    executor_->device().fill(executor_->tensor(found->second), number);
+    first().device().fill(first().tensor(found->second), number);
 }
 
-bool PartUpdate::apply(const void* gradient, double rate, double scale, Verification* check,
+bool PartUpdate::apply(std::size_t at, double rate, double scale, Verification* check,
                        std::uint64_t seed) {
-  std::memcpy(executor_->memory(gradient_).get(), gradient, bytes());
   put("rate", rate);
   put("unscale", 1 / scale);
   put("step", static_cast<double>(updates_ + 1));
+  Executor& executor = *executors_[at];
   if (check != nullptr)
-    run_checked(*executor_, 0, budget_of_node, seed, *check);
+    run_checked(executor, 0, budget_of_node, seed, *check);
   else
-    executor_->run_node(0);
+    executor.run_node(0);
   const bool finite =
-      read_values(*executor_, executor_->graph().nodes.front().tensors.at("counts"))[0] == 0;
+      read_values(executor, executor.graph().nodes.front().tensors.at("counts"))[0] == 0;
   if (finite) ++updates_;
   return finite;
 }
 
 std::vector<Buffer> PartUpdate::state() const {
-  const auto& tensors = executor_->graph().nodes.front().tensors;
+  const auto& tensors = first().graph().nodes.front().tensors;
   std::vector<Buffer> all;
   for (const char* name : {"weights", "velocity", "second"})
     if (const auto found = tensors.find(name); found != tensors.end())
-      all.push_back({executor_->memory(found->second).get(), part_.count, type()});
+      all.push_back({first().memory(found->second).get(), part_.count, type()});
   return all;
+}
+
+std::uint64_t PartUpdate::state_sum() const {
+  std::vector<std::uint64_t> sums{static_cast<std::uint64_t>(updates_)};
+  for (const Buffer& of : state()) sums.push_back(checksum(of.data, of.bytes()));
+  return checksum(sums.data(), sums.size() * sizeof sums.front());
 }
 
 }  // namespace assay

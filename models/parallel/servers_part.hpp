@@ -25,39 +25,52 @@ Graph update_graph(const Graph& whole, const WeightsPart& part);
 /// The bits of memory in 64 bits: equal memory has equal checksums, other memory almost certainly
 /// others, also if its words are exchanged.
 std::uint64_t checksum(const void* data, std::size_t bytes);
+/// Copies memory, and returns its checksum.
+std::uint64_t copied_sum(void* to, const void* from, std::size_t bytes);
 
 /// The weights of a part and their optimizer, which is the operation that the trainer runs.
 class PartUpdate {
  public:
-  /// `whole`: whose update node it computes, by the same backend.
+  /// Memory that holds a gradient of the part; nullptr: its own.
+  using Gradients = std::vector<std::shared_ptr<void>>;
+  /// `whole`: whose update node it computes, by the same backend. A gradient can be in each of
+  /// `gradients`.
   static Result<std::unique_ptr<PartUpdate>> make(Trainer& whole, const WeightsPart& part,
-                                                  Plugins& plugins);
+                                                  Plugins& plugins,
+                                                  const Gradients& gradients = {nullptr});
 
   /// Takes its weights from `whole`; the optimizer has no history.
   void begin(Trainer& whole);
-  /// Applies a gradient that was made with the loss scale `scale`, by one update with the learning
-  /// rate `rate`. False, and nothing is updated, if it is not finite. `check`: also compares the
-  /// update with its oracle.
-  bool apply(const void* gradient, double rate, double scale, Verification* check = nullptr,
+  /// Applies gradient(`at`), which was made with the loss scale `scale`, by one update with the
+  /// learning rate `rate`. False, and nothing is updated, if it is not finite. `check`: also
+  /// compares the update with its oracle.
+  bool apply(std::size_t at, double rate, double scale, Verification* check = nullptr,
              std::uint64_t seed = 0);
 
   const WeightsPart& part() const { return part_; }
-  void* weights() const { return executor_->memory(weights_).get(); }
+  void* weights() const { return first().memory(weights_).get(); }
+  Buffer gradient(std::size_t at) const {
+    return {executors_[at]->memory(gradient_).get(), part_.count, type()};
+  }
   std::size_t bytes() const;  ///< of its weights, or of a gradient
-  DataType type() const { return executor_->graph().value(weights_).type; }
+  DataType type() const { return first().graph().value(weights_).type; }
   std::size_t element(std::int64_t count) const {
     return static_cast<std::size_t>(count) * size_of(type());
   }
 
   /// Weights and moments: what the next update depends on, with the number of updates.
   std::vector<Buffer> state() const;
+  /// Their checksum.
+  std::uint64_t state_sum() const;
   std::int64_t& updates() { return updates_; }
 
  private:
-  PartUpdate(std::unique_ptr<Executor> executor, const WeightsPart& part);
+  using Executors = std::vector<std::unique_ptr<Executor>>;
+  PartUpdate(Executors executors, const WeightsPart& part);
+  const Executor& first() const { return *executors_.front(); }
   void put(const char* tensor, double number);
 
-  std::unique_ptr<Executor> executor_;
+  Executors executors_;  ///< by gradient, which is all that is not the same memory
   WeightsPart part_;
   ValueIndex weights_ = 0, gradient_ = 0;
   std::int64_t updates_ = 0;  ///< skipped ones do not count

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <random>
 #include <thread>
 
@@ -22,6 +23,7 @@ constexpr std::size_t checked_nodes = 4;  ///< of the pass that judge() makes
 constexpr double scale_of_check = 8;
 /// Gradients of parts whose records are kept until they are compared: about 30 MB.
 constexpr std::int64_t most_entries = 200000;
+constexpr double rounding_of_mean = 1e-12;
 constexpr std::size_t told_staleness = 8;  ///< more is one class of the histogram
 
 std::string why_not_servers(const WayParts& parts) {
@@ -46,6 +48,15 @@ std::string why_not_servers(const WayParts& parts) {
   return "";
 }
 
+/// In the memory of the undivided network.
+std::shared_ptr<void> gradient_of(Trainer& whole, const WeightsPart& part) {
+  const ValueIndex value = whole.graph().batch_gradients;
+  const std::shared_ptr<void> all = whole.executor().memory(value);
+  const std::size_t first =
+      static_cast<std::size_t>(part.first) * size_of(whole.graph().value(value).type);
+  return {all, static_cast<std::byte*>(all.get()) + first};
+}
+
 AsyncRoles roles_of(const WayParts& parts) {
   const Parallel& way = parts.run.parallel;
   AsyncRoles roles;
@@ -64,10 +75,13 @@ Result<std::unique_ptr<ParallelWay>> ServersWay::make(const WayParts& parts) {
   AsyncRoles roles = roles_of(parts);
   using Update = std::unique_ptr<PartUpdate>;
   Result<Update> update = made_on_all<Update>(parts.ranks, [&]() -> Result<Update> {
-    const int server = roles.server_of(parts.ranks.rank());
+    const int rank = parts.ranks.rank(), server = roles.server_of(rank);
     if (server < 0) return Update();
-    return PartUpdate::make(parts.whole, roles.parts[static_cast<std::size_t>(server)],
-                            parts.plugins);
+    const WeightsPart& part = roles.parts[static_cast<std::size_t>(server)];
+    PartUpdate::Gradients gradients(static_cast<std::size_t>(roles.workers));
+    if (rank < roles.workers)  // where its own pass makes it
+      gradients[static_cast<std::size_t>(rank)] = gradient_of(parts.whole, part);
+    return PartUpdate::make(parts.whole, part, parts.plugins, gradients);
   });
   if (auto* refusal = std::get_if<Unsupported>(&update)) return std::move(*refusal);
   if (std::string why = why_other_bits(parts); !why.empty()) return Unsupported{std::move(why)};
@@ -86,8 +100,8 @@ ServersWay::ServersWay(const WayParts& parts, AsyncRoles roles, std::unique_ptr<
       scale_(parts.run.trainer.loss_scale) {
   if (update_) server_ = std::make_unique<PartServer>(*update_, roles_, parts_.ranks);
   if (works())
-    worker_ = std::make_unique<PartWorker>(roles_, parts_.ranks, server_.get(),
-                                           pass_.gradients(parts_.ranks.rank()), pass_.weights());
+    worker_ = std::make_unique<PartWorker>(roles_, parts_.ranks, server_.get(), pass_.gradients(),
+                                           pass_.weights());
 }
 
 void ServersWay::begin() {
@@ -96,6 +110,7 @@ void ServersWay::begin() {
   version_ = 0;
   check_records();
   staleness_ = {};
+  updates_.assign(roles_.parts.size(), 0);
   if (server_) server_->set_version(0);
 }
 
@@ -106,7 +121,6 @@ MadeSteps ServersWay::make(const StepRange& steps) {
                   std::vector<std::int64_t>(roles_.parts.size(), version_), steps.rates,
                   roles_.bound};
   judged_.reset();
-  if (steps.judged) begun_ = gathered_states();
   parts_.ranks.barrier();
   if (server_) server_->begin(round.claims.tickets(), round.record);
   MadeSteps made;
@@ -126,6 +140,7 @@ MadeSteps ServersWay::make(const StepRange& steps) {
     throw WrongResult(
         why_diverged(scale_, "asynchronous steps")
             .value_or("training diverged on another rank: its gradients are not finite"));
+  round.made = made;
   if (steps.judged) judged_ = round;
   entries_ += round.claims.tickets() * roles_.servers();
   unchecked_.push_back(std::move(round));
@@ -160,7 +175,7 @@ void ServersWay::work(const Round& round, MadeSteps& made) {
     made.losses +=
         pass_.run({round.steps.epoch, first + ticket, parts_.ranks.rank(), head.scale}, serve);
     ++made.batches;
-    pass_.average_statistics();
+    pass_.average_statistics(parts_.whole.running_statistics());
     worker_->send(head);
   }
   while (!worker_->all_answered()) progress();
@@ -188,6 +203,36 @@ void ServersWay::share_weights() {
   pass_.store();
 }
 
+std::vector<double> ServersWay::averages_of(int worker) {
+  std::vector<double> of = parts_.whole.running_statistics();
+  if (!of.empty()) broadcast_bytes(std::as_writable_bytes(std::span(of)), worker, parts_.ranks);
+  return of;
+}
+
+std::vector<std::uint64_t> ServersWay::gathered(std::uint64_t own) const {
+  std::vector<std::uint64_t> all;
+  for (const std::string& sum : parts_.ranks.allgather(std::to_string(own)))
+    all.push_back(std::stoull(sum));
+  return all;
+}
+
+/// What the replay begins with.
+void ServersWay::prepare_judge() {
+  check_records();
+  if (update_ && fault_.empty())
+    if (const std::int64_t recorded =
+            updates_.at(static_cast<std::size_t>(roles_.server_of(parts_.ranks.rank())));
+        update_->updates() != recorded)
+      fault_ = fmt::format("this server has made {} updates, its records say {}",
+                           update_->updates(), recorded);
+  begun_ = gathered_states();
+  averages_.clear();
+  for (int worker = 0; worker < roles_.workers; ++worker) {
+    std::vector<double> of = averages_of(worker);
+    if (parts_.ranks.rank() == 0) averages_.push_back(std::move(of));
+  }
+}
+
 /// On rank 0; other ranks have none. Collective.
 std::vector<PartState> ServersWay::gathered_states() {
   const Graph& graph = parts_.whole.graph();
@@ -207,9 +252,7 @@ std::vector<PartState> ServersWay::gathered_states() {
       broadcast_bytes(bytes, roles_.rank_of(server), parts_.ranks);
       if (keeps) state.values.push_back(std::move(bytes));
     }
-    double updates = mine ? static_cast<double>(update_->updates()) : 0;
-    parts_.ranks.allreduce_max(std::span(&updates, 1));
-    state.updates = static_cast<std::int64_t>(updates);
+    state.updates = updates_.at(static_cast<std::size_t>(server));
     if (keeps) all.push_back(std::move(state));
   }
   return all;
@@ -219,9 +262,24 @@ std::vector<PartState> ServersWay::gathered_states() {
 void ServersWay::gather() {
   check_records();
   std::vector<double>& running = parts_.whole.running_statistics();
+  std::vector<double> sums(running.size()), sizes(running.size());
+  for (int worker = 0; worker < roles_.workers; ++worker) {
+    const std::vector<double> of = averages_of(worker);
+    for (std::size_t i = 0; i < of.size(); ++i) {
+      sums[i] += of[i];
+      sizes[i] += std::abs(of[i]);
+    }
+  }
   if (!works()) std::fill(running.begin(), running.end(), 0);
   RankCalls(parts_.ranks).sum(running);
   for (double& value : running) value /= roles_.workers;
+  for (std::size_t i = 0; i < running.size(); ++i)
+    if (fault_.empty() &&
+        !(std::abs(running[i] * roles_.workers - sums[i]) <= rounding_of_mean * sizes[i]))
+      fault_ = "the moving averages of statistics are not the mean of the workers'";
+  // No judge() need follow.
+  if (const std::string why = fault_of_any(fault_, parts_.ranks); !why.empty())
+    throw WrongResult(why);
   // Passes have written the scales of their own.
   Trainer& whole = parts_.whole;
   whole.device().fill(whole.executor().tensor(whole.graph().loss_scale),
@@ -233,7 +291,10 @@ void ServersWay::check_records() {
   for (Round& round : unchecked_) {
     const AsyncRecord all = AsyncRecord::gathered(round.record, parts_.ranks);
     if (fault_.empty()) fault_ = fault_of_record(all, round.claims);
-    if (fault_.empty()) staleness_.add(all, round.claims);  // which trusts its numbers
+    if (!fault_.empty()) continue;
+    staleness_.add(all, round.claims);  // which trusts its numbers
+    for (const AppliedGradient& of : all.applied)
+      updates_.at(static_cast<std::size_t>(of.server)) += of.finite;
   }
   unchecked_.clear();
   entries_ = 0;
@@ -245,23 +306,34 @@ void ServersWay::judge(Verification& found) {
   found.fail(fault_);
   if (!judged_) return found.fail("no steps were kept to be judged");
   judged_->record = AsyncRecord::gathered(judged_->record, parts_.ranks);
+  double sums[] = {judged_->made.losses, judged_->made.batches};
+  RankCalls(parts_.ranks).sum(sums);
+  judged_->made.losses = sums[0];
+  if (const auto batches = static_cast<double>(judged_->claims.tickets()); sums[1] != batches)
+    found.fail(fmt::format("the losses of {} batches were counted, not of {}", sums[1], batches));
+  const std::vector<double>& running = parts_.whole.running_statistics();
+  const std::vector<std::uint64_t> averages =
+      gathered(checksum(running.data(), running.size() * sizeof(double)));
+  const std::vector<std::uint64_t> states = gathered(update_ ? update_->state_sum() : 0);
   double faulty = fault_.empty() ? 0 : 1;  // a record with faults may name what is not there
   parts_.ranks.allreduce_max(std::span(&faulty, 1));
   throw_on_all(parts_.ranks, [&] {
-    if (faulty == 0 && parts_.ranks.rank() == 0) replay(found);
+    if (faulty == 0 && parts_.ranks.rank() == 0) replay(averages, states, found);
     if (works()) check_pass(found);
   });
   judged_.reset();
 }
 
-void ServersWay::replay(Verification& found) {
+void ServersWay::replay(const std::vector<std::uint64_t>& averages,
+                        const std::vector<std::uint64_t>& states, Verification& found) {
   const Buffer weights = pass_.weights();
   auto* const at = static_cast<std::byte*>(weights.data);
   const std::vector<std::byte> left(at, at + weights.bytes());
-  found.fail(replay_fault(
-      {judged_->record, judged_->claims, roles_.parts, begun_, left, judged_->steps.epoch,
-       judged_->steps.first * roles_.workers, claims_ ? &*claims_ : nullptr},
-      pass_, parts_.whole, parts_.plugins, found));
+  const std::vector<std::uint64_t> of_servers(states.begin() + roles_.first_server, states.end());
+  found.fail(replay_fault({judged_->record, judged_->claims, roles_.parts, begun_, left, of_servers,
+                           judged_->steps.epoch, judged_->steps.first * roles_.workers, averages_,
+                           averages, judged_->made.losses, claims_ ? &*claims_ : nullptr},
+                          pass_, parts_.whole, parts_.plugins, found));
   std::copy(left.begin(), left.end(), at);
   pass_.store();
 }
@@ -310,7 +382,7 @@ std::map<std::string, Metric> ServersWay::metrics() {
 std::string ServersWay::reference() const {
   return fmt::format(
       "records of all asynchronous steps, and a serial replay of {} of each worker in each audit "
-      "and epoch, bit by bit",
+      "and epoch: weights, moments and moving averages bit by bit, and losses",
       steps_of_run(parts_.run.parallel));
 }
 

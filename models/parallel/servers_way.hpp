@@ -15,6 +15,7 @@ class ServersWay final : public ParallelWay {
 
   void begin() override;
   MadeSteps make(const StepRange& steps) override;
+  void prepare_judge() override;
   void poison() override { parts_.whole.executor().poison(); }
   void gather() override;
   void judge(Verification& found) override;
@@ -26,7 +27,8 @@ class ServersWay final : public ParallelWay {
   struct Round {
     StepRange steps;
     AsyncClaims claims;
-    AsyncRecord record;  ///< of this rank; of all, once it is checked
+    AsyncRecord record;  ///< of this rank; of all, once it is judged
+    MadeSteps made;      ///< of this rank
   };
 
   ServersWay(const WayParts& parts, AsyncRoles roles, std::unique_ptr<PartUpdate> update);
@@ -35,8 +37,13 @@ class ServersWay final : public ParallelWay {
   void progress();
   void share_weights();
   std::vector<PartState> gathered_states();
+  /// The moving averages of a worker, on all ranks.
+  std::vector<double> averages_of(int worker);
+  /// A checksum of each rank.
+  std::vector<std::uint64_t> gathered(std::uint64_t own) const;
   void check_records();
-  void replay(Verification& found);
+  void replay(const std::vector<std::uint64_t>& averages, const std::vector<std::uint64_t>& states,
+              Verification& found);
   void check_pass(Verification& found);
 
   WayParts parts_;
@@ -47,12 +54,14 @@ class ServersWay final : public ParallelWay {
   GradientPass pass_;
   const std::optional<StepClaims> claims_;  ///< of the case
   LossScale scale_;
-  std::int64_t version_ = 0;      ///< of all parts, between rounds
-  std::vector<Round> unchecked_;  ///< whose records were not compared yet
-  std::int64_t entries_ = 0;      ///< gradients of parts in their records
-  std::optional<Round> judged_;   ///< the last round, if it is to be judged
-  std::vector<PartState> begun_;  ///< of the judged round, on rank 0
-  std::string fault_;             ///< of records
+  std::int64_t version_ = 0;                   ///< of all parts, between rounds
+  std::vector<Round> unchecked_;               ///< whose records were not compared yet
+  std::int64_t entries_ = 0;                   ///< gradients of parts in their records
+  std::optional<Round> judged_;                ///< the last round, if it is to be judged
+  std::vector<PartState> begun_;               ///< of the judged round, on rank 0
+  std::vector<std::vector<double>> averages_;  ///< by worker, at its begin, on rank 0
+  std::vector<std::int64_t> updates_;          ///< by server, as the records say
+  std::string fault_;                          ///< of records, or of this rank's state
   Staleness staleness_;
 };
 

@@ -1,9 +1,13 @@
 #include "models/parallel/split_graph.hpp"
 
+#include <algorithm>
 #include <cstring>
+#include <functional>
+#include <numeric>
 #include <utility>
 
 #include "models/network/graph_builder.hpp"
+#include "models/parallel/split_plan.hpp"
 
 namespace assay {
 namespace {
@@ -11,7 +15,8 @@ namespace {
 /// A builder that has all layers.
 void add_layers(GraphBuilder& builder, const Network& network, const Learning& learning,
                 int ranks) {
-  builder.divide(ranks);
+  const Graph pass = gradient_graph(network, 1, Precision::fp32, learning);
+  builder.divide(ranks, divided_layers(pass, ranks));
   network.add_layers(builder, learning);
   builder.backward();
 }
@@ -32,21 +37,41 @@ Graph split_step(const Network& network, std::int64_t batch, Precision precision
   return finish_training(std::move(builder), learning, accumulates);
 }
 
+SplitFlops split_flops(const Graph& whole, const Graph& part) {
+  SplitFlops flops;
+  for (std::size_t i = 0; i < whole.nodes.size(); ++i) {
+    if (whole.nodes[i].phase != Phase::forward && whole.nodes[i].phase != Phase::backward) continue;
+    const double all = whole.nodes[i].problem->flops(), own = part.nodes[i].problem->flops();
+    flops.all += all;
+    flops.of_rank += own;
+    if (own < all) flops.divided += all;
+  }
+  return flops;
+}
+
 PartsOfParameters::PartsOfParameters(const Graph& whole, const Graph& part, int rank) {
   for (std::size_t i = 0; i < whole.parameters.size(); ++i) {
     const Parameter &all = whole.parameters[i], &own = part.parameters[i];
-    const bool matrix = all.dims.size() == 2;
-    Block block{all.offset, own.offset, own.dims[0], matrix ? own.dims[1] : 1,
-                matrix ? all.dims[1] : 1};
+    const auto columns = [](const Parameter& of) {
+      return std::accumulate(of.dims.begin() + 1, of.dims.end(), std::int64_t{1},
+                             std::multiplies<>());
+    };
+    Block block{all.offset, own.offset, own.dims[0], columns(own), columns(all)};
     if (own.dims[0] < all.dims[0]) block.whole += rank * own.dims[0] * block.whole_columns;
     if (block.columns < block.whole_columns) block.whole += rank * block.columns;
     blocks_.push_back(block);
   }
+  for (std::size_t i = 0; i < whole.statistics.size(); ++i) {
+    const Statistics &all = whole.statistics[i], &own = part.statistics[i];
+    const std::int64_t first = own.channels < all.channels ? rank * own.channels : 0;
+    statistics_.push_back({all.mean + first, own.mean, 1, own.channels, own.channels});
+    statistics_.push_back({all.variance + first, own.variance, 1, own.channels, own.channels});
+  }
 }
 
 template <class Copy>
-void PartsOfParameters::each_row(const Copy& copy) const {
-  for (const Block& block : blocks_)
+void PartsOfParameters::each_row(const std::vector<Block>& blocks, const Copy& copy) {
+  for (const Block& block : blocks)
     for (std::int64_t row = 0; row < block.rows; ++row)
       copy(static_cast<std::size_t>(block.whole + row * block.whole_columns),
            static_cast<std::size_t>(block.part + row * block.columns),
@@ -55,15 +80,29 @@ void PartsOfParameters::each_row(const Copy& copy) const {
 
 void PartsOfParameters::take(const std::vector<std::byte>& whole, std::vector<std::byte>& part,
                              std::size_t size) const {
-  each_row([&](std::size_t in_whole, std::size_t in_part, std::size_t count) {
+  each_row(blocks_, [&](std::size_t in_whole, std::size_t in_part, std::size_t count) {
     std::memcpy(part.data() + in_part * size, whole.data() + in_whole * size, count * size);
   });
 }
 
 void PartsOfParameters::place(const std::vector<std::byte>& part, std::vector<std::byte>& whole,
                               std::size_t size) const {
-  each_row([&](std::size_t in_whole, std::size_t in_part, std::size_t count) {
+  each_row(blocks_, [&](std::size_t in_whole, std::size_t in_part, std::size_t count) {
     std::memcpy(whole.data() + in_whole * size, part.data() + in_part * size, count * size);
+  });
+}
+
+void PartsOfParameters::take_statistics(const std::vector<double>& whole,
+                                        std::vector<double>& part) const {
+  each_row(statistics_, [&](std::size_t in_whole, std::size_t in_part, std::size_t count) {
+    std::copy_n(whole.data() + in_whole, count, part.data() + in_part);
+  });
+}
+
+void PartsOfParameters::place_statistics(const std::vector<double>& part,
+                                         std::vector<double>& whole) const {
+  each_row(statistics_, [&](std::size_t in_whole, std::size_t in_part, std::size_t count) {
+    std::copy_n(part.data() + in_part, count, whole.data() + in_whole);
   });
 }
 

@@ -9,15 +9,23 @@
 
 namespace assay {
 
-/// The part of one of `ranks` ranks of a pass, or of a step (with update). UnsupportedCase as
-/// GraphBuilder::divide.
+/// The part of one of `ranks` ranks of a pass, or of a step (with update): divided_layers() are
+/// divided. Nodes and parameters are those of the undivided network, in the same order.
 Graph split_pass(const Network& network, std::int64_t batch, Precision precision,
                  const Learning& learning, int ranks);
 Graph split_step(const Network& network, std::int64_t batch, Precision precision,
                  const Learning& learning, int ranks, bool accumulates, MaskSeed masks);
 
-/// Copies the parameters of rank `rank` between an undivided network's value and its own: rows or
-/// columns of weights and elements of biases, or all of a parameter that every rank has.
+/// FLOPs of a pass.
+struct SplitFlops {
+  double all = 0;      ///< of the undivided network
+  double divided = 0;  ///< there, of the nodes that ranks divide
+  double of_rank = 0;  ///< of a rank's part of the network
+};
+SplitFlops split_flops(const Graph& whole, const Graph& part);
+
+/// Copies the parameters and statistics of rank `rank` between an undivided network's value and its
+/// own: its features or inputs of weights, its elements of biases, or all of what every rank has.
 class PartsOfParameters {
  public:
   PartsOfParameters(const Graph& whole, const Graph& part, int rank);
@@ -26,6 +34,9 @@ class PartsOfParameters {
             std::size_t size) const;
   void place(const std::vector<std::byte>& part, std::vector<std::byte>& whole,
              std::size_t size) const;
+  /// The same of means and variances.
+  void take_statistics(const std::vector<double>& whole, std::vector<double>& part) const;
+  void place_statistics(const std::vector<double>& part, std::vector<double>& whole) const;
 
  private:
   /// Rows of one parameter, which lie apart in the whole one.
@@ -33,9 +44,9 @@ class PartsOfParameters {
     std::int64_t whole = 0, part = 0, rows = 0, columns = 0, whole_columns = 0;
   };
   template <class Copy>
-  void each_row(const Copy& copy) const;
+  static void each_row(const std::vector<Block>& blocks, const Copy& copy);
 
-  std::vector<Block> blocks_;
+  std::vector<Block> blocks_, statistics_;
 };
 
 }  // namespace assay

@@ -1,13 +1,17 @@
 #pragma once
 // One rank's part of a network whose layers are divided: its nodes, and their sums over the ranks.
 
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "core/measure/workload.hpp"
 #include "models/network/executor.hpp"
+#include "models/parallel/rank_sum.hpp"
 
 namespace assay {
 
@@ -18,6 +22,12 @@ struct SplitCheck {
   Verification found{};
 };
 
+/// Seconds of the sums of a step, and of what a rank computes before each of them.
+struct SplitSeconds {
+  double sums = 0;
+  std::vector<double> before{};
+};
+
 class SplitNetwork {
  public:
   /// Its graph is the same on all ranks. UnsupportedCase if no backend computes a node, or if the
@@ -26,27 +36,28 @@ class SplitNetwork {
   SplitNetwork(const Graph& graph, const ExecutorSettings& settings, Plugins& plugins,
                Communicator& ranks, Communicator& adding);
 
-  Executor& executor() { return *executor_; }
+  Executor& executor() const { return *executor_; }
   const Graph& graph() const { return executor_->graph(); }
   /// Runs the nodes of a phase. Collective.
   void run(Phase phase, SplitCheck* check = nullptr);
   void put_number(ValueIndex value, double number);
-  /// Seconds that sums have taken since the last call.
-  double take_seconds() { return std::exchange(seconds_, 0); }
+  /// Begins a step: its seconds count from now.
+  void begin_step();
+  /// Since begin_step().
+  const SplitSeconds& seconds() const { return seconds_; }
   /// How values are added, as far as it is known.
   Executed executed_sum() const;
-  /// Bytes that a pass adds.
+  /// Values, and their bytes, that a pass adds.
+  std::ptrdiff_t sums() const;
   double summed_bytes() const;
-  /// Measured seconds of the sums of a pass, each by itself. Collective.
+  /// Measured seconds of the sums of a pass, each by itself after its node. Collective.
   double measure_sums();
 
  private:
-  Call call_of(ValueIndex value) const;
-  void add(const GraphNode& node, SplitCheck* check);
-
-  Communicator &ranks_, &adding_;
+  RankSum sum_;
   std::unique_ptr<Executor> executor_;
-  double seconds_ = 0;
+  SplitSeconds seconds_;
+  std::chrono::steady_clock::time_point last_;  ///< end of the last sum, or begin of the step
 };
 
 }  // namespace assay

@@ -18,7 +18,7 @@
 namespace assay {
 namespace {
 
-constexpr std::int64_t most_parameters = 1 << 22, most_samples = 4;
+constexpr std::int64_t most_parameters = 1 << 22;
 
 std::vector<std::byte> bytes_in(const Executor& executor, ValueIndex value) {
   const Graph& graph = executor.graph();
@@ -71,10 +71,11 @@ Network compared_form(const TrainerSettings& settings, int ranks) {
 void compare_with_undivided(const TrainerSettings& settings, Plugins& plugins, Communicator& ranks,
                             Verification& found) {
   const Network network = compared_form(settings, ranks.size());
-  const std::int64_t batch = std::min(settings.batch, most_samples);
+  const std::int64_t batch = parity_batch(network);
   const Graph pass = gradient_graph(network, batch, Precision::fp64, settings.learning);
   ExecutorSettings of;
   of.backends = {"blas", "native", "onednn", "reference"};
+  if (network.filters) of.backends = {"reference"};  // alone has convolutions in fp64
   of.threads = settings.executor.threads;
   std::unique_ptr<Executor> whole;
   throw_on_all(ranks, [&] { whole = undivided(pass, of, settings.seed, plugins); });
@@ -84,7 +85,8 @@ void compare_with_undivided(const TrainerSettings& settings, Plugins& plugins, C
   std::vector<std::byte> own = bytes_in(split.executor(), graph.weights);
   parts.take(bytes_in(*whole, pass.weights), own, sizeof(double));
   put_bytes(own, split.executor(), graph.weights);
-  for (ValueIndex Graph::*const data : {&Graph::images, &Graph::labels, &Graph::loss_scale})
+  for (ValueIndex Graph::*const data :
+       {&Graph::images, &Graph::labels, &Graph::loss_scale, &Graph::passes})
     if (graph.*data != Graph::none)
       put_bytes(bytes_in(*whole, pass.*data), split.executor(), graph.*data);
   split.run(Phase::forward);
@@ -108,6 +110,14 @@ void compare_with_undivided(const TrainerSettings& settings, Plugins& plugins, C
                       "of the undivided {}",
                       parameter.name, relative, network.descriptor));
   }
+  // Statistics of the parts, at their places.
+  const std::vector<double> statistics = read_values(*whole, pass.batch_statistics);
+  std::vector<double> own_statistics = read_values(split.executor(), graph.batch_statistics),
+                      expected_statistics = own_statistics;
+  parts.take_statistics(statistics, expected_statistics);
+  found.checked += std::ssize(own_statistics);
+  if (!(relative_difference(own_statistics, expected_statistics) <= allowed.forward))
+    found.fail("the statistics of a part are not those of the undivided " + network.descriptor);
   const double loss = relative_difference(read_values(split.executor(), graph.losses),
                                           read_values(*whole, pass.losses));
   if (!(loss <= allowed.forward))

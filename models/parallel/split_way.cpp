@@ -3,253 +3,195 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <memory>
-#include <numeric>
 #include <optional>
 #include <utility>
 
-#include "core/base/clock.hpp"
 #include "core/base/error.hpp"
-#include "core/base/statistics.hpp"
 #include "core/measure/rank_failure.hpp"
 #include "core/measure/run_case.hpp"
 #include "models/network/checked_steps.hpp"
 #include "models/network/parameters.hpp"
 #include "models/network/parity.hpp"
 #include "models/network/tolerance.hpp"
-#include "models/parallel/micro_batches.hpp"
 #include "models/parallel/parallel_way.hpp"
-#include "models/parallel/split_graph.hpp"
-#include "models/parallel/split_network.hpp"
 #include "models/parallel/split_oracle.hpp"
-#include "models/parallel/stage_values.hpp"
+#include "models/parallel/split_plan.hpp"
+#include "models/parallel/split_training.hpp"
+#include "models/parallel/sum_times.hpp"
+#include "models/parallel/undivided_oracle.hpp"
 #include "models/ranks.hpp"
 
 namespace assay {
 namespace {
 
 constexpr std::size_t nodes_of_split_check = 8;
-constexpr std::size_t steps_of_split_row = 1 << 16;
 
 class SplitWay final : public ParallelWay {
  public:
   explicit SplitWay(const WayParts& parts)
       : parts_(parts),
-        network_(graph_of(parts), settings_of(parts), parts.plugins, parts.ranks,
-                 parts.run.gradients ? *parts.run.gradients : parts.ranks),
-        shares_(parts.whole.graph(), network_.graph(), parts.ranks.rank()),
-        passes_(parts.run.trainer.accumulate) {
-    predicted_ = network_.measure_sums() * static_cast<double>(passes_);
-    throw_on_all(parts.ranks, [&] { batches_.emplace(parts.run, parts.ranks); });
-    sums_.reserve(steps_of_split_row);
-    steps_.reserve(steps_of_split_row);
+        grid_(parts.ranks, static_cast<int>(parts.run.parallel.number)),
+        training_(parts_, grid_),
+        alone_s_(training_.network().measure_sums() *
+                 static_cast<double>(parts.run.trainer.accumulate)) {}
+
+  void begin() override {
+    training_.begin();
+    times_.clear();
   }
 
-  /// Every rank has the undivided parameters.
-  void begin() override {
-    StageState state = state_of(network_.executor(), {});
-    const StageState whole = state_of(parts_.whole.executor(), {});
-    for (std::size_t i = 0; i < state.values.size(); ++i) {
-      const ValueIndex value = network_.graph().*stage_values()[i];
-      if (value == Graph::none) continue;
-      const bool moments = value == network_.graph().velocity || value == network_.graph().second;
-      if (moments)
-        std::ranges::fill(state.values[i], std::byte{0});
-      else
-        shares_.take(whole.values[i], state.values[i], size_of_element(value));
-    }
-    put_state(state, network_.executor());
-    network_.put_number(network_.graph().loss_scale, 1);
-    updates_ = 0;
-    sums_.clear();
-    steps_.clear();
-  }
+  void prepare_judge() override { before_ = training_.state(); }
 
   MadeSteps make(const StepRange& steps) override {
+    expect_one_judged(steps);
     MadeSteps made;
     for (std::int64_t i = 0; i < steps.count(); ++i) {
-      if (steps.judged && i + 1 == steps.count()) {
-        before_ = state_of(network_.executor(), {});
-        judged_ = {steps.epoch, steps.first + i, steps.rates[static_cast<std::size_t>(i)]};
-      }
-      const auto begun = std::chrono::steady_clock::now();
-      const double loss =
-          step({steps.epoch, steps.first + i, steps.rates[static_cast<std::size_t>(i)]}, nullptr);
-      steps_.push_back(seconds_since(begun));
-      sums_.push_back(network_.take_seconds());
-      last_loss_ = loss;
-      count(loss, made);
+      const SplitTraining::Step step{steps.epoch, steps.first + i,
+                                     steps.rates[static_cast<std::size_t>(i)], steps.judged};
+      if (steps.judged) judged_ = step;
+      last_loss_ = training_.make(step);
+      times_.add(training_.network().seconds());
+      training_.count(last_loss_, made);
     }
     return made;
   }
 
-  void poison() override { network_.executor().poison(); }
+  void poison() override { training_.network().executor().poison(); }
 
   void gather() override {
-    StageState all = state_of(parts_.whole.executor(), {});
-    gather(state_of(network_.executor(), {}), all);
+    const StageState all = training_.gather(training_.state().values);
     put_state(all, parts_.whole.executor());
+    parts_.whole.running_statistics() = all.running;
   }
 
-  /// Makes the last step again, with checks, and compares what it has left.
+  /// Compares the last step with that of the undivided network, makes it again, with checks, and
+  /// compares what it has left.
   void judge(Verification& found) override {
     if (!std::exchange(compared_, true))
-      compare_with_undivided(parts_.run.trainer, parts_.plugins, parts_.ranks, found);
-    judge_loss(found);
-    const StageState after = state_of(network_.executor(), {});
-    put_state(before_, network_.executor());
-    --updates_;
-    network_.executor().poison();
+      compare_with_undivided(parts_.run.trainer, parts_.plugins, grid_.group(), found);
+    const SplitState after = training_.state();
+    compare_step(after, found);
+    judge_copies(found);
+    found.fail(training_.fault());
+    if (after.scale.skipped > before_.scale.skipped) return;  // nothing finite is left of it
+    training_.restore(before_);
+    training_.network().executor().poison();
     SplitCheck check = random_nodes();
-    step(judged_, &check);
-    network_.take_seconds();
-    for (std::size_t i = 0; i < runs_.size(); ++i) runs_[i] = network_.executor().runs(i);
+    training_.make(judged_, &check);
+    training_.forget_runs();
     found.checked += check.found.checked;
     found.wrong_elements += check.found.wrong_elements;
     found.fail(check.found.reason);
-    compare(after, state_of(network_.executor(), {}), found);
-    judge_copies(found);
-    found.fail(batches_->fault());
+    training_.replicas().judge_gradients(training_.network().executor(), training_.own_gradients(),
+                                         found);
+    compare(after.values, training_.state().values, found);
   }
 
   std::map<std::string, Metric> metrics() override {
-    double seconds[] = {sums_.empty() ? 0 : median(sums_), steps_.empty() ? 0 : median(steps_),
-                        static_cast<double>(network_.executor().bytes())};
-    parts_.ranks.allreduce_max(seconds);
-    return {
-        {"sums_s", {seconds[0], "s", "lower"}},
-        {"sums_predicted_s", {predicted_, "s", ""}},
-        {"step_s", {seconds[1], "s", "lower"}},
-        {"summed_bytes", {network_.summed_bytes() * static_cast<double>(passes_), "B", "lower"}},
-        {"memory_of_rank_bytes", {seconds[2], "B", "lower"}}};
+    const SplitNetwork& network = training_.network();
+    double bytes = static_cast<double>(network.executor().bytes());
+    parts_.ranks.allreduce_max(std::span(&bytes, 1));
+    const SplitFlops flops = split_flops(parts_.whole.graph(), network.graph());
+    std::map<std::string, Metric> all{
+        {"sums_of_pass", {static_cast<double>(network.sums()), "", "lower"}},
+        {"summed_bytes",
+         {network.summed_bytes() * static_cast<double>(parts_.run.trainer.accumulate), "B",
+          "lower"}},
+        {"divided_flops_share", {flops.divided / flops.all, "", "higher"}},
+        {"rank_flops_share", {flops.of_rank / flops.all, "", "lower"}},
+        {"memory_of_rank_bytes", {bytes, "B", "lower"}}};
+    all.merge(times_.metrics(alone_s_, grid_.group(), parts_.ranks));
+    return all;
   }
 
   std::string reference() const override {
     return fmt::format(
-        "divided layers of {} in fp64 against the undivided ones: loss and all gradients; losses "
-        "of steps; sums of repeated steps over the ranks, of their own terms",
-        compared_form(parts_.run.trainer, parts_.ranks.size()).descriptor);
-  }
-  /// Values that a pass adds.
-  std::ptrdiff_t sums() const {
-    return std::ranges::count_if(network_.graph().nodes,
-                                 [](const GraphNode& node) { return node.summed != Graph::none; });
+        "divided layers of {} in fp64 against the undivided ones: loss and all gradients; steps "
+        "against plain accumulation of the same {} passes on the undivided network; sums of "
+        "repeated steps over the ranks, of their own terms",
+        compared_form(parts_.run.trainer, grid_.group().size()).descriptor,
+        training_.replicas().passes_of_all());
   }
 
   std::string implementation() const override {
-    const std::string by = network_.executed_sum().implementation;
-    return fmt::format("dense layers divided among {} ranks, sums by {}", parts_.ranks.size(),
+    const std::string by = training_.network().executed_sum().implementation;
+    return fmt::format("layers divided among {} ranks, sums by {}", grid_.group().size(),
                        by.empty() ? "allreduce" : by);
   }
 
  private:
-  struct Step {
-    std::int64_t epoch = 0, step = 0;
-    double rate = 0;
-  };
+  const Graph& graph() const { return training_.network().graph(); }
 
-  static Graph graph_of(const WayParts& parts) {
-    const TrainerSettings& of = parts.run.trainer;
-    return split_step(of.network, of.batch, of.precision, of.learning, parts.ranks.size(),
-                      of.accumulate > 1, {of.seed, 0});
+  /// Rank 0 compares; the ranks of its group give it their parts. Collective.
+  void compare_step(const SplitState& after, Verification& found) {
+    Communicator& ranks = parts_.ranks;
+    const std::vector<std::string> samples =
+        ranks.allgather(fmt::format("{}", fmt::join(training_.sample_sums(), " ")));
+    double loss = last_loss_;
+    RankCalls(ranks).sum(std::span(&loss, 1));
+    const DividedStep step{training_.gather(before_.values),
+                           training_.gather(after.values),
+                           before_.scale,
+                           after.scale,
+                           judged_.rate,
+                           loss / ranks.size()};
+    throw_on_all(ranks, [&] {
+      if (ranks.rank() > 0) return;
+      if (!oracle_)
+        oracle_.emplace(parts_.run, parts_.whole.executor(), parts_.plugins,
+                        training_.replicas().passes_of_all(), true);
+      std::vector<std::uint64_t> sums(
+          static_cast<std::size_t>(training_.replicas().passes_of_all()));
+      const Verification judged = oracle_->judge(step, [&](std::int64_t pass) -> const Batch& {
+        const Batch& batch = training_.batch(judged_, pass);
+        sums[static_cast<std::size_t>(pass)] = SplitTraining::sum_of(batch);
+        return batch;
+      });
+      compare_samples(samples, sums, found);
+      found.checked += judged.checked;
+      found.wrong_elements += judged.wrong_elements;
+      if (!judged.passed) found.fail(judged.reason);
+    });
   }
 
-  /// The backend of each node of the undivided network, for the part of it; its algorithm may not
-  /// fit.
-  static ExecutorSettings settings_of(const WayParts& parts) {
-    ExecutorSettings of = parts.run.trainer.executor;
-    of.measured = false;
-    for (const Choice& choice : parts.whole.executor().chosen())
-      of.chosen.push_back({choice.backend, ""});
-    return of;
-  }
-
-  std::size_t size_of_element(ValueIndex value) const {
-    return size_of(network_.graph().value(value).type);
-  }
-
-  /// The mean loss of its passes. `check`: of one of them, and of the update. Collective.
-  double step(const Step& of, SplitCheck* check) {
-    const Graph& graph = network_.graph();
-    Executor& executor = network_.executor();
-    if (graph.accumulates()) executor.clear(graph.gradients);
-    double losses = 0;
-    for (std::int64_t pass = 0; pass < passes_; ++pass) {
-      const Batch& batch = batches_->at(of.epoch, of.step, pass);
-      put_batch(executor, batch.images, batch.labels);
-      network_.put_number(graph.passes, static_cast<double>(updates_ * passes_ + pass));
-      const bool checked = check != nullptr && check->seed % static_cast<std::uint64_t>(passes_) ==
-                                                   static_cast<std::uint64_t>(pass);
-      for (const Phase phase : {Phase::forward, Phase::backward, Phase::accumulate})
-        network_.run(phase, checked ? check : nullptr);
-      const std::vector<double> of_batch = read_values(executor, graph.losses);
-      losses += std::accumulate(of_batch.begin(), of_batch.end(), 0.0) /
-                static_cast<double>(of_batch.size());
+  /// Whether each rank had the samples of its group's passes; `sums`: of those of all groups.
+  void compare_samples(const std::vector<std::string>& of_ranks,
+                       const std::vector<std::uint64_t>& sums, Verification& found) const {
+    const auto passes = std::ssize(sums) / grid_.groups();
+    const auto size = std::size(of_ranks) / static_cast<std::size_t>(grid_.groups());
+    for (std::size_t rank = 0; rank < of_ranks.size(); ++rank) {
+      const auto first = sums.begin() + static_cast<std::ptrdiff_t>(rank / size) * passes;
+      if (of_ranks[rank] != fmt::format("{}", fmt::join(first, first + passes, " ")))
+        found.fail(fmt::format("rank {} had other samples in a step than its passes have", rank));
     }
-    network_.put_number(graph.rate, of.rate);
-    network_.put_number(graph.unscale, 1 / static_cast<double>(passes_));
-    network_.put_number(graph.step, static_cast<double>(++updates_));
-    network_.run(Phase::update, check);
-    return losses / static_cast<double>(passes_);
-  }
-
-  /// Adds what the last step has done, where it is done. Layers that all ranks have count once.
-  void count(double loss, MadeSteps& made) {
-    const std::vector<GraphNode>&nodes = network_.graph().nodes,
-          &whole = parts_.whole.graph().nodes;
-    const bool first = parts_.ranks.rank() == 0;
-    runs_.resize(nodes.size());
-    std::int64_t passes = std::numeric_limits<std::int64_t>::max();
-    for (std::size_t i = 0; i < nodes.size(); ++i) {
-      const std::int64_t runs = network_.executor().runs(i) - runs_[i];
-      runs_[i] += runs;
-      if (nodes[i].phase != Phase::update) passes = std::min(passes, runs);
-      if (nodes[i].phase == Phase::update && runs == 0) passes = 0;  // nothing was learnt
-      const double flops = nodes[i].problem->flops();
-      if (first || flops < whole[i].problem->flops())
-        made.flops += static_cast<double>(runs) * flops;
-    }
-    double worst[] = {-static_cast<double>(passes),
-                      read_values(network_.executor(), network_.graph().counts)[0]};
-    parts_.ranks.allreduce_max(worst);
-    if (worst[1] > 0)
-      throw WrongResult(fmt::format(
-          "training diverged: gradients are not finite in step {}. Use a smaller --rate.",
-          updates_));
-    if (!first) return;
-    made.images += -worst[0] * static_cast<double>(parts_.run.trainer.batch);
-    made.losses += loss * -worst[0];
-    made.batches += -worst[0];
   }
 
   /// All products whose sums are those of all ranks, some other nodes, and the update.
   SplitCheck random_nodes() {
-    const Graph& graph = network_.graph();
     SplitCheck check;
     check.seed = parts_.run.trainer.seed + ++checks_ * 65537;
-    check.nodes = random_check(graph, nodes_of_split_check, check.seed).nodes;
-    for (std::size_t i = 0; i < graph.nodes.size(); ++i)
-      if (graph.nodes[i].summed != Graph::none) check.nodes.insert(i);
+    check.nodes = random_check(graph(), nodes_of_split_check, check.seed).nodes;
+    for (std::size_t i = 0; i < graph().nodes.size(); ++i)
+      if (graph().nodes[i].summed != Graph::none) check.nodes.insert(i);
     check.found.passed = true;
     return check;
   }
 
   std::vector<double> numbers(const StageState& state, std::size_t which,
                               const Parameter& parameter) const {
-    const std::size_t size = size_of_element(network_.graph().*stage_values()[which]);
+    const std::size_t size = size_of(graph().value(graph().*stage_values()[which]).type);
     std::vector<double> values(static_cast<std::size_t>(parameter.elements()));
-    decode(network_.graph().value(network_.graph().*stage_values()[which]).type,
+    decode(graph().value(graph().*stage_values()[which]).type,
            state.values[which].data() + static_cast<std::size_t>(parameter.offset) * size, values);
     return values;
   }
 
   /// Two states after the same step: gradients, moments, and how far the weights have moved.
   void compare(const StageState& is, const StageState& should, Verification& found) const {
-    const Graph& graph = network_.graph();
+    const Graph& graph = training_.network().graph();
     const double allowed = repeated_tolerance(parts_.run.trainer.precision,
                                               parts_.run.trainer.learning.narrow_gradients);
     const double u = unit_roundoff(graph.value(graph.weights).type);
@@ -262,7 +204,7 @@ class SplitWay final : public ParallelWay {
         if (one == other) continue;
         double rounding = 0;  // beside the 2-norm of the step
         if (value == graph.weights) {
-          const std::vector<double> before = numbers(before_, i, parameter);
+          const std::vector<double> before = numbers(before_.values, i, parameter);
           double weights = 0, steps = 0;
           for (std::size_t e = 0; e < one.size(); ++e) {
             one[e] -= before[e];
@@ -282,77 +224,36 @@ class SplitWay final : public ParallelWay {
     }
   }
 
-  /// The loss of the undivided network, of the weights before the step. Collective.
-  void judge_loss(Verification& found) {
-    Trainer& whole = parts_.whole;
-    StageState all = state_of(whole.executor(), {});
-    gather(before_, all);
-    put_state(all, whole.executor());
-    double losses = 0;
-    for (std::int64_t pass = 0; pass < parts_.run.trainer.accumulate; ++pass) {
-      const Batch& batch = batches_->at(judged_.epoch, judged_.step, pass);
-      whole.load(batch.images, batch.labels);
-      whole.executor().run(Phase::forward);
-      const std::vector<double> each = read_values(whole.executor(), whole.graph().losses);
-      losses += std::accumulate(each.begin(), each.end(), 0.0) / static_cast<double>(each.size());
-    }
-    losses /= static_cast<double>(parts_.run.trainer.accumulate);
-    // Both have rounding errors.
-    const TrainerSettings& of = parts_.run.trainer;
-    const double allowed =
-        2 * network_tolerance(operand_type(of.precision), of.network.labels).forward;
-    if (!(std::fabs(last_loss_ - losses) <= allowed * std::fabs(losses)))
-      found.fail(fmt::format(
-          "the loss of a step is {}, and {} of the undivided network with the same samples",
-          last_loss_, losses));
-  }
-
   /// Parameters that all ranks have stay alike. Collective.
   void judge_copies(Verification& found) {
-    const Graph &graph = network_.graph(), &whole = parts_.whole.graph();
-    const std::vector<double> all = read_values(network_.executor(), graph.weights);
+    const Graph &graph = training_.network().graph(), &whole = parts_.whole.graph();
+    const std::vector<double> all = read_values(training_.network().executor(), graph.weights);
     for (std::size_t i = 0; i < graph.parameters.size(); ++i) {
       const Parameter& parameter = graph.parameters[i];
       if (parameter.dims != whole.parameters[i].dims) continue;
       const auto own = std::span(all).subspan(static_cast<std::size_t>(parameter.offset),
                                               static_cast<std::size_t>(parameter.elements()));
       std::vector<double> of_first(own.begin(), own.end());
-      RankCalls(parts_.ranks).broadcast(of_first);
+      RankCalls(grid_.group()).broadcast(of_first);
       if (const double relative = relative_difference(own, of_first);
           !(relative <= repeated_tolerance(parts_.run.trainer.precision)))
-        found.fail(fmt::format("{} differs by {:.3g} of its 2-norm from that of rank 0",
+        found.fail(fmt::format("{} differs by {:.3g} of its 2-norm from that of the first rank",
                                parameter.name, relative));
     }
-  }
-
-  /// The parameters of all ranks, at their places in `all`. Collective.
-  void gather(const StageState& own, StageState& all) const {
-    const Graph& graph = network_.graph();
-    for (std::size_t i = 0; i < stage_values().size(); ++i) {
-      const ValueIndex value = graph.*stage_values()[i];
-      if (value != graph.weights && (value != graph.stored || value == Graph::none)) continue;
-      for (int rank = 0; rank < parts_.ranks.size(); ++rank) {
-        std::vector<std::byte> bytes = own.values[i];
-        broadcast_bytes(bytes, rank, parts_.ranks);
-        PartsOfParameters(parts_.whole.graph(), graph, rank)
-            .place(bytes, all.values[i], size_of_element(value));
-      }
-    }
+    training_.replicas().judge_copies(training_.network().executor(), training_.running(),
+                                      repeated_tolerance(parts_.run.trainer.precision), found);
   }
 
   const WayParts parts_;
-  SplitNetwork network_;
-  PartsOfParameters shares_;
-  const std::int64_t passes_;
-  std::optional<MicroBatches> batches_;
-  std::int64_t updates_ = 0;
-  std::vector<std::int64_t> runs_;    ///< of each node, before the last step
-  double last_loss_ = 0;              ///< of the last step
-  double predicted_ = 0;              ///< seconds of the sums of a step
-  std::vector<double> sums_, steps_;  ///< seconds of each step
-  bool compared_ = false;             ///< with the undivided network
-  StageState before_;                 ///< the judged step
-  Step judged_;
+  const Grid grid_;
+  SplitTraining training_;
+  const double alone_s_;  ///< seconds of the sums of a step, each by itself
+  SumTimes times_;
+  std::optional<UndividedOracle> oracle_;
+  double last_loss_ = 0;   ///< of the last step
+  bool compared_ = false;  ///< with the undivided network
+  SplitState before_;      ///< the judged step
+  SplitTraining::Step judged_;
   std::uint64_t checks_ = 0;
 };
 
@@ -360,18 +261,13 @@ class SplitWay final : public ParallelWay {
 std::string why_not_divided(const WayParts& parts) {
   const TrainerSettings& of = parts.run.trainer;
   const std::string way = "--parallel " + to_text(parts.run.parallel);
-  if (parts.run.parallel.number != parts.ranks.size())
-    return fmt::format("{}: each part is a rank, and there are {} ranks. Start {} of them.", way,
-                       parts.ranks.size(), parts.run.parallel.number);
-  if (of.network.filters)
-    return way + " divides dense layers, and this network has convolutions. Use another.";
+  if (std::string why = why_no_grid(parts.run.parallel, parts.ranks.size(), "part"); !why.empty())
+    return why;
   if (parts.run.claims && parts.run.claims->at("wire") != "none")
     return way + " adds activations in their own type. Leave --wire out.";
   if (needs_trust(of.learning.rule) || of.learning.rule == UpdateRule::lamb)
     return fmt::format("{}: {} needs the norms of whole parameters. Use another --optimizer.", way,
                        name(of.learning.rule));
-  if (of.loss_scale.kind != LossScaleSettings::Kind::none)
-    return way + " has no loss scale, as fp16 needs. Use bf16.";
   return "";
 }
 
@@ -379,15 +275,19 @@ std::string why_not_divided(const WayParts& parts) {
 
 Result<std::unique_ptr<ParallelWay>> make_split_way(const WayParts& parts) {
   if (std::string why = why_not_divided(parts); !why.empty()) return Unsupported{std::move(why)};
+  const TrainerSettings& of = parts.run.trainer;
+  const std::string way = "--parallel " + to_text(parts.run.parallel);
+  const Graph pass = gradient_graph(of.network, 1, of.precision, of.learning);
+  if (divided_layers(pass, static_cast<int>(parts.run.parallel.number)).empty())
+    return Unsupported{fmt::format(
+        "{}: no two layers follow each other whose features between them {} divides, with nothing "
+        "between that reads all of them.",
+        way, parts.run.parallel.number)};
   try {
-    auto way = std::make_unique<SplitWay>(parts);
-    if (way->sums() > 0) return way;
+    return std::make_unique<SplitWay>(parts);
   } catch (const UnsupportedCase& refusal) {
-    return Unsupported{"--parallel " + to_text(parts.run.parallel) + ": " + refusal.what()};
+    return Unsupported{way + ": " + refusal.what()};
   }
-  return Unsupported{
-      fmt::format("--parallel {}: no layer has a number of features that {} divides.",
-                  to_text(parts.run.parallel), parts.ranks.size())};
 }
 
 }  // namespace assay

@@ -1,5 +1,7 @@
 #include "models/parallel/way.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "core/base/error.hpp"
@@ -24,6 +26,14 @@ const NameTable<PipelineSchedule>& schedules() {
 }  // namespace
 
 Parallel parallel_of(const std::string& text) {
+  const std::string in_groups = "*sync";
+  if (text.ends_with(in_groups)) {
+    Parallel way = parallel_of(text.substr(0, text.size() - in_groups.size()));
+    if (way.replicated || (way.kind != WayKind::pipeline && way.kind != WayKind::split))
+      throw InputError("--parallel " + text + ": *sync is for groups of pipeline:P or split:K.");
+    way.replicated = true;
+    return way;
+  }
   const std::size_t colon = text.find(':');
   const std::string name = text.substr(0, colon);
   std::string rest = colon == std::string::npos ? "" : text.substr(colon + 1);
@@ -31,9 +41,9 @@ Parallel parallel_of(const std::string& text) {
   if (const auto kind = ways().find(name))
     way.kind = *kind;
   else
-    throw InputError("--parallel " + text +
-                     " is unknown. Use sync, stale:S, async, server:K, pipeline:P[:SCHEDULE] or "
-                     "split:K.");
+    throw InputError(unknown_name("--parallel", name, ways().names()) +
+                     " Use sync, stale:S, async, server:K, pipeline:P[:SCHEDULE] or split:K, and "
+                     "*sync after the last two.");
   if (way.kind == WayKind::sync || way.kind == WayKind::async) {
     if (colon != std::string::npos)
       throw InputError("--parallel " + text + ": " + name + " has no number. Leave it out.");
@@ -47,6 +57,9 @@ Parallel parallel_of(const std::string& text) {
     rest.resize(second);
   }
   const std::uint64_t least = way.kind == WayKind::pipeline || way.kind == WayKind::split ? 2 : 1;
+  if (rest.empty())
+    throw InputError(
+        fmt::format("--parallel {0} needs a number. Give one like {0}:{1}.", name, least));
   way.number =
       static_cast<std::int64_t>(whole_number("--parallel " + name + ":", rest, least, most_of_way));
   return way;
@@ -57,6 +70,7 @@ std::string to_text(const Parallel& way) {
   if (way.number > 0) text += ":" + std::to_string(way.number);
   if (way.schedule != PipelineSchedule::one_forward_one_backward)
     text += ":" + schedules()[way.schedule];
+  if (way.replicated) text += "*sync";
   return text;
 }
 

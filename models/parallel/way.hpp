@@ -15,11 +15,13 @@ struct Parallel {
   /// that divide a layer.
   std::int64_t number = 0;
   PipelineSchedule schedule = PipelineSchedule::one_forward_one_backward;  ///< of a pipeline
+  /// Groups of so many ranks, whose gradients are summed: a pipeline or a split in each.
+  bool replicated = false;
   bool operator==(const Parallel&) const = default;
 };
 
-/// Parses "sync", "stale:S", "async", "server:K", "pipeline:P[:1f1b|:fill-drain]", "split:K".
-/// InputError for other texts.
+/// Parses "sync", "stale:S", "async", "server:K", "pipeline:P[:1f1b|:fill-drain][*sync]",
+/// "split:K[*sync]". InputError for other texts.
 Parallel parallel_of(const std::string& text);
 /// The shortest text that parallel_of() reads as the same.
 std::string to_text(const Parallel& way);

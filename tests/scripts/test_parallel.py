@@ -9,6 +9,7 @@ import unittest
 from run_helper import ASSAY, BIN, RunTest, main
 
 WAYS = ("async", "stale:1", "server:1")
+SLOW_RANK = pathlib.Path(__file__).with_name("slow_rank.py")
 MPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 
@@ -95,6 +96,16 @@ class Parallel(RunTest):
         document["rows"][0]["problem"]["bytes"] = 1e9
         self.refused(document, "/problem/bytes")
 
+        self.train(2, "--network", "mlp:w64", "--batch", 16, "--steps", 16, "--parallel", "split:2")
+        whole = json.loads(self.file.read_text())
+        self.command(ASSAY, "validate", self.file, code=0)
+        summed = whole["rows"][0]["metrics"]["summed_bytes"]["value"]
+        for name, value in (("summed_bytes", summed * 1.01), ("summed_bytes", summed * 3), ("summed_bytes", 64), ("sums_of_pass", -5),
+                            ("sums_of_pass", 1.5), ("sums_s", -1e9), ("sums_alone_s", 0), ("memory_of_rank_bytes", -1)):
+            document = json.loads(json.dumps(whole))
+            document["rows"][0]["metrics"][name]["value"] = value
+            self.refused(document, name)
+
     def refused(self, document, name):
         with self.subTest(name=name):
             self.file.write_text(json.dumps(document))
@@ -125,12 +136,15 @@ class Parallel(RunTest):
         self.assertIn("--parallel async is for training", done.stdout)
 
     def test_a_killed_rank_is_named_and_the_epoch_that_is_lost(self):
-        for way, killed in (("server:1", 2), ("async", 1)):  # a server, a worker that serves as well
+        # With server:1 a server and a worker; ranks of the others are all alike, or stages.
+        for way, killed, ranks in (("server:1", 2, 3), ("server:1", 0, 3), ("async", 1, 3), ("stale:1", 1, 3), ("sync", 1, 3),
+                                   ("pipeline:2", 1, 2), ("split:2", 1, 2)):
             with self.subTest(way=way, killed=killed):
                 self.out = self.folder / f"{way}-{killed}"
                 suite = self.suite([{"benchmark": "train", "problem": ["mlp:w64"], "batch": ["16"], "threads": [1], "backend": ["native"], "steps": [8],
-                                     "data": ["learnable:n2000v200"], "epochs": [1000000], "target": ["1"], "rate": ["1"], "parallel": [way]}])
-                process = self.start_suite(suite, "--launcher", "mpirun.openmpi --oversubscribe -n 3", env=self.environment(**MPI))
+                                     "data": ["learnable:n2000v200"], "epochs": [1000000], "target": ["1"], "rate": ["1e-6"], "parallel": [way],
+                                     **({"accumulate": ["2"]} if way == "pipeline:2" else {})}])
+                process = self.start_suite(suite, "--launcher", f"mpirun.openmpi --oversubscribe -n {ranks}", env=self.environment(**MPI))
                 self.wait_until(lambda: any(b"epoch 3" in file.read_bytes() for file in self.out.rglob("*") if file.is_file()), process)
                 ranks = [event["rank_processes"] for event in self.journal() if event["event"] == "launch"][0]
                 os.kill(int(ranks[killed]), signal.SIGKILL)
@@ -140,6 +154,23 @@ class Parallel(RunTest):
                 for words in (f"rank {killed}", "signal 9 (Killed)", "loss "):  # the last line of its epochs
                     self.assertIn(words, row["reason"])
                 self.assertEqual(self.children_at_work(), [])
+
+    def test_beside_a_slow_rank_all_ways_are_right_and_asynchronous_workers_do_not_wait(self):
+        """By counts of steps: how long they take is the machine's."""
+        for way in ("sync", "stale:1", "async", "server:1", "pipeline:2", "split:2"):
+            with self.subTest(way=way):
+                row = self.train(3 if way == "server:1" else 2, "--network", "resnet18:w8s32c10", "--batch", 32, "--rate", 0.1, "--steps", 8,
+                                 "--data", "learnable:n2048v64", "--epochs", 1, "--target", 0, "--max-time", 0.1, "--parallel", way,
+                                 *(["--accumulate", 2] if way == "pipeline:2" else []), within=(SLOW_RANK, 1, 0.2))
+                self.assertEqual(row["status"], "ok", row["reason"])
+                self.command(ASSAY, "validate", self.file, code=0)
+                metrics = {name: of["value"] for name, of in row["metrics"].items()}
+                if way == "stale:1":
+                    self.assertEqual(metrics["steps_of_slowest_worker"], metrics["steps_of_fastest_worker"])
+                    self.assertLessEqual(metrics["largest_lead_steps"], 2)
+                elif way in ("async", "server:1"):
+                    self.assertLess(metrics["steps_of_slowest_worker"], 0.9 * metrics["steps_of_fastest_worker"])
+                    self.assertGreater(metrics["largest_lead_steps"], 2)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""--parallel pipeline:P makes the steps of plain accumulation and trains to the same losses; split:K trains to the target; what does not fit is refused."""
+"""--parallel pipeline:P makes the steps of plain accumulation and trains to the same losses; split:K and groups of both train to the target; what does not fit is refused."""
 import json
 import shutil
 import unittest
@@ -7,7 +7,7 @@ import unittest
 from run_helper import ASSAY, BIN, RunTest, main
 
 # A small form of each network, and options with which its steps stay finite.
-SMALL = {"mlp": ["mlp:i64w32l6c10p20"], "candle-p1b2": ["candle-p1b2:i64w32", "--optimizer", "rmsprop", "--rate", 0.001],
+SMALL = {"mlp": ["mlp:i64w32l6c10p20", "--rate", 0.01], "candle-p1b2": ["candle-p1b2:i64w32", "--optimizer", "rmsprop", "--rate", 0.001],
          "candle-p1b1": ["candle-p1b1:i64w32n12", "--optimizer", "adam", "--rate", 0.001], "resnet18": ["resnet18:w8s32c10", "--rate", 0.01],
          "deeplab": ["deeplab:h32w32c4d16", "--rate", 1e-6]}
 PASSES = 4
@@ -73,15 +73,42 @@ class TrainPipeline(RunTest):
                                      [epoch["training_loss"] for epoch in plain["epochs"]])
                     self.assertEqual([epoch["accuracy"] for epoch in row["epochs"]], [epoch["accuracy"] for epoch in plain["epochs"]])
 
+    def expect_target(self, ranks, network, way, target, *words):
+        row = self.row(ranks, "--network", network, "--parallel", way, "--target", target, *words)
+        self.assertEqual(row["status"], "ok", row.get("reason"))
+        self.assertGreaterEqual(row["epochs"][-1]["accuracy"], target)
+        return {name: metric["value"] for name, metric in row["metrics"].items()}, row
+
     def test_divided_layers_train_to_the_target(self):
         for network, ranks, more in (("mlp:w64", 2, []), ("mlp:w64l3", 4, ["--precision", "bf16"])):
             with self.subTest(network=network, ranks=ranks):
-                row = self.row(ranks, "--network", network, "--parallel", f"split:{ranks}", "--data", "learnable:n2000v300", "--epochs", 8,
-                               "--rate", 0.06, "--target", 0.8, *more)
-                self.assertEqual(row["status"], "ok", row.get("reason"))
-                self.assertGreaterEqual(row["epochs"][-1]["accuracy"], 0.8)
+                metrics, row = self.expect_target(ranks, network, f"split:{ranks}", 0.8, "--data", "learnable:n2000v300", "--epochs", 8, "--rate",
+                                                  0.06, *more)
                 self.assertIn("in fp64 against the undivided ones", row["verification"]["reference"])
-                self.assertGreater(row["metrics"]["summed_bytes"]["value"], 0)
+                self.assertGreater(metrics["summed_bytes"], 0)
+
+    def test_divided_convolutions_train_to_the_target(self):
+        for ranks, way, divided in ((2, "split:2", 2), (4, "split:4", 4), (4, "split:2*sync", 2), (4, "pipeline:2*sync", 0)):
+            with self.subTest(way=way):
+                more = ["learnable:n1920v100", "--epochs", 8, "--rate", 0.1] if "sync" in way else ["learnable:n960v100", "--epochs", 6, "--rate", 0.05]
+                metrics, row = self.expect_target(ranks, "resnet18:w8s32c10", way, 0.3, "--data", *more)
+                self.assertEqual(row["problem"]["global_batch_size"], 4 * PASSES * (2 if "sync" in way else 1))
+                if divided:
+                    self.assertEqual(metrics["sums_of_pass"], 16)  # one forward and one backward in each of 8 blocks
+                    self.assertGreater(metrics["divided_flops_share"], 0.7)
+                    self.assertAlmostEqual(metrics["rank_flops_share"], 1 - metrics["divided_flops_share"] * (1 - 1 / divided))
+
+    def test_other_shares_are_found(self):
+        row = self.row(2, "--network", *SMALL["resnet18"], "--parallel", "split:2", "--precision", "fp16")
+        self.assertEqual(row["status"], "ok", row.get("reason"))
+        file = self.folder / "row.json"
+        whole = file.read_text()
+        for name in ("divided_flops_share", "rank_flops_share", "sums_predicted_s"):
+            with self.subTest(changed=name):
+                document = json.loads(whole)
+                document["rows"][0]["metrics"][name]["value"] += 0.01
+                file.write_text(json.dumps(document))
+                self.assertIn("_share" if "share" in name else name, self.command(ASSAY, "validate", file, code=2).stderr)
 
     def test_divided_layers_of_candle(self):
         for name in ("candle-p1b1", "candle-p1b2"):
@@ -95,8 +122,10 @@ class TrainPipeline(RunTest):
         for words, reason in ((["--network", "candle-p1b2:i64w32", "--parallel", "pipeline:9"], "needs 2 ranks or more|there are 2 ranks"),
                               ([*mlp, "--parallel", "pipeline:3"], "there are 2 ranks"),
                               ([*mlp, "--parallel", "pipeline:2", "--lag", 1], "lag"),
-                              ([*mlp, "--parallel", "split:2"], "drop1 reads all features"),
-                              (["--network", *SMALL["resnet18"], "--parallel", "split:2"], "convolutions")):
+                              ([*mlp, "--parallel", "split:2"], "no two layers"),
+                              ([*mlp, "--parallel", "split:2*sync"], "there are 2 ranks"),
+                              (["--network", "resnet18:w8s32c10", "--parallel", "split:2*sync", "--data", "generated:n64c10w40h40"], "files are read ahead"),
+                              (["--network", "resnet18:w8s32c10", "--parallel", "split:2", "--optimizer", "larc"], "norms of whole parameters")):
             with self.subTest(words=words):
                 row = self.row(2, *words, code=6)
                 self.assertEqual(row["status"], "unsupported", row)

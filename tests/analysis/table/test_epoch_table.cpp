@@ -18,7 +18,10 @@ json training(const std::string& precision, int epochs, double loss, int launch 
   json row = test::row(status, 1, launch, more);
   if (status != "ok") return row;
   for (int epoch = 1; epoch <= epochs; ++epoch, loss /= 2) {
-    json end = {{"epoch", epoch}, {"seconds", epoch}, {"training_loss", loss}};
+    json end = {{"epoch", epoch},
+                {"seconds", epoch},
+                {"training_loss", loss},
+                {"images_per_s", 100 * loss}};
     if (epoch % 2 == 0) end["accuracy"] = 1 - loss / 10;
     row["epochs"].push_back(end);
   }
@@ -66,6 +69,39 @@ TEST(EpochTable, OtherParametersMakeLines) {
                                    by);
   EXPECT_EQ(lines(beside).size(), 1U) << beside;
   EXPECT_TRUE(test::has(beside, "| loss 0 | loss 1 |")) << beside;
+}
+
+/// Which differ in speed, and cut the same samples into other batches.
+TEST(EpochTable, WaysToBeParallelStandBelowEachOther) {
+  TableOptions by{.markdown = true, .by = "parallel"};
+  const auto way = [](const char* name, double loss, const char* batch, const char* passes = "1") {
+    return training("fp32", 2, loss, 0, "ok",
+                    {{"parallel", name}, {"batch", batch}, {"accumulate", passes}});
+  };
+  const std::string text =
+      table({way("async", 3, "16"), way("pipeline:2", 1, "4", "8"), way("sync", 2, "16")}, by);
+  EXPECT_TRUE(test::has(text, "| epoch | parallel | images/s | over sync | loss | accuracy |"))
+      << text;
+  const std::vector<std::string> all = lines(text);
+  ASSERT_EQ(all.size(), 6U) << text;
+  EXPECT_TRUE(test::has(all[0], "| 1 | sync | 200 | 1.00 | 2.0000 | - |")) << text;
+  EXPECT_TRUE(test::has(all[1], "| 1 | async | 300 | 1.50 | 3.0000 | - |")) << text;
+  EXPECT_TRUE(test::has(all[2], "| 1 | pipeline:2 | 100 | 0.50 |")) << text;
+  EXPECT_TRUE(test::has(all[4], "| 2 | async | 150 | 1.50 | 1.5000 | 0.8500 |")) << text;
+  // Trainings with other samples are not compared, and none is left out.
+  const std::string two = table({way("sync", 2, "16"), way("sync", 4, "64"),
+                                 way("stale:1", 3, "16"), way("stale:1", 5, "64")},
+                                by);
+  ASSERT_EQ(lines(two).size(), 8U) << two;
+  for (const char* line : {"| 16 | 1 | sync | 200 | 1.00 |", "| 16 | 1 | stale:1 | 300 | 1.50 |",
+                           "| 64 | 1 | sync | 400 | 1.00 |", "| 64 | 1 | stale:1 | 500 | 1.25 |"})
+    EXPECT_TRUE(test::has(two, line)) << line << two;
+  const std::string cut = table({way("sync", 2, "16"), way("sync", 4, "8", "2")}, by);
+  EXPECT_EQ(lines(cut).size(), 4U) << cut;
+  json other = way("sync", 4, "16");
+  other["problem"]["descriptor"] = other["id"] = "another";
+  other["names"] = json::array({"another"});
+  EXPECT_TRUE(test::has(table({way("sync", 2, "16"), other}, by), "| another | 1 | sync | 400 |"));
 }
 
 TEST(EpochTable, OnlyVerifiedTrainingsAndTheMedianOfAllLaunches) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "core/program/suite.hpp"
 #include "models/network/parameters.hpp"
@@ -46,7 +47,8 @@ std::string found(const std::string& optimizer,
       update.element(part.first);
   for (std::int64_t number = 1; number <= 2; ++number) {
     const PartValues before = PartValues::of(update);
-    EXPECT_TRUE(update.apply(at, rate, scale));
+    std::memcpy(update.gradient(0).data, at, update.bytes());
+    EXPECT_TRUE(update.apply(0, rate, scale));
     ClaimedPartUpdate of{claims, graph, part, rate, scale, number, gradient};
     if (change) change(of);
     std::int64_t checked = 0;

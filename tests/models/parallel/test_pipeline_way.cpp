@@ -115,6 +115,23 @@ TEST(PipelineWay, StepsArePlainAccumulation) {
       }
 }
 
+TEST(PipelineWay, GroupsMakeTheStepsOfOneRankWithAllSamples) {
+  for (const char* const network : {"mlp:i64w32l6c10p20", "resnet18:w8s32c10"})
+    for (const std::int64_t passes : {1, 3})
+      testing_fakes::on_threads(4, [&](Communicator& ranks) {
+        Pipeline pipeline(run_of(network, "pipeline:2*sync", passes), ranks);
+        for (std::int64_t step = 0; step < 3; ++step) {
+          const MadeSteps made = pipeline.make(step, 1, true);
+          double images = made.images;
+          RankCalls(ranks).sum(std::span(&images, 1));
+          EXPECT_EQ(images, static_cast<double>(2 * passes * pipeline.run.trainer.batch));
+          const Verification found = pipeline.judge();
+          EXPECT_TRUE(found.passed) << network << ": " << found.reason;
+        }
+        EXPECT_EQ(pipeline.way->metrics().at("judged_steps").value, 3);
+      });
+}
+
 /// Messages between two ranks are received in the order in which they are sent.
 TEST(PipelineWay, NeedsNoTags) {
   for (const char* const way : {"pipeline:4", "pipeline:4:fill-drain"})

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "comm/forwarding.hpp"
+#include "core/base/error.hpp"
 #include "models/network/network_family.hpp"
 #include "models/network/parameters.hpp"
 #include "tests/core/thread_communicator.hpp"
@@ -169,6 +170,9 @@ TEST(Servers, FaultsOfMessagesAreFound) {
           Faulty faulty(ranks, ranks.rank() == faulty_rank ? fault : Fault::none);
           Side side(run_of("server:1"), faulty);
           const std::string why = side.steps(0, 4);
+          if (fault == Fault::changed_weights) {  // as seen in records that nobody replays
+            EXPECT_THROW(side.way->gather(), WrongResult);
+          }
           if (ranks.rank() > 0) return;
           EXPECT_NE(why.find(words), std::string::npos) << why;
           EXPECT_EQ(why.empty(), fault == Fault::none) << why;

@@ -1,6 +1,7 @@
 #pragma once
 // A way to be parallel on one rank of a test, beside its undivided network.
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
@@ -27,9 +28,23 @@ struct WaySession {
     way = std::move(std::get<std::unique_ptr<ParallelWay>>(found));
     way->begin();
   }
+  /// `judged`: the last steps of them, as many as a timed run has, or all of fewer.
   MadeSteps make(std::int64_t first, std::int64_t steps, bool judged, double rate = 0.01) {
-    return way->make(
-        {0, first, std::vector<double>(static_cast<std::size_t>(steps), rate), judged});
+    const std::int64_t last = judged ? std::min(steps, steps_of_run(run.parallel)) : 0;
+    const auto range = [&](std::int64_t from, std::int64_t count, bool is_judged) {
+      return way->make(
+          {0, from, std::vector<double>(static_cast<std::size_t>(count), rate), is_judged});
+    };
+    MadeSteps made;
+    if (steps > last) made = range(first, steps - last, false);
+    if (!judged) return made;
+    way->prepare_judge();
+    const MadeSteps more = range(first + steps - last, last, true);
+    made.images += more.images;
+    made.flops += more.flops;
+    made.losses += more.losses;
+    made.batches += more.batches;
+    return made;
   }
   Verification judge() {
     Verification found;

@@ -1,0 +1,46 @@
+#pragma once
+// What groups of ranks add that have the same network and other samples: their gradients and
+// statistics after the passes of a step.
+
+#include <cstdint>
+#include <vector>
+
+#include "models/parallel/grid.hpp"
+#include "models/parallel/rank_sum.hpp"
+
+namespace assay {
+
+class ReplicaSums {
+ public:
+  /// `passes`: of a step of each group. `grid` must outlive it. It adds nothing if there is one
+  /// group.
+  ReplicaSums(const Grid& grid, std::int64_t passes) : grid_(grid), passes_(passes) {}
+
+  /// UnsupportedCase if the ranks cannot add the gradients.
+  void prepare(const Executor& executor) const;
+  /// The number of a pass of this group in the training, if the passes of the groups follow each
+  /// other.
+  std::int64_t pass(std::int64_t step, std::int64_t pass) const {
+    return (step * grid_.groups() + grid_.index()) * passes_ + pass;
+  }
+  std::int64_t passes_of_all() const { return grid_.groups() * passes_; }
+  /// Before the passes of a step, each of which is averaged into `running`.
+  void begin(std::vector<double>& running);
+  /// After them: `running` is then that of the passes of all groups, one after the other.
+  /// Collective.
+  void run(const Executor& executor, std::vector<double>& running);
+  /// Whether the gradients are the sum of `own` of each group. Collective.
+  void judge_gradients(const Executor& executor, const std::vector<double>& own,
+                       Verification& found) const;
+  /// Whether all groups have equal weights and averages, up to `allowed` of their 2-norm.
+  /// Collective.
+  void judge_copies(const Executor& executor, const std::vector<double>& running, double allowed,
+                    Verification& found) const;
+
+ private:
+  const Grid& grid_;
+  std::int64_t passes_;
+  std::vector<double> before_;  ///< averages before the step
+};
+
+}  // namespace assay

@@ -1,0 +1,82 @@
+#pragma once
+// One rank's part of a training whose layers are divided among ranks.
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "models/parallel/divided_update.hpp"
+#include "models/parallel/micro_batches.hpp"
+#include "models/parallel/parallel_way.hpp"
+#include "models/parallel/replica_sums.hpp"
+#include "models/parallel/split_graph.hpp"
+#include "models/parallel/split_network.hpp"
+#include "models/parallel/stage_values.hpp"
+
+namespace assay {
+
+/// What a step begins with, or leaves.
+struct SplitState {
+  StageState values;
+  LossScaleState scale;
+};
+
+class SplitTraining {
+ public:
+  /// Both references must outlive it. UnsupportedCase as SplitNetwork's. Collective.
+  SplitTraining(const WayParts& parts, const Grid& grid);
+
+  /// With the weights and statistics of the undivided network.
+  void begin();
+  struct Step {
+    std::int64_t epoch = 0, step = 0;
+    double rate = 0;
+    bool judged = false;  ///< keeps the checksums of its samples
+  };
+  /// The mean loss of this group's passes. `check`: of one of them, and of the update. Collective.
+  double make(const Step& step, SplitCheck* check = nullptr);
+  /// Adds what the last step has done, where it is done. Layers that all ranks of a group have
+  /// count once. Collective.
+  void count(double loss, MadeSteps& made);
+  /// What has run until now is not counted.
+  void forget_runs();
+
+  SplitState state() const;
+  void restore(const SplitState& state);
+  /// The parameters, gradients and moments of this group in the order of the undivided network.
+  /// Collective.
+  StageState gather(const StageState& own) const;
+  /// The samples of a pass of a step of all groups, as MicroBatches::at.
+  const Batch& batch(const Step& step, std::int64_t pass) {
+    return batches_.at(step.epoch, step.step, pass);
+  }
+  std::string fault() const { return batches_.fault(); }
+  static std::uint64_t sum_of(const Batch& batch);
+  /// Of the samples of each pass of this group in the last judged step.
+  const std::vector<std::uint64_t>& sample_sums() const { return sample_sums_; }
+
+  SplitNetwork& network() { return network_; }
+  const SplitNetwork& network() const { return network_; }
+  const ReplicaSums& replicas() const { return replicas_; }
+  const std::vector<double>& running() const { return running_; }
+  /// Those of this group, of the last step with a check.
+  const std::vector<double>& own_gradients() const { return own_gradients_; }
+
+ private:
+  std::size_t size_of_element(ValueIndex value) const {
+    return size_of(network_.graph().value(value).type);
+  }
+
+  const WayParts& parts_;
+  const Grid& grid_;
+  SplitNetwork network_;
+  ReplicaSums replicas_;
+  DividedUpdate update_;
+  MicroBatches batches_;
+  const std::int64_t passes_;
+  std::vector<double> running_, own_gradients_;
+  std::vector<std::uint64_t> sample_sums_;
+  std::vector<std::int64_t> runs_;  ///< of each node, before the last step
+};
+
+}  // namespace assay

@@ -1,0 +1,34 @@
+#pragma once
+// Seconds of the sums of steps over the ranks that divide layers, measured and predicted.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/api/communicator.hpp"
+#include "core/measure/workload.hpp"
+#include "models/parallel/split_network.hpp"
+
+namespace assay {
+
+/// A rank waits in a sum for the one that comes last. So a prediction needs what each rank computes
+/// before each sum. That is measured in every second step; the sums of the other steps are compared
+/// with it.
+class SumTimes {
+ public:
+  /// Forgets all steps. Untimed.
+  void clear();
+  void add(const SplitSeconds& of_step);
+  /// `alone_s`: measured seconds of the sums of a step by themselves. `group`: the ranks that
+  /// divide layers; `all`: of all groups. Nothing after fewer than two steps. Collective, equal on
+  /// all ranks.
+  std::map<std::string, Metric> metrics(double alone_s, Communicator& group,
+                                        Communicator& all) const;
+
+ private:
+  std::vector<double> sums_;    ///< of each compared step
+  std::vector<double> before_;  ///< of each sum of the other steps, one step after the other
+  std::size_t steps_ = 0, sums_of_step_ = 0;
+};
+
+}  // namespace assay

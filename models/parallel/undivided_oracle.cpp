@@ -1,0 +1,227 @@
+#include "models/parallel/undivided_oracle.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <span>
+#include <utility>
+
+#include "core/measure/run_case.hpp"
+#include "models/network/parameters.hpp"
+#include "models/network/parity.hpp"
+#include "models/network/tolerance.hpp"
+#include "models/parallel/parallel_way.hpp"
+
+namespace assay {
+namespace {
+
+constexpr const char* not_plain = "in plain accumulation on the undivided network";
+/// Of samples, and how much more those of all layers may change results.
+constexpr double roundings = 4, amplified = 16;
+
+/// Means and variances of a normalization.
+std::vector<double> numbers_of(const Statistics& of, const std::vector<double>& all) {
+  std::vector<double> values(all.begin() + of.mean, all.begin() + of.mean + of.channels);
+  values.insert(values.end(), all.begin() + of.variance, all.begin() + of.variance + of.channels);
+  return values;
+}
+
+}  // namespace
+
+UndividedOracle::UndividedOracle(const TrainingRun& run, const Executor& whole, Plugins& plugins,
+                                 std::int64_t passes, bool in_parts)
+    : run_(run), passes_(passes), in_parts_(in_parts), alone_(serial_communicator()) {
+  TrainerSettings settings = run.trainer;
+  settings.accumulate = passes;
+  settings.executor.measured = false;
+  settings.executor.chosen = choices(whole);
+  auto made = Trainer::make(settings, plugins, *alone_);
+  if (const auto* const refusal = std::get_if<Unsupported>(&made))
+    throw UnsupportedCase(refusal->reason);
+  plain_ = std::move(std::get<std::unique_ptr<Trainer>>(made));
+  if (run.claims)
+    oracle_ = std::make_unique<StepOracle>(
+        StepClaims(of_one_rank(*run.claims), run.definition.input), plain_->executor(), *alone_);
+  checks_ = std::make_unique<CheckedSteps>(*plain_, *alone_, run.convergence.rate, oracle_.get());
+}
+
+/// The whole network of a rank may lack the node that accumulates.
+std::vector<Choice> UndividedOracle::choices(const Executor& whole) const {
+  std::vector<Choice> chosen = whole.chosen();
+  if (passes_ == 1 || whole.graph().accumulates()) return chosen;
+  chosen.insert(chosen.end() - 1, {chosen.back().backend, ""});
+  return chosen;
+}
+
+void UndividedOracle::put(const StageState& state, const LossScaleState& scale) {
+  put_state(state, plain_->executor());
+  Trainer::State now;
+  plain_->save(now);
+  now.running = state.running;
+  now.loss_scale = scale;
+  plain_->exchange(now);
+}
+
+Verification UndividedOracle::judge(const DividedStep& step,
+                                    const std::function<const Batch&(std::int64_t pass)>& batch) {
+  put(step.after, step.scale_after);
+  Trainer::State after;
+  plain_->save(after);
+  put(step.before, step.scale_before);
+  if (oracle_) oracle_->expect_rate(step.rate);
+  checks_->set_rate(step.rate);
+  for (std::int64_t pass = 0; pass < passes_; ++pass) {
+    const Batch& loaded = batch(pass);
+    checks_->keep(loaded.images, loaded.labels);
+  }
+  Verification found = checks_->make(not_plain);
+  checks_->forget();
+  const bool skipped = step.scale_after.skipped > step.scale_before.skipped;
+  if (skipped != checks_->skipped() && !in_parts_)  // sums in parts may overflow alone
+    found.fail(fmt::format("a step of the ranks was {}, and that of plain accumulation {}",
+                           skipped ? "skipped" : "made", skipped ? "made" : "skipped"));
+  if (in_parts_) judge_skipped(step, skipped, found);
+  if (!found.passed || skipped || checks_->skipped()) return found;
+  ++steps_;
+  compare_gradients(step.after, found);
+  const double loss = plain_->loss();
+  const std::vector<double> running = plain_->running_statistics();
+  compare_state(step, after, found);
+  const Allowed by_rounding = allowed(step, batch(passes_ - 1));
+  compare_loss(step, loss, by_rounding.loss, found);
+  compare_running(step.after, running, by_rounding, found);
+  found.outputs = found.checked;
+  return found;
+}
+
+void UndividedOracle::judge_skipped(const DividedStep& step, bool skipped,
+                                    Verification& found) const {
+  const Graph& graph = plain_->graph();
+  std::vector<double> gradients(static_cast<std::size_t>(graph.elements(graph.gradients)));
+  decode(graph.value(graph.gradients).type, step.after.values.back().data(), gradients);
+  const bool finite = std::ranges::all_of(gradients, [](double of) { return std::isfinite(of); });
+  if (skipped == finite)
+    found.fail(fmt::format("a step of the ranks was {}, and its gradients are {}",
+                           skipped ? "skipped" : "made", finite ? "finite" : "not finite"));
+  if (skipped && step.before.values.front() != step.after.values.front())
+    found.fail("a step of the ranks was skipped, and has changed weights");
+}
+
+void UndividedOracle::compare_state(const DividedStep& step, const Trainer::State& after,
+                                    Verification& found) {
+  if (in_parts_) update_again(step);
+  const Trainer::Difference difference = plain_->difference(after);
+  if (!(difference.relative <= difference.allowed))
+    found.fail(std::isinf(difference.relative)
+                   ? fmt::format("after a step of the ranks, {} is not the rounded weight",
+                                 difference.what)
+                   : fmt::format("after a step of the ranks, {} differs by {:.3g} of its 2-norm "
+                                 "from that {}",
+                                 difference.what, difference.relative, not_plain));
+}
+
+/// Of each parameter. The order of sums is the same, so that they are equal bit by bit where each
+/// operation is.
+void UndividedOracle::compare_gradients(const StageState& after, Verification& found) {
+  const Graph& graph = plain_->graph();
+  const std::vector<double> all = read_values(plain_->executor(), graph.gradients);
+  std::vector<double> of_ranks(all.size());
+  decode(graph.value(graph.gradients).type, after.values.back().data(), of_ranks);
+  if (in_parts_) {
+    // With 16 bits they may have nothing in common. In fp32 they differ by 0.002 at most, of 4
+    // images of 32 x 32 pixels in resnet50:w8.
+    if (size_of(operand_type(run_.trainer.precision)) == 2) return;
+    found.checked += std::ssize(all);
+    if (const double relative = relative_difference(of_ranks, all); !(relative <= 0.1))
+      found.fail(fmt::format("all gradients differ by {:.3g} of their 2-norm from those {}",
+                             relative, not_plain));
+    return;
+  }
+  const double allowed =
+      repeated_tolerance(run_.trainer.precision, run_.trainer.learning.narrow_gradients);
+  bool equal = true;
+  for (const Parameter& parameter : graph.parameters) {
+    const auto first = static_cast<std::size_t>(parameter.offset),
+               count = static_cast<std::size_t>(parameter.elements());
+    const auto is = std::span<const double>(of_ranks).subspan(first, count),
+               should = std::span<const double>(all).subspan(first, count);
+    found.checked += parameter.elements();
+    if (std::ranges::equal(is, should)) continue;
+    equal = false;
+    if (const double relative = relative_difference(is, should); !(relative <= allowed))
+      found.fail(fmt::format("the gradient of {} differs by {:.3g} of its 2-norm from that {}",
+                             parameter.name, relative, not_plain));
+  }
+  if (equal) ++equal_steps_;
+}
+
+/// Sums in parts are rounded otherwise, which a network of few pixels and samples may amplify to
+/// any number. How much this one does, it tells of samples that are rounded otherwise, alone.
+UndividedOracle::Allowed UndividedOracle::allowed(const DividedStep& step, const Batch& batch) {
+  const double u = unit_roundoff(operand_type(run_.trainer.precision));
+  const std::vector<Statistics>& norms = plain_->graph().statistics;
+  if (!in_parts_) {
+    const double repeated = repeated_tolerance(run_.trainer.precision);
+    return {repeated, std::vector<double>(norms.size(), repeated)};
+  }
+  const Executor& executor = plain_->executor();
+  const auto forward = [&](std::span<const float> images) {
+    plain_->load(images, batch.labels);
+    plain_->executor().run(Phase::forward);
+    return std::pair(read_values(executor, executor.graph().losses),
+                     read_values(executor, executor.graph().batch_statistics));
+  };
+  put(step.before, step.scale_before);
+  const auto [losses, statistics] = forward(batch.images);
+  std::vector<float> rounded(batch.images.begin(), batch.images.end());
+  std::mt19937_64 random(run_.trainer.seed);
+  for (float& pixel : rounded)
+    pixel *= static_cast<float>(random() % 2 == 0 ? 1 + roundings * u : 1 - roundings * u);
+  const auto [other_losses, other_statistics] = forward(rounded);
+  const double least = 2 * network_tolerance(operand_type(run_.trainer.precision),
+                                             run_.trainer.network.labels)
+                               .forward;  // both have rounding errors
+  const auto allow = [&](double change) { return std::max(least, amplified * change); };
+  Allowed all{allow(relative_difference(other_losses, losses)), {}};
+  const double changed = 1 - std::pow(1 - statistics_momentum, static_cast<double>(passes_));
+  for (const Statistics& of : norms)
+    all.running.push_back(changed * allow(relative_difference(numbers_of(of, other_statistics),
+                                                              numbers_of(of, statistics))));
+  return all;
+}
+
+void UndividedOracle::compare_loss(const DividedStep& step, double loss, double allowed,
+                                   Verification& found) const {
+  if (!(std::fabs(step.loss - loss) <=
+        allowed * (in_parts_ ? std::fabs(loss) : std::max(1.0, std::fabs(loss)))))
+    found.fail(fmt::format("the loss of a step of the ranks is {}, and {} {}", step.loss, loss,
+                           not_plain));
+}
+
+/// Of each normalization: its batches are that part of its averages which the step has changed.
+void UndividedOracle::compare_running(const StageState& after, const std::vector<double>& running,
+                                      const Allowed& allowed, Verification& found) const {
+  found.checked += std::ssize(running);
+  const std::vector<Statistics>& norms = plain_->graph().statistics;
+  for (std::size_t i = 0; i < norms.size(); ++i)
+    if (const double relative =
+            relative_difference(numbers_of(norms[i], after.running), numbers_of(norms[i], running));
+        !(relative <= allowed.running[i]))
+      found.fail(fmt::format(
+          "the moving averages of {} after a step of the ranks differ by {:.3g} of their 2-norm "
+          "from those {}",
+          norms[i].name, relative, not_plain));
+}
+
+void UndividedOracle::update_again(const DividedStep& step) {
+  put(step.before, step.scale_before);
+  Executor& executor = plain_->executor();
+  executor.device().copy(executor.memory(executor.graph().gradients).get(),
+                         step.after.values.back().data(), step.after.values.back().size());
+  executor.run(Phase::update);
+  executor.device().stream().wait();
+}
+
+}  // namespace assay

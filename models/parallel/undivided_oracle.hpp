@@ -1,0 +1,77 @@
+#pragma once
+// Judges a step that ranks have made together by plain accumulation on the undivided network, which
+// one rank makes.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/measure/workload.hpp"
+#include "models/network/checked_steps.hpp"
+#include "models/network/step_oracle.hpp"
+#include "models/network/training_workload.hpp"
+#include "models/parallel/stage_values.hpp"
+
+namespace assay {
+
+/// A step as all parts of the network have made it, in the order of the undivided one.
+struct DividedStep {
+  StageState before, after;
+  LossScaleState scale_before, scale_after;
+  double rate = 0, loss = 0;
+};
+
+class UndividedOracle {
+ public:
+  /// Makes the undivided network again, for this rank alone, with the same backends as `whole`. Its
+  /// steps are judged as those of a training on one rank, and have `passes` passes. `in_parts`:
+  /// sums within layers are made in parts. All references must outlive it. Throws CaseError or
+  /// UnsupportedCase if it cannot.
+  UndividedOracle(const TrainingRun& run, const Executor& whole, Plugins& plugins,
+                  std::int64_t passes, bool in_parts);
+
+  /// Makes the same step by plain accumulation, with the checks of CheckedSteps, and compares loss,
+  /// gradients, weights, moments and statistics. Sums in parts are rounded otherwise, which changes
+  /// signs before rectifiers: then the gradients are compared as one vector with a wide tolerance
+  /// (not those of 16 bits, which may have nothing in common), and weights and moments with those
+  /// after an update by the step's own gradients. `batch`: the samples of each micro-batch.
+  Verification judge(const DividedStep& step,
+                     const std::function<const Batch&(std::int64_t pass)>& batch);
+
+  std::int64_t steps() const { return steps_; }
+  /// Steps of which all gradients were equal bit by bit.
+  std::int64_t equal_steps() const { return equal_steps_; }
+  const Graph& graph() const { return plain_->graph(); }
+
+ private:
+  std::vector<Choice> choices(const Executor& whole) const;
+  void put(const StageState& state, const LossScaleState& scale);
+  void update_again(const DividedStep& step);
+  /// Relative differences of the loss, and of the averages of each normalization.
+  struct Allowed {
+    double loss = 0;
+    std::vector<double> running;
+  };
+  Allowed allowed(const DividedStep& step, const Batch& batch);
+  /// Whether a step was skipped because of its gradients, and then has changed nothing.
+  void judge_skipped(const DividedStep& step, bool skipped, Verification& found) const;
+  void compare_state(const DividedStep& step, const Trainer::State& after, Verification& found);
+  void compare_gradients(const StageState& after, Verification& found);
+  void compare_loss(const DividedStep& step, double loss, double allowed,
+                    Verification& found) const;
+  void compare_running(const StageState& after, const std::vector<double>& running,
+                       const Allowed& allowed, Verification& found) const;
+
+  const TrainingRun& run_;
+  const std::int64_t passes_;
+  const bool in_parts_;
+  std::unique_ptr<Communicator> alone_;
+  std::unique_ptr<Trainer> plain_;
+  std::unique_ptr<StepOracle> oracle_;
+  std::unique_ptr<CheckedSteps> checks_;
+  std::int64_t steps_ = 0, equal_steps_ = 0;
+};
+
+}  // namespace assay

@@ -64,6 +64,7 @@ fs::path folder_of(const Given& given, RunPlan& plan) {
 std::map<std::string, json> timing_of(const Given& given) {
   std::map<std::string, json> timing;
   if (const auto seconds = seconds_of(given, "max-time")) timing["max-time"] = *seconds;
+  if (const auto seconds = seconds_of(given, "burn")) timing["burn"] = *seconds;
   if (const auto text = value_of(given, "precision-target"))
     timing["precision-target"] = precision_target_number("--precision-target", *text);
   if (const auto count = whole_of(given, "min-samples", 1, most_samples))
@@ -107,8 +108,8 @@ void refuse_useless(const Given& given) {
   if (given.contains("list"))
     refuse_flags(given,
                  {"dry-run", "out", "launches", "against", "guard", "resume", "allow-mixed",
-                  "max-time", "precision-target", "min-samples", "reference-budget", "no-ceilings",
-                  "seed", "baseline", "quiet", "verbose"},
+                  "max-time", "precision-target", "min-samples", "burn", "reference-budget",
+                  "no-ceilings", "seed", "baseline", "quiet", "verbose"},
                  "--list", "nothing is run");
   if (given.contains("dry-run"))
     refuse_flags(given, {"quiet", "verbose"}, "--dry-run", "nothing is run");
@@ -358,6 +359,7 @@ Command run_command() {
             {{"--max-time", max_time_help, "S", "the suite's"},
              {"--precision-target", precision_target_help, "X", "the suite's"},
              {"--min-samples", min_samples_help, "N", std::to_string(TimingOptions{}.min_samples)},
+             {"--burn", burn_help, "S", "none"},
              {"--seed", "seed of orders and data", "N", "1"},
              {"--no-ceilings", "skip the machine ceilings", "", ""}}},
            {"Checks",

@@ -60,6 +60,7 @@ class Reader {
     read_each(fields, "", "spread", criteria.spread);
     read_each(fields, "", "absolute", criteria.absolute);
     read_each(fields, "", "health", criteria.health);
+    read_each(fields, "", "devices", criteria.devices);
     return criteria;
   }
 
@@ -140,6 +141,13 @@ class Reader {
     if (growth)
       rule.limits.push_back(
           {fmt::format("{} grows at most {:g}", text, *growth), When::growth, *growth});
+  }
+
+  void read_rule(const json& entry, const std::string&, DeviceRule& rule) const {
+    FieldReader fields(entry);
+    fields.always("quantity", rule.quantity);
+    fields.optional("at_least", rule.at_least, "at_most", rule.at_most, "optional", rule.optional);
+    rule.text = rule.quantity + " of each device" + bounds(rule.at_least, rule.at_most);
   }
 
   /// Each only once. The schema does not ask for it: its check of n names compares n * n pairs.

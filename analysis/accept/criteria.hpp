@@ -58,6 +58,14 @@ struct HealthRule {
   bool required = false, optional = false;
 };
 
+/// A limit of what the devices of a node tell of their errors and links (row.device_health).
+struct DeviceRule {
+  std::string quantity{};  ///< a value, a counter, or "errors", "corrected", "corrected_meanwhile"
+  std::string text{};      ///< "pcie_width of each device at least 16"
+  std::optional<double> at_least{}, at_most{};
+  bool optional = false;  ///< a device need not tell it
+};
+
 struct Criteria {
   std::string name, file, sha256;         ///< sha256: of the file's bytes
   nlohmann::json content;                 ///< of the file
@@ -68,6 +76,7 @@ struct Criteria {
   std::vector<SpreadRule> spread;
   std::vector<AbsoluteRule> absolute;
   std::vector<HealthRule> health;
+  std::vector<DeviceRule> devices;
   /// Whether a row is judged.
   bool includes(const std::string& id) const;
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "analysis/burn_summary.hpp"
 #include "analysis/host_names.hpp"
 #include "analysis/load.hpp"
 #include "analysis/ratio.hpp"
@@ -18,6 +19,7 @@ using nlohmann::json;
 namespace {
 
 constexpr const char* ceiling_fraction = "ceiling_fraction";
+constexpr const char* of_burn = "burn_";  ///< begins the quantities of a burn-in
 
 /// The names of quantities that absolute criteria judge.
 std::set<std::string> quantities(const Criteria& criteria) {
@@ -32,7 +34,28 @@ struct Parts {
   std::vector<double> medians;                        ///< of the launches, in seconds
   std::map<std::string, std::vector<double>> values;  ///< of the launches, by quantity
   std::set<std::string> environments;
+  BurnTotals burn;
 };
+
+/// Sets the quantities of a burn-in: of all launches, which are its devices and turns, together.
+void finish_burn(Parts& parts) {
+  const std::vector<BurnTotal> totals = parts.burn.take();
+  for (auto& [name, quantity] : parts.row.quantities) {
+    if (!name.starts_with(of_burn) || !quantity.reason.empty()) continue;
+    const BurnTotal& total = totals.front();
+    if (name == "burn_device_hours") quantity.value = total.device_hours;
+    if (name == "burn_limit_per_hour") quantity.value = total.limit_per_device_hour();
+    if (name == "burn_slowdown" && total.drift) {
+      quantity.value = total.drift->ratio - 1;
+      quantity.low = total.drift->interval->low - 1;
+    }
+    if (!quantity.value)
+      quantity.reason = name == "burn_slowdown"
+                            ? "the burn-in was too short to have two halves"
+                            : "a burn-in has no such quantity (burn_device_hours, "
+                              "burn_limit_per_hour, burn_slowdown)";
+  }
+}
 
 void add_value(Parts& parts, const std::string& quantity, const Row& launch) {
   const auto add = [&](const std::optional<double>& value, const std::string& why_none) {
@@ -42,8 +65,12 @@ void add_value(Parts& parts, const std::string& quantity, const Row& launch) {
     else if (reason.empty())
       reason = why_none;
   };
-  if (quantity == "time_s")
+  if (quantity.starts_with(of_burn))
+    add(launch.burn ? std::optional(0.0) : std::nullopt, "the row has no burn-in");
+  else if (quantity == "time_s")
     add(launch.median(), "");
+  else if (const auto metric = launch.metrics.find(quantity); metric != launch.metrics.end())
+    add(metric->second.value, "");
   else if (quantity != ceiling_fraction)
     add(launch.rate(quantity), "the row has no " + quantity);
   else
@@ -70,11 +97,14 @@ void add_launches(Parts& parts, const Launches& launches, const std::set<std::st
   }
   for (const Row& launch : launches.rows) {
     ++row.launches;
-    row.required |= launch.required;
+    // A case of which runs differ does run there: it must not go unjudged.
+    row.required |=
+        launch.required || (launch.burn && launch.burn->faulty + launch.burn->undecided > 0);
     row.disturbed |= was_shared(launch);
     row.throttled |= was_throttled(launch);
     if (row.names.empty()) row.names = launch.names;
     for (const std::string& quantity : quantities) add_value(parts, quantity, launch);
+    if (launch.burn) parts.burn.add(launch, "");
   }
   parts.medians.insert(parts.medians.end(), launches.medians.begin(), launches.medians.end());
 }
@@ -95,11 +125,33 @@ NodeRow finish(Parts& parts) {
     row.low = interval.low;
     row.high = interval.high;
   }
+  finish_burn(parts);
   for (auto& [name, quantity] : row.quantities)
-    if (quantity.reason.empty())
+    if (quantity.reason.empty() && !name.starts_with(of_burn))
       quantity.value =
           name == ceiling_fraction ? ratio_median(parts.values[name]) : median(parts.values[name]);
   return std::move(row);
+}
+
+/// Adds what a row tells of its device: values, counters and their sums.
+void add_health(const RowDeviceHealth& health, DeviceRanges& ranges) {
+  const auto add = [&](const std::string& name, double value) {
+    const auto [range, added] = ranges.try_emplace(name, Interval{value, value});
+    range->second.low = std::min(range->second.low, value);
+    range->second.high = std::max(range->second.high, value);
+  };
+  const auto sum = [&](const std::map<std::string, double>& counters) {
+    double all = 0;
+    for (const auto& [name, count] : counters) all += count;
+    return all;
+  };
+  for (const auto* part : {&health.values, &health.errors, &health.corrected})
+    for (const auto& [name, value] : *part) add(name, value);
+  // A device that counts nothing has no sum: 0 would say that it has no errors.
+  if (!health.errors.empty()) add("errors", sum(health.errors));
+  if (health.corrected.empty()) return;
+  add("corrected", sum(health.corrected));
+  add("corrected_meanwhile", sum(health.corrected_meanwhile));
 }
 
 /// Hosts that a gathered file lists as missing.
@@ -137,6 +189,9 @@ class Builder {
       const bool several = row.number("nodes") > 1;
       if (!several && seen.insert(row.environment).second)
         node(host).environments.push_back(environment);
+      if (!several)
+        for (const RowDeviceHealth& health : row.device_health)
+          add_health(health, node(host).devices[health.device]);
       Parts& parts = several ? multi_node_[row.id] : node(host).rows[row.id];
       if (!several) note_threads(row);
       // Rows that are not ok may have no environment: their process may have died before it told
@@ -158,7 +213,8 @@ class Builder {
     Fleet fleet;
     std::set<std::string> ids, supported;
     for (auto& [name, parts] : nodes_) {
-      Node& node = fleet.nodes.emplace_back(Node{name, {}, std::move(parts.environments)});
+      Node& node = fleet.nodes.emplace_back(
+          Node{name, {}, std::move(parts.devices), std::move(parts.environments)});
       std::stable_sort(node.environments.begin(), node.environments.end(),
                        [](const ResultEnvironment& a, const ResultEnvironment& b) {
                          return text_of(a.volatile_before, "time") <
@@ -250,6 +306,7 @@ class Builder {
 
   struct NodeParts {
     std::map<std::string, Parts> rows;
+    std::map<std::string, DeviceRanges> devices;
     std::vector<ResultEnvironment> environments;
   };
   NodeParts& node(const std::string& name) {
@@ -318,10 +375,14 @@ KeepRow keep_for_acceptance(const Criteria& criteria) {
     kept.reason = std::move(row.reason);
     for (const auto& [name, rate] : row.rates)
       if (names.contains(name)) kept.rates[name] = rate;
+    for (const auto& [name, metric] : row.metrics)
+      if (names.contains(name)) kept.metrics[name] = metric;
     if (names.contains(ceiling_fraction)) {
       kept.ceiling = std::move(row.ceiling);
       kept.ceiling_reason = std::move(row.ceiling_reason);
     }
+    kept.burn = std::move(row.burn);
+    if (!criteria.devices.empty()) kept.device_health = std::move(row.device_health);
     if (was_disturbed(row)) {
       kept.time_s = std::move(row.time_s);
       kept.device_state = std::move(row.device_state);

@@ -20,7 +20,8 @@ inline constexpr const char* no_such_row = "the node does not have this row";
 struct NodeRow {
   struct Quantity {
     std::optional<double> value;
-    std::string reason{};  ///< why a launch does not have it
+    std::string reason{};         ///< why a launch does not have it
+    std::optional<double> low{};  ///< of its interval, if it has one
   };
   std::vector<std::string> names{};
   std::string status = "missing", reason{};  ///< the most severe of its launches
@@ -35,9 +36,13 @@ struct NodeRow {
   std::map<std::string, Quantity> quantities{};  ///< medians, by the names in absolute criteria
 };
 
+/// What a device told in the rows of a node: the least and the greatest value of each quantity.
+using DeviceRanges = std::map<std::string, Interval>;
+
 struct Node {
   std::string name;  ///< environments[].host
   std::map<std::string, NodeRow> rows;
+  std::map<std::string, DeviceRanges> devices;  ///< by RowDeviceHealth::device
   std::vector<ResultEnvironment> environments;  ///< of the rows that are judged, by time
 };
 

@@ -43,6 +43,30 @@ Check check_state(const HealthRule& rule, const StateLimit& limit, const Health&
                       rule.from_noise ? "; measure again when nothing else runs there" : "")};
 }
 
+/// A limit that each device must meet in each row that it measured. A quantity that a device does
+/// not tell is missing, never met; nothing if it is optional and no device tells it.
+std::optional<Check> check_devices(const DeviceRule& rule, const Node& node) {
+  const double limit = rule.at_most.value_or(rule.at_least.value_or(0));
+  std::optional<Check> check;
+  if (!rule.optional)
+    check = Check{rule.text, std::nullopt, limit, missing, "no row has it of a device"};
+  for (const auto& [device, ranges] : node.devices) {
+    const auto range = ranges.find(rule.quantity);
+    if (range == ranges.end()) {
+      if (rule.optional) continue;
+      return Check{rule.text, std::nullopt, limit, missing, device + " does not tell it"};
+    }
+    const auto [low, high] = range->second;
+    const bool above = rule.at_most && high > *rule.at_most;
+    const bool below = rule.at_least && low < *rule.at_least;
+    if (above || below)
+      return Check{rule.text, above ? high : low, above ? *rule.at_most : *rule.at_least, perf_fail,
+                   fmt::format("{}: found {:.6g}", device, above ? high : low)};
+    check = Check{rule.text, rule.at_most ? high : low, limit};
+  }
+  return check;
+}
+
 /// The part of the allowed processors whose time the cgroup grants; null where it is unknown.
 json processor_share(const json& state) {
   const auto allowed = state.find("processors_allowed"), quota = state.find("processor_quota");
@@ -123,6 +147,9 @@ Health judge_health(const Node& node, const Criteria& criteria) {
   for (const HealthRule& rule : criteria.health)
     for (const StateLimit& limit : rule.limits)
       health.findings.push_back(check_state(rule, limit, health));
+  for (const DeviceRule& rule : criteria.devices)
+    if (std::optional<Check> check = check_devices(rule, node))
+      health.findings.push_back(std::move(*check));
   return health;
 }
 

@@ -20,6 +20,7 @@ LimitCounts::LimitCounts(const Criteria& criteria) {
   for (const AbsoluteRule& rule : criteria.absolute) list(rule.text, "row");
   for (const HealthRule& rule : criteria.health)
     for (const StateLimit& limit : rule.limits) list(limit.criterion, "node");
+  for (const DeviceRule& rule : criteria.devices) list(rule.text, "node");
 }
 
 void LimitCounts::add(const Check& check) {

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <map>
 
 #include "analysis/accept/acceptance.hpp"
 #include "analysis/page.hpp"
@@ -68,6 +70,25 @@ std::vector<std::string> finding_texts(const JudgedNode& node) {
                         ? text
                         : fmt::format("{}: {}", verdict_names[verdict], text));
   return texts;
+}
+
+/// What a reader can do about a node with this verdict.
+const char* advice(NodeVerdict verdict) {
+  switch (verdict) {
+    case NodeVerdict::not_quiet:
+      return "measure again when nothing else runs there";
+    case NodeVerdict::perf_fail:
+      return "measure again; if it stays slow, the machine is: look at its clocks, memory and "
+             "limits";
+    case NodeVerdict::missing:
+      return "run what is missing there, then judge again";
+    case NodeVerdict::not_comparable:
+      return "run it again with the software and threads of the others";
+    case NodeVerdict::incorrect:
+      return "use none of its numbers; run its rows again, then test its memory and processor";
+    default:
+      return nullptr;
+  }
 }
 
 class Renderer {
@@ -212,6 +233,19 @@ class Renderer {
   }
 
   void next() {
+    std::map<NodeVerdict, std::vector<std::string>, std::greater<>> nodes;  // the gravest first
+    for (const JudgedNode& node : acceptance_.nodes)
+      if (node.reason != too_few_nodes) nodes[node.verdict].push_back(node.node);
+    std::vector<std::string> steps;
+    for (auto& [verdict, names] : nodes) {
+      if (advice(verdict) == nullptr) continue;
+      if (const std::size_t count = names.size(); count > shown_findings) {
+        names.resize(shown_findings);
+        names.push_back(fmt::format("and {} more", count - shown_findings));
+      }
+      steps.push_back(join(names, ", ") + ": " + advice(verdict));
+    }
+    list("What to do", steps);
     if (acceptance_.next.empty()) return;
     separate();
     sentence("The rows of the gravest node, and the command that repeats each of them:");

@@ -61,6 +61,7 @@ function measured_columns(list) {
     ['busbw', number('Bus bandwidth', 'busbw', unit('B/s'))],
     ['images_per_s', number('Images', 'images_per_s', unit('/s'))],
     ['convergence', field('Convergence', 'convergence')],
+    ['burn', field('Burn-in', 'burn')],
     ['fraction', number('Of ceiling', 'fraction', percent, '', {mark: ceiling_mark})],
     ['max_error', measure('Largest error', 'max_error', error_text)],
     ['error_over_bound', measure('Of its bound', 'error_over_bound', percent)],

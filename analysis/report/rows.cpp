@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "analysis/burn_summary.hpp"
 #include "analysis/ceiling_fraction.hpp"
 #include "analysis/repeat_command.hpp"
 #include "analysis/report/parts.hpp"
@@ -103,6 +104,15 @@ std::set<std::string> further_parameters(const std::vector<Series>& all) {
   return names;
 }
 
+/// What the burn-in of all launches together has shown; "" if there is none.
+std::string burn_of(const Series& series) {
+  BurnTotals totals;
+  for (const Row& row : series.rows)
+    if (row.burn) totals.add(row, "");
+  const std::vector<BurnTotal> all = totals.take();
+  return all.empty() ? "" : burn_text(all.front());
+}
+
 /// A column of the table of rows, and its value in a row: texts are strings, all else is a number.
 using Field = std::pair<std::string, json>;
 
@@ -133,6 +143,7 @@ std::vector<Field> make_fields(const std::vector<NamedResult>& results, const Se
       {"reason", ok ? "" : series.reason},
       {"energy_domains", energy_domains(series)},
       {"convergence", trainings.text(series)},
+      {"burn", burn_of(series)},
       {"repeat", repeat_command(file.run(), file.environment(row), row, series.rows.size())},
       {"median", if_ok(ok, series.median)},
       {"low", if_ok(ok && series.has_interval, series.interval.low)},

@@ -16,6 +16,7 @@
 #include "core/api/random.hpp"
 #include "core/api/tensor.hpp"
 #include "core/base/unsupported.hpp"
+#include "core/machine/health.hpp"
 
 namespace assay {
 
@@ -136,6 +137,8 @@ class Device {
   virtual Result<EnergyMeter*> energy_meter();
   /// The device's state now. A host has none.
   virtual std::optional<DeviceState> state() { return std::nullopt; }
+  /// Its errors and links now; nothing if it counts none.
+  virtual std::optional<DeviceHealth> health() { return std::nullopt; }
 };
 
 }  // namespace assay

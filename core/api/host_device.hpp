@@ -29,6 +29,7 @@ class HostDevice final : public Device {
   std::size_t memory_available() const override;
   std::size_t cache_bytes() const override;
   double reorder_seconds() const override { return reorder_seconds_; }
+  std::optional<DeviceHealth> health() override { return host_health(); }
 
  private:
   HostStream stream_;

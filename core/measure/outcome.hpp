@@ -2,11 +2,13 @@
 // The outcome of one case.
 
 #include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "core/api/operation.hpp"
+#include "core/measure/burn.hpp"
 #include "core/measure/timing.hpp"
 #include "core/measure/workload.hpp"
 
@@ -23,6 +25,8 @@ struct Outcome {
   std::map<std::string, double> setup;                  ///< Workload::setup()
   std::map<std::string, Metric> metrics;                ///< Workload::metrics()
   std::vector<std::map<std::string, double>> epochs{};  ///< Workload::series()
+  nlohmann::json device_health{};                       ///< HealthWatch::found()
+  std::optional<Burn> burn{};                           ///< of TimingOptions::burn
   std::vector<LayerTime> layers{};                      ///< Workload::layers()
 };
 

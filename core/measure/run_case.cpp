@@ -10,6 +10,7 @@
 #include "core/api/precision.hpp"
 #include "core/base/error.hpp"
 #include "core/measure/agreement.hpp"
+#include "core/measure/health_watch.hpp"
 #include "core/measure/rank_failure.hpp"
 
 namespace assay {
@@ -134,6 +135,24 @@ std::string unexplained(const std::optional<Executed>& executed, const Verificat
       checked.reason, least_error_of_tf32);
 }
 
+/// The burn-in of a case. What it has found stays, also of a case that failed in it.
+Finding burn_in(Workload& workload, Communicator& ranks, double seconds,
+                std::optional<Burn>& found) {
+  try {
+    Result<Burn> burnt = burn(workload, ranks, seconds, &found);
+    if (const auto* refusal = std::get_if<Unsupported>(&burnt))
+      return {Severity::unsupported, refusal->reason};
+    found = std::move(std::get<Burn>(burnt));
+  } catch (const std::exception& error) {
+    if (!found || !judge(*found).wrong) throw;
+    return {Severity::incorrect, judge(*found).reason + "; then " + error.what()};
+  }
+  const BurnVerdict verdict = judge(*found);
+  if (verdict.wrong) return {Severity::incorrect, verdict.reason};
+  if (verdict.unsupported) return {Severity::unsupported, verdict.reason};
+  return {};
+}
+
 /// The steps of a case, each on all ranks. The first that fails sets status and reason of the
 /// outcome. Both kinds return whether to go on.
 class Steps {
@@ -202,6 +221,7 @@ Outcome run_case(const Prepare& prepare, Communicator& ranks, const TimingOption
     return {};
   });
   if (!good) return outcome;
+  HealthWatch health(*workload, ranks);
   outcome.executed = workload->executed();
   good = steps.verify([&] { return workload->verify_before(); });
   Timing timing;
@@ -219,6 +239,8 @@ Outcome run_case(const Prepare& prepare, Communicator& ranks, const TimingOption
       outcome.timing = std::move(timing);
       return {};
     });
+  if (good && options.burn > 0)
+    good = steps.run([&] { return burn_in(*workload, ranks, options.burn, outcome.burn); });
   if (good) good = steps.verify([&] { return workload->verify_after(); });
   if (good)
     good = steps.run([&]() -> Finding {
@@ -226,6 +248,13 @@ Outcome run_case(const Prepare& prepare, Communicator& ranks, const TimingOption
       if (why.empty()) return {};
       return {Severity::unsupported, std::move(why)};
     });
+  if (good)
+    good = steps.run([&]() -> Finding {
+      std::string why = health.end();
+      if (!why.empty()) return {Severity::failed, std::move(why)};
+      return {};
+    });
+  if (good) outcome.device_health = health.found();
   if (!good) outcome.timing.reset();
   outcome.executed = workload->executed();
   outcome.work = amounts.empty() ? workload->work() : amounts;

@@ -21,6 +21,7 @@ struct TimingOptions {
   int min_samples = 10;
   int max_samples = 10000;
   double longest_clock_wait = 2;  ///< seconds of warm-up at most until a device's clock is steady
+  double burn = 0;                ///< seconds of a burn-in behind the samples; 0: none
 };
 
 struct Timing {

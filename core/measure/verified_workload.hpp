@@ -12,16 +12,16 @@
 #include <vector>
 
 #include "core/measure/buffer_sets.hpp"
+#include "core/measure/burn.hpp"
 #include "core/measure/verifier.hpp"
 #include "core/measure/workload.hpp"
 
 namespace assay {
 
-class VerifiedWorkload : public Workload {
+class VerifiedWorkload : public Workload, private BurnTarget {
  public:
   Stream& stream() final { return device_.stream(); }
-  Result<EnergyMeter*> energy_meter() final { return device_.energy_meter(); }
-  std::optional<DeviceState> device_state() final { return device_.state(); }
+  Device* device() final { return &device_; }
   void reset() final;
   void run(Stream& stream) final;
   bool batchable() const final { return buffers_.count() == 1 && !has_inout_ && !consumes_; }
@@ -35,6 +35,7 @@ class VerifiedWorkload : public Workload {
     return {{"runs", static_cast<double>(std::exchange(runs_, 0))}};
   }
   std::map<std::string, double> setup() const final { return seconds_; }
+  Result<BurnTarget*> burn_target() final;
 
  protected:
   /// Allocates `specs`; throws CaseError if memory does not suffice. `amounts`: Problem::amounts().
@@ -69,6 +70,17 @@ class VerifiedWorkload : public Workload {
   void settle(std::size_t set);
   void check_pass(bool exact, const std::string& when, Verification& result);
 
+  // A burn-in (burn_workload.cpp), with the first set of buffers.
+  std::vector<Data> burn_data() final;
+  void load_data(std::size_t kind) final;
+  void restore() final;
+  void poison_outputs() final;
+  void run_once() final;
+  std::uint64_t digest() final;
+  std::vector<BurnOutput> outputs() final;
+  Verification check_outputs() final;
+  bool is_wrong(const Elements& changed) final;
+
   Device& device_;
   std::unique_ptr<Oracle> oracle_;
   OperationSetup setup_;
@@ -82,6 +94,7 @@ class VerifiedWorkload : public Workload {
   std::size_t current_ = 0;
   long runs_ = 0;
   int draws_ = 0;
+  std::vector<Draw> burn_draws_;  // by kind of data
   bool has_inout_ = false, consumes_ = false, verified_ = false;
   bool bound_next_ = false;  // begin_audit has bound the next set: the following reset must not
 };

@@ -27,6 +27,16 @@ constexpr double checksum_deviations = 8;
 /// 2^-53 times the root of the number of additions, generously.
 constexpr double checksum_roundoff = 1e-10;
 
+class Ones final : public StoredValues {
+ public:
+  explicit Ones(DataType type) : type_(type) {}
+  DataType type() const override { return type_; }
+  void fill(std::int64_t, std::span<double> out) const override { std::ranges::fill(out, 1.0); }
+
+ private:
+  DataType type_;
+};
+
 /// A seed for each use, without relation to the others (splitmix64's finalizer, Steele et al.
 /// 2014).
 std::uint64_t mixed(std::uint64_t seed, std::uint64_t use) {
@@ -59,6 +69,7 @@ bool Verifier::begin(bool exact) {
 }
 
 Values Verifier::whole_values(std::size_t set, const TensorSpec& spec, Draw draw) const {
+  if (draw.constant) return Values(std::make_shared<const Ones>(spec.type));
   // Every set has data of its own, so that a set bound by mistake shows.
   std::string stream = spec.name;
   if (set > 0) stream += fmt::format("#{}", set);
@@ -260,6 +271,17 @@ void Verifier::check(std::size_t set, const std::string& when, Verification& res
     exact_text_ =
         summed ? "integer inputs exact with checksum of all outputs" : "integer inputs exact";
   describe(result);
+}
+
+std::int64_t Verifier::wrong_elements(std::size_t set, std::size_t output,
+                                      std::vector<std::int64_t> indices) const {
+  const TensorSpec& spec = buffers_.specs()[output];
+  Expectation expectation;
+  expectation.indices = std::move(indices);
+  expectation.expected.resize(expectation.indices.size());
+  oracle_.expect(spec, inputs(set), executed_(), states_[set].draw.exact, expectation.indices,
+                 expectation.expected);
+  return check_output(buffers_.device(), buffers_.tensor(set, output), expectation).wrong_elements;
 }
 
 void Verifier::judge(const OutputCheck& check, const std::string& what, Draw draw,

@@ -24,6 +24,7 @@ struct Draw {
   bool exact =
       false;       ///< small integers, for which the arithmetic is exact; else full significands
   int number = 0;  ///< 0: the data of the timed runs
+  bool constant = false;  ///< of exact ones: every element is 1
 };
 
 struct VerifierSetup {
@@ -58,6 +59,11 @@ class Verifier {
   /// Compares all outputs of a set with the expected values of its draw, and adds the findings to
   /// `result`. `when` names the moment in the reason of a failure: "before timing".
   void check(std::size_t set, const std::string& when, Verification& result);
+
+  /// How many of these elements of an output (sorted row-major indices) are beyond their bounds, or
+  /// hold no result.
+  std::int64_t wrong_elements(std::size_t set, std::size_t output,
+                              std::vector<std::int64_t> indices) const;
 
   /// Seconds that the first fill took: without layout conversions, and for these alone.
   double fill_seconds() const { return fill_seconds_; }

@@ -70,12 +70,25 @@ class Workload {
  public:
   virtual ~Workload() = default;
   virtual Stream& stream() = 0;
+  /// On which it runs; null if it has none.
+  virtual Device* device() { return nullptr; }
   /// The meter of the energy of its runs: that of its device.
   virtual Result<EnergyMeter*> energy_meter() {
+    if (device() != nullptr) return device()->energy_meter();
     return Unsupported{"the workload has no device with energy counters"};
   }
   /// The state of its device now.
-  virtual std::optional<DeviceState> device_state() { return std::nullopt; }
+  virtual std::optional<DeviceState> device_state() {
+    return device() != nullptr ? device()->state() : std::nullopt;
+  }
+  /// The errors and links of its device now.
+  virtual std::optional<DeviceHealth> device_health() {
+    return device() != nullptr ? device()->health() : std::nullopt;
+  }
+  /// As a burn-in (core/measure/burn.hpp) repeats it, or the reason why none can.
+  virtual Result<class BurnTarget*> burn_target() {
+    return Unsupported{"runs of this workload do not repeat bit by bit: it has no burn-in"};
+  }
   /// Untimed, before each timed iteration: refills in-place buffers, binds the next cold set.
   virtual void reset() = 0;
   /// Timed. Asynchronous on stream(); allocates no memory. May throw WrongResult.

@@ -57,6 +57,7 @@ std::vector<Flag> timing_flags() {
       {"--max-time", max_time_help, "S", shown(standard.timing.max_time)},
       {"--precision-target", precision_target_help, "X", shown(standard.timing.precision_target)},
       {"--min-samples", min_samples_help, "N", std::to_string(standard.timing.min_samples)},
+      {"--burn", burn_help, "S", "none"},
       {"--launches", "run all cases in N new processes one after the other; --out holds all rows",
        "N", "1, this process"},
       {"--seed", "seed of data, samples and orders", "N", std::to_string(standard.seed)}};
@@ -136,6 +137,7 @@ void set_numbers(RunRequest& request, const Given& given) {
       set_number(given, "precision-target", timing.precision_target, precision_target_number);
   request.min_samples_given =
       set_number(given, "min-samples", timing.min_samples, whole(1, most_samples));
+  set_number(given, "burn", timing.burn, seconds_number);
   set_number(given, "seed", request.seed, whole(0, UINT64_MAX));
   set_number(given, "reference-budget", request.reference_budget, reference_budget_number);
   set_number(given, "launches", request.launches, whole(1, 10000));
@@ -160,8 +162,8 @@ void refuse_useless(const RunRequest& request, const std::vector<Dimension>& axe
   if (request.list)
     for (const char* flag :
          {"out", "format", "benchmark_format", "benchmark_out", "baseline", "journal", "max-time",
-          "min-samples", "precision-target", "reference-budget", "seed", "launches", "launch",
-          "attempt", "quiet", "verbose"})
+          "min-samples", "precision-target", "burn", "reference-budget", "seed", "launches",
+          "launch", "attempt", "quiet", "verbose"})
       if (given.contains(flag))
         throw InputError(fmt::format(
             "--{} cannot be used with --list (nothing is run). Leave one of them out.", flag));

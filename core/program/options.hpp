@@ -48,6 +48,11 @@ struct RunRequest {
   bool max_time_given = false, precision_target_given = false, min_samples_given = false;
 };
 
+/// Help of a flag that the benchmarks and `assay run` share.
+inline constexpr const char* burn_help =
+    "after the samples run each case for S seconds more on inputs that repeat, and compare all "
+    "outputs of every run with those of the first, verified one, bit by bit";
+
 /// The name of a dimension's flag, without the leading dashes.
 std::string flag_name(const Dimension& axis);
 /// The command line of a benchmark's program ("assay-conv") with all flags.

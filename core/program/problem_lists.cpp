@@ -72,7 +72,13 @@ NamedProblem listed(const Benchmark& benchmark, const json& list, const std::str
   std::string text = problem.at("descriptor");
   text = with_fields(text, list.value("defaults", ""), false);
   text = with_fields(text, overrides, true);
-  return {benchmark.canonical(text), list_name + "/" + problem.at("name").get<std::string>()};
+  std::string name = list_name + "/" + problem.at("name").get<std::string>();
+  try {
+    return {benchmark.canonical(text), std::move(name)};
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("{} ('{}'): {}", name, problem.at("descriptor").get<std::string>(),
+                                 error.what()));
+  }
 }
 
 /// Gives each problem its part of what the list stands for; equal problems are one case, with the

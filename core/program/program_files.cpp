@@ -109,6 +109,7 @@ RunHeader own_header(const Benchmark& benchmark, const RunRequest& request,
   note("max_time", request.timing.max_time, standard.timing.max_time);
   note("precision_target", request.timing.precision_target, standard.timing.precision_target);
   note("min_samples", request.timing.min_samples, standard.timing.min_samples);
+  note("burn", request.timing.burn, standard.timing.burn);
   note("reference_budget", request.reference_budget, standard.reference_budget);
   return header;
 }

@@ -156,10 +156,11 @@ void expect_same_cases(Communicator& ranks, const std::vector<Case>& cases,
   expect_same(content_hash("cases", ids), "other cases", "their ids differ");
   expect_same(std::to_string(request.seed), "another --seed",
               "their data would not belong together");
-  expect_same(fmt::format("{} {} {} {}", request.timing.max_time, request.timing.precision_target,
-                          request.timing.min_samples, request.reference_budget),
-              "other settings of timing or checks",
-              "--max-time, --precision-target, --min-samples or --reference-budget differ");
+  expect_same(
+      fmt::format("{} {} {} {} {}", request.timing.max_time, request.timing.precision_target,
+                  request.timing.min_samples, request.timing.burn, request.reference_budget),
+      "other settings of timing or checks",
+      "--max-time, --precision-target, --min-samples, --burn or --reference-budget differ");
 }
 
 }  // namespace assay

@@ -204,6 +204,8 @@ void set_numbers(Row& row, const Outcome& outcome) {
   }
   set_energy(row, timing.energy);
   if (!timing.device_state.is_null()) row.device_state = timing.device_state.get<RowDeviceState>();
+  if (!outcome.device_health.empty())
+    row.device_health = outcome.device_health.get<std::vector<RowDeviceHealth>>();
 }
 
 /// The name of a value that is not finite.
@@ -247,6 +249,10 @@ Outcome judged(const Outcome& given) {
 
 }  // namespace
 
+/// Why the times of a burn-in are not those of a quiet machine.
+constexpr const char* burn_is_incomparable =
+    "measured in a burn-in, in which all processors work at the same time";
+
 Row make_row(const std::string& benchmark, const Case& benchmark_case, const Problem* problem,
              const Outcome& given, int environment, int launch, int attempt, int ranks, int nodes) {
   const Outcome outcome = judged(given);
@@ -275,6 +281,11 @@ Row make_row(const std::string& benchmark, const Case& benchmark_case, const Pro
   row.ceiling_reason =
       "no ceiling was measured: `assay run` measures it around the cases of a suite";
   row.energy_reason = "the row has no time";
+  if (outcome.burn) {
+    row.burn = *outcome.burn;
+    row.incomparable = burn_is_incomparable;
+    row.comparable_within = "burn-in";
+  }
   if (row.is_ok())
     set_numbers(row, outcome);
   else if (row.executed)
@@ -330,6 +341,9 @@ ExitCode exit_code(const std::vector<Row>& rows) {
     } else if (row.attempt == latest.at({row.id, row.launch})) {
       const bool tolerated = row.is_ok() || (row.status == "unsupported" && !row.required);
       if (!tolerated) code = gravest(code, ExitCode::failed);
+      // Runs of a burn-in that differ are no property of the machine that excuses a row.
+      if (row.burn && row.burn->faulty + row.burn->undecided > 0)
+        code = gravest(code, ExitCode::incomparable);
     }
   }
   if (!lost_ids(rows).empty()) code = gravest(code, ExitCode::incomparable);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/base/error.hpp"
+#include "core/result/burn_check.hpp"
 #include "core/result/formula.hpp"
 #include "core/result/layers.hpp"
 #include "core/result/row_check.hpp"
@@ -46,6 +47,7 @@ void check_fields(const json& row, std::size_t index, const json& result, const 
   const std::string where = fmt::format("{} at /rows/{}", file, index);
   const json& run = result.at("run");
   check_identity(row, where);
+  if (row.contains("burn")) check_burn(row, where);
   if (row.at("status") != "ok") return formula::check_formulas(row, where);
   check_allocator(row, result.at("environments").at(environment), where);
   const int statistics = statistics_of(run);

@@ -114,6 +114,13 @@ static void visit_fields(SameAs<RowDeviceState> auto& state, auto& fields) {
   fields.rest(state.rest);
 }
 
+static void visit_fields(SameAs<RowDeviceHealth> auto& health, auto& fields) {
+  fields.always("device", health.device, "values", health.values, "errors", health.errors,
+                "corrected", health.corrected, "corrected_meanwhile", health.corrected_meanwhile);
+  fields.optional("host", health.host);
+  fields.rest(health.rest);
+}
+
 static void visit_fields(SameAs<PrintedRatio> auto& ratio, auto& fields) {
   fields.always("system", ratio.system, "row", ratio.row, "text", ratio.text, "value", ratio.value);
 }
@@ -197,7 +204,8 @@ static void visit_fields(SameAs<Row> auto& row, auto& fields) {
   fields.optional("metrics", row.metrics);
   visit_epochs(row, fields);
   fields.optional("layers", row.layers, "layers_sum", row.layers_sum, "device_state",
-                  row.device_state, "further_baselines", row.further_baselines, "baseline_reason",
+                  row.device_state, "device_health", row.device_health, "burn", row.burn,
+                  "further_baselines", row.further_baselines, "baseline_reason",
                   row.baseline_reason, "citation", row.citation, "note", row.note, "projection",
                   row.projection, "incomparable", row.incomparable, "comparable_within",
                   row.comparable_within, "printed", row.printed);
@@ -243,6 +251,8 @@ void to_json(json& document, const RowLayer& layer) { document = write_fields(la
 void from_json(const json& document, RowLayer& layer) { read_fields(document, layer); }
 void to_json(json& document, const RowDeviceState& state) { document = write_fields(state); }
 void from_json(const json& document, RowDeviceState& state) { read_fields(document, state); }
+void to_json(json& document, const RowDeviceHealth& health) { document = write_fields(health); }
+void from_json(const json& document, RowDeviceHealth& health) { read_fields(document, health); }
 void to_json(json& document, const RowLayersSum& sum) { document = write_fields(sum); }
 void from_json(const json& document, RowLayersSum& sum) { read_fields(document, sum); }
 void to_json(json& document, const Row& row) { document = write_fields(row); }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/base/statistics.hpp"
+#include "core/measure/burn.hpp"
 #include "core/measure/case.hpp"
 #include "core/result/boxed.hpp"
 
@@ -127,6 +128,16 @@ struct RowDeviceState {
   nlohmann::json rest = nlohmann::json::object();
 };
 
+/// Errors and links of a device of the row, read after it was measured.
+struct RowDeviceHealth {
+  std::string device{}, host{};               ///< host: of jobs of several ranks
+  std::map<std::string, double> values{};     ///< states
+  std::map<std::string, double> errors{};     ///< counters that did not rise meanwhile
+  std::map<std::string, double> corrected{};  ///< counters
+  std::map<std::string, double> corrected_meanwhile{};
+  nlohmann::json rest = nlohmann::json::object();
+};
+
 /// The time of the row over that of another row, as a source prints it.
 struct PrintedRatio {
   std::string system{}, row{}, text{};
@@ -170,6 +181,8 @@ struct Row {
   std::map<std::string, double> energy_domains_j{};
   std::string energy_reason{};
   Boxed<RowDeviceState> device_state{};
+  std::vector<RowDeviceHealth> device_health{};
+  Boxed<Burn> burn{};
   Boxed<RowBaseline> baseline{};
   std::vector<RowBaseline> further_baselines{};
   std::string baseline_reason{};
@@ -203,6 +216,8 @@ void to_json(nlohmann::json& json, const RowMetric& metric);
 void from_json(const nlohmann::json& json, RowMetric& metric);
 void to_json(nlohmann::json& json, const RowDeviceState& state);
 void from_json(const nlohmann::json& json, RowDeviceState& state);
+void to_json(nlohmann::json& json, const RowDeviceHealth& health);
+void from_json(const nlohmann::json& json, RowDeviceHealth& health);
 void to_json(nlohmann::json& json, const RowLayer& layer);
 void from_json(const nlohmann::json& json, RowLayer& layer);
 void to_json(nlohmann::json& json, const RowLayersSum& sum);

@@ -45,9 +45,12 @@ void write_settings(json& all, const RunSettings& settings) {
               {"ceilings", settings.ceilings},
               {"timeout", settings.timeout}});
   if (!settings.shapes.empty()) all["shapes"] = settings.shapes;
-  for (const char* field : timing_fields) {
+  for (const std::string field : timing_fields) {
     const auto given = settings.timing.find(field);
-    all[field] = given == settings.timing.end() ? json() : given->second;
+    if (given != settings.timing.end())
+      all[field] = given->second;
+    else if (field != "burn")  // few runs have one
+      all[field] = nullptr;
   }
 }
 
@@ -119,10 +122,10 @@ void from_json(const json& all, RunHeader& header) {
 }
 
 json settings_that_count(const RunHeader& header) {
-  constexpr std::array names{"suite_hash",  "statistics",      "seed",
-                             "scale",       "allocator",       "launcher",
-                             "shapes",      "max_time",        "precision_target",
-                             "min_samples", "reference_budget"};
+  constexpr std::array names{"suite_hash",  "statistics",       "seed",
+                             "scale",       "allocator",        "launcher",
+                             "shapes",      "max_time",         "precision_target",
+                             "min_samples", "reference_budget", "burn"};
   const json all = header;
   json counting = json::object();
   for (const char* name : names)

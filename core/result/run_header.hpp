@@ -27,7 +27,7 @@ struct RunSettings {
 };
 /// Timing options that every benchmark of a run gets.
 inline constexpr const char* timing_fields[] = {"max_time", "precision_target", "min_samples",
-                                                "reference_budget"};
+                                                "reference_budget", "burn"};
 
 struct RunHeader {
   std::string id;

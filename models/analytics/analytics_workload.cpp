@@ -27,8 +27,7 @@ class AnalysisWorkload final : public Workload {
   }
 
   Stream& stream() override { return analysis_->device().stream(); }
-  Result<EnergyMeter*> energy_meter() override { return analysis_->device().energy_meter(); }
-  std::optional<DeviceState> device_state() override { return analysis_->device().state(); }
+  Device* device() override { return &analysis_->device(); }
   void reset() override {}
   void run(Stream&) override {
     const double read = analysis_->done().x_bytes;

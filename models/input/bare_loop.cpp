@@ -75,8 +75,7 @@ class BareLoopWorkload final : public Workload {
   }
 
   Stream& stream() override { return device_.stream(); }
-  Result<EnergyMeter*> energy_meter() override { return device_.energy_meter(); }
-  std::optional<DeviceState> device_state() override { return device_.state(); }
+  Device* device() override { return &device_; }
   bool batchable() const override { return false; }
   void reset() override {}
 

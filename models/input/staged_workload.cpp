@@ -34,8 +34,7 @@ class StagedWorkload final : public Workload {
   }
 
   Stream& stream() override { return inner_->stream(); }
-  Result<EnergyMeter*> energy_meter() override { return inner_->energy_meter(); }
-  std::optional<DeviceState> device_state() override { return inner_->device_state(); }
+  Device* device() override { return inner_->device(); }
   void reset() override { inner_->reset(); }
   void run(Stream& stream) override { inner_->run(stream); }
   bool batchable() const override { return inner_->batchable(); }

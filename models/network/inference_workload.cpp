@@ -163,8 +163,7 @@ class InferenceWorkload final : public Workload {
   }
 
   Stream& stream() override { return executor_->device().stream(); }
-  Result<EnergyMeter*> energy_meter() override { return executor_->device().energy_meter(); }
-  std::optional<DeviceState> device_state() override { return executor_->device().state(); }
+  Device* device() override { return &executor_->device(); }
   bool batchable() const override { return run_.steps == 0; }
   int samples() const override { return run_.steps; }
   void reset() override {}

@@ -43,6 +43,7 @@ void StepNumbers::add(const Trainer& trainer, double input_seconds, double secon
   sum_.backward += of.backward;
   sum_.exposed_communication += of.exposed_communication;
   sum_.update += of.update;
+  steps_seconds_.push_back(of);
   const double phases =
       input_seconds + of.forward + of.backward + of.exposed_communication + of.update;
   phases_ += phases;
@@ -73,6 +74,13 @@ std::string StepNumbers::why_not_rate(double told, double images) const {
                      images * steps_ / seconds_);
 }
 
+double StepNumbers::median_of(double StepSeconds::*phase) const {
+  std::vector<double> seconds;
+  seconds.reserve(steps_seconds_.size());
+  for (const StepSeconds& step : steps_seconds_) seconds.push_back(step.*phase);
+  return median(std::move(seconds));
+}
+
 std::map<std::string, Metric> StepNumbers::metrics() const {
   if (steps_ == 0) return {};
   const double all =
@@ -80,9 +88,9 @@ std::map<std::string, Metric> StepNumbers::metrics() const {
   std::map<std::string, Metric> found = concerns_.metrics();
   found.merge(std::map<std::string, Metric>{
       {"input_percent", {all > 0 ? 100 * input_ / all : 0, "%", "lower"}},
-      {"forward_s", {sum_.forward / steps_, "s", "lower"}},
-      {"backward_s", {sum_.backward / steps_, "s", "lower"}},
-      {"update_s", {sum_.update / steps_, "s", "lower"}},
+      {"forward_s", {median_of(&StepSeconds::forward), "s", "lower"}},
+      {"backward_s", {median_of(&StepSeconds::backward), "s", "lower"}},
+      {"update_s", {median_of(&StepSeconds::update), "s", "lower"}},
       {"exposed_communication_percent",
        {all > 0 ? 100 * sum_.exposed_communication / all : 0, "%", "lower"}}});
   if (control_messages_ > 0)

@@ -23,11 +23,15 @@ class StepNumbers {
   /// The same, or why `told` is no mean rate of these steps, of `images` each: the slowest rank's
   /// is at most that of this rank.
   std::string why_not_rate(double told, double images) const;
-  /// Mean seconds of each phase of a step, and Concerns::metrics().
+  /// Median seconds of each phase of a step, as the row's time is a median, and
+  /// Concerns::metrics().
   std::map<std::string, Metric> metrics() const;
 
  private:
+  double median_of(double StepSeconds::*phase) const;
+
   StepSeconds sum_;
+  std::vector<StepSeconds> steps_seconds_;
   Concerns concerns_;
   double input_ = 0, steps_ = 0;
   double seconds_ = 0;  ///< of all steps

@@ -19,6 +19,7 @@
 #include "models/network/parity.hpp"
 #include "models/network/self_check.hpp"
 #include "models/network/step_numbers.hpp"
+#include "models/network/training_burn.hpp"
 #include "models/network/training_checkpoint.hpp"
 #include "models/network/training_texts.hpp"
 #include "models/network/training_to_accuracy.hpp"
@@ -61,8 +62,14 @@ class TrainingWorkload final : public Workload {
   }
 
   Stream& stream() override { return trainer_->device().stream(); }
-  Result<EnergyMeter*> energy_meter() override { return trainer_->device().energy_meter(); }
-  std::optional<DeviceState> device_state() override { return trainer_->device().state(); }
+  Device* device() override { return &trainer_->device(); }
+  Result<BurnTarget*> burn_target() override {
+    if (!resident_ || run_.trainer.lag > 0 || ranks_.size() > 1)
+      return Unsupported{
+          "a burn-in repeats a step of one rank on one batch, which learns at once. Use one rank, "
+          "--data synthetic, and no --lag."};
+    return &burn_;
+  }
   // Every step is timed as a whole.
   bool batchable() const override { return resident_ && run_.steps == 0; }
   int samples() const override { return run_.steps; }
@@ -357,6 +364,7 @@ class TrainingWorkload final : public Workload {
   std::unique_ptr<Trainer> trainer_;
   std::unique_ptr<StepOracle> oracle_;
   CheckedSteps checks_;
+  TrainingBurn burn_{*trainer_, checks_, run_.convergence.rate};
   std::optional<JudgedBatches> batches_;
   const Batch* last_ = nullptr;  ///< batch that a step has loaded
   Plugins& plugins_;

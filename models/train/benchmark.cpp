@@ -35,7 +35,7 @@ class TrainBenchmark final : public NetworkBenchmark {
 
   std::vector<Dimension> problem_dimensions() const override {
     Dimension problem = dimension::problem({"mlp"});
-    problem.flags = {"problem", "network"};
+    problem.flags = {"network", "problem"};
     std::vector<std::string> families;
     for (const NetworkFamily& family : network_families())
       families.push_back(family.name + ": " + family.help);

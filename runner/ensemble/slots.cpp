@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -53,7 +54,7 @@ void add_slots(const std::string& host, std::size_t cores, int threads,
   const auto count = static_cast<int>(cores) / threads;
   if (count == 0)
     throw InputError(fmt::format(
-        "a member has {} (key threads of the suite), but {} has {}. Use fewer.",
+        "a process has {} (key threads of the suite, or --threads), but {} has {}. Use fewer.",
         counted(static_cast<std::size_t>(threads), "thread"), host, counted(cores, "core")));
   for (int number = 0; number < count; ++number) slots.push_back({host, number, launcher});
 }
@@ -71,15 +72,26 @@ std::vector<std::string> start_on(const Launcher& launcher, const PlacedProcess&
   return words;
 }
 
+void bind_to_gpu(std::size_t number) {
+  const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  const std::vector<std::string> gpus = split(visible == nullptr ? "" : visible, ',');
+  if (visible != nullptr && number >= gpus.size())
+    throw CaseError(fmt::format("GPU {} does not exist here: CUDA_VISIBLE_DEVICES is \"{}\".",
+                                number, visible));
+  const std::string chosen = visible == nullptr ? std::to_string(number) : gpus[number];
+  setenv("CUDA_VISIBLE_DEVICES", chosen.c_str(), 1);
+}
+
 }  // namespace
 
-std::vector<Slot> slots_of(const Given& given, int threads, const fs::path& log) {
+std::vector<Slot> slots_of(const Given& given, int threads, const fs::path& log,
+                           const std::string& what) {
   std::vector<Slot> slots;
   if (!given.contains("launcher")) {
     add_slots(host_here(), cores_here().size(), threads, {}, slots);
     return slots;
   }
-  const Launcher launcher = named_launcher(given, "--ensemble");
+  const Launcher launcher = named_launcher(given, what);
   constexpr std::chrono::seconds patience(120);
   const std::size_t allocated = launcher.allocated_nodes(log / "nodes").size();
   std::vector<std::string> command = launcher.one_per_node(
@@ -94,7 +106,7 @@ std::vector<Slot> slots_of(const Given& given, int threads, const fs::path& log)
       add_slots(host, cores_here().size(), threads, {}, slots);
       continue;
     }
-    launcher.expect_choice_of_nodes("--ensemble");
+    launcher.expect_choice_of_nodes(what);
     add_slots(host, node.cores.size(), threads, start_on(launcher, node), slots);
   }
   if (slots.empty())
@@ -107,10 +119,13 @@ std::vector<Slot> slots_of(const Given& given, int threads, const fs::path& log)
 
 void bind_to_slot(const std::string& slot) {
   const std::vector<std::string> numbers = split(slot, '/');
-  if (numbers.size() != 2)
-    throw InputError(fmt::format("--as-member {}: expected SLOT/THREADS, like 0/1.", slot));
+  const bool gpu = numbers.size() == 3 && numbers[2] == "gpu";
+  if (numbers.size() != 2 && !gpu)
+    throw InputError(
+        fmt::format("--as-member {}: expected SLOT/THREADS, like 0/1, or 0/1/gpu.", slot));
   const std::size_t number = whole_number("--as-member", numbers[0], 0, most_processors),
                     threads = whole_number("--as-member", numbers[1], 1, most_processors);
+  if (gpu) bind_to_gpu(number);
   const std::vector<std::vector<int>> cores = cores_here();
   if ((number + 1) * threads > cores.size())
     throw CaseError(fmt::format("slot {} of {} does not exist here: there are {}.", number,

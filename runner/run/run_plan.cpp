@@ -188,7 +188,8 @@ void set_timing(RunPlan& plan, std::optional<double> timeout) {
   double max_time = timing.max_time;
   if (plan.timing.contains("max-time")) max_time = plan.timing["max-time"];
   // Set-up and verification take their time too: a slow case must not be taken for a hanging one.
-  const double enough = timing.timeout.value_or(std::max(60.0, 20 * max_time));
+  const double burn = plan.timing.contains("burn") ? plan.timing["burn"].get<double>() : 0;
+  const double enough = timing.timeout.value_or(std::max(60.0, 20 * max_time)) + 2 * burn;
   plan.campaign.timeout = std::chrono::duration<double>(timeout.value_or(enough));
 }
 

@@ -61,7 +61,7 @@ void set_processes(RunPlan& plan, std::vector<Processes> processes);
 
 /// The timing flags, which are passed to every benchmark.
 inline constexpr const char* timing_flags[] = {"max-time", "precision-target", "min-samples",
-                                               "reference-budget"};
+                                               "reference-budget", "burn"};
 /// Sets the flags for the benchmarks (timing, scale), and the time limit of a case in seconds:
 /// `timeout`, else the suite's timing.timeout, else 20 times the maximum of timed seconds
 /// (--max-time), at least 60.

@@ -99,6 +99,7 @@ class CudaDevice : public Device {
   Result<EnergyMeter*> energy_meter() override;
   /// By NVML (state.cpp).
   std::optional<DeviceState> state() override;
+  std::optional<DeviceHealth> health() override;
   const Facts& facts() const { return facts_; }
 
  private:

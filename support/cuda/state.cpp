@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -64,16 +65,20 @@ std::map<std::string, double> throttled(NvmlDevice gpu) {
 }  // namespace
 
 std::optional<DeviceState> CudaDevice::state() {
-  const Result<NvmlDevice> device = nvml_device(facts_.pci_address);
-  if (std::holds_alternative<Unsupported>(device)) return std::nullopt;
-  const NvmlDevice gpu = std::get<NvmlDevice>(device);
-  DeviceState state;
-  state.clock_hz = told(1e6, nvml().clock_mhz, gpu, clock_sm);
-  state.memory_clock_hz = told(1e6, nvml().clock_mhz, gpu, clock_memory);
-  state.temperature_celsius = told(1, nvml().temperature_celsius, gpu, sensor_gpu);
-  state.power_w = told(1e-3, nvml().power_mw, gpu);
-  state.power_limit_w = told(1e-3, nvml().power_limit_mw, gpu);
-  state.throttled_s = throttled(gpu);
+  const auto answer = std::make_shared<DeviceState>();
+  const bool answered = nvml_answers([answer, address = facts_.pci_address] {
+    const Result<NvmlDevice> device = nvml_device(address);
+    if (std::holds_alternative<Unsupported>(device)) return;
+    const NvmlDevice gpu = std::get<NvmlDevice>(device);
+    answer->clock_hz = told(1e6, nvml().clock_mhz, gpu, clock_sm);
+    answer->memory_clock_hz = told(1e6, nvml().clock_mhz, gpu, clock_memory);
+    answer->temperature_celsius = told(1, nvml().temperature_celsius, gpu, sensor_gpu);
+    answer->power_w = told(1e-3, nvml().power_mw, gpu);
+    answer->power_limit_w = told(1e-3, nvml().power_limit_mw, gpu);
+    answer->throttled_s = throttled(gpu);
+  });
+  if (!answered) return std::nullopt;
+  const DeviceState& state = *answer;
   const bool any = state.clock_hz || state.memory_clock_hz || state.temperature_celsius ||
                    state.power_w || state.power_limit_w || !state.throttled_s.empty();
   return any ? std::optional(state) : std::nullopt;

@@ -16,16 +16,16 @@ REASONS = {"power", "heat", "board limit", "reliability", "hardware heat", "powe
 
 
 class DeviceStates(RunTest):
-    def row(self, nvml=NVML, **variables):
+    def row(self, nvml=NVML, status="ok", code=0, **variables):
         """A row with the state of its GPU in it, and what was printed."""
         out = self.folder / "row.json"
         out.unlink(missing_ok=True)
         preload = f"{PRELOAD}:{nvml}" if nvml else PRELOAD
         environment = self.environment(LD_PRELOAD=preload, ASSAY_CUDA_TRACE="0", FAKE_NVML_WATTS="250", **variables)
         said = self.command(BIN / "assay-conv", "--backend", "cuda", "--device", "gpu", "--problem", PROBLEM, "--max-time",
-                            "0.02", "--min-samples", "3", "--out", out, env=environment, code=0)
+                            "0.02", "--min-samples", "3", "--out", out, env=environment, code=code)
         row = json.loads(out.read_text())["rows"][0]
-        self.assertEqual(row["status"], "ok", row["reason"])
+        self.assertEqual(row["status"], status, row["reason"])
         return row, said.stdout
 
     def test_a_row_has_the_state_before_and_after(self):
@@ -76,6 +76,34 @@ class DeviceStates(RunTest):
                                ("nvmlDeviceGetFieldValues", {"power", "heat", "board limit", "reliability"})):
             older.write_bytes(content.replace(function.encode() + b"\0", function[:-1].encode() + b"_\0"))
             self.assertEqual(set(self.row(nvml=older)[0]["device_state"]["throttled_s"]), left)
+
+    def failed(self, **variables):
+        """Why a row is failed."""
+        return self.row(status="failed", code=7, **variables)[0]["reason"]
+
+    def test_a_row_has_errors_and_links(self):
+        health = self.row(FAKE_NVML_ECC="corrected dram=7+2,uncorrected sram=3", FAKE_NVML_REMAPPED="1,2,1,0",
+                          FAKE_NVML_WIDTH="8")[0]["device_health"][0]
+        self.assertEqual(health["device"], "GPU 0000:01:00.0")
+        self.assertEqual(health["values"], {"pcie_width": 8, "pcie_width_max": 16, "remapping_pending": 1,
+                                            "remapping_failed": 0, "rows_remapped_corrected": 1, "rows_remapped_uncorrected": 2})
+        self.assertEqual({name: count for name, count in health["errors"].items() if count}, {"ecc uncorrected sram": 3})
+        self.assertEqual(health["corrected"]["ecc corrected dram"], 9)
+        self.assertEqual(health["corrected_meanwhile"], {"ecc corrected dram": 2})
+        self.assertEqual(health["errors"]["ecc uncorrected dram"], 0)
+        self.assertNotIn("device_health", self.row(nvml=None)[0])
+
+    def test_an_error_that_rises_fails_the_row_and_is_located(self):
+        self.assertRegex(self.failed(FAKE_NVML_ECC="uncorrected dram=5+1"),
+                         r"GPU 0000:01:00.0 counted errors while this was measured: ecc uncorrected dram \(\+1\)")
+        self.assertRegex(self.failed(FAKE_NVML_XID="48", FAKE_NVML_ECC=""), r"xid 48 \(\+1\)")
+        # A counter that overflows or is set back has counted at least what it shows.
+        self.assertRegex(self.failed(FAKE_NVML_ECC="uncorrected l2=9-7"), r"ecc uncorrected l2 \(\+2\)")
+        self.row(FAKE_NVML_ECC="uncorrected dram=9-9")
+
+    def test_a_card_that_vanishes_and_a_driver_that_hangs_fail_the_row(self):
+        self.assertRegex(self.failed(FAKE_NVML_XID="79", FAKE_NVML_ECC=""), "GPU 0000:01:00.0 was lost: NVML says that the GPU is lost")
+        self.assertRegex(self.failed(FAKE_NVML_HANGS="1", FAKE_NVML_ECC=""), "was lost: NVML has not answered for 5 s")
 
 
 if __name__ == "__main__":

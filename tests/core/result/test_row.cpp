@@ -13,6 +13,46 @@ namespace test_row {
 
 using nlohmann::json;
 
+json full_burn() {
+  return {{"started_unix_s", 0.5},
+          {"device", "cpu"},
+          {"places", {"n1: processors 0"}},
+          {"wall_s", 4.5},
+          {"seconds", 3.5},
+          {"check_s", 0.25},
+          {"runs", 7},
+          {"faulty", 1},
+          {"undecided", 2},
+          {"data",
+           {{{"name", "integers"},
+             {"exact", true},
+             {"runs", 7},
+             {"seconds", 3.5},
+             {"faulty", 1},
+             {"undecided", 2},
+             {"excluded", "a reason"}}}},
+          {"windows", {{{"unix_s", 2.5}, {"seconds", 3.5}, {"runs", 7}}}},
+          {"faults",
+           {{{"unix_s", 1.5},
+             {"rank", 0},
+             {"host", "n1"},
+             {"data", "integers"},
+             {"place", "dst[1]"},
+             {"expected", "0x01"},
+             {"found", "0x03"},
+             {"differing_bits", "0x02"},
+             {"elements", 1},
+             {"device", "0000:18:00.0"},
+             {"processors", nullptr},
+             {"temperature_celsius", 60.5},
+             {"clock_hz", nullptr},
+             {"remark", nullptr}}}},
+          {"power_w", {{"package-0", 80.5}}},
+          {"device_hours", 0.5},
+          {"faults_per_device_hour", 2.5},
+          {"limit_per_device_hour", 9.5}};
+}
+
 /// A row with a value in each field of the schema.
 json full_row() {
   const json ceiling = {
@@ -127,6 +167,13 @@ json full_row() {
             {"seconds", 1.5},
             {"throttled_s", {{"power", 0.5}}},
             {"steady", false}}},
+          {"device_health", json::array({{{"device", "GPU 1"},
+                                          {"host", "n1"},
+                                          {"values", {{"pcie_width", 16.0}}},
+                                          {"errors", {{"xid 48", 1.0}}},
+                                          {"corrected", {{"pcie replays", 2.0}}},
+                                          {"corrected_meanwhile", json::object()}}})},
+          {"burn", full_burn()},
           {"baseline",
            {{"system", "titan"},
             {"value", 1.25},

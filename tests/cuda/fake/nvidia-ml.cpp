@@ -12,11 +12,19 @@
 //                            reasons have 0
 //   FAKE_NVML_THROTTLE_UNIT=N nanoseconds of a count (default 1, as documented)
 //   FAKE_NVML_STATE=N        what all functions of its state return instead (3: not supported)
+//   FAKE_NVML_ECC=P=N+R,...  errors of a place, "uncorrected dram=5+1": 5 at the first reading, one
+//                            more at each later one (-: less); others have 0, without it none is
+//                            told
+//   FAKE_NVML_REMAPPED=C,U,P,F rows remapped after corrected and uncorrected errors, pending,
+//   failed FAKE_NVML_WIDTH=N        lanes of its PCIe link (default 16, of 16) FAKE_NVML_XID=N an
+//   event from the second reading on; after 79 the GPU is lost FAKE_NVML_HANGS=1        from the
+//   second reading on errors are never told
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <thread>
 
 namespace {
 
@@ -41,6 +49,11 @@ unsigned long long throttled_ns(const std::string& reason) {
   return static_cast<unsigned long long>(1e9 * part * seconds_now() /
                                          number("FAKE_NVML_THROTTLE_UNIT", 1));
 }
+
+/// Readings of health so far: each begins with the counter of corrected errors of the L1 cache, and
+/// the first two are of one reading (which counters there are).
+int readings_of_health = 0;
+double reading() { return readings_of_health < 3 ? 0 : readings_of_health - 2; }
 
 int told(unsigned* value, double tells) {
   if (state_status() != 0) return state_status();
@@ -125,6 +138,68 @@ int nvmlDeviceGetFieldValues(nvmlDevice_st*, int count, nvmlFieldValue_t* values
     values[i].nvmlReturn = values[i].fieldId == 252 || values[i].fieldId == 253 ? 0 : 3;
     values[i].value = throttled_ns(values[i].fieldId == 252 ? "hardware heat" : "power brake");
   }
+  return 0;
+}
+
+int nvmlDeviceGetMemoryErrorCounter(nvmlDevice_st*, int type, int counter, int location,
+                                    unsigned long long* count) {
+  static const char* const places[] = {"l1",  "l2",  "dram", "registers",
+                                       "tex", "shm", "cbu",  "sram"};
+  if (type == 0 && location == 0) ++readings_of_health;
+  const char* const text = std::getenv("FAKE_NVML_ECC");
+  if (text == nullptr || counter != 0) return 3;
+  if (reading() > 0 && number("FAKE_NVML_HANGS", 0) > 0)
+    std::this_thread::sleep_for(std::chrono::hours(1));
+  if (reading() > 0 && number("FAKE_NVML_XID", 0) == 79) return 15;
+  const std::string name =
+      std::string(type == 0 ? ",corrected " : ",uncorrected ") + places[location] + "=";
+  const std::string all = "," + std::string(text);
+  const std::size_t at = all.find(name);
+  *count = 0;
+  if (at == std::string::npos) return 0;
+  char* end = nullptr;
+  const double begun = std::strtod(all.c_str() + at + name.size(), &end);
+  *count = static_cast<unsigned long long>(begun + reading() * std::strtod(end, nullptr));
+  return 0;
+}
+
+int nvmlDeviceGetRemappedRows(nvmlDevice_st*, unsigned* corrected, unsigned* uncorrected,
+                              unsigned* pending, unsigned* failed) {
+  const char* const text = std::getenv("FAKE_NVML_REMAPPED");
+  if (text == nullptr) return 3;
+  return std::sscanf(text, "%u,%u,%u,%u", corrected, uncorrected, pending, failed) == 4 ? 0 : 2;
+}
+
+int nvmlDeviceGetCurrPcieLinkWidth(nvmlDevice_st*, unsigned* lanes) {
+  return told(lanes, number("FAKE_NVML_WIDTH", 16));
+}
+int nvmlDeviceGetMaxPcieLinkWidth(nvmlDevice_st*, unsigned* lanes) { return told(lanes, 16); }
+/// FAKE_NVML_GENERATION=N: of its PCIe link; it tells none without.
+int nvmlDeviceGetMaxPcieLinkGeneration(nvmlDevice_st*, unsigned* generation) {
+  const double told_one = number("FAKE_NVML_GENERATION", 0);
+  return told_one > 0 ? told(generation, told_one) : 3;
+}
+
+struct nvmlEventSet_st {};
+struct nvmlEventData_t {
+  nvmlDevice_st* device;
+  unsigned long long type, data;
+  unsigned instance, compute_instance;
+};
+int nvmlEventSetCreate(nvmlEventSet_st** set) {
+  static nvmlEventSet_st only;
+  *set = &only;
+  return 0;
+}
+int nvmlDeviceRegisterEvents(nvmlDevice_st*, unsigned long long types, nvmlEventSet_st*) {
+  return types == 8 ? 0 : 2;
+}
+int nvmlEventSetWait_v2(nvmlEventSet_st*, nvmlEventData_t* event, unsigned milliseconds) {
+  static int told_of = 0;
+  const double xid = number("FAKE_NVML_XID", 0);
+  if (xid == 0 || reading() == 0 || told_of > 0 || milliseconds > 0) return 10;  // a time limit
+  ++told_of;
+  *event = {nullptr, 8, static_cast<unsigned long long>(xid), 0, 0};
   return 0;
 }
 

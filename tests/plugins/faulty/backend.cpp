@@ -2,6 +2,7 @@
 // the one that --algorithm names, or else ASSAY_FAULT. Any other algorithm is handed on.
 // ASSAY_FAULT_OFF=1 takes all faults back, so that ids stay and a resumed run ends well;
 // ASSAY_FAULT_PROBLEM leaves them to one problem. Of the test tree alone.
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <utility>
@@ -46,28 +47,43 @@ class FaultyOperation final : public Operation {
     if (fault_ == Fault::wrong_precision)
       for (Tensor* tensor : tensors_)
         if (tensor->spec().role == Role::input) degrade(device_, *tensor);
+    if (fault_ == Fault::skip && flips_.now()) {
+      std::ofstream(environment("ASSAY_FAULT_LOG", "/dev/null"), std::ios::app) << "skip 0\n";
+      return;
+    }
     const auto began = std::chrono::steady_clock::now();
     inner_->run(stream);
     if (fault_ == Fault::slow) {
       stream.wait();
       linger(began);
     }
+    if (fault_ == Fault::flip) {
+      stream.wait();
+      flips_.maybe(outputs());
+    }
     const bool now = fault_ == Fault::wrong_element || fault_ == Fault::nan ||
                      fault_ == Fault::inf ||
                      (fault_ == Fault::wrong_element_late && runs_ > after_);
     if (!now) return;
     stream.wait();
-    for (Tensor* tensor : tensors_)
-      if (tensor->spec().role == Role::output || tensor->spec().role == Role::inout)
-        spoil(device_, *tensor, fault_);
+    for (Tensor* const tensor : outputs()) spoil(device_, *tensor, fault_);
   }
   assay::Executed executed() const override { return inner_->executed(); }
 
  private:
+  std::vector<Tensor*> outputs() const {
+    std::vector<Tensor*> all;
+    for (Tensor* const tensor : tensors_)
+      if (tensor->spec().role == Role::output || tensor->spec().role == Role::inout)
+        all.push_back(tensor);
+    return all;
+  }
+
   std::unique_ptr<Operation> inner_;
   Device& device_;
   Fault fault_;
   std::vector<Tensor*> tensors_;
+  Flips flips_;
   long runs_ = 0, after_;
 };
 

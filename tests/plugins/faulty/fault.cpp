@@ -1,10 +1,12 @@
 #include "fault.hpp"
 
+#include <sched.h>
 #include <unistd.h>
 
 #include <cmath>
 #include <csignal>
 #include <cstdlib>
+#include <fstream>
 #include <iostream>
 #include <limits>
 #include <map>
@@ -27,6 +29,8 @@ const std::map<std::string, Fault>& faults() {
                                                 {"quit", Fault::quit},
                                                 {"hang", Fault::hang},
                                                 {"throw", Fault::throws},
+                                                {"flip", Fault::flip},
+                                                {"skip", Fault::skip},
                                                 {"slow", Fault::slow},
                                                 {"mutter", Fault::mutter},
                                                 {"mutter_and_abort", Fault::mutter_and_abort},
@@ -116,6 +120,47 @@ void spoil(assay::Device& device, assay::Tensor& output, Fault fault) {
     values[place] += std::stod(environment("ASSAY_FAULT_SIZE", "1e-3")) * rms;
   }
   put_back(device, output, values);
+}
+
+Flips::Flips()
+    : random_(std::stoull(environment("ASSAY_FAULT_SEED", "1"))),
+      every_(std::stod(environment("ASSAY_FAULT_EVERY", "1000"))),
+      from_(std::stod(environment("ASSAY_FAULT_FROM", "0"))),
+      when_(environment("ASSAY_FAULT_WHEN", "")) {}
+
+bool Flips::holds() const {
+  const std::string kind = when_.substr(0, when_.find(':'));
+  if (kind.empty()) return true;
+  const std::string rest = when_.substr(kind.size() + 1);
+  if (kind == "processor") return sched_getcpu() == std::stoi(rest);
+  if (kind == "above") {
+    double now = 0;
+    std::ifstream(rest.substr(rest.find(':') + 1)) >> now;
+    return now > std::stod(rest);
+  }
+  std::string averages, tasks;
+  std::ifstream load("/proc/loadavg");
+  load >> averages >> averages >> averages >> tasks;  // "2/345"
+  return std::stoi(tasks) >= std::stoi(rest);
+}
+
+bool Flips::now() {
+  const std::chrono::duration<double> age = std::chrono::steady_clock::now() - made_;
+  if (age.count() < from_) return false;
+  return std::uniform_real_distribution<>(0, 1)(random_) < 1 / every_ && holds();
+}
+
+void Flips::maybe(const std::vector<assay::Tensor*>& outputs) {
+  if (outputs.empty() || !now()) return;
+  assay::Tensor& output = *outputs[random_() % outputs.size()];
+  const std::size_t size = assay::size_of(output.spec().type);
+  auto* const bytes = static_cast<unsigned char*>(output.data());
+  const std::size_t element = random_() % static_cast<std::size_t>(output.spec().elements());
+  const std::uint64_t bit = random_() % (8 * size), other = (bit + 1 + random_() % 7) % (8 * size);
+  for (const std::uint64_t each : {bit, other})
+    bytes[element * size + each / 8] ^= static_cast<unsigned char>(1U << (each % 8));
+  std::ofstream(environment("ASSAY_FAULT_LOG", "/dev/null"), std::ios::app)
+      << output.spec().name << ' ' << element << ' ' << bit << ' ' << other << std::endl;
 }
 
 void degrade(assay::Device& device, assay::Tensor& input) {

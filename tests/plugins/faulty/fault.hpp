@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,8 @@ enum class Fault {
   throws,            ///< run throws
   mutter,            ///< run says something on stderr, and is right
   mutter_and_abort,  ///< run says it, and the process dies
+  flip,              ///< bits of one output element flip in one of ASSAY_FAULT_EVERY runs (Flips)
+  skip,              ///< one of ASSAY_FAULT_EVERY runs does nothing, like a lost store
   slow,              ///< run takes longer by the part ASSAY_FAULT_SLOW of its time, and is right
   abort_in_make,     ///< an assertion of the library fails while it prepares
   crash_in_create,   ///< the plugin's start kills the process
@@ -44,6 +47,25 @@ void strike(Fault fault);
 void linger(std::chrono::steady_clock::time_point began);
 /// Changes one element of a tensor in whatever layout it has.
 void spoil(assay::Device& device, assay::Tensor& output, Fault fault);
+/// Flips bits now and then: in one of ASSAY_FAULT_EVERY runs, chosen by ASSAY_FAULT_SEED, from
+/// ASSAY_FAULT_FROM seconds after it was made on, and only when ASSAY_FAULT_WHEN holds:
+/// "processor:3" (the thread is there), "above:80:FILE" (the file has a larger number), "running:2"
+/// (at least so many tasks of the machine run). Appends each to ASSAY_FAULT_LOG.
+class Flips {
+ public:
+  Flips();
+  /// After a run. `outputs`: in the host's memory.
+  void maybe(const std::vector<assay::Tensor*>& outputs);
+  /// Whether a run is struck now.
+  bool now();
+
+ private:
+  bool holds() const;
+  std::mt19937_64 random_;
+  double every_, from_;
+  std::string when_;
+  std::chrono::steady_clock::time_point made_ = std::chrono::steady_clock::now();
+};
 /// Rounds all elements to bf16.
 void degrade(assay::Device& device, assay::Tensor& input);
 

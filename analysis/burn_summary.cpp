@@ -1,0 +1,145 @@
+#include "analysis/burn_summary.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+#include <set>
+
+#include "analysis/text_table.hpp"
+#include "core/base/text.hpp"
+#include "core/base/units.hpp"
+
+namespace assay {
+
+namespace {
+
+constexpr std::size_t most_faults = 8;  ///< that a table tells of a case
+
+std::string moment(double unix_s) {
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(static_cast<std::time_t>(unix_s)));
+}
+
+std::string fault_text(const BurnFault& fault) {
+  std::string text = fmt::format("{} on {}", moment(fault.unix_s), fault.host);
+  if (!fault.processors.empty()) text += ", processor " + fault.processors;
+  if (fault.rank > 0) text += fmt::format(", rank {}", fault.rank);
+  text += fmt::format(", {} data", fault.data);
+  if (!fault.place.empty())
+    text += fmt::format(": {} is {}, expected {}, bits {} differ ({})", fault.place, fault.found,
+                        fault.expected, fault.differing_bits,
+                        counted(static_cast<std::size_t>(fault.elements), "element"));
+  if (fault.temperature_celsius) text += fmt::format("; {:.0f} °C", *fault.temperature_celsius);
+  if (fault.clock_hz) text += fmt::format("; {:.2f} GHz", *fault.clock_hz / 1e9);
+  return text + (fault.remark.empty() ? "" : "; " + fault.remark);
+}
+
+std::string drift_text(const Drift& drift) {
+  if (!drift) return "";
+  const auto percent = [](double ratio) { return fmt::format("{:+.1f}", 100 * (ratio - 1)); };
+  return fmt::format("{} % ({} to {})", percent(drift->ratio), percent(drift->interval->low),
+                     percent(drift->interval->high));
+}
+
+}  // namespace
+
+double BurnTotal::limit_per_device_hour() const { return poisson_limit(faulty, device_hours); }
+
+void BurnTotals::add(const Row& row, const std::string& host) {
+  Series& series = series_[{host, row.id}];
+  BurnTotal& total = series.total;
+  total.host = host;
+  total.id = row.id;
+  ++total.rows;
+  if (!row.is_ok()) total.problems.push_back(row.status + ": " + row.reason);
+  if (!row.burn) return;
+  const Burn& burn = *row.burn;
+  total.runs += burn.runs;
+  total.faulty += burn.faulty;
+  total.undecided += burn.undecided;
+  total.device_hours += burn.device_hours;
+  total.seconds += burn.seconds;
+  total.check_s += burn.check_s;
+  total.faults.insert(total.faults.end(), burn.faults.begin(), burn.faults.end());
+  std::vector<Burn::Window>& windows = series.windows[join(burn.places, "; ")];
+  windows.insert(windows.end(), burn.windows.begin(), burn.windows.end());
+}
+
+std::vector<BurnTotal> BurnTotals::take() {
+  std::vector<BurnTotal> totals;
+  for (auto& [key, series] : series_) {
+    series.total.drift = drift_of(series.windows);
+    std::set<std::string> devices;
+    for (const auto& [places, windows] : series.windows)
+      for (const std::string& place : split(places, ';')) devices.insert(place);
+    series.total.devices = devices.size();
+    std::ranges::stable_sort(series.total.faults, {}, &BurnFault::unix_s);
+    totals.push_back(std::move(series.total));
+  }
+  series_.clear();
+  return totals;
+}
+
+Drift drift_of(const std::map<std::string, std::vector<Burn::Window>>& windows) {
+  std::vector<double> first, second;
+  for (auto [device, all] : windows) {
+    std::ranges::stable_sort(all, {}, &Burn::Window::unix_s);
+    std::vector<double> times;
+    for (const Burn::Window& window : all) times.push_back(window.seconds / window.runs);
+    if (times.size() < 4) continue;
+    const double middle = median(times);
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      const bool is_first = i < times.size() / 2, is_middle = i == times.size() / 2;
+      if (is_middle && times.size() % 2 == 1) continue;
+      (is_first ? first : second).push_back(times[i] / middle);
+    }
+  }
+  if (first.empty()) return std::nullopt;
+  const LaunchComparison halves = compare_launches(first, second);
+  return halves.interval ? Drift(halves) : std::nullopt;
+}
+
+std::string burn_text(const BurnTotal& total) {
+  std::string text = fmt::format(
+      "{:.0f} wrong of {:.0f} runs in {:.3g} device-hours, below {:.3g} an hour "
+      "(95 %)",
+      total.faulty, total.runs, total.device_hours, total.limit_per_device_hour());
+  if (total.undecided > 0) text += fmt::format(", {:.0f} undecided", total.undecided);
+  if (total.drift) text += ", drift " + drift_text(total.drift);
+  return text;
+}
+
+std::string burn_table(const std::vector<BurnTotal>& totals) {
+  std::vector<Column> columns =
+      titled({"host", "case", ">devices", ">runs", ">wrong", ">device-hours", ">below (1/h, 95 %)",
+              ">drift", ">checks"});
+  std::vector<Line> lines;
+  std::string faults;
+  for (const BurnTotal& total : totals) {
+    Line line{{total.host, total.id}};
+    if (total.runs > 0) {
+      line.add(std::to_string(total.devices));
+      line.add(fmt::format("{:.0f}", total.runs));
+      line.add(total.undecided > 0
+                   ? fmt::format("{:.0f}, undecided {:.0f}", total.faulty, total.undecided)
+                   : fmt::format("{:.0f}", total.faulty));
+      line.add(fmt::format("{:.3g}", total.device_hours));
+      line.add(fmt::format("{:.3g}", total.limit_per_device_hour()));
+      line.add(drift_text(total.drift));
+      line.add(fmt::format("{:.1f} %", 100 * total.check_s / total.seconds));
+    } else {
+      line.note = total.problems.empty() ? "no burn-in" : total.problems.front();
+    }
+    lines.push_back(std::move(line));
+    for (std::size_t i = 0; i < std::min(most_faults, total.faults.size()); ++i)
+      faults += fmt::format("{}: {}\n", total.id, visible(fault_text(total.faults[i])));
+    if (total.runs > 0 && total.faults.empty() && !total.problems.empty())
+      faults +=
+          fmt::format("{} on {}: {}\n", total.id, total.host, visible(total.problems.front()));
+  }
+  return terminal_table(columns, lines) + (faults.empty() ? "" : "\n" + faults);
+}
+
+}  // namespace assay

@@ -1,0 +1,57 @@
+#pragma once
+// What the burn-in of a fleet has shown: the rows of each case on a host together.
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/statistics.hpp"
+#include "core/result/run_result.hpp"
+
+namespace assay {
+
+/// How the time of a run has changed: second half of the burn-in over the first one (above 1:
+/// slower), with its interval. Nothing with too few windows for one.
+using Drift = std::optional<LaunchComparison>;
+
+/// Rows of one case on one host, of all devices and passes together.
+struct BurnTotal {
+  std::string host{}, id{};
+  std::size_t devices = 0, rows = 0;
+  double runs = 0, faulty = 0, undecided = 0;
+  double device_hours = 0, seconds = 0, check_s = 0;
+  std::vector<std::string> problems{};  ///< reasons of rows that are not ok
+  std::vector<BurnFault> faults{};
+  Drift drift{};
+  double limit_per_device_hour() const;
+};
+
+/// Adds up rows with a burn-in. Other rows, and those that are unsupported before they burn, count
+/// as problems of their case.
+class BurnTotals {
+ public:
+  void add(const Row& row, const std::string& host);
+  std::vector<BurnTotal> take();
+
+ private:
+  struct Series {
+    BurnTotal total{};
+    /// Windows by device.
+    std::map<std::string, std::vector<Burn::Window>> windows{};
+  };
+  std::map<std::pair<std::string, std::string>, Series> series_;
+};
+
+/// The windows of several devices together: each device's times over their median, those of its
+/// first half against those of its second.
+Drift drift_of(const std::map<std::string, std::vector<Burn::Window>>& windows);
+
+/// "0 wrong of 12345 runs in 0.5 device-hours, below 6 an hour (95 %)".
+std::string burn_text(const BurnTotal& total);
+
+/// A table of the totals, and the first faults, for a terminal.
+std::string burn_table(const std::vector<BurnTotal>& totals);
+
+}  // namespace assay

@@ -1,0 +1,34 @@
+#pragma once
+// Whether devices counted errors, or were lost, while a case was prepared, verified, measured and
+// burnt in. Internal to run_case.cpp.
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+
+#include "core/api/communicator.hpp"
+#include "core/machine/health.hpp"
+#include "core/measure/workload.hpp"
+
+namespace assay {
+
+class HealthWatch {
+ public:
+  /// Reads the health of this rank's device.
+  HealthWatch(Workload& workload, Communicator& ranks);
+  /// Reads it again. Why results cannot be trusted: this rank's device has counted errors since, of
+  /// that kind at that place, was lost, or no longer tells what it told. "" if they can.
+  std::string end();
+  /// row.device_health of the result's schema: an entry for each device of the ranks, once. After
+  /// end(), else an empty list. Collective.
+  nlohmann::json found() const;
+
+ private:
+  std::optional<DeviceHealth> read() const;
+
+  Workload& workload_;
+  Communicator& ranks_;
+  std::optional<DeviceHealth> before_, after_;
+};
+
+}  // namespace assay

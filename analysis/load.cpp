@@ -80,7 +80,11 @@ struct NamedFile {
 std::vector<NamedFile> named_files(const std::vector<std::string>& names) {
   std::vector<NamedFile> files;
   std::set<fs::path> seen;
-  for (const std::string& name : names)
+  for (const std::string& name : names) {
+    if (fs::path(name).filename() == "anchors.jsonl")
+      throw InputError(name +
+                       " is the record of promotions, not a result. Give folders of runs, or the "
+                       "folder that they are in.");
     for (const fs::path& file : files_of(name)) {
       if (!seen.insert(fs::weakly_canonical(file)).second)
         throw InputError(fmt::format(
@@ -89,6 +93,7 @@ std::vector<NamedFile> named_files(const std::vector<std::string>& names) {
           is_baseline(name) || (fs::is_directory(name) && file == fs::path(name) / "result.json");
       files.push_back({whole ? name : file.string(), file});
     }
+  }
   return files;
 }
 

@@ -73,6 +73,16 @@ int decide(const Given& given, const std::vector<NamedResult>& results, const Hi
         "last run was made by another build than {}). Use the assay of the build that made it, or "
         "promote a run of this build with --value-from.\n",
         without_build, executable_folder().string());
+  const auto suspects = std::ranges::count_if(history.series, [&](const RowHistory& series) {
+    return series.verdict.state == "suspect" && std::ranges::any_of(lines, [&](const Anchor& line) {
+             return line.event == "promote" && line.id == series.id;
+           });
+  });
+  if (suspects > 0)
+    std::cerr << fmt::format(
+        "assay: {} of the promoted rows {} suspect: the new level may hide a slowdown. Confirm "
+        "first (assay history … --confirm RUN), or promote an earlier run with --value-from.\n",
+        suspects, suspects == 1 ? "is" : "are");
   std::cerr << fmt::format("assay: wrote {} {}{} to {}\n", lines.size(),
                            promoted ? "promotion" : "reset", lines.size() == 1 ? "" : "s",
                            anchors.file().string());

@@ -83,7 +83,9 @@ std::string next_commands(const std::string& name, std::string source) {
   return fmt::format(
       "To build it, and to verify and measure it:\n{4}"
       "  cmake -S {0} -B {0}/build -DCMAKE_PREFIX_PATH={1} && cmake --build {0}/build\n"
-      "  ASSAY_PLUGIN_PATH={0}/build/lib/assay {2}{3}\n",
+      "  ASSAY_PLUGIN_PATH={0}/build/lib/assay {2}{3}\n"
+      "To have it beside the other backends, without ASSAY_PLUGIN_PATH:\n"
+      "  cmake --install {0}/build\n",
       name, place, program, measure.substr(end), install);
 }
 

@@ -24,20 +24,20 @@ RAW = re.compile(r"json\.exception|std::|basic_string|terminate called|what\(\)|
 
 # Problems with which a program ends soon if it accepts a value.
 QUICK = {"assay-activation": "mb2ic4ih4", "assay-dropout": "mb2ic4ih4",
-         "assay-collectives": "8", "assay-conv": SMALL, "assay-gemm": "m8n8k8", "assay-input": "n8mb4s32", "assay-kmeans": "n600d4",
+         "assay-collectives": "8", "assay-conv": SMALL, "assay-gemm": "m8n8k8", "assay-input": "n8mb4s32", "assay-io": "mb1", "assay-kmeans": "n600d4",
          "assay-linalg": "syrk:n64d8", "assay-norm": "mb2ic4ih4", "assay-pca": "n600d4", "assay-pool": "mb1ic2ih8kh3sh2ph1",
          "assay-update": "adam_n64t3", "assay-loss": "mb2c4", "assay-pixel-loss": "mb1c3ih4", "assay-squared-error": "mb2f8", "assay-sum": "n64",
          "assay-convert": "n64", "assay-concat": "mb1ca2cb2ih4", "assay-resize": "mb1ic2ih4oh8",
-         "assay-resnet50": "d18w8s32c10", "assay-train": "mlp:i16w4", "assay-rnn": "lstm:8-4-2", "assay-stream": "copy_n1024", "assay-svm": "n600d4"}
+         "assay-resnet50": "d18w8s32c10", "assay-train": "mlp:i16w4", "assay-rnn": "lstm:8-4-2", "assay-stream": "copy_n1024", "assay-copy": "4K", "assay-svm": "n600d4"}
 # Arguments that another program or a subcommand of `assay` needs, with names of the files below.
 NEEDS = {"assay-dataset": ["classes:n20d4", "--out", "x.npy"], "collect": ["folder", "--out", "results"],
-         "run": ["suite.json", "--out", "out"], "table": ["result.json"], "report": ["result.json"], "validate": ["suite.json"],
+         "run": ["suite.json", "--out", "out"], "burn": ["suite.json", "--for", "1s", "--out", "out"], "table": ["result.json"], "report": ["result.json"], "validate": ["suite.json"],
          "compare": ["result.json", "other.json", "--vary", "nothing"], "accept": ["result.json"], "history": ["results"],
          "gather": ["results", "--out", "gathered"], "model": ["result.json"], "job": ["suite.json", "--time", "10", "--launcher", "slurm"],
          "ensemble": ["result.json"], "mllog": ["result.json", "--org", "org"], "new": ["backend", "mine"], "recover": ["journal.jsonl"]}
 # Flags that make another command of it, with what they need.
 MODES = {"run": [["--as-node"], ["--per-node", "--launcher", "mpirun"], ["--pairs", "--launcher", "mpirun", "--hosts", "a,b"]]}
-OUTPUTS = {("assay-dataset", "--labels"), "--out", "--journal", "--checkpoint", "--junit", "--flagged", "--markdown", "--json", "--csv"}
+OUTPUTS = {("assay-dataset", "--labels"), "--out", "--benchmark_out", "--journal", "--checkpoint", "--junit", "--flagged", "--markdown", "--json", "--csv"}
 
 LONG = "x" * 5000
 TEXTS = ["", LONG, "a\nb", b"\xff\xfe\x80", "\x1b[2J", "turn\u202ed", "-1", "0", "1e999", "nan", "99999999999999999999", "1,,2", ",", "%n%s%n",

@@ -14,6 +14,7 @@ QUICK = ["--problem", SMALL, "--backend", "reference", "--threads", 1, "--max-ti
 PROGRAMS = sorted(file.name for file in BIN.glob("assay-*"))
 # The default problems take minutes on a busy machine.
 SMALL_PROBLEM = {"assay-conv": QUICK[:-2], "assay-stream": ["--problem", "triad_n1024", "--threads", 1], "assay-collectives": ["--bytes", 1024],
+                 "assay-copy": ["--problem", "4K", "--threads", 1], "assay-io": ["--problem", "mb1"],
                  "assay-rnn": ["--problem", "lstm:8-2-3", "--threads", 1],
                  "assay-norm": ["--problem", "mb1ic8ih4", "--threads", 1], "assay-pool": ["--problem", "mb1ic8ih4kh2", "--threads", 1],
                  "assay-activation": ["--problem", "mb1ic8ih4", "--threads", 1], "assay-dropout": ["--problem", "mb1ic8ih4", "--threads", 1],

@@ -23,10 +23,11 @@ CASES = {"conv": ["--problem", SMALL, "--backend", "native", "--layout", "nhwc"]
          "squared-error": ["--problem", "mb4f10", "--precision", "bf16", "--backend", "reference"],
          "sum": ["--problem", "in_place_n1000", "--backend", "reference"],
          "convert": ["--problem", "n1000", "--precision", "fp16_fp32"],
-         "stream": ["--problem", "triad_n1000"],
+         "stream": ["--problem", "triad_n1000"], "copy": ["--problem", "64K", "--copied-by", "from", "--threads", "1"],
          "linalg": ["--problem", "syrk:n100d4", "--backend", "reference"],
          "pca": ["--problem", "n1001d7"], "kmeans": ["--problem", "n1001d7"], "svm": ["--problem", "n1001d7"],
-         "collectives": ["--collective", "allreduce", "--bytes", "4096"],
+         "collectives": ["--collective", "allreduce", "--bytes", "4096"], "io": ["--problem", "mb1", "--operation", "write"],
+         "input": ["--problem", "n8mb4s16", "--data", "generated:n8w32h24"],
          "resnet50": ["--problem", "d18w8s32c5", "--batch", "2", "--backend", "native"]}
 TIMING = ["--max-time", "0.03", "--precision-target", "0.5", "--min-samples", "11", "--reference-budget", "3e6", "--seed", "7"]
 

@@ -20,10 +20,10 @@ class Segmentation(RunTest):
 
     def test_networks_learn_to_a_target_in_each_precision_on_one_and_two_ranks(self):
         for network, (how, epochs, target) in TRAININGS.items():
-            for ranks, precisions in ((1, "fp32,fp16"), (2, "fp32,bf16,fp16")):
-                rows = self.rows(network, *how, "--batch", 4 // ranks, "--precision", precisions, "--data", "learnable:n120v24",
+            for ranks in (1, 2):
+                rows = self.rows(network, *how, "--batch", 4 // ranks, "--precision", "fp32,bf16,fp16", "--data", "learnable:n120v24",
                                  "--epochs", epochs, "--target", target, "--seed", 1, ranks=ranks)
-                self.assertEqual(",".join(row["parameters"]["precision"] for row in rows), precisions)
+                self.assertEqual([row["parameters"]["precision"] for row in rows], ["fp32", "bf16", "fp16"])
                 for row in rows:
                     with self.subTest(row["id"]):
                         self.assertEqual((row["status"], row["parameters"]["ranks"]), ("ok", ranks), row.get("reason"))

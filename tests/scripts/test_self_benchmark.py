@@ -20,6 +20,16 @@ def joint(own, *others):
     return SELF.joint("own", verdicts, names)
 
 
+class Heads(unittest.TestCase):
+    def test_pairs_are_enough_for_a_verdict(self):
+        """A median of fewer than six pairs has no 95 % interval, so its verdict is always 'inconclusive'."""
+        for file in sorted((SOURCE / "tests" / "self_benchmark").glob("*.*")):
+            if file.suffix in (".cpp", ".py", ".sh"):
+                ratio = SELF.Ratio(file)
+                if ratio.statistic == "median":
+                    self.assertGreaterEqual(ratio.pairs, 6, ratio.name)
+
+
 class LowerBounds(unittest.TestCase):
     """A peer that was stopped took longer than its time says."""
 

@@ -1,6 +1,6 @@
 // ratio: PyTorch's over assay-train's step of deeplab:h96w144, batch 1, Adam, fp32
 // target: >= 1.3
-// pairs: 5
+// pairs: 6
 // needs: hwy assay_models
 
 #include "tests/self_benchmark/support/network_pairs.hpp"

@@ -183,7 +183,9 @@ TEST_F(Suite, NoBackendOfAnotherBenchmarkIsSuggested) {
   const auto told = [&](const char* backend) {
     return message([&] { expand(benchmark, {{"backend", {backend}}}, plugins); });
   };
-  EXPECT_EQ(told("glo"), "unknown backend 'glo' (valid: native, onednn, elsewhere).");
+  EXPECT_TRUE(
+      told("glo").starts_with("unknown backend 'glo' (valid: native, onednn, elsewhere). "));
+  EXPECT_NE(told("glo").find("ASSAY_PLUGIN_PATH"), std::string::npos);
   EXPECT_NE(told("elswhere").find("Did you mean 'elsewhere'?"), std::string::npos);
   // Whoever names it gets its own reason.
   EXPECT_EQ(told("gloo"), "");

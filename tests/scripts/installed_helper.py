@@ -35,7 +35,7 @@ class InstalledTest(RunTest):
         return self.command(self.prefix / "bin" / "assay", "new", "backend", *words, cwd=self.folder, env=self.user_environment(), code=code)
 
     def commands_of(self, said):
-        """The two commands that `assay new` prints: they build and measure the new backend."""
+        """The three commands that `assay new` prints: they build, measure and install the new backend."""
         commands = re.findall(r"(?m)^  (\S.*)$", said)
-        self.assertEqual(len(commands), 2, said)
+        self.assertEqual(len(commands), 3, said)
         return commands

@@ -168,7 +168,7 @@ class Walk(InstalledTest):
         """One build: test_plugin.py has the other templates, and what is refused."""
         self.install()
         # Nothing leads to the build.
-        build, measure = self.commands_of(self.new_backend("mine", "--kind", "gemm").stdout)
+        build, measure, install = self.commands_of(self.new_backend("mine", "--kind", "gemm").stdout)
         self.shell(build, PATH=os.defpath)
         self.assertRegex(self.shell(measure, PATH=os.defpath).stdout, r"(?m)^gemm/\S*/mine/\S*\n.* (G|M)FLOP/s")
         plugin = self.folder / "mine/build/lib/assay/libassay_mine.so"
@@ -178,7 +178,7 @@ class Walk(InstalledTest):
         self.assertNotIn("", path.group(1).split(":"), "an empty entry is the current folder")
         self.assertNotIn("libhwy", needed)
         # Installed beside Assay's own, it is found without a variable, listed and compared.
-        self.shell(f"cmake --install mine/build --prefix {self.folder}")
+        self.shell(install)
         self.addCleanup((self.prefix / "lib/assay/libassay_mine.so").unlink)
         path = f"{self.prefix}/bin:{os.defpath}"
         self.assertRegex(self.shell("assay list backends", PATH=path).stdout, "(?m)^mine +available")

@@ -1,5 +1,5 @@
 #pragma once
-// What the burn-in of a fleet has shown: the rows of each case on a host together.
+// Summary of the burn-in of a fleet: the rows of each case on a host together.
 
 #include <cstddef>
 #include <map>

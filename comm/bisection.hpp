@@ -31,11 +31,11 @@ struct PairTime {
 /// rate takes twice as long.
 inline constexpr double slow_from = 1.5;
 
-/// What the times of pairs say of the links between ranks.
+/// Links between ranks, judged by the times of pairs.
 struct LinkFindings {
   double typical = 0;  ///< seconds of a pair
   PairTime slowest{};
-  /// Whether there are so many hosts (or ranks of one) that a slow one of them can be told.
+  /// True if enough hosts (or ranks of a single host) were compared to identify a slow one.
   bool judged = false;
   struct Slow {
     std::string name;  ///< "h1": all pairs of this host; "h1+h2": the pair; ranks of one host by

@@ -36,7 +36,7 @@ struct NodeRow {
   std::map<std::string, Quantity> quantities{};  ///< medians, by the names in absolute criteria
 };
 
-/// What a device told in the rows of a node: the least and the greatest value of each quantity.
+/// The least and the greatest value of each quantity that a device told in the rows of a node.
 using DeviceRanges = std::map<std::string, Interval>;
 
 struct Node {

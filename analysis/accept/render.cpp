@@ -72,7 +72,7 @@ std::vector<std::string> finding_texts(const JudgedNode& node) {
   return texts;
 }
 
-/// What a reader can do about a node with this verdict.
+/// The next step of a reader for a node with this verdict; null if there is none.
 const char* advice(NodeVerdict verdict) {
   switch (verdict) {
     case NodeVerdict::not_quiet:

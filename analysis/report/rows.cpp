@@ -104,7 +104,7 @@ std::set<std::string> further_parameters(const std::vector<Series>& all) {
   return names;
 }
 
-/// What the burn-in of all launches together has shown; "" if there is none.
+/// Text of the burn-in of all launches together; "" if there is none.
 std::string burn_of(const Series& series) {
   BurnTotals totals;
   for (const Row& row : series.rows)

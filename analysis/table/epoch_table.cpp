@@ -81,7 +81,7 @@ struct EpochGroup {
   std::map<std::string, const Series*> series{};  ///< by value
 };
 
-/// Of a step, for each rank: ways to be parallel cut the same samples into other batches and
+/// Samples of a rank in a step. Ways to be parallel cut the same samples into other batches and
 /// passes.
 double samples_of_rank(const Series& series) {
   const auto number = [&](const char* name) {
@@ -118,7 +118,7 @@ Epochs epochs_of(const SeriesList& all, const std::string& by) {
     const std::string value = axis_text(series, by);
     if (std::ranges::find(epochs.values, value) == epochs.values.end())
       epochs.values.push_back(value);
-    // Of trainings that differ in nothing else, each begins a group: none is left out.
+    // Each training that differs in nothing else begins a group, so that none is left out.
     std::string key = key_without(series, by);
     for (auto found = places.find(key);
          found != places.end() && epochs.groups[found->second].by_value.contains(value);
@@ -130,7 +130,7 @@ Epochs epochs_of(const SeriesList& all, const std::string& by) {
     epochs.groups[place->second].series[value] = &series;
   }
   sort_counts(epochs.values);
-  // What all others are set against.
+  // All others are set against sync.
   if (by == "parallel")
     std::ranges::stable_partition(epochs.values, [](auto& value) { return value == "sync"; });
   return epochs;

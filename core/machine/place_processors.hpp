@@ -5,7 +5,8 @@
 
 namespace assay {
 
-/// Those of a place (memory_places()) that this process may use; 0 if there is no such place.
+/// Number of processors of a place (memory_places()) that this process may use; 0 if there is no
+/// such place.
 int processors_of(const std::string& place);
 
 }  // namespace assay

@@ -96,7 +96,7 @@ std::vector<std::string> checked(const Dimension& axis, const std::vector<std::s
       continue;
     }
     if (axis.name == "threads") {
-      // A default that is no number is one that the benchmark finds.
+      // The benchmark computes a default that is not a number.
       const bool found =
           !parse_number<int>(value) &&
           std::find(axis.defaults.begin(), axis.defaults.end(), value) != axis.defaults.end();

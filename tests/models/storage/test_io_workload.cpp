@@ -261,7 +261,8 @@ TEST_F(IoWorkloadTest, BytesThatAreNotSyncedAreToldFromSyncedOnes) {
 
 TEST(IoStorage, MemoryIsNoStorage) {
   const fs::path memory = "/dev/shm";
-  if (!fs::is_directory(memory) || file_system_of(memory) != "tmpfs") GTEST_SKIP();
+  if (!fs::is_directory(memory) || file_system_of(memory) != "tmpfs")
+    GTEST_SKIP() << "no tmpfs at " << memory;
   const std::string why = probe_storage(memory, "tmpfs", 0).why_no_storage;
   EXPECT_NE(
       why.find("(tmpfs) keeps no record of storage: of 1048576 bytes the kernel has counted 0"),

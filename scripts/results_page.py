@@ -49,6 +49,24 @@ def conditions(result):
             + (f", commit {commit[:10]}" if commit else "") + (f", load {load[0]:.1f} before it began" if load else ""))
 
 
+def measure_ratios(names, out, pairs):
+    """Measures the ratios of self-benchmark whose names match, into the file ratios.json of the folder `out`."""
+    out.mkdir(parents=True, exist_ok=True)
+    subprocess.run([ROOT / "scripts" / "self-benchmark", "--filter", names, "--out", out / "ratios.json",
+                    *(["--pairs", str(pairs)] if pairs else [])])
+
+
+def ratios(file):
+    """A table of what self-benchmark has written."""
+    lines = ["| ratio | median | 95 % interval | target | verdict | pairs |", "|---|---:|---:|---:|---|---:|"]
+    for found in json.loads(file.read_text())["ratios"]:
+        target = f"{found['relation']} {found['target']:g}"
+        numbers = [f"{found['value']:.3g}", " .. ".join(f"{end:.3g}" for end in found["interval"]), target, found["verdict"],
+                   found["n"]] if "value" in found else ["", "", target, f"{found['verdict']}: {found['reason']}", ""]
+        lines.append("| " + " | ".join(map(str, [found["ratio"], *numbers])) + " |")
+    return "\n".join(lines) + "\n"
+
+
 class Page:
     """A page of Markdown with the two marks of one script."""
 

@@ -169,13 +169,18 @@ double smallest_steps(DataType output) {
       return 0x1p-25;
     case DataType::fp32:
     case DataType::bf16:
-      return 0x1p-126;
+      return least_normal;
     default:
       return 0;
   }
 }
 
 }  // namespace
+
+double flushed(Precision precision, double products) {
+  const DataType type = storage(precision);
+  return type == DataType::fp32 || type == DataType::bf16 ? products * least_normal : 0;
+}
 
 ErrorModel::ErrorModel(Precision precision, const Executed& executed, std::size_t samples) {
   exact = precision == Precision::int8;

@@ -44,6 +44,14 @@ inline Terms of_any_data(Terms terms) {
   return terms;
 }
 
+/// Numbers below it are subnormal in fp32 and bf16. Processors may read and write them as 0: the
+/// instructions of AMX and AVX-512 for products of bf16 always do.
+inline constexpr double least_normal = 0x1p-126;
+/// What a sum of `products` products may lose so: each of them, or the sum that it is added to.
+/// Nothing of types whose products cannot become so small (fp16), or whose subnormal numbers are
+/// kept (fp64). Random data have no such products.
+double flushed(Precision precision, double products);
+
 /// Sums products. For fp64 problems the reference must be more precise than fp64: `compensated`
 /// sums use Dot2, which is as precise as twice the precision (T. Ogita, S. M. Rump and S. Oishi,
 /// Accurate sum and dot product, SIAM J. Sci. Comput. 26, 2005). Products of narrower types are

@@ -257,6 +257,40 @@ TEST(GemmOracle, SampleHasCornersEdgesAndPadding) {
   EXPECT_EQ(oracle->sample(c, 1, 1).size(), 16u);
 }
 
+/// The instructions of AMX and AVX-512 for products of bf16 read and write subnormal numbers as 0,
+/// always. A network's gradients may be so small.
+TEST(GemmOracle, BoundsPassSubnormalNumbersThatBecomeZero) {
+  const auto flushed = [](double v) { return std::abs(v) < 0x1p-126 ? 0.0 : v; };
+  Arithmetic flushes;
+  flushes.input = flushed;
+  flushes.step = flushed;
+  const GemmProblem problem(parse_gemm("m6n5k64ta"), Precision::bf16);
+  const TensorSpec c = problem.tensors()[2];
+  // Their products are subnormal, but not their sum; or operands are.
+  for (const auto& [of_a, of_b] : {std::pair{0x1.8p-100, 0x1p-30}, {0x1.8p-130, 0x1p3}}) {
+    const auto stored = [](std::int64_t count, double value) {
+      return Values(std::vector<double>(static_cast<std::size_t>(count), value));
+    };
+    const auto inputs_of = [&, of_a = of_a, of_b = of_b](double scale) {
+      Inputs inputs;
+      inputs.emplace("a", stored(64 * 6, of_a * scale));
+      inputs.emplace("b", stored(64 * 5, of_b));
+      inputs.emplace("c", stored(30, 0));
+      return inputs;
+    };
+    const Inputs small = inputs_of(1), normal = inputs_of(0x1p40);
+    const std::vector<double> lost = product(problem, small, flushes);
+    EXPECT_EQ(lost, std::vector<double>(30));
+    EXPECT_NE(product(problem, small), lost);
+    EXPECT_TRUE(judge(lost, expect(problem, small, false), c.type).passed()) << of_a;
+    // Nothing else passes so: the same sums of larger numbers with a term too few.
+    std::vector<double> faulty = product(problem, normal);
+    for (double& of : faulty) of *= 63.0 / 64;
+    EXPECT_FALSE(judge(faulty, expect(problem, normal, false), c.type).passed()) << of_a;
+    EXPECT_FALSE(judge(lost, expect(problem, normal, false), c.type).passed()) << of_a;
+  }
+}
+
 TEST(GemmOracle, NoIntegersWhereFactorsAreNone) {
   const auto magnitude = [](const char* text, Precision precision) {
     return gemm_oracle({parse_gemm(text), precision})->exact_magnitude(honest(precision));

@@ -66,7 +66,7 @@ bool is_summary(const std::string& name) {
 
 /// The first file is the name of a summary; the files after it are summarised.
 int summarise(const Given& given, std::vector<std::string> files, const std::string& format) {
-  refuse_flags(given, {"by", "filter", "sort", "columns", "absolutes", "layers", "epochs"},
+  refuse_flags(given, {"by", "filter", "sort", "columns", "absolutes", "layers", "epochs", "blame"},
                "the summary " + files[0], "its lines are always the same");
   if (format == "csv" || format == "json")
     throw InputError("--format " + format + " cannot be used with the summary " + files[0] +
@@ -110,10 +110,25 @@ int show_epochs(const Given& given, const std::string& format) {
   return static_cast<int>(ExitCode::ok);
 }
 
+/// The ranks that others waited for in place of the rows.
+int show_blame(const Given& given, const std::string& format) {
+  refuse_flags(given, {"by", "columns", "absolutes", "baseline", "layers", "epochs"}, "--blame",
+               "its columns are always the same");
+  if (format == "json")
+    throw InputError(
+        "--format json cannot be used with --blame (the result file has it as JSON: rows, blame). "
+        "Use csv.");
+  const std::vector<NamedResult> results = load_inputs(given, values_of(given, "FILE"));
+  const TableOptions options = options_of(given, format);
+  emit(given, format == "csv" ? blame_csv(results, options) : blame_text(results, options));
+  return static_cast<int>(ExitCode::ok);
+}
+
 int table(const Given& given) {
   const std::string format = choice_of(given, "format", formats);
   std::vector<std::string> files = values_of(given, "FILE");
   if (is_summary(files.front())) return summarise(given, std::move(files), format);
+  if (given.contains("blame")) return show_blame(given, format);
   if (given.contains("epochs")) return show_epochs(given, format);
   if (given.contains("layers")) return show_layers(given, format);
   const TableOptions options = options_of(given, format);
@@ -171,6 +186,9 @@ Command table_command() {
        {"--epochs",
         "show loss and accuracy of trainings after each epoch, by precision or --by (any format "
         "but json)",
+        "", ""},
+       {"--blame",
+        "show for which ranks and links the others waited, how long, and why (any format but json)",
         "", ""},
        out_flag()},
       &table,

@@ -255,6 +255,14 @@ Result<std::unique_ptr<Communicator>> connected_ranks(const Options& options,
 
 namespace {
 
+/// How it is known who comes late to the calls.
+ArrivalSource arrivals_of(const CollectivesSettings& asked, const Options& options) {
+  if (on_gpu(options)) return {{}, "a GPU makes the calls: the host's clock does not tell when"};
+  if (asked.shape.beside > 0 || asked.group > 0)
+    return {{}, "not all ranks make one call together"};
+  return {ArrivalSource::Kind::collective};
+}
+
 /// Why messages between pairs of ranks cannot be exchanged so, or "".
 std::string why_not_exchange(Pattern pattern, const Options& options) {
   if (options.get("algorithm", "library") != "library")
@@ -341,6 +349,7 @@ Result<std::unique_ptr<Workload>> collective_workload(const Case& wanted,
   setup.rank = context.ranks.rank();
   setup.ranks_here = on_gpu(options) ? 1 : context.ranks_here;  // ranks that share the memory
   setup.reference_budget = context.reference_budget;
+  setup.arrivals = arrivals_of(asked, options);
   const double create = seconds_since(start);
   if (replay)
     return replay_workload(

@@ -35,7 +35,7 @@ std::string with_unit(const std::string& quantity, double value) {
   if (quantity == "time_s") return human_seconds(value);
   if (quantity == "burn_device_hours") return fmt::format("{:.3g} h", value);
   if (quantity == "burn_limit_per_hour") return fmt::format("{:.3g} an hour", value);
-  if (quantity == "ceiling_fraction" || quantity == "burn_slowdown")
+  if (quantity == "ceiling_fraction" || quantity == "burn_slowdown" || quantity == "blame")
     return fmt::format("{:.3g} %", 100 * value);
   return human_rate(quantity, value);
 }

@@ -20,6 +20,7 @@ namespace {
 
 constexpr const char* ceiling_fraction = "ceiling_fraction";
 constexpr const char* of_burn = "burn_";  ///< begins the quantities of a burn-in
+constexpr const char* of_blame = "blame";
 
 /// The names of quantities that absolute criteria judge.
 std::set<std::string> quantities(const Criteria& criteria) {
@@ -57,6 +58,19 @@ void finish_burn(Parts& parts) {
   }
 }
 
+/// The part of the time that the rank or link costs which is blamed most: 0 if none is.
+std::optional<double> largest_blame(const Row& launch) {
+  if (!launch.blame || !launch.blame->unsupported.empty()) return std::nullopt;
+  const Blame& blame = *launch.blame;
+  if (!blame.blamed.empty()) return blame.blamed.front().cost;
+  return blame.undecided.empty() ? std::optional(0.0) : std::nullopt;
+}
+std::string why_no_blame(const Row& launch) {
+  if (!launch.blame) return "the row has no table of blame (ranks)";
+  const Blame& blame = *launch.blame;
+  return blame.unsupported.empty() ? blame.undecided : blame.unsupported;
+}
+
 void add_value(Parts& parts, const std::string& quantity, const Row& launch) {
   const auto add = [&](const std::optional<double>& value, const std::string& why_none) {
     std::string& reason = parts.row.quantities[quantity].reason;
@@ -69,6 +83,8 @@ void add_value(Parts& parts, const std::string& quantity, const Row& launch) {
     add(launch.burn ? std::optional(0.0) : std::nullopt, "the row has no burn-in");
   else if (quantity == "time_s")
     add(launch.median(), "");
+  else if (quantity == of_blame)
+    add(largest_blame(launch), why_no_blame(launch));
   else if (const auto metric = launch.metrics.find(quantity); metric != launch.metrics.end())
     add(metric->second.value, "");
   else if (quantity != ceiling_fraction)

@@ -70,4 +70,10 @@ std::string epoch_table(const Results& results, const TableOptions& options);
 /// Every epoch of every launch as CSV.
 std::string epoch_csv(const Results& results, const TableOptions& options);
 
+/// `assay table --blame`: for whom the ranks of the selected rows waited. InputError if no selected
+/// row tells.
+std::string blame_text(const Results& results, const TableOptions& options);
+/// The numbers of every rank of these rows as CSV.
+std::string blame_csv(const Results& results, const TableOptions& options);
+
 }  // namespace assay

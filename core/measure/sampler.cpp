@@ -1,7 +1,5 @@
 #include "core/measure/sampler.hpp"
 
-#include <time.h>
-
 #include <span>
 #include <string>
 #include <utility>
@@ -31,12 +29,6 @@ std::string text_of(const std::exception_ptr& failure) {
 }
 
 }  // namespace
-
-double raw_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC_RAW, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 Sampler::Sampler(Workload& workload, Communicator& ranks)
     : workload_(workload),
@@ -85,6 +77,7 @@ double Sampler::once() noexcept {
   if (!others_agree(late) || over_) return 0;
   try {
     begin_together();
+    if (prelude_) prelude_();
     if (host_) stream_.mark(before_all);
     const double first = raw_seconds();
     Hold hold(stream_, holds());

@@ -4,18 +4,18 @@
 
 #include <chrono>
 #include <exception>
+#include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "core/api/communicator.hpp"
+#include "core/measure/clock_offset.hpp"
 #include "core/measure/energy.hpp"
 #include "core/measure/hold.hpp"
 #include "core/measure/workload.hpp"
 
 namespace assay {
-
-/// Seconds of CLOCK_MONOTONIC_RAW, which no time service adjusts: not the clock of HostStream.
-double raw_seconds();
 
 /// Times iterations on this rank's own clock. After a failure on any rank, every further iteration
 /// does nothing until settle(): a rank that left the loop at once would leave the other ranks
@@ -33,6 +33,8 @@ class Sampler {
   /// then idles between iterations.
   void hold(bool held) { wanted_ = held; }
   bool holds() const { return apart_ && wanted_ && !in_vain_; }
+  /// Called in each iteration, untimed, between the barrier and the first mark; empty: nothing is.
+  void set_prelude(std::function<void()> prelude) { prelude_ = std::move(prelude); }
   /// once() takes no samples after this time, by the clock of the rank that reaches it first.
   /// Without one it always does.
   void set_deadline(std::optional<std::chrono::steady_clock::time_point> deadline) {
@@ -84,6 +86,7 @@ class Sampler {
   bool wanted_ = true;    ///< hold()
   bool in_vain_ = false;  ///< it began early again and again
   EarlyBegins early_;
+  std::function<void()> prelude_;
   int batch_ = 1;
   long runs_ = 0;
   double passed_s_ = 0, between_s_ = 0;

@@ -15,6 +15,8 @@
 #include "core/measure/agreement.hpp"
 #include "core/measure/audits.hpp"
 #include "core/measure/barrier_skew.hpp"
+#include "core/measure/blame_recorder.hpp"
+#include "core/measure/blame_rounds.hpp"
 #include "core/measure/device_watch.hpp"
 #include "core/measure/sample_check.hpp"
 #include "core/measure/sampler.hpp"
@@ -159,6 +161,7 @@ class Measurement {
         audits_(sampler_, ranks),
         energy_(workload, ranks),
         watch_(workload, ranks),
+        source_(workload.arrival_source()),
         wins_(static_cast<std::size_t>(ranks.size())) {}
 
   Timing run() {
@@ -177,6 +180,7 @@ class Measurement {
     timing_.contention = between(before, contention(), seconds_since(start_));
     watch_.end();
     if (right) run_for_energy();
+    timing_.blame = find_blame(right);
     check_.expect_samples(timing_.samples);
     timing_.energy = energy_.found();
     timing_.device_state = watch_.found();
@@ -248,6 +252,11 @@ class Measurement {
     // Between held samples the device idles: run_for_energy() lets them follow each other.
     const bool together = !each && !sampler_.holds();
     if (each) sampler_.count_energy(&energy_);
+    if (ranks_.size() > 1 && source_.kind == ArrivalSource::Kind::steps) {
+      if (!recorder_) recorder_.emplace(ranks_, "the timed steps", device_name());
+      workload_.take_arrivals();  // of other runs
+      recorder_->begin();
+    }
     check_.begin();
     if (together) energy_.begin();
     for (int i = 0; i < count; ++i) {
@@ -260,6 +269,7 @@ class Measurement {
     }
     sampler_.count_energy(nullptr);
     sampler_.settle();  // every rank has ended its runs
+    if (recorder_) recorder_->end(workload_.take_arrivals());
     check_.end(timing_.batch);
     const double timed = add(own);
     if (together) energy_.end(static_cast<double>(own.size()) * timing_.batch, timed);
@@ -291,6 +301,27 @@ class Measurement {
     sampler_.set_batch(timing_.batch);
     ranks_.allreduce_max(std::span(&timed, 1));
     energy_.end(runs, timed);
+  }
+
+  std::string device_name() {
+    return workload_.device() == nullptr ? "cpu" : std::string(workload_.device()->name());
+  }
+
+  /// Who is slow, by the arrivals in the samples, or else in rounds of their own. Collective.
+  std::optional<Blame> find_blame(bool right) {
+    if (ranks_.size() == 1 || !right) return std::nullopt;
+    if (!source_.unsupported.empty()) {
+      Blame none;
+      none.unsupported = source_.unsupported;
+      return none;
+    }
+    if (recorder_) return recorder_->found();
+    if (source_.kind != ArrivalSource::Kind::collective) return std::nullopt;
+    sampler_.set_batch(1);
+    Blame found = blame_in_rounds(workload_, sampler_, ranks_,
+                                  {sample_seconds_ / timing_.batch, options_.max_time});
+    sampler_.set_batch(timing_.batch);
+    return found;
   }
 
   /// Lets the sampler make runs between which a device waits for nobody; returns how many a batch
@@ -372,6 +403,8 @@ class Measurement {
   Audits audits_;
   EnergyCount energy_;
   DeviceWatch watch_;
+  ArrivalSource source_;
+  std::optional<BlameRecorder> recorder_;  ///< of arrivals in samples
   Timing timing_;
   std::vector<double> own_;   ///< this rank's samples
   std::vector<double> wins_;  ///< samples in which each rank was the slowest

@@ -4,11 +4,13 @@
 
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/api/communicator.hpp"
 #include "core/machine/contention.hpp"
+#include "core/measure/blame.hpp"
 #include "core/measure/energy.hpp"
 #include "core/measure/workload.hpp"
 
@@ -51,7 +53,8 @@ struct Timing {
   /// row.device_state of the result's schema: what the device that was throttled most tells of the
   /// timed phase; null where devices tell nothing.
   nlohmann::json device_state;
-  Contention contention;  ///< averages over the timed phase (between()), of the worst rank
+  std::optional<Blame> blame;  ///< of several ranks, if the workload knows collectives
+  Contention contention;       ///< averages over the timed phase (between()), of the worst rank
 };
 
 /// Times a workload. Collective. Warms up until the times stop falling (at least one run, at most a

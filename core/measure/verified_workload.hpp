@@ -34,6 +34,7 @@ class VerifiedWorkload : public Workload, private BurnTarget {
   std::map<std::string, double> take_done() override {
     return {{"runs", static_cast<double>(std::exchange(runs_, 0))}};
   }
+  ArrivalSource arrival_source() const final { return setup_.arrivals; }
   std::map<std::string, double> setup() const final { return seconds_; }
   Result<BurnTarget*> burn_target() final;
 

@@ -9,6 +9,7 @@
 
 #include "core/api/backend.hpp"
 #include "core/api/oracle.hpp"
+#include "core/measure/arrival.hpp"
 
 namespace assay {
 
@@ -118,6 +119,11 @@ class Workload {
   /// of a run that is one operation, which cannot do a part of its work, because all of its outputs
   /// are verified. Collective.
   virtual std::map<std::string, double> take_done() { return {}; }
+  /// How it is known when this rank comes to collectives. Equal on all ranks.
+  virtual ArrivalSource arrival_source() const { return {}; }
+  /// The arrivals in the runs since the last call, as many on all ranks, if they are those of
+  /// steps.
+  virtual std::vector<Arrival> take_arrivals() { return {}; }
   /// Verified results of the timed runs, by name. Valid after verify_after(), equal on all ranks.
   virtual std::map<std::string, Metric> metrics() const { return {}; }
   /// Values by name after each stage of the workload, in order: row.epochs of the result's schema.
@@ -139,6 +145,7 @@ struct OperationSetup {
   int threads = 0;     ///< size of the team that OpenMP gave, for the row's "executed"; 0: unknown
   int ranks_here = 1;  ///< ranks that share this host's memory
   int rank = 0;        ///< the rank whose data are written: Values::of_rank
+  ArrivalSource arrivals{};  ///< Workload::arrival_source()
 };
 
 /// The workload of one operation of one backend (conv, gemm, rnn, a collective); one run is one run

@@ -203,6 +203,7 @@ void set_numbers(Row& row, const Outcome& outcome) {
     row.layers_sum = sum_layers(row);
   }
   set_energy(row, timing.energy);
+  if (timing.blame) row.blame = *timing.blame;
   if (!timing.device_state.is_null()) row.device_state = timing.device_state.get<RowDeviceState>();
   if (!outcome.device_health.empty())
     row.device_health = outcome.device_health.get<std::vector<RowDeviceHealth>>();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/base/error.hpp"
+#include "core/result/blame_check.hpp"
 #include "core/result/burn_check.hpp"
 #include "core/result/formula.hpp"
 #include "core/result/layers.hpp"
@@ -48,6 +49,7 @@ void check_fields(const json& row, std::size_t index, const json& result, const 
   const json& run = result.at("run");
   check_identity(row, where);
   if (row.contains("burn")) check_burn(row, where);
+  if (row.contains("blame")) check_blame(row, where);
   if (row.at("status") != "ok") return formula::check_formulas(row, where);
   check_allocator(row, result.at("environments").at(environment), where);
   const int statistics = statistics_of(run);

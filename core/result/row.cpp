@@ -204,8 +204,8 @@ static void visit_fields(SameAs<Row> auto& row, auto& fields) {
   fields.optional("metrics", row.metrics);
   visit_epochs(row, fields);
   fields.optional("layers", row.layers, "layers_sum", row.layers_sum, "device_state",
-                  row.device_state, "device_health", row.device_health, "burn", row.burn,
-                  "further_baselines", row.further_baselines, "baseline_reason",
+                  row.device_state, "device_health", row.device_health, "burn", row.burn, "blame",
+                  row.blame, "further_baselines", row.further_baselines, "baseline_reason",
                   row.baseline_reason, "citation", row.citation, "note", row.note, "projection",
                   row.projection, "incomparable", row.incomparable, "comparable_within",
                   row.comparable_within, "printed", row.printed);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/base/statistics.hpp"
+#include "core/measure/blame.hpp"
 #include "core/measure/burn.hpp"
 #include "core/measure/case.hpp"
 #include "core/result/boxed.hpp"
@@ -183,6 +184,7 @@ struct Row {
   Boxed<RowDeviceState> device_state{};
   std::vector<RowDeviceHealth> device_health{};
   Boxed<Burn> burn{};
+  Boxed<Blame> blame{};
   Boxed<RowBaseline> baseline{};
   std::vector<RowBaseline> further_baselines{};
   std::string baseline_reason{};

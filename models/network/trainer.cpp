@@ -10,6 +10,7 @@
 #include "comm/layers/staged.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
+#include "core/measure/clock_offset.hpp"
 #include "models/network/node_check.hpp"
 #include "models/network/parameters.hpp"
 
@@ -95,7 +96,9 @@ void Trainer::judge_gradients(bool finite) { judge(finite, loss_scale_.scale());
 void Trainer::judge(bool finite, double scale) {
   if (ranks_.size() > 1) {
     double found[] = {finite ? 0.0 : 1.0, finite ? 1.0 : 0.0};
+    arrive();
     ranks_.allreduce_max(found);
+    leave();
     if (found[0] + found[1] > 1)
       throw CaseError(
           "the sum of the gradients is finite on some ranks and not on others, so their weights "
@@ -146,6 +149,23 @@ void Trainer::make_gradients() {
   executor_->run(Phase::forward);
   executor_->run(Phase::backward);
   device().stream().wait();
+}
+
+/// At a collective: the work before it is done, on a device, too (run_pass() has waited for it).
+void Trainer::arrive() {
+  if (ranks_.size() == 1) return;
+  Arrival& arrival = arrivals_.emplace_back();
+  arrival.begun = since_;
+  arrival.processor = process_seconds() - used_;
+  if (arrivals_.size() == 1) arrival.network = seconds_.exposed_communication;
+  arrival.at = raw_seconds();
+}
+
+void Trainer::leave() {
+  if (ranks_.size() == 1) return;
+  used_ = process_seconds();
+  since_ = raw_seconds();
+  arrivals_.back().wait = since_ - arrivals_.back().at;
 }
 
 double Trainer::lap() {
@@ -220,10 +240,15 @@ void Trainer::step(double rate, StepCheck* check, const std::function<void()>& l
   seconds_ = {};
   earlier_losses_ = 0;
   lap_ = Clock::now();
+  arrivals_.clear();
+  since_ = raw_seconds();
+  used_ = process_seconds();
   if (graph().accumulates()) executor_->clear(graph().gradients);
   run_passes(check, load_next);
+  arrive();
   exchange_->wait();
   seconds_.exposed_communication += lap();
+  leave();
   if (checks_sum) exchange_->check(check->found);
   update(check);
   average_statistics();

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "core/measure/arrival.hpp"
 #include "core/measure/workload.hpp"
 #include "models/network/executor.hpp"
 #include "models/network/gradient_exchange.hpp"
@@ -122,6 +123,9 @@ class Trainer {
   /// The tensor `counts` of kernels/update/problem.hpp after the last update.
   std::vector<double> counts() const;
   StepSeconds seconds() const { return seconds_; }
+  /// When this rank came to the sum of the gradients in the last step, and to the agreement that
+  /// ends it; empty for one rank. `input` and `run` are the caller's.
+  const std::vector<Arrival>& arrivals() const { return arrivals_; }
   /// GradientExchange::control_messages().
   std::int64_t control_messages() const { return exchange_->control_messages(); }
   /// How gradients are summed, as far as it is known; empty for one rank.
@@ -156,6 +160,8 @@ class Trainer {
   void run_passes(StepCheck* check, const std::function<void()>& load_next);
   void update(StepCheck* check);
   void judge(bool finite, double scale);
+  void arrive();
+  void leave();
   double lap();                ///< waits for all work; seconds since the last lap
   void end_of(double& phase);  ///< adds the lap, without the communication in it, to the phase
   double batch_loss() const;
@@ -173,6 +179,8 @@ class Trainer {
   std::unique_ptr<GradientExchange> exchange_;
   std::vector<double> running_, batch_statistics_;
   StepSeconds seconds_;
+  std::vector<Arrival> arrivals_;
+  double since_ = 0, used_ = 0;  ///< raw_seconds() and process_seconds() after the last collective
   std::vector<double> node_seconds_;           ///< of the nodes in a timed_step(); else empty
   std::chrono::steady_clock::time_point lap_;  ///< end of the last lap
   double earlier_losses_ = 0;  ///< sum over all passes of the last step except the last one

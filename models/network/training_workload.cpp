@@ -18,6 +18,7 @@
 #include "models/network/memory_use.hpp"
 #include "models/network/parity.hpp"
 #include "models/network/self_check.hpp"
+#include "models/network/step_arrivals.hpp"
 #include "models/network/step_numbers.hpp"
 #include "models/network/training_burn.hpp"
 #include "models/network/training_checkpoint.hpp"
@@ -98,6 +99,7 @@ class TrainingWorkload final : public Workload {
   void run(Stream&) override {
     double input = 0;
     const auto begun = Clock::now();
+    arrivals_.begin();
     const bool reads = !audited_ && is_files(run_.data.data);
     if (reads) reading_.begin(training_->counters());
     const auto load = [&] {
@@ -106,14 +108,22 @@ class TrainingWorkload final : public Workload {
       input += seconds_since(start);
     };
     load();
+    arrivals_.begin_step();
     trainer_->step(run_.convergence.rate, nullptr, load);
     ++made_;
     if (audited_) return;
+    arrivals_.end(*trainer_, input, seconds_since(begun));
     stop_if_diverged();
     if (!std::exchange(warm_, true)) return;  // no batch was ready for the first step
     numbers_.add(*trainer_, input, seconds_since(begun));
     if (reads) reading_.end(training_->counters(), seconds_since(begun));
   }
+
+  ArrivalSource arrival_source() const override {
+    if (run_.trainer.lag > 0) return {{}, "with a lag ranks wait for the sum of the step before"};
+    return {ArrivalSource::Kind::steps};
+  }
+  std::vector<Arrival> take_arrivals() override { return arrivals_.take(); }
 
   void begin_audit(Audit kind) override {
     training_->pause();
@@ -378,6 +388,7 @@ class TrainingWorkload final : public Workload {
   WatchedScale scale_;
   std::int64_t loaded_ = 0;  ///< images, since the last call of take_done()
   StepNumbers numbers_;
+  StepArrivals arrivals_;
   Reading reading_;  ///< of the timed steps
   std::map<std::string, Metric> reading_metrics_;
   std::map<std::string, double> seconds_;

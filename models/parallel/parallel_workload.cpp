@@ -117,6 +117,9 @@ class ParallelWorkload final : public Workload {
     return verification;
   }
 
+  ArrivalSource arrival_source() const override {
+    return {{}, "the ranks of --parallel " + to_text(run_->parallel) + " do not meet once a step"};
+  }
   Executed executed() const override {
     Executed ran = executed_training(*whole_, run_->trainer);
     ran.implementation = executed_of(whole_->executor(), run_->trainer).implementation + ", " +

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 
-TURN_S = 0.002  # shorter than a step: the slow rank answers others between its stops
+TURN_S = float(os.environ.get("SLOW_RANK_TURN_S", 0.002))  # shorter than a step: the slow rank answers others between its stops
 
 
 def slow_down(rank, share):

@@ -1,0 +1,53 @@
+#include "analysis/blame_table.hpp"
+
+#include <fmt/format.h>
+
+#include "core/base/units.hpp"
+
+namespace assay {
+namespace {
+
+struct BlameLine {
+  const Row* row;
+  const Blame::Blamed* blamed = nullptr;
+};
+
+std::string percent_of(double part) { return fmt::format("{:.1f} %", 100 * part); }
+
+std::string why_nobody(const Blame& blame) {
+  if (!blame.unsupported.empty()) return "unsupported: " + blame.unsupported;
+  if (!blame.undecided.empty()) return "undecided: " + blame.undecided;
+  return fmt::format("nobody: each rank costs less than {}, within {}", percent_of(least_blame),
+                     percent_of(blame.resolution));
+}
+
+}  // namespace
+
+Table blame_table(const std::vector<const Row*>& rows) {
+  std::vector<BlameLine> lines;
+  for (const Row* const row : rows) {
+    if (!row->blame) continue;
+    for (const Blame::Blamed& blamed : row->blame->blamed) lines.push_back({row, &blamed});
+    if (row->blame->blamed.empty()) lines.push_back({row});
+  }
+  Table table{{}, std::vector<Line>(lines.size())};
+  table.add({"row"}, [&](std::size_t i) { return lines[i].row->id; });
+  for (std::size_t i = 0; i < lines.size(); ++i)
+    if (lines[i].blamed == nullptr) table.lines[i].note = why_nobody(*lines[i].row->blame);
+  const auto add = [&](Column column, const auto& cell) {
+    table.add(std::move(column), [&](std::size_t i) -> Cell { return cell(*lines[i].blamed); });
+  };
+  add({"rank", true}, [](const Blame::Blamed& of) {
+    return of.rank ? Cell(std::to_string(*of.rank), *of.rank) : Cell("-");
+  });
+  add({"host"}, [](const Blame::Blamed& of) { return Cell(of.host); });
+  add({"place"}, [](const Blame::Blamed& of) { return Cell(of.place); });
+  add({"in"}, [](const Blame::Blamed& of) { return Cell(of.did); });
+  add({"because"}, [](const Blame::Blamed& of) { return Cell(of.how); });
+  add({"cost", true}, [](const Blame::Blamed& of) { return Cell(percent_of(of.cost), of.cost); });
+  add({"time", true},
+      [](const Blame::Blamed& of) { return Cell(human_seconds(of.cost_s), of.cost_s); });
+  return table;
+}
+
+}  // namespace assay

@@ -1,0 +1,58 @@
+#include "analysis/blame_table.hpp"
+#include "analysis/page.hpp"
+#include "analysis/table/table.hpp"
+#include "core/base/error.hpp"
+
+namespace assay {
+
+namespace {
+
+struct BlameRow {
+  std::string result;
+  Row row;
+};
+
+std::vector<BlameRow> rows_with_blame(const Results& results, const TableOptions& options) {
+  std::vector<BlameRow> found;
+  for (const Series& series : selected(results, options))
+    for (const Row& row : series.rows)
+      if (row.blame) found.push_back({results[series.result].name, row});
+  if (found.empty())
+    throw InputError(
+        "--blame: no chosen row tells for whom its ranks waited (rows of several ranks of "
+        "assay-collectives and assay-train do). Leave --blame out.");
+  return found;
+}
+
+}  // namespace
+
+std::string blame_text(const Results& results, const TableOptions& options) {
+  const std::vector<BlameRow> found = rows_with_blame(results, options);
+  std::vector<const Row*> rows;
+  for (const BlameRow& of : found) rows.push_back(&of.row);
+  Page page(options.markdown, options.latex);
+  page.table(blame_table(rows),
+             {"cost: part of the time that the others waited for it; of a link the most that it "
+              "can have cost (docs/links.md)."});
+  return page.text();
+}
+
+std::string blame_csv(const Results& results, const TableOptions& options) {
+  std::vector<nlohmann::json> records;
+  for (const auto& [result, row] : rows_with_blame(results, options)) {
+    const nlohmann::json blame = *row.blame;
+    for (nlohmann::json record : blame.value("ranks", nlohmann::json::array())) {
+      record.update({{"result", result},
+                     {"id", row.id},
+                     {"launch", row.launch},
+                     {"seconds", blame.at("seconds")}});
+      records.push_back(std::move(record));
+    }
+  }
+  return csv_of(
+      {"result", "id", "launch", "rank", "host", "place", "seconds", "last", "cost_s", "low_s",
+       "high_s", "input_s", "compute_s", "network_s", "wait_s", "processor_s", "ready_s"},
+      records);
+}
+
+}  // namespace assay

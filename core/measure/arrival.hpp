@@ -1,0 +1,34 @@
+#pragma once
+// When a rank comes to a collective, and what it did before.
+
+#include <string>
+
+namespace assay {
+
+/// Times of one rank. It has computed in what `input` and `network` leave of begun … at.
+struct Arrival {
+  double begun = 0;      ///< raw_seconds(), when the ranks began together
+  double at = 0;         ///< raw_seconds(), when nothing was left to do but to wait
+  double input = 0;      ///< seconds for which it waited for its data
+  double network = 0;    ///< seconds in calls that communicate
+  double processor = 0;  ///< processor seconds of its process
+  double wait = 0;       ///< seconds in the collective
+  /// Seconds of the job that end with this collective; the others of a run have 0.
+  double run = 0;
+};
+
+/// Processor time of all threads of this process.
+double process_seconds();
+
+/// How the arrivals of a workload are known.
+struct ArrivalSource {
+  enum class Kind {
+    none,
+    steps,      ///< the workload has them: Workload::take_arrivals()
+    collective  ///< a run is one collective, to which the ranks come from any other work
+  };
+  Kind kind = Kind::none;
+  std::string unsupported{};  ///< of none: why, if a user may expect them
+};
+
+}  // namespace assay

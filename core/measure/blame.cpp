@@ -1,0 +1,175 @@
+#include "core/measure/blame.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/math/distributions/students_t.hpp>
+#include <cmath>
+#include <numeric>
+
+#include "core/base/statistics.hpp"
+
+namespace assay {
+namespace {
+
+constexpr std::size_t most_blocks = 20;
+constexpr double false_blame = 0.01;  ///< of the intervals of all ranks together
+/// The part of a difference that its cause must explain.
+constexpr double explained = 0.5;
+
+/// The median of the others, by rank.
+std::vector<double> medians_of_others(const std::vector<double>& values) {
+  std::vector<double> sorted = values;
+  std::ranges::sort(sorted);
+  std::vector<double> medians;
+  for (const double own : values) {
+    const auto place =
+        static_cast<std::size_t>(std::ranges::lower_bound(sorted, own) - sorted.begin());
+    const auto other = [&](std::size_t i) { return sorted[i < place ? i : i + 1]; };
+    const std::size_t others = sorted.size() - 1;
+    medians.push_back((other((others - 1) / 2) + other(others / 2)) / 2);
+  }
+  return medians;
+}
+
+/// What a rank has of a number beyond the median of the others.
+template <class Number>
+double excess(const Blame& blame, std::size_t rank, const Number& number) {
+  std::vector<double> others;
+  for (std::size_t i = 0; i < blame.ranks.size(); ++i)
+    if (i != rank) others.push_back(number(blame.ranks[i]));
+  return number(blame.ranks[rank]) - median(others);
+}
+
+/// Why a rank computed for `more` seconds more than the others.
+std::string how_it_computed(const Blame& blame, std::size_t rank, double more) {
+  const bool known = std::ranges::all_of(
+      blame.ranks, [](const Blame::Rank& of) { return of.ready_s.has_value(); });
+  if (known && excess(blame, rank, [](const auto& of) { return *of.ready_s; }) >= explained * more)
+    return "it waited for a processor that others used";
+  if (!blame.on_host) return "it or its device was slower";
+  if (excess(blame, rank, [](const auto& of) { return of.processor_s; }) >= explained * more)
+    return "it computed longer";
+  return known ? "it did not run" : "it did not run, or waited for a processor";
+}
+
+Blame::Blamed blamed_rank(const Blame& blame, std::size_t index) {
+  const Blame::Rank& rank = blame.ranks[index];
+  Blame::Blamed made{rank.rank, rank.host, rank.place};
+  made.cost_s = rank.cost_s;
+  made.cost = rank.cost_s / blame.seconds;
+  const double input = excess(blame, index, [](const auto& of) { return of.input_s; });
+  const double compute = excess(blame, index, [](const auto& of) { return of.compute_s; });
+  if (input > compute) {
+    made.did = "input";
+    made.how = "its data came later";
+    return made;
+  }
+  made.did = "compute";
+  // A rank that came late for no longer work began late: it did not run.
+  made.how = how_it_computed(blame, index, std::max(compute, rank.cost_s));
+  return made;
+}
+
+/// A path between two hosts, or all of one.
+bool has_host(const std::string& link, const std::string& host) {
+  const std::size_t plus = link.find('+');
+  return plus == link.npos ? link == host
+                           : link.substr(0, plus) == host || link.substr(plus + 1) == host;
+}
+
+/// Collectives cannot be faster than their slowest path, whose messages would take 1 / ratio.
+void blame_links(Blame& blame) {
+  if (!blame.links || blame.network_s < least_network * blame.seconds) return;
+  for (const Blame::Link& slow : blame.links->slow) {
+    Blame::Blamed made{std::nullopt, slow.link, "link", "network"};
+    made.how = fmt::format("its messages take {:.1f} times as long as others'", slow.ratio);
+    made.cost_s = blame.network_s * (1 - 1 / slow.ratio);
+    made.cost = made.cost_s / blame.seconds;
+    // The messages of a rank that does not run are slow for that reason.
+    const bool late = std::ranges::any_of(blame.blamed, [&](const Blame::Blamed& rank) {
+      return rank.rank && has_host(slow.link, rank.host);
+    });
+    if (!late && made.cost >= least_blame) blame.blamed.push_back(made);
+  }
+}
+
+}  // namespace
+
+std::vector<double> divided_waits(std::span<const double> arrivals) {
+  const std::size_t ranks = arrivals.size();
+  std::vector<std::size_t> order(ranks);
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, {}, [&](std::size_t rank) { return arrivals[rank]; });
+  std::vector<double> waits(ranks, 0);
+  double shared = 0;
+  for (std::size_t i = (ranks - 1) / 2 + 1; i < ranks; ++i) {
+    shared += (arrivals[order[i]] - arrivals[order[i - 1]]) / static_cast<double>(ranks - i);
+    waits[order[i]] = shared;
+  }
+  return waits;
+}
+
+void set_costs(std::span<const double> arrivals, std::span<const double> errors, Blame& blame) {
+  const std::size_t ranks = blame.ranks.size(), events = arrivals.size() / ranks;
+  const std::size_t blocks = std::min(most_blocks, events);
+  std::vector<std::vector<double>> of_block(blocks, std::vector<double>(ranks, 0));
+  const double worst = *std::ranges::max_element(errors);
+  for (std::size_t event = 0; event < events; ++event) {
+    const auto at = arrivals.subspan(event * ranks, ranks);
+    const std::vector<double> waits = divided_waits(at);
+    std::vector<double>& sums = of_block[event * blocks / events];
+    for (std::size_t rank = 0; rank < ranks; ++rank) sums[rank] += waits[rank];
+    const auto last = static_cast<std::size_t>(std::ranges::max_element(at) - at.begin());
+    bool certain = true;
+    for (std::size_t rank = 0; rank < ranks; ++rank)
+      certain = certain && (rank == last || at[last] - at[rank] > errors[last] + errors[rank]);
+    if (certain) ++blame.ranks[last].last;
+  }
+  std::vector<std::vector<double>> costs(ranks);  // of each block
+  for (const std::vector<double>& sums : of_block) {
+    const std::vector<double> others = medians_of_others(sums);
+    for (std::size_t rank = 0; rank < ranks; ++rank)
+      costs[rank].push_back(sums[rank] - others[rank]);
+  }
+  if (blocks < 2) return;
+  const auto count = static_cast<double>(blocks);
+  const double t = boost::math::quantile(boost::math::complement(
+      boost::math::students_t(count - 1), false_blame / 2 / static_cast<double>(ranks)));
+  for (std::size_t i = 0; i < ranks; ++i) {
+    Blame::Rank& rank = blame.ranks[i];
+    rank.cost_s = std::accumulate(costs[i].begin(), costs[i].end(), 0.0);
+    double squares = 0;
+    for (const double cost : costs[i]) squares += std::pow(cost - rank.cost_s / count, 2);
+    const double half = t * std::sqrt(count * squares / (count - 1)) +
+                        static_cast<double>(events) * (errors[i] + worst);
+    rank.low_s = rank.cost_s - half;
+    rank.high_s = rank.cost_s + half;
+  }
+}
+
+void judge(Blame& blame) {
+  blame.blamed.clear();
+  blame.undecided.clear();
+  blame.resolution = 0;
+  if (!blame.unsupported.empty()) return;
+  for (std::size_t i = 0; i < blame.ranks.size(); ++i) {
+    const Blame::Rank& rank = blame.ranks[i];
+    if (blame.seconds > 0)
+      blame.resolution = std::max(blame.resolution, (rank.high_s - rank.low_s) / 2 / blame.seconds);
+    if (rank.low_s > 0 && rank.cost_s >= least_blame * blame.seconds)
+      blame.blamed.push_back(blamed_rank(blame, i));
+  }
+  if (blame.events < static_cast<double>(least_events)) {
+    blame.blamed.clear();
+    blame.undecided =
+        fmt::format("{:.0f} collectives are too few (at least {})", blame.events, least_events);
+  } else if (blame.blamed.empty() && blame.resolution > least_blame) {
+    blame.undecided =
+        fmt::format("chance and clocks explain up to {:.1f} % of the time", 100 * blame.resolution);
+  }
+  blame_links(blame);
+  std::ranges::stable_sort(blame.blamed, std::ranges::greater(), &Blame::Blamed::cost_s);
+}
+
+}  // namespace assay

@@ -1,0 +1,83 @@
+#pragma once
+// Which rank of a job the others wait for, and why: a table of blame.
+//
+// Each collective ends when the last rank has come. What the ranks wait for beyond the typical one
+// (the lower median of the arrivals) is divided among those that are not yet there: each of k late
+// ranks has 1/k of the time in which k are late (the Shapley value of Littlechild & Owen's airport
+// game, Management Science 20, 1973), so two ranks that are late together do not hide each other.
+// Chance makes every rank late at times; the cost of a rank is what it has more than the median of
+// the others.
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace assay {
+
+struct Blame {
+  struct Rank {
+    int rank = 0;
+    std::string host{}, place{};  ///< place: "processors 0,1", or the device
+    double last = 0;              ///< events to which it came last, by more than clocks may err
+    double cost_s = 0, low_s = 0, high_s = 0;  ///< with an interval: chance and clocks
+    /// Sums over the events: of Arrival, and `compute`, the rest since the first rank began. So the
+    /// sums of two ranks' arrivals differ by that of their input and compute.
+    double input_s = 0, compute_s = 0, network_s = 0, wait_s = 0, processor_s = 0;
+    /// Seconds for which its threads were ready but had no processor; nothing if unknown.
+    std::optional<double> ready_s{};
+  };
+  struct Link {
+    std::string link{};  ///< "h2": all paths of the host h2; "h1+h3": the path between these
+    double ratio = 0;    ///< of its time over a typical one
+  };
+  struct Links {
+    double bytes = 0;      ///< of a message
+    double typical_s = 0;  ///< of a message between two hosts
+    std::vector<Link> slow{};
+  };
+  /// Who is to blame.
+  struct Blamed {
+    std::optional<int> rank{};  ///< nothing: a link
+    std::string host{}, place{};
+    std::string did{};  ///< "compute", "input", "network"
+    std::string how{};
+    double cost_s = 0, cost = 0;  ///< cost: part of `seconds`
+  };
+  std::string unsupported{};  ///< if not empty, there is nothing else
+  std::string of{};           ///< what the seconds are
+  bool on_host = true;        ///< the ranks compute on processors, whose time tells what they did
+  double events = 0, seconds = 0;
+  double network_s = 0;      ///< seconds of the collectives after the last rank had come
+  double clock_error_s = 0;  ///< the largest of any rank
+  double resolution = 0;     ///< half of the widest interval, as a part of `seconds`
+  std::string undecided{};   ///< why nothing is said of ranks; "" if it is
+  std::vector<Rank> ranks{};
+  std::optional<Links> links{};  ///< nothing if they were not measured
+  std::vector<Blamed> blamed{};  ///< the dearest first
+};
+
+/// A rank is blamed for this part of the time or more; a smaller resolution is needed.
+inline constexpr double least_blame = 0.015;
+/// With fewer events chance is unknown.
+inline constexpr std::size_t least_events = 16;
+/// Links are measured if collectives take this part of the time or more after all ranks have come.
+inline constexpr double least_network = 0.03;
+
+/// The waits of one event, divided among the ranks that caused them. `arrivals`: by rank.
+std::vector<double> divided_waits(std::span<const double> arrivals);
+
+/// Sets last, cost_s, low_s and high_s of the ranks. `arrivals`: of all ranks for each event, event
+/// by event. `errors`: of the clock of each rank. The intervals have 99 % for all ranks together,
+/// by Student's distribution of the sums of up to 20 blocks of events that follow each other.
+void set_costs(std::span<const double> arrivals, std::span<const double> errors, Blame& blame);
+
+/// Sets resolution, undecided and blamed from the other fields.
+void judge(Blame& blame);
+
+/// As it stands in a row, and back.
+void to_json(nlohmann::json& json, const Blame& blame);
+void from_json(const nlohmann::json& json, Blame& blame);
+
+}  // namespace assay

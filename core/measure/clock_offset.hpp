@@ -1,0 +1,45 @@
+#pragma once
+// How the clocks of ranks differ, with the largest error of what is said (F. Cristian,
+// Probabilistic clock synchronization, Distributed Computing 3, 1989).
+
+#include "core/api/communicator.hpp"
+
+namespace assay {
+
+/// Seconds of CLOCK_MONOTONIC_RAW, which no time service adjusts.
+double raw_seconds();
+
+/// The clock of this rank less that of rank 0.
+struct ClockOffset {
+  double at = 0;      ///< by this rank's clock
+  double offset = 0;  ///< seconds
+  double error = 0;   ///< the true offset is at most this far away; infinite: a clock has jumped
+};
+
+/// An offset from messages to rank 0 and back.
+class OffsetEstimate {
+ public:
+  /// A message that left at `asked` and was answered at `answered`, both by the clock of this
+  /// rank; rank 0 read `theirs` between the two. So the offset is between asked - theirs and
+  /// answered - theirs, whatever time either way took.
+  void add(double asked, double theirs, double answered);
+  /// The middle of what all messages leave possible at the time of the last one.
+  ClockOffset found() const;
+
+ private:
+  double low_ = 0, high_ = 0, at_ = 0;
+  bool any_ = false;
+};
+
+/// Ranks with the same kernel and the same host name read one clock, with an error of 0. The first
+/// one of each clock exchanges 20 messages with rank 0. Collective.
+ClockOffset clock_offset(Communicator& ranks);
+
+/// A time of this rank by the clock of rank 0, from the offsets before and after it, between which
+/// it is interpolated.
+double aligned(double time, const ClockOffset& before, const ClockOffset& after);
+/// The largest error of aligned(): of the offsets, and all that they have changed in between, for
+/// clocks of which the faster one has always been so.
+double alignment_error(const ClockOffset& before, const ClockOffset& after);
+
+}  // namespace assay

@@ -1,7 +1,6 @@
 #include "models/parallel/async_exchange.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <exception>
 #include <stdexcept>
 
@@ -43,7 +42,7 @@ PartServer::PartServer(PartUpdate& update, const AsyncRoles& roles, Communicator
       peers_(static_cast<std::size_t>(roles.workers)) {
   for (std::size_t i = 0; i < peers_.size(); ++i) {
     peers_[i].worker = static_cast<int>(i);
-    if (!is_own(peers_[i])) peers_[i].weights.resize(update_.bytes());
+    if (!is_own(peers_[i]) && !roles_.bound) peers_[i].weights.resize(update_.bytes());
   }
 }
 
@@ -75,17 +74,15 @@ void PartServer::serve() {
   for (Peer& peer : peers_) {
     if (is_own(peer) || !may_answer(peer)) continue;
     if (!ranks_.done(peer.head_out) || !ranks_.done(peer.weights_out)) continue;  // the last answer
-    copy_weights(peer, peer.weights.data());
+    const Buffer weights = weights_for(peer);
     take_answer(peer, version_);
     peer.head_out = ranks_.send(words(peer.answer), peer.worker, tag_of_weights_head, ignored);
-    peer.weights_out = ranks_.send({peer.weights.data(), update_.part().count, update_.type()},
-                                   peer.worker, tag_of_weights, ignored);
+    peer.weights_out = ranks_.send(weights, peer.worker, tag_of_weights, ignored);
   }
 }
 
 void PartServer::receive(Peer& peer) {
-  if (is_own(peer)) return;
-  if (peer.state == State::awaits_head && ranks_.done(peer.head_in)) {
+  if (peer.state == State::awaits_head && !is_own(peer) && ranks_.done(peer.head_in)) {
     if (peer.head.step < 0) {
       peer.state = State::ended;
       return;
@@ -94,9 +91,16 @@ void PartServer::receive(Peer& peer) {
     peer.gradient_in = ranks_.receive(update_.gradient(static_cast<std::size_t>(peer.worker)),
                                       peer.worker, tag_of_gradient, ignored);
   }
-  if (peer.state != State::awaits_gradient || !ranks_.done(peer.gradient_in)) return;
+  if (peer.state != State::awaits_gradient || !ranks_.done(peer.gradient_in) || !may_apply())
+    return;
   apply(peer);
   listen(peer);
+}
+
+/// Whether no weights are being sent from where the update writes.
+bool PartServer::may_apply() {
+  if (!roles_.bound) return true;
+  return std::ranges::all_of(peers_, [this](Peer& peer) { return ranks_.done(peer.weights_out); });
 }
 
 void PartServer::apply(Peer& peer) {
@@ -131,19 +135,30 @@ void PartServer::take_answer(Peer& peer, std::int64_t version) {
   peer.answer.version = version;
 }
 
-std::uint64_t PartServer::copy_weights(const Peer& peer, void* to) {
-  const std::uint64_t sum = copied_sum(to, update_.weights(), update_.bytes());
+void PartServer::write_down(const Peer& peer, std::uint64_t sum) {
   record_->sent.push_back({server_, peer.worker, version_, sum});
-  return sum;
+}
+
+/// The present weights, as they are sent to another rank.
+Buffer PartServer::weights_for(Peer& peer) {
+  const Buffer own{update_.weights(), update_.part().count, update_.type()};
+  if (roles_.bound) {
+    write_down(peer, checksum(own.data, own.bytes()));
+    return own;
+  }
+  write_down(peer, copied_sum(peer.weights.data(), own.data, own.bytes()));
+  return {peer.weights.data(), own.count, own.type};
 }
 
 void PartServer::take_own(const GradientHead& head) {
   Peer& peer = peers_[static_cast<std::size_t>(ranks_.rank())];
   peer.head = head;
-  if (head.step < 0)
-    peer.state = State::ended;
-  else
-    apply(peer);
+  peer.state = head.step < 0 ? State::ended : State::awaits_gradient;
+  receive(peer);
+}
+
+bool PartServer::has_applied_own() const {
+  return peers_[static_cast<std::size_t>(ranks_.rank())].state != State::awaits_gradient;
 }
 
 std::optional<WeightsHead> PartServer::answer_own() {
@@ -154,7 +169,9 @@ std::optional<WeightsHead> PartServer::answer_own() {
 }
 
 std::uint64_t PartServer::read_own(void* to) {
-  return copy_weights(peers_[static_cast<std::size_t>(ranks_.rank())], to);
+  const std::uint64_t sum = copied_sum(to, update_.weights(), update_.bytes());
+  write_down(peers_[static_cast<std::size_t>(ranks_.rank())], sum);
+  return sum;
 }
 
 bool PartServer::over() const {
@@ -176,7 +193,6 @@ PartWorker::PartWorker(const AsyncRoles& roles, Communicator& ranks, PartServer*
       slots_(static_cast<std::size_t>(roles.unanswered() + 1)),
       ends_(roles.parts.size()) {
   for (Slot& slot : slots_) {
-    slot.gradient.resize(gradients.bytes());
     slot.weights.resize(weights.bytes());
     slot.messages.resize(roles.parts.size());
   }
@@ -217,6 +233,11 @@ std::int64_t PartWorker::take() {
   return ticket;
 }
 
+void PartWorker::take_last() {
+  for (int server = 0; server < roles_.servers(); ++server)
+    read(server, part(weights_.data, server), versions_[static_cast<std::size_t>(server)]);
+}
+
 /// Reads the newest version that is there, and tells its number. Returns its checksum.
 std::uint64_t PartWorker::read(int server, const Buffer& to, std::int64_t& version) {
   if (is_own(server) && own_->version() > version) {
@@ -248,17 +269,24 @@ void PartWorker::send(const GradientHead& head) {
       own_->take_own(message.head);
       continue;
     }
-    const Buffer gradient = part(to.gradient.data(), server);
-    std::memcpy(gradient.data, part(gradients_.data, server).data, gradient.bytes());
     const int rank = roles_.rank_of(server);
     message.head_in = ranks_.receive(words(message.answer), rank, tag_of_weights_head, ignored);
     message.weights_in =
         ranks_.receive(part(to.weights.data(), server), rank, tag_of_weights, ignored);
     message.head_out = ranks_.send(words(message.head), rank, tag_of_gradient_head, ignored);
-    message.gradient_out = ranks_.send(gradient, rank, tag_of_gradient, ignored);
+    message.gradient_out =
+        ranks_.send(part(gradients_.data, server), rank, tag_of_gradient, ignored);
   }
   ++step_;
   ticket_ = roles_.bound ? ticket_ + roles_.workers : -1;
+}
+
+bool PartWorker::have_left() {
+  if (step_ == 0) return true;
+  return (own_ == nullptr || own_->has_applied_own()) &&
+         std::ranges::all_of(slot(step_ - 1).messages, [this](Message& message) {
+           return ranks_.done(message.gradient_out);
+         });
 }
 
 bool PartWorker::arrived(Slot& slot, int server) {

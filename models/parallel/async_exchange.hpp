@@ -3,6 +3,10 @@
 // receive the servers' weights. No rank waits for another one but for its own answers (and, with a
 // bound, for those that are too far behind). There are no threads: a rank that serves makes
 // progress where it calls serve().
+//
+// A worker sends a gradient from the memory that its pass has written, which is not written again
+// before it has left. With a bound a server sends its weights from where they are, and applies the
+// next gradient once they have left; without, it sends a copy, so that it waits for no worker.
 
 #include <cstddef>
 #include <cstdint>
@@ -74,8 +78,9 @@ class PartServer {
   void set_version(std::int64_t version) { version_ = version; }
 
   /// The end of the worker that is this rank itself, or what goes before its gradient, which is in
-  /// its place already.
+  /// its place already, and stays there until has_applied_own().
   void take_own(const GradientHead& head);
+  bool has_applied_own() const;
   /// The answer, once it may be given. Its weights are those of read_own().
   std::optional<WeightsHead> answer_own();
   /// Copies the present weights to `to`. Returns their checksum.
@@ -88,7 +93,7 @@ class PartServer {
     State state = State::ended;
     GradientHead head;
     WeightsHead answer;
-    std::vector<std::byte> weights;
+    std::vector<std::byte> weights;  ///< the copy that is sent; empty with a bound
     Request head_in{}, gradient_in{}, head_out{}, weights_out{};
     std::int64_t steps = 0;           ///< whose gradients were applied
     std::deque<WeightsHead> answers;  ///< of the last of them, which were not given yet
@@ -97,10 +102,12 @@ class PartServer {
   bool is_own(const Peer& peer) const { return peer.worker == ranks_.rank(); }
   void listen(Peer& peer);
   void receive(Peer& peer);
+  bool may_apply();
   void apply(Peer& peer);
   bool may_answer(const Peer& peer) const;
   static void take_answer(Peer& peer, std::int64_t version);
-  std::uint64_t copy_weights(const Peer& peer, void* to);
+  Buffer weights_for(Peer& peer);
+  void write_down(const Peer& peer, std::uint64_t sum);
   std::int64_t next_ticket();
 
   PartUpdate& update_;
@@ -130,8 +137,12 @@ class PartWorker {
   /// Begins it: writes the newest weights to those of the network. Returns its batch; -1 if no
   /// more steps follow.
   std::int64_t take();
-  /// Sends the gradients of the step.
+  /// With a bound, once all are answered: writes the weights that all gradients have made to those
+  /// of the network.
+  void take_last();
+  /// Sends the gradients of the step, which have_left() before others are written in their place.
   void send(const GradientHead& head);
+  bool have_left();
   /// Of the oldest step whose answers are there, once: whether all servers have applied its
   /// gradient, and the loss scale that this was made with.
   struct Outcome {
@@ -155,8 +166,8 @@ class PartWorker {
     Request head_out{}, gradient_out{}, head_in{}, weights_in{};
   };
   struct Slot {
-    std::vector<std::byte> gradient, weights;  ///< of the whole network
-    std::vector<Message> messages;             ///< by server
+    std::vector<std::byte> weights;  ///< of the whole network
+    std::vector<Message> messages;   ///< by server
     double scale = 1;
   };
 

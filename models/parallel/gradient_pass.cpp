@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <numeric>
 #include <utility>
 
@@ -46,10 +47,24 @@ Graph mask_graph(const Executor& of, const MaskSeed& masks, ExecutorSettings& se
   return graph;
 }
 
+std::size_t first_gradient_node(const Graph& graph) {
+  const auto is_gradient = [&](const auto& tensor) {
+    const GraphValue& value = graph.values[tensor.second];
+    return tensor.second == graph.batch_gradients ||
+           (value.storage == Storage::part && value.whole == graph.batch_gradients);
+  };
+  const auto found = std::ranges::find_if(graph.nodes, [&](const GraphNode& node) {
+    return std::ranges::any_of(node.tensors, is_gradient);
+  });
+  return static_cast<std::size_t>(found - graph.nodes.begin());
+}
+
 }  // namespace
 
 GradientPass::GradientPass(const WayParts& parts)
-    : parts_(parts), batches_(parts.run, parts.ranks) {}
+    : parts_(parts),
+      batches_(parts.run, parts.ranks),
+      first_gradient_(first_gradient_node(parts.whole.graph())) {}
 
 Executor* GradientPass::masks_of(std::int64_t worker) {
   const Executor& own = parts_.whole.executor();
@@ -70,8 +85,7 @@ Executor* GradientPass::masks_of(std::int64_t worker) {
   return masks_.get();
 }
 
-double GradientPass::run(const PassSettings& of, const std::function<void()>& progress,
-                         StepCheck* check) {
+double GradientPass::run(const PassSettings& of, const PassCalls& calls, StepCheck* check) {
   Executor& executor = parts_.whole.executor();
   Executor* const masks = masks_of(of.worker);
   const Graph& graph = executor.graph();
@@ -90,6 +104,7 @@ double GradientPass::run(const PassSettings& of, const std::function<void()>& pr
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     if (graph.nodes[i].phase != Phase::forward && graph.nodes[i].phase != Phase::backward) continue;
     const std::int64_t before = executor.runs(i);
+    if (i == first_gradient_ && calls.before_gradients) calls.before_gradients();
     if (check != nullptr && check->nodes.contains(i))
       run_checked(executor, i, budget_of_node, check->seed + i, check->found);
     else if (masks != nullptr && drops(graph.nodes[i]))
@@ -98,7 +113,7 @@ double GradientPass::run(const PassSettings& of, const std::function<void()>& pr
       executor.run_node(i);
     runs += executor.runs(i) - before;
     ++nodes;
-    if (progress) progress();
+    if (calls.after_node) calls.after_node();
   }
   if (check == nullptr && runs == nodes) ++runs_;
   const std::vector<double> losses = read_values(executor, graph.losses);

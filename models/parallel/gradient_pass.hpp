@@ -17,16 +17,20 @@ struct PassSettings {
   double loss_scale = 1;
 };
 
+/// What is called within a pass.
+struct PassCalls {
+  std::function<void()> after_node{};
+  std::function<void()> before_gradients{};  ///< before the first node that writes to them
+};
+
 class GradientPass {
  public:
   /// `parts` must outlive it.
   explicit GradientPass(const WayParts& parts);
 
-  /// Runs the passes of the undivided network's graph, at its present weights. `progress` is called
-  /// after each node. `check`: its nodes are compared with their oracles. Returns the mean loss of
-  /// the batch. Not collective.
-  double run(const PassSettings& of, const std::function<void()>& progress = {},
-             StepCheck* check = nullptr);
+  /// Runs the passes of the undivided network's graph, at its present weights. `check`: its nodes
+  /// are compared with their oracles. Returns the mean loss of the batch. Not collective.
+  double run(const PassSettings& of, const PassCalls& calls = {}, StepCheck* check = nullptr);
   /// Of the whole network, after run().
   Buffer gradients();
   /// Of the whole network, which all passes read.
@@ -51,6 +55,7 @@ class GradientPass {
   OrderedBatches batches_;
   std::unique_ptr<Executor> masks_;  ///< of masks_worker_
   std::int64_t masks_worker_ = -1;
+  const std::size_t first_gradient_;  ///< the first node that writes to gradients
   std::int64_t runs_ = 0;
   bool loaded_ = false;  ///< the one batch of data that stay in memory
 };

@@ -133,7 +133,12 @@ MadeSteps ServersWay::make(const StepRange& steps) {
   if (worker_) worker_->finish();
   if (server_) server_->finish();
   version_ += round.claims.tickets();
-  share_weights();
+  if (roles_.bound) {  // the last answer of each server has the gradients of all workers
+    worker_->take_last();
+    pass_.store();
+  } else {
+    share_weights();
+  }
   double lost = scale_.diverged() || scale_.stuck() ? 1 : 0;
   parts_.ranks.allreduce_max(std::span(&lost, 1));
   if (lost > 0)
@@ -156,8 +161,12 @@ void ServersWay::progress() {
 /// The steps of this rank.
 void ServersWay::work(const Round& round, MadeSteps& made) {
   const std::int64_t first = round.steps.first * roles_.workers, before = pass_.runs();
-  const auto serve = [this] {
+  PassCalls calls;
+  calls.after_node = [this] {
     if (server_) server_->serve();
+  };
+  calls.before_gradients = [this] {
+    while (!worker_->have_left()) progress();
   };
   const auto judge_scale = [this] {
     while (const auto of = worker_->outcome()) scale_.update(of->finite, of->scale);
@@ -173,10 +182,11 @@ void ServersWay::work(const Round& round, MadeSteps& made) {
     head.rate = round.claims.rate(ticket);
     head.scale = scale_.scale();
     made.losses +=
-        pass_.run({round.steps.epoch, first + ticket, parts_.ranks.rank(), head.scale}, serve);
+        pass_.run({round.steps.epoch, first + ticket, parts_.ranks.rank(), head.scale}, calls);
     ++made.batches;
     pass_.average_statistics(parts_.whole.running_statistics());
     worker_->send(head);
+    calls.after_node();  // others may wait for the answer to this gradient
   }
   while (!worker_->all_answered()) progress();
   judge_scale();
@@ -261,6 +271,10 @@ std::vector<PartState> ServersWay::gathered_states() {
 /// Ranks have seen other samples: all take the mean of the workers' averages.
 void ServersWay::gather() {
   check_records();
+  const Buffer weights = pass_.weights();
+  const std::vector<std::uint64_t> of_ranks = gathered(checksum(weights.data, weights.bytes()));
+  if (fault_.empty() && std::ranges::count(of_ranks, of_ranks.front()) < std::ssize(of_ranks))
+    fault_ = "the ranks have other weights than each other after the same steps";
   std::vector<double>& running = parts_.whole.running_statistics();
   std::vector<double> sums(running.size()), sizes(running.size());
   for (int worker = 0; worker < roles_.workers; ++worker) {

@@ -179,6 +179,63 @@ TEST(Servers, FaultsOfMessagesAreFound) {
         });
 }
 
+/// Reads the memory of gradients and weights late: after as many calls as a pass has before its
+/// last operations.
+class Late final : public ForwardingCommunicator {
+ public:
+  using ForwardingCommunicator::ForwardingCommunicator;
+
+  Request send(Buffer data, int to, int tag, Stream& stream) override {
+    constexpr int of_gradient = 3, of_weights = 5;
+    if (tag != of_gradient && tag != of_weights) return under().send(data, to, tag, stream);
+    kept_.push_back({data, to, tag, &stream});
+    return own_request(kept_.size() - 1);
+  }
+  bool done(Request& request) override {
+    for (Kept& kept : kept_)
+      if (!kept.left && ++kept.calls >= calls_before) leave(kept);
+    if (!is_own(request)) return under().done(request);
+    Kept& kept = kept_[number_of(request)];
+    if (!kept.left || !under().done(kept.request)) return false;
+    request = {};
+    return true;
+  }
+  void wait(Request& request) override {
+    if (!is_own(request)) return under().wait(request);
+    Kept& kept = kept_[number_of(request)];
+    if (!kept.left) leave(kept);
+    under().wait(kept.request);
+    request = {};
+  }
+
+ private:
+  static constexpr int calls_before = 300;
+  struct Kept {
+    Buffer data;
+    int to = 0, tag = 0;
+    Stream* stream = nullptr;
+    int calls = 0;
+    bool left = false;
+    Request request{};
+  };
+  void leave(Kept& kept) {
+    kept.request = under().send(kept.data, kept.to, kept.tag, *kept.stream);
+    kept.left = true;
+  }
+
+  std::vector<Kept> kept_;
+};
+
+/// Nothing is written where messages still read.
+TEST(Servers, MessagesThatLeaveLateHaveWhatWasSent) {
+  for (const char* way : {"stale:1", "stale:2", "async", "server:1"})
+    testing_fakes::on_threads(3, [&](Communicator& ranks) {
+      Late late(ranks);
+      Side side(run_of(way), late);
+      EXPECT_EQ(side.steps(0, 6), "") << way;
+    });
+}
+
 /// Sleeps before each operation; between them the rank serves its part.
 class Slow final : public NodeObserver {
  public:

@@ -8,12 +8,24 @@
 
 namespace assay::formula {
 
+/// What ranks add in a pass over one sample where layers are divided among them.
+struct SplitSums {
+  double count = 0, elements = 0;
+  double features = 0;  ///< of the narrowest divided layer; all are divided if the ranks divide it
+
+  void add(double channels, double side) {
+    ++count;
+    elements += channels * side * side;
+  }
+};
+
 /// Amounts of a forward pass over one image.
 struct Network {
   double flops = 0, parameters = 0;
   double weights = 0;  ///< the parameters that products read
   /// FLOPs and weights of the products of the input, which needs no gradient.
   double first = 0, first_weights = 0;
+  SplitSums sums{};  ///< none: unknown
 
   /// A product of `pixels` results for each output, with what else has parameters of its own.
   void multiply(double in, double out, double taps, double pixels, double others = 0);
@@ -35,6 +47,7 @@ StepTraffic inference_traffic(const Network& network, const std::string& stored)
 
 /// Metrics of a training in another way than sync (docs/parallel.md): `number` is its servers,
 /// stages or parts, `passes` those of a step.
-void check_parallel(const Claims& claims, const std::string& kind, double number, double passes);
+void check_parallel(const Claims& claims, const std::string& kind, double number, double passes,
+                    const SplitSums& sums);
 
 }  // namespace assay::formula

@@ -98,15 +98,18 @@ void check_split_mlp(const Claims& claims, double feature) {
 
 /// Of each layer that is divided a rank has one of `parts` parts. Sums take what they take alone,
 /// and what a rank waits for others.
-void check_split(const Claims& claims, double parts, double passes) {
+void check_split(const Claims& claims, double parts, double passes, const SplitSums& of_network) {
   const double divided = claims.number(metric("divided_flops_share")).value_or(0);
   claims.require(divided > 0 && divided <= 1, metric("divided_flops_share"), "above 0, up to 1",
                  "the layers that are divided");
   claims.expect(metric("rank_flops_share"), 1 - divided + divided / parts,
                 "divided_flops_share and /parameters/parallel");
   // A sum has whole features of all samples.
-  const double feature = claims.number("/parameters/batch").value_or(0) * passes *
-                         element_bytes(claims.parameter("precision")).input;
+  const std::string emulated = claims.parameter("emulate"),
+                    stored = emulated.empty() || emulated == "none" ? claims.parameter("precision")
+                                                                    : emulated;
+  const double feature =
+      claims.number("/parameters/batch").value_or(0) * passes * element_bytes(stored).input;
   const auto summed = claims.number(metric("summed_bytes"));
   const auto sums = claims.number(metric("sums_of_pass"));
   claims.require(!sums || (*sums >= 1 && std::floor(*sums) == *sums), metric("sums_of_pass"),
@@ -116,6 +119,11 @@ void check_split(const Claims& claims, double parts, double passes) {
                  metric("summed_bytes"), "a feature of all samples or more for each sum",
                  "/parameters/batch, accumulate and precision");
   check_split_mlp(claims, feature);
+  if (of_network.count > 0 && std::fmod(of_network.features, parts) == 0) {
+    claims.expect(metric("sums_of_pass"), of_network.count, "the layers of the descriptor");
+    claims.expect(metric("summed_bytes"), feature * of_network.elements,
+                  "the layers of the descriptor, /parameters/batch, accumulate and precision");
+  }
   for (const char* const positive :
        {"sums_s", "sums_alone_s", "sums_predicted_s", "memory_of_rank_bytes"})
     if (const auto of = claims.number(metric(positive)))
@@ -131,12 +139,13 @@ void check_split(const Claims& claims, double parts, double passes) {
 
 }  // namespace
 
-void check_parallel(const Claims& claims, const std::string& kind, double number, double passes) {
+void check_parallel(const Claims& claims, const std::string& kind, double number, double passes,
+                    const SplitSums& sums) {
   if (kind == "async" || kind == "stale" || kind == "server") check_staleness(claims);
   if (kind == "pipeline")
     check_stages(claims, {number, passes,
                           claims.parameter("parallel").find("fill-drain") != std::string::npos});
-  if (kind == "split") check_split(claims, number, passes);
+  if (kind == "split") check_split(claims, number, passes, sums);
 }
 
 }  // namespace assay::formula

@@ -20,6 +20,26 @@ double convolve(Network& all, double in, double out, double taps, double stride,
   return made;
 }
 
+struct Block {
+  bool bottleneck, first;
+  double channels, inner, before, side;  ///< before, side: of its input and output
+};
+
+/// A block has one divided layer and one that adds its parts: the output of the second is summed,
+/// and backward the input of the first. In a first bottleneck the layer before the block is divided
+/// as well, whose gradient nobody needs: two layers add its parts.
+void add_sums(SplitSums& sums, const Block& of) {
+  if (of.bottleneck && of.first) {
+    sums.add(of.inner, of.before);
+    sums.add(4 * of.inner, of.side);
+    sums.add(4 * of.inner, of.side);
+    sums.add(of.inner, of.before);
+  } else {
+    sums.add(of.inner, of.side);
+    sums.add(of.channels, of.before);
+  }
+}
+
 std::optional<Network> network_of(const Fields& shape) {
   const double depth = value(shape, "d", 50), width = value(shape, "w", 64),
                classes = value(shape, "c", 1000);
@@ -43,9 +63,11 @@ std::optional<Network> network_of(const Fields& shape) {
         convolve(all, inner, inner, 3, 1, side);
       }
       if (channels != outer || stride != 1) convolve(all, channels, outer, 1, stride, before);
+      add_sums(all.sums, {bottleneck, stage == 0 && block == 0, channels, inner, before, side});
       channels = outer;
     }
   }
+  all.sums.features = width;
   all.connect(channels, classes);
   return all;
 }
@@ -225,7 +247,7 @@ void check_network(const Claims& claims, const std::optional<Network>& network, 
   const double each = training ? 3 * network->flops - network->first : network->flops;
   claims.expect("/problem/flops", each * of_run, "the network of the descriptor, for all images");
   check_traffic(claims, *network, passes);
-  check_parallel(claims, way.kind, way.number, passes);
+  check_parallel(claims, way.kind, way.number, passes, network->sums);
   check_layers_of_network(claims, *network, passes);
   if (!training) return;
   claims.expect("/executed/momentum",

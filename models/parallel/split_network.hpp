@@ -50,8 +50,8 @@ class SplitNetwork {
   /// Values, and their bytes, that a pass adds.
   std::ptrdiff_t sums() const;
   double summed_bytes() const;
-  /// Measured seconds of the sums of a pass, each by itself after its node. Collective.
-  double measure_sums();
+  /// Measured seconds of each sum of a pass on this rank, by itself after its node. Collective.
+  std::vector<double> measure_sums();
 
  private:
   RankSum sum_;

@@ -35,8 +35,7 @@ class SplitWay final : public ParallelWay {
       : parts_(parts),
         grid_(parts.ranks, static_cast<int>(parts.run.parallel.number)),
         training_(parts_, grid_),
-        alone_s_(training_.network().measure_sums() *
-                 static_cast<double>(parts.run.trainer.accumulate)) {}
+        alone_s_(training_.network().measure_sums()) {}
 
   void begin() override {
     training_.begin();
@@ -247,7 +246,7 @@ class SplitWay final : public ParallelWay {
   const WayParts parts_;
   const Grid grid_;
   SplitTraining training_;
-  const double alone_s_;  ///< seconds of the sums of a step, each by itself
+  const std::vector<double> alone_s_;  ///< seconds of each sum of a pass by itself
   SumTimes times_;
   std::optional<UndividedOracle> oracle_;
   double last_loss_ = 0;   ///< of the last step

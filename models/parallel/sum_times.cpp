@@ -1,14 +1,27 @@
 #include "models/parallel/sum_times.hpp"
 
-#include <span>
+#include <algorithm>
 
 #include "core/base/statistics.hpp"
+#include "models/ranks.hpp"
 
 namespace assay {
 namespace {
 
 /// Steps whose numbers are kept: the first ones.
 constexpr std::size_t most_steps = 1024;
+
+/// Equally many numbers of each rank, on all of them. Collective.
+std::vector<std::vector<double>> on_all(const std::vector<double>& own, Communicator& ranks) {
+  const auto count = std::ssize(own);
+  std::vector<double> numbers(static_cast<std::size_t>(count * ranks.size()));
+  std::ranges::copy(own, numbers.begin() + ranks.rank() * count);
+  RankCalls(ranks).sum(numbers);
+  std::vector<std::vector<double>> all;
+  for (auto at = numbers.begin(); at != numbers.end(); at += count)
+    all.emplace_back(at, at + count);
+  return all;
+}
 
 }  // namespace
 
@@ -31,22 +44,39 @@ void SumTimes::add(const SplitSeconds& of_step) {
     sums_.push_back(of_step.sums);
 }
 
-std::map<std::string, Metric> SumTimes::metrics(double alone_s, Communicator& group,
-                                                Communicator& all) const {
-  if (sums_.empty()) return {};
-  std::vector<double> last = before_, waits;
-  group.allreduce_max(last);
-  for (std::size_t first = 0; first < last.size(); first += sums_of_step_) {
+/// Seconds that this rank waits in the sums of each step, if a step takes what was measured.
+std::vector<double> SumTimes::waits(const std::vector<double>& alone_s, Communicator& group) const {
+  const std::vector<std::vector<double>> before = on_all(before_, group),
+                                         alone = on_all(alone_s, group);
+  std::vector<double> of_steps;
+  for (std::size_t first = 0; first < before_.size(); first += sums_of_step_) {
+    std::vector<double> now(before.size());  // by rank, since the step began
     double wait = 0;
-    for (std::size_t i = first; i < first + sums_of_step_; ++i) wait += last[i] - before_[i];
-    waits.push_back(wait);
+    for (std::size_t sum = 0; sum < sums_of_step_; ++sum) {
+      for (std::size_t rank = 0; rank < now.size(); ++rank) now[rank] += before[rank][first + sum];
+      const double last = std::ranges::max(now);
+      wait += last - now[static_cast<std::size_t>(group.rank())];
+      for (std::size_t rank = 0; rank < now.size(); ++rank)
+        now[rank] = last + alone[rank][sum % alone[rank].size()];
+    }
+    of_steps.push_back(wait);
   }
-  double seconds[] = {median(sums_), median(waits), alone_s};
-  all.allreduce_max(seconds);
-  return {{"sums_s", {seconds[0], "s", "lower"}},
-          {"sums_waits_predicted_s", {seconds[1], "s", ""}},
-          {"sums_alone_s", {seconds[2], "s", "lower"}},
-          {"sums_predicted_s", {seconds[1] + seconds[2], "s", ""}}};
+  return of_steps;
+}
+
+std::map<std::string, Metric> SumTimes::metrics(const std::vector<double>& alone_s,
+                                                Communicator& group, Communicator& all) const {
+  if (sums_.empty()) return {};
+  double alone = 0;
+  for (std::size_t sum = 0; sum < sums_of_step_; ++sum) alone += alone_s[sum % alone_s.size()];
+  const std::vector<std::vector<double>> ranks =
+      on_all({median(sums_), median(waits(alone_s, group)), alone}, all);
+  const std::vector<double>& of =
+      *std::ranges::max_element(ranks, {}, [](const auto& rank) { return rank.front(); });
+  return {{"sums_s", {of[0], "s", "lower"}},
+          {"sums_waits_predicted_s", {of[1], "s", ""}},
+          {"sums_alone_s", {of[2], "s", "lower"}},
+          {"sums_predicted_s", {of[1] + of[2], "s", ""}}};
 }
 
 }  // namespace assay

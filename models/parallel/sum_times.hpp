@@ -13,19 +13,22 @@ namespace assay {
 
 /// A rank waits in a sum for the one that comes last. So a prediction needs what each rank computes
 /// before each sum. That is measured in every second step; the sums of the other steps are compared
-/// with it.
+/// with it. Each sum begins on all ranks when the last one comes, and ends on each after what it
+/// takes there alone.
 class SumTimes {
  public:
   /// Forgets all steps. Untimed.
   void clear();
   void add(const SplitSeconds& of_step);
-  /// `alone_s`: measured seconds of the sums of a step by themselves. `group`: the ranks that
-  /// divide layers; `all`: of all groups. Nothing after fewer than two steps. Collective, equal on
-  /// all ranks.
-  std::map<std::string, Metric> metrics(double alone_s, Communicator& group,
+  /// Of the rank whose sums take longest. `alone_s`: measured seconds of each sum of a pass by
+  /// itself, on this rank. `group`: the ranks that divide layers; `all`: of all groups. Nothing
+  /// after fewer than two steps. Collective, equal on all ranks.
+  std::map<std::string, Metric> metrics(const std::vector<double>& alone_s, Communicator& group,
                                         Communicator& all) const;
 
  private:
+  std::vector<double> waits(const std::vector<double>& alone_s, Communicator& group) const;
+
   std::vector<double> sums_;    ///< of each compared step
   std::vector<double> before_;  ///< of each sum of the other steps, one step after the other
   std::size_t steps_ = 0, sums_of_step_ = 0;

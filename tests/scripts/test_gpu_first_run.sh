@@ -31,6 +31,12 @@ grep -q '^convolving' "$folder/out/log" && grep -q '^broken' "$folder/out/log" |
 tar -tzf "$folder/out/results.tar.gz" | grep -qx './one_conv.json' || fail "the archive lacks a result"
 [ "$(find "$folder/out" -type f | wc -l)" = 3 ] || fail "there are other files than three"
 
+# A row of every program that measures on a GPU.
+for program in "$ASSAY_BUILD_DIR"/bin/assay-*; do
+  "$program" --help | grep -q -- '--device' || continue
+  grep -q "^row .* $(basename "$program") " "$root/ci/gpu_first_run" || fail "it has no row of $(basename "$program")"
+done
+
 # Only what is named is run, as what an earlier call had no time for.
 "$root/ci/gpu_first_run" "$folder/out" "$folder/build" 20 conv norm >/dev/null || fail "it ended with $?"
 says '^conv: exit 0, '

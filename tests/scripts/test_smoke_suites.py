@@ -33,7 +33,7 @@ class SmokeSuites(RunTest):
         listed = self.command(BIN / "assay", "run", SOURCE / "suites" / "smoke-gpu.json", "--list", code=0).stdout.split("\n")
         for case in ("stream/fp64/.*matmul", "stream/int8/.*matmul", "stream/fp8_e4m3/.*matmul", "stream/fp64/.*triad", "conv/forward/fp32",
                      "conv/forward/tf32", "conv/forward/fp16", "conv/forward/bf16", "rnn/.*/lstm", "resnet50/training", "resnet50/inference",
-                     "pca/"):
+                     "pca/", "copy/pinned/gpu0", "copy/gpu0/pinned"):
             self.assertTrue(any(re.match(case, line) for line in listed), case)
         timing = json.loads((SOURCE / "suites" / "smoke-gpu.json").read_text())["timing"]
         self.assertLess(timing["max_time"] * len(listed), 10, "the rest of three minutes is for set-up and proof")

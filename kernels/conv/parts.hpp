@@ -2,10 +2,13 @@
 // Parts of the convolution oracle that are in files of their own.
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "core/api/oracle.hpp"
 #include "kernels/conv/problem.hpp"
+#include "kernels/oracle/sum_bound.hpp"
 
 namespace assay::convolution {
 
@@ -18,5 +21,11 @@ std::vector<std::int64_t> sample_outputs(const ConvProblem& problem, double budg
 /// the sum stays below 2^53. `a`, `b`: the two inputs.
 double sum_of_outputs(const ConvProblem& problem, const Values& a, const Values& b,
                       const ChecksumWeights& weights);
+
+/// The sums of products of the outputs `indices` by the device that has the inputs; nothing where
+/// it cannot. It adds in fp64.
+std::optional<std::vector<sums::Terms>> sums_of_device(Prover& prover, const ConvProblem& problem,
+                                                       const Inputs& inputs,
+                                                       std::span<const std::int64_t> indices);
 
 }  // namespace assay::convolution

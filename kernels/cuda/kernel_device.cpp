@@ -95,6 +95,7 @@ void KernelDevice::put(Tensor& tensor, const Source& source) {
 
 void KernelDevice::get(Tensor& tensor, const Sink& sink) {
   const TensorSpec& spec = tensor.spec();
+  check(cudaSetDevice(gpu_), "choosing the GPU");  // of a thread of a reference
   const bool here =
       !proving_ && knows(spec) && by_kernels(spec.type, [&] { read_all(tensor, sink); });
   if (!here) CudnnDevice::get(tensor, sink);
@@ -112,7 +113,9 @@ void KernelDevice::fill(Tensor& tensor, double value) {
     Device::fill(tensor, value);
 }
 
-KernelDevice::KernelDevice() : prover_(std::make_unique<KernelProver>(*this)) {}
+KernelDevice::KernelDevice() : prover_(std::make_unique<KernelProver>(*this)) {
+  check(cudaGetDevice(&gpu_), "asking for the current GPU");
+}
 KernelDevice::~KernelDevice() = default;
 Prover* KernelDevice::prover() { return prover_.get(); }
 

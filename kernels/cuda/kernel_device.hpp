@@ -64,6 +64,7 @@ class KernelDevice final : public CudnnDevice {
   template <class Work>
   bool by_kernels(DataType type, const Work& work);
 
+  int gpu_ = 0;
   bool launches_ = true;  ///< none has been refused
   std::set<DataType> proved_;
   bool proving_ = false;

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "core/api/scan.hpp"
+#include "core/api/tensor_values.hpp"
 #include "kernels/cuda/device_tables.hpp"
 #include "kernels/cuda/proof_formulas.hpp"
 
@@ -71,12 +72,18 @@ struct Operand {
 /// The inputs of a formula, and its table.
 class Operands {
  public:
-  /// False if the GPU cannot make one of them.
+  /// False if the GPU can neither make nor read one of them.
   bool add(const ElementFormula& formula, const Inputs& inputs, Tables& tables) {
     for (const std::string& name : formula.inputs) {
       const Values& values = inputs.find(name)->second;
-      if (!values.random()) return false;
-      operands_.emplace_back().add(values, tables);
+      if (values.random()) {
+        operands_.emplace_back().add(values, tables);
+        continue;
+      }
+      const auto* const stored = dynamic_cast<const TensorValues*>(values.stored());
+      Tensor* const tensor = stored == nullptr ? nullptr : stored->on_device();
+      if (tensor == nullptr || tensor->spec().dims.size() > most_dims) return false;
+      operands_.emplace_back().add(*tensor, tables);
     }
     table_ = tables.add(std::span<const double>(formula.table));
     return operands_.size() <= most_inputs;
@@ -159,7 +166,11 @@ bool KernelProver::finds_faults(DataType type, ElementRange range, const Element
   std::vector<std::int64_t> indices(static_cast<std::size_t>(range.count));
   std::iota(indices.begin(), indices.end(), range.first);
   const auto expected = expect(formula, inputs, indices);
-  if (!expected) return false;
+  // No fault can be planted beside what a network's overflow makes of its data.
+  if (!expected || !std::ranges::all_of(*expected, [](const Expected& of) {
+        return std::isfinite(of.value) && std::isfinite(of.max_bound);
+      }))
+    return false;
   const auto tensor = device_.allocate(spec);
   bool& finds = finds_faults_[what] = false;
   for (const Fault fault : {Fault::none, Fault::wrong, Fault::missing}) {

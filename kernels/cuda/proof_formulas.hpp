@@ -2,19 +2,23 @@
 // The formulas whose code the GPU has. nvcc reads this header, too.
 
 #include "kernels/activation/formula_items.hpp"
+#include "kernels/conv/formula_items.hpp"
 #include "kernels/cuda/proof_items.hpp"
 #include "kernels/dropout/formula_items.hpp"
 #include "kernels/norm/formula_items.hpp"
 #include "kernels/pool/formula_items.hpp"
 #include "kernels/resize/formula_items.hpp"
 #include "kernels/sum/formula_items.hpp"
+#include "kernels/update/formula_items.hpp"
 
 // Calls Use(code) for each that expects elements, and for each that is summed over channels.
 #define ASSAY_EXPECTATIONS(Use)                                                                \
   Use(assay::norm::Dst) Use(assay::norm::DiffSrc) Use(assay::norm::DiffAddend)                 \
       Use(assay::pool::Dst) Use(assay::pool::DiffSrc) Use(assay::sum::Dst)                     \
           Use(assay::activation::Dst) Use(assay::activation::DiffSrc) Use(assay::dropout::Dst) \
-              Use(assay::resize::Dst) Use(assay::resize::DiffSrc)
+              Use(assay::resize::Dst) Use(assay::resize::DiffSrc) Use(assay::update::Element)  \
+                  Use(assay::convolution::PartOfSum)
 #define ASSAY_CHANNEL_SUMS(Use)                                                             \
   Use(assay::norm::SourceSums) Use(assay::norm::CentredSums) Use(assay::norm::GradientSums) \
-      Use(assay::activation::GradientSums)
+      Use(assay::activation::GradientSums) Use(assay::update::SquareSums)                   \
+          Use(assay::update::StepSums) Use(assay::update::StaleSums)

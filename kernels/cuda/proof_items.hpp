@@ -65,7 +65,7 @@ ASSAY_ITEM double rounded_to(Format format, double value) {
   }
 }
 
-inline constexpr int most_inputs = 3;
+inline constexpr int most_inputs = 4;
 
 /// The arguments of the code of a formula.
 struct FormulaInputs {

@@ -66,6 +66,20 @@ void expect_elements(const Code& code, const std::vector<const Values*>& inputs,
   }
 }
 
+/// CaseError if sums of the device differ from the host's by more than roundings of fp64, of their
+/// terms' magnitudes, and `slack`.
+template <class Code>
+void expect_agreement(const double* there, const double* here, double slack = 0) {
+  for (int t = 0; t < Code::terms; ++t)
+    // Data of a network may overflow: what is not finite is no result in either.
+    if ((std::isfinite(there[t]) || std::isfinite(here[t])) &&
+        !(std::abs(there[t] - here[t]) <= 1e-10 * std::abs(here[Code::magnitudes[t]]) + slack))
+      throw CaseError(fmt::format(
+          "the GPU finds {} where the host finds {} ({}). Nothing that this GPU computes can be "
+          "checked: update its driver, or test it (nvidia-smi, compute-sanitizer).",
+          there[t], here[t], Code::name));
+}
+
 /// Sums of a code's terms over each channel: of the device where it has the code, which must agree
 /// with the host on a channel once in each process.
 class ChannelSums {
@@ -120,22 +134,13 @@ class ChannelSums {
     for (int t = 0; t < Code::terms; ++t) to[t] = total[static_cast<std::size_t>(t)];
   }
 
-  /// A sum of the device may differ from the host's by roundings of fp64, of its terms' magnitudes.
   template <class Code>
   void believe(const Code& code, const std::vector<const Values*>& values,
                const std::vector<double>& table, const std::vector<double>& there) const {
     for (const std::int64_t c : {std::int64_t{0}, over_.channels - 1}) {
       double here[Code::terms];
       sum_channel(code, values, table, c, here);
-      for (int t = 0; t < Code::terms; ++t)
-        // Data of a network may overflow: what is not finite is no result in either.
-        if (const double of = there[place(c * Code::terms + t)];
-            (std::isfinite(of) || std::isfinite(here[t])) &&
-            !(std::abs(of - here[t]) <= 1e-10 * std::abs(here[Code::magnitudes[t]])))
-          throw CaseError(fmt::format(
-              "the GPU finds {} where the host finds {} ({}). Nothing that this GPU computes can "
-              "be checked: update its driver, or test it (nvidia-smi, compute-sanitizer).",
-              of, here[t], Code::name));
+      expect_agreement<Code>(there.data() + c * Code::terms, here);
     }
   }
 

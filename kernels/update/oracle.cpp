@@ -2,13 +2,16 @@
 // Bounds: docs/method-training.md.
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <exception>
 #include <limits>
+#include <type_traits>
 #include <utility>
 
 #include "core/base/place.hpp"
-#include "kernels/oracle/bounds.hpp"
-#include "kernels/oracle/draw.hpp"
+#include "kernels/oracle/channel_sums.hpp"
+#include "kernels/update/formula_items.hpp"
 #include "kernels/update/problem.hpp"
 
 namespace assay {
@@ -17,18 +20,11 @@ namespace {
 using sums::Approximate;
 using sums::Bounds;
 using sums::square;
+using update::Row;
 
-/// One parameter after the update.
-struct Updated {
-  Approximate velocity, second, weight;
-  double step = 0, step_error = 0;  ///< what was taken off
-};
-
-/// A pass over all inputs: the begin of each tensor, its factors, and the counts.
+/// What one pass over all inputs finds.
 struct Pass {
-  std::vector<std::int64_t> begin;
-  std::vector<UpdateStep<double>> factors;
-  std::vector<double> of_norms;  ///< relative errors of the factors by those of norms
+  std::vector<double> rows;  ///< of update::Row
   double squares_of_gradient = 0, squares_of_weights = 0, not_finite = 0, zeros = 0;
   Approximate stale;
 };
@@ -77,58 +73,57 @@ class UpdateOracle final : public WholeOracle {
     return argument.name == "rate" || argument.name == "unscale" || argument.name == "second" ||
            argument.name == "step";
   }
+  void use(Prover& prover) const override { prover_ = &prover; }
+
   void expect(const TensorSpec& output, const Inputs& inputs, const Executed& executed, bool,
               std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
     const double u = sums::ErrorModel::accumulator_roundoff(problem_.precision(), executed);
     const Pass& pass = this->pass(inputs, u);
-    const Bounds bounds(problem_.precision(), executed, output.type, place(output.elements()));
-    if (output.dims[0] <= 3 && (output.name == "norms" || output.name == "counts")) {
+    if (is_of_all(output)) {
+      const Bounds bounds(problem_.precision(), executed, output.type, place(output.elements()));
       for (std::size_t i = 0; i < indices.size(); ++i)
         expected[i] = of_all(output.name, indices[i], pass, u, bounds);
       return;
     }
-    const std::vector<double> g = read(inputs, "gradient", indices),
-                              w = read(inputs, "weights", indices),
-                              v = read(inputs, "velocity", indices), s = second(inputs, indices);
-    const bool stored = output.name == "stored";
-    const auto [kept, made] = output.name == "velocity" ? std::pair{&v, &Updated::velocity}
-                              : output.name == "second" ? std::pair{&s, &Updated::second}
-                                                        : std::pair{&w, &Updated::weight};
-    std::size_t tensor = 0;
-    for (std::size_t i = 0; i < indices.size(); ++i) {
-      while (indices[i] < pass.begin[tensor]) --tensor;
-      while (indices[i] >= pass.begin[tensor + 1]) ++tensor;
-      if (pass.not_finite > 0) {
-        expected[i] = {(*kept)[i], 0, 0};
-        continue;
-      }
-      const Updated result = updated(tensor, g[i], w[i], v[i], s[i], u);
-      const Approximate& of = result.*made;
-      // Stored weights are rounded from the rounded master copy.
-      const double more = stored ? u * std::abs(of.value) : 0;
-      expected[i] = bounds.expected({of.value, of.error + more});
-    }
+    sums::expect_elements(element(output, executed, u), sums::values_of(names(), inputs), pass.rows,
+                          indices, expected);
+  }
+
+  std::optional<ElementFormula> formula(const TensorSpec& output, const Inputs& inputs,
+                                        const Executed& executed, bool) const override {
+    if (is_of_all(output)) return std::nullopt;
+    const double u = sums::ErrorModel::accumulator_roundoff(problem_.precision(), executed);
+    const Pass& pass = this->pass(inputs, u);
+    return formula_of(element(output, executed, u), names(), pass.rows);
   }
 
  private:
-  static std::vector<double> read(const Inputs& inputs, const char* name,
-                                  std::span<const std::int64_t> indices) {
-    std::vector<double> values(indices.size());
-    if (indices.empty()) return values;
-    const Values& from = inputs.find(name)->second;
-    if (indices.back() - indices.front() + 1 == static_cast<std::int64_t>(indices.size())) {
-      from.fill(indices.front(), values);
-      return values;
-    }
-    for (std::size_t i = 0; i < indices.size(); ++i) values[i] = from(indices[i]);
-    return values;
+  static bool is_of_all(const TensorSpec& output) {
+    return output.dims[0] <= 3 && (output.name == "norms" || output.name == "counts");
   }
 
-  /// 0 where the rule has none.
-  std::vector<double> second(const Inputs& inputs, std::span<const std::int64_t> indices) const {
-    return has_second() ? read(inputs, "second", indices) : std::vector<double>(indices.size());
+  /// The inputs of the formulas.
+  std::vector<std::string> names() const {
+    std::vector<std::string> all{"gradient", "weights", "velocity"};
+    if (loop_of(problem_.shape().rule) != UpdateLoop::momentum) all.emplace_back("second");
+    return all;
   }
-  bool has_second() const { return loop_of(problem_.shape().rule) != UpdateLoop::momentum; }
+
+  update::Elements elements(double u) const {
+    const UpdateShape& of = problem_.shape();
+    return {loop_of(of.rule), of.rule == UpdateRule::lamb, tensors_[3].type != DataType::fp64, u,
+            smallest(),       std::ssize(of.tensors)};
+  }
+
+  update::Element element(const TensorSpec& output, const Executed& executed, double u) const {
+    using Of = update::Element::Of;
+    const Bounds bounds(problem_.precision(), executed, output.type, place(output.elements()));
+    const Of of = output.name == "velocity" ? Of::velocity
+                  : output.name == "second" ? Of::second
+                  : output.name == "stored" ? Of::stored
+                                            : Of::weights;
+    return {elements(u), bounds, of, pass_.not_finite > 0};
+  }
 
   /// How far 2-norms over n elements may lie apart, relative: sums of n squares, made in fp64 in
   /// any order, here too.
@@ -140,59 +135,6 @@ class UpdateOracle final : public WholeOracle {
   double smallest() const {
     return tensors_[3].type == DataType::fp64 ? std::numeric_limits<double>::min()
                                               : std::numeric_limits<float>::min();
-  }
-
-  /// h / (of_root sqrt(s) + epsilon): `by` is the divisor, of an s with an error.
-  Approximate divided(const Approximate& h, const Approximate& s, const UpdateStep<double>& f,
-                      double u) const {
-    const auto by = [&](double second) { return f.of_root * std::sqrt(second) + f.epsilon; };
-    const double root = by(s.value), least = by(std::max(0.0, s.value - s.error)) * (1 - 8 * u),
-                 value = h.value / root;
-    return {value,
-            h.error / least + std::abs(h.value) * (1 / least - 1 / root) + 2 * u * std::abs(value)};
-  }
-
-  /// Factors are relative to 8u: three products, and norms.
-  Updated updated(std::size_t tensor, double g, double w, double v, double s, double u) const {
-    const UpdateStep<double>& f = pass_.factors[tensor];
-    const UpdateLoop loop = loop_of(problem_.shape().rule);
-    const bool lamb = problem_.shape().rule == UpdateRule::lamb;
-    const double of_norms = lamb ? 0 : pass_.of_norms[tensor], kept = f.keep * v,
-                 of_g = f.of_gradient * g, of_w = f.of_weight * w;
-    Updated updated;
-    Approximate h{of_g + of_w, (10 * u + of_norms) * (std::abs(of_g) + std::abs(of_w))};
-    Approximate step;
-    if (loop == UpdateLoop::momentum) {
-      updated.velocity = {kept + h.value, 4 * u * std::abs(kept) + h.error};
-      step = updated.velocity;
-    } else {
-      h.error += smallest();  // which a small epsilon enlarges
-      updated.second = {f.keep_second * s + f.add_second * square(h.value),
-                        4 * u * f.keep_second * s + smallest() +
-                            f.add_second * (6 * u * square(h.value) +
-                                            (2 * std::abs(h.value) + h.error) * h.error)};
-      const double add = loop == UpdateLoop::moments ? f.add : 1;
-      Approximate more{add * h.value, add * (h.error + 4 * u * std::abs(h.value)) + smallest()};
-      if (loop == UpdateLoop::rmsprop) more = divided(more, updated.second, f, u);
-      updated.velocity = {kept + more.value, 4 * u * std::abs(kept) + more.error +
-                                                 u * std::abs(more.value) + smallest()};
-      step = updated.velocity;
-    }
-    if (loop == UpdateLoop::moments) {
-      const Approximate first{f.of_first * step.value,
-                              f.of_first * (step.error + 4 * u * std::abs(step.value))};
-      step = divided(first, updated.second, f, u);
-      const double decayed = f.of_decay * w;
-      step.error += 4 * u * (std::abs(step.value) + std::abs(decayed));
-      step.value += decayed;
-    }
-    updated.step = f.of_velocity * step.value;
-    updated.weight.value = w - updated.step;
-    updated.step_error = f.of_velocity * step.error +
-                         (3 * u + (lamb ? pass_.of_norms[tensor] : 0)) * std::abs(updated.step);
-    updated.weight.error =
-        updated.step_error + unit_roundoff(DataType::fp64) * std::abs(w);  // this subtraction's own
-    return updated;
   }
 
   Expected of_all(const std::string& name, std::int64_t index, const Pass& pass, double u,
@@ -215,112 +157,126 @@ class UpdateOracle final : public WholeOracle {
     key.push_back(u);
     if (key == key_) return pass_;
     pass_ = {};
-    pass_.begin.push_back(0);
-    const double rate = inputs.find("rate")->second(0), unscale = inputs.find("unscale")->second(0);
-    const bool moments = loop_of(problem_.shape().rule) == UpdateLoop::moments;
-    const double step = moments ? inputs.find("step")->second(0) : 1;
-    for (const UpdateTensor& tensor : problem_.shape().tensors) {
-      const double g = squares(inputs, "gradient", tensor, true) * square(unscale),
-                   w = squares(inputs, "weights", tensor, false);
+    const UpdateShape& of = problem_.shape();
+    const double rate = inputs.find("rate")->second(0), unscale = inputs.find("unscale")->second(0),
+                 step =
+                     loop_of(of.rule) == UpdateLoop::moments ? inputs.find("step")->second(0) : 1;
+    pass_.rows.resize(of.tensors.size() * update::numbers_of_row);
+    double begin = 0;
+    for (std::size_t t = 0; t < of.tensors.size(); ++t) {
+      row(t).begin = begin;
+      begin += static_cast<double>(of.tensors[t].elements);
+    }
+    each_sum(update::SquareSums{}, inputs, [&](std::size_t t, const double* sums) {
+      const double g = sums[0] * square(unscale), w = sums[1];
       pass_.squares_of_gradient += g;
       pass_.squares_of_weights += w;
-      pass_.factors.push_back(defined_factors(problem_.shape(), tensor, rate, unscale, std::sqrt(g),
-                                              std::sqrt(w), step));
-      pass_.of_norms.push_back(needs_trust(problem_.shape().rule) ? of_sums(tensor.elements) : 0);
-      pass_.begin.push_back(pass_.begin.back() + tensor.elements);
-    }
-    if (problem_.shape().rule == UpdateRule::lamb && pass_.not_finite == 0) trust(inputs, u);
-    if (pass_.not_finite == 0) count_stale(inputs, u);
+      pass_.not_finite += sums[2];
+      pass_.zeros += sums[3];
+      row(t).factors =
+          defined_factors(of, of.tensors[t], rate, unscale, std::sqrt(g), std::sqrt(w), step);
+      row(t).of_norms = needs_trust(of.rule) ? of_sums(of.tensors[t].elements) : 0;
+    });
+    if (of.rule == UpdateRule::lamb && pass_.not_finite == 0) trust(inputs, rate, u);
+    if (pass_.not_finite == 0)
+      each_sum(update::StaleSums{elements(u)}, inputs, [&](std::size_t, const double* sums) {
+        pass_.stale.value += sums[0];
+        pass_.stale.error += sums[1];
+      });
     key_ = std::move(key);
     return pass_;
   }
 
-  /// Calls body(values) for blocks of the tensor that begins where the last known one ends.
-  template <class Body>
-  void blocks(const Values& values, std::int64_t begin, std::int64_t count,
-              const Body& body) const {
-    constexpr std::int64_t block = 4096;
-    std::vector<double> some;
-    for (std::int64_t first = 0; first < count; first += block) {
-      some.resize(place(std::min(block, count - first)));
-      values.fill(begin + first, some);
-      body(first, some);
-    }
-  }
-
-  double squares(const Inputs& inputs, const char* name, const UpdateTensor& tensor,
-                 bool counts) const {
-    double sum = 0;
-    blocks(inputs.find(name)->second, pass_.begin.back(), tensor.elements,
-           [&](std::int64_t, const std::vector<double>& values) {
-             for (const double value : values) {
-               sum += square(value);
-               if (!counts) continue;
-               if (!std::isfinite(value)) ++pass_.not_finite;
-               if (value == 0) ++pass_.zeros;
-             }
-           });
-    return sum;
-  }
-
-  /// body(tensor, weight before, its update) for all elements.
-  template <class Body>
-  void each_update(const Inputs& inputs, double u, const Body& body) const {
-    for (std::size_t t = 0; t < pass_.factors.size(); ++t) {
-      const std::int64_t begin = pass_.begin[t];
-      std::vector<double> w, v, s;
-      blocks(inputs.find("gradient")->second, begin, problem_.shape().tensors[t].elements,
-             [&](std::int64_t first, const std::vector<double>& g) {
-               for (std::vector<double>* const values : {&w, &v, &s}) values->resize(g.size());
-               inputs.find("weights")->second.fill(begin + first, w);
-               inputs.find("velocity")->second.fill(begin + first, v);
-               if (has_second()) inputs.find("second")->second.fill(begin + first, s);
-               for (std::size_t i = 0; i < g.size(); ++i)
-                 body(t, w[i], updated(t, g[i], w[i], v[i], s[i], u));
-             });
-    }
-  }
+  Row& row(std::size_t t) const { return reinterpret_cast<Row*>(pass_.rows.data())[t]; }
 
   /// Multiplies the rates of lamb. The error of a norm is at most the norm of the errors.
-  void trust(const Inputs& inputs, double u) const {
-    const double rate = inputs.find("rate")->second(0);
-    std::vector<double> weights(pass_.factors.size()), steps = weights, errors = weights;
-    for (UpdateStep<double>& factors : pass_.factors) factors.of_velocity = 1;
-    each_update(inputs, u, [&](std::size_t t, double w, const Updated& made) {
-      weights[t] += square(w);
-      steps[t] += square(made.step);
-      errors[t] += square(made.step_error);
-    });
-    for (std::size_t t = 0; t < weights.size(); ++t) {
-      const UpdateTensor& tensor = problem_.shape().tensors[t];
-      const bool adapts = tensor.adapts && weights[t] > 0 && steps[t] > 0;
-      pass_.factors[t].of_velocity = rate * (adapts ? std::sqrt(weights[t] / steps[t]) : 1);
-      if (tensor.adapts && steps[t] > 0)
-        pass_.of_norms[t] = 8 * u + of_sums(tensor.elements) + std::sqrt(errors[t] / steps[t]);
+  void trust(const Inputs& inputs, double rate, double u) const {
+    const std::vector<UpdateTensor>& tensors = problem_.shape().tensors;
+    for (std::size_t t = 0; t < tensors.size(); ++t) row(t).factors.of_velocity = 1;
+    std::vector<std::array<double, 3>> all(tensors.size());
+    each_sum(update::StepSums{elements(u)}, inputs,
+             [&](std::size_t t, const double* sums) { std::copy_n(sums, 3, all[t].begin()); });
+    for (std::size_t t = 0; t < all.size(); ++t) {
+      const auto& [weights, steps, errors] = all[t];
+      const bool adapts = tensors[t].adapts && weights > 0 && steps > 0;
+      row(t).factors.of_velocity = rate * (adapts ? std::sqrt(weights / steps) : 1);
+      if (tensors[t].adapts && steps > 0)
+        row(t).of_norms = 8 * u + of_sums(tensors[t].elements) + std::sqrt(errors / steps);
     }
   }
 
-  /// A weight may be as before or not where what its step may be, with its error, reaches half the
-  /// weight's last place: also where the step is a small difference of large parts, whose error is
-  /// more than that place. A step that may have been 0 makes no stale weight.
-  void count_stale(const Inputs& inputs, double u) const {
-    const DataType type = tensors_[3].type;
-    each_update(inputs, u, [&](std::size_t, double w, const Updated& made) {
-      const double error = made.weight.error;
-      if (made.step == 0 && made.step_error == 0) return;
-      const double low = round_to(type, made.weight.value - error),
-                   high = round_to(type, made.weight.value + error);
-      const bool may = low <= w && w <= high,
-                 must = low == w && high == w && std::abs(made.step) > made.step_error + smallest();
-      if (made.step != 0 && round_to(type, made.weight.value) == w) pass_.stale.value += 1;
-      if (may && !must) pass_.stale.error += 1;
-    });
+  /// Adds up the code's terms over a tensor, block by block.
+  template <class Code>
+  std::array<double, Code::terms> sum_here(const Code& code, const Inputs& inputs,
+                                           std::int64_t elements) const {
+    constexpr std::int64_t block = 4096;
+    const std::vector<const Values*> values = sums::values_of(names(), inputs);
+    std::vector<std::array<double, Code::terms>> parts(place((elements + block - 1) / block));
+    std::exception_ptr failure;  // an exception must not leave a parallel region
+#pragma omp parallel for schedule(static) if (parts.size() > 1)
+    for (std::ptrdiff_t part = 0; part < std::ssize(parts); ++part) {
+      try {
+        const std::int64_t first = part * block, count = std::min(block, elements - first);
+        const sums::RangeInputs in(values, code.begin + first, count);
+        double terms[Code::terms];
+        for (std::int64_t i = first; i < first + count; ++i) {
+          code(in, pass_.rows.data(), i, terms);
+          for (int k = 0; k < Code::terms; ++k) parts[place(part)][place(k)] += terms[k];
+        }
+      } catch (...) {
+#pragma omp critical(assay_update_failure)
+        failure = std::current_exception();
+      }
+    }
+    if (failure) std::rethrow_exception(failure);
+    std::array<double, Code::terms> all{};
+    for (const auto& part : parts)
+      for (std::size_t k = 0; k < all.size(); ++k) all[k] += part[k];
+    return all;
+  }
+
+  /// body(tensor, sums of the code's terms) for all tensors: sums of the device where it has the
+  /// code, which must agree with the host on the smallest tensor once in each process.
+  template <class Code, class Body>
+  void each_sum(Code code, const Inputs& inputs, const Body& body) const {
+    const std::vector<UpdateTensor>& tensors = problem_.shape().tensors;
+    const auto here = [&](std::size_t t) {
+      code.begin = static_cast<std::int64_t>(row(t).begin);
+      return sum_here(code, inputs, tensors[t].elements);
+    };
+    const auto there = [&](std::size_t t) {
+      code.begin = static_cast<std::int64_t>(row(t).begin);
+      return prover_->sum(formula_of(code, names(), pass_.rows), inputs,
+                          {1, 1, tensors[t].elements});
+    };
+    bool on_device = prover_ != nullptr;
+    if (on_device && prover_->is_new(Code::name)) {
+      const auto smallest =
+          place(std::ranges::min_element(tensors, {}, &UpdateTensor::elements) - tensors.begin());
+      const auto found = there(smallest);
+      on_device = found.has_value();
+      if (found) {
+        const auto wanted = here(smallest);
+        // Roundings of fp64 decide on which side of a doubt a weight is.
+        const double slack = std::is_same_v<Code, update::StaleSums> ? wanted[1] : 0;
+        sums::expect_agreement<Code>(found->data(), wanted.data(), slack);
+        prover_->believe(Code::name);
+      }
+    }
+    for (std::size_t t = 0; t < tensors.size(); ++t) {
+      const auto found = on_device ? there(t) : std::nullopt;
+      if (found)
+        body(t, found->data());
+      else
+        body(t, here(t).data());
+    }
   }
 
   UpdateProblem problem_;
   std::vector<TensorSpec> tensors_;
   mutable std::vector<double> key_;
   mutable Pass pass_;
+  mutable Prover* prover_ = nullptr;
 };
 
 }  // namespace

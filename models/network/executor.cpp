@@ -192,11 +192,13 @@ void Executor::fill(void* place, unsigned char with, std::size_t bytes) const {
     std::memset(place, with, bytes);
     return;
   }
-  const std::vector<unsigned char> block(std::min(bytes, std::size_t{1} << 20), with);
-  for (std::size_t at = 0; at < bytes; at += block.size())
-    device_->copy(static_cast<std::byte*>(place) + at, block.data(),
-                  std::min(block.size(), bytes - at));
-  device_->stream().wait();
+  if (bytes == 0) return;
+  TensorSpec spec =
+      plain_tensor("memory", Role::workspace, DataType::u8, {static_cast<std::int64_t>(bytes)});
+  spec.memory = [place](std::size_t) {
+    return std::shared_ptr<void>(std::shared_ptr<void>(), place);
+  };
+  device_->fill(*device_->allocate(spec), with);
 }
 
 void Executor::clear(ValueIndex value) {

@@ -1,0 +1,102 @@
+#pragma once
+// Parts of the sums of a convolution as code of one thread of a device (core/api/formula.hpp). The
+// host has loops of its own (oracle.cpp).
+
+#include "core/api/expected.hpp"
+
+namespace assay::convolution {
+
+/// One spatial dimension: output o reads input o * stride + t * step - pad at tap t.
+struct Window {
+  std::int64_t in = 1, out = 1, taps = 1, stride = 1, step = 1, pad = 0;
+};
+
+/// Products of an output, in the order of the filter, or, of gradients of filters, of the outputs
+/// of the forward pass. Those that read padding are none.
+struct Products {
+  enum class Of { dst, diff_src, diff_weights };
+  Of of = Of::dst;
+  std::int64_t groups = 1, inputs = 1, outputs = 1;  ///< channels of one group
+  Window at[3];
+
+  /// The offsets of the factors of product `number`, of the two inputs; false if it is none.
+  ASSAY_ITEM bool find(std::int64_t output, std::int64_t number, std::int64_t& a,
+                       std::int64_t& b) const {
+    std::int64_t of_output[3], of_number[3];
+    for (int d = 2; d >= 0; --d) {
+      const std::int64_t extent = of == Of::dst        ? at[d].out
+                                  : of == Of::diff_src ? at[d].in
+                                                       : at[d].taps,
+                         inner = of == Of::diff_weights ? at[d].out : at[d].taps;
+      of_output[d] = output % extent;
+      output /= extent;
+      of_number[d] = number % inner;
+      number /= inner;
+    }
+    // Now `output` is an image and a channel, or of filters two channels, and `number` a channel of
+    // the group, or an image.
+    std::int64_t in_place = 0, out_place = 0, tap = 0;
+    for (int d = 0; d < 3; ++d) {
+      const Window& w = at[d];
+      std::int64_t in = 0, out = 0, t = of_number[d];
+      if (of == Of::diff_src) {
+        in = of_output[d];
+        out = in + w.pad - t * w.step;
+        if (out < 0 || out % w.stride != 0) return false;
+        out /= w.stride;
+      } else {
+        out = of == Of::dst ? of_output[d] : of_number[d];
+        t = of == Of::dst ? of_number[d] : of_output[d];
+        in = out * w.stride + t * w.step - w.pad;
+      }
+      if (in < 0 || in >= w.in || out >= w.out) return false;
+      in_place = in_place * w.in + in;
+      out_place = out_place * w.out + out;
+      tap = tap * w.taps + t;
+    }
+    std::int64_t image = number, i = 0, o = 0;  // channels of all groups
+    if (of == Of::diff_weights) {
+      o = output / inputs;
+      i = o / outputs * inputs + output % inputs;
+    } else {
+      const std::int64_t own = of == Of::dst ? outputs : inputs, channel = output % (own * groups),
+                         group = channel / own;
+      image = output / (own * groups);
+      o = of == Of::dst ? channel : group * outputs + number;
+      i = of == Of::dst ? group * inputs + number : channel;
+    }
+    const std::int64_t in_plane = at[0].in * at[1].in * at[2].in,
+                       out_plane = at[0].out * at[1].out * at[2].out,
+                       taps = at[0].taps * at[1].taps * at[2].taps,
+                       src = (image * inputs * groups + i) * in_plane + in_place,
+                       dst = (image * outputs * groups + o) * out_plane + out_place,
+                       weight = (o * inputs + i % inputs) * taps + tap;
+    a = of == Of::diff_src ? dst : src;
+    b = of == Of::diff_weights ? dst : weight;
+    return true;
+  }
+};
+
+/// Element i is part i % parts of the sum of output i / parts. Its Expected has the sum, the sum of
+/// magnitudes and that of squares, in this order. Inputs: those of the problem.
+struct PartOfSum {
+  static constexpr const char* name = "conv part of a sum";
+  Products products;
+  std::int64_t terms = 1, each = 1, parts = 1;  ///< products of an output, of a part
+  template <class In>
+  ASSAY_ITEM Expected operator()(const In& in, const double*, std::int64_t i) const {
+    const std::int64_t first = i % parts * each, last = first + each < terms ? first + each : terms;
+    Expected sums;
+    for (std::int64_t number = first; number < last; ++number) {
+      std::int64_t a = 0, b = 0;
+      if (!products.find(i / parts, number, a, b)) continue;
+      const double product = in(0, a) * in(1, b);
+      sums.value += product;
+      sums.max_bound += std::fabs(product);
+      sums.rms_bound += product * product;
+    }
+    return sums;
+  }
+};
+
+}  // namespace assay::convolution

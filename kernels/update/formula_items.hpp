@@ -1,0 +1,190 @@
+#pragma once
+// The reference of an update as code of one thread, on the host or on a device
+// (core/api/formula.hpp). Definitions: kernels/update/problem.hpp; bounds:
+// docs/method-training.md.
+
+#include "kernels/oracle/sum_bound.hpp"
+#include "kernels/update/step.hpp"
+
+namespace assay::update {
+
+/// A number, and how far a right implementation may be from it.
+struct Number {
+  double value = 0, error = 0;
+};
+
+/// One parameter after the update.
+struct Updated {
+  Number velocity, second, weight;
+  double step = 0, step_error = 0;  ///< what was taken off
+};
+
+/// One tensor: a row of the formulas' table.
+struct Row {
+  double begin = 0;  ///< its first element
+  UpdateStep<double> factors{};
+  double of_norms = 0;  ///< relative errors of the factors by those of norms
+};
+inline constexpr std::size_t numbers_of_row = sizeof(Row) / sizeof(double);
+
+/// The row of the tensor that contains element i.
+ASSAY_ITEM const Row& row_of(const double* table, std::int64_t rows, std::int64_t i) {
+  const auto* const all = reinterpret_cast<const Row*>(table);
+  std::int64_t first = 0, last = rows;
+  while (last - first > 1) {
+    const std::int64_t middle = (first + last) / 2;
+    (all[middle].begin <= static_cast<double>(i) ? first : last) = middle;
+  }
+  return all[first];
+}
+
+/// What all elements share. Inputs of all formulas: gradient, weights, velocity and, but for
+/// momentum, second.
+struct Elements {
+  UpdateLoop loop{};
+  bool lamb = false;
+  bool narrow = false;  ///< weights are fp32
+  double u = 0;         ///< of the arithmetic
+  double smallest = 0;  ///< number of full accuracy
+  std::int64_t rows = 0;
+
+  template <class In>
+  ASSAY_ITEM Updated updated(const In& in, const double* table, std::int64_t i) const {
+    const double second = loop == UpdateLoop::momentum ? 0 : in(3, i);
+    return updated(row_of(table, rows, i), in(0, i), in(1, i), in(2, i), second);
+  }
+
+  /// As stored.
+  ASSAY_ITEM double rounded(double weight) const {
+    return narrow ? static_cast<double>(static_cast<float>(weight)) : weight;
+  }
+
+ private:
+  /// h / (of_root sqrt(s) + epsilon), of an s with an error.
+  ASSAY_ITEM Number divided(const Number& h, const Number& s, const UpdateStep<double>& f) const {
+    const double below = s.value - s.error, root = f.of_root * std::sqrt(s.value) + f.epsilon,
+                 least = (f.of_root * std::sqrt(below > 0 ? below : 0) + f.epsilon) * (1 - 8 * u),
+                 value = h.value / root;
+    return {value, h.error / least + std::fabs(h.value) * (1 / least - 1 / root) +
+                       2 * u * std::fabs(value)};
+  }
+
+  /// Factors are relative to 8u: three products, and norms.
+  ASSAY_ITEM Updated updated(const Row& row, double g, double w, double v, double s) const {
+    const UpdateStep<double>& f = row.factors;
+    const double of_norms = lamb ? 0 : row.of_norms, kept = f.keep * v, of_g = f.of_gradient * g,
+                 of_w = f.of_weight * w;
+    Updated made;
+    Number h{of_g + of_w, (10 * u + of_norms) * (std::fabs(of_g) + std::fabs(of_w))};
+    Number step;
+    if (loop == UpdateLoop::momentum) {
+      made.velocity = {kept + h.value, 4 * u * std::fabs(kept) + h.error};
+      step = made.velocity;
+    } else {
+      h.error += smallest;  // which a small epsilon enlarges
+      made.second = {f.keep_second * s + f.add_second * (h.value * h.value),
+                     4 * u * f.keep_second * s + smallest +
+                         f.add_second * (6 * u * (h.value * h.value) +
+                                         (2 * std::fabs(h.value) + h.error) * h.error)};
+      const double add = loop == UpdateLoop::moments ? f.add : 1;
+      Number more{add * h.value, add * (h.error + 4 * u * std::fabs(h.value)) + smallest};
+      if (loop == UpdateLoop::rmsprop) more = divided(more, made.second, f);
+      made.velocity = {kept + more.value,
+                       4 * u * std::fabs(kept) + more.error + u * std::fabs(more.value) + smallest};
+      step = made.velocity;
+    }
+    if (loop == UpdateLoop::moments) {
+      const Number first{f.of_first * step.value,
+                         f.of_first * (step.error + 4 * u * std::fabs(step.value))};
+      step = divided(first, made.second, f);
+      const double decayed = f.of_decay * w;
+      step.error += 4 * u * (std::fabs(step.value) + std::fabs(decayed));
+      step.value += decayed;
+    }
+    made.step = f.of_velocity * step.value;
+    made.weight.value = w - made.step;
+    made.step_error =
+        f.of_velocity * step.error + (3 * u + (lamb ? row.of_norms : 0)) * std::fabs(made.step);
+    // And this subtraction's own.
+    made.weight.error = made.step_error + 0x1p-53 * std::fabs(w);
+    return made;
+  }
+};
+
+/// An element of an output: weights, also as they are stored, velocity, or second.
+struct Element : Elements {
+  static constexpr const char* name = "update element";
+  sums::SumBound bound;
+  enum class Of { weights, stored, velocity, second } of = Of::weights;
+  bool kept = false;  ///< nothing is updated
+  template <class In>
+  ASSAY_ITEM Expected operator()(const In& in, const double* table, std::int64_t i) const {
+    if (kept) return {in(of == Of::velocity ? 2 : of == Of::second ? 3 : 1, i), 0, 0};
+    const Updated made = updated(in, table, i);
+    const Number& number = of == Of::velocity ? made.velocity
+                           : of == Of::second ? made.second
+                                              : made.weight;
+    // Stored weights are rounded from the rounded master copy.
+    const double error = number.error + (of == Of::stored ? u * std::fabs(number.value) : 0);
+    return bound.rounded(number.value, error, error);
+  }
+};
+
+/// Sums over a tensor that begins at element `begin`: of g^2 and w^2, and the numbers of gradients
+/// that are not finite or 0. Inputs: gradient, weights.
+struct SquareSums {
+  static constexpr const char* name = "update square sums";
+  static constexpr int terms = 4;
+  static constexpr int magnitudes[terms] = {0, 1, 2, 3};  ///< the sum that bounds each
+  std::int64_t begin = 0;
+  template <class In>
+  ASSAY_ITEM void operator()(const In& in, const double*, std::int64_t i, double* to) const {
+    const double g = in(0, begin + i), w = in(1, begin + i);
+    to[0] = g * g;
+    to[1] = w * w;
+    to[2] = g - g == 0 ? 0 : 1;
+    to[3] = g == 0 ? 1 : 0;
+  }
+};
+
+/// Of the squares of weights, steps and errors of steps.
+struct StepSums : Elements {
+  static constexpr const char* name = "update step sums";
+  static constexpr int terms = 3;
+  static constexpr int magnitudes[terms] = {0, 1, 2};
+  std::int64_t begin = 0;
+  template <class In>
+  ASSAY_ITEM void operator()(const In& in, const double* table, std::int64_t i, double* to) const {
+    const double w = in(1, begin + i);
+    const Updated made = updated(in, table, begin + i);
+    to[0] = w * w;
+    to[1] = made.step * made.step;
+    to[2] = made.step_error * made.step_error;
+  }
+};
+
+/// The numbers of stale weights, and of those that may be stale or not. A weight may be as before
+/// or not where what its step may be, with its error, reaches half the weight's last place: also
+/// where the step is a small difference of large parts, whose error is more than that place. A step
+/// that may have been 0 makes no stale weight.
+struct StaleSums : Elements {
+  static constexpr const char* name = "update stale sums";
+  static constexpr int terms = 2;
+  static constexpr int magnitudes[terms] = {0, 1};
+  std::int64_t begin = 0;
+  template <class In>
+  ASSAY_ITEM void operator()(const In& in, const double* table, std::int64_t i, double* to) const {
+    const double w = in(1, begin + i);
+    const Updated made = updated(in, table, begin + i);
+    to[0] = to[1] = 0;
+    if (made.step == 0 && made.step_error == 0) return;
+    const double error = made.weight.error, low = rounded(made.weight.value - error),
+                 high = rounded(made.weight.value + error);
+    const bool may = low <= w && w <= high,
+               must = low == w && high == w && std::fabs(made.step) > made.step_error + smallest;
+    if (made.step != 0 && rounded(made.weight.value) == w) to[0] = 1;
+    if (may && !must) to[1] = 1;
+  }
+};
+
+}  // namespace assay::update

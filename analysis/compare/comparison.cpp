@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <map>
 
 #include "analysis/compare/spreads.hpp"
@@ -56,6 +57,22 @@ std::string obstacle(const SideRow& side, const std::string& name,
   return "";
 }
 
+/// How often a timed run of new has the work of one of base, by the FLOPs and by all amounts alike
+/// (a way to be parallel may need several steps in a run); nothing where they do not agree.
+std::optional<double> work_ratio(const RowProblem& base, const RowProblem& updated) {
+  if (!base.flops || !updated.flops || *base.flops == *updated.flops) return 1;
+  if (!base.amounts || !updated.amounts || base.amounts->size() != updated.amounts->size())
+    return std::nullopt;
+  const double ratio = *updated.flops / *base.flops;
+  for (const auto& [name, was] : *base.amounts) {
+    const auto is = updated.amounts->find(name);
+    if (is == updated.amounts->end() || !was || !is->second ||
+        !(std::abs(*is->second - ratio * *was) <= 1e-9 * *is->second))
+      return std::nullopt;
+  }
+  return ratio > 0 ? std::optional(ratio) : std::nullopt;
+}
+
 /// Why two rows with the same key cannot be compared, or "".
 std::string obstacle(const SideRow& base, const SideRow& updated, const Variation& vary) {
   const std::vector<std::string>& varied = vary.parameters;
@@ -68,7 +85,7 @@ std::string obstacle(const SideRow& base, const SideRow& updated, const Variatio
   if (was.descriptor != is.descriptor)
     return fmt::format(differs, "descriptor", json(was.descriptor).dump(),
                        json(is.descriptor).dump());
-  if (was.flops && is.flops && *was.flops != *is.flops)
+  if (const auto ratio = work_ratio(was, is); !ratio || (varied.empty() && *ratio != 1))
     return fmt::format(differs, "flops", json(*was.flops).dump(), json(*is.flops).dump());
   return "";
 }
@@ -77,6 +94,11 @@ std::vector<std::string> row_notes(const SideRow& base, const SideRow& updated) 
   const RowExecuted none, &was = base.row().executed ? *base.row().executed : none,
                           &is = updated.row().executed ? *updated.row().executed : none;
   std::vector<std::string> notes;
+  if (const double ratio = work_ratio(base.row().problem, updated.row().problem).value_or(1);
+      ratio != 1)
+    notes.push_back(fmt::format(
+        "a timed run of new has {:.4g} times the work of one of base: its times are divided by it",
+        ratio));
   for (const auto& [name, field] : {std::pair{"algorithm", &RowExecuted::algorithm},
                                     {"implementation", &RowExecuted::implementation},
                                     {"compute", &RowExecuted::compute}})
@@ -218,6 +240,16 @@ class Comparer {
     return options_.false_alarm_rate / static_cast<double>(std::max<std::size_t>(flagged(), 1));
   }
 
+  /// The row of new with the times of as much work as a timed run of base has.
+  const SideRow& for_work_of(const SideRow& base, const SideRow& updated) {
+    const double ratio = work_ratio(base.row().problem, updated.row().problem).value_or(1);
+    if (ratio == 1) return updated;
+    SideRow& scaled = scaled_.emplace_back(updated);
+    for (double& median : scaled.launches.medians) median /= ratio;
+    scaled.launches.median /= ratio;
+    return scaled;
+  }
+
   void pair_up() {
     for (const auto& [key, row] : base_.rows()) {
       const SideRow* other = updated_.find(key);
@@ -228,10 +260,10 @@ class Comparer {
       } else if (const std::string why = obstacle(row, *other, options_.vary); !why.empty()) {
         not_compared(key, row, *other, why);
       } else {
-        Pair pair{key, &row, other, find_tolerance(row, options_.tolerance)};
+        Pair pair{key, &row, &for_work_of(row, *other), find_tolerance(row, options_.tolerance)};
         if (pair.measured()) {
-          pair.screen =
-              compare_launches(row.launches.medians, other->launches.medians, compare_confidence);
+          pair.screen = compare_launches(row.launches.medians, pair.updated->launches.medians,
+                                         compare_confidence);
           pair.flagged = is_flagged(pair.screen, pair.tolerance);
           flagged() += pair.flagged;
         }
@@ -338,10 +370,10 @@ class Comparer {
       return false;
     }
     pair.base = base;
-    pair.updated = updated;
+    pair.updated = &for_work_of(*base, *updated);
     pair.confirmed = true;
     pair.launches =
-        compare_fresh(base->launches.medians, updated->launches.medians, compare_confidence);
+        compare_fresh(base->launches.medians, pair.updated->launches.medians, compare_confidence);
     pair.judgement = judge_fresh(pair.launches, pair.tolerance, limit());
     return true;
   }
@@ -368,6 +400,7 @@ class Comparer {
   const Side &base_, &updated_;
   const Side *fresh_base_, *fresh_new_;
   const CompareOptions& options_;
+  std::deque<SideRow> scaled_;  ///< of for_work_of()
   std::vector<Pair> pairs_;
   std::vector<std::string> wrong_;
   Comparison document_;

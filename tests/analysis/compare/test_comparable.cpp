@@ -244,6 +244,31 @@ TEST(Compare, WhatWasCountedOtherwiseHasNoRatio) {
   EXPECT_EQ(document["exit_code"], incomparable);
 }
 
+/// As eight steps of one way to be parallel, and one of another.
+TEST(Compare, RunsOfMoreWorkAreComparedByTheSameWork) {
+  json base = joined({launches("a", 1, 5)}), more = joined({launches("a", 4, 5)});
+  for (json& row : more["rows"]) {
+    std::string id = row["id"];
+    row["id"] = id.replace(id.find("fp32"), 4, "bf16");
+    row["parameters"]["precision"] = "bf16";
+    row["problem"]["flops"] = 8e9;
+    row["problem"]["amounts"] = {{"flops_per_s", 8e9}, {"images_per_s", 256}};
+  }
+  for (json& row : base["rows"])
+    row["problem"]["amounts"] = {{"flops_per_s", 1e9}, {"images_per_s", 32}};
+  const json document = compared(base, more, {"precision"});
+  ASSERT_EQ(document["rows"].size(), 1u) << document["not_compared"];
+  const json& row = document["rows"][0];
+  EXPECT_NEAR(row["ratio"].get<double>(), 0.5, 1e-9);
+  EXPECT_NEAR(row["new"]["median"].get<double>(), 0.5, 1e-9);
+  EXPECT_NE(row["notes"].dump().find("has 8 times the work"), std::string::npos) << row["notes"];
+  // Other work, not more of the same.
+  for (json& other : more["rows"]) other["problem"]["amounts"]["images_per_s"] = 255;
+  const json refused = compared(base, more, {"precision"});
+  EXPECT_TRUE(refused["rows"].empty());
+  EXPECT_EQ(refused["exit_code"], incomparable);
+}
+
 TEST(Compare, LaunchesOfTwoEnvironmentsAreNoOneNumber) {
   json base = joined({launches("a", 1, 5), launches("b", 1, 5)});
   json mixed = base;

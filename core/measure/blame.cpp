@@ -110,16 +110,18 @@ std::vector<double> divided_waits(std::span<const double> arrivals) {
   return waits;
 }
 
-void set_costs(std::span<const double> arrivals, std::span<const double> errors, Blame& blame) {
-  const std::size_t ranks = blame.ranks.size(), events = arrivals.size() / ranks;
+void set_costs(const EventTimes& times, std::span<const double> errors, Blame& blame) {
+  const std::size_t ranks = blame.ranks.size(), events = times.arrivals.size() / ranks;
   const std::size_t blocks = std::min(most_blocks, events);
   std::vector<std::vector<double>> of_block(blocks, std::vector<double>(ranks, 0));
   const double worst = *std::ranges::max_element(errors);
   for (std::size_t event = 0; event < events; ++event) {
-    const auto at = arrivals.subspan(event * ranks, ranks);
-    const std::vector<double> waits = divided_waits(at);
+    const auto at = times.arrivals.subspan(event * ranks, ranks);
+    const std::vector<double> late = divided_waits(at),
+                              longer = divided_waits(times.works.subspan(event * ranks, ranks));
     std::vector<double>& sums = of_block[event * blocks / events];
-    for (std::size_t rank = 0; rank < ranks; ++rank) sums[rank] += waits[rank];
+    for (std::size_t rank = 0; rank < ranks; ++rank)
+      sums[rank] += std::min(late[rank], longer[rank]);
     const auto last = static_cast<std::size_t>(std::ranges::max_element(at) - at.begin());
     bool certain = true;
     for (std::size_t rank = 0; rank < ranks; ++rank)

@@ -22,8 +22,7 @@ struct Blame {
     std::string host{}, place{};  ///< place: "processors 0,1", or the device
     double last = 0;              ///< events to which it came last, by more than clocks may err
     double cost_s = 0, low_s = 0, high_s = 0;  ///< with an interval: chance and clocks
-    /// Sums over the events: of Arrival, and `compute`, the rest since the first rank began. So the
-    /// sums of two ranks' arrivals differ by that of their input and compute.
+    /// Sums over the events: of Arrival, and `compute`, the rest.
     double input_s = 0, compute_s = 0, network_s = 0, wait_s = 0, processor_s = 0;
     /// Seconds for which its threads were ready but had no processor; nothing if unknown.
     std::optional<double> ready_s{};
@@ -68,10 +67,18 @@ inline constexpr double least_network = 0.03;
 /// The waits of one event, divided among the ranks that caused them. `arrivals`: by rank.
 std::vector<double> divided_waits(std::span<const double> arrivals);
 
-/// Sets last, cost_s, low_s and high_s of the ranks. `arrivals`: of all ranks for each event, event
-/// by event. `errors`: of the clock of each rank. The intervals have 99 % for all ranks together,
-/// by Student's distribution of the sums of up to 20 blocks of events that follow each other.
-void set_costs(std::span<const double> arrivals, std::span<const double> errors, Blame& blame);
+/// Of all ranks for each event, event by event. A work is the seconds of input and computing before
+/// an arrival.
+struct EventTimes {
+  std::span<const double> arrivals, works;
+};
+
+/// Sets last, cost_s, low_s and high_s of the ranks. A rank has caused a wait as far as it was late
+/// and had worked longer: one that left the collective before late, for the network's reasons,
+/// comes late to the next one, too. `errors`: of the clock of each rank. The intervals have 99 %
+/// for all ranks together, by Student's distribution of the sums of up to 20 blocks of events that
+/// follow each other.
+void set_costs(const EventTimes& times, std::span<const double> errors, Blame& blame);
 
 /// Sets resolution, undecided and blamed from the other fields.
 void judge(Blame& blame);

@@ -21,6 +21,9 @@ constexpr std::size_t most_events = 4096, most_numbers = std::size_t{1} << 20;
 /// Numbers that the ranks exchange at a time.
 constexpr std::size_t numbers_at_once = std::size_t{1} << 16;
 
+/// Input and computing, of an arrival without its communication.
+double worked(const Arrival& arrival) { return arrival.at - arrival.begun; }
+
 }  // namespace
 
 BlameRecorder::BlameRecorder(Communicator& ranks, std::string of, std::string device)
@@ -67,11 +70,11 @@ void BlameRecorder::take_largest(std::vector<double>& numbers) const {
         std::span(numbers).subspan(at, std::min(numbers_at_once, numbers.size() - at)));
 }
 
-std::vector<double> BlameRecorder::all_arrivals() const {
+std::vector<double> BlameRecorder::of_all(double (*number)(const Arrival&)) const {
   const auto ranks = static_cast<std::size_t>(ranks_.size());
   const auto self = static_cast<std::size_t>(ranks_.rank());
   std::vector<double> all(kept_.size() * ranks, std::numeric_limits<double>::lowest());
-  for (std::size_t i = 0; i < kept_.size(); ++i) all[i * ranks + self] = kept_[i].at;
+  for (std::size_t i = 0; i < kept_.size(); ++i) all[i * ranks + self] = number(kept_[i]);
   take_largest(all);
   return all;
 }
@@ -92,8 +95,7 @@ void BlameRecorder::describe_ranks(Blame& blame) const {
 
 void BlameRecorder::add_times(Blame& blame) const {
   Arrival sum;
-  // Negative, so that the largest is the shortest wait or the first beginning.
-  std::vector<double> runs, waits, begun;
+  std::vector<double> runs, waits;  // waits are negative: the largest is the shortest
   for (const Arrival& arrival : kept_) {
     sum.input += arrival.input;
     sum.network += arrival.network;
@@ -101,14 +103,13 @@ void BlameRecorder::add_times(Blame& blame) const {
     sum.wait += arrival.wait;
     runs.push_back(arrival.run);
     waits.push_back(-arrival.wait);
-    begun.push_back(-arrival.begun);
   }
-  for (std::vector<double>* const all : {&runs, &waits, &begun}) take_largest(*all);
+  for (std::vector<double>* const all : {&runs, &waits}) take_largest(*all);
   double compute = 0;
   for (std::size_t i = 0; i < kept_.size(); ++i) {
     blame.seconds += runs[i];
     blame.network_s -= waits[i];
-    compute += kept_[i].at + begun[i] - kept_[i].input;
+    compute += worked(kept_[i]) - kept_[i].input;
   }
   const auto set = [&](double mine, double Blame::Rank::*field) {
     const std::vector<double> all = all_numbers(mine, ranks_);
@@ -150,7 +151,11 @@ Blame BlameRecorder::found() {
   blame.events = static_cast<double>(kept_.size());
   describe_ranks(blame);
   add_times(blame);
-  if (!kept_.empty()) set_costs(all_arrivals(), errors, blame);
+  if (!kept_.empty()) {
+    const std::vector<double> arrivals = of_all([](const Arrival& of) { return of.at; });
+    const std::vector<double> works = of_all(worked);
+    set_costs({arrivals, works}, errors, blame);
+  }
   if (blame.network_s >= least_network * blame.seconds) add_links(blame);
   judge(blame);
   return blame;

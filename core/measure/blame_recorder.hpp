@@ -28,7 +28,7 @@ class BlameRecorder {
   void keep(const Arrival& arrival);
   void take_largest(std::vector<double>& numbers) const;
   /// Of all ranks for each event, event by event.
-  std::vector<double> all_arrivals() const;
+  std::vector<double> of_all(double (*number)(const Arrival&)) const;
   void describe_ranks(Blame& blame) const;
   void add_times(Blame& blame) const;
   void add_links(Blame& blame) const;
@@ -39,7 +39,7 @@ class BlameRecorder {
   ClockOffset before_;
   std::optional<double> ready_before_, ready_{0};
   double error_ = 0;           ///< the largest of this rank's clock
-  std::vector<Arrival> kept_;  ///< by the clock of rank 0, `at` without `network`
+  std::vector<Arrival> kept_;  ///< by the clock of rank 0; `at` without `network`
   std::size_t seen_ = 0, stride_ = 1;
 };
 

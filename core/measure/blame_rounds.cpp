@@ -16,7 +16,7 @@ namespace {
 
 constexpr double shortest_work = 2e-3, longest_work = 20e-3;
 constexpr double part_of_max_time = 0.1;  ///< of max_time
-constexpr double least_rounds = 32, most_rounds = 1000;
+constexpr double least_rounds = 16, most_rounds = 1000;
 constexpr double longest_rounds = 2;  ///< seconds for least_rounds, or max_time
 
 /// Work without memory: each step needs the one before.

@@ -14,7 +14,7 @@ struct RoundsOptions {
   double max_time = 5;     ///< TimingOptions::max_time, of which the rounds may take a tenth
 };
 
-/// Rounds work as long as a run takes, 2 to 20 ms. There are at least 32, for which a run may be
+/// Rounds work as long as a run takes, 2 to 20 ms. There are at least 16, for which a run may be
 /// too long: the reason is then in Blame::unsupported. Leaves no batch and no deadline set in
 /// `sampler`. Collective. Throws as Sampler::settle() does.
 Blame blame_in_rounds(Workload& workload, Sampler& sampler, Communicator& ranks,

@@ -138,6 +138,7 @@ RunPlan plan_of(const Given& given) {
   if (given.contains("baseline")) plan.baselines = values_of(given, "baseline");
   plan.command = command_line("assay run", {"SUITE"}, given);
   if (given.contains("no-ceilings")) plan.ceilings = false;
+  plan.joint = given.contains("joint");
   plan.resume = given.contains("resume");
   plan.allow_mixed = given.contains("allow-mixed");
   plan.campaign.talk = talk_of(given);
@@ -264,7 +265,8 @@ int run_or_many(const Given& line) {
   if (given.contains("ensemble")) return run_ensemble(given);
   if (!given.contains("per-node") && !given.contains("pairs")) return run(given);
   try {
-    return given.contains("per-node") ? run_on_every_node(given) : run_on_pairs(given);
+    if (!given.contains("pairs")) return run_on_every_node(given);
+    return given.contains("per-node") ? run_on_nodes_and_pairs(given) : run_on_pairs(given);
   } catch (const Interrupted& signal) {
     const bool begun = given.contains("local-results") || any_run_below(*value_of(given, "out"));
     std::cerr << fmt::format("assay run: stopped by {}. {}\n", strsignal(signal.signal),
@@ -301,12 +303,14 @@ std::vector<Flag> node_flags() {
       {"--pairs",
        "run the suite on all pairs of nodes, each into DIR/<node>+<node>, and name the pairs that "
        "are slower than the typical pair by more than the suite's tolerance, and the nodes whose "
-       "best pair is (docs/sites.md defines typical)",
+       "best pair is (docs/sites.md defines typical); with --per-node: then, the cases of several "
+       "ranks",
        "", ""},
       {"--local-results",
        "with --per-node, where nodes share no file system: run into this folder of each "
        "node, and collect into --out over MPI",
        "LOCAL", ""},
+      {"--joint", "(used by --per-node with --pairs) run only the cases of several ranks", "", ""},
       {"--as-node", "(used by --per-node) run into DIR/<host name>, without the launcher", "", ""}};
 }
 

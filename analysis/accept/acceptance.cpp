@@ -7,9 +7,9 @@
 #include "analysis/accept/limits.hpp"
 #include "analysis/accept/spread.hpp"
 #include "analysis/ratio.hpp"
-#include "analysis/shell_word.hpp"
 #include "analysis/text_table.hpp"
 #include "core/base/statistics.hpp"
+#include "core/base/text.hpp"
 #include "core/result/marks.hpp"
 
 namespace assay {
@@ -107,6 +107,7 @@ class FleetJudge {
     for (const std::string& id : fleet_.ids) judge_rows(id);
     for (const auto& [id, why] : fleet_.not_judged) result_.not_judged.push_back({id, why});
     for (const auto& [id, row] : fleet_.multi_node) judge_multi_node(id, row);
+    for (const Fleet::Path& path : fleet_.paths) judge_path(path);
     for (const SpreadRule& rule : criteria_.spread) judge_spread(rule);
     judge_whole();
     for (JudgedNode& node : result_.nodes) conclude(node);
@@ -240,6 +241,9 @@ class FleetJudge {
     const Check& worst = *std::max_element(judged.checks.begin(), judged.checks.end(), less_severe);
     judged.verdict = worst.verdict;
     judged.reason = worst.reason;
+    if (judged.verdict > pass && !is_told_once(judged.reason) && row.pairs > 0)
+      judged.reason +=
+          fmt::format("; in the best of its {}, {}", counted(row.pairs, "pair"), row.pair);
   }
 
   void check_limits(std::vector<Check>& checks, const std::string& id, const NodeRow& row) const {
@@ -291,6 +295,29 @@ class FleetJudge {
     for (const Check& check : checks)
       if (check.verdict != pass && (row.required || row.status != "unsupported"))
         add_unmet(id, "row of several nodes: " + check.reason, check.verdict);
+  }
+
+  /// A pair with a graver fault than its nodes have in their best pairs: the path between them.
+  void judge_path(const Fleet::Path& path) {
+    NodeVerdict of_ends = pass;
+    for (const JudgedNode& node : result_.nodes)
+      if (std::ranges::find(path.ends, node.node) != path.ends.end())
+        for (const JudgedRow& row : node.rows)
+          if (row.id == path.id) of_ends = std::max(of_ends, row.verdict);
+    if (path.row.status == "unsupported" && !path.row.required) return;
+    std::vector<Check> checks{check_status(path.row)};
+    if (path.row.value) {
+      for (const RelativeRule& rule : criteria_.relative)
+        if (rule.rows.applies_to(path.id))
+          checks.push_back(check_relative(path.row, rule, {path.expected, std::nullopt}));
+      check_limits(checks, path.id, path.row);
+    }
+    allow_for_noise(checks, why_disturbed(path.row));
+    limits_.add(checks);
+    for (const Check& check : checks)
+      if (check.verdict > of_ends)
+        add_unmet(path.id, fmt::format("between {}: {}", join(path.ends, " and "), check.reason),
+                  check.verdict);
   }
 
   void judge_whole() {
@@ -399,19 +426,6 @@ class FleetJudge {
 };
 
 }  // namespace
-
-std::string next_command(const Acceptance& acceptance, const std::vector<std::string>& files) {
-  const JudgedNode* gravest = nullptr;
-  for (const JudgedNode& node : acceptance.nodes)
-    if (node.verdict != NodeVerdict::pass && node.reason != no_result &&
-        (gravest == nullptr || std::pair(node.verdict, node.score.value_or(0)) >
-                                   std::pair(gravest->verdict, gravest->score.value_or(0))))
-      gravest = &node;
-  if (gravest == nullptr) return "";
-  std::string command = "assay table";
-  for (const std::string& file : files) command += " " + shell_word(file);
-  return command + " --filter " + shell_word("host=" + gravest->node) + " --columns id,time,repeat";
-}
 
 Acceptance judge_fleet(const Fleet& fleet, const Criteria& criteria, const std::string& command) {
   Acceptance acceptance = FleetJudge(fleet, criteria).judge();

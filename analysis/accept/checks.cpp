@@ -120,7 +120,8 @@ Check check_relative(const NodeRow& row, const RelativeRule& rule, const Standin
   const double least_ratio = row.low.value_or(*row.value) / *position.others;
   if (ratio <= limit && least_ratio <= limit) return {rule.text, ratio, limit};
   const std::string reason = fmt::format(
-      "speedup over the other nodes {:.3f} ({}), at least {:.3f} is required", speedup_of(ratio),
+      "speedup over the other {} {:.3f} ({}), at least {:.3f} is required",
+      row.pair.empty() || row.pairs > 0 ? "nodes" : "pairs", speedup_of(ratio),
       row.high ? fmt::format("{:.3f} to {:.3f} by its launches",
                              speedup_of(*row.high / *position.others), speedup_of(least_ratio))
                : "one launch",

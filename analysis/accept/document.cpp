@@ -1,4 +1,5 @@
 #include "analysis/accept/acceptance.hpp"
+#include "analysis/shell_word.hpp"
 #include "core/result/json_fields.hpp"
 
 namespace assay {
@@ -88,6 +89,19 @@ void to_json(nlohmann::json& document, const Acceptance& acceptance) {
 }
 void from_json(const nlohmann::json& document, Acceptance& acceptance) {
   read_fields(document, acceptance);
+}
+
+std::string next_command(const Acceptance& acceptance, const std::vector<std::string>& files) {
+  const JudgedNode* gravest = nullptr;
+  for (const JudgedNode& node : acceptance.nodes)
+    if (node.verdict != NodeVerdict::pass && node.reason != no_result &&
+        (gravest == nullptr || std::pair(node.verdict, node.score.value_or(0)) >
+                                   std::pair(gravest->verdict, gravest->score.value_or(0))))
+      gravest = &node;
+  if (gravest == nullptr) return "";
+  std::string command = "assay table";
+  for (const std::string& file : files) command += " " + shell_word(file);
+  return command + " --filter " + shell_word("host=" + gravest->node) + " --columns id,time,repeat";
 }
 
 }  // namespace assay

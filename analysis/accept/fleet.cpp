@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "analysis/accept/pair_rows.hpp"
 #include "analysis/burn_summary.hpp"
 #include "analysis/host_names.hpp"
 #include "analysis/load.hpp"
@@ -149,27 +150,6 @@ NodeRow finish(Parts& parts) {
   return std::move(row);
 }
 
-/// Adds what a row tells of its device: values, counters and their sums.
-void add_health(const RowDeviceHealth& health, DeviceRanges& ranges) {
-  const auto add = [&](const std::string& name, double value) {
-    const auto [range, added] = ranges.try_emplace(name, Interval{value, value});
-    range->second.low = std::min(range->second.low, value);
-    range->second.high = std::max(range->second.high, value);
-  };
-  const auto sum = [&](const std::map<std::string, double>& counters) {
-    double all = 0;
-    for (const auto& [name, count] : counters) all += count;
-    return all;
-  };
-  for (const auto* part : {&health.values, &health.errors, &health.corrected})
-    for (const auto& [name, value] : *part) add(name, value);
-  // A device that counts nothing has no sum: 0 would say that it has no errors.
-  if (!health.errors.empty()) add("errors", sum(health.errors));
-  if (health.corrected.empty()) return;
-  add("corrected", sum(health.corrected));
-  add("corrected_meanwhile", sum(health.corrected_meanwhile));
-}
-
 /// Hosts that a gathered file lists as missing.
 std::vector<std::string> missing_hosts(const RunHeader& run) {
   std::vector<std::string> hosts;
@@ -208,7 +188,7 @@ class Builder {
       if (!several)
         for (const RowDeviceHealth& health : row.device_health)
           add_health(health, node(host).devices[health.device]);
-      Parts& parts = several ? multi_node_[row.id] : node(host).rows[row.id];
+      Parts& parts = several ? of_several(row, environment) : node(host).rows[row.id];
       if (!several) note_threads(row);
       // Rows that are not ok may have no environment: their process may have died before it told
       // it.
@@ -240,6 +220,12 @@ class Builder {
     }
     for (const auto& [name, threads] : cases_)
       if (threads.size() > 1) adopt_most_threads(fleet, threads);
+    for (auto& [id, parts] : multi_node_) fleet.multi_node.emplace(id, finish(parts));
+    for (auto& [id, parts] : pairs_) {
+      std::map<std::string, NodeRow> pairs;
+      for (auto& [pair, own] : parts) pairs.emplace(pair, finish(own));
+      add_pairs(fleet, id, pairs);
+    }
     for (const Node& node : fleet.nodes)
       for (const auto& [id, row] : node.rows) {
         ids.insert(id);
@@ -251,7 +237,6 @@ class Builder {
       if (!supported.contains(id))
         fleet.not_judged[id] = "unsupported on every node, and not required by the suite";
     fleet.ids.assign(supported.begin(), supported.end());
-    for (auto& [id, parts] : multi_node_) fleet.multi_node.emplace(id, finish(parts));
     for (Node& node : fleet.nodes) {
       for (const auto& [id, why] : fleet.not_judged) node.rows.erase(id);
       if (node.rows.empty()) continue;
@@ -320,6 +305,15 @@ class Builder {
     return count + (count == "1" ? " thread" : " threads");
   }
 
+  /// The row of a job on several nodes, or on a pair of them.
+  Parts& of_several(const Row& row, const ResultEnvironment& environment) {
+    std::set<std::string> ends;
+    for (const std::string& host : environment.rank_hosts) ends.insert(find_name(host));
+    if (ends.size() != 2 || !std::ranges::all_of(ends, [&](auto& end) { return is_expected(end); }))
+      return multi_node_[row.id];
+    return pairs_[row.id][*ends.begin() + "+" + *ends.rbegin()];
+  }
+
   struct NodeParts {
     std::map<std::string, Parts> rows;
     std::map<std::string, DeviceRanges> devices;
@@ -373,6 +367,7 @@ class Builder {
   std::set<std::string> unexpected_, published_, known_ids_;
   std::map<std::string, Threads> cases_;  ///< by case_of()
   std::map<std::string, Parts> multi_node_;
+  std::map<std::string, std::map<std::string, Parts>> pairs_;  ///< by id, then by the pair's name
 };
 
 }  // namespace

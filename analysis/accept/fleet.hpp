@@ -32,12 +32,16 @@ struct NodeRow {
   /// Median of the launches' medians in seconds, above 0; the interval of the launches, or their
   /// range, but of a single launch.
   std::optional<double> value{}, low{}, high{};
-  bool disturbed = false, throttled = false;     ///< a launch, while it was timed
+  bool disturbed = false, throttled = false;  ///< a launch, while it was timed
+  std::string pair{};     ///< of nodes, whose row this is: the best of the node's `pairs`
+  std::size_t pairs = 0;  ///< 0: of a row that the node measured alone
   std::map<std::string, Quantity> quantities{};  ///< medians, by the names in absolute criteria
 };
 
 /// The least and the greatest value of each quantity that a device told in the rows of a node.
 using DeviceRanges = std::map<std::string, Interval>;
+/// Adds what a row tells of its device: values, counters and their sums.
+void add_health(const RowDeviceHealth& health, DeviceRanges& ranges);
 
 struct Node {
   std::string name;  ///< environments[].host
@@ -47,12 +51,21 @@ struct Node {
 };
 
 struct Fleet {
+  /// A row that two nodes measured, of several such pairs. `expected`: the time of the slower one
+  /// of them in its best pair, or of a typical pair if that is longer; 0 where no pair has a time.
+  struct Path {
+    std::string id;
+    std::vector<std::string> ends;
+    NodeRow row;
+    double expected = 0;
+  };
   std::vector<Node> nodes;              ///< by name
   std::vector<std::string> unexpected;  ///< nodes that the criteria do not name; not in nodes
   std::map<std::string, std::string> not_judged;  ///< id → why it is not judged
   std::vector<std::string> ids;                   ///< row ids that are judged, sorted
   /// Rows of jobs on several nodes: they belong to no single node and are judged on their own.
   std::map<std::string, NodeRow> multi_node;
+  std::vector<Path> paths{};
 };
 
 /// Keeps of each row what make_fleet() needs. `criteria` must outlive it.
@@ -60,7 +73,8 @@ KeepRow keep_for_acceptance(const Criteria& criteria);
 
 /// A node with any of the rows that are judged has an entry for each of them, with status "missing"
 /// where it does not have the row. A row that a node ran with other threads than most nodes is the
-/// same case: it is judged as theirs, which the node then lacks, and not demanded of the others. A
+/// same case: it is judged as theirs, which the node then lacks, and not demanded of the others. If
+/// several pairs of nodes ran a row, a node has that of its best pair (pair_rows.hpp). A
 /// node without any has no entry: thousands of nodes may be missing. Nodes that the criteria name
 /// are included even without results; if they name none, so are those of `listed`, and those that a
 /// gathered file lists as missing. InputError for a run that is given twice.

@@ -101,6 +101,26 @@ json with_shares(json state, const json& hardware) {
 
 json present_state() { return with_shares(capture_volatile(), {{"cores", 1}}); }
 
+void add_health(const RowDeviceHealth& health, DeviceRanges& ranges) {
+  const auto add = [&](const std::string& name, double value) {
+    const auto [range, added] = ranges.try_emplace(name, Interval{value, value});
+    range->second.low = std::min(range->second.low, value);
+    range->second.high = std::max(range->second.high, value);
+  };
+  const auto sum = [&](const std::map<std::string, double>& counters) {
+    double all = 0;
+    for (const auto& [name, count] : counters) all += count;
+    return all;
+  };
+  for (const auto* part : {&health.values, &health.errors, &health.corrected})
+    for (const auto& [name, value] : *part) add(name, value);
+  // A device that counts nothing has no sum: 0 would say that it has no errors.
+  if (!health.errors.empty()) add("errors", sum(health.errors));
+  if (health.corrected.empty()) return;
+  add("corrected", sum(health.corrected));
+  add("corrected_meanwhile", sum(health.corrected_meanwhile));
+}
+
 bool names_a_state(const HealthRule& rule, const std::vector<const json*>& states,
                    const std::string& where) {
   const std::string quantity = rule.quantity.to_string();

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <list>
 #include <map>
+#include <set>
 
 #include "analysis/text_table.hpp"
 #include "core/base/numbers.hpp"
@@ -75,7 +76,10 @@ fs::path folder_of_many(const Given& given, const std::string& flag) {
   if (fs::exists(folder / "journal.jsonl"))
     throw InputError(
         fmt::format("{} already contains a single run. Choose another --out.", folder.string()));
-  hold_folder(folder, given.contains("resume") ? patience_with_earlier : std::chrono::seconds(0));
+  // This process holds it until it ends, for both of --per-node and --pairs.
+  static std::set<fs::path> held;
+  if (held.insert(folder).second)
+    hold_folder(folder, given.contains("resume") ? patience_with_earlier : std::chrono::seconds(0));
   return folder;
 }
 

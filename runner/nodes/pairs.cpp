@@ -6,6 +6,7 @@
 #include <list>
 #include <map>
 
+#include "analysis/accept/pair_rows.hpp"
 #include "analysis/text_table.hpp"
 #include "core/base/statistics.hpp"
 #include "core/base/text.hpp"
@@ -82,25 +83,6 @@ std::map<std::string, std::map<std::string, double>> times_of(const std::vector<
   for (const auto& [id, pairs] : samples)
     for (const auto& [pair, launches] : pairs) times[id][pair] = median(launches);
   return times;
-}
-
-/// The time of a good pair: the (lower) median of the pairs without the slowest, of which as many
-/// are left out as the node with the most pairs has: n - 1 where every pair was measured. One bad
-/// node spoils no more. The median of all pairs would be a bad node's own time among three
-/// nodes, where two of three pairs are its own, and halfway to it among four. Among many nodes this
-/// is close to the median of all pairs, whose noise averages out.
-double typical_time(const std::map<std::string, double>& pairs) {
-  std::map<std::string, std::size_t> of_node;
-  std::size_t of_a_node = 0;
-  std::vector<double> times;
-  for (const auto& [pair, time] : pairs) {
-    times.push_back(time);
-    for (const std::string& node : split(pair, '+'))
-      of_a_node = std::max(of_a_node, ++of_node[node]);
-  }
-  std::sort(times.begin(), times.end());
-  const std::size_t left = times.size() > of_a_node ? times.size() - of_a_node : 1;
-  return times[(left - 1) / 2];
 }
 
 /// How much slower than a typical pair each pair is, by its slowest case.

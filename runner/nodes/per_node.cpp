@@ -90,6 +90,8 @@ void add_unfinished(std::set<std::string>& expected, const fs::path& folder) {
 /// Some nodes may wait in MPI for one that could not begin, or that hangs, and no launcher knows.
 /// Files of a node are some megabytes, so a network that is slow needs seconds for them.
 constexpr std::chrono::seconds patience(120), patience_of_a_node(10);
+/// The time that a node has after --walltime to end its last case and to write its result.
+constexpr std::chrono::seconds patience_after_walltime(30);
 
 /// The words of `assay collect`, without the words of the launcher around it; those alone where it
 /// said nothing.
@@ -207,17 +209,15 @@ void refuse_beside_many(const Given& given) {
   if (!per_node && given.contains("local-results"))
     throw InputError(
         "--local-results needs --per-node (a single run writes where it is started). Give both.");
-  if (per_node && pairs)
-    throw InputError("--per-node and --pairs are two kinds of runs. Leave one of them out.");
   if (per_node)
     refuse_flags(given, {"ranks", "ranks-per-node", "threads-per-rank", "bind", "hosts", "against"},
                  "--per-node", "every node runs the single-node suite");
+  else if (pairs)
+    refuse_flags(given, {"ranks", "nodes", "against"}, "--pairs", "each run has two nodes");
   if (per_node && values_of(given, "nodes").size() > 1)
     throw InputError(
         "--nodes with several numbers cannot be used with --per-node (every node runs the suite "
         "once). Give one number.");
-  if (pairs)
-    refuse_flags(given, {"ranks", "nodes", "against"}, "--pairs", "each run has two nodes");
   if (per_node || pairs)
     refuse_flags(given, {"list", "dry-run"}, per_node ? "--per-node" : "--pairs",
                  "it runs on other nodes");
@@ -283,16 +283,26 @@ int run_on_every_node(const Given& given) {
     names += node + "\n";
   }
   write_text(folder / node_list, names);  // now: a job may be killed before its end
-  // To the end of all runs; each of them has its own time limits.
+  // To the end of all runs; each of them has its own time limits. With --walltime all have ended by
+  // then, but for a node that hangs itself.
+  std::optional<std::chrono::seconds> limit;
+  if (const auto left = walltime.left())
+    limit = std::chrono::seconds(*left) + patience_after_walltime;
   NodeProgress progress(folder / "log" / "nodes.err.txt", answered);
   const auto tell = [&](bool last) {
     if (talk_of(given) != Talk::quiet)
       std::cerr << progress.news(NodeProgress::Clock::now(), last) << std::flush;
   };
-  const Ended ended = run_logged(command, folder / "log", "nodes", {}, [&] { tell(false); });
+  std::string how;
+  try {
+    const Ended ended = run_logged(command, folder / "log", "nodes", limit, [&] { tell(false); });
+    if (!ended.is_success()) how = ended.text();
+  } catch (const CaseError& late) {
+    how = late.what();
+  }
   tell(true);
-  if (!ended.is_success())
-    std::cerr << fmt::format("assay run: the launcher {}: {}\n", ended.text(),
+  if (!how.empty())
+    std::cerr << fmt::format("assay run: the launcher {}: {}\n", how,
                              tail_of(folder / "log" / "nodes.err.txt"));
   ExitCode code = ExitCode::ok;
   if (local)
@@ -301,6 +311,28 @@ int run_on_every_node(const Given& given) {
   for (const std::string& node : expected)
     runs.push_back(left_node(folder / node, before.at(node), local ? written / node : fs::path()));
   return static_cast<int>(gravest(code, report_nodes(runs, folder, given_site(given))));
+}
+
+int run_on_nodes_and_pairs(const Given& given) {
+  const Walltime walltime(given);
+  named_launcher(given, "--pairs").expect_choice_of_nodes("--pairs");
+  Given alone = given, pairs = given;
+  alone.erase("pairs");
+  for (const char* flag : {"per-node", "nodes", "local-results"}) pairs.erase(flag);
+  const auto code = static_cast<ExitCode>(run_on_every_node(alone));
+  const fs::path folder = fs::absolute(*value_of(given, "out"));
+  std::vector<std::string> nodes = node_names(folder / node_list, (folder / node_list).string());
+  // A node that has not ended its own run would keep its partner in every pair waiting.
+  std::erase_if(nodes, [&](const std::string& node) { return !ended_code(folder / node); });
+  if (nodes.size() < 2) {
+    std::cerr << "assay run: no pair is measured: fewer than two nodes have ended their runs\n";
+    return static_cast<int>(gravest(code, ExitCode::failed));
+  }
+  pairs["hosts"] = {join(nodes, ",")};
+  pairs["joint"] = {""};
+  if (const auto left = walltime.left())
+    pairs["walltime"] = {clock_text(std::max<std::uint64_t>(1, *left))};
+  return static_cast<int>(gravest(code, static_cast<ExitCode>(run_on_pairs(pairs))));
 }
 
 }  // namespace assay

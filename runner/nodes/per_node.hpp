@@ -17,7 +17,8 @@ namespace assay {
 void refuse_beside_many(const Given& given);
 
 /// Starts `assay run` on all nodes at the same time through the launcher; each writes into
-/// OUT/<host name>. Prints which nodes have a result, and which are MISSING. Returns the exit code
+/// OUT/<host name>. Prints which nodes have a result, and which are MISSING: with --walltime also a
+/// node that hangs. Returns the exit code
 /// for the rows of all nodes, or 7 if a node is missing. With --local-results LOCAL each node
 /// writes into LOCAL/<host name> on its own disk, and the folders are collected into OUT at the
 /// end.
@@ -44,6 +45,11 @@ std::vector<std::vector<std::pair<std::string, std::string>>> rounds_of_pairs(
 /// OUT/<node>+<node>. Prints the pairs that are slower than a typical pair, and the nodes that
 /// these have in common.
 int run_on_pairs(const Given& given);
+
+/// --per-node, then --pairs among the nodes that have ended their runs, of the cases that several
+/// ranks run together. The result of each pair is beside those of the nodes, so that `assay accept`
+/// judges a node by both.
+int run_on_nodes_and_pairs(const Given& given);
 
 /// File in OUT, written before the pairs begin: the names of all pairs, one per line.
 inline constexpr const char* pair_list = "pairs.txt";

@@ -291,6 +291,16 @@ std::vector<PlannedBenchmark> planned_benchmarks(const RunPlan& plan) {
   std::vector<PlannedBenchmark> benchmarks;
   std::vector<std::string> all;
   std::set<std::string> planned;  // a case of one process is the same in every shape
+  const auto list = [&](const std::string& name, const std::vector<std::string>& launcher,
+                        const std::string& log) {
+    return listed_cases(executable_of(name, plan.programs), plan.campaign.suite_file, launcher,
+                        plan.campaign.folder / "log" / ("list-" + log), plan.campaign.timeout,
+                        plan.suite_hash, words_of_cases(plan));
+  };
+  if (plan.joint)
+    for (const std::string& name : suite_benchmarks(plan.suite))
+      for (const Case& benchmark_case : list(name, {}, "alone-" + name).cases)
+        planned.insert(benchmark_case.id);
   for (const Processes& group : plan.processes)
     for (const std::string& name : suite_benchmarks(plan.suite)) {
       PlannedBenchmark benchmark{.name = name,
@@ -298,9 +308,7 @@ std::vector<PlannedBenchmark> planned_benchmarks(const RunPlan& plan) {
                                  .cases = {},
                                  .launcher = group.words,
                                  .shape = plan.processes.size() > 1 ? group.shape.name() : ""};
-      Listing listing = listed_cases(benchmark.executable, plan.campaign.suite_file, group.words,
-                                     plan.campaign.folder / "log" / ("list-" + benchmark.place()),
-                                     plan.campaign.timeout, plan.suite_hash, words_of_cases(plan));
+      Listing listing = list(name, group.words, benchmark.place());
       benchmark.cases_hash = listing.hash;
       benchmark.plugins = std::move(listing.plugins);
       for (Case& benchmark_case : listing.cases) {
@@ -319,7 +327,8 @@ std::vector<PlannedBenchmark> planned_benchmarks(const RunPlan& plan) {
       throw InputError(unknown_name("case of suite " + plan.suite_name, id, all));
   if (benchmarks.empty())
     throw InputError(plan.filter.empty()
-                         ? fmt::format("suite {} has no cases.", plan.suite_name)
+                         ? fmt::format("suite {} has no cases{}.", plan.suite_name,
+                                       plan.joint ? " of several ranks" : "")
                          : fmt::format("--filter '{}' matches none of {} of suite {}. "
                                        "See `assay run {} --list`.",
                                        plan.filter, counted(all.size(), "case"), plan.suite_name,

@@ -38,6 +38,7 @@ struct RunPlan {
   /// refused.
   std::vector<std::filesystem::path> new_folders{};
   bool ceilings = true;  ///< measure the machine's ceilings around the cases
+  bool joint = false;    ///< only cases that one process alone does not have
   bool resume = false;
   bool allow_mixed = false;  ///< resume even if hardware or software differ
 };

@@ -84,10 +84,10 @@ class Hosts:
         host = next(iter(self.hosts))
         return [*self.enter(host, self.spaces[host]), *map(str, words)]
 
-    def mpirun(self, ranks):
-        """The launcher's words: as many ranks on each host. Each host's daemon believes that all processors are its own, so it would
+    def mpirun(self, ranks, hosts=None):
+        """The launcher's words: as many ranks on each host (or these `hosts`, with commas). Each host's daemon believes that all processors are its own, so it would
         bind its ranks to the same ones as the other does, where they would spin for a slice of the scheduler a message."""
-        each = ",".join(f"{host}:{ranks // len(self.hosts)}" for host in self.hosts)
+        each = hosts or ",".join(f"{host}:{ranks // len(self.hosts)}" for host in self.hosts)
         return ["mpirun.openmpi", "-n", str(ranks), "--host", each, "--mca", "plm_rsh_agent", str(self.agent),
                 "--mca", "btl", "tcp,vader,self", "--mca", "btl_tcp_if_include", "10.213.77.0/24",
                 "--mca", "oob_tcp_if_include", "10.213.77.0/24",

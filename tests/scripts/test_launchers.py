@@ -211,6 +211,16 @@ class Launchers(RunTest):
         done = self.run_suite(suite, "--per-node", "--launcher", "mpirun", "--walltime", "0:04", "--timeout", 1000, code=6)
         self.assertRegex(done.stdout, f"{socket.gethostname()}: left out: .*hang")
 
+    def test_a_node_that_hangs_is_missing_after_the_walltime(self):
+        """Its own run does not end at its walltime, as those of test_what_walltime_left_out_on_every_node_is_listed do."""
+        suite = self.suite([group(["direct"], [SMALL], backend="reference")])
+        hangs = self.folder / "hangs"
+        hangs.write_text('#!/bin/sh\ncase "$*" in *placement*) exec "$@" ;; esac\nexec sleep 1000\n')
+        hangs.chmod(0o755)
+        done = self.run_suite(suite, "--per-node", "--launcher", "own", "--walltime", "0:02", env=self.own(one_per_node=[str(hangs)]), code=7)
+        self.assertIn(f"MISSING: {socket.gethostname()} (nothing was heard of it)", done.stdout)
+        self.assertRegex(done.stderr, r"has not ended within \d+ s and was killed")
+
     def test_walltime_on_every_node_is_what_is_left_of_it(self):
         """The nodes' clocks start after the pre-flight, which takes a second here."""
         suite = self.suite([group(["direct"], [SMALL], backend="reference")])

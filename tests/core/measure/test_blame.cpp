@@ -1,0 +1,291 @@
+// Who is to blame: waits are divided, causes told from each other, chance and clocks blame nobody.
+
+#include "core/measure/blame.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <random>
+
+#include "blame_noise.hpp"
+
+namespace assay {
+namespace test_blame {
+
+using Waits = std::vector<double>;
+
+TEST(DividedWaits, OneLateRankHasAllOfIt) {
+  EXPECT_EQ(divided_waits(Waits{1, 4}), (Waits{0, 3}));
+  EXPECT_EQ(divided_waits(Waits{4, 1, 1, 1}), (Waits{3, 0, 0, 0}));
+  EXPECT_EQ(divided_waits(Waits{2, 2, 2}), (Waits{0, 0, 0}));
+}
+
+TEST(DividedWaits, RanksThatAreLateTogetherShareIt) {
+  EXPECT_EQ(divided_waits(Waits{1, 1, 1, 5, 5}), (Waits{0, 0, 0, 2, 2}));
+  EXPECT_EQ(divided_waits(Waits{1, 1, 1, 3, 5}), (Waits{0, 0, 0, 1, 3}));
+}
+
+TEST(DividedWaits, TheirSumIsWhatTheTypicalRankWaits) {
+  std::mt19937_64 random(1);
+  std::uniform_real_distribution<double> unit(0, 1);
+  for (int ranks = 2; ranks < 20; ++ranks) {
+    Waits at(static_cast<std::size_t>(ranks));
+    for (double& time : at) time = unit(random);
+    const Waits waits = divided_waits(at);
+    std::ranges::sort(at);
+    EXPECT_NEAR(std::accumulate(waits.begin(), waits.end(), 0.0),
+                at.back() - at[(at.size() - 1) / 2], 1e-12);
+  }
+}
+
+/// A job of steps of 1 s. `late`: seconds for which a rank is late to an event.
+struct Job {
+  int ranks = 2, events = 200;
+  double clock_error = 0;
+  std::function<double(int rank, int event)> late = [](int, int) { return 0.0; };
+  /// Seconds by which it began late, without which it would have come earlier.
+  std::function<double(int rank, int event)> began = [](int, int) { return 0.0; };
+};
+
+Blame judged(const Job& job, const std::function<void(Blame&)>& change = {}) {
+  Blame blame;
+  std::vector<double> arrivals, works;
+  blame.events = blame.seconds = job.events;
+  blame.clock_error_s = job.clock_error;
+  for (int rank = 0; rank < job.ranks; ++rank) {
+    Blame::Rank& of = blame.ranks.emplace_back();
+    of.rank = rank;
+    of.host = "h" + std::to_string(rank);
+    of.place = "processors " + std::to_string(rank);
+    of.compute_s = of.processor_s = 0.8 * job.events;
+    of.ready_s = 0;
+  }
+  for (int event = 0; event < job.events; ++event)
+    for (int rank = 0; rank < job.ranks; ++rank) {
+      works.push_back(0.8 + job.late(rank, event));
+      arrivals.push_back(event + job.began(rank, event) + works.back());
+    }
+  set_costs({arrivals, works},
+            std::vector<double>(static_cast<std::size_t>(job.ranks), job.clock_error), blame);
+  if (change) change(blame);
+  judge(blame);
+  return blame;
+}
+
+std::function<double(int, int)> rank_one_late(double seconds) {
+  return [=](int rank, int) { return rank == 1 ? seconds : 0; };
+}
+
+TEST(Blame, ALateRankIsNamedWithWhatItCosts) {
+  for (const int ranks : {2, 3, 4, 16}) {
+    const Blame blame = judged({ranks, 200, 0, rank_one_late(0.1)});
+    ASSERT_EQ(blame.blamed.size(), 1U) << ranks;
+    EXPECT_EQ(blame.blamed[0].rank, 1);
+    EXPECT_EQ(blame.blamed[0].host, "h1");
+    EXPECT_NEAR(blame.blamed[0].cost, 0.1, 1e-9);
+    EXPECT_NEAR(blame.blamed[0].cost_s, 20, 1e-6);
+    EXPECT_EQ(blame.ranks[1].last, 200);
+    EXPECT_EQ(blame.undecided, "");
+  }
+}
+
+TEST(Blame, TwoLateRanksDoNotHideEachOther) {
+  const Blame blame = judged({8, 200, 0, [](int rank, int) { return rank < 2 ? 0.2 : 0; }});
+  ASSERT_EQ(blame.blamed.size(), 2U);
+  EXPECT_NEAR(blame.blamed[0].cost, 0.1, 1e-9);
+  EXPECT_NEAR(blame.blamed[1].cost, 0.1, 1e-9);
+}
+
+TEST(Blame, ARankThatWorksNoLongerOrComesNoLaterIsNotBlamed) {
+  Job job{4, 200, 0, rank_one_late(0.1)};
+  // It left the collective before early, so that nobody waits for it.
+  job.began = [](int rank, int) { return rank == 1 ? -0.1 : 0; };
+  EXPECT_TRUE(judged(job).blamed.empty());
+  // Another one left it late, and comes late without working longer.
+  job.began = [](int rank, int) { return rank == 2 ? 0.3 : 0; };
+  const Blame blame = judged(job);
+  ASSERT_LE(blame.blamed.size(), 1U);
+  for (const Blame::Blamed& of : blame.blamed) EXPECT_EQ(of.rank, 1);
+  EXPECT_EQ(blame.ranks[2].cost_s, 0);
+}
+
+TEST(Blame, ASmallDelayBlamesNobody) {
+  const Blame blame = judged({2, 200, 0, rank_one_late(0.014)});
+  EXPECT_TRUE(blame.blamed.empty());
+  EXPECT_EQ(blame.undecided, "");
+  EXPECT_EQ(judged({2, 200, 0, rank_one_late(0.016)}).blamed.size(), 1U);
+}
+
+TEST(Blame, WhatClocksMayErrIsNoDelay) {
+  // Both clocks may err by 20 ms; one rank seems to be late by 30 ms.
+  const Blame blame = judged({2, 200, 0.02, rank_one_late(0.03)});
+  EXPECT_TRUE(blame.blamed.empty());
+  EXPECT_NE(blame.undecided, "");
+  EXPECT_EQ(blame.ranks[1].last, 0);
+  EXPECT_EQ(judged({2, 200, 0.02, rank_one_late(0.05)}).blamed.size(), 1U);
+}
+
+TEST(Blame, AFewLongDelaysAreChance) {
+  // 6 % of the time in two of 200 events.
+  const Blame blame = judged(
+      {2, 200, 0, [](int rank, int event) { return rank == 1 && event % 150 == 20 ? 6.0 : 0.0; }});
+  EXPECT_TRUE(blame.blamed.empty());
+  EXPECT_NE(blame.undecided, "");
+  // As much in every twentieth event is not.
+  const Blame often = judged(
+      {2, 200, 0, [](int rank, int event) { return rank == 1 && event % 10 == 5 ? 0.6 : 0.0; }});
+  EXPECT_EQ(often.blamed.size(), 1U);
+}
+
+TEST(Blame, FewEventsSayNothing) {
+  const Blame blame = judged({2, 15, 0, rank_one_late(0.5)});
+  EXPECT_TRUE(blame.blamed.empty());
+  EXPECT_NE(blame.undecided.find("too few"), std::string::npos);
+  EXPECT_EQ(judged({2, 16, 0, rank_one_late(0.5)}).blamed.size(), 1U);
+}
+
+/// What is said of rank 1, which is late by 100 ms a step.
+Blame::Blamed said(const std::function<void(Blame::Rank&, Blame&)>& change) {
+  const Blame blame =
+      judged({4, 100, 0, rank_one_late(0.1)}, [&](Blame& of) { change(of.ranks[1], of); });
+  return blame.blamed.size() == 1 ? blame.blamed[0] : Blame::Blamed{};
+}
+
+TEST(Blame, CausesAreToldFromEachOther) {
+  const auto hog = said([](Blame::Rank& rank, Blame&) { rank.compute_s += 10, rank.ready_s = 11; });
+  EXPECT_EQ(hog.did, "compute");
+  EXPECT_EQ(hog.how, "it waited for a processor that others used");
+  const auto stopped = said([](Blame::Rank& rank, Blame&) { rank.compute_s += 10; });
+  EXPECT_EQ(stopped.did, "compute");
+  EXPECT_EQ(stopped.how, "it did not run");
+  const auto slow =
+      said([](Blame::Rank& rank, Blame&) { rank.compute_s += 10, rank.processor_s += 9.5; });
+  EXPECT_EQ(slow.did, "compute");
+  EXPECT_EQ(slow.how, "it computed longer");
+  const auto input =
+      said([](Blame::Rank& rank, Blame&) { rank.input_s += 9, rank.compute_s += 1; });
+  EXPECT_EQ(input.did, "input");
+  const auto late = said([](Blame::Rank&, Blame&) {});  // it began late
+  EXPECT_EQ(late.did, "compute");
+  EXPECT_EQ(late.how, "it did not run");
+}
+
+TEST(Blame, WhatAllRanksHaveIsNoCause) {
+  // All wait for processors as long.
+  const auto stopped = said([](Blame::Rank& rank, Blame& blame) {
+    rank.compute_s += 10;
+    for (Blame::Rank& of : blame.ranks) of.ready_s = 12;
+  });
+  EXPECT_EQ(stopped.how, "it did not run");
+}
+
+TEST(Blame, WhatTheSystemDoesNotTellIsNotSaid) {
+  const auto unknown = said([](Blame::Rank& rank, Blame& blame) {
+    rank.compute_s += 10;
+    for (Blame::Rank& of : blame.ranks) of.ready_s.reset();
+  });
+  EXPECT_EQ(unknown.how, "it did not run, or waited for a processor");
+  const auto of_gpu = said([](Blame::Rank& rank, Blame& blame) {
+    rank.compute_s += 10;
+    blame.on_host = false;
+  });
+  EXPECT_EQ(of_gpu.how, "it or its device was slower");
+}
+
+TEST(Blame, ASlowLinkIsBlamedForTheTimeInTheNetwork) {
+  const auto with_link = [](double network, const std::string& link, double late) {
+    return judged({4, 100, 0, rank_one_late(late)}, [&](Blame& blame) {
+      blame.network_s = network;
+      blame.links = Blame::Links{1 << 20, 0.01, {{link, 2.0}}};
+    });
+  };
+  const Blame blame = with_link(40, "h2", 0);
+  ASSERT_EQ(blame.blamed.size(), 1U);
+  EXPECT_FALSE(blame.blamed[0].rank);
+  EXPECT_EQ(blame.blamed[0].host, "h2");
+  EXPECT_EQ(blame.blamed[0].did, "network");
+  EXPECT_NEAR(blame.blamed[0].cost, 0.2, 1e-9);
+  EXPECT_TRUE(with_link(2.5, "h2", 0).blamed.empty());  // there is little to gain
+  // A late rank is blamed beside it; but messages of its own host are slow because it is.
+  EXPECT_EQ(with_link(40, "h2", 0.1).blamed.size(), 2U);
+  EXPECT_EQ(with_link(40, "h1", 0.1).blamed.size(), 1U);
+  EXPECT_EQ(with_link(40, "h0+h1", 0.1).blamed.size(), 1U);
+  EXPECT_EQ(with_link(40, "h10", 0.1).blamed.size(), 2U);
+}
+
+TEST(Blame, ItStandsInARowAsItIs) {
+  Blame blame = judged({3, 100, 1e-6, rank_one_late(0.1)}, [](Blame& of) {
+    of.of = "a test";
+    of.network_s = 30;
+    of.links = Blame::Links{1 << 20, 0.01, {{"h0+h2", 3.0}}};
+    of.ranks[0].ready_s.reset();
+  });
+  const nlohmann::json json = blame;
+  EXPECT_EQ(nlohmann::json(json.get<Blame>()), json);
+  EXPECT_EQ(json.at("blamed").size(), 2U);
+  EXPECT_TRUE(json.at("blamed").at(0).at("rank").is_null());  // the link costs more
+  EXPECT_EQ(json.at("blamed").at(1).at("rank"), 1);
+  Blame none;
+  none.unsupported = "why";
+  const nlohmann::json reason = none;
+  EXPECT_EQ(reason, (nlohmann::json{{"unsupported", "why"}}));
+  EXPECT_EQ(nlohmann::json(reason.get<Blame>()), reason);
+}
+
+/// How often ranks of simulated jobs are blamed. Their noise was measured (blame_noise.hpp): each
+/// has another part of the record.
+struct Simulation {
+  int ranks = 2;
+  double quiet = 1;            ///< factor of the noise
+  double late = 0;             ///< of rank 1, as a part of a step
+  double share_of_events = 1;  ///< in which it is late, by so much more
+};
+struct Counted {
+  int right = 0, wrong = 0;  ///< jobs in which rank 1 alone, or any other, was blamed
+};
+Counted count(int trials, const Simulation& of) {
+  constexpr int events = 4000;
+  std::mt19937_64 random(1);
+  std::uniform_real_distribution<double> unit(0, 1);
+  Counted counted;
+  for (int trial = 0; trial < trials; ++trial) {
+    std::vector<std::size_t> at;
+    for (int rank = 0; rank < of.ranks; ++rank) at.push_back(random() % std::size(noise));
+    const Blame blame = judged(
+        {of.ranks, events, 1e-5, [&](int rank, int event) {
+           std::size_t& place = at[static_cast<std::size_t>(rank)];
+           // Parts of ten steps in a row.
+           place = event % 10 == 0 ? random() % std::size(noise) : (place + 1) % std::size(noise);
+           const bool hit = rank == 1 && unit(random) < of.share_of_events;
+           return 1e-4 * of.quiet * noise[place] + (hit ? of.late / of.share_of_events : 0);
+         }});
+    const bool named = blame.blamed.size() == 1 && blame.blamed[0].rank == 1;
+    counted.right += named ? 1 : 0;
+    counted.wrong += !blame.blamed.empty() && !named ? 1 : 0;
+  }
+  return counted;
+}
+
+TEST(Blame, OfHealthyRanksAtMostOneJobInAHundredIsBlamed) {
+  for (const int ranks : {2, 4, 8}) {
+    const Counted counted = count(400, {ranks});
+    EXPECT_LE(counted.right + counted.wrong, 4) << ranks;
+  }
+}
+
+TEST(Blame, NinetyNineOfAHundredDelaysOfThreePercentAreNamed) {
+  // Where ranks vary by more than a delay, others are later so often that it costs less than its
+  // length: of more than two ranks the noise is a tenth.
+  for (const Simulation& of : {Simulation{2, 1, 0.031, 1}, Simulation{2, 1, 0.031, 0.5},
+                               Simulation{4, 0.1, 0.031, 1}, Simulation{8, 0.1, 0.031, 0.5}}) {
+    const Counted counted = count(200, of);
+    EXPECT_GE(counted.right, 198) << of.ranks << " " << of.share_of_events;
+    EXPECT_LE(counted.wrong, 2) << of.ranks << " " << of.share_of_events;
+  }
+}
+
+}  // namespace test_blame
+}  // namespace assay

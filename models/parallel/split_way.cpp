@@ -34,8 +34,7 @@ class SplitWay final : public ParallelWay {
   explicit SplitWay(const WayParts& parts)
       : parts_(parts),
         grid_(parts.ranks, static_cast<int>(parts.run.parallel.number)),
-        training_(parts_, grid_),
-        alone_s_(training_.network().measure_sums()) {}
+        training_(parts_, grid_) {}
 
   void begin() override {
     training_.begin();
@@ -89,8 +88,11 @@ class SplitWay final : public ParallelWay {
     compare(after.values, training_.state().values, found);
   }
 
+  /// Right after the steps, so that a change of the machine's speed is in all numbers alike.
   std::map<std::string, Metric> metrics() override {
-    const SplitNetwork& network = training_.network();
+    SplitNetwork& network = training_.network();
+    const std::vector<double> alone_s = network.measure_sums();
+    training_.forget_runs();
     double bytes = static_cast<double>(network.executor().bytes());
     parts_.ranks.allreduce_max(std::span(&bytes, 1));
     const SplitFlops flops = split_flops(parts_.whole.graph(), network.graph());
@@ -102,7 +104,7 @@ class SplitWay final : public ParallelWay {
         {"divided_flops_share", {flops.divided / flops.all, "", "higher"}},
         {"rank_flops_share", {flops.of_rank / flops.all, "", "lower"}},
         {"memory_of_rank_bytes", {bytes, "B", "lower"}}};
-    all.merge(times_.metrics(alone_s_, grid_.group(), parts_.ranks));
+    all.merge(times_.metrics(alone_s, grid_.group(), parts_.ranks));
     return all;
   }
 
@@ -246,7 +248,6 @@ class SplitWay final : public ParallelWay {
   const WayParts parts_;
   const Grid grid_;
   SplitTraining training_;
-  const std::vector<double> alone_s_;  ///< seconds of each sum of a pass by itself
   SumTimes times_;
   std::optional<UndividedOracle> oracle_;
   double last_loss_ = 0;   ///< of the last step

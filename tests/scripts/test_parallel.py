@@ -106,6 +106,15 @@ class Parallel(RunTest):
             document["rows"][0]["metrics"][name]["value"] = value
             self.refused(document, name)
 
+        for network in ("resnet18:w8s32c10", "resnet50:w8s32c10"):
+            self.train(2, "--network", network, "--batch", 4, "--steps", 4, "--parallel", "split:2")
+            self.command(ASSAY, "validate", self.file, code=0)
+            whole = json.loads(self.file.read_text())
+            for name in ("summed_bytes", "sums_of_pass"):
+                document = json.loads(json.dumps(whole))
+                document["rows"][0]["metrics"][name]["value"] *= 3
+                self.refused(document, name)
+
     def refused(self, document, name):
         with self.subTest(name=name):
             self.file.write_text(json.dumps(document))

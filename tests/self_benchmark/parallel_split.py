@@ -8,4 +8,4 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
 import ways  # noqa: E402
 
-ways.claim_predicted("split:2", "sums_s", "sums_predicted_s", "--network", "mlp:i1024w2048l3", "--batch", 128)
+ways.claim_predicted("split:2", "sums_s", "sums_predicted_s", "--network", "mlp:i512w1024l3", "--batch", 256, "--max-time", 3)

@@ -62,6 +62,7 @@ void add_pairs(Fleet& fleet, const std::string& id, const std::map<std::string, 
   const double typical = times.empty() ? 0 : typical_time(times);
   for (const auto& [pair, row] : pairs) {
     Fleet::Path path{id, split(pair, '+'), row, typical};
+    path.row.pair = pair;
     for (const std::string& end : path.ends)
       path.expected = std::max(path.expected, best.at(end).value.value_or(0));
     fleet.paths.push_back(std::move(path));

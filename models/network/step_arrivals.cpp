@@ -4,19 +4,15 @@
 
 namespace assay {
 
-void StepArrivals::begin() {
-  before_.begun = raw_seconds();
-  before_.processor = process_seconds();
-}
+void StepArrivals::begin() { begun_ = raw_seconds(); }
 
 void StepArrivals::end(const Trainer& trainer, double input, double seconds) {
   const std::size_t first = arrivals_.size();
   arrivals_.insert(arrivals_.end(), trainer.arrivals().begin(), trainer.arrivals().end());
   if (first == arrivals_.size()) return;  // one rank
   Arrival& arrival = arrivals_[first];
-  arrival.begun = before_.begun;
+  arrival.begun = begun_;
   arrival.input = input;
-  arrival.processor += before_.processor;
   arrival.run = seconds;
 }
 

@@ -11,15 +11,14 @@ namespace assay {
 
 class StepArrivals {
  public:
-  /// Before the first samples of a step are loaded, and after it.
+  /// Before a step and the load of its first samples.
   void begin();
-  void begin_step() { before_.processor = process_seconds() - before_.processor; }
-  /// After a step. `input`: for which it waited for its samples, `seconds`: of all of it.
+  /// After it. `input`: for which it waited for its samples, `seconds`: of all of it.
   void end(const Trainer& trainer, double input, double seconds);
   std::vector<Arrival> take() { return std::exchange(arrivals_, {}); }
 
  private:
-  Arrival before_;
+  double begun_ = 0;
   std::vector<Arrival> arrivals_;
 };
 

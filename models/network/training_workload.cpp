@@ -98,8 +98,8 @@ class TrainingWorkload final : public Workload {
 
   void run(Stream&) override {
     double input = 0;
-    const auto begun = Clock::now();
     arrivals_.begin();
+    const auto begun = Clock::now();
     const bool reads = !audited_ && is_files(run_.data.data);
     if (reads) reading_.begin(training_->counters());
     const auto load = [&] {
@@ -108,15 +108,15 @@ class TrainingWorkload final : public Workload {
       input += seconds_since(start);
     };
     load();
-    arrivals_.begin_step();
     trainer_->step(run_.convergence.rate, nullptr, load);
     ++made_;
     if (audited_) return;
-    arrivals_.end(*trainer_, input, seconds_since(begun));
+    const double seconds = seconds_since(begun);
+    arrivals_.end(*trainer_, input, seconds);
     stop_if_diverged();
     if (!std::exchange(warm_, true)) return;  // no batch was ready for the first step
-    numbers_.add(*trainer_, input, seconds_since(begun));
-    if (reads) reading_.end(training_->counters(), seconds_since(begun));
+    numbers_.add(*trainer_, input, seconds);
+    if (reads) reading_.end(training_->counters(), seconds);
   }
 
   ArrivalSource arrival_source() const override {

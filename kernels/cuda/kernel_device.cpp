@@ -386,7 +386,11 @@ std::byte* KernelDevice::scratch(std::size_t bytes) {
   if (bytes > scratch_bytes_) {
     scratch_.reset();
     scratch_bytes_ = 0;
-    scratch_ = gpu_memory(bytes, "what is made of inputs and outputs");
+    try {
+      scratch_ = gpu_memory(bytes, "what is made of inputs and outputs");
+    } catch (const CaseError& error) {
+      throw NoRoom(error.what());
+    }
     scratch_bytes_ = bytes;
   }
   return static_cast<std::byte*>(scratch_.get());

@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "core/base/error.hpp"
 #include "kernels/cuda/cudnn.hpp"
 #include "kernels/cuda/for_each.hpp"
 #include "support/cuda/error.hpp"
@@ -23,6 +24,11 @@ class KernelProver;
 
 /// The GPU has no code of ours that it can run.
 struct NotLaunched {};
+
+/// Too little memory is left for what is made of inputs and outputs.
+struct NoRoom : CaseError {
+  using CaseError::CaseError;
+};
 
 class KernelDevice final : public CudnnDevice {
  public:

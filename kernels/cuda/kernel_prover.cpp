@@ -236,7 +236,7 @@ std::optional<ElementComparison> KernelProver::compare(Tensor& output, std::int6
     device_.copy(&all, part, sizeof all);
     device_.stream().wait();
   };
-  if (!device_.by_kernels(spec.type, work) || !has) return std::nullopt;
+  if (!by_kernels(spec.type, work) || !has) return std::nullopt;
   return all;
 }
 
@@ -265,7 +265,7 @@ std::optional<std::vector<Expected>> KernelProver::expect(const ElementFormula& 
     device_.copy(expected.data(), memory + tables.size(), bytes);
     device_.stream().wait();
   };
-  if (!device_.by_kernels(DataType::fp64, work) || !has) return std::nullopt;
+  if (!by_kernels(DataType::fp64, work) || !has) return std::nullopt;
   return expected;
 }
 
@@ -304,7 +304,7 @@ std::optional<std::vector<double>> KernelProver::sum(const ElementFormula& formu
       device_.stream().wait();
     });
   };
-  if (!device_.by_kernels(DataType::fp64, work) || !has) return std::nullopt;
+  if (!by_kernels(DataType::fp64, work) || !has) return std::nullopt;
   return sums;
 }
 

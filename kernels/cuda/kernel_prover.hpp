@@ -23,6 +23,15 @@ class KernelProver final : public Prover {
   bool multiply(const KeptMatrix& matrix, const KeptProduct& product) override;
 
  private:
+  /// work(), unless the host has to do it: returns false then.
+  template <class Work>
+  bool by_kernels(DataType type, const Work& work) {
+    try {
+      return device_.by_kernels(type, work);
+    } catch (const NoRoom&) {
+      return false;
+    }
+  }
   /// Compares the elements from `at` on with what the formula expects of the range.
   std::optional<ElementComparison> compare(Tensor& output, std::int64_t at, ElementRange range,
                                            const ElementFormula& formula, const Inputs& inputs);

@@ -174,6 +174,7 @@ json full_row() {
                                           {"corrected", {{"pcie replays", 2.0}}},
                                           {"corrected_meanwhile", json::object()}}})},
           {"burn", full_burn()},
+          {"blame", {{"unsupported", "with a lag"}}},
           {"baseline",
            {{"system", "titan"},
             {"value", 1.25},

@@ -1,0 +1,34 @@
+#!/usr/bin/env python3
+# ratio: trainings on two equal ranks that blame one, over their 99.9 % bound at 1 %
+# target: <= 1
+# pairs: 40
+# statistic: max
+# group: blame
+import json
+import math
+import pathlib
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import blame  # noqa: E402
+
+RUNS, FALSE = int(sys.argv[sys.argv.index("--pairs") + 1]) if "--pairs" in sys.argv else 40, 0.01
+if reason := blame.why_not_two():
+    print(json.dumps({"skip": reason}))
+    sys.exit(0)
+found, undecided, widest = [], 0, 0
+with tempfile.TemporaryDirectory() as folder:
+    for _ in range(RUNS):
+        out = pathlib.Path(folder) / "row.json"
+        of = blame.two_ranks((*blame.TRAIN, "--max-time", 3), out)["blame"]
+        found += [f"{one['rank']}, {one['how']}, {100 * one['cost']:.1f} %" for one in of["blamed"][:1]]
+        undecided += of["undecided"] is not None
+        widest = max(widest, of["resolution"])
+        out.unlink()
+below, allowed = 0.0, -1
+while below < 0.999:  # binomial
+    allowed += 1
+    below += math.comb(RUNS, allowed) * FALSE**allowed * (1 - FALSE) ** (RUNS - allowed)
+print(json.dumps({"pairs": [[len(found), allowed]], "unit": "jobs",
+                  "note": f"{len(found)} of {RUNS}, bound {allowed}; {undecided} undecided; widest interval ±{100 * widest:.1f} %; {'; '.join(found)}"}))

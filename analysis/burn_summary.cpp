@@ -7,8 +7,8 @@
 #include <cmath>
 #include <ctime>
 #include <set>
+#include <utility>
 
-#include "analysis/text_table.hpp"
 #include "core/base/text.hpp"
 #include "core/base/units.hpp"
 
@@ -43,6 +43,31 @@ std::string drift_text(const Drift& drift) {
                      percent(drift->interval->high));
 }
 
+/// The windows of several devices together, each over the median of its device.
+std::vector<DriftPoint> course_of(const std::map<std::string, std::vector<Burn::Window>>& windows) {
+  constexpr std::size_t most = 40;
+  std::vector<std::pair<double, double>> all;  // when, and the ratio
+  for (const auto& [device, own] : windows) {
+    std::vector<double> times;
+    for (const Burn::Window& window : own) times.push_back(window.seconds / window.runs);
+    const double middle = times.empty() ? 0 : median(times);
+    for (std::size_t i = 0; i < own.size() && middle > 0; ++i)
+      all.emplace_back(own[i].unix_s, times[i] / middle);
+  }
+  std::ranges::sort(all);
+  std::vector<DriftPoint> course;
+  const std::size_t count = std::min(most, all.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    std::vector<double> moments, ratios;
+    for (std::size_t j = i * all.size() / count; j < (i + 1) * all.size() / count; ++j) {
+      moments.push_back((all[j].first - all.front().first) / 60);
+      ratios.push_back(all[j].second);
+    }
+    course.push_back({median(moments), median(ratios)});
+  }
+  return course;
+}
+
 }  // namespace
 
 double BurnTotal::limit_per_device_hour() const { return poisson_limit(faulty, device_hours); }
@@ -71,6 +96,7 @@ std::vector<BurnTotal> BurnTotals::take() {
   std::vector<BurnTotal> totals;
   for (auto& [key, series] : series_) {
     series.total.drift = drift_of(series.windows);
+    series.total.course = course_of(series.windows);
     std::set<std::string> devices;
     for (const auto& [places, windows] : series.windows)
       for (const std::string& place : split(places, ';')) devices.insert(place);
@@ -111,35 +137,52 @@ std::string burn_text(const BurnTotal& total) {
   return text;
 }
 
-std::string burn_table(const std::vector<BurnTotal>& totals) {
-  std::vector<Column> columns =
-      titled({"host", "case", ">devices", ">runs", ">wrong", ">device-hours", ">below (1/h, 95 %)",
-              ">drift", ">checks"});
-  std::vector<Line> lines;
-  std::string faults;
+Table burn_lines(const std::vector<BurnTotal>& totals) {
+  Table table{titled({"host", "case", ">devices", ">runs", ">wrong", ">device-hours",
+                      ">below (1/h, 95 %)", ">drift", ">checks"}),
+              {}};
   for (const BurnTotal& total : totals) {
-    Line line{{total.host, total.id}};
-    if (total.runs > 0) {
-      line.add(std::to_string(total.devices));
-      line.add(fmt::format("{:.0f}", total.runs));
-      line.add(total.undecided > 0
-                   ? fmt::format("{:.0f}, undecided {:.0f}", total.faulty, total.undecided)
-                   : fmt::format("{:.0f}", total.faulty));
-      line.add(fmt::format("{:.3g}", total.device_hours));
-      line.add(fmt::format("{:.3g}", total.limit_per_device_hour()));
-      line.add(drift_text(total.drift));
-      line.add(fmt::format("{:.1f} %", 100 * total.check_s / total.seconds));
-    } else {
+    Line& line = table.lines.emplace_back();
+    line.add(total.host);
+    line.add(total.id);
+    if (total.runs == 0) {
       line.note = total.problems.empty() ? "no burn-in" : total.problems.front();
+      continue;
     }
-    lines.push_back(std::move(line));
-    for (std::size_t i = 0; i < std::min(most_faults, total.faults.size()); ++i)
-      faults += fmt::format("{}: {}\n", total.id, visible(fault_text(total.faults[i])));
-    if (total.runs > 0 && total.faults.empty() && !total.problems.empty())
-      faults +=
-          fmt::format("{} on {}: {}\n", total.id, total.host, visible(total.problems.front()));
+    const double devices = static_cast<double>(total.devices),
+                 checks = total.check_s / total.seconds;
+    line.add({std::to_string(total.devices), devices});
+    line.add({fmt::format("{:.0f}", total.runs), total.runs});
+    line.add({total.undecided > 0
+                  ? fmt::format("{:.0f}, undecided {:.0f}", total.faulty, total.undecided)
+                  : fmt::format("{:.0f}", total.faulty),
+              total.faulty});
+    line.add({fmt::format("{:.3g}", total.device_hours), total.device_hours});
+    line.add({fmt::format("{:.3g}", total.limit_per_device_hour()), total.limit_per_device_hour()});
+    line.add({drift_text(total.drift),
+              total.drift ? std::optional(total.drift->ratio - 1) : std::nullopt});
+    line.add({fmt::format("{:.1f} %", 100 * checks), checks});
   }
-  return terminal_table(columns, lines) + (faults.empty() ? "" : "\n" + faults);
+  return table;
+}
+
+std::vector<std::string> burn_faults(const std::vector<BurnTotal>& totals) {
+  std::vector<std::string> faults;
+  for (const BurnTotal& total : totals) {
+    for (std::size_t i = 0; i < std::min(most_faults, total.faults.size()); ++i)
+      faults.push_back(fmt::format("{}: {}", total.id, fault_text(total.faults[i])));
+    if (total.runs > 0 && total.faults.empty() && !total.problems.empty())
+      faults.push_back(fmt::format("{} on {}: {}", total.id, total.host, total.problems.front()));
+  }
+  return faults;
+}
+
+std::string burn_table(const std::vector<BurnTotal>& totals) {
+  const Table table = burn_lines(totals);
+  std::string text = terminal_table(table.columns, table.lines), gap = "\n";
+  for (const std::string& fault : burn_faults(totals))
+    text += std::exchange(gap, "") + visible(fault) + "\n";
+  return text;
 }
 
 }  // namespace assay

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/text_table.hpp"
 #include "core/base/statistics.hpp"
 #include "core/result/run_result.hpp"
 
@@ -15,6 +16,11 @@ namespace assay {
 /// How the time of a run has changed: second half of the burn-in over the first one (above 1:
 /// slower), with its interval. Nothing with too few windows for one.
 using Drift = std::optional<LaunchComparison>;
+
+/// The time of a run so long after the first one, over the median of its device.
+struct DriftPoint {
+  double minutes = 0, ratio = 1;
+};
 
 /// Rows of one case on one host, of all devices and passes together.
 struct BurnTotal {
@@ -25,6 +31,7 @@ struct BurnTotal {
   std::vector<std::string> problems{};  ///< reasons of rows that are not ok
   std::vector<BurnFault> faults{};
   Drift drift{};
+  std::vector<DriftPoint> course{};  ///< at most 40 points, medians of windows that follow
   double limit_per_device_hour() const;
 };
 
@@ -51,7 +58,11 @@ Drift drift_of(const std::map<std::string, std::vector<Burn::Window>>& windows);
 /// "0 wrong of 12345 runs in 0.5 device-hours, below 6 an hour (95 %)".
 std::string burn_text(const BurnTotal& total);
 
-/// A table of the totals, and the first faults, for a terminal.
+/// A line for each total; its note says why there is no burn-in.
+Table burn_lines(const std::vector<BurnTotal>& totals);
+/// The first faults of the totals, a line each: what was wrong, where and when.
+std::vector<std::string> burn_faults(const std::vector<BurnTotal>& totals);
+/// Both for a terminal.
 std::string burn_table(const std::vector<BurnTotal>& totals);
 
 }  // namespace assay

@@ -158,7 +158,11 @@ std::vector<Column> titled(const std::vector<std::string>& titles) {
   return columns;
 }
 
-void Line::add(Cell cell) { cells.push_back(std::move(cell.text)); }
+void Line::add(Cell cell) {
+  numbers.resize(cells.size());
+  numbers.push_back(cell.number);
+  cells.push_back(std::move(cell.text));
+}
 
 std::vector<std::string> Table::take(std::size_t column) {
   const auto at = static_cast<std::ptrdiff_t>(column);
@@ -168,6 +172,7 @@ std::vector<std::string> Table::take(std::size_t column) {
     if (column >= line.cells.size()) continue;
     taken.push_back(std::move(line.cells[column]));
     line.cells.erase(line.cells.begin() + at);
+    if (column < line.numbers.size()) line.numbers.erase(line.numbers.begin() + at);
   }
   return taken;
 }

@@ -28,6 +28,7 @@ struct Column {
 struct Line {
   std::vector<std::string> cells;
   std::string note{};
+  std::vector<std::optional<double>> numbers{};  ///< of the cells that add() has added, by column
 
   void add(Cell cell);
 };

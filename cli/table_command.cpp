@@ -4,6 +4,7 @@
 
 #include "analysis/load.hpp"
 #include "analysis/one_statistics.hpp"
+#include "analysis/table/matrix_tables.hpp"
 #include "analysis/table/summary.hpp"
 #include "analysis/table/table.hpp"
 #include "cli/commands.hpp"
@@ -66,8 +67,10 @@ bool is_summary(const std::string& name) {
 
 /// The first file is the name of a summary; the files after it are summarised.
 int summarise(const Given& given, std::vector<std::string> files, const std::string& format) {
-  refuse_flags(given, {"by", "filter", "sort", "columns", "absolutes", "layers", "epochs", "blame"},
-               "the summary " + files[0], "its lines are always the same");
+  refuse_flags(
+      given,
+      {"by", "filter", "sort", "columns", "absolutes", "layers", "epochs", "blame", "matrix"},
+      "the summary " + files[0], "its lines are always the same");
   if (format == "csv" || format == "json")
     throw InputError("--format " + format + " cannot be used with the summary " + files[0] +
                      " (it is a table for people). Use terminal, markdown or latex.");
@@ -124,11 +127,26 @@ int show_blame(const Given& given, const std::string& format) {
   return static_cast<int>(ExitCode::ok);
 }
 
+/// Matrices of places and nodes in place of the rows.
+int show_matrices(const Given& given, const std::string& format) {
+  refuse_flags(given, {"by", "columns", "absolutes", "baseline", "layers", "epochs"}, "--matrix",
+               "its lines and columns are places and nodes");
+  if (format == "json")
+    throw InputError(
+        "--format json cannot be used with --matrix (the result file has its numbers as JSON: "
+        "rows). Use csv.");
+  const std::vector<NamedResult> results = load_inputs(given, values_of(given, "FILE"));
+  const TableOptions options = options_of(given, format);
+  emit(given, format == "csv" ? matrix_csv(results, options) : matrix_text(results, options));
+  return static_cast<int>(ExitCode::ok);
+}
+
 int table(const Given& given) {
   const std::string format = choice_of(given, "format", formats);
   std::vector<std::string> files = values_of(given, "FILE");
   if (is_summary(files.front())) return summarise(given, std::move(files), format);
   if (given.contains("blame")) return show_blame(given, format);
+  if (given.contains("matrix")) return show_matrices(given, format);
   if (given.contains("epochs")) return show_epochs(given, format);
   if (given.contains("layers")) return show_layers(given, format);
   const TableOptions options = options_of(given, format);
@@ -189,6 +207,10 @@ Command table_command() {
         "", ""},
        {"--blame",
         "show for which ranks and links the others waited, how long, and why (any format but json)",
+        "", ""},
+       {"--matrix",
+        "show copies between places, and rows that several pairs of nodes ran, as matrices (any "
+        "format but json)",
         "", ""},
        out_flag()},
       &table,

@@ -262,6 +262,7 @@ FleetSummary condense(std::vector<NamedResult>& results) {
     }
   if (!cases.empty()) {
     fleet.nodes = nodes_part(results, all);
+    fleet.evidence = node_evidence(results, all);
     fleet.code = rows_exit_code(results);
   }
   unpack(results, hidden);

@@ -71,8 +71,8 @@ std::string report_page(nlohmann::json document, const fs::path& assets) {
   for (const char* name :
        {"report_base.js", "report_filter.js", "report_table.js", "report_axes.js",
         "report_plots.js", "report_plots_documents.js", "report_heat.js", "report_summary.js",
-        "report_verdicts.js", "report_relations.js", "report_curves.js", "report_documents.js",
-        "report_rows.js", "report.js"})
+        "report_evidence.js", "report_verdicts.js", "report_relations.js", "report_curves.js",
+        "report_documents.js", "report_rows.js", "report.js"})
     scripts += read_text(assets / name);
   const std::array<std::pair<std::string_view, std::string>, 5> places{{
       {"@TITLE@", replaced(document.at("title"),

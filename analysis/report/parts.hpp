@@ -52,6 +52,14 @@ nlohmann::json collectives_part(const std::vector<NamedResult>& results,
 nlohmann::json convergence_part(const std::vector<NamedResult>& results,
                                 const std::vector<Series>& all);
 nlohmann::json nodes_part(const std::vector<NamedResult>& results, const std::vector<Series>& all);
+/// What rows tell beside their times: a list of sections {id, title, text, tables, notes, curves}.
+/// The tables have the texts that a terminal shows: {title, heat, columns, lines: {cells, numbers,
+/// note}}; `heat`: "higher" or "lower" if the table is a matrix to be drawn, by what is better.
+nlohmann::json evidence_part(const std::vector<NamedResult>& results,
+                             const std::vector<Series>& all, const FleetSummary& fleet);
+/// The sections of it that are of single nodes: devices and burn-in.
+nlohmann::json node_evidence(const std::vector<NamedResult>& results,
+                             const std::vector<Series>& all);
 /// Adds a text to a list that does not have it; "" is never added.
 void add_once(nlohmann::json& list, const std::string& text);
 nlohmann::json environments_part(const std::vector<NamedResult>& results);

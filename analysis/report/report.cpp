@@ -142,6 +142,7 @@ json report_document(const ReportInput& input) {
   add("scaling", report::scaling_part(input.results, all));
   add("convergence", report::convergence_part(input.results, all));
   add("nodes", fleet ? input.fleet.nodes : report::nodes_part(input.results, all));
+  add("evidence", report::evidence_part(input.results, all, input.fleet));
   add("environments", report::environments_part(input.results));
   document["strings"] = strings.list();
   return document;

@@ -5,7 +5,7 @@ const histories = () => document_sections('history', 'History', history_part);
 const models = () => document_sections('model', 'Model', model_part);
 const comparisons = () => document_sections('comparison', 'Comparison, row by row', comparison_part);
 for (const draw of [
-  heading, summary, acceptances, nodes, roofline, precision, collectives, scaling, convergence, histories, models, comparisons,
+  heading, summary, acceptances, nodes, evidence, roofline, precision, collectives, scaling, convergence, histories, models, comparisons,
   speedups, all_rows, environments, files, navigation
 ]) {
   try {

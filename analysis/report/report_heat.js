@@ -16,19 +16,21 @@ function told_apart(paths) {
   };
 }
 
-// The largest departure from 1 in all maps of the page, so that one colour means one speedup; at most a factor of 2, so that
-// one broken node does not make all others alike.
-function heat_extent() {
-  const judged = each(report.acceptance).flatMap((fleet) => fleet.nodes).flatMap((node) => node.rows);
-  const all = [...report.nodes ? report.nodes.rows.flatMap((row) => row.speedups) : [], ...judged.map((row) => row.speedup)];
-  const largest = Math.max(0.07, ...all.filter((value) => known(value) && value > 0).map((value) => Math.abs(Math.log2(value))));
+// The largest departure from 1; at most a factor of 2, so that one broken node does not make all others alike.
+function extent_of(ratios) {
+  const largest = Math.max(0.07, ...ratios.filter((value) => known(value) && value > 0).map((value) => Math.abs(Math.log2(value))));
   return {extent: Math.min(1, largest), cut: largest > 1};
 }
+// That of all maps of nodes on the page, so that one colour means one speedup.
+function heat_extent() {
+  const judged = each(report.acceptance).flatMap((fleet) => fleet.nodes).flatMap((node) => node.rows);
+  return extent_of([...report.nodes ? report.nodes.rows.flatMap((row) => row.speedups) : [], ...judged.map((row) => row.speedup)]);
+}
 
-// cells[i][j]: {speedup, mark} of node j in case i.
-function heat_plot({hosts, cases, cells}, width) {
+// cells[i][j]: {speedup, text, tip} of column j in line i. `over`: of the colours; `title`: of the columns.
+function heat_plot({hosts, cases, cells, over, title, extent: {extent, cut}}, width) {
   if (!hosts.length || !cases.length) return null;
-  const {extent, cut} = heat_extent(), tickvals = [-extent, -extent / 2, 0, extent / 2, extent], narrow = is_narrow(width);
+  const tickvals = [-extent, -extent / 2, 0, extent / 2, extent], narrow = is_narrow(width);
   const beyond = (i) => !cut || i % 4 ? '' : i ? '\u2265' : '\u2264';
   const names = hosts.map((host) => shorter(host, narrow ? 14 : 24));
   const rows_named = told_apart(cases).names.map((name) => shorter(name, narrow ? 12 : 48));
@@ -38,6 +40,8 @@ function heat_plot({hosts, cases, cells}, width) {
   const long = (name) => text_width(name, 13);
   const pitch = (width - (narrow ? 60 : 180) - Math.max(...rows_named.map(long))) / hosts.length;
   const longest = Math.max(...names.map(long)), upright = longest + 10 > pitch, every = Math.ceil(16 / pitch);
+  // A number stands in its cell where all have room.
+  const widest = Math.max(...cells.flat().map(({text}) => text_width(text, 11)));
   const ticks = [...hosts.keys()].filter((i) => !upright || i % every === 0), bare = {showgrid: false, zeroline: false};
   return {
     data: [{
@@ -53,22 +57,21 @@ function heat_plot({hosts, cases, cells}, width) {
       hoverinfo: 'text',
       colorscale: look.heat.map((color, i) => [i / 2, color]),
       colorbar: {
-        title: {text: narrow ? '' : 'speedup', side: 'right'},
+        title: {text: narrow ? '' : over, side: 'right'},
         thickness: 14,
         tickvals,
         ticktext: tickvals.map((step, i) => beyond(i) + (2 ** step).toFixed(2) + '\u00d7'),
         ...narrow ? {orientation: 'h', x: 0.5, y: 0, yref: 'container', yanchor: 'bottom', tickfont: {size: 11}} : {}
       },
-      hovertext: per_cell(({speedup, mark}, i, j) => lines(
-          hosts[j], cases[i], known(speedup) ? times(speedup) + mark + ' over the median of the other nodes' : 'no number')),
-      text: per_cell(({speedup, mark}) => known(speedup) ? speedup.toFixed(2) + mark : ''),
-      texttemplate: pitch > 30 && hosts.length * cases.length <= 600 ? '%{text}' : undefined,
+      hovertext: per_cell(({tip}, i, j) => lines(hosts[j], cases[i], tip)),
+      text: per_cell(({speedup, text}) => known(speedup) ? safe(text) : ''),
+      texttemplate: pitch > Math.max(30, widest + 4) && hosts.length * cases.length <= 600 ? '%{text}' : undefined,
       textfont: {size: 11, color: look.ink}
     }],
     layout: {
       height: Math.max(240, 120 + 22 * cases.length) + (upright ? longest : 0) + (narrow ? 50 : 0),
       margin: narrow ? {l: 20, r: 12, t: 16, b: 110 + (upright ? longest : 0)} : {l: 60, r: 20, t: 16, b: 60},
-      xaxis: axis('node', {tickvals: ticks, ticktext: ticks.map((i) => safe(names[i])), tickangle: upright ? -90 : 0, ...bare}),
+      xaxis: axis(title, {tickvals: ticks, ticktext: ticks.map((i) => safe(names[i])), tickangle: upright ? -90 : 0, ...bare}),
       yaxis: axis('', {tickvals: [...cases.keys()], ticktext: rows_named.map(safe), autorange: 'reversed', ...bare})
     },
   };
@@ -84,8 +87,15 @@ function node_map(mapped, content, count, which, ...table) {
       (common ? ' ' + common : '') + (which ? ', and ' + which : '') + '. An empty cell has no number.' +
       (told.includes('!') ? ' ! marks a node on which other work wanted the processors.' : '') +
       (told.includes('\u00b0') ? ' \u00b0 marks a node with a throttled device.' : ''));
+  const told_cell = ({speedup, mark}) => ({
+    speedup,
+    text: known(speedup) ? speedup.toFixed(2) + mark : '',
+    tip: known(speedup) ? times(speedup) + mark + ' over the median of the other nodes' : 'no number'
+  });
+  const map_of = ({cells, ...rest}) =>
+      ({...rest, cells: cells.map((line) => line.map(told_cell)), over: 'speedup', title: 'node', extent: heat_extent()});
   let shown = mapped;
-  const place = plot('Heat map of nodes', (width) => heat_plot(content(shown), width), 'free');
+  const place = plot('Heat map of nodes', (width) => heat_plot(map_of(content(shown)), width), 'free');
   const changed = (list) => {
     shown = mapped.filter((row) => list.includes(row));
     if (place) place.redraw();

@@ -2,6 +2,7 @@
 """assay-copy: a byte that does not arrive makes its row incorrect, whenever that is; its matrix of places is a table."""
 import json
 import os
+import re
 
 from run_helper import ASSAY, BIN, RunTest, main
 
@@ -71,6 +72,23 @@ class Copy(RunTest):
                 self.assertEqual(sum("B/s" in cell for cell in line), len(places), text)
         said = self.command(ASSAY, "table", self.folder / "rows.json", "--by", "to", "--columns", "time", code=2).stderr
         self.assertIn("of rates", said)
+        # The same without naming columns, and the times of a small copy.
+        if len(places) == 1:
+            self.assertIn("have no matrix", self.command(ASSAY, "table", self.folder / "rows.json", "--matrix", code=2).stderr)
+            return
+        text = self.command(ASSAY, "table", self.folder / "rows.json", "--matrix", code=0).stdout
+        for title, unit in (("bandwidth of copies of 64 KiB", "B/s"), ("time of copies of 64 KiB", "s")):
+            lines = text[text.index(title):].splitlines()[:3 + len(places)]
+            self.assertEqual(sorted(lines[1].split()), sorted([*places, "from", "\\", "to"]), text)
+            self.assertEqual(sorted(line.split()[0] for line in lines[3:]), places, text)
+            self.assertTrue(all(len(re.findall(rf"\d \S?{unit}", line)) == len(places) for line in lines[3:]), text)
+        csv = self.command(ASSAY, "table", self.folder / "rows.json", "--matrix", "--format", "csv", code=0).stdout.splitlines()
+        self.assertEqual(csv[0], "matrix,line,column,value")
+        values = {tuple(line.split(",")[:3]): float(line.split(",")[3]) for line in csv[1:]}
+        for row in rows:
+            place = (row["parameters"]["from"], row["parameters"]["to"])
+            self.assertAlmostEqual(values[("bandwidth of copies of 64 KiB", *place)] / row["rates"]["copy_bw"], 1, places=6)
+            self.assertAlmostEqual(values[("time of copies of 64 KiB", *place)] / row["time_s"]["median"], 1, places=6)
 
     def test_readers_count_again(self):
         self.rows("--problem", "64K", "--from", "every", "--to", "every")

@@ -9,6 +9,7 @@ from run_helper import main
 
 from browser_helper import BrowserTest, OVERLAPS, PALE
 import make_report_documents
+import make_report_evidence
 import make_report_inputs
 import make_results
 
@@ -120,6 +121,17 @@ class Widths(BrowserTest):
 
     def test_a_training(self):
         self.measure_all(training)
+
+    def test_devices_burns_links_storage_and_blame(self):
+        self.measure_all(make_report_evidence.all_evidence)
+        sections = self.page.locator("main section").evaluate_all("all => all.map((one) => one.id)")
+        self.assertEqual([name for name in sections if name in ("devices", "burn", "links", "storage", "blame")],
+                         ["devices", "burn", "links", "storage", "blame"])
+        # A map has the numbers of its table, which stand in its cells where there is room.
+        shown = self.page.locator("#links .table").first.text_content()
+        for text in self.page.evaluate("document.querySelector('#links .plot').data[0].text.flat()"):
+            self.assertIn(text, shown)
+        self.assertGreater(self.page.locator("#links .plot .heatmap-label").count(), 0, "no number in a cell")
 
     def test_a_narrow_row_tells_what_differs_below_it(self):
         self.show(quickstart)

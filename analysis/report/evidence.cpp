@@ -1,0 +1,145 @@
+// What rows tell beside their times, as the tables that other commands print.
+
+#include "analysis/evidence.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <tuple>
+
+#include "analysis/blame_table.hpp"
+#include "analysis/burn_summary.hpp"
+#include "analysis/matrix.hpp"
+#include "analysis/report/parts.hpp"
+
+namespace assay::report {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr std::size_t most_lines = 500;   ///< of a table of nodes; the others are in the files
+constexpr std::size_t most_courses = 12;  ///< that a plot can show
+
+json table_json(const std::string& title, const assay::Table& table, const char* heat = nullptr) {
+  json columns = json::array(), lines = json::array();
+  for (const assay::Column& column : table.columns)
+    columns.push_back({{"title", column.title}, {"right", column.right}});
+  for (const assay::Line& line : table.lines) {
+    json numbers = json::array();
+    for (const std::optional<double>& number : line.numbers)
+      numbers.push_back(number_or_null(number));
+    lines.push_back({{"cells", line.cells}, {"numbers", numbers}, {"note", line.note}});
+  }
+  json made = {{"title", title}, {"columns", columns}, {"lines", lines}};
+  if (heat != nullptr) made["heat"] = heat;
+  return made;
+}
+
+json section(const char* id, const char* title, const std::string& text, json tables) {
+  return {{"id", id}, {"title", title}, {"text", text}, {"tables", std::move(tables)}};
+}
+
+/// Leaves the first lines; the text that says so, or "".
+template <class List>
+std::string cut(List& list, const char* first) {
+  const std::size_t count = list.size();
+  if (count <= most_lines) return "";
+  list.resize(most_lines);
+  return fmt::format(" The table has {} of {}: those with {} first.", most_lines, count, first);
+}
+
+json burn_section(const std::vector<NamedResult>& results, const std::vector<Series>& all) {
+  BurnTotals sums;
+  for (const Series& series : all)
+    for (const Row& row : series.rows)
+      if (row.burn) sums.add(row, results[series.result].environment(row).host);
+  std::vector<BurnTotal> totals = sums.take();
+  if (totals.empty()) return nullptr;
+  const auto slowing = [](const BurnTotal& total) {
+    return total.drift ? std::abs(std::log(total.drift->ratio)) : 0;
+  };
+  std::ranges::stable_sort(totals, std::greater(), [&](const BurnTotal& total) {
+    return std::tuple(total.faulty, total.undecided, slowing(total));
+  });
+  const std::string left_out = cut(totals, "faults, then those whose time has changed most");
+  json curves = json::array();
+  for (const BurnTotal& total : totals) {
+    if (total.course.size() < 2 || curves.size() == most_courses) continue;
+    json points = json::array();
+    for (const DriftPoint& point : total.course)
+      points.push_back({{"minutes", point.minutes}, {"ratio", point.ratio}});
+    const std::string name = total.host + " " + total.id;
+    curves.push_back({{"name", name}, {"full", name}, {"points", points}});
+  }
+  json made = section(
+      "burn", "Burn-in",
+      "Each case of a host over all of its devices and turns: wrong runs, the exact Poisson limit "
+      "of their rate at 95 %, and the drift, which is the time of a run in the second half over "
+      "that in the first, with its 95 % interval. Above 0 it became slower." +
+          left_out,
+      json::array({table_json("", burn_lines(totals))}));
+  made["notes"] = burn_faults(totals);
+  made["curves"] = curves;
+  return made;
+}
+
+json link_tables(const std::vector<NamedResult>& results, const std::vector<Series>& all) {
+  json tables = json::array();
+  for (const Matrix& matrix : matrices_of(results, all))
+    tables.push_back(
+        table_json(matrix.title, matrix.table, matrix.higher_is_better ? "higher" : "lower"));
+  if (const assay::Table bisections = bisection_table(all); !bisections.lines.empty())
+    tables.push_back(table_json("bisections", bisections));
+  return tables;
+}
+
+}  // namespace
+
+json node_evidence(const std::vector<NamedResult>& results, const std::vector<Series>& all) {
+  json sections = json::array();
+  assay::Table devices = device_table(results, all);
+  const std::string left_out = cut(devices.lines, "errors");
+  if (!devices.lines.empty())
+    sections.push_back(section(
+        "devices", "Health of devices",
+        "What the devices of the rows tell of themselves: errors and corrected errors since the "
+        "system began to count, and the states of links and spare parts over all rows. A row in "
+        "which an error was counted has failed." +
+            left_out,
+        json::array({table_json("", devices)})));
+  if (json burn = burn_section(results, all); !burn.is_null()) sections.push_back(std::move(burn));
+  return sections;
+}
+
+json evidence_part(const std::vector<NamedResult>& results, const std::vector<Series>& all,
+                   const FleetSummary& fleet) {
+  json sections = fleet.rows.empty() ? node_evidence(results, all) : fleet.evidence;
+  if (json tables = link_tables(results, all); !tables.empty())
+    sections.push_back(section(
+        "links", "Links",
+        "Copies between places of memory, and messages between nodes. A colour shows a number over "
+        "the median of its map, above 1 it is faster; the table below a map has all numbers.",
+        std::move(tables)));
+  if (const assay::Table storage = storage_table(results, all); !storage.lines.empty())
+    sections.push_back(
+        section("storage", "Storage",
+                "Operations of the slowest rank, and the bytes that storage, or the block device, "
+                "has moved over those expected: a cache that answers in their place moves none.",
+                json::array({table_json("", storage)})));
+  std::vector<const Row*> rows;
+  for (const Series& series : all)
+    for (const Row& row : series.rows)
+      if (row.blame) rows.push_back(&row);
+  if (!rows.empty())
+    sections.push_back(
+        section("blame", "Blame",
+                "For whom the other ranks of a job waited, what it did before it came late, and "
+                "the part of the time that it cost.",
+                json::array({table_json("", blame_table(rows))})));
+  return sections.empty() ? json() : sections;
+}
+
+}  // namespace assay::report

@@ -1,0 +1,47 @@
+#include "analysis/table/matrix_tables.hpp"
+
+#include "analysis/matrix.hpp"
+#include "analysis/page.hpp"
+#include "core/base/error.hpp"
+
+namespace assay {
+
+namespace {
+
+std::vector<Matrix> chosen_matrices(const Results& results, const TableOptions& options) {
+  std::vector<Matrix> matrices = matrices_of(results, selected(results, options));
+  if (matrices.empty())
+    throw InputError(
+        "--matrix: the chosen rows have no matrix (it needs copies between several places, or a "
+        "row that several pairs of nodes ran). Run assay-copy, or `assay run --pairs`.");
+  return matrices;
+}
+
+}  // namespace
+
+std::string matrix_text(const Results& results, const TableOptions& options) {
+  Page page(options.markdown, options.latex);
+  for (const Matrix& matrix : chosen_matrices(results, options)) {
+    if (!page.text().empty()) page.blank();
+    if (page.markdown()) page.add("## ");
+    page.statement(matrix.title);
+    page.gap();
+    page.table(matrix.table);
+  }
+  return page.text();
+}
+
+std::string matrix_csv(const Results& results, const TableOptions& options) {
+  std::vector<nlohmann::json> records;
+  for (const auto& [title, higher, table] : chosen_matrices(results, options))
+    for (const Line& line : table.lines)
+      for (std::size_t i = 1; i < line.numbers.size(); ++i)
+        if (line.numbers[i])
+          records.push_back({{"matrix", title},
+                             {"line", line.cells[0]},
+                             {"column", table.columns[i].title},
+                             {"value", *line.numbers[i]}});
+  return csv_of({"matrix", "line", "column", "value"}, records);
+}
+
+}  // namespace assay

@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "analysis/accept/acceptance.hpp"
+#include "analysis/accept/pair_rows.hpp"
 #include "analysis/gather/node_list.hpp"
 #include "analysis/load.hpp"
 #include "analysis/one_statistics.hpp"
@@ -29,9 +30,9 @@ int accept(const Given& given) {
   const std::vector<ChangeTime> times = change_times(read);
   std::vector<NamedResult> results = load_results(files, keep_for_acceptance(criteria));
   expect_one_statistics(results);
-  Acceptance acceptance =
-      judge_fleet(make_fleet(std::move(results), criteria, listed_nodes(files)), criteria,
-                  fmt::format("assay accept {} --criteria {}", join(files, " "), asked));
+  Acceptance acceptance = judge_fleet(
+      make_fleet(std::move(results), criteria, listed_nodes(files), pairs_of_runs(files)), criteria,
+      fmt::format("assay accept {} --criteria {}", join(files, " "), asked));
   acceptance.results = hash_files(read, times);
   acceptance.next = next_command(acceptance, files);
   const nlohmann::json document = acceptance;

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <fstream>
+#include <functional>
 #include <iostream>
 #include <map>
 #include <string>
 
+#include "analysis/accept/pair_rows.hpp"
 #include "analysis/gather/node_list.hpp"
 #include "cli/commands.hpp"
 #include "core/base/error.hpp"
@@ -160,23 +162,39 @@ int without_result(const Job& job, const std::string& number) {
   return static_cast<int>(ExitCode::failed);
 }
 
-/// Reports the results of a job of many runs: their list, and a folder for each (`left` reads it).
-template <class Left, class Report>
+/// The runs of a job by a list that it writes, each with a folder, and how they are read and
+/// reported.
+struct ListedRuns {
+  const char* list;
+  LeftRun (*left)(const fs::path& folder, const Written& before);
+  std::function<ExitCode(const std::vector<LeftRun>&)> report;
+};
+
+/// Reports the results of a job of many runs. Returns the gravest code of all lists.
 int collect_many(const Launcher& launcher, const Job& job, const fs::path& script,
-                 const char* names, Left left, Report report) {
+                 const std::vector<ListedRuns>& kinds) {
   std::map<std::string, Written> before;
   for (const auto& entry : fs::directory_iterator(job.folder))
     before[entry.path().filename().string()] = written_in(entry.path());
-  const fs::path list = job.folder / names;
   std::error_code absent;
-  const auto earlier = fs::last_write_time(list, absent);  // the least time where there is none
+  std::vector<fs::file_time_type> earlier;  // the least time where there is no list
+  for (const ListedRuns& kind : kinds)
+    earlier.push_back(fs::last_write_time(job.folder / kind.list, absent));
   const std::string number = number_of_ended(launcher, job, script);
-  if (fs::last_write_time(list, absent) == earlier) return without_result(job, number);
-  std::ifstream stream(list);
-  std::vector<LeftRun> runs;
-  for (std::string name; std::getline(stream, name);)
-    runs.push_back(left(job.folder / name, before[name]));
-  return report(runs);
+  ExitCode code = ExitCode::ok;
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    const fs::path list = job.folder / kinds[i].list;
+    if (fs::last_write_time(list, absent) == earlier[i]) {
+      code = gravest(code, static_cast<ExitCode>(without_result(job, number)));
+      continue;
+    }
+    std::ifstream stream(list);
+    std::vector<LeftRun> runs;
+    for (std::string name; std::getline(stream, name);)
+      runs.push_back(kinds[i].left(job.folder / name, before[name]));
+    code = gravest(code, kinds[i].report(runs));
+  }
+  return static_cast<int>(code);
 }
 
 /// The result of a job of one run.
@@ -201,19 +219,19 @@ int collect_one(const Launcher& launcher, const Job& job, const fs::path& script
 int collect_job(const Given& given, const Launcher& launcher, const Job& job,
                 const fs::path& script) {
   const std::optional<Site> site = given_site(given);
+  std::vector<ListedRuns> kinds;
   if (has(job.run, "--per-node"))
-    return collect_many(
-        launcher, job, script, node_list,
-        [](const fs::path& node, const Written& before) { return left_node(node, before); },
-        [&](const std::vector<LeftRun>& runs) {
-          return static_cast<int>(report_nodes(runs, job.folder, site));
-        });
+    kinds.push_back(
+        {node_list,
+         [](const fs::path& node, const Written& before) { return left_node(node, before); },
+         [&](const std::vector<LeftRun>& runs) { return report_nodes(runs, job.folder, site); }});
   if (has(job.run, "--pairs"))
-    return collect_many(launcher, job, script, pair_list, left_run,
-                        [&](const std::vector<LeftRun>& runs) {
-                          return report_pairs(runs, given_suite(given).tolerance);
-                        });
-  return collect_one(launcher, job, script, site);
+    kinds.push_back({pair_list, left_run, [&](const std::vector<LeftRun>& runs) {
+                       return static_cast<ExitCode>(
+                           report_pairs(runs, given_suite(given).tolerance));
+                     }});
+  return kinds.empty() ? collect_one(launcher, job, script, site)
+                       : collect_many(launcher, job, script, kinds);
 }
 
 /// The flags, completed by those of --site: launcher, placement, queue and account. `set_up` gets

@@ -108,6 +108,8 @@ class FleetJudge {
     for (const auto& [id, why] : fleet_.not_judged) result_.not_judged.push_back({id, why});
     for (const auto& [id, row] : fleet_.multi_node) judge_multi_node(id, row);
     for (const Fleet::Path& path : fleet_.paths) judge_path(path);
+    for (const std::vector<std::string>& ends : fleet_.unmeasured)
+      add_unmet("pairs", fmt::format("between {}: no result", join(ends, " and ")));
     for (const SpreadRule& rule : criteria_.spread) judge_spread(rule);
     judge_whole();
     for (JudgedNode& node : result_.nodes) conclude(node);

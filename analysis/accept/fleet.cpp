@@ -11,6 +11,7 @@
 #include "analysis/load.hpp"
 #include "analysis/ratio.hpp"
 #include "core/base/error.hpp"
+#include "core/base/text.hpp"
 #include "core/result/marks.hpp"
 
 namespace assay {
@@ -160,12 +161,13 @@ std::vector<std::string> missing_hosts(const RunHeader& run) {
 
 class Builder {
  public:
-  explicit Builder(const Criteria& criteria)
-      : criteria_(criteria), quantities_(quantities(criteria)) {
+  Builder(const Criteria& criteria, const PairsOfRuns& pairs)
+      : criteria_(criteria), quantities_(quantities(criteria)), pairs_of_runs_(pairs) {
     for (const std::string& name : criteria.node_names) node(name);
   }
 
-  void add(RunResult& result) {
+  void add(const std::string& name, RunResult& result) {
+    const bool is_pair = pairs_of_runs_.results.contains(name);
     expect(missing_hosts(result.run));
     add_left_out(result);
     std::map<Parts*, LaunchGroups> launches;
@@ -188,7 +190,7 @@ class Builder {
       if (!several)
         for (const RowDeviceHealth& health : row.device_health)
           add_health(health, node(host).devices[health.device]);
-      Parts& parts = several ? of_several(row, environment) : node(host).rows[row.id];
+      Parts& parts = several ? of_several(row, environment, is_pair) : node(host).rows[row.id];
       if (!several) note_threads(row);
       // Rows that are not ok may have no environment: their process may have died before it told
       // it.
@@ -226,6 +228,8 @@ class Builder {
       for (auto& [pair, own] : parts) pairs.emplace(pair, finish(own));
       add_pairs(fleet, id, pairs);
     }
+    for (const std::string& pair : pairs_of_runs_.without_result)
+      fleet.unmeasured.push_back(split(pair, '+'));
     for (const Node& node : fleet.nodes)
       for (const auto& [id, row] : node.rows) {
         ids.insert(id);
@@ -306,10 +310,11 @@ class Builder {
   }
 
   /// The row of a job on several nodes, or on a pair of them.
-  Parts& of_several(const Row& row, const ResultEnvironment& environment) {
+  Parts& of_several(const Row& row, const ResultEnvironment& environment, bool is_pair) {
     std::set<std::string> ends;
     for (const std::string& host : environment.rank_hosts) ends.insert(find_name(host));
-    if (ends.size() != 2 || !std::ranges::all_of(ends, [&](auto& end) { return is_expected(end); }))
+    if (!is_pair || ends.size() != 2 ||
+        !std::ranges::all_of(ends, [&](auto& end) { return is_expected(end); }))
       return multi_node_[row.id];
     return pairs_[row.id][*ends.begin() + "+" + *ends.rbegin()];
   }
@@ -361,6 +366,7 @@ class Builder {
 
   const Criteria& criteria_;
   const std::set<std::string> quantities_;
+  const PairsOfRuns& pairs_of_runs_;
   std::map<std::string, NodeParts> nodes_;
   std::map<std::string, std::vector<std::string>> by_short_name_;  ///< names of nodes
   std::map<std::string, std::string> names_, hosts_;  ///< node by host, and a host by its node
@@ -410,8 +416,8 @@ KeepRow keep_for_acceptance(const Criteria& criteria) {
 }
 
 Fleet make_fleet(std::vector<NamedResult> results, const Criteria& criteria,
-                 const std::vector<std::string>& listed) {
-  Builder builder(criteria);
+                 const std::vector<std::string>& listed, const PairsOfRuns& pairs) {
+  Builder builder(criteria, pairs);
   std::map<std::string, std::string> runs;  // id → file
   for (NamedResult& named : results) {
     const std::string& id = named.result.run.id;
@@ -421,7 +427,7 @@ Fleet make_fleet(std::vector<NamedResult> results, const Criteria& criteria,
           "{} and {} are both results of run {} (its launches would count twice). Give only "
           "one of them.",
           earlier->second, named.name, id));
-    builder.add(named.result);
+    builder.add(named.name, named.result);
     named.result = {};  // rows take much memory
   }
   builder.expect(listed);

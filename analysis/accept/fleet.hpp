@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,12 @@ struct Node {
   std::vector<ResultEnvironment> environments;  ///< of the rows that are judged, by time
 };
 
+/// The pairs of nodes that `assay run --pairs` listed beside its results (pair_rows.hpp).
+struct PairsOfRuns {
+  std::set<std::string> results{};         ///< names of their results (NamedResult::name)
+  std::set<std::string> without_result{};  ///< "n1+n2" of those that left no result
+};
+
 struct Fleet {
   /// A row that two nodes measured, of several such pairs. `expected`: the time of the slower one
   /// of them in its best pair, or of a typical pair if that is longer; 0 where no pair has a time.
@@ -66,6 +73,7 @@ struct Fleet {
   /// Rows of jobs on several nodes: they belong to no single node and are judged on their own.
   std::map<std::string, NodeRow> multi_node;
   std::vector<Path> paths{};
+  std::vector<std::vector<std::string>> unmeasured{};  ///< ends of pairs without a result
 };
 
 /// Keeps of each row what make_fleet() needs. `criteria` must outlive it.
@@ -74,11 +82,12 @@ KeepRow keep_for_acceptance(const Criteria& criteria);
 /// A node with any of the rows that are judged has an entry for each of them, with status "missing"
 /// where it does not have the row. A row that a node ran with other threads than most nodes is the
 /// same case: it is judged as theirs, which the node then lacks, and not demanded of the others. If
-/// several pairs of nodes ran a row, a node has that of its best pair (pair_rows.hpp). A
-/// node without any has no entry: thousands of nodes may be missing. Nodes that the criteria name
-/// are included even without results; if they name none, so are those of `listed`, and those that a
-/// gathered file lists as missing. InputError for a run that is given twice.
+/// several of `pairs` ran a row, a node has that of its best pair (pair_rows.hpp); two nodes in a
+/// result that is not listed there ran a job of several nodes. A node without any has no entry:
+/// thousands of nodes may be missing. Nodes that the criteria name are included even without
+/// results; if they name none, so are those of `listed`, and those that a gathered file lists as
+/// missing. InputError for a run that is given twice.
 Fleet make_fleet(std::vector<NamedResult> results, const Criteria& criteria,
-                 const std::vector<std::string>& listed = {});
+                 const std::vector<std::string>& listed = {}, const PairsOfRuns& pairs = {});
 
 }  // namespace assay

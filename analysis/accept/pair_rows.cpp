@@ -1,11 +1,17 @@
 #include "analysis/accept/pair_rows.hpp"
 
 #include <algorithm>
+#include <filesystem>
+#include <set>
 #include <vector>
 
+#include "analysis/load.hpp"
+#include "core/base/input_file.hpp"
 #include "core/base/text.hpp"
 
 namespace assay {
+
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -24,7 +30,42 @@ Node& node_of(Fleet& fleet, const std::string& name) {
              : *fleet.nodes.insert(place, Node{name, {}, {}, {}});
 }
 
+/// A list of pairs; none where there is no such file.
+std::set<std::string> pairs_in(const fs::path& list) {
+  std::set<std::string> pairs;
+  if (fs::exists(list))
+    for (const std::string& pair : split(read_text_file(list), '\n'))
+      if (pair.find('+') != std::string::npos) pairs.insert(pair);
+  return pairs;
+}
+
 }  // namespace
+
+PairsOfRuns pairs_of_runs(const std::vector<std::string>& inputs) {
+  PairsOfRuns pairs;
+  std::map<fs::path, std::set<std::string>> lists;  // by folder
+  const auto pairs_of = [&](const fs::path& folder) -> const std::set<std::string>& {
+    const auto [known, fresh] = lists.try_emplace(folder);
+    if (fresh) known->second = pairs_in(folder / pair_list);
+    return known->second;
+  };
+  for (const std::string& input : inputs) {
+    const bool is_folder = fs::is_directory(input);
+    const fs::path top = fs::weakly_canonical(input);
+    std::set<fs::path> below;  // a list above `input` also has pairs that were not given
+    if (is_folder) below.insert(top);
+    for (const fs::path& file : result_files({input})) {
+      const fs::path run = fs::weakly_canonical(file).parent_path(), folder = run.parent_path();
+      if (pairs_of(folder).contains(run.filename().string()))
+        pairs.results.insert(is_folder && run == top ? input : file.string());
+      if (is_folder && run != top) below.insert(folder);
+    }
+    for (const fs::path& folder : below)
+      for (const std::string& pair : pairs_of(folder))
+        if (!fs::exists(folder / pair / "result.json")) pairs.without_result.insert(pair);
+  }
+  return pairs;
+}
 
 double typical_time(const std::map<std::string, double>& pairs) {
   std::map<std::string, std::size_t> of_node;
@@ -42,7 +83,9 @@ double typical_time(const std::map<std::string, double>& pairs) {
 
 void add_pairs(Fleet& fleet, const std::string& id, const std::map<std::string, NodeRow>& pairs) {
   if (pairs.size() == 1) {
-    fleet.multi_node.insert({id, pairs.begin()->second});
+    const NodeRow& row = pairs.begin()->second;
+    const auto [known, fresh] = fleet.multi_node.try_emplace(id, row);
+    if (!fresh && row_gravity(row.status) > row_gravity(known->second.status)) known->second = row;
     return;
   }
   std::map<std::string, NodeRow> best;

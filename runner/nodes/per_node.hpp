@@ -51,8 +51,6 @@ int run_on_pairs(const Given& given);
 /// judges a node by both.
 int run_on_nodes_and_pairs(const Given& given);
 
-/// File in OUT, written before the pairs begin: the names of all pairs, one per line.
-inline constexpr const char* pair_list = "pairs.txt";
 /// Prints the pairs that are slower than a typical one by more than `tolerance` (a fraction), and
 /// their nodes: those whose best pair is slow, and those with slow links. The typical time of a
 /// case is the median of the pairs without the slowest n - 1 of n nodes, as many as one bad node

@@ -2,10 +2,12 @@
 // are good.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <functional>
 #include <set>
 
 #include "accept/accept_data.hpp"
+#include "analysis/accept/pair_rows.hpp"
 
 namespace assay {
 namespace test_accept_pairs {
@@ -29,6 +31,14 @@ NamedResult pair_of(int a, int b, const PairRow& made) {
   return pair;
 }
 
+/// All results of two nodes are those of listed pairs.
+PairsOfRuns all_listed(const std::vector<NamedResult>& results) {
+  PairsOfRuns pairs;
+  for (const NamedResult& named : results)
+    if (has(named.name, "+")) pairs.results.insert(named.name);
+  return pairs;
+}
+
 /// Healthy nodes, and a result of each of their pairs.
 json judge_pairs(int nodes, const MakePair& make, const json& criteria = five_percent) {
   std::vector<NamedResult> results = healthy(nodes);
@@ -38,7 +48,7 @@ json judge_pairs(int nodes, const MakePair& make, const json& criteria = five_pe
   // What accept keeps of a file's rows suffices.
   for (NamedResult& named : results)
     for (Row& each : named.result.rows) keep_for_acceptance(rules)(each, "", {});
-  return judge(results, criteria);
+  return judge(results, criteria, all_listed(results));
 }
 
 std::set<std::string> failed_nodes(const json& document) {
@@ -112,17 +122,66 @@ TEST(AcceptPairs, TheGravestOfPairsWithoutATimeCounts) {
 TEST(AcceptPairs, ANodeThatIsInNoPairLacksTheRow) {
   std::vector<NamedResult> results = healthy(4);
   for (const auto& [a, b] : {std::pair(0, 1), {0, 2}, {1, 2}}) results.push_back(pair_of(a, b, {}));
-  EXPECT_EQ(failed_nodes(judge(results, five_percent)),
+  EXPECT_EQ(failed_nodes(judge(results, five_percent, all_listed(results))),
             std::set<std::string>{host(3) + " MISSING"});
 }
 
 TEST(AcceptPairs, ASinglePairIsAJobOfSeveralNodes) {
   std::vector<NamedResult> results = healthy(4);
   results.push_back(pair_of(0, 1, {}));
-  const json document = judge(results, five_percent);
+  const json document = judge(results, five_percent, all_listed(results));
   EXPECT_EQ(document["verdict"], "PASS");
   ASSERT_EQ(document["not_judged"].size(), 1U);
   EXPECT_TRUE(has(document["not_judged"][0]["reason"], "several nodes"));
+}
+
+TEST(AcceptPairs, JobsOfTwoNodesThatNoListNamesAreNoPairs) {
+  std::vector<NamedResult> results = healthy(4);
+  results.push_back(pair_of(0, 1, {}));
+  results.push_back(pair_of(0, 1, {}));
+  results.back().result.run.id = results.back().name = "another job";
+  results.push_back(pair_of(1, 2, {}));
+  const json document = judge(results, five_percent);
+  EXPECT_EQ(failed_nodes(document), std::set<std::string>{}) << "the others need no such row";
+  EXPECT_EQ(document["verdict"], "PASS") << document["reason"];
+}
+
+TEST(AcceptPairs, TheGraverOfAJobAndASinglePairCounts) {
+  std::vector<NamedResult> results = healthy(4);
+  results.push_back(pair_of(0, 1, {1, "incorrect"}));
+  const PairsOfRuns listed = all_listed(results);
+  results.push_back(pair_of(1, 2, {}));
+  EXPECT_EQ(judge(results, five_percent, listed)["verdict"], "INCORRECT");
+}
+
+TEST(AcceptPairs, APairWithoutAResultIsMissing) {
+  std::vector<NamedResult> results = healthy(4);
+  for (const auto& [a, b] : {std::pair(0, 1), {0, 2}, {1, 2}, {0, 3}, {1, 3}})
+    results.push_back(pair_of(a, b, {}));
+  PairsOfRuns pairs = all_listed(results);
+  pairs.without_result = {host(2) + "+" + host(3)};
+  const json document = judge(results, five_percent, pairs);
+  EXPECT_EQ(failed_nodes(document), std::set<std::string>{});
+  EXPECT_EQ(document["verdict"], "MISSING");
+  ASSERT_EQ(document["unmet"].size(), 1U);
+  EXPECT_EQ(document["unmet"][0]["reason"], "between n02 and n03: no result");
+}
+
+TEST(AcceptPairs, AreFoundByTheListBesideTheirFolders) {
+  const fixture::Folder folder;
+  for (const char* run : {"n00", "n00+n01", "n01+n02"}) {
+    std::filesystem::create_directories(folder.path() / run);
+    folder.put(std::string(run) + "/result.json", "{}");
+  }
+  folder.put("pairs.txt", "n00+n01\nn00+n02\n");
+  const std::string top = folder.path().string();
+  const PairsOfRuns pairs = pairs_of_runs({top});
+  EXPECT_EQ(pairs.results, std::set<std::string>{top + "/n00+n01/result.json"});
+  EXPECT_EQ(pairs.without_result, std::set<std::string>{"n00+n02"});
+  // Named alone, a result is a pair, but nothing is said of others in the list above it.
+  const PairsOfRuns alone = pairs_of_runs({top + "/n00+n01"});
+  EXPECT_EQ(alone.results, std::set<std::string>{top + "/n00+n01"});
+  EXPECT_TRUE(alone.without_result.empty());
 }
 
 }  // namespace test_accept_pairs

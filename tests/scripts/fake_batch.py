@@ -56,6 +56,8 @@ def launch(count_flag, rank, size, known):
     count = int(flags[count_flag])
     # Where hosts are named, each rank is on its own by its host name (needs root).
     hosts = flags.get("--hosts", "").split(",")
+    if hosts == [""] and "--ppn" in flags and "PBS_NODEFILE" in os.environ:
+        hosts = pathlib.Path(os.environ["PBS_NODEFILE"]).read_text().split()
     on = [["unshare", "--uts", "sh", "-c", 'hostname "$0" && exec "$@"', host] if host else [] for host in hosts * count]
     ranks = [subprocess.Popen(on[i] + words, env={**os.environ, rank: str(i), size: str(count)}) for i in range(count)]
     sys.exit(max(process.wait() for process in ranks))

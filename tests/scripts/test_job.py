@@ -94,6 +94,20 @@ class Job(RunTest):
         done = self.job("pbs", *words, "--setup", self.folder / "dies.sh", env=environment, code=7)
         self.assertIn("has ended without a result", done.stderr)
 
+    @unittest.skipIf(os.geteuid() != 0 or shutil.which("unshare") is None, "a UTS namespace for each node needs root")
+    def test_a_job_of_nodes_and_pairs_ends_as_the_gravest(self):
+        environment = self.fakes()
+        nodes = self.folder / "nodefile"
+        nodes.write_text("node0\nnode1\n")
+        environment["PBS_NODEFILE"] = str(nodes)
+        # The suite has no case of several ranks, so the pair has no result.
+        done = self.job("pbs", "--nodes", 2, "--queue", "q", "--account", "a", "--submit", "--run", "--per-node --pairs",
+                        env=environment, code=7)
+        self.assertIn("2 of 2 nodes have a result", done.stdout)
+        self.assertIn("MISSING: node0+node1", done.stdout)
+        done = self.command(ASSAY, "accept", self.out, "--criteria", "acceptance", code=None)
+        self.assertIn("between node0 and node1: no result", done.stdout)
+
     def test_a_job_without_a_result_is_told(self):
         environment = self.fakes()
         (self.folder / "dies.sh").write_text("exit 1\n")

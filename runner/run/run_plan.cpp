@@ -285,22 +285,25 @@ void check_machine(const RunPlan& plan, const ResultEnvironment& environment,
                environment.software);
 }
 
+namespace {
+
+/// Whether several ranks run the case together: the settings of any other have one or none.
+bool is_joint(const Case& benchmark_case) {
+  for (const char* name : {"ranks", "nodes"})
+    if (const auto count = benchmark_case.settings.find(name);
+        count != benchmark_case.settings.end() && count->second != "1")
+      return true;
+  return false;
+}
+
+}  // namespace
+
 std::vector<PlannedBenchmark> planned_benchmarks(const RunPlan& plan) {
   const Pattern filter(plan.filter, fmt::format("--filter '{}'", plan.filter));
   const std::set<std::string> chosen(plan.ids.begin(), plan.ids.end());
   std::vector<PlannedBenchmark> benchmarks;
   std::vector<std::string> all;
   std::set<std::string> planned;  // a case of one process is the same in every shape
-  const auto list = [&](const std::string& name, const std::vector<std::string>& launcher,
-                        const std::string& log) {
-    return listed_cases(executable_of(name, plan.programs), plan.campaign.suite_file, launcher,
-                        plan.campaign.folder / "log" / ("list-" + log), plan.campaign.timeout,
-                        plan.suite_hash, words_of_cases(plan));
-  };
-  if (plan.joint)
-    for (const std::string& name : suite_benchmarks(plan.suite))
-      for (const Case& benchmark_case : list(name, {}, "alone-" + name).cases)
-        planned.insert(benchmark_case.id);
   for (const Processes& group : plan.processes)
     for (const std::string& name : suite_benchmarks(plan.suite)) {
       PlannedBenchmark benchmark{.name = name,
@@ -308,12 +311,15 @@ std::vector<PlannedBenchmark> planned_benchmarks(const RunPlan& plan) {
                                  .cases = {},
                                  .launcher = group.words,
                                  .shape = plan.processes.size() > 1 ? group.shape.name() : ""};
-      Listing listing = list(name, group.words, benchmark.place());
+      Listing listing = listed_cases(benchmark.executable, plan.campaign.suite_file, group.words,
+                                     plan.campaign.folder / "log" / ("list-" + benchmark.place()),
+                                     plan.campaign.timeout, plan.suite_hash, words_of_cases(plan));
       benchmark.cases_hash = listing.hash;
       benchmark.plugins = std::move(listing.plugins);
       for (Case& benchmark_case : listing.cases) {
         all.push_back(benchmark_case.id);
-        if ((plan.filter.empty() || wanted(benchmark_case, filter)) &&
+        if ((!plan.joint || is_joint(benchmark_case)) &&
+            (plan.filter.empty() || wanted(benchmark_case, filter)) &&
             (chosen.empty() || chosen.contains(benchmark_case.id)) &&
             planned.insert(benchmark_case.id).second)
           benchmark.cases.push_back(std::move(benchmark_case));

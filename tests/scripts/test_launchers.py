@@ -93,6 +93,15 @@ class Launchers(RunTest):
         done = self.run_suite(suite, "--launcher", "own", "--nodes", 1, "--ranks-per-node", 2, "--bind", "core", env=env, code=7)
         self.assertIn("but should be bound to one", done.stderr)
 
+    @unittest.skipIf(len(os.sched_getaffinity(0)) < 2, "one core: all threads are one in every process")
+    def test_no_case_of_one_process_is_joint(self):
+        """A launcher may bind its processes, which then have other threads than a process alone."""
+        suite = self.suite([group(["direct"], backend="reference", threads=["all"])])
+        core = str(min(os.sched_getaffinity(0)))
+        env = self.own(command=["taskset", "-c", core, str(self.start), "{ranks}"])
+        done = self.run_suite(suite, "--launcher", "own", "--nodes", 1, "--ranks-per-node", 2, "--joint", env=env, code=2)
+        self.assertIn("no cases of several ranks", done.stderr)
+
     def test_a_scaling_study_is_one_suite(self):
         collective = {"benchmark": "collectives", "bytes": [1024], "transport": ["mpi"], "algorithm": ["ring"]}
         suite = self.suite([collective, group(["direct"], backend="reference")],

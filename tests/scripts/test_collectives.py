@@ -105,7 +105,7 @@ class Collectives(RunTest):
         self.command(ASSAY, "validate", out, code=0)
         self.assertTrue(all(row["parameters"]["ranks"] == 1 for row in rows))
         for row in rows:  # pairs alone need a second rank
-            pairs = row["problem"]["collective"] == "bisection"
+            pairs = row["parameters"]["collective"] == "bisection"
             self.assertEqual(row["status"], "unsupported" if pairs else "ok", row["reason"])
             if pairs:
                 self.assertIn("an even number of ranks (1 were started)", row["reason"])

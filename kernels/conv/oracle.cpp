@@ -11,6 +11,7 @@
 #include "kernels/conv/bounds.hpp"
 #include "kernels/conv/geometry.hpp"
 #include "kernels/conv/parts.hpp"
+#include "kernels/oracle/failure.hpp"
 
 namespace assay {
 namespace convolution {
@@ -234,13 +235,17 @@ class ConvOracle final : public Oracle {
             static_cast<double>(reduction(problem_.shape(), problem_.direction())) >
         1e4;
     const std::optional<std::vector<Terms>> there = sums_there(inputs, a, b, indices);
+    sums::Failure failure;
 #pragma omp parallel if (worthwhile && !there)
     {
       Reference reference(problem_, a, b);
 #pragma omp for schedule(dynamic, 16)
       for (std::int64_t i = 0; i < count; ++i) {
-        Terms terms = there ? (*there)[static_cast<std::size_t>(i)]
-                            : reference.output(indices[static_cast<std::size_t>(i)]);
+        Terms terms;
+        failure.keep([&] {
+          terms = there ? (*there)[static_cast<std::size_t>(i)]
+                        : reference.output(indices[static_cast<std::size_t>(i)]);
+        });
         if (!random) terms = sums::of_any_data(terms);
         Expected& want = expected[static_cast<std::size_t>(i)];
         want = exact ? Expected{terms.value, 0, 0} : model.expected(terms);
@@ -250,6 +255,7 @@ class ConvOracle final : public Oracle {
         want.rms_bound += lost;
       }
     }
+    failure.rethrow();
   }
 
   std::optional<double> checksum(const TensorSpec& output, const Inputs& inputs,

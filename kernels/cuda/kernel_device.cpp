@@ -96,8 +96,11 @@ void KernelDevice::put(Tensor& tensor, const Source& source) {
 void KernelDevice::get(Tensor& tensor, const Sink& sink) {
   const TensorSpec& spec = tensor.spec();
   check(cudaSetDevice(gpu_), "choosing the GPU");  // of a thread of a reference
-  const bool here =
-      !proving_ && knows(spec) && by_kernels(spec.type, [&] { read_all(tensor, sink); });
+  bool here = false;
+  try {
+    here = !proving_ && knows(spec) && by_kernels(spec.type, [&] { read_all(tensor, sink); });
+  } catch (const NoRoom&) {  // before sink() has been called
+  }
   if (!here) CudnnDevice::get(tensor, sink);
 }
 

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "kernels/gemm/problem.hpp"
+#include "kernels/oracle/failure.hpp"
 #include "kernels/oracle/sampling.hpp"
 #include "kernels/oracle/sums.hpp"
 
@@ -179,26 +180,30 @@ class GemmOracle final : public Oracle {
     const auto count = static_cast<std::int64_t>(indices.size());
     const bool random = a.random() && b.random() && (c == nullptr || c->random());
     const double work = static_cast<double>(count) * static_cast<double>(problem_.shape().k);
+    sums::Failure failure;
 #pragma omp parallel if (work > worthwhile)
     {
       Reference reference(problem_, a, b, c);
 #pragma omp for schedule(dynamic, 16)
       for (std::int64_t i = 0; i < count; ++i) {
-        const std::int64_t index = indices[static_cast<std::size_t>(i)];
-        Expected& want = expected[static_cast<std::size_t>(i)];
-        if (reference.is_padding(index)) {
-          want = {reference.before(index), 0, 0};
-          continue;
-        }
-        sums::Terms terms = reference.element(index);
-        if (!random) terms = sums::of_any_data(terms);
-        want = exact ? Expected{terms.value, 0, 0} : model.expected(terms);
-        if (exact || random || terms.absolute == 0) continue;
-        const double lost = reference.flushed();
-        want.max_bound += lost;
-        want.rms_bound += lost;
+        failure.keep([&] {
+          const std::int64_t index = indices[static_cast<std::size_t>(i)];
+          Expected& want = expected[static_cast<std::size_t>(i)];
+          if (reference.is_padding(index)) {
+            want = {reference.before(index), 0, 0};
+            return;
+          }
+          sums::Terms terms = reference.element(index);
+          if (!random) terms = sums::of_any_data(terms);
+          want = exact ? Expected{terms.value, 0, 0} : model.expected(terms);
+          if (exact || random || terms.absolute == 0) return;
+          const double lost = reference.flushed();
+          want.max_bound += lost;
+          want.rms_bound += lost;
+        });
       }
     }
+    failure.rethrow();
   }
 
   std::optional<double> checksum(const TensorSpec& output, const Inputs& inputs,

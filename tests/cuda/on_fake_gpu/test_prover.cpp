@@ -329,16 +329,18 @@ TEST(Prover, LeavesInputsOfNetworksOnTheGpu) {
 
 TEST(Prover, LeavesToTheHostWhatItHasNoRoomFor) {
   const UpdateProblem problem = update_of("lamb", Precision::fp32);
-  const Trial trial(update_oracle(problem), problem.tensors(), false);
-  const TensorSpec& spec = trial.specs[3];
-  const auto tensor = gpu().allocate(spec);
-  gpu().fill(*tensor, 0);
-  const std::size_t in_use = (std::size_t{256} << 20) - gpu().memory_available();
-  setenv("FAKE_GPU_BYTES", std::to_string(in_use + 200000).c_str(), 1);
-  const OutputCheck there = check_output(gpu(), *tensor, trial.expectation(spec, true));
-  unsetenv("FAKE_GPU_BYTES");
-  EXPECT_NE(there.failure, "");
-  EXPECT_EQ(there.failure, check_output(gpu(), *tensor, trial.expectation(spec, false)).failure);
+  for (const bool stored : {false, true}) {
+    const Trial trial(update_oracle(problem), problem.tensors(), false, stored);
+    const TensorSpec& spec = trial.specs[3];
+    const auto tensor = gpu().allocate(spec);
+    gpu().fill(*tensor, 0);
+    const std::size_t in_use = (std::size_t{256} << 20) - gpu().memory_available();
+    setenv("FAKE_GPU_BYTES", std::to_string(in_use + 200000).c_str(), 1);
+    const OutputCheck there = check_output(gpu(), *tensor, trial.expectation(spec, true));
+    unsetenv("FAKE_GPU_BYTES");
+    EXPECT_NE(there.failure, "");
+    EXPECT_EQ(there.failure, check_output(gpu(), *tensor, trial.expectation(spec, false)).failure);
+  }
 }
 
 /// A GPU that expects what the host does, and compares wrongly, is not believed: the host compares.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -118,19 +119,26 @@ Table bisection_table(const std::vector<Series>& all) {
   constexpr const char* begins = "slow_link_";
   Table table{titled({"Row", ">Ranks", ">Slow links", "Which"}), {}};
   for (const Series& series : all) {
-    const auto& metrics = series.first().metrics;
-    const auto count = metrics.find("slow_links");
-    if (series.status != "ok" || count == metrics.end() || !count->second.value) continue;
+    std::optional<double> count;
+    std::map<std::string, double> slow;  // the links of all launches, with their largest ratios
+    for (const Row& row : series.rows)
+      for (const auto& [name, metric] : row.metrics) {
+        if (!metric.value) continue;
+        if (name == "slow_links") count = std::max(count.value_or(0), *metric.value);
+        if (!name.starts_with(begins)) continue;
+        double& ratio = slow[name.substr(std::string(begins).size())];
+        ratio = std::max(ratio, *metric.value);
+      }
+    if (series.status != "ok" || !count) continue;
+    count = std::max(*count, static_cast<double>(slow.size()));
     std::vector<std::string> named;
-    for (const auto& [name, metric] : metrics)
-      if (name.starts_with(begins) && metric.value)
-        named.push_back(fmt::format("{} takes {:.3g} times as long",
-                                    name.substr(std::string(begins).size()), *metric.value));
+    for (const auto& [link, ratio] : slow)
+      named.push_back(fmt::format("{} takes {:.3g} times as long", link, ratio));
     Line& line = table.lines.emplace_back();
     line.add(series.first().id);
     const double ranks = parameter_number(series, "ranks");
     line.add({fmt::format("{:g}", ranks), ranks});
-    line.add({fmt::format("{:g}", *count->second.value), *count->second.value});
+    line.add({fmt::format("{:g}", *count), *count});
     line.add(named.empty() ? "none" : join(named, ", "));
   }
   return table;
@@ -146,11 +154,16 @@ Cell io_rate(const Series& series) {
   return "-";
 }
 
-/// A metric that is a part, as percent.
-Cell part_cell(const Row& row, const std::string& name) {
-  const auto metric = row.metrics.find(name);
-  if (metric == row.metrics.end() || !metric->second.value) return "-";
-  return {human_percent(*metric->second.value), *metric->second.value};
+/// A metric that is a part, as percent: the least of the launches.
+Cell part_cell(const Series& series, const std::string& name) {
+  std::optional<double> least;
+  for (const Row& row : series.rows) {
+    const auto metric = row.metrics.find(name);
+    if (metric != row.metrics.end() && metric->second.value)
+      least = std::min(least.value_or(*metric->second.value), *metric->second.value);
+  }
+  if (!least) return "-";
+  return {human_percent(*least), *least};
 }
 
 /// The metrics of single operations: "create 12.3 kfiles/s, half below 1.2 ms, 99 % below 3 ms".
@@ -190,10 +203,8 @@ Table storage_table(const std::vector<NamedResult>& results, const std::vector<S
   add({"Time", true},
       [](const Series& of) { return Cell(human_seconds(of.median) + mark_of(of), of.median); });
   add({"Rate", true}, io_rate);
-  add({"Moved by storage", true},
-      [](const Series& of) { return part_cell(of.first(), "storage_ratio"); });
-  add({"By the device", true},
-      [](const Series& of) { return part_cell(of.first(), "device_ratio"); });
+  add({"Moved by storage", true}, [](const Series& of) { return part_cell(of, "storage_ratio"); });
+  add({"By the device", true}, [](const Series& of) { return part_cell(of, "device_ratio"); });
   add({"Single operations"}, [](const Series& of) { return Cell(operations_text(of.first())); });
   return table;
 }

@@ -15,11 +15,12 @@ namespace assay {
 /// left out.
 Table device_table(const std::vector<NamedResult>& results, const std::vector<Series>& all);
 
-/// A line for each bisection: how many links were slow, and which.
+/// A line for each bisection: how many links were slow in any launch, and which, each with its
+/// largest ratio.
 Table bisection_table(const std::vector<Series>& all);
 
-/// A line for each row of assay-io: its rate, the bytes that storage has moved over those expected,
-/// and latencies of single operations.
+/// A line for each row of assay-io: its rate, the bytes that storage has moved over those expected
+/// (the least of the launches), and latencies of single operations.
 Table storage_table(const std::vector<NamedResult>& results, const std::vector<Series>& all);
 
 }  // namespace assay

@@ -110,6 +110,33 @@ TEST(Evidence, LinksHaveTheLinksThatABisectionNames) {
   EXPECT_EQ(table["lines"][0]["cells"][3], "h1+h3 takes 2 times as long");
 }
 
+/// A later launch may name a link that the first has not, or be served from memory.
+TEST(Evidence, EveryLaunchCounts) {
+  std::vector<json> bisections, reads;
+  for (const int launch : {0, 1}) {
+    json bisection = test::collective(1e6, 0.1);
+    bisection["launch"] = launch;
+    bisection["parameters"]["ranks"] = 4;
+    bisection["metrics"] = {{"slow_links", {{"value", launch}, {"unit", ""}, {"better", "lower"}}}};
+    if (launch == 1)
+      bisection["metrics"]["slow_link_h1+h3"] = {{"value", 2}, {"unit", ""}, {"better", "lower"}};
+    bisections.push_back(bisection);
+    json io = row("ok", 0.5, launch, {{"operation", "read"}, {"ranks", "4"}});
+    io["benchmark"] = "io";
+    io["rates"] = {{"bytes_per_s", 4e8}};
+    io["metrics"] = {
+        {"storage_ratio", {{"value", launch == 0 ? 1.01 : 0.5}, {"unit", ""}, {"better", ""}}}};
+    reads.push_back(io);
+  }
+  const json links = section_of(document_of(bisections), "links")["tables"][0]["lines"];
+  ASSERT_EQ(links.size(), 1U);
+  EXPECT_EQ(links[0]["cells"][2], "1");
+  EXPECT_EQ(links[0]["cells"][3], "h1+h3 takes 2 times as long");
+  const json storage = section_of(document_of(reads), "storage")["tables"][0]["lines"];
+  ASSERT_EQ(storage.size(), 1U);
+  EXPECT_EQ(storage[0]["cells"][6], "50 %");
+}
+
 TEST(Evidence, BlameHasALineOrTheReasonWhyThereIsNone) {
   json blamed = test::collective(1e6, 0.1);
   blamed["blame"] = {{"unsupported", "no arrivals"}};

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# alone
+# full, alone
 # full
 """A fleet of four hosts (namespaces of this machine), each with a fault of its own: a shaped link, a throttled processor, a wrong bit, a
 case that hangs. One `assay run --per-node --pairs` and one `assay accept` name each node with the right verdict and reason. No host is

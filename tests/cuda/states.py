@@ -111,7 +111,7 @@ class States(RunTest):
         self.check_file()
         rows = json.loads((self.out / "result.json").read_text())["rows"]
         self.assertEqual({(row["status"], "no GPU can be used" in row["reason"]) for row in rows}, {("unsupported", True)})
-        self.assertEqual({row["benchmark"] for row in rows}, {"stream", "conv", "rnn", "resnet50", "pca"})
+        self.assertEqual({row["benchmark"] for row in rows}, {"stream", "conv", "rnn", "resnet50", "pca", "copy"})
 
     def test_the_driver_is_a_stub(self):
         # As on a login node whose LD_LIBRARY_PATH leads to the toolkit's folder of stubs.

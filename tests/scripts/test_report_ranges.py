@@ -205,9 +205,9 @@ class Ranges(unittest.TestCase):
         self.assertTrue(-1 < low < math.log10(0.8) and math.log10(1.5) < high < 1, (low, high))
 
     def test_one_broken_node_does_not_take_the_colours_of_all(self):
-        cells = [[{"speedup": 1, "mark": ""}, {"speedup": 0.01, "mark": ""}]]
+        cells = [[{"speedup": 1, "text": "1.00"}, {"speedup": 0.01, "text": "0.01"}]]
         picture = self.run_script(
-            f"(report.nodes = {{rows: [{{speedups: [1, 0.01]}}]}}, heat_plot({{hosts: ['a', 'b'], cases: ['c'], cells: {json.dumps(cells)}}}, 1000))"
+            f"(report.nodes = {{rows: [{{speedups: [1, 0.01]}}]}}, heat_plot({{hosts: ['a', 'b'], cases: ['c'], cells: {json.dumps(cells)}, extent: heat_extent()}}, 1000))"
         )
         self.assertEqual((picture["data"][0]["zmin"], picture["data"][0]["zmax"]), (-1, 1))
         self.assertEqual(picture["data"][0]["colorbar"]["ticktext"][0], "\u22640.50\u00d7")

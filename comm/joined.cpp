@@ -260,6 +260,9 @@ ArrivalSource arrivals_of(const CollectivesSettings& asked, const Options& optio
   if (on_gpu(options)) return {{}, "a GPU makes the calls: the host's clock does not tell when"};
   if (asked.shape.beside > 0 || asked.group > 0)
     return {{}, "not all ranks make one call together"};
+  const Pattern pattern = asked.shape.pattern;
+  if (pattern == Pattern::broadcast || pattern == Pattern::reduce || pattern == Pattern::sendrecv)
+    return {{}, fmt::format("in a {} not all ranks wait for the last one", name(pattern))};
   return {ArrivalSource::Kind::collective};
 }
 

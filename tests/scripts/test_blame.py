@@ -63,6 +63,9 @@ class Ranks(RunTest):
         self.file = self.folder / "row.json"
         row = blame.two_ranks((*TRAINING, "--parallel", "stale:1"), self.file)
         self.assertIn("stale:1", row["blame"]["unsupported"])
+        for collective in ("broadcast", "reduce", "sendrecv"):
+            told = blame.two_ranks((*COLLECTIVES, "--collective", collective), self.folder / f"{collective}.json")
+            self.assertIn("not all ranks wait", told["blame"].get("unsupported", ""))
         self.assertIn("unsupported: ", self.command(ASSAY, "table", self.file, "--blame", code=0).stdout)
 
     def test_a_file_that_blames_another_rank_is_refused(self):

@@ -17,7 +17,7 @@ namespace assay {
 /// slower), with its interval. Nothing with too few windows for one.
 using Drift = std::optional<LaunchComparison>;
 
-/// The time of a run so long after the first one, over the median of its device.
+/// A run: seconds since the first one, and its time over the median of its device.
 struct DriftPoint {
   double minutes = 0, ratio = 1;
 };
@@ -58,7 +58,7 @@ Drift drift_of(const std::map<std::string, std::vector<Burn::Window>>& windows);
 /// "0 wrong of 12345 runs in 0.5 device-hours, below 6 an hour (95 %)".
 std::string burn_text(const BurnTotal& total);
 
-/// A line for each total; its note says why there is no burn-in.
+/// One line for each total. Without a burn-in the note gives the reason.
 Table burn_lines(const std::vector<BurnTotal>& totals);
 /// The first faults of the totals, a line each: what was wrong, where and when.
 std::vector<std::string> burn_faults(const std::vector<BurnTotal>& totals);

@@ -85,59 +85,48 @@ int summarise(const Given& given, std::vector<std::string> files, const std::str
   return static_cast<int>(ExitCode::ok);
 }
 
-/// The layers of networks in place of the rows.
-int show_layers(const Given& given, const std::string& format) {
-  refuse_flags(given, {"by", "columns", "absolutes", "baseline"}, "--layers",
-               "its columns are always the same");
-  if (format == "json")
-    throw InputError(
-        "--format json cannot be used with --layers (the result file has them as JSON: rows, "
-        "layers). Use csv.");
-  const std::vector<NamedResult> results = load_inputs(given, values_of(given, "FILE"));
-  const TableOptions options = options_of(given, format);
-  emit(given, format == "csv" ? layer_csv(results, options) : layer_table(results, options));
-  return static_cast<int>(ExitCode::ok);
-}
+/// A view of results in place of the table of rows.
+struct View {
+  std::string flag;
+  std::vector<std::string> refused;  ///< flags that it cannot be used with
+  std::string why_refused;
+  std::string in_json;  ///< the part of the result file that has it
+  std::string (*csv)(const Results&, const TableOptions&);
+  std::string (*text)(const Results&, const TableOptions&);
+};
 
-/// The epochs of trainings in place of the rows.
-int show_epochs(const Given& given, const std::string& format) {
-  refuse_flags(given, {"columns", "absolutes", "baseline", "layers"}, "--epochs",
-               "its columns are always the same");
-  if (format == "json")
-    throw InputError(
-        "--format json cannot be used with --epochs (the result file has them as JSON: rows, "
-        "epochs). Use csv.");
-  const std::vector<NamedResult> results = load_inputs(given, values_of(given, "FILE"));
-  const TableOptions options = options_of(given, format);
-  emit(given, format == "csv" ? epoch_csv(results, options) : epoch_table(results, options));
-  return static_cast<int>(ExitCode::ok);
-}
+const std::vector<View> views{{"blame",
+                               {"by", "columns", "absolutes", "baseline", "layers", "epochs"},
+                               "its columns are always the same",
+                               "it as JSON: rows, blame",
+                               blame_csv,
+                               blame_text},
+                              {"matrix",
+                               {"by", "columns", "absolutes", "baseline", "layers", "epochs"},
+                               "its lines and columns are places and nodes",
+                               "its numbers as JSON: rows",
+                               matrix_csv,
+                               matrix_text},
+                              {"epochs",
+                               {"columns", "absolutes", "baseline", "layers"},
+                               "its columns are always the same",
+                               "them as JSON: rows, epochs",
+                               epoch_csv,
+                               epoch_table},
+                              {"layers",
+                               {"by", "columns", "absolutes", "baseline"},
+                               "its columns are always the same",
+                               "them as JSON: rows, layers",
+                               layer_csv,
+                               layer_table}};
 
-/// The ranks that others waited for in place of the rows.
-int show_blame(const Given& given, const std::string& format) {
-  refuse_flags(given, {"by", "columns", "absolutes", "baseline", "layers", "epochs"}, "--blame",
-               "its columns are always the same");
+int show(const View& view, const Given& given, const std::string& format) {
+  refuse_flags(given, view.refused, "--" + view.flag, view.why_refused);
   if (format == "json")
-    throw InputError(
-        "--format json cannot be used with --blame (the result file has it as JSON: rows, blame). "
-        "Use csv.");
+    throw InputError("--format json cannot be used with --" + view.flag + " (the result file has " +
+                     view.in_json + "). Use csv.");
   const std::vector<NamedResult> results = load_inputs(given, values_of(given, "FILE"));
-  const TableOptions options = options_of(given, format);
-  emit(given, format == "csv" ? blame_csv(results, options) : blame_text(results, options));
-  return static_cast<int>(ExitCode::ok);
-}
-
-/// Matrices of places and nodes in place of the rows.
-int show_matrices(const Given& given, const std::string& format) {
-  refuse_flags(given, {"by", "columns", "absolutes", "baseline", "layers", "epochs"}, "--matrix",
-               "its lines and columns are places and nodes");
-  if (format == "json")
-    throw InputError(
-        "--format json cannot be used with --matrix (the result file has its numbers as JSON: "
-        "rows). Use csv.");
-  const std::vector<NamedResult> results = load_inputs(given, values_of(given, "FILE"));
-  const TableOptions options = options_of(given, format);
-  emit(given, format == "csv" ? matrix_csv(results, options) : matrix_text(results, options));
+  emit(given, (format == "csv" ? view.csv : view.text)(results, options_of(given, format)));
   return static_cast<int>(ExitCode::ok);
 }
 
@@ -145,10 +134,8 @@ int table(const Given& given) {
   const std::string format = choice_of(given, "format", formats);
   std::vector<std::string> files = values_of(given, "FILE");
   if (is_summary(files.front())) return summarise(given, std::move(files), format);
-  if (given.contains("blame")) return show_blame(given, format);
-  if (given.contains("matrix")) return show_matrices(given, format);
-  if (given.contains("epochs")) return show_epochs(given, format);
-  if (given.contains("layers")) return show_layers(given, format);
+  for (const View& view : views)
+    if (given.contains(view.flag)) return show(view, given, format);
   const TableOptions options = options_of(given, format);
   std::vector<std::string> names = values_of(given, "baseline");
   if (options.by == "system") {  // a system beside others is a result like theirs

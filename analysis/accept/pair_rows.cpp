@@ -15,8 +15,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Whether a node of both pairs is judged by the first: the faster one, or where none has a time
-/// the one that tells a graver fault.
+/// True if `a` judges a node that is in both pairs: it is faster, or, if neither has a time, its
+/// fault is graver.
 bool tells_more(const NodeRow& a, const NodeRow& b) {
   if (a.value && b.value) return *a.value < *b.value;
   if (a.value || b.value) return a.value.has_value();
@@ -30,7 +30,7 @@ Node& node_of(Fleet& fleet, const std::string& name) {
              : *fleet.nodes.insert(place, Node{name, {}, {}, {}});
 }
 
-/// A list of pairs; none where there is no such file.
+/// The pairs that a file lists; none if there is no such file.
 std::set<std::string> pairs_in(const fs::path& list) {
   std::set<std::string> pairs;
   if (fs::exists(list))

@@ -1,4 +1,5 @@
-// What rows tell beside their times, as the tables that other commands print.
+// Rows tell more than times: devices, burn-ins, links, storage, blame. The tables of other
+// commands.
 
 #include "analysis/evidence.hpp"
 

@@ -52,7 +52,7 @@ nlohmann::json collectives_part(const std::vector<NamedResult>& results,
 nlohmann::json convergence_part(const std::vector<NamedResult>& results,
                                 const std::vector<Series>& all);
 nlohmann::json nodes_part(const std::vector<NamedResult>& results, const std::vector<Series>& all);
-/// What rows tell beside their times: a list of sections {id, title, text, tables, notes, curves}.
+/// Rows tell more than their times: a list of sections {id, title, text, tables, notes, curves}.
 /// The tables have the texts that a terminal shows: {title, heat, columns, lines: {cells, numbers,
 /// note}}; `heat`: "higher" or "lower" if the table is a matrix to be drawn, by what is better.
 nlohmann::json evidence_part(const std::vector<NamedResult>& results,

@@ -32,7 +32,7 @@ std::vector<double> medians_of_others(const std::vector<double>& values) {
   return medians;
 }
 
-/// What a rank has of a number beyond the median of the others.
+/// A number of a rank less the median of the others'.
 template <class Number>
 double excess(const Blame& blame, std::size_t rank, const Number& number) {
   std::vector<double> others;

@@ -67,17 +67,16 @@ inline constexpr double least_network = 0.03;
 /// The waits of one event, divided among the ranks that caused them. `arrivals`: by rank.
 std::vector<double> divided_waits(std::span<const double> arrivals);
 
-/// Of all ranks for each event, event by event. A work is the seconds of input and computing before
-/// an arrival.
+/// Arrivals of all ranks, event by event, and the seconds of input and computing before each.
 struct EventTimes {
   std::span<const double> arrivals, works;
 };
 
 /// Sets last, cost_s, low_s and high_s of the ranks. A rank has caused a wait as far as it was late
 /// and had worked longer: one that left the collective before late, for the network's reasons,
-/// comes late to the next one, too. `errors`: of the clock of each rank. The intervals have 99 %
-/// for all ranks together, by Student's distribution of the sums of up to 20 blocks of events that
-/// follow each other.
+/// comes late to the next one, too. `errors`: one for the clock of each rank. The intervals have 99
+/// % for all ranks together, by Student's distribution of the sums of up to 20 blocks of events
+/// that follow each other.
 void set_costs(const EventTimes& times, std::span<const double> errors, Blame& blame);
 
 /// Sets resolution, undecided and blamed from the other fields.

@@ -47,7 +47,7 @@ void BlameRecorder::end(const std::vector<Arrival>& arrivals) {
   const ClockOffset after = clock_offset(ranks_);
   error_ = std::max(error_, alignment_error(before_, after));
   for (Arrival arrival : arrivals) {
-    // Communication before is no work of its own, and may be a wait for another rank.
+    // Earlier communication is no work of this rank: it may have waited for another one.
     arrival.at = aligned(arrival.at, before_, after) - arrival.network;
     arrival.begun = aligned(arrival.begun, before_, after);
     keep(arrival);

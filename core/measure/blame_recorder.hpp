@@ -18,16 +18,16 @@ class BlameRecorder {
   BlameRecorder(Communicator& ranks, std::string of, std::string device);
   /// Before runs whose arrivals count: compares the clocks. Untimed. Collective.
   void begin();
-  /// After them: compares the clocks again. As many arrivals on all ranks. At most 4096 events are
-  /// kept: of more every second, fourth, … Collective.
+  /// After them: compares the clocks again. All ranks have as many arrivals. At most 4096 events
+  /// are kept; if there are more, every second, fourth, … one. Collective.
   void end(const std::vector<Arrival>& arrivals);
-  /// What all ranks have recorded, equal on all. Collective.
+  /// Makes one table from the records of all ranks, equal on all. Collective.
   Blame found();
 
  private:
   void keep(const Arrival& arrival);
   void take_largest(std::vector<double>& numbers) const;
-  /// Of all ranks for each event, event by event.
+  /// The number of each arrival, of all ranks, event by event.
   std::vector<double> of_all(double (*number)(const Arrival&)) const;
   void describe_ranks(Blame& blame) const;
   void add_times(Blame& blame) const;

@@ -27,7 +27,7 @@ bool same_blamed(const Blame::Blamed& a, const Blame::Blamed& b) {
          a.how == b.how && agrees_with(a.cost_s, b.cost_s) && agrees_with(a.cost, b.cost);
 }
 
-/// What a rank contradicts; "" if nothing.
+/// Names the numbers of a rank that contradict others; "" if none do.
 std::string why_not_rank(const Blame::Rank& rank, const Blame& blame) {
   if (!(rank.low_s <= rank.cost_s && rank.cost_s <= rank.high_s))
     return "cost_s: not in its interval";

@@ -8,7 +8,7 @@
 
 namespace assay::formula {
 
-/// What ranks add in a pass over one sample where layers are divided among them.
+/// Sums over ranks in a pass over one sample, if layers are divided among them.
 struct SplitSums {
   double count = 0, elements = 0;
   double features = 0;  ///< of the narrowest divided layer; all are divided if the ranks divide it

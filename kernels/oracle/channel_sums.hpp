@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <exception>
 #include <string>
 #include <vector>
 
@@ -15,6 +14,7 @@
 #include "core/base/place.hpp"
 #include "kernels/oracle/bounds.hpp"
 #include "kernels/oracle/draw.hpp"
+#include "kernels/oracle/failure.hpp"
 
 namespace assay::sums {
 
@@ -71,7 +71,7 @@ void expect_elements(const Code& code, const std::vector<const Values*>& inputs,
 template <class Code>
 void expect_agreement(const double* there, const double* here, double slack = 0) {
   for (int t = 0; t < Code::terms; ++t)
-    // Data of a network may overflow: what is not finite is no result in either.
+    // Data of a network may overflow: then neither sum is finite, and they are not compared.
     if ((std::isfinite(there[t]) || std::isfinite(here[t])) &&
         !(std::abs(there[t] - here[t]) <= 1e-10 * std::abs(here[Code::magnitudes[t]]) + slack))
       throw CaseError(fmt::format(
@@ -101,17 +101,11 @@ class ChannelSums {
       }
     }
     std::vector<double> all(place(over_.channels * Code::terms));
-    std::exception_ptr failure;
+    Failure failure;
 #pragma omp parallel for schedule(dynamic)
-    for (std::int64_t c = 0; c < over_.channels; ++c) {
-      try {
-        sum_channel(code, values, table, c, all.data() + c * Code::terms);
-      } catch (...) {
-#pragma omp critical(assay_channel_failure)
-        failure = std::current_exception();
-      }
-    }
-    if (failure) std::rethrow_exception(failure);
+    for (std::int64_t c = 0; c < over_.channels; ++c)
+      failure.keep([&] { sum_channel(code, values, table, c, all.data() + c * Code::terms); });
+    failure.rethrow();
     return all;
   }
 

@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <exception>
 #include <limits>
 #include <type_traits>
 #include <utility>
 
 #include "core/base/place.hpp"
 #include "kernels/oracle/channel_sums.hpp"
+#include "kernels/oracle/failure.hpp"
 #include "kernels/update/formula_items.hpp"
 #include "kernels/update/problem.hpp"
 
@@ -212,10 +212,10 @@ class UpdateOracle final : public WholeOracle {
     constexpr std::int64_t block = 4096;
     const std::vector<const Values*> values = sums::values_of(names(), inputs);
     std::vector<std::array<double, Code::terms>> parts(place((elements + block - 1) / block));
-    std::exception_ptr failure;  // an exception must not leave a parallel region
+    sums::Failure failure;
 #pragma omp parallel for schedule(static) if (parts.size() > 1)
     for (std::ptrdiff_t part = 0; part < std::ssize(parts); ++part) {
-      try {
+      failure.keep([&] {
         const std::int64_t first = part * block, count = std::min(block, elements - first);
         const sums::RangeInputs in(values, code.begin + first, count);
         double terms[Code::terms];
@@ -223,12 +223,9 @@ class UpdateOracle final : public WholeOracle {
           code(in, pass_.rows.data(), i, terms);
           for (int k = 0; k < Code::terms; ++k) parts[place(part)][place(k)] += terms[k];
         }
-      } catch (...) {
-#pragma omp critical(assay_update_failure)
-        failure = std::current_exception();
-      }
+      });
     }
-    if (failure) std::rethrow_exception(failure);
+    failure.rethrow();
     std::array<double, Code::terms> all{};
     for (const auto& part : parts)
       for (std::size_t k = 0; k < all.size(); ++k) all[k] += part[k];

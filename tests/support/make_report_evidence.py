@@ -1,14 +1,12 @@
 #!/usr/bin/env python3
 """Inputs for what a report shows beside times, made up and valid: copies between places, pairs of nodes, devices, a burn-in, storage,
 blame. make_report_evidence.py FOLDER writes them and prints their names."""
-import json
 import math
-import pathlib
 import random
 import sys
 
 import make_results as synthetic
-from make_report_inputs import collective_row, timed
+from make_report_inputs import collective_row, timed, write
 
 PLACES = ["numa0", "numa1", "numa2", "numa3", "gpu0", "gpu1"]
 HOSTS = [f"node{i:02}" for i in range(1, 6)]
@@ -144,15 +142,5 @@ def all_evidence():
     return {"machine": machine, **pairs(), **burns()}
 
 
-def write(folder):
-    folder = pathlib.Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    names = []
-    for name, document in all_evidence().items():
-        names.append(folder / f"{name}.json")
-        names[-1].write_text(json.dumps(document))
-    return names
-
-
 if __name__ == "__main__":
-    print("\n".join(map(str, write(sys.argv[1]))))
+    print("\n".join(map(str, write(sys.argv[1], all_evidence()))))

@@ -187,11 +187,11 @@ def all_inputs():
     }
 
 
-def write(folder):
+def write(folder, documents=None):
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     names = []
-    for name, document in all_inputs().items():
+    for name, document in (documents or all_inputs()).items():
         names.append(folder / f"{name}.json")
         names[-1].write_text(json.dumps(document))
     return names

@@ -134,7 +134,7 @@ TEST(Blame, AFewLongDelaysAreChance) {
       {2, 200, 0, [](int rank, int event) { return rank == 1 && event % 150 == 20 ? 6.0 : 0.0; }});
   EXPECT_TRUE(blame.blamed.empty());
   EXPECT_NE(blame.undecided, "");
-  // As much in every twentieth event is not.
+  // The same sum in every tenth event is decided.
   const Blame often = judged(
       {2, 200, 0, [](int rank, int event) { return rank == 1 && event % 10 == 5 ? 0.6 : 0.0; }});
   EXPECT_EQ(often.blamed.size(), 1U);
@@ -147,7 +147,7 @@ TEST(Blame, FewEventsSayNothing) {
   EXPECT_EQ(judged({2, 16, 0, rank_one_late(0.5)}).blamed.size(), 1U);
 }
 
-/// What is said of rank 1, which is late by 100 ms a step.
+/// The verdict on rank 1, which is late by 100 ms a step.
 Blame::Blamed said(const std::function<void(Blame::Rank&, Blame&)>& change) {
   const Blame blame =
       judged({4, 100, 0, rank_one_late(0.1)}, [&](Blame& of) { change(of.ranks[1], of); });
@@ -277,8 +277,8 @@ TEST(Blame, OfHealthyRanksAtMostOneJobInAHundredIsBlamed) {
 }
 
 TEST(Blame, NinetyNineOfAHundredDelaysOfThreePercentAreNamed) {
-  // Where ranks vary by more than a delay, others are later so often that it costs less than its
-  // length: of more than two ranks the noise is a tenth.
+  // If ranks vary by more than a delay, others are often later, and it costs less than its length:
+  // so jobs of more than two ranks have a tenth of the noise.
   for (const Simulation& of : {Simulation{2, 1, 0.031, 1}, Simulation{2, 1, 0.031, 0.5},
                                Simulation{4, 0.1, 0.031, 1}, Simulation{8, 0.1, 0.031, 0.5}}) {
     const Counted counted = count(200, of);

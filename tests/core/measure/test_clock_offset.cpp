@@ -23,7 +23,7 @@ struct Delays {
   double there, back, spread;
 };
 
-/// What 20 messages from `start` on say, each with delays of its own.
+/// The offset by 20 messages from `now` on, each with delays of its own.
 ClockOffset estimate(const Clocks& clocks, const Delays& delays, double& now,
                      std::mt19937_64& random) {
   std::exponential_distribution<double> more(1);

@@ -43,7 +43,7 @@ json row() {
   return {{"parameters", {{"ranks", 2}}}, {"blame", blame}};
 }
 
-/// What is said of a row that was changed; "" if it is accepted.
+/// The reason for which a changed row is refused; "" if it is accepted.
 std::string said(const std::function<void(json&)>& change) {
   json changed = row();
   change(changed.at("blame"));

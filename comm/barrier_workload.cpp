@@ -22,8 +22,12 @@ constexpr int entering_tag = 18;
 class BarrierWorkload final : public Workload {
  public:
   BarrierWorkload(std::unique_ptr<Communicator> ranks, Communicator& known, Device& device,
-                  const CollectiveSettings& settings)
-      : ranks_(std::move(ranks)), known_(known), device_(device), settings_(settings) {
+                  const CollectiveSettings& settings, ArrivalSource arrivals)
+      : ranks_(std::move(ranks)),
+        known_(known),
+        device_(device),
+        settings_(settings),
+        arrivals_(std::move(arrivals)) {
     ranks_->prepare(call_);
   }
 
@@ -44,7 +48,7 @@ class BarrierWorkload final : public Workload {
   Verification end_audit() override { return verify(); }
   Verification verify_before() override { return verify(); }
   Verification verify_after() override { return verify(); }
-  ArrivalSource arrival_source() const override { return {ArrivalSource::Kind::collective}; }
+  ArrivalSource arrival_source() const override { return arrivals_; }
   Executed executed() const override { return executed_of(settings_, *ranks_, call_); }
   std::map<std::string, double> work() const override { return {}; }
   std::map<std::string, double> setup() const override { return {}; }
@@ -110,14 +114,17 @@ class BarrierWorkload final : public Workload {
   Communicator& known_;
   Device& device_;
   CollectiveSettings settings_;
+  ArrivalSource arrivals_;
   Call call_{Collective::barrier, {}, {}, ReduceOp::sum, 0};
 };
 
 }  // namespace
 
 std::unique_ptr<Workload> barrier_workload(std::unique_ptr<Communicator> ranks, Communicator& known,
-                                           Device& device, const CollectiveSettings& settings) {
-  return std::make_unique<BarrierWorkload>(std::move(ranks), known, device, settings);
+                                           Device& device, const CollectiveSettings& settings,
+                                           ArrivalSource arrivals) {
+  return std::make_unique<BarrierWorkload>(std::move(ranks), known, device, settings,
+                                           std::move(arrivals));
 }
 
 }  // namespace assay

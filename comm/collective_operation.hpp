@@ -49,6 +49,7 @@ std::unique_ptr<Operation> collective_operation(const CollectiveProblem& problem
 /// the machine cannot make a correct barrier fail. `known` connects the same ranks and transfers
 /// these messages.
 std::unique_ptr<Workload> barrier_workload(std::unique_ptr<Communicator> ranks, Communicator& known,
-                                           Device& device, const CollectiveSettings& settings);
+                                           Device& device, const CollectiveSettings& settings,
+                                           ArrivalSource arrivals);
 
 }  // namespace assay

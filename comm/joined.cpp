@@ -253,17 +253,26 @@ Result<std::unique_ptr<Communicator>> connected_ranks(const Options& options,
   return layered(std::move(std::get<std::unique_ptr<Communicator>>(communicator)), options);
 }
 
+JobNetwork job_network(const std::string& transport, Communicator* ranks) {
+  if (transport == gpu_transport)
+    return {transport, nullptr,
+            fmt::format("the collectives go over {}, whose messages are of GPU memory", transport)};
+  return {transport == launched_transport ? JobNetwork{}.name : transport, ranks};
+}
+
 namespace {
 
-/// How it is known who comes late to the calls.
-ArrivalSource arrivals_of(const CollectivesSettings& asked, const Options& options) {
+/// How it is known who comes late to the calls, whose messages `transport` transfers.
+ArrivalSource arrivals_of(const CollectivesSettings& asked, const Options& options,
+                          Communicator& transport) {
   if (on_gpu(options)) return {{}, "a GPU makes the calls: the host's clock does not tell when"};
   if (asked.shape.beside > 0 || asked.group > 0)
     return {{}, "not all ranks make one call together"};
   const Pattern pattern = asked.shape.pattern;
   if (pattern == Pattern::broadcast || pattern == Pattern::reduce || pattern == Pattern::sendrecv)
     return {{}, fmt::format("in a {} not all ranks wait for the last one", name(pattern))};
-  return {ArrivalSource::Kind::collective};
+  return {ArrivalSource::Kind::collective, "",
+          job_network(options.get("transport", ""), &transport)};
 }
 
 /// Why messages between pairs of ranks cannot be exchanged so, or "".
@@ -346,13 +355,14 @@ Result<std::unique_ptr<Workload>> collective_workload(const Case& wanted,
                        " does not allocate buffers. Use --buffers ordinary."};
 
   if (shape.pattern == Pattern::barrier)
-    return barrier_workload(std::move(ranks), context.ranks, *joined.device, settings);
+    return barrier_workload(std::move(ranks), context.ranks, *joined.device, settings,
+                            arrivals_of(asked, options, *joined.transport));
   OperationSetup setup;
   setup.seed = context.seed;
   setup.rank = context.ranks.rank();
   setup.ranks_here = on_gpu(options) ? 1 : context.ranks_here;  // ranks that share the memory
   setup.reference_budget = context.reference_budget;
-  setup.arrivals = arrivals_of(asked, options);
+  setup.arrivals = arrivals_of(asked, options, *joined.transport);
   const double create = seconds_since(start);
   if (replay)
     return replay_workload(

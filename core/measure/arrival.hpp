@@ -5,6 +5,8 @@
 
 namespace assay {
 
+class Communicator;  // core/api/communicator.hpp
+
 /// Times of one rank. It has computed in what `input` and `network` leave of begun … at.
 struct Arrival {
   double begun = 0;      ///< raw_seconds(), when the ranks began together
@@ -13,12 +15,19 @@ struct Arrival {
   double network = 0;    ///< seconds in calls that communicate
   double processor = 0;  ///< processor seconds of its process
   double wait = 0;       ///< seconds in the collective
-  /// Seconds of the job that end with this collective; the others of a run have 0.
+  /// Seconds of the run (a step, a round) that begins with this event; its later events have 0.
   double run = 0;
 };
 
 /// Processor time of all threads of this process.
 double process_seconds();
+
+/// The network of a job's collectives, over which the links between its hosts are measured.
+struct JobNetwork {
+  std::string name{"the launcher's"};
+  Communicator* ranks = nullptr;  ///< its messages are of the host's memory; null: the runner's own
+  std::string unsupported{};      ///< why its links cannot be measured
+};
 
 /// How the arrivals of a workload are known.
 struct ArrivalSource {
@@ -29,6 +38,7 @@ struct ArrivalSource {
   };
   Kind kind = Kind::none;
   std::string unsupported{};  ///< of none: why, if a user may expect them
+  JobNetwork network{};
 };
 
 }  // namespace assay

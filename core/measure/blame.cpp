@@ -12,7 +12,9 @@
 namespace assay {
 namespace {
 
-constexpr std::size_t most_blocks = 20;
+// Blocks of fewer events may depend on each other; more blocks leave less to chance than Student's
+// distribution gains of it.
+constexpr std::size_t events_of_block = 8, most_of_few = 20, most_blocks = 40;
 constexpr double false_blame = 0.01;  ///< of the intervals of all ranks together
 /// The part of a difference that its cause must explain.
 constexpr double explained = 0.5;
@@ -41,6 +43,13 @@ double excess(const Blame& blame, std::size_t rank, const Number& number) {
   return number(blame.ranks[rank]) - median(others);
 }
 
+/// Whether several threads of a rank work: while one is stopped, the others may spin until it
+/// comes.
+bool has_threads(const Blame::Rank& rank) {
+  constexpr double of_one = 1.05;  // a library's own thread may work beside it at times
+  return rank.processor_s > of_one * (rank.input_s + rank.compute_s + rank.network_s);
+}
+
 /// Why a rank computed for `more` seconds more than the others.
 std::string how_it_computed(const Blame& blame, std::size_t rank, double more) {
   const bool known = std::ranges::all_of(
@@ -49,7 +58,8 @@ std::string how_it_computed(const Blame& blame, std::size_t rank, double more) {
     return "it waited for a processor that others used";
   if (!blame.on_host) return "it or its device was slower";
   if (excess(blame, rank, [](const auto& of) { return of.processor_s; }) >= explained * more)
-    return "it computed longer";
+    return has_threads(blame.ranks[rank]) ? "it computed longer, or a thread of it did not run"
+                                          : "it computed longer";
   return known ? "it did not run" : "it did not run, or waited for a processor";
 }
 
@@ -78,17 +88,17 @@ bool has_host(const std::string& link, const std::string& host) {
                            : link.substr(0, plus) == host || link.substr(plus + 1) == host;
 }
 
-/// Collectives cannot be faster than their slowest path, whose messages would take 1 / ratio.
 void blame_links(Blame& blame) {
-  if (!blame.links || blame.network_s < least_network * blame.seconds) return;
+  if (!blame.links || !blame.links->unsupported.empty() ||
+      blame.network_s < least_network * blame.seconds)
+    return;
   for (const Blame::Link& slow : blame.links->slow) {
     Blame::Blamed made{std::nullopt, slow.link, "link", "network"};
     made.how = fmt::format("its messages take {:.1f} times as long as others'", slow.ratio);
-    made.cost_s = blame.network_s * (1 - 1 / slow.ratio);
+    made.cost_s = link_cost(blame, slow) * blame.seconds;
     made.cost = made.cost_s / blame.seconds;
-    // The messages of a rank that does not run are slow for that reason.
     const bool late = std::ranges::any_of(blame.blamed, [&](const Blame::Blamed& rank) {
-      return rank.rank && has_host(slow.link, rank.host);
+      return rank.rank && has_host(slow.link, rank.host) && rank.cost_s >= made.cost_s;
     });
     if (!late && made.cost >= least_blame) blame.blamed.push_back(made);
   }
@@ -112,7 +122,8 @@ std::vector<double> divided_waits(std::span<const double> arrivals) {
 
 void set_costs(const EventTimes& times, std::span<const double> errors, Blame& blame) {
   const std::size_t ranks = blame.ranks.size(), events = times.arrivals.size() / ranks;
-  const std::size_t blocks = std::min(most_blocks, events);
+  const std::size_t blocks =
+      std::min(events, std::clamp(events / events_of_block, most_of_few, most_blocks));
   std::vector<std::vector<double>> of_block(blocks, std::vector<double>(ranks, 0));
   const double worst = *std::ranges::max_element(errors);
   for (std::size_t event = 0; event < events; ++event) {
@@ -150,6 +161,46 @@ void set_costs(const EventTimes& times, std::span<const double> errors, Blame& b
   }
 }
 
+double link_cost(const Blame& blame, const Blame::Link& link) {
+  return blame.seconds > 0 ? blame.network_s * (1 - 1 / link.ratio) / blame.seconds : 0;
+}
+
+std::optional<double> runs_to_decide(const Blame& blame) {
+  if (!(blame.seconds > 0)) return std::nullopt;
+  const double clocks = 2 * blame.events * blame.clock_error_s / blame.seconds;
+  if (clocks >= least_blame) return std::nullopt;
+  const double wider = std::max(0.0, blame.resolution - clocks) / (least_blame - clocks);
+  return std::ceil(blame.runs * std::max(1.0, wider * wider));
+}
+
+Result<LargestCost> largest_cost(const Blame& blame) {
+  if (!blame.unsupported.empty()) return Unsupported{blame.unsupported};
+  if (blame.events < static_cast<double>(least_events) || !(blame.seconds > 0))
+    return Unsupported{blame.undecided.empty() ? "it has no seconds" : blame.undecided};
+  const bool several = std::ranges::any_of(
+      blame.ranks, [&](const Blame::Rank& rank) { return rank.host != blame.ranks[0].host; });
+  const bool asked = several && blame.network_s >= least_network * blame.seconds;
+  if (asked && (!blame.links || !blame.links->unsupported.empty()))
+    return Unsupported{
+        fmt::format("{:.1f} % of the time is in the network, but its links were not measured{}",
+                    100 * blame.network_s / blame.seconds,
+                    blame.links ? fmt::format(" ({})", blame.links->unsupported) : "")};
+  LargestCost largest{-1, -1};
+  const auto add = [&](double least, double most, const std::string& who) {
+    largest.least = std::max(largest.least, least);
+    if (most <= largest.most) return;
+    largest.most = most;
+    largest.who = who;
+  };
+  for (const Blame::Rank& rank : blame.ranks)
+    add(rank.low_s / blame.seconds, rank.high_s / blame.seconds,
+        fmt::format("rank {} ({}) on {}", rank.rank, rank.place, rank.host));
+  if (asked)
+    for (const Blame::Link& slow : blame.links->slow)
+      add(link_cost(blame, slow), link_cost(blame, slow), "the link " + slow.link);
+  return largest;
+}
+
 void judge(Blame& blame) {
   blame.blamed.clear();
   blame.undecided.clear();
@@ -167,8 +218,11 @@ void judge(Blame& blame) {
     blame.undecided =
         fmt::format("{:.0f} collectives are too few (at least {})", blame.events, least_events);
   } else if (blame.blamed.empty() && blame.resolution > least_blame) {
-    blame.undecided =
-        fmt::format("chance and clocks explain up to {:.1f} % of the time", 100 * blame.resolution);
+    const std::optional<double> needed = runs_to_decide(blame);
+    blame.undecided = fmt::format(
+        "chance and clocks explain up to {:.1f} % of the time ({})", 100 * blame.resolution,
+        needed ? fmt::format("{:.0f} runs; about {:.0f} decide it", blame.runs, *needed)
+               : "more runs do not help: the clocks differ by too much");
   }
   blame_links(blame);
   std::ranges::stable_sort(blame.blamed, std::ranges::greater(), &Blame::Blamed::cost_s);

@@ -14,12 +14,14 @@
 #include <string>
 #include <vector>
 
+#include "core/base/unsupported.hpp"
+
 namespace assay {
 
 struct Blame {
   struct Rank {
     int rank = 0;
-    std::string host{}, place{};  ///< place: "processors 0,1", or the device
+    std::string host{}, place{};  ///< place: "processors 0,1", or the device with its address
     double last = 0;              ///< events to which it came last, by more than clocks may err
     double cost_s = 0, low_s = 0, high_s = 0;  ///< with an interval: chance and clocks
     /// Sums over the events: of Arrival, and `compute`, the rest.
@@ -35,6 +37,8 @@ struct Blame {
     double bytes = 0;      ///< of a message
     double typical_s = 0;  ///< of a message between two hosts
     std::vector<Link> slow{};
+    std::string network{};      ///< whose messages were measured: JobNetwork::name
+    std::string unsupported{};  ///< why none were; then there is nothing else
   };
   /// Who is to blame.
   struct Blamed {
@@ -48,12 +52,13 @@ struct Blame {
   std::string of{};           ///< what the seconds are
   bool on_host = true;        ///< the ranks compute on processors, whose time tells what they did
   double events = 0, seconds = 0;
+  double runs = 0;           ///< steps, or rounds, that have the events
   double network_s = 0;      ///< seconds of the collectives after the last rank had come
   double clock_error_s = 0;  ///< the largest of any rank
   double resolution = 0;     ///< half of the widest interval, as a part of `seconds`
   std::string undecided{};   ///< why nothing is said of ranks; "" if it is
   std::vector<Rank> ranks{};
-  std::optional<Links> links{};  ///< nothing if they were not measured
+  std::optional<Links> links{};  ///< nothing: one host, or hardly any network_s
   std::vector<Blamed> blamed{};  ///< the dearest first
 };
 
@@ -75,12 +80,33 @@ struct EventTimes {
 /// Sets last, cost_s, low_s and high_s of the ranks. A rank has caused a wait as far as it was late
 /// and had worked longer: one that left the collective before late, for the network's reasons,
 /// comes late to the next one, too. `errors`: one for the clock of each rank. The intervals have 99
-/// % for all ranks together, by Student's distribution of the sums of up to 20 blocks of events
+/// % for all ranks together, by Student's distribution of the sums of up to 40 blocks of events
 /// that follow each other.
 void set_costs(const EventTimes& times, std::span<const double> errors, Blame& blame);
 
-/// Sets resolution, undecided and blamed from the other fields.
+/// Sets resolution, undecided and blamed from the other fields. Of a late rank and a slow link of
+/// its host, whose messages may be slow because the rank does not run, the link is blamed only if
+/// it costs more.
 void judge(Blame& blame);
+
+/// How many runs make the intervals narrow enough to decide, by those that there are: chance falls
+/// with the root of their number. Nothing if clocks alone make them too wide.
+std::optional<double> runs_to_decide(const Blame& blame);
+
+/// The part of the time that a slow link costs at most: collectives cannot be faster than their
+/// slowest path, whose messages would take 1 / ratio.
+double link_cost(const Blame& blame, const Blame::Link& link);
+
+/// The rank or link that may have cost the most, which a limit is for.
+struct LargestCost {
+  /// By the upper ends of the ranks' intervals and the costs of slow links, as a part of the time.
+  double most = 0;
+  double least = 0;   ///< by the lower ends
+  std::string who{};  ///< "rank 2 (processors 3) on h1", "the link h2"
+};
+/// A reason where too few events are known, or where links between hosts may have cost a part that
+/// was not measured.
+Result<LargestCost> largest_cost(const Blame& blame);
 
 /// As it stands in a row, and back.
 void to_json(nlohmann::json& json, const Blame& blame);

@@ -57,11 +57,21 @@ static void from_json(const json& document, Blame::Link& link) {
 }
 
 static void to_json(json& document, const Blame::Links& links) {
-  document = {{"bytes", static_cast<std::int64_t>(links.bytes)},
+  if (!links.unsupported.empty()) {
+    document = {{"unsupported", links.unsupported}};
+    return;
+  }
+  document = {{"network", links.network},
+              {"bytes", static_cast<std::int64_t>(links.bytes)},
               {"typical_s", links.typical_s},
               {"slow", links.slow}};
 }
 static void from_json(const json& document, Blame::Links& links) {
+  if (const auto reason = document.find("unsupported"); reason != document.end()) {
+    reason->get_to(links.unsupported);
+    return;
+  }
+  document.at("network").get_to(links.network);
   document.at("bytes").get_to(links.bytes);
   document.at("typical_s").get_to(links.typical_s);
   document.at("slow").get_to(links.slow);
@@ -94,6 +104,7 @@ void to_json(json& document, const Blame& blame) {
   document = {{"of", blame.of},
               {"on_host", blame.on_host},
               {"events", static_cast<std::int64_t>(blame.events)},
+              {"runs", static_cast<std::int64_t>(blame.runs)},
               {"seconds", blame.seconds},
               {"network_s", blame.network_s},
               {"clock_error_s", blame.clock_error_s},
@@ -111,6 +122,7 @@ void from_json(const json& document, Blame& blame) {
   document.at("of").get_to(blame.of);
   document.at("on_host").get_to(blame.on_host);
   document.at("events").get_to(blame.events);
+  document.at("runs").get_to(blame.runs);
   document.at("seconds").get_to(blame.seconds);
   document.at("network_s").get_to(blame.network_s);
   document.at("clock_error_s").get_to(blame.clock_error_s);

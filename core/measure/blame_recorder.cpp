@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -17,7 +18,7 @@
 namespace assay {
 namespace {
 
-constexpr std::size_t most_events = 4096, most_numbers = std::size_t{1} << 20;
+constexpr std::size_t most_events = std::size_t{1} << 16, most_numbers = std::size_t{1} << 20;
 /// Numbers that the ranks exchange at a time.
 constexpr std::size_t numbers_at_once = std::size_t{1} << 16;
 
@@ -26,11 +27,29 @@ double worked(const Arrival& arrival) { return arrival.at - arrival.begun; }
 
 }  // namespace
 
-BlameRecorder::BlameRecorder(Communicator& ranks, std::string of, std::string device)
+void ThinnedRuns::add(const Arrival& arrival) {
+  if (arrival.run > 0) {
+    if (kept_.size() >= most_) thin();
+    ++seen_;
+  }
+  if (seen_ > 0 && (seen_ - 1) % stride_ == 0) kept_.push_back(arrival);
+}
+
+/// Keeps every second run of those that are kept.
+void ThinnedRuns::thin() {
+  std::size_t runs = 0, end = 0;
+  for (const Arrival& arrival : kept_) {
+    if (arrival.run > 0) ++runs;
+    if (runs % 2 == 1) kept_[end++] = arrival;
+  }
+  kept_.resize(end);
+  stride_ *= 2;
+}
+
+BlameRecorder::BlameRecorder(Communicator& ranks, RecordedJob job)
     : ranks_(ranks),
-      of_(std::move(of)),
-      device_(std::move(device)),
-      most_(std::clamp(most_numbers / static_cast<std::size_t>(ranks.size()),
+      job_(std::move(job)),
+      runs_(std::clamp(most_numbers / static_cast<std::size_t>(ranks.size()),
                        std::size_t{4} * least_events, most_events)) {}
 
 void BlameRecorder::begin() {
@@ -50,17 +69,8 @@ void BlameRecorder::end(const std::vector<Arrival>& arrivals) {
     // Earlier communication is no work of this rank: it may have waited for another one.
     arrival.at = aligned(arrival.at, before_, after) - arrival.network;
     arrival.begun = aligned(arrival.begun, before_, after);
-    keep(arrival);
+    runs_.add(arrival);
   }
-}
-
-void BlameRecorder::keep(const Arrival& arrival) {
-  if (seen_++ % stride_ != 0) return;
-  kept_.push_back(arrival);
-  if (kept_.size() < most_) return;
-  for (std::size_t i = 0; 2 * i < kept_.size(); ++i) kept_[i] = kept_[2 * i];
-  kept_.resize((kept_.size() + 1) / 2);
-  stride_ *= 2;
 }
 
 /// The largest of all ranks, in place.
@@ -73,8 +83,9 @@ void BlameRecorder::take_largest(std::vector<double>& numbers) const {
 std::vector<double> BlameRecorder::of_all(double (*number)(const Arrival&)) const {
   const auto ranks = static_cast<std::size_t>(ranks_.size());
   const auto self = static_cast<std::size_t>(ranks_.rank());
-  std::vector<double> all(kept_.size() * ranks, std::numeric_limits<double>::lowest());
-  for (std::size_t i = 0; i < kept_.size(); ++i) all[i * ranks + self] = number(kept_[i]);
+  const std::vector<Arrival>& kept = runs_.kept();
+  std::vector<double> all(kept.size() * ranks, std::numeric_limits<double>::lowest());
+  for (std::size_t i = 0; i < kept.size(); ++i) all[i * ranks + self] = number(kept[i]);
   take_largest(all);
   return all;
 }
@@ -84,7 +95,7 @@ void BlameRecorder::describe_ranks(Blame& blame) const {
   const std::vector<std::string> places = ranks_.allgather(
       blame.on_host
           ? fmt::format("processors {}", fmt::join(environment::allowed_processors(), ","))
-          : device_);
+          : job_.device);
   for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
     Blame::Rank& made = blame.ranks.emplace_back();
     made.rank = static_cast<int>(rank);
@@ -95,8 +106,10 @@ void BlameRecorder::describe_ranks(Blame& blame) const {
 
 void BlameRecorder::add_times(Blame& blame) const {
   Arrival sum;
+  double compute = 0;
   std::vector<double> runs, waits;  // waits are negative: the largest is the shortest
-  for (const Arrival& arrival : kept_) {
+  for (const Arrival& arrival : runs_.kept()) {
+    compute += worked(arrival) - arrival.input;
     sum.input += arrival.input;
     sum.network += arrival.network;
     sum.processor += arrival.processor;
@@ -105,12 +118,8 @@ void BlameRecorder::add_times(Blame& blame) const {
     waits.push_back(-arrival.wait);
   }
   for (std::vector<double>* const all : {&runs, &waits}) take_largest(*all);
-  double compute = 0;
-  for (std::size_t i = 0; i < kept_.size(); ++i) {
-    blame.seconds += runs[i];
-    blame.network_s -= waits[i];
-    compute += worked(kept_[i]) - kept_[i].input;
-  }
+  for (const double run : runs) blame.seconds += run;
+  for (const double wait : waits) blame.network_s -= wait;
   const auto set = [&](double mine, double Blame::Rank::*field) {
     const std::vector<double> all = all_numbers(mine, ranks_);
     for (std::size_t rank = 0; rank < all.size(); ++rank) blame.ranks[rank].*field = all[rank];
@@ -120,21 +129,32 @@ void BlameRecorder::add_times(Blame& blame) const {
   set(sum.network, &Blame::Rank::network_s);
   set(sum.processor, &Blame::Rank::processor_s);
   set(sum.wait, &Blame::Rank::wait_s);
-  const double part =
-      seen_ == 0 ? 0 : static_cast<double>(kept_.size()) / static_cast<double>(seen_);
-  const std::vector<double> ready = all_numbers(ready_ ? *ready_ * part : -1, ranks_);
+  const std::vector<double> ready = all_numbers(ready_ ? *ready_ * runs_.part() : -1, ranks_);
   for (std::size_t rank = 0; rank < ready.size(); ++rank)
     if (ready[rank] >= 0) blame.ranks[rank].ready_s = ready[rank];
 }
 
-void BlameRecorder::add_links(Blame& blame) const {
-  const std::optional<MeasuredLinks> measured = measure_links(ranks_);
-  if (!measured) return;
-  blame.links.emplace();
-  blame.links->bytes = static_cast<double>(measured->bytes);
-  blame.links->typical_s = measured->found.typical;
+/// Those between hosts, if collectives take time there.
+std::optional<Blame::Links> BlameRecorder::links(const Blame& blame) const {
+  std::set<std::string> hosts;
+  for (const Blame::Rank& rank : blame.ranks) hosts.insert(rank.host);
+  if (hosts.size() < 2 || blame.network_s < least_network * blame.seconds) return std::nullopt;
+  Blame::Links links;
+  const JobNetwork& network = job_.network;
+  links.unsupported = network.unsupported;
+  if (links.unsupported.empty() && hosts.size() < least_ends)
+    links.unsupported =
+        fmt::format("a slow link is told from others by the messages of {} hosts", least_ends);
+  if (!links.unsupported.empty()) return links;
+  const std::optional<MeasuredLinks> measured =
+      measure_links(ranks_, network.ranks == nullptr ? ranks_ : *network.ranks);
+  if (!measured) return std::nullopt;
+  links.network = network.name;
+  links.bytes = static_cast<double>(measured->bytes);
+  links.typical_s = measured->found.typical;
   for (const LinkFindings::Slow& slow : measured->found.slow)
-    blame.links->slow.push_back({slow.name, slow.ratio});
+    links.slow.push_back({slow.name, slow.ratio});
+  return links;
 }
 
 Blame BlameRecorder::found() {
@@ -146,17 +166,18 @@ Blame BlameRecorder::found() {
     blame.unsupported = "the clock of a rank has jumped";
     return blame;
   }
-  blame.of = of_;
-  blame.on_host = device_ == "cpu";
-  blame.events = static_cast<double>(kept_.size());
+  blame.of = job_.of;
+  blame.on_host = job_.device.empty();
+  blame.events = static_cast<double>(runs_.kept().size());
+  blame.runs = static_cast<double>(runs_.runs());
   describe_ranks(blame);
   add_times(blame);
-  if (!kept_.empty()) {
+  if (!runs_.kept().empty()) {
     const std::vector<double> arrivals = of_all([](const Arrival& of) { return of.at; });
     const std::vector<double> works = of_all(worked);
     set_costs({arrivals, works}, errors, blame);
   }
-  if (blame.network_s >= least_network * blame.seconds) add_links(blame);
+  blame.links = links(blame);
   judge(blame);
   return blame;
 }

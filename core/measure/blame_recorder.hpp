@@ -1,6 +1,7 @@
 #pragma once
 // Records the arrivals of all ranks during the timed phase and makes the table of blame from them.
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,35 +13,59 @@
 
 namespace assay {
 
+/// Arrivals of whole runs, of which there are never much more than `most`: if there are, those of
+/// every second, fourth, … run stay. So each kind of event of a run stays as often as the others.
+class ThinnedRuns {
+ public:
+  explicit ThinnedRuns(std::size_t most) : most_(most) {}
+  /// The events of a run follow each other; the first has Arrival::run.
+  void add(const Arrival& arrival);
+  const std::vector<Arrival>& kept() const { return kept_; }
+  std::size_t runs() const { return (seen_ + stride_ - 1) / stride_; }
+  /// That stay, of all runs.
+  double part() const {
+    return seen_ == 0 ? 0 : static_cast<double>(runs()) / static_cast<double>(seen_);
+  }
+
+ private:
+  void thin();
+
+  std::size_t most_, seen_ = 0, stride_ = 1;
+  std::vector<Arrival> kept_;
+};
+
+/// The job whose ranks are recorded.
+struct RecordedJob {
+  std::string of{};  ///< what its arrivals are of
+  JobNetwork network{};
+  std::string device{};  ///< of this rank; "": the processors that it may use
+};
+
 class BlameRecorder {
  public:
-  /// `of`: what job the arrivals are of. `device`: where the ranks compute.
-  BlameRecorder(Communicator& ranks, std::string of, std::string device);
+  BlameRecorder(Communicator& ranks, RecordedJob job);
   /// Before runs whose arrivals count: compares the clocks. Untimed. Collective.
   void begin();
-  /// After them: compares the clocks again. All ranks have as many arrivals. At most 4096 events
-  /// are kept; if there are more, every second, fourth, … one. Collective.
+  /// After them: compares the clocks again. All ranks have as many arrivals, of whole runs. At most
+  /// 65536 events are kept, and 2^20 of all ranks together (ThinnedRuns). Collective.
   void end(const std::vector<Arrival>& arrivals);
   /// Makes one table from the records of all ranks, equal on all. Collective.
   Blame found();
 
  private:
-  void keep(const Arrival& arrival);
   void take_largest(std::vector<double>& numbers) const;
   /// The number of each arrival, of all ranks, event by event.
   std::vector<double> of_all(double (*number)(const Arrival&)) const;
   void describe_ranks(Blame& blame) const;
   void add_times(Blame& blame) const;
-  void add_links(Blame& blame) const;
+  std::optional<Blame::Links> links(const Blame& blame) const;
 
   Communicator& ranks_;
-  std::string of_, device_;
-  std::size_t most_;
+  RecordedJob job_;
+  ThinnedRuns runs_;  ///< by the clock of rank 0; `at` without `network`
   ClockOffset before_;
   std::optional<double> ready_before_, ready_{0};
-  double error_ = 0;           ///< the largest of this rank's clock
-  std::vector<Arrival> kept_;  ///< by the clock of rank 0; `at` without `network`
-  std::size_t seen_ = 0, stride_ = 1;
+  double error_ = 0;  ///< the largest of this rank's clock
 };
 
 }  // namespace assay

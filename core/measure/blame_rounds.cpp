@@ -68,7 +68,7 @@ Blame blame_in_rounds(Workload& workload, Sampler& sampler, Communicator& ranks,
     arrival.at = raw_seconds();
     arrivals.push_back(arrival);
   });
-  BlameRecorder recorder(ranks, "rounds of equal work and the collective, not timed", "cpu");
+  BlameRecorder recorder(ranks, {"rounds of equal work, not timed", options.network});
   recorder.begin();
   for (int i = 0; i < rounds; ++i) {
     const double wait = sampler.once();

@@ -12,6 +12,7 @@ namespace assay {
 struct RoundsOptions {
   double run_seconds = 0;  ///< of a run of the workload
   double max_time = 5;     ///< TimingOptions::max_time, of which the rounds may take a tenth
+  JobNetwork network{};    ///< of the collective
 };
 
 /// Rounds work as long as a run takes, 2 to 20 ms. There are at least 16, for which a run may be

@@ -20,7 +20,6 @@ namespace assay {
 namespace {
 
 constexpr int most_rounds_by_default = 15;
-constexpr std::size_t least_ends = 4;  // with fewer ones a slow pair is as typical as the others
 
 constexpr int link_tag = 19;
 constexpr double shortest_message = 0.02;
@@ -157,7 +156,7 @@ std::vector<PairTime> pair_times(const std::vector<std::vector<int>>& partners,
   return pairs;
 }
 
-std::optional<MeasuredLinks> measure_links(Communicator& ranks) {
+std::optional<MeasuredLinks> measure_links(Communicator& ranks, Communicator& messages) {
   const std::vector<std::string> all = ranks.allgather(ranks.host());
   std::vector<std::string> hosts;
   bool first = false;  // this rank is that of its host
@@ -167,16 +166,16 @@ std::optional<MeasuredLinks> measure_links(Communicator& ranks) {
     first = first || static_cast<int>(rank) == ranks.rank();
   }
   if (hosts.size() < least_ends) return std::nullopt;
-  const std::unique_ptr<Communicator> part = ranks.split(first ? 1 : 0, ranks.rank());
+  const std::unique_ptr<Communicator> part = messages.split(first ? 1 : 0, ranks.rank());
   const int even = static_cast<int>(hosts.size() + hosts.size() % 2);
   const std::vector<std::vector<int>> partners = pairings(even, default_rounds(even));
   MeasuredLinks made;
   std::vector<double> mine;
   if (first) {
-    PairMessages messages(*part, partners);
-    messages.grow();
-    made.bytes = messages.bytes();
-    mine = messages.times();
+    PairMessages pairs(*part, partners);
+    pairs.grow();
+    made.bytes = pairs.bytes();
+    mine = pairs.times();
   }
   std::vector<PairTime> pairs = pair_times(partners, mine, part->rank(), ranks);
   if (even > std::ssize(hosts))  // the last one is nobody

@@ -1,6 +1,7 @@
 #pragma once
 // Slow links between ranks, told by the times of messages between pairs of them.
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -57,7 +58,11 @@ struct MeasuredLinks {
 };
 /// The links between hosts, by messages between the first rank of each: all pairs of a round at
 /// once, of a length that takes at least 20 ms, or 16 MiB. Nothing if there are too few hosts to
-/// tell a slow one. Collective; equal on all ranks.
-std::optional<MeasuredLinks> measure_links(Communicator& ranks);
+/// tell a slow one. `messages` connects the same ranks and transfers them, in the host's memory.
+/// Collective; equal on all ranks.
+std::optional<MeasuredLinks> measure_links(Communicator& ranks, Communicator& messages);
+
+/// With fewer hosts a slow pair is as typical as the others.
+inline constexpr std::size_t least_ends = 4;
 
 }  // namespace assay

@@ -253,7 +253,8 @@ class Measurement {
     const bool together = !each && !sampler_.holds();
     if (each) sampler_.count_energy(&energy_);
     if (ranks_.size() > 1 && source_.kind == ArrivalSource::Kind::steps) {
-      if (!recorder_) recorder_.emplace(ranks_, "the timed steps", device_name());
+      if (!recorder_)
+        recorder_.emplace(ranks_, RecordedJob{"the timed steps", source_.network, device_name()});
       workload_.take_arrivals();  // of other runs
       recorder_->begin();
     }
@@ -269,10 +270,11 @@ class Measurement {
     }
     sampler_.count_energy(nullptr);
     sampler_.settle();  // every rank has ended its runs
-    if (recorder_) recorder_->end(workload_.take_arrivals());
     check_.end(timing_.batch);
     const double timed = add(own);
     if (together) energy_.end(static_cast<double>(own.size()) * timing_.batch, timed);
+    // Behind the energy and the check of the samples' time: it sends messages.
+    if (recorder_) recorder_->end(workload_.take_arrivals());
   }
 
   /// Runs that are no samples, where these have followed each other for too short a time to be
@@ -303,23 +305,29 @@ class Measurement {
     energy_.end(runs, timed);
   }
 
+  /// A device that is not the host, with its address if it tells that.
   std::string device_name() {
-    return workload_.device() == nullptr ? "cpu" : std::string(workload_.device()->name());
+    Device* const device = workload_.device();
+    if (device == nullptr || device->name() == "cpu") return "";
+    const std::optional<DeviceHealth> told = workload_.device_health();
+    return told && !told->device.empty() ? told->device : device->name();
   }
 
   /// Who is slow, by the arrivals in the samples, or else in rounds of their own. Collective.
   std::optional<Blame> find_blame(bool right) {
     if (ranks_.size() == 1 || !right) return std::nullopt;
-    if (!source_.unsupported.empty()) {
+    if (recorder_) return recorder_->found();
+    if (source_.kind != ArrivalSource::Kind::collective) {
       Blame none;
-      none.unsupported = source_.unsupported;
+      none.unsupported = source_.unsupported.empty()
+                             ? "its runs do not tell when ranks come to a collective"
+                             : source_.unsupported;
       return none;
     }
-    if (recorder_) return recorder_->found();
-    if (source_.kind != ArrivalSource::Kind::collective) return std::nullopt;
     sampler_.set_batch(1);
-    Blame found = blame_in_rounds(workload_, sampler_, ranks_,
-                                  {sample_seconds_ / timing_.batch, options_.max_time});
+    Blame found =
+        blame_in_rounds(workload_, sampler_, ranks_,
+                        {sample_seconds_ / timing_.batch, options_.max_time, source_.network});
     sampler_.set_batch(timing_.batch);
     return found;
   }

@@ -27,6 +27,15 @@ bool same_blamed(const Blame::Blamed& a, const Blame::Blamed& b) {
          a.how == b.how && agrees_with(a.cost_s, b.cost_s) && agrees_with(a.cost, b.cost);
 }
 
+/// Seconds for which the other ranks can have waited for one: in collectives, and in the calls
+/// before, which do not count as their work.
+double others_waited(const Blame& blame, const Blame::Rank& rank) {
+  double sum = 0;
+  for (const Blame::Rank& other : blame.ranks)
+    if (other.rank != rank.rank) sum += other.wait_s + other.network_s;
+  return sum;
+}
+
 /// Names the numbers of a rank that contradict others; "" if none do.
 std::string why_not_rank(const Blame::Rank& rank, const Blame& blame) {
   if (!(rank.low_s <= rank.cost_s && rank.cost_s <= rank.high_s))
@@ -34,6 +43,9 @@ std::string why_not_rank(const Blame::Rank& rank, const Blame& blame) {
   if (std::fabs(rank.cost_s) > blame.seconds) return "cost_s: more than all seconds";
   if (rank.cost_s > (rank.input_s + rank.compute_s) * (1 + of_clocks))
     return "cost_s: more than all its work";
+  if (rank.cost_s >
+      others_waited(blame, rank) * (1 + of_clocks) + 2 * blame.events * blame.clock_error_s)
+    return "cost_s: more than the others waited";
   if (rank.high_s - rank.low_s < 2 * blame.events * blame.clock_error_s * (1 - 1e-9) &&
       blame.events >= 2)
     return "low_s: the interval is narrower than the clocks' error";
@@ -66,6 +78,7 @@ void check_blame(const json& row, const std::string& where) {
       refuse(fmt::format("ranks/{}/{}", i, why));
     last += blame.ranks[i].last;
   }
+  if (blame.runs > blame.events) refuse("runs: more than events");
   if (last > blame.events) refuse("ranks: more events with a last rank than there are");
   Blame again = blame;
   judge(again);

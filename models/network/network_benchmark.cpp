@@ -58,6 +58,7 @@ std::optional<std::string> connect_gradients(const Settings& settings, CaseConte
   auto communicator = connected_ranks(options, context);
   if (auto* refusal = std::get_if<Unsupported>(&communicator)) return std::move(refusal->reason);
   run.gradients = std::move(std::get<std::unique_ptr<Communicator>>(communicator));
+  run.network = job_network(options.settings["transport"], run.gradients.get());
   return std::nullopt;
 }
 

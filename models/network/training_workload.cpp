@@ -121,7 +121,7 @@ class TrainingWorkload final : public Workload {
 
   ArrivalSource arrival_source() const override {
     if (run_.trainer.lag > 0) return {{}, "with a lag ranks wait for the sum of the step before"};
-    return {ArrivalSource::Kind::steps};
+    return {ArrivalSource::Kind::steps, "", run_.network};
   }
   std::vector<Arrival> take_arrivals() override { return arrivals_.take(); }
 

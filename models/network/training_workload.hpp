@@ -26,6 +26,8 @@ struct TrainingRun {
   double progress_seconds = 5;      ///< between two lines of `convergence.progress`
   /// Connects the same ranks and sums their gradients; null: the workload's ranks do.
   std::shared_ptr<Communicator> gradients{};
+  JobNetwork
+      network{};  ///< of the sum of the gradients; its ranks are `gradients`, where it is set
   std::map<std::string, double> amounts;
   double create_seconds = 0;
   /// Parameters of the case. What the steps claim to do is read from them, and from nothing that

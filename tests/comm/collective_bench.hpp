@@ -63,7 +63,7 @@ inline std::unique_ptr<RankCase> rank_case(const CollectiveShape& shape, Communi
   }
   made->workload =
       shape.pattern == Pattern::barrier
-          ? barrier_workload(std::move(through), ranks, made->device, settings)
+          ? barrier_workload(std::move(through), ranks, made->device, settings, {})
           : operation_workload(problem, collective_operation(problem, std::move(through), settings),
                                made->device, collective_oracle(problem, setup.rank), 0, setup);
   return made;

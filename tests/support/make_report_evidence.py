@@ -120,7 +120,7 @@ def blame(row):
               "low_s": 0.29 if i == 2 else -0.01, "high_s": 0.31 if i == 2 else 0.01, "input_s": 0, "compute_s": 3.4 if i == 2 else 3.1,
               "network_s": 0, "wait_s": 0.3 if i == 2 else 0.6, "processor_s": 3.1, "ready_s": 0.31 if i == 2 else 0.0} for i in range(4)]
     row["blame"] = {
-        "of": "timed steps", "on_host": True, "events": 400, "seconds": 4.0, "network_s": 0.1, "clock_error_s": 1e-6, "resolution": 0.0025,
+        "of": "timed steps", "on_host": True, "events": 400, "runs": 200, "seconds": 4.0, "network_s": 0.1, "clock_error_s": 1e-6, "resolution": 0.0025,
         "undecided": None, "ranks": ranks, "links": None,
         "blamed": [{"rank": 2, "host": HOSTS[1], "place": "processors 0", "did": "compute",
                     "how": "it waited for a processor that others used", "cost_s": 0.3, "cost": 0.075}]}

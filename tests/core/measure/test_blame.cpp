@@ -53,7 +53,7 @@ struct Job {
 Blame judged(const Job& job, const std::function<void(Blame&)>& change = {}) {
   Blame blame;
   std::vector<double> arrivals, works;
-  blame.events = blame.seconds = job.events;
+  blame.events = blame.seconds = blame.runs = job.events;
   blame.clock_error_s = job.clock_error;
   for (int rank = 0; rank < job.ranks; ++rank) {
     Blame::Rank& of = blame.ranks.emplace_back();
@@ -165,6 +165,12 @@ TEST(Blame, CausesAreToldFromEachOther) {
       said([](Blame::Rank& rank, Blame&) { rank.compute_s += 10, rank.processor_s += 9.5; });
   EXPECT_EQ(slow.did, "compute");
   EXPECT_EQ(slow.how, "it computed longer");
+  // Of two threads one is stopped, and the other one spins until it comes.
+  const auto threads = said([](Blame::Rank& rank, Blame& blame) {
+    for (Blame::Rank& of : blame.ranks) of.processor_s = 1.9 * of.compute_s;
+    rank.compute_s += 10, rank.processor_s += 10;
+  });
+  EXPECT_EQ(threads.how, "it computed longer, or a thread of it did not run");
   const auto input =
       said([](Blame::Rank& rank, Blame&) { rank.input_s += 9, rank.compute_s += 1; });
   EXPECT_EQ(input.did, "input");
@@ -210,17 +216,92 @@ TEST(Blame, ASlowLinkIsBlamedForTheTimeInTheNetwork) {
   EXPECT_NEAR(blame.blamed[0].cost, 0.2, 1e-9);
   EXPECT_TRUE(with_link(2.5, "h2", 0).blamed.empty());  // there is little to gain
   // A late rank is blamed beside it; but messages of its own host are slow because it is.
-  EXPECT_EQ(with_link(40, "h2", 0.1).blamed.size(), 2U);
-  EXPECT_EQ(with_link(40, "h1", 0.1).blamed.size(), 1U);
-  EXPECT_EQ(with_link(40, "h0+h1", 0.1).blamed.size(), 1U);
-  EXPECT_EQ(with_link(40, "h10", 0.1).blamed.size(), 2U);
+  EXPECT_EQ(with_link(18, "h2", 0.1).blamed.size(), 2U);
+  EXPECT_EQ(with_link(18, "h1", 0.1).blamed.size(), 1U);
+  EXPECT_EQ(with_link(18, "h0+h1", 0.1).blamed.size(), 1U);
+  EXPECT_EQ(with_link(18, "h10", 0.1).blamed.size(), 2U);
+  // One that costs more than the rank is not slow for that reason.
+  const Blame dearer = with_link(40, "h1", 0.1);
+  ASSERT_EQ(dearer.blamed.size(), 2U);
+  EXPECT_EQ(dearer.blamed[0].did, "network");
+  EXPECT_EQ(dearer.blamed[1].rank, 1);
+}
+
+TEST(Blame, ALinkThatWasNotMeasuredIsNotBlamed) {
+  const Blame blame = judged({4, 100, 0}, [](Blame& of) {
+    of.network_s = 40;
+    of.links = Blame::Links{1 << 20, 0.01, {{"h2", 2.0}}, "", "of GPU memory"};
+  });
+  EXPECT_TRUE(blame.blamed.empty());
+}
+
+TEST(Blame, AnUndecidedTableSaysHowManyRunsItNeeds) {
+  std::mt19937_64 random(1);
+  std::normal_distribution<double> normal(0, 0.1);
+  const auto noisy = [&](int events, double error) {
+    return judged({2, events, error, [&](int, int) { return normal(random); }});
+  };
+  const Blame few = noisy(100, 0);
+  const std::optional<double> needed = runs_to_decide(few);
+  ASSERT_TRUE(needed);
+  EXPECT_NEAR(*needed, 100 * std::pow(few.resolution / least_blame, 2), 1);
+  EXPECT_NE(few.undecided.find(std::to_string(static_cast<int>(*needed)) + " decide it"),
+            std::string::npos)
+      << few.undecided;
+  const Blame enough = noisy(static_cast<int>(3 * *needed), 0);
+  EXPECT_EQ(enough.undecided, "");
+  EXPECT_LE(*runs_to_decide(enough), 3 * *needed);
+  // What clocks take of the interval does not fall.
+  EXPECT_GT(*runs_to_decide(noisy(100, 5e-3)), *needed);
+  const Blame hopeless = noisy(100, 8e-3);
+  EXPECT_FALSE(runs_to_decide(hopeless));
+  EXPECT_NE(hopeless.undecided.find("more runs do not help"), std::string::npos);
+}
+
+/// The largest cost of a job whose rank 1 is late by 10 % of the time, or why there is none.
+std::string largest_of(const std::function<void(Blame&)>& change, int events = 100) {
+  const auto found = largest_cost(judged({4, events, 0, rank_one_late(0.1)}, change));
+  if (const auto* why = std::get_if<Unsupported>(&found)) return why->reason;
+  const auto& cost = std::get<LargestCost>(found);
+  return std::to_string(std::lround(100 * cost.least)) + " to " +
+         std::to_string(std::lround(100 * cost.most)) + " % by " + cost.who;
+}
+
+TEST(LargestCost, IsThatOfARankOrLinkWithItsInterval) {
+  EXPECT_EQ(largest_of({}), "10 to 10 % by rank 1 (processors 1) on h1");
+  EXPECT_EQ(largest_of([](Blame& of) { of.ranks[2].high_s = 30, of.ranks[2].low_s = -30; }),
+            "10 to 30 % by rank 2 (processors 2) on h2");
+  const auto with_links = [](double network, const Blame::Links& links) {
+    return largest_of([&](Blame& of) { of.network_s = network, of.links = links; });
+  };
+  EXPECT_EQ(with_links(60, {1 << 20, 0.01, {{"h2", 2.0}}}), "30 to 30 % by the link h2");
+  EXPECT_EQ(with_links(10, {1 << 20, 0.01, {{"h2", 2.0}}}),
+            "10 to 10 % by rank 1 (processors 1) on h1");
+}
+
+TEST(LargestCost, IsNoneWhereSomethingWasNotMeasured) {
+  EXPECT_EQ(largest_of({}, 15), "15 collectives are too few (at least 16)");
+  EXPECT_EQ(largest_of([](Blame& of) { of.unsupported = "why"; }), "why");
+  EXPECT_EQ(largest_of([](Blame& of) { of.network_s = 10; }),
+            "10.0 % of the time is in the network, but its links were not measured");
+  EXPECT_EQ(largest_of([](Blame& of) {
+              of.network_s = 10;
+              of.links = Blame::Links{0, 0, {}, "", "two hosts"};
+            }),
+            "10.0 % of the time is in the network, but its links were not measured (two hosts)");
+  // There are none inside of a host.
+  EXPECT_EQ(largest_of([](Blame& of) {
+              of.network_s = 10;
+              for (Blame::Rank& rank : of.ranks) rank.host = "h";
+            }),
+            "10 to 10 % by rank 1 (processors 1) on h");
 }
 
 TEST(Blame, ItStandsInARowAsItIs) {
   Blame blame = judged({3, 100, 1e-6, rank_one_late(0.1)}, [](Blame& of) {
     of.of = "a test";
     of.network_s = 30;
-    of.links = Blame::Links{1 << 20, 0.01, {{"h0+h2", 3.0}}};
+    of.links = Blame::Links{1 << 20, 0.01, {{"h0+h2", 3.0}}, "mpi"};
     of.ranks[0].ready_s.reset();
   });
   const nlohmann::json json = blame;
@@ -228,6 +309,10 @@ TEST(Blame, ItStandsInARowAsItIs) {
   EXPECT_EQ(json.at("blamed").size(), 2U);
   EXPECT_TRUE(json.at("blamed").at(0).at("rank").is_null());  // the link costs more
   EXPECT_EQ(json.at("blamed").at(1).at("rank"), 1);
+  blame.links = Blame::Links{0, 0, {}, "", "why"};
+  const nlohmann::json without = blame;
+  EXPECT_EQ(without.at("links"), (nlohmann::json{{"unsupported", "why"}}));
+  EXPECT_EQ(nlohmann::json(without.get<Blame>()), without);
   Blame none;
   none.unsupported = "why";
   const nlohmann::json reason = none;

@@ -4,8 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <nlohmann/json.hpp>
 
+#include "comm/forwarding.hpp"
 #include "core/measure/links.hpp"
 #include "thread_communicator.hpp"
 
@@ -32,7 +34,7 @@ std::vector<Arrival> arrivals_of(int rank, int count) {
 
 TEST(BlameRecorder, AllRanksHaveOneTable) {
   testing_fakes::on_threads(2, [](Communicator& ranks) {
-    BlameRecorder recorder(ranks, "a test", "cpu");
+    BlameRecorder recorder(ranks, {"a test"});
     static double base = 0;
     if (ranks.rank() == 0) base = raw_seconds();
     ranks.barrier();
@@ -67,7 +69,7 @@ TEST(BlameRecorder, AllRanksHaveOneTable) {
 
 TEST(BlameRecorder, CommunicationBeforeIsNoWorkOfARank) {
   testing_fakes::on_threads(2, [](Communicator& ranks) {
-    BlameRecorder recorder(ranks, "a test", "cpu");
+    BlameRecorder recorder(ranks, {"a test"});
     recorder.begin();
     std::vector<Arrival> arrivals;
     // Rank 0 waits for rank 1 in a call that blocks, before it comes to the sum itself.
@@ -82,18 +84,63 @@ TEST(BlameRecorder, CommunicationBeforeIsNoWorkOfARank) {
   });
 }
 
-TEST(BlameRecorder, ManyEventsAreThinnedOut) {
-  testing_fakes::on_threads(2, [](Communicator& ranks) {
-    BlameRecorder recorder(ranks, "a test", "cpu");
-    for (int part = 0; part < 3; ++part) {
+/// Runs of two events, of which `numbers` stay of so many.
+std::vector<double> kept_of(std::size_t runs, std::size_t most, double& part) {
+  ThinnedRuns thinned(most);
+  for (std::size_t run = 0; run < runs; ++run) {
+    Arrival first, second;
+    first.run = 1;
+    first.at = second.at = static_cast<double>(run);
+    second.input = 1;
+    thinned.add(first);
+    thinned.add(second);
+  }
+  part = thinned.part();
+  EXPECT_EQ(thinned.kept().size(), 2 * thinned.runs());
+  std::vector<double> numbers;
+  for (std::size_t i = 0; i < thinned.kept().size(); ++i) {
+    EXPECT_EQ(thinned.kept()[i].input, i % 2) << "each kind of event stays as often";
+    EXPECT_EQ(thinned.kept()[i].at, thinned.kept()[i - i % 2].at);
+    if (i % 2 == 0) numbers.push_back(thinned.kept()[i].at);
+  }
+  return numbers;
+}
+
+TEST(ThinnedRuns, KeepWholeRunsAtEqualDistances) {
+  double part = 0;
+  EXPECT_EQ(kept_of(4, 8, part), (std::vector<double>{0, 1, 2, 3}));
+  EXPECT_EQ(part, 1);
+  EXPECT_EQ(kept_of(5, 8, part), (std::vector<double>{0, 2, 4}));
+  EXPECT_EQ(part, 3.0 / 5);
+  EXPECT_EQ(kept_of(9, 8, part), (std::vector<double>{0, 4, 8}));
+  EXPECT_EQ(part, 3.0 / 9);
+  EXPECT_EQ(kept_of(1000, 100, part).size(), 32U);  // every 32nd
+  EXPECT_EQ(part, 32.0 / 1000);
+}
+
+TEST(BlameRecorder, ALateSecondCollectiveCostsAsMuchWhereRunsAreThinnedOut) {
+  for (const int steps : {100, 40000})
+    testing_fakes::on_threads(2, [&](Communicator& ranks) {
+      BlameRecorder recorder(ranks, {"a test"});
       recorder.begin();
-      recorder.end(std::vector<Arrival>(3001, {0, 1e-3 * (1 + ranks.rank()), 0, 0, 0, 1e-3, 1e-2}));
-    }
-    const Blame blame = recorder.found();
-    EXPECT_EQ(blame.events, 2251);  // every fourth of 9003
-    EXPECT_NEAR(blame.seconds, 22.51, 1e-9);
-    EXPECT_NEAR(blame.ranks[1].cost_s, 2.251, 1e-9);
-  });
+      std::vector<Arrival> arrivals;
+      const double late = ranks.rank() == 1 ? 1e-3 : 0;
+      for (int i = 0; i < steps; ++i) {
+        const double now = 10e-3 * i;
+        arrivals.push_back({now, now + 4e-3, 0, 0, 4e-3, 1e-3, 10e-3});
+        arrivals.push_back({now + 5e-3, now + 8e-3 + late, 0, 0, 3e-3, 2e-3 - late, 0});
+      }
+      recorder.end(arrivals);
+      const Blame blame = recorder.found();
+      EXPECT_EQ(blame.runs, steps > 100 ? steps / 2 : steps);
+      EXPECT_EQ(blame.events, 2 * blame.runs);
+      EXPECT_NEAR(blame.seconds, 10e-3 * blame.runs, 1e-6);
+      EXPECT_NEAR(blame.ranks[1].cost_s / blame.seconds, 0.1, 1e-6);
+      EXPECT_NEAR(blame.ranks[0].compute_s / blame.seconds, 0.7, 1e-6);
+      EXPECT_NEAR(blame.ranks[0].wait_s / blame.seconds, 0.3, 1e-6);
+      ASSERT_EQ(blame.blamed.size(), 1U);
+      EXPECT_EQ(blame.blamed[0].rank, 1);
+    });
 }
 
 TEST(BlameRecorder, LinksBetweenHostsAreMeasuredWhereTheNetworkTakesTime) {
@@ -102,18 +149,68 @@ TEST(BlameRecorder, LinksBetweenHostsAreMeasuredWhereTheNetworkTakesTime) {
       testing_fakes::on_threads(
           hosts,
           [&](Communicator& ranks) {
-            BlameRecorder recorder(ranks, "a test", "cpu");
+            BlameRecorder recorder(ranks, {"a test"});
             recorder.begin();
             recorder.end(std::vector<Arrival>(20, {0, 1e-3, 0, 0, 0, wait, 1e-2}));
             const Blame blame = recorder.found();
-            EXPECT_EQ(blame.links.has_value(), hosts >= 4 && wait > 1e-3) << hosts << " " << wait;
-            if (blame.links) {
-              EXPECT_GT(blame.links->typical_s, 0);
-              EXPECT_GE(blame.links->bytes, 1 << 16);
-            }
+            EXPECT_EQ(blame.links.has_value(), wait > 1e-3) << hosts << " " << wait;
+            if (!blame.links) return;
+            EXPECT_EQ(blame.links->unsupported.empty(), hosts >= 4) << hosts;
+            if (hosts < 4) return;
+            EXPECT_GT(blame.links->typical_s, 0);
+            EXPECT_GE(blame.links->bytes, 1 << 16);
+            EXPECT_EQ(blame.links->network, "the launcher's");
           },
           1);
     }
+}
+
+/// Ranks that count how often a part of them is made, whose messages are then measured.
+class CountedParts final : public ForwardingCommunicator {
+ public:
+  CountedParts(Communicator& under, std::atomic<int>& count)
+      : ForwardingCommunicator(under), count_(count) {}
+  std::unique_ptr<Communicator> split(int color, int key) override {
+    ++count_;
+    return under().split(color, key);
+  }
+
+ private:
+  std::atomic<int>& count_;
+};
+
+TEST(BlameRecorder, LinksAreThoseOfTheNetworkOfTheJob) {
+  for (const bool known : {true, false}) {
+    std::atomic<int> used{0}, unused{0};
+    testing_fakes::on_threads(
+        4,
+        [&](Communicator& launched) {
+          CountedParts control(launched, unused), transport(launched, used);
+          JobNetwork network{"fast", &transport};
+          if (!known) network = {"fast", nullptr, "its messages are of GPU memory"};
+          BlameRecorder recorder(control, {"a test", network});
+          recorder.begin();
+          recorder.end(std::vector<Arrival>(20, {0, 1e-3, 0, 0, 0, 5e-3, 1e-2}));
+          const Blame blame = recorder.found();
+          ASSERT_TRUE(blame.links);
+          EXPECT_EQ(blame.links->network, known ? "fast" : "");
+          EXPECT_EQ(blame.links->unsupported, known ? "" : "its messages are of GPU memory");
+        },
+        1);
+    EXPECT_EQ(used, known ? 4 : 0);
+    EXPECT_EQ(unused, 0);
+  }
+}
+
+TEST(BlameRecorder, ADeviceIsTheRanksOwn) {
+  testing_fakes::on_threads(2, [](Communicator& ranks) {
+    BlameRecorder recorder(ranks, {"a test", {}, "GPU " + std::to_string(ranks.rank())});
+    recorder.begin();
+    recorder.end(std::vector<Arrival>(20, {0, 1e-3, 0, 0, 0, 1e-3, 1e-2}));
+    const Blame blame = recorder.found();
+    EXPECT_FALSE(blame.on_host);
+    EXPECT_EQ(blame.ranks[1].place, "GPU 1");
+  });
 }
 
 TEST(PairTimes, EachPairHasTheTimeOfItsSlowerRank) {

@@ -19,7 +19,7 @@ using nlohmann::json;
 json row() {
   Blame blame;
   blame.of = "a test";
-  blame.events = 100;
+  blame.events = blame.runs = 100;
   blame.seconds = 100;
   blame.network_s = 5;
   std::vector<double> arrivals;
@@ -72,6 +72,11 @@ TEST(BlameCheck, WhatContradictsItIsRefused) {
   expect("ranks/1/rank", [](json& of) { of.at("ranks").at(1)["rank"] = 0; });
   expect("ranks/1/cost_s", [](json& of) { of.at("ranks").at(1)["cost_s"] = 50; });
   expect("ranks/1/cost_s", [](json& of) { of.at("ranks").at(1)["compute_s"] = 9; });
+  // Rank 0 would have waited for 15 s only.
+  expect("ranks/1/cost_s: more than the others waited", [](json& of) {
+    of.at("ranks").at(1).update({{"cost_s", 16}, {"low_s", 15.9}, {"high_s", 16.1}});
+  });
+  expect("runs", [](json& of) { of["runs"] = 101; });
   expect("ranks/1/low_s", [](json& of) {
     of.at("ranks").at(1).update({{"low_s", 10}, {"high_s", 10.0001}, {"cost_s", 10}});
   });

@@ -50,15 +50,18 @@ Check check_absolute(const NodeRow& row, const AbsoluteRule& rule) {
     return {rule.text, std::nullopt, rule.at_least ? rule.at_least : rule.at_most, missing,
             measured.reason};
   const double value = *measured.value;
-  // A burn-in that was too short has shown nothing: no quiet machine mends that.
+  // A burn-in, or a job, that was too short has shown nothing: no quiet machine mends that.
   const bool too_short = quantity == "burn_device_hours" || quantity == "burn_limit_per_hour" ||
                          (rule.at_most && measured.low && *measured.low <= *rule.at_most);
   const auto fail = [&](double limit, const char* side) {
     return Check{
         rule.text, value, limit, too_short ? missing : perf_fail,
-        fmt::format("{} is {}, {} {} the limit of {}{}", quantity, with_unit(quantity, value),
+        fmt::format("{} is {}{}, {} {} the limit of {}{}", quantity, with_unit(quantity, value),
+                    measured.who.empty() ? "" : fmt::format(" ({})", measured.who),
                     human_percent(std::abs(value / limit - 1)), side, with_unit(quantity, limit),
-                    too_short ? ": burn in for longer" : "")};
+                    !too_short            ? ""
+                    : quantity == "blame" ? ", and may be below it by chance: measure more runs"
+                                          : ": burn in for longer")};
   };
   if (rule.at_least && !(value >= *rule.at_least)) return fail(*rule.at_least, "below");
   if (rule.at_most && !(value <= *rule.at_most)) return fail(*rule.at_most, "above");

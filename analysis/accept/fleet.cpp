@@ -20,7 +20,7 @@ using nlohmann::json;
 
 namespace {
 
-constexpr const char* ceiling_fraction = "ceiling_fraction";
+constexpr const char* of_ceiling = "ceiling_fraction";
 constexpr const char* of_burn = "burn_";  ///< begins the quantities of a burn-in
 constexpr const char* of_blame = "blame";
 
@@ -60,17 +60,21 @@ void finish_burn(Parts& parts) {
   }
 }
 
-/// The part of the time that the rank or link costs which is blamed most: 0 if none is.
-std::optional<double> largest_blame(const Row& launch) {
-  if (!launch.blame || !launch.blame->unsupported.empty()) return std::nullopt;
-  const Blame& blame = *launch.blame;
-  if (!blame.blamed.empty()) return blame.blamed.front().cost;
-  return blame.undecided.empty() ? std::optional(0.0) : std::nullopt;
-}
-std::string why_no_blame(const Row& launch) {
-  if (!launch.blame) return "the row has no table of blame (ranks)";
-  const Blame& blame = *launch.blame;
-  return blame.unsupported.empty() ? blame.undecided : blame.unsupported;
+/// Adds the largest cost of a rank or link of a launch.
+void add_blame(Parts& parts, const Row& launch) {
+  NodeRow::Quantity& quantity = parts.row.quantities[of_blame];
+  const Result<LargestCost> found =
+      launch.blame ? largest_cost(*launch.blame)
+                   : Unsupported{"the row has no table of blame (it is not of several ranks)"};
+  if (const auto* const why = std::get_if<Unsupported>(&found)) {
+    if (quantity.reason.empty()) quantity.reason = why->reason;
+    return;
+  }
+  const auto& cost = std::get<LargestCost>(found);
+  std::vector<double>& all = parts.values[of_blame];
+  if (all.empty() || cost.most > *std::ranges::max_element(all)) quantity.who = cost.who;
+  all.push_back(cost.most);
+  quantity.low = std::max(quantity.low.value_or(cost.least), cost.least);
 }
 
 void add_value(Parts& parts, const std::string& quantity, const Row& launch) {
@@ -86,10 +90,10 @@ void add_value(Parts& parts, const std::string& quantity, const Row& launch) {
   else if (quantity == "time_s")
     add(launch.median(), "");
   else if (quantity == of_blame)
-    add(largest_blame(launch), why_no_blame(launch));
+    add_blame(parts, launch);
   else if (const auto metric = launch.metrics.find(quantity); metric != launch.metrics.end())
     add(metric->second.value, "");
-  else if (quantity != ceiling_fraction)
+  else if (quantity != of_ceiling)
     add(launch.rate(quantity), "the row has no " + quantity);
   else
     add(launch.ceiling.value_or(RowCeiling{}).fraction,
@@ -147,7 +151,7 @@ NodeRow finish(Parts& parts) {
   for (auto& [name, quantity] : row.quantities)
     if (quantity.reason.empty() && !name.starts_with(of_burn))
       quantity.value =
-          name == ceiling_fraction ? ratio_median(parts.values[name]) : median(parts.values[name]);
+          name == of_ceiling ? ratio_median(parts.values[name]) : median(parts.values[name]);
   return std::move(row);
 }
 
@@ -394,11 +398,12 @@ KeepRow keep_for_acceptance(const Criteria& criteria) {
       if (names.contains(name)) kept.rates[name] = rate;
     for (const auto& [name, metric] : row.metrics)
       if (names.contains(name)) kept.metrics[name] = metric;
-    if (names.contains(ceiling_fraction)) {
+    if (names.contains(of_ceiling)) {
       kept.ceiling = std::move(row.ceiling);
       kept.ceiling_reason = std::move(row.ceiling_reason);
     }
     kept.burn = std::move(row.burn);
+    if (names.contains(of_blame)) kept.blame = std::move(row.blame);
     if (!criteria.devices.empty()) kept.device_health = std::move(row.device_health);
     if (was_disturbed(row)) {
       kept.time_s = std::move(row.time_s);

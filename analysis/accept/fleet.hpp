@@ -23,6 +23,7 @@ struct NodeRow {
     std::optional<double> value;
     std::string reason{};         ///< why a launch does not have it
     std::optional<double> low{};  ///< of its interval, if it has one
+    std::string who{};            ///< whose it is, of the launch with the greatest
   };
   std::vector<std::string> names{};
   std::string status = "missing", reason{};  ///< the most severe of its launches

@@ -16,9 +16,13 @@ std::string percent_of(double part) { return fmt::format("{:.1f} %", 100 * part)
 
 std::string why_nobody(const Blame& blame) {
   if (!blame.unsupported.empty()) return "unsupported: " + blame.unsupported;
-  if (!blame.undecided.empty()) return "undecided: " + blame.undecided;
-  return fmt::format("nobody: each rank costs less than {}, within {}", percent_of(least_blame),
-                     percent_of(blame.resolution));
+  std::string links;
+  if (blame.links && !blame.links->unsupported.empty())
+    links = fmt::format("; links are not measured: {}", blame.links->unsupported);
+  if (!blame.undecided.empty())
+    return fmt::format("undecided in {}: {}{}", blame.of, blame.undecided, links);
+  return fmt::format("nobody in {}: each rank costs less than {}, within {}{}", blame.of,
+                     percent_of(least_blame), percent_of(blame.resolution), links);
 }
 
 }  // namespace
@@ -47,6 +51,7 @@ Table blame_table(const std::vector<const Row*>& rows) {
   add({"cost", true}, [](const Blame::Blamed& of) { return Cell(percent_of(of.cost), of.cost); });
   add({"time", true},
       [](const Blame::Blamed& of) { return Cell(human_seconds(of.cost_s), of.cost_s); });
+  table.add({"of"}, [&](std::size_t i) -> Cell { return lines[i].row->blame->of; });
   return table;
 }
 

@@ -142,6 +142,30 @@ TEST(Evidence, BlameHasALineOrTheReasonWhyThereIsNone) {
   blamed["blame"] = {{"unsupported", "no arrivals"}};
   const json line = section_of(document_of({blamed}), "blame")["tables"][0]["lines"][0];
   EXPECT_EQ(line["note"], "unsupported: no arrivals");
+  Blame blame;
+  blame.of = "the timed steps";
+  blame.events = blame.runs = 100;
+  blame.seconds = 10;
+  for (int rank = 0; rank < 2; ++rank) {
+    Blame::Rank& of = blame.ranks.emplace_back();
+    of.rank = rank;
+    of.host = "h";
+    of.place = "processors 0";
+    of.compute_s = 8;
+    of.wait_s = 1;
+  }
+  const auto line_of = [&] {
+    judge(blame);
+    blamed["blame"] = blame;
+    blamed["parameters"]["ranks"] = 2;
+    return section_of(document_of({blamed}), "blame")["tables"][0]["lines"][0];
+  };
+  EXPECT_EQ(line_of()["note"],
+            "nobody in the timed steps: each rank costs less than 1.5 %, within 0.0 %");
+  blame.ranks[1].cost_s = 1;
+  blame.ranks[1].low_s = 0.95;
+  blame.ranks[1].high_s = 1.05;
+  EXPECT_EQ(line_of()["cells"].back(), "the timed steps");
 }
 
 }  // namespace test_evidence

@@ -1,5 +1,5 @@
-// Judges made-up series for scripts/history-table: reads an object per line from stdin, writes an
-// object per line to stdout.
+// Judges made-up series for tests/self_benchmark/support/history-table: reads an object per line
+// from stdin, writes an object per line to stdout.
 //
 // {"values": […], "rows": number of rows of the suite, "shared": [index, …], "weeks": [n, …],
 // "promoted": […], "new": […]} gives the

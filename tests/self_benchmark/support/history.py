@@ -1,11 +1,11 @@
-"""Steps in series with 1 % noise, judged by the real judge: the series of scripts/history-table. --pairs: how many."""
+"""Steps in series with 1 % noise, judged by the real judge: the series of history-table. --pairs: how many."""
 import importlib.machinery
 import importlib.util
 import pathlib
 
 import analytics
 
-SCRIPT = analytics.SOURCE / "scripts" / "history-table"
+SCRIPT = pathlib.Path(__file__).with_name("history-table")
 loader = importlib.machinery.SourceFileLoader("history_table", str(SCRIPT))
 table = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
 loader.exec_module(table)

@@ -50,7 +50,8 @@ class SplitNetwork {
   /// Values, and their bytes, that a pass adds.
   std::ptrdiff_t sums() const;
   double summed_bytes() const;
-  /// Measured seconds of each sum of a pass on this rank, by itself after its node. Collective.
+  /// Seconds of the sums of some passes on this rank, one pass after the other: each within its
+  /// pass, whose memory is in the caches then, but begun on all ranks at once. Collective.
   std::vector<double> measure_sums();
 
  private:

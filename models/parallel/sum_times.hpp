@@ -20,14 +20,19 @@ class SumTimes {
   /// Forgets all steps. Untimed.
   void clear();
   void add(const SplitSeconds& of_step);
-  /// Of the rank whose sums take longest. `alone_s`: measured seconds of each sum of a pass by
-  /// itself, on this rank. `group`: the ranks that divide layers; `all`: of all groups. Nothing
-  /// after fewer than two steps. Collective, equal on all ranks.
+  /// Of the rank whose sums take longest. `alone_s`: measured seconds of the sums of some passes,
+  /// one pass after the other, where no rank waits, on this rank. `group`: the ranks that divide
+  /// layers; `all`: of all groups. Nothing after fewer than two steps. Collective, equal on all
+  /// ranks.
   std::map<std::string, Metric> metrics(const std::vector<double>& alone_s, Communicator& group,
                                         Communicator& all) const;
 
  private:
-  std::vector<double> waits(const std::vector<double>& alone_s, Communicator& group) const;
+  /// Seconds of the sums of this rank, by step.
+  struct Predicted {
+    std::vector<double> alone, with_waits;
+  };
+  Predicted predicted(const std::vector<double>& alone_s, Communicator& group) const;
 
   std::vector<double> sums_;    ///< of each compared step
   std::vector<double> before_;  ///< of each sum of the other steps, one step after the other

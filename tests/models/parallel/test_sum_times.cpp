@@ -49,5 +49,22 @@ TEST(SumTimes, CountThatARankLeavesASumEarlier) {
   });
 }
 
+/// The next of the measured passes for each step, so that both have the same spread.
+TEST(SumTimes, TakeAnotherMeasuredPassForEachStep) {
+  testing_fakes::on_threads(2, [](Communicator& ranks) {
+    SumTimes times;
+    for (int step = 0; step < 6; ++step) {
+      SplitSeconds of;
+      of.before = {ranks.rank() == 0 ? 1.0 : 2.0};
+      of.sums = 3;
+      times.add(of);
+    }
+    const auto metrics = times.metrics({1, 5, 2}, ranks, ranks);
+    EXPECT_EQ(metrics.at("sums_alone_s").value, 2);
+    EXPECT_EQ(metrics.at("sums_waits_predicted_s").value, 1);
+    EXPECT_EQ(metrics.at("sums_predicted_s").value, 3);
+  });
+}
+
 }  // namespace test_sum_times
 }  // namespace assay

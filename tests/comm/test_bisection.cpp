@@ -70,6 +70,15 @@ TEST(Links, OneSlowHostOrPathIsNamedAndNoOther) {
   }
 }
 
+TEST(Links, ASlowHostDoesNotMakeASlowerPairTypical) {
+  // Of the six pairs of four hosts three are slow, and one of the others is slower by chance.
+  const LinkFindings of = found(4, 3, [](int a, int b) {
+    return a == 2 || b == 2 ? 2 : a == 0 && b == 1 ? 1.4 : 1.0;
+  });
+  EXPECT_EQ(names(of), std::vector<std::string>{"h2"});
+  EXPECT_EQ(of.typical, 1);
+}
+
 TEST(Links, RanksOfOneHostAreNumbersAndPairsInsideOfAHostDoNotCount) {
   const std::vector<PairTime> pairs{{0, 1, 1}, {2, 3, 1}, {0, 2, 1},
                                     {1, 3, 1}, {0, 3, 1}, {1, 2, 3}};

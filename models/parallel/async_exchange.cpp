@@ -143,10 +143,11 @@ void PartServer::write_down(const Peer& peer, std::uint64_t sum) {
 Buffer PartServer::weights_for(Peer& peer) {
   const Buffer own{update_.weights(), update_.part().count, update_.type()};
   if (roles_.bound) {
-    write_down(peer, checksum(own.data, own.bytes()));
+    write_down(peer, version_sum(own.data, nullptr, own.bytes(), version_, record_->sums_all));
     return own;
   }
-  write_down(peer, copied_sum(peer.weights.data(), own.data, own.bytes()));
+  write_down(peer,
+             version_sum(peer.weights.data(), own.data, own.bytes(), version_, record_->sums_all));
   return {peer.weights.data(), own.count, own.type};
 }
 
@@ -169,7 +170,8 @@ std::optional<WeightsHead> PartServer::answer_own() {
 }
 
 std::uint64_t PartServer::read_own(void* to) {
-  const std::uint64_t sum = copied_sum(to, update_.weights(), update_.bytes());
+  const std::uint64_t sum =
+      version_sum(to, update_.weights(), update_.bytes(), version_, record_->sums_all);
   write_down(peers_[static_cast<std::size_t>(ranks_.rank())], sum);
   return sum;
 }
@@ -252,7 +254,7 @@ std::uint64_t PartWorker::read(int server, const Buffer& to, std::int64_t& versi
     version = message.answer.version;
     from = part(slot(step).weights.data(), server).data;
   }
-  return from == nullptr ? checksum(to.data, to.bytes()) : copied_sum(to.data, from, to.bytes());
+  return version_sum(to.data, from, to.bytes(), version, record_->sums_all);
 }
 
 void PartWorker::send(const GradientHead& head) {

@@ -37,6 +37,7 @@ struct TakenStep {
 
 /// The record of one call of ParallelWay::make().
 struct AsyncRecord {
+  bool sums_all = true;                  ///< version_sum() is of all bytes, not of some pages
   std::vector<AppliedGradient> applied;  ///< of each server in its order
   std::vector<ReadPart> sent, received;
   std::vector<TakenStep> taken;  ///< of each worker in its order

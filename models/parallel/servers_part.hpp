@@ -25,8 +25,10 @@ Graph update_graph(const Graph& whole, const WeightsPart& part);
 /// The bits of memory in 64 bits: equal memory has equal checksums, other memory almost certainly
 /// others, also if its words are exchanged.
 std::uint64_t checksum(const void* data, std::size_t bytes);
-/// Copies memory, and returns its checksum.
-std::uint64_t copied_sum(void* to, const void* from, std::size_t bytes);
+/// Copies memory, unless `from` is nullptr, and returns the checksum of `to`: of `all` of it, or of
+/// every 16th page of 4 KiB, of others for each version in turn. Equal versions have equal ones.
+std::uint64_t version_sum(void* to, const void* from, std::size_t bytes, std::int64_t version,
+                          bool all);
 
 /// The weights of a part and their optimizer, which is the operation that the trainer runs.
 class PartUpdate {

@@ -120,6 +120,7 @@ MadeSteps ServersWay::make(const StepRange& steps) {
   round.claims = {roles_.workers, roles_.servers(),
                   std::vector<std::int64_t>(roles_.parts.size(), version_), steps.rates,
                   roles_.bound};
+  round.record.sums_all = steps.judged;
   judged_.reset();
   parts_.ranks.barrier();
   if (server_) server_->begin(round.claims.tickets(), round.record);

@@ -46,15 +46,25 @@ class Ranks(RunTest):
             with self.subTest(words[0], rank=rank), blame.hog(blame.PROCESSORS[rank]):
                 self.expect_blamed(rank, blame.HOGGED, lambda: self.row(words))
 
+    def blamed_without_a_cause(self, row):
+        """Those that no other work on the machine has delayed: threads that were ready, or processors that a hypervisor took."""
+        ranks, stolen = row["blame"]["ranks"], row["time_s"]["stolen"] or 0
+        ready = [(rank["ready_s"] or 0) - min(other["ready_s"] or 0 for other in ranks) for rank in ranks]
+        return [one for one in row["blame"]["blamed"] if one["rank"] is None or not (
+            (one["how"] == blame.HOGGED and ready[one["rank"]] >= 0.5 * one["cost_s"]) or (one["how"] == blame.STOPPED and stolen >= 0.5 * one["cost"]))]
+
     def test_equal_ranks_are_not_blamed(self):
         for words in (TRAINING, COLLECTIVES):
             with self.subTest(words[0]):
-                for _ in range(TRIES):
+                for _ in range(2):  # one job in a hundred is blamed by chance
                     row = self.row(words)
-                    if not row["blame"]["blamed"]:
+                    if not self.blamed_without_a_cause(row):
                         break
-                self.assertEqual(row["blame"]["blamed"], [])
-                self.assertRegex(self.command(ASSAY, "table", self.file, "--blame", code=0).stdout, "nobody|undecided")
+                self.assertEqual(self.blamed_without_a_cause(row), [], row["blame"])
+                if not row["blame"]["blamed"]:
+                    text = self.command(ASSAY, "table", self.file, "--blame", code=0).stdout
+                    self.assertRegex(text, "(nobody|undecided) in " + row["blame"]["of"])
+                    self.assertEqual(" runs; about " in text, row["blame"]["undecided"] is not None)
                 ranks = self.command(ASSAY, "table", self.file, "--blame", "--format", "csv", code=0).stdout.splitlines()
                 self.assertEqual(len(ranks), 3)
                 self.assertEqual(row["blame"]["clock_error_s"], 0)
@@ -67,6 +77,9 @@ class Ranks(RunTest):
             told = blame.two_ranks((*COLLECTIVES, "--collective", collective), self.folder / f"{collective}.json")
             self.assertIn("not all ranks wait", told["blame"].get("unsupported", ""))
         self.assertIn("unsupported: ", self.command(ASSAY, "table", self.file, "--blame", code=0).stdout)
+        alone = ("assay-kmeans", "--problem", "n20000d20", "--threads", 1, "--backend", "native", "--max-time", 0.2)
+        alone = blame.two_ranks(alone, self.folder / "kmeans.json")
+        self.assertIn("do not tell", alone["blame"]["unsupported"])
 
     def test_a_file_that_blames_another_rank_is_refused(self):
         row = self.row(COLLECTIVES, slow=1, share=0.4)
@@ -91,11 +104,14 @@ class Links(RunTest):
     def test_a_shaped_link(self):
         for words in (blame.TRAIN_SMALL, blame.COLLECTIVE_LONG):
             with self.subTest(words[0]):
-                row = blame.four_hosts((*words, "--max-time", 4), blame.HOSTS[2])
-                links = [(one["host"], one["did"], one["place"]) for one in row["blame"]["blamed"] if one["rank"] is None]
-                self.assertEqual(links, [(blame.HOSTS[2], "network", "link")], row["blame"])
-                self.assertEqual(row["blame"]["blamed"][0]["did"], "network")  # the dearest
-                self.assertEqual([link["link"] for link in row["blame"]["links"]["slow"]], [blame.HOSTS[2]])
+                of = blame.four_hosts((*words, "--max-time", 4), blame.HOSTS[2])["blame"]
+                self.assertEqual([link["link"] for link in of["links"]["slow"]], [blame.HOSTS[2]], of)
+                self.assertEqual(of["links"]["network"], "the launcher's")
+                links = [(one["host"], one["did"], one["place"]) for one in of["blamed"] if one["rank"] is None]
+                # A rank of its host that costs more, since it had no processor, may make its messages slow.
+                cost = of["network_s"] * (1 - 1 / of["links"]["slow"][0]["ratio"])
+                dearer = [one for one in of["blamed"] if one["rank"] is not None and one["host"] == blame.HOSTS[2] and one["cost_s"] >= cost]
+                self.assertEqual(links, [] if dearer else [(blame.HOSTS[2], "network", "link")], of)
 
     def test_equal_links(self):
         row = blame.four_hosts((*blame.COLLECTIVE_LONG, "--max-time", 4))

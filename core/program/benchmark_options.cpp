@@ -66,7 +66,7 @@ std::vector<Flag> timing_flags() {
 const std::vector<Flag>& checking_flags() {
   static const std::vector<Flag> flags{
       {"--reference-budget", reference_budget_help, "N", shown(RunRequest{}.reference_budget)},
-      {"--required", "unsupported counts as failed (exit code 7)", "", ""}};
+      {"--required", "unsupported counts as failed (exit code 7)"}};
   return flags;
 }
 
@@ -77,24 +77,24 @@ const std::vector<std::string> formats{"text", "google-benchmark"},
 /// The flags that users of Google Benchmark know.
 const std::vector<Flag>& benchmark_flags() {
   static const std::vector<Flag> flags{
-      {"--benchmark_list_tests", "print the ids of the cases alone, run nothing", "", ""},
+      {"--benchmark_list_tests", "print the ids of the cases alone, run nothing"},
       {"--benchmark_filter",
        "only cases of which this regular expression finds a part of the id or of a name; behind a "
        "-: only the others",
        "REGEX", "all cases"},
       {"--benchmark_format", "--format in other words", "FORMAT", benchmark_formats.front(), false,
        false, "", benchmark_formats},
-      {"--benchmark_out", "also write the JSON of Google Benchmark to this file", "FILE", ""}};
+      {"--benchmark_out", "also write the JSON of Google Benchmark to this file", "FILE"}};
   return flags;
 }
 
 const std::vector<Flag>& output_flags() {
   static const std::vector<Flag> flags{
-      {"--out", "write a result file", "FILE", ""},
+      {"--out", "write a result file", "FILE"},
       {"--baseline", "compare with these systems (names or result files)", "NAME,...", "", false,
        true},
-      {"--list", "print the ids of the cases, run nothing", "", ""},
-      {"--json", "with --list: print JSON", "", ""},
+      {"--list", "print the ids of the cases, run nothing"},
+      {"--json", "with --list: print JSON"},
       {"--format", "rows as text, or at the end as JSON of Google Benchmark", "FORMAT", "text",
        false, false, "", formats},
       quiet_flag(),
@@ -104,16 +104,15 @@ const std::vector<Flag>& output_flags() {
 
 const std::vector<Flag>& flags_of_assay_run() {
   static const std::vector<Flag> flags{
-      {"--plan", "JSON list of ids: the only cases to run, in this order", "FILE", ""},
-      {"--journal", "append rows to this journal", "FILE", ""},
-      {"--suite-hash", "refuse a suite of other content", "HASH", ""},
-      {"--cases-hash", "refuse a suite with other cases", "HASH", ""},
+      {"--plan", "JSON list of ids: the only cases to run, in this order", "FILE"},
+      {"--journal", "append rows to this journal", "FILE"},
+      {"--suite-hash", "refuse a suite of other content", "HASH"},
+      {"--cases-hash", "refuse a suite with other cases", "HASH"},
       {"--opened", "backends that this run could open: a case fails if it lacks one of them",
        "NAME,...", "", false, true},
       {"--launch", "number of this launch", "N", "0"},
       {"--attempt", "number of this attempt", "N", "0"},
-      {"--all-ranks", "every launched process measures at once, each a problem of its own", "",
-       ""}};
+      {"--all-ranks", "every launched process measures at once, each a problem of its own"}};
   return flags;
 }
 
@@ -206,7 +205,7 @@ Command benchmark_command(const Benchmark& benchmark) {
     return a.group != b.group && a.group != "Backend" && b.group == "Backend";
   });
   const Flag suite{"--suite", "run the cases of this benchmark in a suite (name or file) instead",
-                   "SUITE", ""};
+                   "SUITE"};
   for (Flag& flag : grouped({{"Problem", {suite}},
                              {"Timing", timing_flags()},
                              {"Checks", checking_flags()},

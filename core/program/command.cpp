@@ -39,13 +39,11 @@ std::vector<Flag> grouped(
 }
 
 Flag quiet_flag() {
-  return {"--quiet", "print no progress; rows that failed or are incorrect are still reported", "",
-          ""};
+  return {"--quiet", "print no progress; rows that failed or are incorrect are still reported"};
 }
 
 Flag verbose_flag() {
-  return {"--verbose", "also report on stderr what is started and how each row was measured", "",
-          ""};
+  return {"--verbose", "also report on stderr what is started and how each row was measured"};
 }
 
 Flag format_flag(const std::vector<std::string>& choices) {

@@ -13,8 +13,8 @@ namespace assay {
 struct Flag {
   std::string name;  ///< "--out", or "FILE" for a positional argument
   std::string help;
-  std::string value;      ///< name of its value in --help ("DIR"); empty: a switch
-  std::string otherwise;  ///< default, shown in --help
+  std::string value{};      ///< name of its value in --help ("DIR"); empty: a switch
+  std::string otherwise{};  ///< default, shown in --help
   bool required = false;
   bool many = false;                   ///< takes several values, separated by commas or repeated
   std::string group{};                 ///< heading in --help; empty: "Options"

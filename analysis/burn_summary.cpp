@@ -4,13 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <ctime>
 #include <set>
 #include <utility>
 
 #include "core/base/text.hpp"
-#include "core/base/units.hpp"
 
 namespace assay {
 

@@ -1,6 +1,7 @@
 #pragma once
-// Time against message size for the collectives: curves, their alpha and beta, and the sizes from
-// which another algorithm is faster.
+// Curves, which tables and reports share. Time against message size for the collectives: alpha and
+// beta, and the sizes from which another algorithm is faster. Speedup and parallel efficiency of
+// rows that differ only in their number of ranks or threads.
 
 #include <optional>
 #include <span>
@@ -64,7 +65,29 @@ struct Curve {
 /// Nothing where neither is known.
 std::optional<double> message_bytes(const Series& series);
 /// The curves of all measured rows with a bus bandwidth.
-std::vector<Curve> curves_of(const std::vector<NamedResult>& results,
-                             const std::vector<Series>& all);
+std::vector<Curve> curves_of(const Results& results, const SeriesList& all);
+
+struct ScalingPoint {
+  std::size_t series = 0;  ///< index
+  double count = 0;        ///< ranks or threads
+  /// Work per time, relative to the point with the smallest count.
+  double speedup = 1;
+  double efficiency = 1;  ///< speedup / (count / smallest count)
+};
+
+struct ScalingCurve {
+  std::string over;                ///< "ranks" or "threads"
+  bool weak = false;               ///< the work grows with the count; else it is constant
+  std::vector<std::string> along;  ///< parameters that may differ between the points
+  std::vector<ScalingPoint> points;
+};
+
+/// The curves with at least two points, grouped by kind: over threads that share the work, or have
+/// as much each; strong over ranks; weak over ranks that share a problem; weak over ranks with a
+/// problem each. The points of a curve are measured on the same hardware, in the same result; of
+/// several rows with one count the fastest counts. Collectives are left out, since their work grows
+/// with the ranks in another way.
+std::vector<std::vector<ScalingCurve>> scaling_curves(const Results& results,
+                                                      const SeriesList& all);
 
 }  // namespace assay

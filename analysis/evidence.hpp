@@ -1,6 +1,8 @@
 #pragma once
-// Tables of what rows tell beside their times: devices, links and storage.
+// Tables of what rows tell beside their times: devices, links, storage, and rows of pairs of places
+// of memory or of nodes as matrices.
 
+#include <string>
 #include <vector>
 
 #include "analysis/series.hpp"
@@ -13,14 +15,28 @@ namespace assay {
 /// the largest part of a row's time in which its clock was held down (row.device_state), and the
 /// states of links and spare parts. Devices with errors are first. Columns that no device has are
 /// left out.
-Table device_table(const std::vector<NamedResult>& results, const std::vector<Series>& all);
+Table device_table(const Results& results, const SeriesList& all);
 
 /// A line for each bisection: how many links were slow in any launch, and which, each with its
 /// largest ratio.
-Table bisection_table(const std::vector<Series>& all);
+Table bisection_table(const SeriesList& all);
 
 /// A line for each row of assay-io: its rate, the bytes that storage has moved over those expected
 /// (the least of the launches), and latencies of single operations.
-Table storage_table(const std::vector<NamedResult>& results, const std::vector<Series>& all);
+Table storage_table(const Results& results, const SeriesList& all);
+
+/// A line for each place that bytes come from, a column for each that they go to; in a cell the
+/// number of the fastest series of these two, with its marks. The messages of two nodes go both
+/// ways: both cells of a pair have its number.
+struct Matrix {
+  std::string title{};
+  bool higher_is_better = true;  ///< a bandwidth; else a time
+  Table table{};
+};
+
+/// The bandwidth of each kind of copy (assay-copy) by its places, and of copies of at most 1 MiB
+/// the time as well; the bus bandwidth, else the time, of each row that several pairs of nodes ran
+/// (`assay run --pairs`). A matrix has at least two numbers.
+std::vector<Matrix> matrices_of(const Results& results, const SeriesList& all);
 
 }  // namespace assay

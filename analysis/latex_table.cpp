@@ -1,4 +1,4 @@
-#include "analysis/latex_table.hpp"
+#include "analysis/text_table.hpp"
 
 #include <fmt/format.h>
 

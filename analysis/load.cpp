@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <set>
 #include <system_error>
 
@@ -12,7 +11,6 @@
 #include "core/base/parallel.hpp"
 #include "core/machine/environment.hpp"
 #include "core/result/baseline.hpp"
-#include "core/result/result.hpp"
 
 namespace assay {
 
@@ -145,16 +143,16 @@ std::vector<fs::path> result_files(const std::vector<std::string>& names) {
   return files;
 }
 
-std::vector<NamedResult> load_results(const std::vector<std::string>& names) {
+Results load_results(const std::vector<std::string>& names) {
   return load_results(names, [](Row& row, std::string_view, const RunResult&) {
     row.samples_s = {};  // most of a file; checked, they are summarized in time_s
     return true;
   });
 }
 
-std::vector<NamedResult> load_results(const std::vector<std::string>& names, const KeepRow& keep) {
+Results load_results(const std::vector<std::string>& names, const KeepRow& keep) {
   const std::vector<NamedFile> files = named_files(names);
-  std::vector<NamedResult> read(files.size()), results;
+  Results read(files.size()), results;
   const auto threads = static_cast<std::size_t>(processors());
   // One file for each thread, or all threads for one file.
   const std::size_t each = files.size() >= threads ? 1 : threads;
@@ -164,6 +162,21 @@ std::vector<NamedResult> load_results(const std::vector<std::string>& names, con
   for (NamedResult& named : read) add_parts(std::move(named), results);
   if (results.size() == 1) results.front().name.clear();
   return results;
+}
+
+void expect_one_statistics(const Results& results) {
+  const NamedResult* first = nullptr;
+  for (const NamedResult& named : results) {
+    const auto measured = [](const Row& row) { return row.is_ok() && !row.published; };
+    if (std::ranges::none_of(named.rows(), measured)) continue;
+    if (first == nullptr) first = &named;
+    const int was = first->run().statistics, is = named.run().statistics;
+    if (was != is)
+      throw InputError(fmt::format(
+          "{} has version {} of the statistics, {} has version {} (other estimators give other "
+          "numbers for the same samples). Name results of one version.",
+          first->name, was, named.name, is));
+  }
 }
 
 }  // namespace assay

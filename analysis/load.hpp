@@ -1,5 +1,5 @@
 #pragma once
-// Reads the result files that a command names.
+// Reads the result files that a command names, and refuses those that do not go together.
 
 #include <filesystem>
 #include <string>
@@ -18,11 +18,11 @@ namespace assay {
 /// gather) is read as the results that it was made of. InputError for what cannot be read, for a
 /// folder without results or of a run that has not ended, and for a file that is given twice. Files
 /// are read in parallel, and rows come without their samples.
-std::vector<NamedResult> load_results(const std::vector<std::string>& names);
+Results load_results(const std::vector<std::string>& names);
 
 /// The same, but only the parts that `keep` keeps of each row stay in memory: most of the memory
 /// that results take is in parts of rows that a command does not read.
-std::vector<NamedResult> load_results(const std::vector<std::string>& names, const KeepRow& keep);
+Results load_results(const std::vector<std::string>& names, const KeepRow& keep);
 
 /// Keeps of a row's times the median and the fields that mark it (marks.hpp).
 void keep_median_and_marks(Row& row);
@@ -36,5 +36,10 @@ std::vector<std::filesystem::path> result_files(const std::vector<std::string>& 
 /// Advances `entry`. Unlike that of operator++, its filesystem_error names the folder that cannot
 /// be read.
 void next_entry(std::filesystem::recursive_directory_iterator& entry);
+
+/// InputError if results with measured times have different versions of the statistics
+/// (RunHeader::statistics): other estimators give other numbers for the same samples. Published
+/// numbers have none.
+void expect_one_statistics(const Results& results);
 
 }  // namespace assay

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/latex_table.hpp"
+#include "analysis/text_table.hpp"
 
 namespace assay {
 

@@ -23,9 +23,7 @@ struct GatheredRun {
   json own_fields{};  ///< of its header
 };
 void visit_fields(GatheredRun& run, FieldReader& fields) {
-  fields.always("hosts", run.hosts);
-  fields.always("environments", run.environments);
-  fields.always("brackets", run.brackets);
+  fields.always("hosts", run.hosts, "environments", run.environments, "brackets", run.brackets);
   fields.always("of_run", run.own_fields);
 }
 
@@ -142,7 +140,7 @@ std::string shifted_text(std::string_view row, std::int64_t environments, std::i
   return shifted;
 }
 
-void add_parts(NamedResult named, std::vector<NamedResult>& results) {
+void add_parts(NamedResult named, Results& results) {
   RunResult& whole = named.result;
   const auto field = whole.run.rest.find("gathered");
   if (field == whole.run.rest.end()) {

@@ -19,6 +19,6 @@ std::string shifted_text(std::string_view row, std::int64_t environments, std::i
 /// Appends the results that `named` was made of, each named by its first host; a result that was
 /// not gathered is appended unchanged. InputError if "gathered" does not account for all
 /// environments.
-void add_parts(NamedResult named, std::vector<NamedResult>& results);
+void add_parts(NamedResult named, Results& results);
 
 }  // namespace assay

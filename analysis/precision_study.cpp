@@ -177,7 +177,7 @@ std::string executed_precision(const Series& series) {
                          : fmt::format("{} storage, {} arithmetic", storage, compute);
 }
 
-std::vector<PrecisionGroup> precision_groups(const std::vector<Series>& all) {
+std::vector<PrecisionGroup> precision_groups(const SeriesList& all) {
   std::vector<PrecisionGroup> groups;
   std::map<std::string, std::size_t> places;
   for (std::size_t i = 0; i < all.size(); ++i) {

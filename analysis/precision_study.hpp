@@ -48,7 +48,7 @@ using PrecisionGroup = std::vector<PrecisionRow>;
 
 /// All groups, in the order of their first rows in `all`. They point into `all`. Two messages of a
 /// collective are the same work if they have the same number of elements.
-std::vector<PrecisionGroup> precision_groups(const std::vector<Series>& all);
+std::vector<PrecisionGroup> precision_groups(const SeriesList& all);
 
 /// The largest norm error of the launches (2-norm of the errors of the checked outputs over that of
 /// the fp64 reference); nothing where a launch has none.

@@ -4,9 +4,9 @@
 #include <array>
 #include <cctype>
 #include <set>
+#include <string_view>
 #include <vector>
 
-#include "analysis/shell_word.hpp"
 #include "core/base/text.hpp"
 #include "core/machine/environment_parts.hpp"
 #include "core/program/allocator.hpp"
@@ -111,6 +111,17 @@ std::string repeat_command(const RunHeader& run, const ResultEnvironment& enviro
   // Under a launcher of several processes each would start launches of its own.
   if (launches > 1 && !several) add("launches", std::to_string(launches));
   return join(words, " ");
+}
+
+std::string shell_word(const std::string& word) {
+  const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 ||
+           std::string_view("_-./=:,+@%").find(static_cast<char>(c)) != std::string_view::npos;
+  });
+  if (plain) return word;
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
 }
 
 }  // namespace assay

@@ -1,5 +1,5 @@
 #pragma once
-// The command that measures a row again.
+// Command lines that people can paste into a shell: the one that measures a row again.
 
 #include <string>
 
@@ -14,5 +14,8 @@ namespace assay {
 /// loaded.
 std::string repeat_command(const RunHeader& run, const ResultEnvironment& environment,
                            const Row& row, std::size_t launches = 1);
+
+/// A word quoted for a shell: what comes from a file must not run when it is pasted.
+std::string shell_word(const std::string& word);
 
 }  // namespace assay

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
 #include <set>
 #include <tuple>
@@ -83,15 +82,15 @@ SortKey sort_key(const Series& series) {
 
 std::string mark_of(const Series& a, const Series& b) { return worse_mark(mark_of(a), mark_of(b)); }
 
-bool ids_repeat(const std::vector<Series>& all) {
+bool ids_repeat(const SeriesList& all) {
   std::set<std::pair<std::size_t, std::string>> seen;
   return std::any_of(all.begin(), all.end(), [&](const Series& series) {
     return !seen.emplace(series.result, series.first().id).second;
   });
 }
 
-std::vector<Series> series_of(const std::vector<NamedResult>& results) {
-  std::vector<Series> all;
+SeriesList series_of(const Results& results) {
+  SeriesList all;
   for (std::size_t r = 0; r < results.size(); ++r) {
     std::map<std::string, LaunchGroups> ids;
     for (const Row& row : results[r].rows())
@@ -109,13 +108,13 @@ std::vector<Series> series_of(const std::vector<NamedResult>& results) {
   std::vector<std::pair<SortKey, std::size_t>> order;
   for (const Series& series : all) order.emplace_back(sort_key(series), order.size());
   std::sort(order.begin(), order.end());
-  std::vector<Series> sorted;
+  SeriesList sorted;
   for (const auto& [key, place] : order) sorted.push_back(std::move(all[place]));
   return sorted;
 }
 
-std::vector<Series> series_of(std::vector<NamedResult>&& results) {
-  std::vector<Series> all = series_of(std::as_const(results));
+SeriesList series_of(Results&& results) {
+  SeriesList all = series_of(std::as_const(results));
   for (Series& series : all)
     for (SharedRow& row : series.rows) row.own();
   return all;
@@ -171,11 +170,11 @@ std::string parameters_but(const Series& series, const std::vector<std::string>&
   return text;
 }
 
-std::string system_of(const std::vector<NamedResult>& results, const Series& series) {
+std::string system_of(const Results& results, const Series& series) {
   return results[series.result].system();
 }
 
-std::string hardware_of(const std::vector<NamedResult>& results, const Series& series) {
+std::string hardware_of(const Results& results, const Series& series) {
   return results[series.result].environment(series.first()).hashes.hardware;
 }
 
@@ -204,8 +203,7 @@ bool without_counts(json& software) {
 
 }  // namespace
 
-std::string environment_but(const std::vector<NamedResult>& results, const Series& series,
-                            const std::string& by) {
+std::string environment_but(const Results& results, const Series& series, const std::string& by) {
   json software = results[series.result].environment(series.first()).software;
   if (!software.is_object()) return series.environment;
   const auto libraries = software.find("libraries");
@@ -228,5 +226,18 @@ double parameter_number(const Series& series, const std::string& name) {
 }
 
 bool is_collective(const Series& series) { return series.first().rate("busbw").has_value(); }
+
+std::optional<double> ceiling_fraction(const Series& series) {
+  std::vector<double> fractions;
+  for (const Row& row : series.rows)
+    if (row.ceiling && row.ceiling->fraction) fractions.push_back(*row.ceiling->fraction);
+  return fractions.empty() ? std::nullopt : std::optional(ratio_median(fractions));
+}
+
+bool exceeds_ceiling(const Series& series) {
+  return any_launch(series, [](const Row& row) {
+    return row.ceiling && row.ceiling->fraction && row.ceiling->exceeded.value_or(false);
+  });
+}
 
 }  // namespace assay

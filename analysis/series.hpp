@@ -26,6 +26,8 @@ struct NamedResult {
   const ResultEnvironment& environment(const Row& row) const { return result.environment(row); }
 };
 
+using Results = std::vector<NamedResult>;
+
 /// The launches of a row id in one environment of a result.
 struct Series : Launches {
   std::size_t result = 0;  ///< index of the result
@@ -41,12 +43,14 @@ struct Series : Launches {
   std::string problem() const;
 };
 
+using SeriesList = std::vector<Series>;
+
 /// All series of the results, sorted by problem and settings, so that equal ids of several results
 /// are adjacent. An id whose launches ran in several environments (hardware, software) has several
 /// series. They have the rows of the results, which must not change as long as there are series.
-std::vector<Series> series_of(const std::vector<NamedResult>& results);
+SeriesList series_of(const Results& results);
 /// The same, with rows of their own.
-std::vector<Series> series_of(std::vector<NamedResult>&& results);
+SeriesList series_of(Results&& results);
 
 /// Whether the series is a published rate without a time.
 bool rate_alone(const Series& series);
@@ -64,16 +68,15 @@ std::optional<double> problem_number(const Series& series, const std::string& na
 /// All parameters but those in `without`, as "name=value …". Rows for which these texts are equal
 /// are comparable.
 std::string parameters_but(const Series& series, const std::vector<std::string>& without);
-std::string system_of(const std::vector<NamedResult>& results, const Series& series);
+std::string system_of(const Results& results, const Series& series);
 
 /// The hash of the hardware. Only on equal hardware is a ratio of two rows due to their settings.
-std::string hardware_of(const std::vector<NamedResult>& results, const Series& series);
+std::string hardware_of(const Results& results, const Series& series);
 /// Tells the environment of a series from others (ResultEnvironment::key), without the library that
 /// the parameter `by` chooses, whose version is in software.libraries under the parameter's name:
 /// two BLAS libraries are in two processes, and differ in it as they should. If `by` is threads,
 /// ranks or nodes, also without these numbers in the launcher's mapping.
-std::string environment_but(const std::vector<NamedResult>& results, const Series& series,
-                            const std::string& by);
+std::string environment_but(const Results& results, const Series& series, const std::string& by);
 /// Benchmark and problem.
 std::string work_of(const Series& series);
 /// The value of a parameter that is a number, else 0.
@@ -89,7 +92,7 @@ bool any_launch(const Launches& launches, auto is) {
 std::string mark_of(const Series& a, const Series& b);
 
 /// Whether a result has an id more than once, because its launches ran in different environments.
-bool ids_repeat(const std::vector<Series>& all);
+bool ids_repeat(const SeriesList& all);
 inline constexpr const char* environments_note =
     "An id is listed more than once: its launches ran with different hardware or software "
     "(environment: index in the result file), and such launches are never combined.";
@@ -98,5 +101,10 @@ inline constexpr const char* environments_note =
 nlohmann::json number_or_null(const std::optional<double>& value);
 /// The value of a key as text ("2" for the number 2); "" where it is absent or null.
 std::string text_of(const nlohmann::json& object, const std::string& key);
+
+/// The median of the launches; nothing without a ceiling.
+std::optional<double> ceiling_fraction(const Series& series);
+/// Whether a launch was faster than its ceiling by more than 3 % (the mark ^).
+bool exceeds_ceiling(const Series& series);
 
 }  // namespace assay

@@ -1,5 +1,6 @@
 #pragma once
-// Columns of text, for a terminal or as Markdown.
+// Columns of text, for a terminal, as Markdown, or as LaTeX for papers (only the package booktabs
+// is needed).
 
 #include <optional>
 #include <string>
@@ -91,5 +92,13 @@ inline const char* by_count(std::size_t count, const char* singular, const char*
 
 /// Columns on a terminal: the number of code points (Assay writes no combining or wide characters).
 std::size_t shown_width(const std::string& text);
+
+/// Text for LaTeX with its special characters escaped, after visible().
+std::string latex_text(const std::string& text);
+
+/// A tabular. If all numbers of a column have units of one kind, its head names the most frequent
+/// unit and the cells have their numbers in it, with the printed digits. Decimal points are below
+/// each other; a mark behind a number takes no width. A note spans the columns that are left.
+std::string latex_table(const Table& table);
 
 }  // namespace assay

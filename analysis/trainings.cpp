@@ -55,7 +55,7 @@ void add(const Series& series, TrainedSteps& steps) {
 
 }  // namespace
 
-Trainings::Trainings(const std::vector<NamedResult>& results) : results_(results) {
+Trainings::Trainings(const Results& results) : results_(results) {
   const bool any = std::ranges::any_of(results, [](const NamedResult& named) {
     return std::ranges::any_of(named.rows(),
                                [](const Row& row) { return !row.step_parameters.empty(); });

@@ -3,7 +3,6 @@
 // throughput.
 
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,7 +23,7 @@ struct TrainedSteps {
 class Trainings {
  public:
   /// Finds the trainings among all rows of the results.
-  explicit Trainings(const std::vector<NamedResult>& results);
+  explicit Trainings(const Results& results);
 
   /// For a row that trains: a hash of the parameters that determine its step (row.step_parameters),
   /// and of the software (Assay's build and its libraries). "" for other rows.
@@ -38,7 +37,7 @@ class Trainings {
   std::string text(const Series& series) const;
 
  private:
-  const std::vector<NamedResult>& results_;
+  const Results& results_;
   std::map<std::string, std::map<std::string, TrainedSteps>> by_step_;
 };
 

@@ -6,11 +6,9 @@
 #include "analysis/accept/pair_rows.hpp"
 #include "analysis/gather/node_list.hpp"
 #include "analysis/load.hpp"
-#include "analysis/one_statistics.hpp"
 #include "cli/commands.hpp"
 #include "core/base/error.hpp"
 #include "core/base/text.hpp"
-#include "core/result/outputs.hpp"
 #include "core/result/schema.hpp"
 
 namespace assay {
@@ -28,7 +26,7 @@ int accept(const Given& given) {
   const Criteria criteria = read_criteria(criteria_file);
   const std::vector<std::filesystem::path> read = result_files(files);
   const std::vector<ChangeTime> times = change_times(read);
-  std::vector<NamedResult> results = load_results(files, keep_for_acceptance(criteria));
+  Results results = load_results(files, keep_for_acceptance(criteria));
   expect_one_statistics(results);
   Acceptance acceptance = judge_fleet(
       make_fleet(std::move(results), criteria, listed_nodes(files), pairs_of_runs(files)), criteria,

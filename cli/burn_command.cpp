@@ -1,5 +1,4 @@
 #include "cli/commands.hpp"
-#include "core/base/error.hpp"
 #include "runner/burn/burn_run.hpp"
 
 namespace assay {

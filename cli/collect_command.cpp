@@ -41,9 +41,8 @@ Command collect_command() {
       "node sends LOCAL/<host name>, the first one writes DIR/<host name>. `assay run "
       "--per-node --local-results LOCAL` starts it by itself.",
       {{"LOCAL", "folder on every node with a run in LOCAL/<host name>", "LOCAL", "", true},
-       {"--prepare", "before a run: check whether its files could be collected, and send nothing",
-        "", ""},
-       {"--resume", "with --prepare: the run may continue the one in LOCAL/<host name>", "", ""},
+       {"--prepare", "before a run: check whether its files could be collected, and send nothing"},
+       {"--resume", "with --prepare: the run may continue the one in LOCAL/<host name>"},
        {"--out", "existing folder that the first process sees", "DIR", "", true, false,
         output_group}},
       &collect_runs,

@@ -4,13 +4,12 @@
 #include <filesystem>
 #include <future>
 #include <iostream>
-#include <iterator>
 #include <set>
 #include <string_view>
 
 #include "analysis/compare/comparison.hpp"
-#include "analysis/compare/more_pairs.hpp"
-#include "analysis/shell_word.hpp"
+#include "analysis/compare/side.hpp"
+#include "analysis/repeat_command.hpp"
 #include "analysis/text_table.hpp"
 #include "cli/commands.hpp"
 #include "core/base/text.hpp"
@@ -37,14 +36,12 @@ struct Choice {
   std::vector<std::string> filter{};
 };
 
-std::vector<NamedResult> read_rows(const std::string& name,
-                                   const std::vector<std::string>& filter) {
+Results read_rows(const std::string& name, const std::vector<std::string>& filter) {
   return filter_rows(load_results({name}, keep_for_comparison), filter);
 }
 
 /// Makes side 0 (base) or 1 (new) of these results.
-Side make_side(const std::string& name, std::vector<NamedResult> results, const Choice& choice,
-               std::size_t side) {
+Side make_side(const std::string& name, Results results, const Choice& choice, std::size_t side) {
   if (choice.selections.empty()) return {name, std::move(results), choice.vary};
   const Selection& selection = choice.selections[side];
   return {fmt::format("{} ({})", name, selection.text()),
@@ -70,7 +67,7 @@ std::vector<Side> read_one_result(const Given& given, Choice& choice) {
   const std::string name = *value_of(given, "BASE");
   for (const char* flag : {"base", "new"})
     choice.selections.emplace_back(std::string("--") + flag, values_of(given, flag));
-  std::vector<NamedResult> results = read_rows(name, choice.filter);
+  Results results = read_rows(name, choice.filter);
   if (results.size() == 1) results.front().name = name;  // the sides have longer names
   choice.vary = variation_of(choice.selections[0], choice.selections[1], results);
   std::vector<Side> sides;
@@ -109,7 +106,7 @@ std::vector<Side> launch_flagged(const Comparison& comparison, const std::vector
   for (RunResult& result :
        run_again(std::move(again), fresh_launches, folder, "assay compare --confirm")) {
     const std::string name = fmt::format("{}/{}", folder, side_names[fresh.size()]);
-    std::vector<NamedResult> results;
+    Results results;
     results.push_back({name, std::move(result)});
     fresh.emplace_back(name, std::move(results), vary);
   }
@@ -297,7 +294,7 @@ Command compare_command() {
           {{"Sides",
             {{"BASE", "result file or folder to compare with; the only one with --base and --new",
               "BASE", "", true},
-             {"NEW", "result file or folder that is judged", "NEW", ""},
+             {"NEW", "result file or folder that is judged", "NEW"},
              {"--vary", "what is meant to differ between BASE and NEW", "WHAT", "", false, false,
               "", variations},
              {"--base",
@@ -315,7 +312,7 @@ Command compare_command() {
              {"--false-alarm-rate", "probability of any false alarm in the whole suite", "X",
               "0.01"},
              {"--allow-mismatch",
-              "compare although more differs than --vary names; all output says so", "", ""}}},
+              "compare although more differs than --vary names; all output says so"}}},
            {"Confirmation",
             {{"--confirm",
               fmt::format(
@@ -336,9 +333,9 @@ Command compare_command() {
                           "--confirm cannot be used (another machine)",
                           fresh_launches),
               "FILE", ""},
-             {"--fresh-new", "the same for NEW", "FILE", ""},
+             {"--fresh-new", "the same for NEW", "FILE"},
              {"--flagged", "write the ids that need fresh launches to this file, as a JSON list",
-              "FILE", ""}}},
+              "FILE"}}},
            {output_group, {format_flag(comparison_formats), out_flag()}}}),
       &compare,
       {{"assay compare results/monday results/tuesday --vary software",

@@ -51,21 +51,20 @@ int gather_results(const Given& given) {
 }  // namespace
 
 Command gather_command() {
-  return {
-      "gather",
-      "Make one result file of the results of many nodes.",
-      {{"FILE", "result files, folders of runs, or folders with runs below", "FILE", "", true,
-        true},
-       {"--nodes", "nodes that must have rows; those without are recorded as MISSING", "NAME,...",
-        "those of FILE/nodes.txt, else those with rows", false, true},
-       {"--node-file", "the same from a file with a name on each line ($PBS_NODEFILE)", "FILE", ""},
-       {"--system", "name of the system", "NAME", "the files'"},
-       {"--out", "write to this file", "FILE", "", true, false, output_group}},
-      &gather_results,
-      {{"assay gather results --out fleet.json", "makes one result of those below results/"},
-       {"assay gather results --system testbed --out fleet.json",
-        "the same, with a name for the system that the nodes belong to"}},
-      "0 all nodes have rows, 2 bad usage or input file, 6 a node has none"};
+  return {"gather",
+          "Make one result file of the results of many nodes.",
+          {{"FILE", "result files, folders of runs, or folders with runs below", "FILE", "", true,
+            true},
+           {"--nodes", "nodes that must have rows; those without are recorded as MISSING",
+            "NAME,...", "those of FILE/nodes.txt, else those with rows", false, true},
+           {"--node-file", "the same from a file with a name on each line ($PBS_NODEFILE)", "FILE"},
+           {"--system", "name of the system", "NAME", "the files'"},
+           {"--out", "write to this file", "FILE", "", true, false, output_group}},
+          &gather_results,
+          {{"assay gather results --out fleet.json", "makes one result of those below results/"},
+           {"assay gather results --system testbed --out fleet.json",
+            "the same, with a name for the system that the nodes belong to"}},
+          "0 all nodes have rows, 2 bad usage or input file, 6 a node has none"};
 }
 
 }  // namespace assay

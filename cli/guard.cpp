@@ -6,11 +6,13 @@
 #include <iostream>
 #include <map>
 
+#include "analysis/compare/verdict.hpp"
 #include "analysis/history/history.hpp"
 #include "analysis/load.hpp"
 #include "analysis/text_table.hpp"
-#include "cli/confirm_request.hpp"
 #include "core/result/schema.hpp"
+#include "runner/launch/programs.hpp"
+#include "runner/run/run.hpp"
 
 namespace assay {
 
@@ -25,9 +27,8 @@ bool holds_results(const fs::path& folder) {
   return false;
 }
 
-std::vector<NamedResult> results_with(const fs::path& history, const RunResult& result,
-                                      const fs::path& file) {
-  std::vector<NamedResult> results;
+Results results_with(const fs::path& history, const RunResult& result, const fs::path& file) {
+  Results results;
   if (holds_results(history)) results = load_results({history.string()});
   const bool within = std::ranges::any_of(
       results, [&](const NamedResult& named) { return named.run().id == result.run.id; });
@@ -106,7 +107,7 @@ void check_guard(const fs::path& history) {
 ExitCode guard(const fs::path& history_folder, const RunResult& result, const RunPlan& plan) {
   const std::string& run = result.run.id;
   const fs::path file = plan.campaign.folder / "result.json";
-  const std::vector<NamedResult> results = results_with(history_folder, result, file);
+  const Results results = results_with(history_folder, result, file);
   const Anchors anchors(history_folder);
   History history = judge_history(
       keep_series(collect_history(results, std::nullopt, std::nullopt, seconds_now(), run), run),
@@ -123,6 +124,40 @@ ExitCode guard(const fs::path& history_folder, const RunResult& result, const Ru
   write_text(plan.campaign.folder / "junit.xml", history_junit(history));
   print_findings(history, unjudged);
   return history.code;
+}
+
+ConfirmRequest confirm_request(const RunPlan& plan, const fs::path& folder,
+                               const std::string& run) {
+  ConfirmRequest request;
+  request.new_build = plan.programs;
+  request.folder = folder;
+  request.run = run;
+  request.hash_of = [](const fs::path& programs) {
+    return benchmark_names(programs).empty() ? std::string() : read_installation(programs).hash;
+  };
+  request.launch = [plan](const fs::path& promoted, const std::vector<std::string>& ids,
+                          const fs::path& into) {
+    RunPlan before = plan;
+    before.programs = promoted;
+    return run_again({{"promoted", before, ids}, {"new", plan, ids}}, fresh_launches, into,
+                     "assay history --confirm");
+  };
+  return request;
+}
+
+ConfirmRequest confirm_request(const NamedResult& result,
+                               const std::optional<std::string>& launcher) {
+  Chosen chosen;
+  chosen.advice = "use the assay of that build";
+  chosen.launcher = launcher;
+  const RunPlan plan = plan_of_result(result.result, chosen);
+  const fs::path file = result.name;
+  if (file.filename() != "result.json")
+    throw InputError(fmt::format(
+        "{} is not in the folder of its run (the confirming launches are written next to its "
+        "result.json). Keep the folders of runs as `assay run` writes them.",
+        result.name));
+  return confirm_request(plan, confirm_folder(file), result.run().id);
 }
 
 }  // namespace assay

@@ -8,11 +8,9 @@
 #include "analysis/load.hpp"
 #include "analysis/text_table.hpp"
 #include "cli/commands.hpp"
-#include "cli/confirm_request.hpp"
+#include "cli/guard.hpp"
 #include "core/base/error.hpp"
 #include "core/base/paths.hpp"
-#include "core/base/text.hpp"
-#include "core/result/outputs.hpp"
 #include "core/result/schema.hpp"
 #include "runner/launch/programs.hpp"
 #include "runner/run/run.hpp"
@@ -28,8 +26,7 @@ std::optional<Pattern> row_pattern(const Given& given) {
 }
 
 /// The id of the run of --value-from, which may be given by its folder: below DIR, or as a path.
-std::optional<std::string> run_to_promote(const Given& given,
-                                          const std::vector<NamedResult>& results) {
+std::optional<std::string> run_to_promote(const Given& given, const Results& results) {
   const auto value = value_of(given, "value-from");
   if (!value) return std::nullopt;
   const std::filesystem::path history = *value_of(given, "DIR");
@@ -43,7 +40,7 @@ std::optional<std::string> run_to_promote(const Given& given,
 }
 
 /// Writes the decision of --promote or --reset; nothing is judged.
-int decide(const Given& given, const std::vector<NamedResult>& results, const History& history,
+int decide(const Given& given, const Results& results, const History& history,
            const Anchors& anchors) {
   const auto owner = value_of(given, "owner"), reason = value_of(given, "reason");
   const auto promoted = value_of(given, "promote"), reset = value_of(given, "reset");
@@ -91,8 +88,8 @@ int decide(const Given& given, const std::vector<NamedResult>& results, const Hi
 
 /// Confirms the suspects of every run that is the last of a suspect series, with the build of
 /// --confirm as the promoted build.
-void confirm_suspects(History& history, const Anchors& anchors,
-                      const std::vector<NamedResult>& results, const Given& given) {
+void confirm_suspects(History& history, const Anchors& anchors, const Results& results,
+                      const Given& given) {
   const auto programs = checked_executable_folder(*value_of(given, "confirm"), "--confirm");
   std::set<std::string> runs;
   for (const RowHistory& series : history.series)
@@ -141,7 +138,7 @@ int judge_runs(const Given& given) {
         "{} is not a folder (a history is a folder with the results of many runs below it). Give "
         "such a folder.",
         folder.string()));
-  std::vector<NamedResult> results = load_results({folder.string()});
+  Results results = load_results({folder.string()});
   for (NamedResult& result : results)
     if (result.name.empty()) result.name = (folder / "result.json").string();
   History history = collect_history(results, row_pattern(given), since);
@@ -191,25 +188,22 @@ Command history_command() {
              {"--confirm",
               "measure suspects again, alternately with the promoted build (its folder, or its "
               "program assay) and with this one",
-              "BUILD", ""},
+              "BUILD"},
              {"--launcher",
               "with --confirm: command prefix for every executable, e.g. \"mpirun -n 2\"",
-              "COMMAND", ""}}},
+              "COMMAND"}}},
            {"Baselines",
             {{"--promote",
-              "make the latest level of this row its anchored baseline (all: of every row)", "ID",
-              ""},
-             {"--reset", "withdraw the anchored baseline of this row (all: of every row)", "ID",
-              ""},
-             {"--owner", "with --promote, --reset: person who is responsible", "NAME", ""},
-             {"--reason", "with --promote, --reset: why the baseline changes", "TEXT", ""},
+              "make the latest level of this row its anchored baseline (all: of every row)", "ID"},
+             {"--reset", "withdraw the anchored baseline of this row (all: of every row)", "ID"},
+             {"--owner", "with --promote, --reset: person who is responsible", "NAME"},
+             {"--reason", "with --promote, --reset: why the baseline changes", "TEXT"},
              {"--value-from",
               "with --promote: promote the value and the build of this run (its folder or id)",
               "RUN", "the latest runs"},
-             {"--accept-lost", "with --promote: accept that rows have no result any more", "",
-              ""}}},
+             {"--accept-lost", "with --promote: accept that rows have no result any more"}}},
            {output_group,
-            {{"--junit", "write JUnit XML of the last runs to this file", "FILE", ""},
+            {{"--junit", "write JUnit XML of the last runs to this file", "FILE"},
              format_flag({"terminal", "markdown", "json", "csv"}),
              out_flag()}}}),
       &judge_runs,

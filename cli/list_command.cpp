@@ -20,7 +20,6 @@
 #include "core/program/plugins.hpp"
 #include "core/program/suite.hpp"
 #include "core/result/baseline.hpp"
-#include "core/result/result.hpp"
 #include "core/result/schema.hpp"
 #include "runner/launch/processes.hpp"
 #include "runner/launch/programs.hpp"

@@ -7,9 +7,8 @@
 #include "analysis/load.hpp"
 #include "analysis/model/document.hpp"
 #include "analysis/model/frame.hpp"
-#include "analysis/one_statistics.hpp"
+#include "analysis/repeat_command.hpp"
 #include "analysis/scaling/document.hpp"
-#include "analysis/shell_word.hpp"
 #include "cli/commands.hpp"
 #include "core/base/error.hpp"
 #include "core/base/message.hpp"
@@ -108,8 +107,7 @@ int model(const Given& given) {
   options.command = model_command_line(given);
   if (const auto out = value_of(given, "out"))
     check_output("--out", *out, values_of(given, "FILE"));
-  std::vector<NamedResult> results =
-      load_results(with_baselines(values_of(given, "FILE")), keep_for_model);
+  Results results = load_results(with_baselines(values_of(given, "FILE")), keep_for_model);
   expect_one_statistics(results);
   try {
     return write_document(given, format, make_model(std::move(results), options), "model",
@@ -132,7 +130,7 @@ Command model_command() {
        {"--formula",
         "\"log(time) ~ architecture + log(size) + workload\" (+ - : * log log2 sqrt "
         "factor)",
-        "FORMULA", ""},
+        "FORMULA"},
        {"--reference", "reference levels of categorical columns", "COLUMN=LEVEL,...",
         "the level of the first row: name the baseline's file first", false, true},
        {"--cluster", "observations whose errors may be correlated: launch, none, or a column",
@@ -142,7 +140,7 @@ Command model_command() {
        {"--scale",
         "predict the step of data-parallel training over ranks from this input, a JSON file or a "
         "shipped name; instead of FILE and --formula",
-        "INPUT", ""},
+        "INPUT"},
        format_flag({"terminal", "markdown", "json", "csv"}),
        out_flag()},
       &model,

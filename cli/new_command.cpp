@@ -5,13 +5,12 @@
 #include <string_view>
 #include <utility>
 
-#include "analysis/shell_word.hpp"
+#include "analysis/repeat_command.hpp"
 #include "cli/commands.hpp"
 #include "core/base/error.hpp"
 #include "core/base/input_file.hpp"
 #include "core/base/paths.hpp"
 #include "core/base/temporary.hpp"
-#include "core/base/text.hpp"
 #include "core/program/benchmark.hpp"
 #include "core/program/plugins.hpp"
 #include "core/result/whole_file.hpp"

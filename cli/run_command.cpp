@@ -6,7 +6,7 @@
 #include <iostream>
 
 #include "analysis/compare/comparable.hpp"
-#include "analysis/shell_word.hpp"
+#include "analysis/repeat_command.hpp"
 #include "analysis/text_table.hpp"
 #include "cli/commands.hpp"
 #include "cli/guard.hpp"
@@ -24,7 +24,6 @@
 #include "runner/launch/programs.hpp"
 #include "runner/launch/site.hpp"
 #include "runner/nodes/per_node.hpp"
-#include "runner/run/dry_run.hpp"
 #include "runner/run/findings.hpp"
 #include "runner/run/run.hpp"
 
@@ -280,9 +279,8 @@ int run_or_many(const Given& line) {
 std::vector<Flag> case_flags() {
   return {
       {"SUITE", "suite file, or the name of a suite (see `assay list suites`)", "SUITE", "", true},
-      {"--filter", "run only cases whose id or name matches", "REGEX", ""},
-      {"--cases", "run only the ids in this file, which `assay compare --flagged` writes", "FILE",
-       ""},
+      {"--filter", "run only cases whose id or name matches", "REGEX"},
+      {"--cases", "run only the ids in this file, which `assay compare --flagged` writes", "FILE"},
       {"--scale",
        "use this part of the rows of every table, on machines with less memory; such results are "
        "not comparable with others",
@@ -293,32 +291,31 @@ std::vector<Flag> case_flags() {
        .value = "NAME",
        .otherwise = "the suite's",
        .choices = allocator_names()},
-      {"--list", "print the ids of the cases, run nothing", "", ""},
-      {"--dry-run", "print cases, launches, commands and an estimated time, run nothing", "", ""}};
+      {"--list", "print the ids of the cases, run nothing"},
+      {"--dry-run", "print cases, launches, commands and an estimated time, run nothing"}};
 }
 
 std::vector<Flag> node_flags() {
   return {
-      {"--per-node", "run the suite on every node at once, each into DIR/<node>", "", ""},
+      {"--per-node", "run the suite on every node at once, each into DIR/<node>"},
       {"--pairs",
        "run the suite on all pairs of nodes, each into DIR/<node>+<node>, and name the pairs that "
        "are slower than the typical pair by more than the suite's tolerance, and the nodes whose "
        "best pair is (docs/sites.md defines typical); with --per-node: then, the cases of several "
-       "ranks",
-       "", ""},
+       "ranks"},
       {"--local-results",
        "with --per-node, where nodes share no file system: run into this folder of each "
        "node, and collect into --out over MPI",
-       "LOCAL", ""},
-      {"--joint", "(used by --per-node with --pairs) run only the cases of several ranks", "", ""},
-      {"--as-node", "(used by --per-node) run into DIR/<host name>, without the launcher", "", ""}};
+       "LOCAL"},
+      {"--joint", "(used by --per-node with --pairs) run only the cases of several ranks"},
+      {"--as-node", "(used by --per-node) run into DIR/<host name>, without the launcher"}};
 }
 
 std::vector<Flag> ensemble_flags() {
   return {{"--ensemble",
            "train N members of the suite's network, with values from its search space, as many at "
            "once as fit the nodes, and rank them",
-           "N", ""},
+           "N"},
           {.name = "--search",
            .help = "random: all members have the whole budget of epochs; halving: the better part "
                    "goes on with more epochs",
@@ -331,20 +328,19 @@ std::vector<Flag> ensemble_flags() {
            .otherwise = "2",
            .choices = {"2", "3"}},
           {"--as-member", "(used by --ensemble) cores of this member, without the launcher",
-           "SLOT/THREADS", ""}};
+           "SLOT/THREADS"}};
 }
 
 std::vector<Flag> launch_flags() {
-  return {
-      {"--launches", "process launches of each case, interleaved", "N", "the suite's, or 1"},
-      {"--walltime",
-       "time for the whole run: minutes, MM:SS or HH:MM:SS. The most informative cases come "
-       "first, and what is left out is listed",
-       "TIME", "no limit"},
-      {"--timeout", "kill a case that takes longer than this", "S",
-       "the suite's, else max(60, 20 x max-time)"},
-      {"--against", "interleave with another build or installation; its result is in DIR/against",
-       "BUILD", ""}};
+  return {{"--launches", "process launches of each case, interleaved", "N", "the suite's, or 1"},
+          {"--walltime",
+           "time for the whole run: minutes, MM:SS or HH:MM:SS. The most informative cases come "
+           "first, and what is left out is listed",
+           "TIME", "no limit"},
+          {"--timeout", "kill a case that takes longer than this", "S",
+           "the suite's, else max(60, 20 x max-time)"},
+          {"--against",
+           "interleave with another build or installation; its result is in DIR/against", "BUILD"}};
 }
 
 }  // namespace
@@ -365,21 +361,20 @@ Command run_command() {
              {"--min-samples", min_samples_help, "N", std::to_string(TimingOptions{}.min_samples)},
              {"--burn", burn_help, "S", "none"},
              {"--seed", "seed of orders and data", "N", "1"},
-             {"--no-ceilings", "skip the machine ceilings", "", ""}}},
+             {"--no-ceilings", "skip the machine ceilings"}}},
            {"Checks",
             {{"--reference-budget", reference_budget_help, "N",
               fmt::format("{}", RunRequest{}.reference_budget)},
              {"--guard",
               "judge the run against the history in this folder; suspects are measured again at "
               "once, with the promoted build and with this one",
-              "HISTORY", ""}}},
+              "HISTORY"}}},
            {output_group,
             {{"--out", "folder for journal, logs and result.json", "DIR", "results/<suite>-<time>"},
              {"--resume",
               "resume the run in --out: run the cases without a row, and again those that failed "
-              "or timed out",
-              "", ""},
-             {"--allow-mixed", "with --resume: accept other hardware or software", "", ""},
+              "or timed out"},
+             {"--allow-mixed", "with --resume: accept other hardware or software"},
              {"--baseline", "compare with these systems", "NAME,...", "the suite's", false, true},
              quiet_flag(),
              verbose_flag()}}}),

@@ -3,8 +3,6 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/load.hpp"
-#include "analysis/one_statistics.hpp"
-#include "analysis/table/matrix_tables.hpp"
 #include "analysis/table/summary.hpp"
 #include "analysis/table/table.hpp"
 #include "cli/commands.hpp"
@@ -33,7 +31,7 @@ TableOptions options_of(const Given& given, const std::string& format) {
   return options;
 }
 
-std::string render(const std::vector<NamedResult>& results, const std::vector<Baseline>& baselines,
+std::string render(const Results& results, const std::vector<Baseline>& baselines,
                    const TableOptions& options, const std::string& format) {
   if (format == "csv") return render_csv(results, baselines, options);
   if (format != "json") return render_table(results, baselines, options);
@@ -43,8 +41,8 @@ std::string render(const std::vector<NamedResult>& results, const std::vector<Ba
 }
 
 /// Reads the files, after the check of --out against them and `others`.
-std::vector<NamedResult> load_inputs(const Given& given, const std::vector<std::string>& files,
-                                     const std::vector<std::string>& others = {}) {
+Results load_inputs(const Given& given, const std::vector<std::string>& files,
+                    const std::vector<std::string>& others = {}) {
   std::vector<std::string> inputs = files;
   inputs.insert(inputs.end(), others.begin(), others.end());
   if (const auto out = value_of(given, "out")) check_output("--out", *out, inputs);
@@ -125,7 +123,7 @@ int show(const View& view, const Given& given, const std::string& format) {
   if (format == "json")
     throw InputError("--format json cannot be used with --" + view.flag + " (the result file has " +
                      view.in_json + "). Use csv.");
-  const std::vector<NamedResult> results = load_inputs(given, values_of(given, "FILE"));
+  const Results results = load_inputs(given, values_of(given, "FILE"));
   emit(given, (format == "csv" ? view.csv : view.text)(results, options_of(given, format)));
   return static_cast<int>(ExitCode::ok);
 }
@@ -143,7 +141,7 @@ int table(const Given& given) {
     names.clear();
   }
   const std::vector<Baseline> baselines = load_baselines(names);
-  const std::vector<NamedResult> results = load_inputs(given, files, names);
+  const Results results = load_inputs(given, files, names);
   if (!options.by.empty()) expect_one_statistics(results);
   emit(given, render(results, baselines, options, format));
   return static_cast<int>(ExitCode::ok);
@@ -166,7 +164,7 @@ Command table_command() {
         "parameter whose values become columns: system, backend, threads, ... (with --baseline: "
         "its values in the baseline); precision: a line for each as it was executed, with speedup "
         "over fp32 and errors",
-        "PARAMETER", ""},
+        "PARAMETER"},
        {"--filter",
         "show only rows for which all hold: KEY=PATTERN or KEY!=PATTERN (RE2, against the "
         "whole value), like precision=fp32,algorithm=wino.*; PATTERN alone is searched for in "
@@ -182,23 +180,20 @@ Command table_command() {
         "energy_saved; all: each, and unsupported rows one by one",
         "NAME,...", "those that tell rows apart", false, true},
        format_flag(formats),
-       {"--absolutes", "show both absolute values in every cell with a ratio", "", ""},
+       {"--absolutes", "show both absolute values in every cell with a ratio"},
        {"--layers",
         "show the operations of networks, the longest first: time, share, rate, part of the "
         "ceiling "
-        "(any format but json)",
-        "", ""},
+        "(any format but json)"},
        {"--epochs",
         "show loss and accuracy of trainings after each epoch, by precision or --by (any format "
-        "but json)",
-        "", ""},
+        "but json)"},
        {"--blame",
-        "show for which ranks and links the others waited, how long, and why (any format but json)",
-        "", ""},
+        "show for which ranks and links the others waited, how long, and why (any format but "
+        "json)"},
        {"--matrix",
         "show copies between places, and rows that several pairs of nodes ran, as matrices (any "
-        "format but json)",
-        "", ""},
+        "format but json)"},
        out_flag()},
       &table,
       {{"assay table results/today", "prints the rows of a run"},

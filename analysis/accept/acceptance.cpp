@@ -10,7 +10,6 @@
 #include "analysis/text_table.hpp"
 #include "core/base/statistics.hpp"
 #include "core/base/text.hpp"
-#include "core/result/marks.hpp"
 
 namespace assay {
 

@@ -1,5 +1,5 @@
 #include "analysis/accept/acceptance.hpp"
-#include "analysis/shell_word.hpp"
+#include "analysis/repeat_command.hpp"
 #include "core/result/json_fields.hpp"
 
 namespace assay {

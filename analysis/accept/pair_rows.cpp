@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <set>
-#include <vector>
 
 #include "analysis/load.hpp"
 #include "core/base/input_file.hpp"

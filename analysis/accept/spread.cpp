@@ -7,12 +7,9 @@
 #include <map>
 #include <random>
 #include <stdexcept>
-#include <utility>
-#include <vector>
 
 #include "analysis/ratio.hpp"
 #include "core/base/statistics.hpp"
-#include "core/base/text.hpp"
 #include "core/base/units.hpp"
 
 namespace assay {

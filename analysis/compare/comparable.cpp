@@ -227,7 +227,7 @@ std::string describe_software(const RunResult& base, const RunResult& updated) {
   constexpr std::size_t most = 8, longest = 40;
   const auto side = [](RunResult result) {
     for (Row& row : result.rows) keep_for_comparison(row, "", result);
-    std::vector<NamedResult> results;
+    Results results;
     results.push_back({"", std::move(result)});
     return Side("", std::move(results), "nothing");
   };

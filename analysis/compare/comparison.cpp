@@ -5,9 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
-#include <map>
 
-#include "analysis/compare/spreads.hpp"
 #include "analysis/ratio.hpp"
 #include "analysis/series.hpp"
 #include "core/base/text.hpp"

@@ -275,7 +275,7 @@ class Rendering {
   /// Entries with their benchmark, problem and the parameters that differ between them, then the
   /// fields, then the numbers of footnotes.
   void entries(const std::vector<EntryLine>& lines, const std::vector<EntryField>& fields) {
-    const std::vector<NamedResult> no_results;
+    const Results no_results;
     FieldTable table;
     table.to_see_all = "--format markdown shows them";
     std::map<std::string, std::pair<std::size_t, std::string>> by_id;  // index, footnotes
@@ -299,7 +299,7 @@ class Rendering {
           return field.cell(place(series).first, legend);
         });
     add("note", false, 0, [&](const Series& series, Legend&) { return place(series).second; });
-    table.fields = [&](const std::vector<Series>& rows, const Axes& axes) {
+    table.fields = [&](const SeriesList& rows, const Axes& axes) {
       std::vector<Field> columns = fields_of_case(no_results, rows, axes);
       columns.insert(columns.end(), own.begin(), own.end());
       return columns;

@@ -1,8 +1,8 @@
 #pragma once
 // A side of a comparison: its result files, and the launches of each row.
 
+#include <cstddef>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,7 +41,7 @@ class Side {
     const RunHeader& run() const { return result.run; }
   };
 
-  Side(std::string name, std::vector<NamedResult> results, const Variation& vary);
+  Side(std::string name, Results results, const Variation& vary);
   // Rows point into the results; moving a side does not move these.
   Side(const Side&) = delete;
   Side& operator=(const Side&) = delete;
@@ -62,5 +62,16 @@ class Side {
   std::vector<Source> results_;
   std::map<std::string, SideRow> rows_;
 };
+
+/// Values of further parameters of the system, by which rows of the two sides do the same work.
+struct MorePairs {
+  std::vector<std::string> names{};          ///< the parameters
+  std::vector<std::string> base{}, updated;  ///< "NAME=VALUE", to add to each side
+  std::size_t rows = 0;                      ///< number of measured rows that they pair
+};
+
+/// Those that pair more measured rows than `vary` does, at most three, the most rows first.
+std::vector<MorePairs> find_more_pairs(const Side& base, const Side& updated,
+                                       const Variation& vary);
 
 }  // namespace assay

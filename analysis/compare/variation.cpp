@@ -16,7 +16,7 @@ namespace {
 using ValuesOfRows = std::map<std::string, std::set<std::string>>;
 
 /// The values that rows have, by parameter.
-ValuesOfRows values_of_rows(const std::vector<NamedResult>& results) {
+ValuesOfRows values_of_rows(const Results& results) {
   ValuesOfRows values;
   for (const NamedResult& result : results)
     for (const Row& row : result.rows())
@@ -27,7 +27,7 @@ ValuesOfRows values_of_rows(const std::vector<NamedResult>& results) {
 
 /// Refuses a parameter or a value that no row has, or values that no row has together.
 void check_selection(const Selection& selection, const ValuesOfRows& known,
-                     const std::vector<NamedResult>& results) {
+                     const Results& results) {
   std::vector<std::string> names;
   for (const auto& [name, values] : known) names.push_back(name);
   for (const auto& [name, value] : selection.values()) {
@@ -47,7 +47,7 @@ void check_selection(const Selection& selection, const ValuesOfRows& known,
 }
 
 /// Whether a parameter says how the work was done, not what it is; the rows tell.
-bool is_of_system(const std::string& name, const std::vector<NamedResult>& results) {
+bool is_of_system(const std::string& name, const Results& results) {
   return std::ranges::any_of(results, [&](const NamedResult& result) {
     return std::ranges::any_of(result.rows(), [&](const Row& row) {
       return row.system_parameters && std::ranges::count(*row.system_parameters, name) > 0;
@@ -57,8 +57,7 @@ bool is_of_system(const std::string& name, const std::vector<NamedResult>& resul
 
 /// Whether the ranks of every chosen row that has several share its problem: their number then says
 /// how the work was done.
-bool ranks_share(const std::vector<NamedResult>& results, const Selection& base,
-                 const Selection& updated) {
+bool ranks_share(const Results& results, const Selection& base, const Selection& updated) {
   return std::ranges::all_of(results, [&](const NamedResult& result) {
     return std::ranges::all_of(result.rows(), [&](const Row& row) {
       return (!base.holds(row) && !updated.holds(row)) || row.number("ranks").value_or(1) == 1 ||
@@ -102,8 +101,7 @@ bool Selection::holds(const Row& row) const {
       values_, [&](const auto& value) { return row.parameter(value.first) == value.second; });
 }
 
-Variation variation_of(const Selection& base, const Selection& updated,
-                       const std::vector<NamedResult>& results) {
+Variation variation_of(const Selection& base, const Selection& updated, const Results& results) {
   const ValuesOfRows known = values_of_rows(results);
   std::set<std::string> names;
   for (const Selection* side : {&base, &updated}) {
@@ -137,14 +135,13 @@ Variation variation_of(const Selection& base, const Selection& updated,
   return variation;
 }
 
-std::vector<NamedResult> select_rows(std::vector<NamedResult> results, const Selection& selection) {
+Results select_rows(Results results, const Selection& selection) {
   for (NamedResult& named : results)
     std::erase_if(named.result.rows, [&](const Row& row) { return !selection.holds(row); });
   return results;
 }
 
-std::vector<NamedResult> filter_rows(std::vector<NamedResult> results,
-                                     const std::vector<std::string>& clauses) {
+Results filter_rows(Results results, const std::vector<std::string>& clauses) {
   if (clauses.empty()) return results;
   std::set<std::pair<std::size_t, std::string>> kept;
   for (const Series& series : filtered(results, series_of(results), clauses))

@@ -40,14 +40,12 @@ class Selection {
 
 /// The parameters in which the selections differ. InputError for a parameter or a value that no row
 /// of the results has, for a selection without a row, and where the selections are equal.
-Variation variation_of(const Selection& base, const Selection& updated,
-                       const std::vector<NamedResult>& results);
+Variation variation_of(const Selection& base, const Selection& updated, const Results& results);
 
 /// The results with the rows of a selection alone.
-std::vector<NamedResult> select_rows(std::vector<NamedResult> results, const Selection& selection);
+Results select_rows(Results results, const Selection& selection);
 /// The results with the rows that match --filter as of filtered() (analysis/table/table.hpp); all
 /// of them without clauses.
-std::vector<NamedResult> filter_rows(std::vector<NamedResult> results,
-                                     const std::vector<std::string>& clauses);
+Results filter_rows(Results results, const std::vector<std::string>& clauses);
 
 }  // namespace assay

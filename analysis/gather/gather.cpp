@@ -8,7 +8,6 @@
 #include <optional>
 #include <set>
 #include <span>
-#include <string>
 #include <string_view>
 
 #include "analysis/host_names.hpp"

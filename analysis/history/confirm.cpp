@@ -113,7 +113,7 @@ void launch(const std::vector<Suspect>& suspects, const fs::path& programs,
   for (const Suspect& suspect : suspects) ids.push_back(suspect.series->id);
   std::vector<Side> sides;
   for (RunResult& result : request.launch(programs, ids, request.folder / builds.substr(0, 8)))
-    sides.emplace_back("", std::vector<NamedResult>{{"", std::move(result)}}, "nothing");
+    sides.emplace_back("", Results{{"", std::move(result)}}, "nothing");
   for (const Suspect& suspect : suspects)
     suspect.series->confirmation = judge_sides(suspect, sides, limit);
 }
@@ -218,8 +218,7 @@ void confirm(History& history, const Anchors& anchors, const ConfirmRequest& req
   raise_exit_code(history, suspects);
 }
 
-void recall_answers(History& history, const Anchors& anchors,
-                    const std::vector<NamedResult>& results) {
+void recall_answers(History& history, const Anchors& anchors, const Results& results) {
   for (const NamedResult& result : results) {
     const std::vector<Suspect> suspects = find_suspects(history, anchors, result.run().id);
     if (suspects.empty()) continue;

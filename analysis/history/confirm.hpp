@@ -52,8 +52,7 @@ void confirm(History& history, const Anchors& anchors, const ConfirmRequest& req
 /// Shows answers that were given earlier: sets confirmations and exit code as confirm() does, from
 /// the launches that it left in the folder of the run, and launches nothing. Launches count if they
 /// are complete, and made after the promotion that is valid now.
-void recall_answers(History& history, const Anchors& anchors,
-                    const std::vector<NamedResult>& results);
+void recall_answers(History& history, const Anchors& anchors, const Results& results);
 
 /// The folder for the launches of a confirmation, beside the result.json of the run.
 std::filesystem::path confirm_folder(const std::filesystem::path& result);

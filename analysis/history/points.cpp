@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <map>
 #include <set>
 #include <tuple>
+
+#include "core/base/numbers.hpp"
 
 namespace assay {
 
@@ -231,7 +234,7 @@ std::string shown_name(const NamedResult& result) {
   return result.name.empty() ? "the result" : result.name;
 }
 
-History collect_history(const std::vector<NamedResult>& results, const std::optional<Pattern>& rows,
+History collect_history(const Results& results, const std::optional<Pattern>& rows,
                         std::optional<double> since, double now, const std::string& last) {
   History history;
   std::vector<Run> runs;
@@ -265,8 +268,8 @@ History collect_history(const std::vector<NamedResult>& results, const std::opti
   return history;
 }
 
-std::vector<std::string> find_order_doubts(const std::vector<NamedResult>& results,
-                                           const History& history, double now) {
+std::vector<std::string> find_order_doubts(const Results& results, const History& history,
+                                           double now) {
   std::map<std::string, Run> all;  // by id
   for (const NamedResult& result : results)
     if (const std::optional<Run> run = read_run(result)) all.emplace(run->id(), *run);
@@ -294,6 +297,31 @@ std::vector<std::string> find_order_doubts(const std::vector<NamedResult>& resul
     lines.push_back(fmt::format("... and {} more such runs", doubts.size() - most));
   }
   return lines;
+}
+
+double parse_time(const std::string& text, const std::string& where) {
+  static const Pattern form(
+      R"((\d{4})-(\d\d)-(\d\d)(?:[Tt](\d\d):(\d\d):(\d\d(?:\.\d{1,9})?)[Zz])?)", "a time");
+  if (const auto parts = form.groups_of(text)) {
+    const auto number = [&](std::size_t i) {
+      return static_cast<unsigned>(parse_number(parts->at(i - 1)).value_or(0));
+    };
+    const std::chrono::year_month_day day{std::chrono::year(static_cast<int>(number(1))),
+                                          std::chrono::month(number(2)),
+                                          std::chrono::day(number(3))};
+    const double seconds = parse_number(parts->at(5)).value_or(0);  // a date has no seconds
+    // A leap second is written as 60.
+    if (day.ok() && number(4) < 24 && number(5) < 60 && seconds < 61)
+      return static_cast<double>(std::chrono::sys_days(day).time_since_epoch().count()) * 86400 +
+             number(4) * 3600 + number(5) * 60 + seconds;
+  }
+  throw InputError(fmt::format(
+      "{}: '{}' is not a date or a time in UTC. Write it like 2026-11-21 or 2026-11-21T07:04:45Z.",
+      where, text));
+}
+
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
 }  // namespace assay

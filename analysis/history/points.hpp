@@ -7,16 +7,21 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "analysis/history/change_points.hpp"
-#include "analysis/history/times.hpp"
 #include "analysis/pattern.hpp"
 #include "analysis/series.hpp"
 #include "core/base/error.hpp"
 
 namespace assay {
+
+/// Seconds since 1970 of a date (2026-11-21) or an RFC 3339 time in UTC (2026-11-21T07:04:45.123Z).
+/// InputError, starting with `where`, for anything else.
+double parse_time(const std::string& text, const std::string& where);
+
+/// Seconds since 1970, by the clock of this machine.
+double seconds_now();
 
 struct Point {
   double time = 0;     ///< run.started, seconds since 1970; of the run `last`: collect_history()
@@ -155,7 +160,7 @@ inline constexpr double clock_slack = 3600;
 /// `last`: the id of the run that counts as the last of its series even if another began later by
 /// the clock, which may be a job beside it or a node whose clock is ahead. Its time is then just
 /// after that of all other runs.
-History collect_history(const std::vector<NamedResult>& results, const std::optional<Pattern>& rows,
+History collect_history(const Results& results, const std::optional<Pattern>& rows,
                         std::optional<double> since, double now = seconds_now(),
                         const std::string& last = "");
 
@@ -163,7 +168,7 @@ History collect_history(const std::vector<NamedResult>& results, const std::opti
 /// not tell the last one of a series, and for each last run that began in the future of `now`; of
 /// many the first ones and their number. Two runs of one host have one clock; those of two hosts
 /// are in order only if one had ended, by its own clock, before the other began.
-std::vector<std::string> find_order_doubts(const std::vector<NamedResult>& results,
-                                           const History& history, double now = seconds_now());
+std::vector<std::string> find_order_doubts(const Results& results, const History& history,
+                                           double now = seconds_now());
 
 }  // namespace assay

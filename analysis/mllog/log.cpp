@@ -3,7 +3,6 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "analysis/mllog/run_facts.hpp"
 #include "analysis/mllog/submission.hpp"
 #include "core/result/quality.hpp"
 

@@ -156,7 +156,7 @@ std::optional<double> finite(double value) {
   return std::isfinite(value) ? std::optional(value) : std::nullopt;
 }
 
-ModelDocument make_model(std::vector<NamedResult> results, const ModelOptions& options) {
+ModelDocument make_model(Results results, const ModelOptions& options) {
   const Formula formula = parse_formula(options.formula);
   Frame frame(results);
   std::vector<FittedResult> sources;

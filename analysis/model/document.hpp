@@ -134,7 +134,7 @@ void to_json(nlohmann::json& json, const ModelDocument& document);
 
 /// InputError with the reason if the formula cannot be fitted to these results; NothingToModel
 /// (frame.hpp) if no row can be used.
-ModelDocument make_model(std::vector<NamedResult> results, const ModelOptions& options);
+ModelDocument make_model(Results results, const ModelOptions& options);
 
 /// The document as tables, for people.
 std::string render_model(const ModelDocument& document, bool markdown);

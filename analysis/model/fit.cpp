@@ -1,6 +1,11 @@
 #include "analysis/model/fit.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <boost/math/distributions/fisher_f.hpp>
+#include <boost/math/distributions/students_t.hpp>
+#include <functional>
 
 namespace assay {
 
@@ -125,6 +130,190 @@ std::optional<double> LeastSquares::unexplained() const {
   // Rounding alone must not make R2 negative where the formula explains nothing.
   const double part = squares / variation;
   return std::fabs(1 - part) < rounding ? 1 : part;
+}
+
+namespace {
+
+constexpr const char* no_residual = "the fit leaves no residual, so errors cannot be estimated";
+constexpr const char* only_constant = "the model has no term besides the constant";
+
+FTest without_test(std::string reason) { return {{}, {}, {}, {}, std::move(reason)}; }
+
+FTest f_test(double value, std::size_t df1, std::size_t df2) {
+  if (!std::isfinite(value) || value < 0)
+    return without_test("the covariance of the coefficients is singular");
+  const boost::math::fisher_f distribution(static_cast<double>(df1), static_cast<double>(df2));
+  return {value, boost::math::cdf(boost::math::complement(distribution, value)), df1, df2, ""};
+}
+
+/// The independent columns of a fit, and the group of each of their rows.
+struct Clustered {
+  MatrixXd x;
+  const Indices& group;
+  Index groups;
+};
+
+/// For each group (a column) the sum of its rows, each times its residual.
+MatrixXd sum_scores(const Clustered& data, const VectorXd& residuals) {
+  MatrixXd scores = MatrixXd::Zero(data.x.cols(), data.groups);
+  for (Index i = 0; i < data.x.rows(); ++i)
+    scores.col(data.group[i]) += data.x.row(i).transpose() * residuals(i);
+  return scores;
+}
+
+/// How many combinations of coefficients differ only between groups: the rank that is lost when the
+/// means of the groups are subtracted. Their errors have G minus this number degrees of freedom,
+/// however many observations there are.
+Index coefficients_between_groups(const Clustered& data) {
+  MatrixXd means = MatrixXd::Zero(data.groups, data.x.cols());
+  VectorXd sizes = VectorXd::Zero(data.groups);
+  for (Index i = 0; i < data.x.rows(); ++i) {
+    means.row(data.group[i]) += data.x.row(i);
+    sizes(data.group[i]) += 1;
+  }
+  means = sizes.cwiseInverse().asDiagonal() * means;
+  const MatrixXd within = data.x - means(data.group, Eigen::all);
+  const Eigen::ColPivHouseholderQR<MatrixXd> qr(within *
+                                                column_lengths(data.x).cwiseInverse().asDiagonal());
+  Index rank = 0;
+  while (rank < std::min(data.x.rows(), data.x.cols()) &&
+         std::fabs(qr.matrixR()(rank, rank)) > least_independent_part)
+    ++rank;
+  return data.x.cols() - rank;
+}
+
+/// Coefficients that a single group determines. Such a direction is an eigenvector of that group's
+/// part of the hat matrix with the eigenvalue 1.
+std::vector<bool> determined_by_one_group(const Clustered& data) {
+  const Index k = data.x.cols();
+  const Eigen::HouseholderQR<MatrixXd> qr(data.x *
+                                          column_lengths(data.x).cwiseInverse().asDiagonal());
+  const MatrixXd q = qr.householderQ() * MatrixXd::Identity(data.x.rows(), k);
+  const MatrixXd r = qr.matrixQR().topLeftCorner(k, k).triangularView<Eigen::Upper>();
+  std::vector<Indices> members(static_cast<std::size_t>(data.groups));
+  for (Index i = 0; i < data.x.rows(); ++i) members[data.group[i]].push_back(i);
+  constexpr double least = 1 - least_independent_part;
+  std::vector<bool> determined(static_cast<std::size_t>(k), false);
+  for (const Indices& rows : members) {
+    // Q'Q and QQ' have the same eigenvalues other than zero: those of the smaller one are found.
+    const MatrixXd part = q(rows, Eigen::all);
+    const bool by_rows = part.rows() < k;
+    const MatrixXd hat =
+        by_rows ? MatrixXd(part * part.transpose()) : MatrixXd(part.transpose() * part);
+    const Index size = hat.rows();
+    // Positive definite: no eigenvalue reaches `least`.
+    if (Eigen::LLT<MatrixXd>(least * MatrixXd::Identity(size, size) - hat).info() == Eigen::Success)
+      continue;
+    const Eigen::SelfAdjointEigenSolver<MatrixXd> solver(hat);
+    for (Index e = 0; e < size; ++e) {
+      if (solver.eigenvalues()(e) < least) continue;
+      const VectorXd vector = solver.eigenvectors().col(e);
+      const VectorXd moved = r.triangularView<Eigen::Upper>().solve(
+          by_rows ? VectorXd(part.transpose() * vector) : vector);
+      for (Index j = 0; j < k; ++j)
+        if (std::fabs(moved(j)) > least_independent_part * moved.norm()) determined[j] = true;
+    }
+  }
+  return determined;
+}
+
+/// Wald's statistic that the `tested` coefficients are all zero, over their number; NAN where their
+/// covariance is singular. Computed in units of the errors, so that the units of the columns do not
+/// decide what is singular.
+double wald_statistic(const MatrixXd& covariance, const VectorXd& estimates,
+                      const Indices& tested) {
+  const MatrixXd block = covariance(tested, tested);
+  const VectorXd units = block.diagonal().cwiseSqrt();
+  const MatrixXd scaled = block.cwiseQuotient(units * units.transpose());
+  const VectorXd slopes = estimates(tested).cwiseQuotient(units);
+  const Eigen::FullPivLU<MatrixXd> solver(scaled);
+  if (!scaled.allFinite() || !solver.isInvertible()) return NAN;
+  return slopes.dot(solver.solve(slopes)) / static_cast<double>(tested.size());
+}
+
+/// Wald's test that all coefficients but the intercept are zero.
+FTest wald_test(const Clustered& data, const LeastSquares& fit, const MatrixXd& covariance,
+                bool all_have_errors) {
+  Indices tested;
+  for (Index j = 0; j < data.x.cols(); ++j)
+    if ((data.x.col(j).array() != data.x(0, j)).any()) tested.push_back(j);
+  const bool intercept = tested.size() < fit.independent.size();
+  const auto groups = static_cast<std::size_t>(data.groups);
+  if (fit.perfect) return without_test(no_residual);
+  if (!all_have_errors) return without_test("a coefficient has no error");
+  if (tested.empty()) return without_test(only_constant);
+  if (fit.constant && !intercept)
+    return without_test("the model has no intercept of its own to test against");
+  if (tested.size() >= groups)
+    return without_test(fmt::format("{} groups are too few to test {} coefficients together",
+                                    groups, tested.size()));
+  return f_test(wald_statistic(covariance, fit.estimates, tested), tested.size(), groups - 1);
+}
+
+}  // namespace
+
+double Errors::standard_error(std::size_t coefficient) const {
+  const auto i = static_cast<Index>(coefficient);
+  return std::sqrt(covariance(i, i));
+}
+
+Errors plain_errors(const LeastSquares& fit) {
+  const double variance = fit.squares / static_cast<double>(fit.df());
+  Errors errors{fit.inverse * variance, {}, fit.df()};
+  errors.reasons.assign(fit.independent.size(), fit.perfect ? no_residual : "");
+  const std::size_t explaining = fit.independent.size() - (fit.constant ? 1 : 0);
+  if (explaining == 0)
+    errors.f = without_test(only_constant);
+  else if (fit.perfect)
+    errors.f = without_test(no_residual);
+  else
+    errors.f = f_test((fit.variation - fit.squares) / static_cast<double>(explaining) / variance,
+                      explaining, fit.df());
+  return errors;
+}
+
+Errors clustered_errors(const MatrixXd& x, const LeastSquares& fit, const Indices& group) {
+  const Clustered data{x(Eigen::all, fit.independent), group,
+                       1 + *std::max_element(group.begin(), group.end())};
+  const auto groups = static_cast<std::size_t>(data.groups);
+  Errors errors{MatrixXd::Zero(data.x.cols(), data.x.cols()), {}, groups - 1, groups};
+  const Index between = coefficients_between_groups(data);
+  if (groups < 2 || data.groups <= between) {
+    const std::string reason =
+        groups < 2 ? "clustered errors need at least 2 groups, and there is only one"
+                   : fmt::format(
+                         "{} groups are too few for the errors of {} coefficient{} that differ{} "
+                         "only between groups",
+                         groups, between, between == 1 ? "" : "s", between == 1 ? "s" : "");
+    errors.reasons.assign(fit.independent.size(), reason);
+    errors.f = without_test(reason);
+    return errors;
+  }
+
+  const double correction = static_cast<double>(groups) / static_cast<double>(groups - 1) *
+                            static_cast<double>(data.x.rows() - 1) /
+                            static_cast<double>(data.x.rows() - data.x.cols());
+  const MatrixXd half = fit.inverse * sum_scores(data, fit.residuals);
+  errors.covariance = correction * half * half.transpose();
+  const std::vector<bool> determined = determined_by_one_group(data);
+  for (const bool alone : determined)
+    errors.reasons.emplace_back(
+        alone         ? "a single group determines it, so its variation between groups is unknown"
+        : fit.perfect ? no_residual
+                      : "");
+  const bool all_have_errors = std::none_of(determined.begin(), determined.end(), std::identity());
+  errors.f = wald_test(data, fit, errors.covariance, all_have_errors);
+  return errors;
+}
+
+double t_quantile(std::size_t df) {
+  const boost::math::students_t distribution(static_cast<double>(df));
+  return boost::math::quantile(boost::math::complement(distribution, (1 - confidence) / 2));
+}
+
+double t_p_value(double t, std::size_t df) {
+  const boost::math::students_t distribution(static_cast<double>(df));
+  return 2 * boost::math::cdf(boost::math::complement(distribution, std::fabs(t)));
 }
 
 }  // namespace assay

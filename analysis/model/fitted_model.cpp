@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "analysis/text_table.hpp"
 #include "core/base/error.hpp"
+#include "core/base/numbers.hpp"
 #include "core/base/text.hpp"
 
 namespace assay {
@@ -93,6 +95,95 @@ FittedModel fit_model(const Formula& formula, Frame frame, const ModelOptions& o
   Errors errors = by == "none" ? plain_errors(fit) : clustered_errors(design.values(), fit, groups);
   return {formula,        std::move(frame),  std::move(design),
           std::move(fit), std::move(errors), std::move(by)};
+}
+
+namespace {
+
+/// The given values as cells, one for each column on the right side of the formula.
+std::map<std::string, FrameValue> given_cells(const FittedModel& model,
+                                              const std::map<std::string, std::string>& given) {
+  std::vector<std::string> needed = model.formula.columns();
+  needed.erase(needed.begin());  // the response
+  std::map<std::string, FrameValue> cells;
+  for (const auto& [column, text] : given) {
+    if (std::find(needed.begin(), needed.end(), column) == needed.end())
+      throw InputError("--predict: " + unknown_name("column of the formula", column, needed));
+    cells[column] =
+        model.frame.numeric(column) ? number_cell("--predict", column, text) : FrameValue(text);
+  }
+  for (const std::string& column : needed)
+    if (!cells.contains(column))
+      throw InputError(fmt::format(
+          "--predict has no value for {0} (the formula needs a value for each of its columns). "
+          "Add {0}=VALUE.",
+          column));
+  return cells;
+}
+
+/// Adds the levels that no observation has, and the numbers outside of the observed range.
+void add_distance_from_data(Prediction& prediction, const Design& design) {
+  std::set<std::string> told;
+  for (const Variable& variable : design.variables()) {
+    const std::string& column = variable.factor.column;
+    const FrameValue& cell = prediction.given.at(column);
+    const bool unseen =
+        variable.categorical && variable.encode(cell, "--predict") == Variable::unseen;
+    if ((variable.categorical && !unseen) || !told.insert(column).second) continue;
+    if (unseen)
+      prediction.unseen.push_back(fmt::format("{}={}", column, level_name(cell)));
+    else if (const double value = cell; value < variable.low || value > variable.high)
+      prediction.extrapolated.push_back({column, value, {variable.low, variable.high}});
+  }
+}
+
+/// The interval that holds one new observation: the error of the mean, and of one observation about
+/// it. Nothing where it is not finite.
+std::optional<Interval> make_interval(const FittedModel& model, const Eigen::VectorXd& row,
+                                      double value) {
+  const Eigen::VectorXd x = row(model.fit.independent);
+  const double sigma = model.fit.sigma();
+  const double variance = sigma * sigma + x.dot(model.errors.covariance * x);
+  const double reach = t_quantile(model.errors.df) * std::sqrt(variance);
+  const std::string& function = model.formula.response.function;
+  const double low = function == "sqrt" ? std::max(value - reach, 0.0) : value - reach;
+  const Interval interval{undo_function(function, low), undo_function(function, value + reach)};
+  if (!std::isfinite(interval.low) || !std::isfinite(interval.high)) return std::nullopt;
+  return interval;
+}
+
+}  // namespace
+
+FrameValue number_cell(const std::string& flag, const std::string& column,
+                       const std::string& text) {
+  const std::optional<double> value = parse_number(text);
+  if (!value || !std::isfinite(*value))
+    throw InputError(fmt::format(
+        "{}: '{}' is not a valid value of {} (the column holds numbers). Give a number, "
+        "like {}=2.",
+        flag, text, column, column));
+  return *value;
+}
+
+Prediction make_prediction(const FittedModel& model,
+                           const std::map<std::string, std::string>& given) {
+  Prediction prediction{given_cells(model, given)};
+  const auto refuse = [&](const std::string& reason) {
+    prediction.reason = reason;
+    return prediction;
+  };
+  add_distance_from_data(prediction, model.design);
+  if (!prediction.unseen.empty()) return refuse("no observation has a level that is asked for");
+  const Eigen::VectorXd row = model.design.row(prediction.given, "--predict");
+  const auto value = model.fit.at(row);
+  if (!value) return refuse("the observations do not determine it: it needs an aliased term");
+  const std::string& function = model.formula.response.function;
+  if (function == "sqrt" && *value < 0) return refuse("the predicted square root is negative");
+  prediction.value = finite(undo_function(function, *value));
+  if (!prediction.value) prediction.reason = "the predicted value is too large for a number";
+  for (const std::string& reason : model.errors.reasons)
+    if (!reason.empty()) return refuse(reason);
+  prediction.interval = make_interval(model, row, *value);
+  return prediction;
 }
 
 }  // namespace assay

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "analysis/model/design.hpp"
-#include "analysis/model/errors.hpp"
 #include "analysis/model/fit.hpp"
 
 namespace assay {

@@ -9,7 +9,6 @@
 #include "core/base/error.hpp"
 #include "core/base/text.hpp"
 #include "core/result/launches.hpp"
-#include "core/result/result.hpp"
 
 namespace assay {
 
@@ -99,7 +98,7 @@ std::string level_name(const FrameValue& cell) {
   return cell.is_number_float() ? fmt::format("{}", cell.get<double>()) : cell.dump();
 }
 
-Frame::Frame(const std::vector<NamedResult>& results) {
+Frame::Frame(const Results& results) {
   std::map<std::string, std::size_t> excluded;
   for (std::size_t i = 0; i < results.size(); ++i) {
     // By id, because an incorrect launch excludes the other launches of its id.

@@ -46,7 +46,7 @@ class Frame {
   /// ran (the algorithm) and implementation of what was executed, all parameters, and the scalars
   /// of the problem whose names are still free. Rows that are not ok are left out, and so are all
   /// other launches of their ids.
-  explicit Frame(const std::vector<NamedResult>& results);
+  explicit Frame(const Results& results);
 
   const std::vector<Observation>& observations() const { return observations_; }
   std::size_t size() const { return observations_.size(); }

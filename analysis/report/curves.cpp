@@ -8,7 +8,6 @@
 
 #include "analysis/curves.hpp"
 #include "analysis/report/parts.hpp"
-#include "analysis/scaling_curves.hpp"
 #include "core/result/quality.hpp"
 
 namespace assay::report {
@@ -24,7 +23,7 @@ std::string name_plot(const Series& series) {
 }
 
 /// A line from which nothing can be concluded has its R² alone (Curve::fits).
-json by_size(const std::vector<NamedResult>& results, const std::vector<Series>& all) {
+json by_size(const Results& results, const SeriesList& all) {
   json curves = json::array();
   std::vector<const Series*> firsts;
   for (const Curve& measured : curves_of(results, all)) {
@@ -62,7 +61,7 @@ json by_size(const std::vector<NamedResult>& results, const std::vector<Series>&
 }
 
 /// The largest message of each series of ranks: there bandwidth counts and not latency.
-json by_ranks(const std::vector<NamedResult>& results, const std::vector<Series>& all) {
+json by_ranks(const Results& results, const SeriesList& all) {
   std::map<std::string, std::map<double, std::map<double, std::size_t>>> groups;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const double ranks = parameter_number(all[i], "ranks");
@@ -104,7 +103,7 @@ json by_ranks(const std::vector<NamedResult>& results, const std::vector<Series>
 
 }  // namespace
 
-json collectives_part(const std::vector<NamedResult>& results, const std::vector<Series>& all) {
+json collectives_part(const Results& results, const SeriesList& all) {
   json sizes = by_size(results, all);
   if (sizes.empty()) return nullptr;
   return {{"sizes", std::move(sizes)},
@@ -112,7 +111,7 @@ json collectives_part(const std::vector<NamedResult>& results, const std::vector
           {"least_r_squared", least_r_squared}};
 }
 
-json scaling_part(const std::vector<NamedResult>& results, const std::vector<Series>& all) {
+json scaling_part(const Results& results, const SeriesList& all) {
   json parts = json::array();
   for (const std::vector<ScalingCurve>& curves : scaling_curves(results, all)) {
     json kind_curves = json::array();
@@ -154,7 +153,7 @@ struct Trained {
   std::string quality{};  ///< of the network; "": no validation tells
 };
 
-std::vector<Trained> list_trainings(const std::vector<Series>& all, std::size_t index) {
+std::vector<Trained> list_trainings(const SeriesList& all, std::size_t index) {
   std::vector<Trained> trained;
   for (const Row& row : all[index].rows) {
     // A row that failed or was stopped says nothing of learning.
@@ -209,7 +208,7 @@ json make_point(double images, const std::vector<Trained>& trained) {
 
 }  // namespace
 
-json convergence_part(const std::vector<NamedResult>& results, const std::vector<Series>& all) {
+json convergence_part(const Results& results, const SeriesList& all) {
   std::map<std::string, std::map<double, std::vector<Trained>>> groups;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const std::optional<double> images = problem_number(all[i], "global_batch_size");

@@ -12,7 +12,6 @@
 
 #include "analysis/blame_table.hpp"
 #include "analysis/burn_summary.hpp"
-#include "analysis/matrix.hpp"
 #include "analysis/report/parts.hpp"
 
 namespace assay::report {
@@ -52,7 +51,7 @@ std::string cut(List& list, const char* first) {
   return fmt::format(" The table has {} of {}: those with {} first.", most_lines, count, first);
 }
 
-json burn_section(const std::vector<NamedResult>& results, const std::vector<Series>& all) {
+json burn_section(const Results& results, const SeriesList& all) {
   BurnTotals sums;
   for (const Series& series : all)
     for (const Row& row : series.rows)
@@ -87,7 +86,7 @@ json burn_section(const std::vector<NamedResult>& results, const std::vector<Ser
   return made;
 }
 
-json link_tables(const std::vector<NamedResult>& results, const std::vector<Series>& all) {
+json link_tables(const Results& results, const SeriesList& all) {
   json tables = json::array();
   for (const Matrix& matrix : matrices_of(results, all))
     tables.push_back(
@@ -99,7 +98,7 @@ json link_tables(const std::vector<NamedResult>& results, const std::vector<Seri
 
 }  // namespace
 
-json node_evidence(const std::vector<NamedResult>& results, const std::vector<Series>& all) {
+json node_evidence(const Results& results, const SeriesList& all) {
   json sections = json::array();
   assay::Table devices = device_table(results, all);
   const std::string left_out = cut(devices.lines, "errors");
@@ -115,8 +114,7 @@ json node_evidence(const std::vector<NamedResult>& results, const std::vector<Se
   return sections;
 }
 
-json evidence_part(const std::vector<NamedResult>& results, const std::vector<Series>& all,
-                   const FleetSummary& fleet) {
+json evidence_part(const Results& results, const SeriesList& all, const FleetSummary& fleet) {
   json sections = fleet.rows.empty() ? node_evidence(results, all) : fleet.evidence;
   if (json tables = link_tables(results, all); !tables.empty())
     sections.push_back(section(

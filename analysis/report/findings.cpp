@@ -58,7 +58,7 @@ std::string find_owner(const ReportInput& input, const Series& series) {
   return input.results[series.result].environment(series.first()).host;
 }
 
-void add_rows(Findings& findings, const ReportInput& input, const std::vector<Series>& all) {
+void add_rows(Findings& findings, const ReportInput& input, const SeriesList& all) {
   std::map<std::string, std::set<std::size_t>> runs;  // of each owner
   for (const Series& series : all) runs[find_owner(input, series)].insert(series.result);
   for (const Series& series : all) {
@@ -94,7 +94,7 @@ void add_rows(Findings& findings, const ReportInput& input, const std::vector<Se
 }
 
 /// A run that was interrupted lacks the rows that it did not come to.
-void add_unfinished(Findings& findings, const std::vector<NamedResult>& results) {
+void add_unfinished(Findings& findings, const Results& results) {
   for (const NamedResult& named : results) {
     const RunHeader run = named.run();
     if (run.started && !run.finished)
@@ -176,7 +176,7 @@ void add(Findings&, const json&, const std::string&) {}
 
 }  // namespace
 
-json findings_part(const ReportInput& input, const std::vector<Series>& all) {
+json findings_part(const ReportInput& input, const SeriesList& all) {
   Findings findings;
   add_rows(findings, input, all);
   add_unfinished(findings, input.results);

@@ -72,8 +72,7 @@ void judge(Case& fleet_case) {
 
 using FleetCases = std::map<std::pair<std::string, std::string>, Case>;  ///< by fleet and id
 
-FleetCases collect_fleet_cases(const std::vector<NamedResult>& results,
-                               const std::vector<Series>& all) {
+FleetCases collect_fleet_cases(const Results& results, const SeriesList& all) {
   FleetCases cases;
   for (const Series& series : all) {
     if (series.published || parameter_number(series, "nodes") > 1) continue;
@@ -177,7 +176,7 @@ void list_members(const FleetCases& cases, RowSet& shown, FleetSummary& fleet) {
 }
 
 /// Unpacks the rows, but those that are `hidden`.
-void unpack(std::vector<NamedResult>& results, const RowSet& hidden) {
+void unpack(Results& results, const RowSet& hidden) {
   for (std::size_t i = 0; i < results.size(); ++i) {
     std::vector<Row> rows;
     for (Row& row : results[i].result.rows) {
@@ -230,7 +229,7 @@ bool pack_row(Row& row, std::string_view, const RunResult&) {
   return true;
 }
 
-ExitCode rows_exit_code(const std::vector<NamedResult>& results) {
+ExitCode rows_exit_code(const Results& results) {
   ExitCode code = ExitCode::ok;
   for (const NamedResult& named : results) {
     std::vector<Row> measured = named.rows();
@@ -240,10 +239,10 @@ ExitCode rows_exit_code(const std::vector<NamedResult>& results) {
   return code;
 }
 
-FleetSummary condense(std::vector<NamedResult>& results) {
+FleetSummary condense(Results& results) {
   FleetSummary fleet;
   for (const NamedResult& named : results) fleet.rows_read.push_back(named.rows().size());
-  const std::vector<Series> all = series_of(results);
+  const SeriesList all = series_of(results);
   const FleetCases cases = collect_fleet_cases(results, all);
   RowSet shown, hidden;
   list_members(cases, shown, fleet);
@@ -269,7 +268,7 @@ FleetSummary condense(std::vector<NamedResult>& results) {
   return fleet;
 }
 
-void adopt_fleet(const FleetSummary& fleet, std::vector<Series>& all) {
+void adopt_fleet(const FleetSummary& fleet, SeriesList& all) {
   std::map<std::pair<std::size_t, std::string>, const FleetRow*> rows;
   for (const FleetRow& row : fleet.rows) rows[{row.result, row.id}] = &row;
   for (Series& series : all) {

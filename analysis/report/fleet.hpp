@@ -3,7 +3,6 @@
 // shown as the median of the nodes; rows that need attention (not ok, or slow) are also shown by
 // node.
 
-#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -55,10 +54,10 @@ std::size_t largest_count(const FleetSummary& fleet);
 bool pack_row(Row& row, std::string_view text, const RunResult& head);
 
 /// The exit code for the rows of these results. Published rows do not count.
-ExitCode rows_exit_code(const std::vector<NamedResult>& results);
+ExitCode rows_exit_code(const Results& results);
 
 /// Unpacks rows that were read by pack_row(): of a fleet only those that the page shows, else all.
-FleetSummary condense(std::vector<NamedResult>& results);
+FleetSummary condense(Results& results);
 
 /// A document of `assay accept`. For more than `most_nodes` nodes, the rows that passed on nodes
 /// that passed are left out, and of the others those beyond what a page can show; "rows_of" then
@@ -66,6 +65,6 @@ FleetSummary condense(std::vector<NamedResult>& results);
 nlohmann::json condensed_acceptance(Acceptance acceptance);
 
 /// Writes the medians of the fleet into the series of the rows that represent it.
-void adopt_fleet(const FleetSummary& fleet, std::vector<Series>& all);
+void adopt_fleet(const FleetSummary& fleet, SeriesList& all);
 
 }  // namespace assay::report

@@ -24,7 +24,7 @@ struct Judgement {
 };
 
 /// The systems of the results by name and processor, with the hosts of each.
-json list_machines(const std::vector<NamedResult>& results) {
+json list_machines(const Results& results) {
   // If nobody has named the system of a fleet, each result has the name of its host.
   const bool unnamed = results.size() > most_nodes;
   json machines = json::array();
@@ -129,7 +129,7 @@ std::string rows_text(std::size_t count, const std::string& what = "") {
   return fmt::format("{} {}row{}", count, what.empty() ? "" : what + " ", count == 1 ? "" : "s");
 }
 
-Judgement judge(const ReportInput& input, const std::vector<Series>& all) {
+Judgement judge(const ReportInput& input, const SeriesList& all) {
   // Rows of a fleet that are not shown count, too.
   const ExitCode code = input.fleet.rows.empty() ? rows_exit_code(input.results) : input.fleet.code;
   std::map<std::string, std::size_t> counts = count_rows(all, input.fleet);
@@ -152,7 +152,7 @@ Judgement judge(const ReportInput& input, const std::vector<Series>& all) {
 /// If results alone are shown, nobody has said how fast they must be. Published numbers may
 /// stand beside them, of rows or in ratios: what is said of all numbers is said of the measured
 /// ones.
-std::string not_judged(const std::vector<Series>& all) {
+std::string not_judged(const SeriesList& all) {
   const auto published = std::count_if(all.begin(), all.end(), [](const Series& series) {
     return shown_status(series) == "published";
   });
@@ -190,7 +190,7 @@ json head_part(const ReportInput& input) {
           {"last", times.empty() ? json() : json(*times.rbegin())}};
 }
 
-json verdict_part(const ReportInput& input, const std::vector<Series>& all) {
+json verdict_part(const ReportInput& input, const SeriesList& all) {
   const bool measured =
       std::any_of(all.begin(), all.end(), [](const Series& series) { return !series.published; });
   std::vector<Judgement> judgements;

@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 #include <set>
 
 #include "analysis/accept/checks.hpp"
 #include "analysis/ratio.hpp"
 #include "analysis/report/parts.hpp"
-#include "core/result/result.hpp"
 
 namespace assay::report {
 
@@ -48,7 +46,7 @@ struct Host {
 /// belongs to it.
 using Cases = std::map<std::pair<std::string, std::string>, std::map<std::string, Host>>;
 
-Cases collect_cases(const std::vector<NamedResult>& results, const std::vector<Series>& all) {
+Cases collect_cases(const Results& results, const SeriesList& all) {
   Cases cases;
   for (const Series& series : all) {
     // A time that several nodes took together is none of a node.
@@ -115,7 +113,7 @@ void leave_departing(const std::vector<Line>& lines, std::set<std::string>& host
 
 }  // namespace
 
-json nodes_part(const std::vector<NamedResult>& results, const std::vector<Series>& all) {
+json nodes_part(const Results& results, const SeriesList& all) {
   std::vector<Line> lines;
   std::set<std::string> hosts;
   for (const auto& [key, nodes] : collect_cases(results, all))
@@ -146,7 +144,7 @@ json nodes_part(const std::vector<NamedResult>& results, const std::vector<Serie
   return {{"hosts", hosts}, {"rows", rows}, {"of", total}, {"of_hosts", of_hosts}};
 }
 
-json environments_part(const std::vector<NamedResult>& results) {
+json environments_part(const Results& results) {
   json distinct = json::array(), differences = json::array(), common = json::array();
   std::map<std::string, std::size_t> places;
   std::map<std::string, std::map<std::size_t, json>> fields;  // by environment, where it has them

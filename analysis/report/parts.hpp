@@ -26,43 +26,37 @@ class Strings final {
 /// {machines, suites, first, last}: the head of the page.
 nlohmann::json head_part(const ReportInput& input);
 /// {code, word, text, also, note}: the most severe verdict of all inputs, and the others in "also".
-nlohmann::json verdict_part(const ReportInput& input, const std::vector<Series>& all);
+nlohmann::json verdict_part(const ReportInput& input, const SeriesList& all);
 /// {failed, lost, noisy}: lists of {word, what, section, count, items: [{name, reason}]}.
-nlohmann::json findings_part(const ReportInput& input, const std::vector<Series>& all);
+nlohmann::json findings_part(const ReportInput& input, const SeriesList& all);
 /// Whether the series is unsupported although its suite requires it.
 bool lacks_required(const Series& series);
 
-nlohmann::json rows_part(const std::vector<NamedResult>& results, const std::vector<Series>& all,
-                         const FleetSummary& fleet, Strings& strings);
+nlohmann::json rows_part(const Results& results, const SeriesList& all, const FleetSummary& fleet,
+                         Strings& strings);
 /// The number of rows in all, of each status, and of ok rows that were disturbed, throttled or
 /// oversubscribed.
-std::map<std::string, std::size_t> count_rows(const std::vector<Series>& all,
-                                              const FleetSummary& fleet);
-nlohmann::json speedups_part(const std::vector<Series>& all, const std::vector<Baseline>& baselines,
+std::map<std::string, std::size_t> count_rows(const SeriesList& all, const FleetSummary& fleet);
+nlohmann::json speedups_part(const SeriesList& all, const std::vector<Baseline>& baselines,
                              Strings& strings);
 
-nlohmann::json roofline_part(const std::vector<NamedResult>& results,
-                             const std::vector<Series>& all);
-nlohmann::json precision_part(const std::vector<Series>& all, Strings& strings);
-nlohmann::json scaling_part(const std::vector<NamedResult>& results,
-                            const std::vector<Series>& all);
-nlohmann::json collectives_part(const std::vector<NamedResult>& results,
-                                const std::vector<Series>& all);
+nlohmann::json roofline_part(const Results& results, const SeriesList& all);
+nlohmann::json precision_part(const SeriesList& all, Strings& strings);
+nlohmann::json scaling_part(const Results& results, const SeriesList& all);
+nlohmann::json collectives_part(const Results& results, const SeriesList& all);
 /// Trainings to a target accuracy, by global batch size.
-nlohmann::json convergence_part(const std::vector<NamedResult>& results,
-                                const std::vector<Series>& all);
-nlohmann::json nodes_part(const std::vector<NamedResult>& results, const std::vector<Series>& all);
+nlohmann::json convergence_part(const Results& results, const SeriesList& all);
+nlohmann::json nodes_part(const Results& results, const SeriesList& all);
 /// Rows tell more than their times: a list of sections {id, title, text, tables, notes, curves}.
 /// The tables have the texts that a terminal shows: {title, heat, columns, lines: {cells, numbers,
 /// note}}; `heat`: "higher" or "lower" if the table is a matrix to be drawn, by what is better.
-nlohmann::json evidence_part(const std::vector<NamedResult>& results,
-                             const std::vector<Series>& all, const FleetSummary& fleet);
+nlohmann::json evidence_part(const Results& results, const SeriesList& all,
+                             const FleetSummary& fleet);
 /// The sections of it that are of single nodes: devices and burn-in.
-nlohmann::json node_evidence(const std::vector<NamedResult>& results,
-                             const std::vector<Series>& all);
+nlohmann::json node_evidence(const Results& results, const SeriesList& all);
 /// Adds a text to a list that does not have it; "" is never added.
 void add_once(nlohmann::json& list, const std::string& text);
-nlohmann::json environments_part(const std::vector<NamedResult>& results);
+nlohmann::json environments_part(const Results& results);
 /// A common name of nodes with the same system and processor. If the system was not named, its name
 /// is that of the host, which is left out.
 std::string fleet_name(const std::string& system, const ResultEnvironment& environment);
@@ -76,7 +70,7 @@ std::string shown_status(const Series& series);
 /// Gives each curve a "name" with the properties that differ between the curves (system, problem,
 /// settings), and "full" with all of them. `series`: one series of each curve. `without`: settings
 /// that vary along the curve.
-void name_apart(nlohmann::json& curves, const std::vector<NamedResult>& results,
+void name_apart(nlohmann::json& curves, const Results& results,
                 const std::vector<const Series*>& series, const std::vector<std::string>& without);
 
 }  // namespace assay::report

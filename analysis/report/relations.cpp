@@ -1,11 +1,8 @@
 // Rows set in relation to one another or to the machine: roofline, precision.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <set>
 
-#include "analysis/ceiling_fraction.hpp"
 #include "analysis/precision_study.hpp"
 #include "analysis/report/parts.hpp"
 
@@ -13,7 +10,7 @@ namespace assay::report {
 
 using nlohmann::json;
 
-json roofline_part(const std::vector<NamedResult>& results, const std::vector<Series>& all) {
+json roofline_part(const Results& results, const SeriesList& all) {
   struct Roof {
     std::string label;
     std::vector<double> flops, bytes;
@@ -64,7 +61,7 @@ json roofline_part(const std::vector<NamedResult>& results, const std::vector<Se
   return {{"roofs", lines}, {"points", to_columns(points)}};
 }
 
-json precision_part(const std::vector<Series>& all, Strings& strings) {
+json precision_part(const SeriesList& all, Strings& strings) {
   json points = json::array();
   for (const PrecisionGroup& group : precision_groups(all)) {
     const bool other = std::any_of(group.begin(), group.end(), [](const PrecisionRow& row) {

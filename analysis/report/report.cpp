@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <fstream>
 #include <set>
 
@@ -13,7 +12,6 @@
 #include "core/base/error.hpp"
 #include "core/base/input_file.hpp"
 #include "core/base/version.hpp"
-#include "core/result/result.hpp"
 #include "core/result/schema.hpp"
 
 namespace assay {
@@ -110,7 +108,7 @@ void add_documents(const ReportInput& input, json& document) {
 }  // namespace
 
 json report_document(const ReportInput& input) {
-  std::vector<Series> all = series_of(input.results);
+  SeriesList all = series_of(input.results);
   report::adopt_fleet(input.fleet, all);
   const bool fleet = !input.fleet.rows.empty();
   report::Strings strings;

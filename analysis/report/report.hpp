@@ -29,7 +29,7 @@ struct NamedDocument {
 
 struct ReportInput {
   std::string title;
-  std::vector<NamedResult> results;
+  Results results;
   std::vector<NamedDocument> documents;
   std::vector<Baseline> baselines;  ///< shown beside the rows, instead of the rows' own
   report::FleetSummary fleet{};     ///< for many nodes: `results` then has only the shown rows

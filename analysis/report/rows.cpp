@@ -1,10 +1,8 @@
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <set>
 
 #include "analysis/burn_summary.hpp"
-#include "analysis/ceiling_fraction.hpp"
 #include "analysis/repeat_command.hpp"
 #include "analysis/report/parts.hpp"
 #include "analysis/trainings.hpp"
@@ -32,8 +30,8 @@ std::string shown_status(const Series& series) {
                                                                            : series.status;
 }
 
-void name_apart(json& curves, const std::vector<NamedResult>& results,
-                const std::vector<const Series*>& series, const std::vector<std::string>& without) {
+void name_apart(json& curves, const Results& results, const std::vector<const Series*>& series,
+                const std::vector<std::string>& without) {
   // In the order in which people name them; a setting that speaks for itself stands without its
   // name.
   static const std::vector<std::string> plain{"system",     "benchmark", "problem",
@@ -95,7 +93,7 @@ json find_worst(const Series& series, std::optional<double> RowVerification::*er
 }
 
 /// The parameters that have no column of their own, in the order of their names.
-std::set<std::string> further_parameters(const std::vector<Series>& all) {
+std::set<std::string> further_parameters(const SeriesList& all) {
   std::set<std::string> names;
   for (const Series& series : all)
     for (const auto& [name, value] : series.first().parameters) names.insert(name);
@@ -116,7 +114,7 @@ std::string burn_of(const Series& series) {
 /// A column of the table of rows, and its value in a row: texts are strings, all else is a number.
 using Field = std::pair<std::string, json>;
 
-std::vector<Field> make_fields(const std::vector<NamedResult>& results, const Series& series,
+std::vector<Field> make_fields(const Results& results, const Series& series,
                                const std::set<std::string>& parameters,
                                const Trainings& trainings) {
   const NamedResult& file = results[series.result];
@@ -169,8 +167,8 @@ std::vector<Field> make_fields(const std::vector<NamedResult>& results, const Se
 
 }  // namespace
 
-json rows_part(const std::vector<NamedResult>& results, const std::vector<Series>& all,
-               const FleetSummary& fleet, Strings& strings) {
+json rows_part(const Results& results, const SeriesList& all, const FleetSummary& fleet,
+               Strings& strings) {
   // The values of a row that stands for a fleet; a column that its node has no value for keeps
   // none.
   std::map<std::pair<std::size_t, std::string>, const json*> fleet_values;
@@ -194,8 +192,7 @@ json rows_part(const std::vector<NamedResult>& results, const std::vector<Series
   return {{"columns", columns}, {"texts", texts}, {"parameters", parameters}, {"values", values}};
 }
 
-std::map<std::string, std::size_t> count_rows(const std::vector<Series>& all,
-                                              const FleetSummary& fleet) {
+std::map<std::string, std::size_t> count_rows(const SeriesList& all, const FleetSummary& fleet) {
   // The rows of a fleet's nodes that are not shown by themselves.
   std::map<std::string, std::size_t> counts{
       {"ok", fleet.verified}, {"unsupported", fleet.unsupported}, {"published", 0}};
@@ -211,7 +208,7 @@ std::map<std::string, std::size_t> count_rows(const std::vector<Series>& all,
   return counts;
 }
 
-json speedups_part(const std::vector<Series>& all, const std::vector<Baseline>& baselines,
+json speedups_part(const SeriesList& all, const std::vector<Baseline>& baselines,
                    Strings& strings) {
   json list = json::array();
   for (std::size_t i = 0; i < all.size(); ++i) {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "analysis/scaling/control_cost.hpp"
+#include "analysis/scaling/way_cost.hpp"
 #include "core/result/json_fields.hpp"
 
 namespace assay::scaling {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "analysis/scaling/control_cost.hpp"
 #include "analysis/scaling/measured.hpp"
 #include "core/base/descriptor.hpp"
 #include "core/base/error.hpp"

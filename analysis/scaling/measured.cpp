@@ -31,7 +31,7 @@ double median_metric(const Series& series, const char* name, const std::string& 
 }
 
 /// The series of one curve: they differ in their size alone.
-std::vector<const Series*> find_curve(const std::vector<Series>& all, const std::string& pattern,
+std::vector<const Series*> find_curve(const SeriesList& all, const std::string& pattern,
                                       const std::string& file, const std::string& where) {
   const Pattern wanted(pattern, where + " at /rows");
   std::vector<const Series*> curve;
@@ -122,7 +122,7 @@ std::string describe(const std::vector<const Series*>& curve) {
 
 }  // namespace
 
-const std::vector<Series>& MeasuredFiles::series(const std::string& file) {
+const SeriesList& MeasuredFiles::series(const std::string& file) {
   const auto known = read_.find(file);
   if (known != read_.end()) return known->second;
   return read_.emplace(file, series_of(load_results({(folder_ / file).string()}))).first->second;

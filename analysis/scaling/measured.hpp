@@ -18,13 +18,13 @@ class MeasuredFiles {
  public:
   /// `folder`: file names are relative to it.
   explicit MeasuredFiles(std::filesystem::path folder) : folder_(std::move(folder)) {}
-  const std::vector<Series>& series(const std::string& file);
+  const SeriesList& series(const std::string& file);
   /// The paths of the files that were read.
   std::vector<std::string> files() const;
 
  private:
   std::filesystem::path folder_;
-  std::map<std::string, std::vector<Series>> read_;
+  std::map<std::string, SeriesList> read_;
 };
 
 /// The computation of a training step, from the row with this id: its median time without the wait

@@ -12,8 +12,6 @@
 
 namespace assay {
 
-using Results = std::vector<NamedResult>;
-using SeriesList = std::vector<Series>;
 using Texts = std::vector<std::string>;
 
 struct Axes {

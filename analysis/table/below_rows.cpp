@@ -8,8 +8,6 @@
 #include <tuple>
 
 #include "analysis/curves.hpp"
-#include "analysis/scaling_curves.hpp"
-#include "analysis/table/axes.hpp"
 #include "analysis/table/cells.hpp"
 #include "core/base/units.hpp"
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <map>
 
-#include "analysis/ceiling_fraction.hpp"
 #include "core/base/text.hpp"
 #include "core/base/units.hpp"
 

@@ -4,7 +4,6 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "analysis/page.hpp"
 #include "analysis/table/axes.hpp"

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <utility>
 
 #include "analysis/page.hpp"
 #include "core/base/error.hpp"

@@ -1,6 +1,6 @@
-#include "analysis/table/matrix_tables.hpp"
+#include "analysis/table/table.hpp"
 
-#include "analysis/matrix.hpp"
+#include "analysis/evidence.hpp"
 #include "analysis/page.hpp"
 #include "core/base/error.hpp"
 

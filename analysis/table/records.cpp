@@ -4,7 +4,6 @@
 #include <optional>
 #include <set>
 
-#include "analysis/ceiling_fraction.hpp"
 #include "analysis/page.hpp"
 #include "analysis/table/axes.hpp"
 #include "analysis/table/crossed.hpp"

@@ -76,4 +76,10 @@ std::string blame_text(const Results& results, const TableOptions& options);
 /// The numbers of every rank of these rows as CSV.
 std::string blame_csv(const Results& results, const TableOptions& options);
 
+/// `assay table --matrix`: the matrices of the selected rows (analysis/evidence.hpp), each below
+/// its title. InputError if these rows have none.
+std::string matrix_text(const Results& results, const TableOptions& options);
+/// Every number of them as CSV, in SI units without prefixes: matrix, line, column, value.
+std::string matrix_csv(const Results& results, const TableOptions& options);
+
 }  // namespace assay

@@ -31,7 +31,6 @@
 #include "core/program/process_journal.hpp"
 #include "core/program/program_files.hpp"
 #include "core/program/rank_locations.hpp"
-#include "core/program/row_details.hpp"
 #include "core/program/selected_cases.hpp"
 #include "core/program/suite.hpp"
 #include "core/result/baseline.hpp"

@@ -10,7 +10,7 @@
 
 #include "core/base/text.hpp"
 #include "core/base/units.hpp"
-#include "core/program/colour.hpp"
+#include "core/program/terminal.hpp"
 #include "core/result/marks.hpp"
 #include "core/result/result.hpp"
 
@@ -121,6 +121,27 @@ std::string marks_text(const std::vector<Row>& rows) {
   for (const char* mark : {shared_mark, throttled_mark, oversubscribed_mark})
     if (std::any_of(rows.begin(), rows.end(), [&](const Row& row) { return mark_of(row) == mark; }))
       text += note_of(mark) + std::string("\n");
+  return text;
+}
+
+std::string row_details(const Row& row) {
+  std::string text;
+  const auto counted = [](auto count, const char* what) {
+    return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+  };
+  if (const auto& time = row.time_s)
+    text = fmt::format("{}, {} of {}, stopped by {}",
+                       counted(time->warmup_runs.value_or(0), "warm-up run"),
+                       counted(time->n.value_or(0), "sample"),
+                       counted(time->batch.value_or(1), "run"), time->stopped_by);
+  if (const auto& verification = row.verification; verification && verification->max_error)
+    text += fmt::format("{}largest error {:.1e} against {}, {} elements checked",
+                        text.empty() ? "" : "; ", *verification->max_error, verification->reference,
+                        verification->checked.value_or(0));
+  if (row.energy_j) text += fmt::format("; {} a run", human(*row.energy_j, "J"));
+  for (const auto& [step, seconds] : row.setup_s)
+    if (seconds)
+      text += fmt::format("{}{} {}", text.empty() ? "" : "; ", step, human_seconds(*seconds));
   return text;
 }
 

@@ -19,7 +19,6 @@
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "core/base/numbers.hpp"
-#include "core/base/paths.hpp"
 #include "core/base/text.hpp"
 #include "core/program/given.hpp"
 #include "core/program/suite.hpp"

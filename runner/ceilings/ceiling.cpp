@@ -10,7 +10,7 @@
 #include "core/api/precision.hpp"
 #include "core/result/impossible.hpp"
 #include "core/result/layers.hpp"
-#include "core/result/result.hpp"
+#include "core/result/marks.hpp"
 #include "core/result/result_check.hpp"
 #include "runner/ceilings/cache_levels.hpp"
 #include "runner/ceilings/ceiling_place.hpp"

@@ -1,4 +1,3 @@
-#include <fmt/format.h>
 
 #include "runner/ensemble/ensemble_run.hpp"
 #include "runner/run/result_file.hpp"

@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cmath>
 #include <optional>
-#include <set>
 
 #include "core/api/random.hpp"
 #include "core/base/error.hpp"

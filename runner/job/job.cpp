@@ -8,7 +8,7 @@
 #include <iostream>
 
 #include "analysis/pattern.hpp"
-#include "analysis/shell_word.hpp"
+#include "analysis/repeat_command.hpp"
 #include "analysis/text_table.hpp"
 #include "core/base/error.hpp"
 #include "core/base/text.hpp"

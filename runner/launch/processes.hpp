@@ -10,7 +10,6 @@
 #include "core/measure/timing.hpp"
 #include "core/program/command.hpp"
 #include "runner/launch/launcher.hpp"
-#include "runner/launch/processes.hpp"
 
 namespace assay {
 

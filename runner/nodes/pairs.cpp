@@ -11,7 +11,6 @@
 #include "core/base/statistics.hpp"
 #include "core/base/text.hpp"
 #include "core/program/given.hpp"
-#include "core/result/result.hpp"
 #include "core/result/schema.hpp"
 #include "runner/launch/processes.hpp"
 #include "runner/nodes/many_runs.hpp"

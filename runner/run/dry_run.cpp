@@ -1,4 +1,4 @@
-#include "runner/run/dry_run.hpp"
+#include "runner/run/run.hpp"
 
 #include <fmt/format.h>
 

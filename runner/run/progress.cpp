@@ -9,8 +9,7 @@
 
 #include "core/base/standard_streams.hpp"
 #include "core/base/units.hpp"
-#include "core/program/colour.hpp"
-#include "core/result/result.hpp"
+#include "core/program/terminal.hpp"
 
 namespace assay {
 

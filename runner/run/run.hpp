@@ -41,4 +41,13 @@ RunPlan plan_of_compared(const RunResult& result, const Chosen& chosen);
 std::vector<RunResult> run_again(std::vector<Again> sides, int launches,
                                  const std::filesystem::path& folder, const std::string& command);
 
+/// `assay run --list`: the ids of the cases, one per line, with the names of their problems in
+/// problem lists.
+std::string listed(RunPlan plan);
+
+/// `assay run --dry-run`: cases, launches, the commands that start them and an estimate of the time
+/// for timed iterations, of one run or of several alternating ones. For a run that would be
+/// resumed, only the remaining cases count. Writes nothing to the folders of the plans.
+std::string dry_run(std::vector<RunPlan> plans);
+
 }  // namespace assay

@@ -1,8 +1,8 @@
 // Tables as LaTeX.
 #include <gtest/gtest.h>
 
-#include "analysis/latex_table.hpp"
 #include "analysis/page.hpp"
+#include "analysis/text_table.hpp"
 
 namespace assay {
 namespace test_latex_table {

@@ -1,5 +1,5 @@
 // Rows of pairs as matrices.
-#include "analysis/matrix.hpp"
+#include "analysis/evidence.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -10,7 +10,6 @@
 #include <random>
 #include <vector>
 
-#include "analysis/compare/spreads.hpp"
 #include "analysis/compare/verdict.hpp"
 
 namespace assay::simulation {

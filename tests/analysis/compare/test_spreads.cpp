@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "analysis/compare/spreads.hpp"
+#include "analysis/compare/verdict.hpp"
 #include "tests/analysis/compare/simulation.hpp"
 
 namespace assay {

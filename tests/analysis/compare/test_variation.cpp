@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/compare/comparable.hpp"
-#include "analysis/compare/more_pairs.hpp"
+#include "analysis/compare/side.hpp"
 #include "analysis/compare/variation.hpp"
 #include "core/base/error.hpp"
 #include "tests/analysis/compare/compare_data.hpp"

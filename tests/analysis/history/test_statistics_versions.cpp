@@ -8,7 +8,7 @@
 
 #include "analysis/history/anchors.hpp"
 #include "analysis/history/points.hpp"
-#include "analysis/one_statistics.hpp"
+#include "analysis/load.hpp"
 #include "core/base/error.hpp"
 #include "tests/analysis/history/history_runs.hpp"
 

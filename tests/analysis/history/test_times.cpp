@@ -1,4 +1,4 @@
-#include "analysis/history/times.hpp"
+#include "analysis/history/points.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "analysis/scaling/control_cost.hpp"
+#include "analysis/scaling/way_cost.hpp"
 
 #include <gtest/gtest.h>
 

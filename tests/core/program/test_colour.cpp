@@ -1,4 +1,4 @@
-#include "core/program/colour.hpp"
+#include "core/program/terminal.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -6,7 +6,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/program/row_details.hpp"
 #include "core/result/result.hpp"
 #include "result_fixture.hpp"
 

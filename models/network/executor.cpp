@@ -10,6 +10,7 @@
 #include "core/api/layout.hpp"
 #include "core/base/error.hpp"
 #include "core/measure/rank_failure.hpp"
+#include "kernels/conv/problem.hpp"
 #include "models/network/memory_plan.hpp"
 
 namespace assay {
@@ -27,6 +28,17 @@ bool is_scratch(const TensorSpec& spec) {
 
 std::shared_ptr<void> within(const std::shared_ptr<void>& memory, std::size_t offset) {
   return {memory, static_cast<std::byte*>(memory.get()) + offset};
+}
+
+/// [oc, ic, kh, kw] as [g, oc/g, ic/g, kh, kw], in one group.
+TensorSpec as_one_group(TensorSpec filters) {
+  if (filters.layout) {
+    Layout layout = *filters.layout;
+    layout.splits.insert(layout.splits.begin(), {1, layout.elements, 0});
+    filters.layout = std::make_shared<const Layout>(std::move(layout));
+  }
+  filters.dims.insert(filters.dims.begin(), 1);
+  return filters;
 }
 
 const std::string name_of_fp32(name(DataType::fp32)), name_of_fp64(name(DataType::fp64));
@@ -61,8 +73,7 @@ Result<std::unique_ptr<Executor>> Executor::make(Graph graph, const ExecutorSett
 TensorSpec Executor::spec_of(ValueIndex index) const {
   const GraphValue& value = graph_.values[index];
   TensorSpec spec = plain_tensor(value.name, Role::input, value.type, value.dims);
-  // Images and activations lie so; filters [oc, ic, kh, kw] are parts.
-  if (value.dims.size() == 4 && value.storage != Storage::part && !row_major_)
+  if (value.dims.size() == 4 && !row_major_ && (!value.filters || filters_last()))
     spec.layout = std::make_shared<const Layout>(channels_last(value.dims));
   return spec;
 }
@@ -70,7 +81,9 @@ TensorSpec Executor::spec_of(ValueIndex index) const {
 std::string Executor::why_not_layout(const GraphNode& node, const Operation& operation) const {
   for (const TensorSpec& spec : operation.arguments()) {
     if (is_scratch(spec)) continue;
-    const TensorSpec ours = spec_of(node.tensors.at(spec.name));
+    const ValueIndex value = node.tensors.at(spec.name);
+    TensorSpec ours = spec_of(value);
+    if (graph_.values[value].filters && spec.dims.size() == 5) ours = as_one_group(std::move(ours));
     const bool same = spec.dims == ours.dims
                           ? same_places(spec, ours)
                           : !spec.layout && !spec.opaque && spec.elements() == ours.elements();
@@ -90,7 +103,9 @@ Result<Executor::Candidate> Executor::make_candidate(const GraphNode& node, cons
   options.settings["backend"] = choice.backend;
   if (!choice.algorithm.empty()) options.settings["algorithm"] = choice.algorithm;
   options.settings["device"] = settings_.device;
-  if (!node.layout.empty() && !row_major_) options.settings["layout"] = node.layout;
+  if (!node.layout.empty() && !row_major_)
+    options.settings["layout"] =
+        node.layout == plain_weights_layout && filters_last() ? "nhwc" : node.layout;
   Result<Device*> device = backend.device(options);
   if (auto* refusal = std::get_if<Unsupported>(&device)) return std::move(*refusal);
   Result<std::unique_ptr<Operation>> result = backend.make(*node.problem, options, ranks);

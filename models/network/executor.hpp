@@ -52,7 +52,8 @@ class NodeObserver {
 
 /// All activations and their gradients have the same layout, nhwc, so that backends can be mixed
 /// without conversions. If all nodes are computed by the backend `reference`, it is row-major
-/// order.
+/// order. Parameters are in row-major order on processors, where each backend packs filters in its
+/// own way.
 class Executor {
  public:
   /// Unsupported if no backend implements a node in this layout. CaseError, before anything is
@@ -65,6 +66,9 @@ class Executor {
   Device& device() const { return *device_; }
   /// Whether activations have the layout nhwc; else they are in row-major order.
   bool nhwc() const { return !row_major_; }
+  /// Whether filters, their gradients and their optimizer's state are kept as [oc, kh, kw, ic], as
+  /// convolutions of a GPU take them; else in row-major order. No rule of an update depends on it.
+  bool filters_last() const { return settings_.device != "cpu"; }
   /// Runs each candidate of each node several times on the data that the nodes before it have
   /// computed, and keeps the fastest one that the oracle of the node accepts, the same on all
   /// ranks. An algorithm that its backend would not choose must also keep the network within

@@ -33,6 +33,7 @@ struct GraphValue {
   std::int64_t offset = 0;  ///< of a part: its first element there, aligned to cache lines
   /// The elements of a persistent value that nobody writes.
   std::vector<double> constant{};
+  bool filters = false;  ///< [oc, ic, kh, kw] of a convolution, or their gradient
 };
 
 enum class Phase { forward, backward, accumulate, update };

@@ -86,7 +86,11 @@ ValueIndex GraphBuilder::add_parameter(const std::string& name,
   const bool small = parameter.decays && type_ != wide_;
   parameter.value =
       part(small ? graph_.stored : graph_.weights, name, small ? type_ : wide_, dims, 0);
-  if (training_) parameter.gradient = part(graph_.gradients, "grad " + name, wide_, dims, 0);
+  graph_.values[parameter.value].filters = dims.size() == 4;
+  if (training_) {
+    parameter.gradient = part(graph_.gradients, "grad " + name, wide_, dims, 0);
+    graph_.values[parameter.gradient].filters = dims.size() == 4;
+  }
   graph_.parameters.push_back(parameter);
   return graph_.parameters.size() - 1;
 }

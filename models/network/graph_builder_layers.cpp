@@ -76,8 +76,10 @@ void GraphBuilder::filter_gradient(const std::string& layer, const ConvShape& s,
                                    ValueIndex diff, std::size_t filters) {
   const ValueIndex wide = parameter(filters).gradient;
   const std::int64_t elements = parameter(filters).elements();
-  const ValueIndex value =
-      narrow_gradients_ ? add_value("narrow grad " + layer + ".weight", type_, {elements}) : wide;
+  const ValueIndex value = narrow_gradients_ ? add_value("narrow grad " + layer + ".weight", type_,
+                                                         parameter(filters).dims)
+                                             : wide;
+  graph_.values[value].filters = true;
   add_node(layer, "bwd_weights", Phase::backward,
            ConvProblem(s, ConvDirection::bwd_weights,
                        narrow_gradients_ ? products_ : of_weight_gradients(products_)),

@@ -33,12 +33,6 @@ constexpr std::size_t nodes_of_pass = 6;
 /// Compared with fp64.
 constexpr std::int64_t images_of_check = 2;
 
-void put_values(Executor& to, ValueIndex value, std::span<const double> values) {
-  to.device().put(to.tensor(value), [values](std::int64_t first, std::span<double> out) {
-    std::copy_n(values.begin() + first, out.size(), out.begin());
-  });
-}
-
 /// The parts of `images`, of a tensor whose first dimension they are.
 std::vector<double> of_images(const std::vector<double>& all, std::size_t batch,
                               const std::vector<std::size_t>& images) {

@@ -1,8 +1,10 @@
 #include "models/network/parameters.hpp"
 
 #include <algorithm>
+#include <array>
 #include <span>
 
+#include "core/api/layout.hpp"
 #include "core/api/random.hpp"
 
 namespace assay {
@@ -29,16 +31,44 @@ void fill_initial(const Graph& graph, std::uint64_t seed, std::int64_t first,
   }
 }
 
+bool holds_filters(const Executor& executor, ValueIndex value) {
+  const Graph& graph = executor.graph();
+  return executor.filters_last() &&
+         std::ranges::count(
+             std::array{graph.weights, graph.stored, graph.gradients, graph.batch_gradients,
+                        graph.lagged, graph.velocity, graph.second},
+             value) > 0;
+}
+
+/// Elements of `type`, as reorder_filters().
+void reorder(const Graph& graph, DataType type, bool kept, std::byte* all) {
+  std::vector<std::byte> before;
+  for (const Parameter& parameter : graph.parameters) {
+    if (!graph.value(parameter.value).filters) continue;
+    const TensorSpec spec = plain_tensor(parameter.name, Role::input, type, parameter.dims);
+    std::byte* const part = all + static_cast<std::size_t>(parameter.offset) * size_of(type);
+    before.assign(part, part + spec.bytes);
+    (kept ? place : pack)(spec, channels_last(spec.dims), before.data(), part);
+  }
+}
+
 }  // namespace
 
 void put_initial(Executor& executor, std::uint64_t seed) {
   const Graph& graph = executor.graph();
   Device& device = executor.device();
-  for (const ValueIndex value : {graph.weights, graph.stored})
-    if (value != Graph::none)
-      device.put(executor.tensor(value), [&](std::int64_t first, std::span<double> out) {
-        fill_initial(graph, seed, first, out);
-      });
+  for (const ValueIndex value : {graph.weights, graph.stored}) {
+    if (value == Graph::none) continue;
+    if (holds_filters(executor, value)) {
+      std::vector<double> all(static_cast<std::size_t>(graph.elements(value)));
+      fill_initial(graph, seed, 0, all);
+      put_values(executor, value, all);
+      continue;
+    }
+    device.put(executor.tensor(value), [&](std::int64_t first, std::span<double> out) {
+      fill_initial(graph, seed, first, out);
+    });
+  }
   for (const ValueIndex value : {graph.velocity, graph.second})
     if (value != Graph::none) device.fill(executor.tensor(value), 0);
 }
@@ -97,6 +127,38 @@ std::vector<double> read_values(const Executor& executor, ValueIndex value) {
                         [&](std::int64_t first, std::span<const double> part) {
                           std::copy(part.begin(), part.end(), all.begin() + first);
                         });
+  if (holds_filters(executor, value))
+    reorder(executor.graph(), DataType::fp64, false, std::as_writable_bytes(std::span(all)).data());
+  return all;
+}
+
+void put_values(Executor& executor, ValueIndex value, std::span<const double> values) {
+  std::vector<double> kept;
+  if (holds_filters(executor, value)) {
+    kept.assign(values.begin(), values.end());
+    reorder(executor.graph(), DataType::fp64, true, std::as_writable_bytes(std::span(kept)).data());
+    values = kept;
+  }
+  executor.device().put(executor.tensor(value),
+                        [values](std::int64_t first, std::span<double> out) {
+                          std::copy_n(values.begin() + first, out.size(), out.begin());
+                        });
+}
+
+void reorder_filters(const Executor& executor, ValueIndex value, bool kept,
+                     std::span<std::byte> all) {
+  if (holds_filters(executor, value))
+    reorder(executor.graph(), executor.graph().value(value).type, kept, all.data());
+}
+
+std::vector<std::byte> read_bytes(const Executor& executor, ValueIndex value) {
+  const Graph& graph = executor.graph();
+  std::vector<std::byte> all(static_cast<std::size_t>(graph.elements(value)) *
+                             size_of(graph.value(value).type));
+  executor.device().stream().wait();
+  executor.device().copy(all.data(), executor.memory(value).get(), all.size());
+  executor.device().stream().wait();
+  reorder_filters(executor, value, false, all);
   return all;
 }
 

@@ -2,6 +2,7 @@
 // Reading and writing of a network's values: initial parameters, images of a step, moving averages
 // of statistics.
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -28,8 +29,16 @@ void put_batch(Executor& executor, std::span<const float> images,
                std::span<const std::int64_t> labels);
 void put_labels(Executor& executor, std::span<const std::int64_t> labels);
 
-/// All elements of a value in row-major order, after all submitted work is done.
+/// All elements of a value in row-major order, after all submitted work is done. Of a value that
+/// holds all parameters (Graph::weights), of each parameter in its row-major order.
 std::vector<double> read_values(const Executor& executor, ValueIndex value);
+void put_values(Executor& executor, ValueIndex value, std::span<const double> values);
+/// The same elements as they are stored.
+std::vector<std::byte> read_bytes(const Executor& executor, ValueIndex value);
+/// The bytes of a value that holds all parameters, from row-major order to the executor's (`kept`)
+/// or back.
+void reorder_filters(const Executor& executor, ValueIndex value, bool kept,
+                     std::span<std::byte> all);
 /// Logits [batch, classes] with the bias that the loss adds, if there is one.
 std::vector<double> read_logits(const Executor& executor);
 

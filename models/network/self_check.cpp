@@ -79,11 +79,7 @@ void enlarge_filters(Trainer& trainer) {
       for (std::int64_t i = 0; i < parameter.elements(); ++i)
         all[place(parameter.offset + i)] *= factor_of_filters(graph);
   for (const ValueIndex value : {graph.weights, graph.stored})
-    if (value != Graph::none)
-      trainer.device().put(trainer.executor().tensor(value),
-                           [&](std::int64_t first, std::span<double> out) {
-                             std::copy_n(all.begin() + first, out.size(), out.begin());
-                           });
+    if (value != Graph::none) put_values(trainer.executor(), value, all);
 }
 
 std::unique_ptr<Trainer> small_trainer(const TrainerSettings& settings, Plugins& plugins,

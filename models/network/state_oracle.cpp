@@ -23,15 +23,6 @@ constexpr double rounding_of_ranks = 1e-4;
 
 constexpr int sampled = 32;
 
-std::vector<std::byte> bytes_of(Trainer& trainer, ValueIndex value) {
-  const Graph& graph = trainer.graph();
-  std::vector<std::byte> all(static_cast<std::size_t>(graph.elements(value)) *
-                             size_of(graph.value(value).type));
-  trainer.device().copy(all.data(), trainer.executor().memory(value).get(), all.size());
-  trainer.device().stream().wait();
-  return all;
-}
-
 /// The element at `at` of an array in this type.
 double element(std::span<const std::byte> bytes, DataType type, std::int64_t at) {
   if (type == DataType::fp64) {
@@ -153,7 +144,8 @@ Fingerprints fingerprints_of(Trainer& trainer) {
                                                        {"waiting gradients", graph.lagged},
                                                        {"second moments", graph.second}};
   for (const auto& [name, value] : values)
-    if (value != Graph::none) fingerprints[name] = fingerprint_text(bytes_of(trainer, value));
+    if (value != Graph::none)
+      fingerprints[name] = fingerprint_text(read_bytes(trainer.executor(), value));
   add_fingerprints(trainer.running_statistics(), trainer.loss_scale().state(), fingerprints);
   return fingerprints;
 }
@@ -171,8 +163,8 @@ std::string fault_of_start(Trainer& trainer, const std::string& problem,
                            const NetworkDefinition& network, std::uint64_t seed) {
   const Graph& graph = trainer.graph();
   if (std::string fault = fault_of_layers(graph, problem, network); !fault.empty()) return fault;
-  Weights weights{graph, bytes_of(trainer, graph.weights), {}};
-  if (graph.stored != Graph::none) weights.rounded = bytes_of(trainer, graph.stored);
+  Weights weights{graph, read_bytes(trainer.executor(), graph.weights), {}};
+  if (graph.stored != Graph::none) weights.rounded = read_bytes(trainer.executor(), graph.stored);
   for (const Parameter& parameter : graph.parameters) {
     const Initial initial = initial_of(parameter.name, network);
     if (std::string fault = fault_of_parameter(weights, parameter, initial, seed); !fault.empty())
@@ -181,7 +173,7 @@ std::string fault_of_start(Trainer& trainer, const std::string& problem,
   for (const auto& [value, what] :
        {std::pair{graph.velocity, "velocity"}, std::pair{graph.second, "second moment"}}) {
     if (value == Graph::none) continue;
-    const std::vector<std::byte> state = bytes_of(trainer, value);
+    const std::vector<std::byte> state = read_bytes(trainer.executor(), value);
     const auto moved = std::find_if(state.begin(), state.end(),
                                     [](std::byte byte) { return byte != std::byte{0}; });
     if (moved != state.end())

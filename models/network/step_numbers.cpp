@@ -218,7 +218,9 @@ Executed executed_of(const Executor& executor, const TrainerSettings& settings) 
     ran.implementation += fmt::format(", left out as wrong: {}", wrong.front());
     if (wrong.size() > 1) ran.implementation += fmt::format("; and {} more", wrong.size() - 1);
   }
-  ran.layout = nodes.size() == 1 && nodes.contains("reference") ? "nchw" : "nhwc";
+  ran.layout = nodes.size() == 1 && nodes.contains("reference")      ? "nchw"
+               : settings.network.filters && executor.filters_last() ? "nhwc_ohwi"
+                                                                     : "nhwc";
   ran.workspace_bytes = executor.bytes();
   ran.evidence = "library";
   ran.numbers["threads"] = settings.executor.threads;

@@ -313,15 +313,9 @@ std::vector<ValueIndex> Trainer::state_values() const {
 
 void Trainer::save(State& state) {
   exchange_->finish();
-  device().stream().wait();
   state.values.clear();
-  for (const ValueIndex value : state_values()) {
-    state.values.emplace_back(static_cast<std::size_t>(graph().elements(value)) *
-                              size_of(graph().value(value).type));
-    device().copy(state.values.back().data(), executor_->memory(value).get(),
-                  state.values.back().size());
-  }
-  device().stream().wait();
+  for (const ValueIndex value : state_values())
+    state.values.push_back(read_bytes(*executor_, value));
   state.running = running_;
   state.loss_scale = loss_scale_.state();
   state.waiting_scale = waiting_scale_;
@@ -344,6 +338,7 @@ void Trainer::exchange(State& state) {
   for (const ValueIndex value : state_values()) {
     std::vector<std::byte>& kept = state.values[which++];
     auto* const mine = static_cast<std::byte*>(executor_->memory(value).get());
+    reorder_filters(*executor_, value, true, kept);
     for (std::size_t at = 0; at < kept.size(); at += block.size()) {
       const std::size_t count = std::min(block.size(), kept.size() - at);
       device().copy(block.data(), mine + at, count);
@@ -352,6 +347,7 @@ void Trainer::exchange(State& state) {
       device().stream().wait();
       std::copy_n(block.begin(), count, kept.begin() + static_cast<std::ptrdiff_t>(at));
     }
+    reorder_filters(*executor_, value, false, kept);
   }
   std::swap(running_, state.running);
   const LossScaleState mine = loss_scale_.state();

@@ -98,7 +98,7 @@ class Trainer {
   /// moments,
   /// statistics; with a lag also the summed gradients that wait for their update.
   struct State {
-    std::vector<std::vector<std::byte>> values;
+    std::vector<std::vector<std::byte>> values;  ///< by read_bytes()
     std::vector<double> running;
     LossScaleState loss_scale;
     double waiting_scale = 0;  ///< loss scale of the waiting gradients; 0: none wait

@@ -2,10 +2,12 @@
 """assay-resnet50 on a fake GPU (fake/cudart.cpp, fake/cudnn.cpp, fake/cublasLt.cpp, fake/items.cpp), which computes on the host by the arguments that it
 is given. Its memory is guarded: whoever touches it but by the runtime dies. Nothing here says anything of NVIDIA's kernels."""
 import json
+import math
 import os
 import pathlib
 import re
 import shutil
+import struct
 import unittest
 
 from run_helper import ASSAY, BIN, RunTest, main
@@ -116,6 +118,31 @@ class Resnet(RunTest):
         row = self.row("--direction", "inference", "--steps", "2")
         self.assertEqual(row["status"], "ok")
         self.assertIn("each phase one CUDA graph", row["executed"]["implementation"])
+
+    def weights(self, file):
+        """Those of all parameters, as they lie in a checkpoint (models/network/checkpoint.hpp)."""
+        content = file.read_bytes()
+        length = int.from_bytes(content[8:16], "little")
+        header, at = json.loads(content[20:20 + length]), 20 + length
+        for blob in header["blobs"]:
+            if blob["name"] == "value 1":
+                return struct.unpack(f"<{blob['bytes'] // 4}f", content[at:at + blob["bytes"]])
+            at += blob["bytes"]
+
+    def test_filters_are_in_the_order_of_the_convolutions_but_not_in_files(self):
+        training = ("--data", "learnable:n16v8", "--unreached", "kept", "--optimizer", "lars", "--schedule", "constant")
+        files = {where: self.folder / where for where in ("cpu", "gpu")}
+        row = self.row(*training, "--epochs", "1", "--checkpoint", files["gpu"])
+        self.assertEqual((row["status"], row["executed"]["layout"]), ("ok", "nhwc_ohwi"), row["reason"])
+        on_host = [word for word in SMALL if word not in ("--device", "gpu")]
+        self.command(BIN / "assay-resnet50", "--backend", "native", *on_host, *training, "--epochs", "1", "--checkpoint", files["cpu"], "--out",
+                     self.folder / "cpu.json", code=0)
+        ours, theirs = self.weights(files["gpu"]), self.weights(files["cpu"])
+        self.assertEqual(len(ours), len(theirs))
+        norm = math.sqrt(sum(x * x for x in theirs))
+        self.assertLess(math.dist(ours, theirs), 5e-3 * norm)  # those of conv1 alone in another order: 0.12
+        row = self.row(*training, "--epochs", "2", "--checkpoint", files["gpu"], "--restart", "yes")
+        self.assertEqual(row["status"], "ok", row["reason"])
 
     def test_it_learns(self):
         row = self.row("--data", "learnable:n16v8", "--batch", "8", "--epochs", "1", "--unreached", "kept")

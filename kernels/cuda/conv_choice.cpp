@@ -77,9 +77,9 @@ class Convolution final : public BoundOperation {
   }
 
   void bind(std::span<Tensor* const> tensors) override {
-    std::array<void*, 3> data{};
-    for (std::size_t i = 0; i < data.size(); ++i) data[i] = tensors[i]->data();
-    way_->bind(data.data(), tensors.size() > data.size() ? tensors[data.size()]->data() : nullptr);
+    std::vector<void*> data;
+    for (Tensor* const tensor : tensors) data.push_back(tensor->data());
+    way_->bind(data.data(), way_->workspace > 0 ? data.back() : nullptr);
   }
 
   void run(Stream& stream) override {

@@ -125,6 +125,22 @@ Result<ConvForm> conv_form(const ConvProblem& problem, const std::string& layout
   return form;
 }
 
+ConvForm normalized(ConvForm form, NormFusion fusion) {
+  const TensorSpec& dst = form.specs[conv_parts(ConvDirection::forward).y];
+  const DataType of_channels = dst.type == DataType::fp64 ? DataType::fp64 : DataType::fp32;
+  std::vector<TensorSpec> more;
+  for (const char* name : {"mean", "factor", "shift"})
+    more.push_back(plain_tensor(name, Role::input, of_channels, {1, dst.dims[1], 1, 1}));
+  if (fusion == NormFusion::add_relu) {
+    more.push_back(dst);
+    more.back().name = "addend";
+    more.back().role = Role::input;
+  }
+  form.specs.insert(form.specs.end(), more.begin(), more.end());
+  form.normalization = fusion;
+  return form;
+}
+
 ConvAxes conv_axes(const ConvShape& shape, bool deep) {
   ConvAxes axes;
   for (const AxisOf& a : axes_of(shape, deep)) {

@@ -1,11 +1,13 @@
 #pragma once
 // A convolution in the form of cuDNN's descriptors. Needs the library, but no GPU.
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "kernels/conv/problem.hpp"
 #include "kernels/cuda/cudnn.hpp"
+#include "kernels/norm/problem.hpp"
 
 namespace assay::cuda {
 
@@ -14,7 +16,19 @@ struct ConvForm {
   std::string layout;             ///< "nchw", "nhwc", or "nchw_vect_c4": channels in fours (int8)
   std::vector<TensorSpec> specs;  ///< of ConvProblem::tensors(), with the types and layouts of here
   CudnnArithmetic arithmetic;
+  /// Of a graph alone, and the direction `forward`: the normalization that follows. Then there are
+  /// further specs, by normalized_parts.
+  std::optional<NormFusion> normalization{};
 };
+
+/// Places of what a normalization reads, behind the three tensors of a convolution: [1, oc, 1, 1]
+/// in the type of the sums, and with NormFusion::add_relu an addend that is as the output.
+struct NormalizedParts {
+  std::size_t mean, factor, shift, addend;
+};
+inline constexpr NormalizedParts normalized_parts{3, 4, 5, 6};
+/// The form with such a normalization: dst = (sums - mean) factor + shift, with what `fusion` adds.
+ConvForm normalized(ConvForm form, NormFusion fusion);
 
 /// The form of a problem in a layout ("any": the one that the precision's kernels are written for),
 /// or why cuDNN cannot take it. Not of a mixed precision: cuDNN's gradients of weights have the

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 
 namespace assay::cuda {
 namespace {
@@ -76,16 +77,17 @@ std::vector<std::int64_t> strides_of(const std::vector<std::int64_t>& dims, bool
   return strides;
 }
 
-/// A tensor whose number in the graph is its place among the form's.
-GraphObject tensor_of(std::size_t number, const TensorSpec& spec, std::vector<std::int64_t> dims,
-                      bool channels_last) {
+/// A tensor with this number in the graph.
+GraphObject tensor_of(std::int64_t number, cudnnDataType_t type,
+                      const std::vector<std::int64_t>& dims, bool channels_last,
+                      bool is_virtual = false) {
   GraphObject tensor(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
-  const cudnnDataType_t type = cudnn_type(spec.type);
   tensor.set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &type);
   tensor.set(CUDNN_ATTR_TENSOR_DIMENSIONS, dims);
   tensor.set(CUDNN_ATTR_TENSOR_STRIDES, strides_of(dims, channels_last));
-  tensor.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, std::array{static_cast<std::int64_t>(number)});
+  tensor.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, std::array{number});
   tensor.set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, std::array{alignment});
+  if (is_virtual) tensor.set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, 1, &is_virtual);
   tensor.finalize();
   return tensor;
 }
@@ -144,8 +146,11 @@ class PlanWay final : public ConvWay {
 
   void bind(void* const* tensors, void* workspace_at) override {
     tensors_.emplace(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
-    tensors_->set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, std::array<std::int64_t, 3>{0, 1, 2});
-    tensors_->set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, 3, tensors);
+    std::vector<std::int64_t> numbers(graph_->tensors());
+    std::iota(numbers.begin(), numbers.end(), std::int64_t{0});
+    tensors_->set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, numbers);
+    tensors_->set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, std::ssize(numbers),
+                  tensors);
     tensors_->set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, &workspace_at);
     tensors_->finalize();
   }
@@ -225,17 +230,34 @@ bool keeps_to(const ConvEngine& engine, Precision precision, Family family) {
 }
 
 ConvGraph::ConvGraph(const GraphTarget& target, const ConvProblem& problem, const ConvForm& form)
-    : target_(target), graph_(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR) {
+    : target_(target),
+      graph_(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR),
+      tensors_(form.specs.size()) {
+  const std::size_t filter = conv_parts(problem.direction()).w;
+  for (std::size_t i = 0; i < form.specs.size(); ++i) {
+    const TensorSpec& spec = form.specs[i];
+    keep(tensor_of(static_cast<std::int64_t>(i), cudnn_type(spec.type),
+                   i == filter ? filter_dims(spec) : spec.dims, form.layout == "nhwc"));
+  }
+  convolve(problem, form);
+  if (form.normalization) normalize(form, type_of_sums(problem.precision()));
+  if (target.handle != nullptr)
+    graph_.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &target.handle);
+  graph_.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, std::ssize(operations_),
+             operations_.data());
+  graph_.finalize();
+}
+
+/// As the convolution's output, but in no memory.
+const GraphObject& ConvGraph::virtual_output(const ConvForm& form, cudnnDataType_t type) {
+  const TensorSpec& dst = form.specs[conv_parts(ConvDirection::forward).y];
+  return *(last_ =
+               &keep(tensor_of(std::ssize(parts_), type, dst.dims, form.layout == "nhwc", true)));
+}
+
+void ConvGraph::convolve(const ConvProblem& problem, const ConvForm& form) {
   const OperationNames names = names_of(problem.direction());
   const ConvParts parts = conv_parts(problem.direction());
-  const bool channels_last = form.layout == "nhwc";
-  const auto add = [&](std::size_t part, std::vector<std::int64_t> dims) {
-    parts_.push_back(tensor_of(part, form.specs[part], std::move(dims), channels_last));
-  };
-  add(parts.x, form.specs[parts.x].dims);
-  add(parts.w, filter_dims(form.specs[parts.w]));
-  add(parts.y, form.specs[parts.y].dims);
-
   GraphObject convolution(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
   const ConvAxes axes = conv_axes(problem.shape(), form.specs[parts.x].dims.size() == 5);
   const cudnnDataType_t sums = type_of_sums(problem.precision());
@@ -262,18 +284,43 @@ ConvGraph::ConvGraph(const GraphTarget& target, const ConvProblem& problem, cons
   };
   factor(names.alpha, one, one_f);
   factor(names.beta, zero, zero_f);
-  operation.set(names.convolution, convolution);
-  operation.set(names.x, parts_[0]);
-  operation.set(names.w, parts_[1]);
-  operation.set(names.y, parts_[2]);
+  operation.set(names.convolution, keep(std::move(convolution)));
+  operation.set(names.x, *parts_[parts.x]);
+  operation.set(names.w, *parts_[parts.w]);
+  operation.set(names.y, form.normalization ? virtual_output(form, sums) : *parts_[parts.y]);
   operation.finalize();
+  operations_.push_back(keep(std::move(operation)).get());
+}
 
-  if (target.handle != nullptr)
-    graph_.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &target.handle);
-  graph_.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, operation);
-  graph_.finalize();
-  parts_.push_back(std::move(convolution));
-  parts_.push_back(std::move(operation));
+void ConvGraph::normalize(const ConvForm& form, cudnnDataType_t type) {
+  const bool relu = *form.normalization != NormFusion::none,
+             adds = *form.normalization == NormFusion::add_relu;
+  const GraphObject& dst = *parts_[conv_parts(ConvDirection::forward).y];
+  const auto step = [&](cudnnPointwiseMode_t mode, const GraphObject* with, bool ends) {
+    const GraphObject& x = *last_;
+    point_by_point(mode, type, x, with, ends ? dst : virtual_output(form, type));
+  };
+  step(CUDNN_POINTWISE_SUB, parts_[normalized_parts.mean].get(), false);
+  step(CUDNN_POINTWISE_MUL, parts_[normalized_parts.factor].get(), false);
+  step(CUDNN_POINTWISE_ADD, parts_[normalized_parts.shift].get(), !relu);
+  if (adds) step(CUDNN_POINTWISE_ADD, parts_[normalized_parts.addend].get(), false);
+  if (relu) step(CUDNN_POINTWISE_RELU_FWD, nullptr, true);
+}
+
+void ConvGraph::point_by_point(cudnnPointwiseMode_t mode, cudnnDataType_t type,
+                               const GraphObject& x, const GraphObject* with,
+                               const GraphObject& y) {
+  GraphObject function(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
+  function.set(CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, 1, &mode);
+  function.set(CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, 1, &type);
+  function.finalize();
+  GraphObject operation(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
+  operation.set(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, keep(std::move(function)));
+  operation.set(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, x);
+  if (with != nullptr) operation.set(CUDNN_ATTR_OPERATION_POINTWISE_BDESC, *with);
+  operation.set(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, y);
+  operation.finalize();
+  operations_.push_back(keep(std::move(operation)).get());
 }
 
 std::vector<ConvEngine> ConvGraph::engines() const {

@@ -61,7 +61,7 @@ struct ConvEngine {
 /// Whether the notes of an engine allow the precision and are of the family.
 bool keeps_to(const ConvEngine& engine, Precision precision, Family family);
 
-/// A convolution as a graph of one operation.
+/// A convolution as a graph of one operation, with its normalization of several.
 class ConvGraph {
  public:
   /// Throws a CudnnError, also if the library has no such graph.
@@ -71,13 +71,26 @@ class ConvGraph {
   std::vector<ConvEngine> engines() const;
   /// Throws a CudnnError, also if the engine cannot compute it after all.
   GraphObject plan(const ConvEngine& engine) const;
+  /// Of the form's specs, by whose places a plan knows them.
+  std::size_t tensors() const { return tensors_; }
 
  private:
+  const GraphObject& keep(GraphObject part) {
+    return *parts_.emplace_back(std::make_unique<GraphObject>(std::move(part)));
+  }
+  const GraphObject& virtual_output(const ConvForm& form, cudnnDataType_t type);
+  void convolve(const ConvProblem& problem, const ConvForm& form);
+  void normalize(const ConvForm& form, cudnnDataType_t type);
+  void point_by_point(cudnnPointwiseMode_t mode, cudnnDataType_t type, const GraphObject& x,
+                      const GraphObject* with, const GraphObject& y);
   std::vector<GraphObject> proposals(cudnnBackendHeurMode_t mode) const;
 
   GraphTarget target_;
   GraphObject graph_;
-  std::vector<GraphObject> parts_;
+  std::vector<std::unique_ptr<GraphObject>> parts_;  ///< the form's specs first
+  std::vector<cudnnBackendDescriptor_t> operations_;
+  const GraphObject* last_ = nullptr;  ///< what the last operation has written
+  std::size_t tensors_;
 };
 
 /// A plan that runs on the GPU of `handle`. Throws as ConvGraph::plan.

@@ -64,7 +64,7 @@ std::string Executor::make_candidates(Plugins& plugins, Communicator& ranks) {
   for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
     std::vector<std::string> reasons;
     std::vector<Candidate>& all = candidates_[i];
-    for (const Choice& choice : choices(i, plugins)) {
+    for (const Choice& choice : all.empty() ? choices(i, plugins) : std::vector<Choice>()) {
       Result<Candidate> prepared = make_candidate(graph_.nodes[i], choice, plugins, ranks);
       if (auto* refusal = std::get_if<Unsupported>(&prepared)) {
         // A backend that computes it by no choice of its own says so once, not of each algorithm.

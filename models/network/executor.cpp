@@ -51,9 +51,6 @@ Executor::Executor(Graph graph, const ExecutorSettings& settings)
   row_major_ = settings.chosen.empty()
                    ? std::ranges::all_of(settings.backends, plain)
                    : std::ranges::all_of(settings.chosen, plain, &Choice::backend);
-  for (std::size_t i = 0; i < graph_.nodes.size(); ++i) phases_[graph_.nodes[i].phase].push_back(i);
-  runs_.resize(graph_.nodes.size());
-  host_included_.resize(graph_.nodes.size());
 }
 
 Result<std::unique_ptr<Executor>> Executor::make(Graph graph, const ExecutorSettings& settings,
@@ -61,6 +58,7 @@ Result<std::unique_ptr<Executor>> Executor::make(Graph graph, const ExecutorSett
   using Made = std::unique_ptr<Executor>;
   Result<Made> all_made = made_on_all<Made>(ranks, [&]() -> Result<Made> {
     Made own(new Executor(std::move(graph), settings));
+    own->fuse(plugins, ranks);
     if (std::string why = own->make_candidates(plugins, ranks); !why.empty())
       return Unsupported{std::move(why)};
     own->allocate();
@@ -130,6 +128,9 @@ Result<Executor::Candidate> Executor::make_candidate(const GraphNode& node, cons
 }
 
 void Executor::allocate() {
+  for (std::size_t i = 0; i < graph_.nodes.size(); ++i) phases_[graph_.nodes[i].phase].push_back(i);
+  runs_.resize(graph_.nodes.size());
+  host_included_.resize(graph_.nodes.size());
   const std::size_t count = graph_.values.size();
   std::vector<Lifetime> lifetimes(count, {0, std::numeric_limits<std::size_t>::max(), 0});
   for (std::size_t i = 0; i < graph_.nodes.size(); ++i)
@@ -141,7 +142,7 @@ void Executor::allocate() {
   for (std::size_t v = 0; v < count; ++v) {
     const std::size_t bytes = bytes_of(graph_.values[v], graph_.elements(v));
     if (graph_.values[v].storage == Storage::planned)
-      lifetimes[v].bytes = bytes;
+      lifetimes[v].bytes = lifetimes[v].first <= lifetimes[v].last ? bytes : 0;  // 0: fuse()
     else if (graph_.values[v].storage == Storage::persistent && !settings_.memory.contains(v))
       persistent += in_lines(bytes);
   }

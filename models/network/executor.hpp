@@ -117,6 +117,8 @@ class Executor {
   /// batch, a backend that may choose might choose another algorithm.
   std::vector<Choice> chosen() const;
   Executed executed(std::size_t node) const;
+  /// Why a convolution and its normalization are not one node; "" if all are, or there is none.
+  const std::string& why_not_fused() const { return not_fused_; }
   /// Why the first of the backends, which was asked for, computes no node, so that results would be
   /// others' alone; "" if it computes one, or if all are candidates alike (`measured`).
   std::string why_unused() const;
@@ -158,6 +160,9 @@ class Executor {
   }
 
   Executor(Graph graph, const ExecutorSettings& settings);
+  /// Makes one node of each convolution and the normalization that follows it in inference, where
+  /// the backend of a GPU computes both at once. What was between them is then in no memory.
+  void fuse(Plugins& plugins, Communicator& ranks);
   std::string make_candidates(Plugins& plugins, Communicator& ranks);
   std::vector<Choice> choices(std::size_t node, Plugins& plugins) const;
   Result<Candidate> make_candidate(const GraphNode& node, const Choice& choice, Plugins& plugins,
@@ -189,6 +194,7 @@ class Executor {
   std::vector<std::string> host_included_;            ///< by node
   NodeObserver* observer_ = nullptr;
   std::vector<std::string> left_out_;
+  std::string not_fused_;      ///< why_not_fused()
   std::string first_refusal_;  ///< of the first backend, of the first node that it does not compute
   bool swapped_ = false;
   bool row_major_ = false;

@@ -119,6 +119,22 @@ class Resnet(RunTest):
         self.assertEqual(row["status"], "ok")
         self.assertIn("each phase one CUDA graph", row["executed"]["implementation"])
 
+    def test_inference_computes_convolutions_with_their_normalizations(self):
+        for precision in ("fp16", "bf16", "tf32"):
+            row = self.row("--direction", "inference", "--steps", "2", "--precision", precision)
+            self.assertEqual(row["status"], "ok", row["reason"])
+            self.assertIn(", 20 convolutions fused with their normalizations, each phase one CUDA graph", row["executed"]["implementation"])
+            self.assertEqual(sum(layer["operation"] == "conv_norm" for layer in row["layers"]), 20)
+            self.assertFalse({"conv", "norm"} & {layer["operation"] for layer in row["layers"]})
+        for words, refused, why in (((), "", "on tensor cores"), (("--precision", "fp16"), "fusion", "no fusion here")):
+            row = self.row("--direction", "inference", "--steps", "2", *words, FAKE_CUDNN_REFUSES=refused)
+            self.assertEqual(row["status"], "ok", row["reason"])
+            self.assertRegex(row["executed"]["implementation"], f", not fused: .*{why}")
+            self.assertEqual(sum(layer["operation"] == "norm" for layer in row["layers"]), 20)
+        for part in ("0", "1", "3"):  # the mean, the factor, the addend or a rectifier; shifts are 0 in this network
+            row = self.row("--direction", "inference", "--steps", "2", "--precision", "fp16", code=3, FAKE_CUDNN_LEAVES_OUT=part)
+            self.assertEqual(row["status"], "incorrect")
+
     def weights(self, file):
         """Those of all parameters, as they lie in a checkpoint (models/network/checkpoint.hpp)."""
         content = file.read_bytes()

@@ -1,6 +1,9 @@
 // How convolutions become graphs of cuDNN, by the real library, which needs no GPU for this: since
 // 9.8 it proposes engines for a GPU that is described.
+#include <dlfcn.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
 
 #include "kernels/cuda/conv_plans.hpp"
 
@@ -83,6 +86,28 @@ TEST_F(OfAnH100, NotesSelectTheArithmetic) {
     (engine.adds_parts() ? parts : whole) = true;
   EXPECT_TRUE(parts && whole);
   EXPECT_FALSE(kept(shape, ConvDirection::forward, Precision::fp64).empty());
+}
+
+// Of the shapes of ResNet-50. Such engines are compiled when they are planned, for which a driver
+// is needed: without one they are proposed, no more.
+TEST_F(OfAnH100, ConvolutionsAreFusedWithTheirNormalizations) {
+  if (dlopen("libcuda.so.1", RTLD_NOW) == nullptr && dlopen(CUDA_STUB, RTLD_NOW) == nullptr)
+    GTEST_SKIP() << "neither libcuda nor its stub is here";
+  for (const char* shape :
+       {"mb64ic3ih224oc64oh112kh7sh2ph3", "mb64ic64ih56oc64oh56kh3ph1", "mb64ic64ih56oc256oh56kh1",
+        "mb64ic256ih56oc512oh28kh1sh2", "mb2ic512ih7oc512oh7kh3ph1"})
+    for (const NormFusion fusion : {NormFusion::none, NormFusion::relu, NormFusion::add_relu})
+      for (const Precision precision : {Precision::fp16, Precision::bf16, Precision::tf32}) {
+        const ConvProblem problem(parse_conv(shape), ConvDirection::forward, precision);
+        const ConvGraph graph({nullptr, &*properties_}, problem,
+                              normalized(std::get<ConvForm>(conv_form(problem, "nhwc")), fusion));
+        EXPECT_EQ(graph.tensors(), fusion == NormFusion::add_relu ? 7u : 6u);
+        const std::vector<ConvEngine> engines = graph.engines();
+        EXPECT_TRUE(std::ranges::any_of(
+            engines,
+            [&](const ConvEngine& engine) { return keeps_to(engine, precision, Family::direct); }))
+            << shape << " " << name(fusion) << " " << name(precision);
+      }
 }
 
 TEST(ConvPlans, KeepToAPrecisionByTheirNotes) {

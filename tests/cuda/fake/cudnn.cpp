@@ -16,7 +16,9 @@
 //                             adds in the type of the result
 //   FAKE_CUDNN_ENGINE=engine_N  graphs have this engine alone (cudnn_graph.cpp lists them)
 //   FAKE_CUDNN_WRONG=engine_N  the last element of what this engine computes is wrong. REFUSES to
-//                             IDLE are of engine_N, too; FAKE_CUDNN_REFUSES=graph: there are none
+//                             IDLE are of engine_N, too; FAKE_CUDNN_REFUSES=graph: there are none,
+//                             FAKE_CUDNN_REFUSES=fusion: none of more operations than one
+//   FAKE_CUDNN_LEAVES_OUT=N   fused graphs leave out the operation N behind the convolution
 //   FAKE_PROMOTES_TF32=1      fp32 is computed where tf32 was asked for
 //
 // On fp32 tensors only FMA_MATH computes in fp32; every other mode multiplies in tf32.

@@ -1,11 +1,13 @@
-// The graphs of the fake cuDNN (cudnn.cpp has the variables): of one convolution each. Stricter
-// than the real one where a mistake would be silent there. Its engines, in the order of its
-// heuristics: what they note is what they compute.
+// The graphs of the fake cuDNN (cudnn.cpp has the variables): of one convolution each, and what
+// changes a forward one's results point by point. Stricter than the real one where a mistake would
+// be silent there. Its engines, in the order of its heuristics: what they note is what they
+// compute.
 #include <algorithm>
 #include <map>
 #include <memory>
 
 #include "cudnn_convolve.hpp"
+#include "cudnn_points.hpp"
 #include "tests/cuda/fake/submitted.hpp"
 
 namespace {
@@ -62,7 +64,10 @@ Object& object(cudnnBackendDescriptor_t descriptor) { return **static_cast<Handl
 
 std::size_t bytes_of(cudnnBackendAttributeType_t type) {
   switch (type) {
+    case CUDNN_TYPE_BOOLEAN:
+      return 1;
     case CUDNN_TYPE_DATA_TYPE:
+    case CUDNN_TYPE_POINTWISE_MODE:
     case CUDNN_TYPE_CONVOLUTION_MODE:
     case CUDNN_TYPE_HEUR_MODE:
     case CUDNN_TYPE_FLOAT:
@@ -83,6 +88,11 @@ std::vector<int> needed(cudnnBackendDescriptorType_t type) {
     case CUDNN_BACKEND_TENSOR_DESCRIPTOR:
       return {CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_ATTR_TENSOR_STRIDES,
               CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT};
+    case CUDNN_BACKEND_POINTWISE_DESCRIPTOR:
+      return {CUDNN_ATTR_POINTWISE_MODE, CUDNN_ATTR_POINTWISE_MATH_PREC};
+    case CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR:
+      return {CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, CUDNN_ATTR_OPERATION_POINTWISE_XDESC,
+              CUDNN_ATTR_OPERATION_POINTWISE_YDESC};
     case CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR:
       return {CUDNN_ATTR_CONVOLUTION_COMP_TYPE,     CUDNN_ATTR_CONVOLUTION_CONV_MODE,
               CUDNN_ATTR_CONVOLUTION_DILATIONS,     CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES,
@@ -106,6 +116,23 @@ std::vector<int> needed(cudnnBackendDescriptorType_t type) {
     default:
       return {-1};  // not to be finished by a caller
   }
+}
+
+/// Attributes that it may have besides.
+std::vector<int> possible(cudnnBackendDescriptorType_t type) {
+  std::vector<int> all = needed(type);
+  if (type == CUDNN_BACKEND_TENSOR_DESCRIPTOR) all.push_back(CUDNN_ATTR_TENSOR_IS_VIRTUAL);
+  if (type == CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR)
+    all.push_back(CUDNN_ATTR_OPERATION_POINTWISE_BDESC);
+  return all;
+}
+
+bool is_virtual(const Object& tensor) {
+  return tensor.values.contains(CUDNN_ATTR_TENSOR_IS_VIRTUAL) &&
+         tensor.one<char>(CUDNN_ATTR_TENSOR_IS_VIRTUAL) != 0;
+}
+std::int64_t id_of(const Object& tensor) {
+  return tensor.one<std::int64_t>(CUDNN_ATTR_TENSOR_UNIQUE_ID);
 }
 
 /// The tensor in the words of the older interface; false if it is packed in neither order.
@@ -134,16 +161,66 @@ std::vector<int> ints(const Object& of, int name) {
   return {values.begin(), values.end()};
 }
 
-/// The operation of a graph.
+/// The operations of a graph.
 struct Convolving {
   int direction = 0;
   cudnnTensorStruct x{}, w{}, y{};
   std::int64_t x_id = 0, w_id = 0, y_id = 0;
   cudnnConvolutionStruct how{};
   std::int64_t alignment = 1;
+  std::vector<Point> points{};
+  cudnnTensorStruct out{};  ///< where there are points
+  std::int64_t out_id = 0;
 };
+
+/// What follows the convolution: a chain, of which the last tensor alone is in memory.
+cudnnStatus_t read_points(const std::vector<std::shared_ptr<Object>>& operations,
+                          Convolving& into) {
+  const auto no = [](const char* why) { return refuse(why, CUDNN_STATUS_BAD_PARAM); };
+  const Object* last = &operations.front()->part(700 + 6 * into.direction + 5);
+  for (std::size_t i = 1; i < operations.size(); ++i) {
+    const Object& operation = *operations[i];
+    if (operation.type != CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR || into.direction != 0)
+      return refuse("fake: no such fusion", CUDNN_STATUS_NOT_SUPPORTED);
+    const Object &function = operation.part(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR),
+                 &x = operation.part(CUDNN_ATTR_OPERATION_POINTWISE_XDESC),
+                 &y = operation.part(CUDNN_ATTR_OPERATION_POINTWISE_YDESC);
+    Point point{function.one<cudnnPointwiseMode_t>(CUDNN_ATTR_POINTWISE_MODE)};
+    point.binary = point.mode == CUDNN_POINTWISE_ADD || point.mode == CUDNN_POINTWISE_SUB ||
+                   point.mode == CUDNN_POINTWISE_MUL;
+    if (!point.binary && point.mode != CUDNN_POINTWISE_RELU_FWD)
+      return refuse("fake: no such function", CUDNN_STATUS_NOT_SUPPORTED);
+    if (function.one<cudnnDataType_t>(CUDNN_ATTR_POINTWISE_MATH_PREC) != into.how.sums)
+      return refuse("fake: another arithmetic", CUDNN_STATUS_NOT_SUPPORTED);
+    if (!is_virtual(*last) || &x != last) return no("fake: no chain through virtual tensors");
+    if (is_virtual(y) != (i + 1 < operations.size())) return no("fake: the last alone is stored");
+    if (operation.parts.contains(CUDNN_ATTR_OPERATION_POINTWISE_BDESC) != point.binary)
+      return no("fake: an operand too many or too few");
+    if (!described(y, into.out) || into.out.dims != into.y.dims || into.out.format != into.y.format)
+      return no("fake: other extents or another order");
+    if (point.binary) {
+      const Object& with = operation.part(CUDNN_ATTR_OPERATION_POINTWISE_BDESC);
+      if (is_virtual(with) || !described(with, point.with) ||
+          point.with.dims.size() != into.y.dims.size())
+        return no("fake: no such operand");
+      for (std::size_t d = 0; d < into.y.dims.size(); ++d)
+        if (point.with.dims[d] != 1 && point.with.dims[d] != into.y.dims[d])
+          return no("fake: an operand of other extents");
+      point.with_id = id_of(with);
+    }
+    into.out_id = id_of(y);
+    into.points.push_back(point);
+    last = &y;
+  }
+  if (is_virtual(*last)) return no("fake: nothing is stored");
+  if (!into.points.empty() && is("FAKE_CUDNN_REFUSES", "fusion"))
+    return refuse("fake: no fusion here", CUDNN_STATUS_NOT_SUPPORTED);
+  return CUDNN_STATUS_SUCCESS;
+}
+
 cudnnStatus_t read(const Object& graph, Convolving& into) {
-  const Object& operation = graph.part(CUDNN_ATTR_OPERATIONGRAPH_OPS);
+  const auto& operations = graph.parts.at(CUDNN_ATTR_OPERATIONGRAPH_OPS);
+  const Object& operation = *operations.front();
   into.direction = operation.type == CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR ? 0
                    : operation.type == CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR
                        ? 1
@@ -154,10 +231,8 @@ cudnnStatus_t read(const Object& graph, Convolving& into) {
   if (!described(operation.part(x), into.x) || !described(operation.part(w), into.w) ||
       !described(operation.part(y), into.y))
     return refuse("fake: neither nchw nor nhwc", CUDNN_STATUS_NOT_SUPPORTED);
-  const auto id = [&](int name) {
-    return operation.part(name).one<std::int64_t>(CUDNN_ATTR_TENSOR_UNIQUE_ID);
-  };
-  into.x_id = id(x), into.w_id = id(w), into.y_id = id(y);
+  into.x_id = id_of(operation.part(x)), into.w_id = id_of(operation.part(w)),
+  into.y_id = id_of(operation.part(y));
   into.alignment = operation.part(x).one<std::int64_t>(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT);
   into.how.pad = ints(convolution, CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS);
   into.how.stride = ints(convolution, CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES);
@@ -174,7 +249,7 @@ cudnnStatus_t read(const Object& graph, Convolving& into) {
       convolution.one<std::int64_t>(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS) + 2 !=
           static_cast<std::int64_t>(into.x.dims.size()))
     return refuse("fake: another convolution", CUDNN_STATUS_BAD_PARAM);
-  return CUDNN_STATUS_SUCCESS;
+  return read_points(operations, into);
 }
 
 template <class T>
@@ -218,7 +293,7 @@ cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t descriptor,
                                        cudnnBackendAttributeType_t type, std::int64_t count,
                                        const void* values) {
   Object& to = object(descriptor);
-  const std::vector<int> names = needed(to.type);
+  const std::vector<int> names = possible(to.type);
   if (to.finished || std::find(names.begin(), names.end(), name) == names.end())
     return refuse("fake: no such attribute here", CUDNN_STATUS_BAD_PARAM);
   if (type == CUDNN_TYPE_BACKEND_DESCRIPTOR) {
@@ -265,8 +340,12 @@ cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t const descriptor
     case CUDNN_ATTR_ENGINEHEUR_RESULTS: {
       const auto mode = of.one<cudnnBackendHeurMode_t>(CUDNN_ATTR_ENGINEHEUR_MODE);
       std::vector<const Engine*> proposed;
+      const bool fused = of.part(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH)
+                             .parts.at(CUDNN_ATTR_OPERATIONGRAPH_OPS)
+                             .size() > 1;
       for (const Engine& engine : engines)
-        if (engine.fallback == (mode == CUDNN_HEUR_MODE_FALLBACK) && exists(engine))
+        if ((!fused || engine.has(CUDNN_NUMERICAL_NOTE_TENSOR_CORE)) &&
+            engine.fallback == (mode == CUDNN_HEUR_MODE_FALLBACK) && exists(engine))
           proposed.push_back(&engine);
       *count = static_cast<std::int64_t>(proposed.size());
       for (std::int64_t i = 0; i < std::min(most, *count); ++i)
@@ -317,19 +396,30 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t, cudnnBackendDescriptor_t plan,
   const auto at = [&](std::int64_t id) {
     return places.at(static_cast<std::size_t>(std::find(ids.begin(), ids.end(), id) - ids.begin()));
   };
-  char *const x = at(c.x_id), *const w = at(c.w_id), *const y = at(c.y_id);
-  for (const char* place : {x, w, y})
+  const bool fused = !c.points.empty();
+  char *const x = at(c.x_id), *const w = at(c.w_id), *const y = at(fused ? c.out_id : c.y_id);
+  std::vector<const char*> all{x, w, y}, operands;
+  for (const Point& point : c.points) {
+    operands.push_back(point.binary ? at(point.with_id) : nullptr);
+    if (point.binary) all.push_back(operands.back());
+  }
+  for (const char* place : all)
     if (reinterpret_cast<std::uintptr_t>(place) % static_cast<std::uintptr_t>(c.alignment) != 0)
       return refuse("fake: misaligned", CUDNN_STATUS_BAD_PARAM);
   c.how.math = engine.has(CUDNN_NUMERICAL_NOTE_TENSOR_CORE) ? CUDNN_TENSOR_OP_MATH : CUDNN_FMA_MATH;
   c.how.narrow = engine.has(CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS);
   if (engine.has(CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION)) c.how.parts = 20;
   const bool wrong = is("FAKE_CUDNN_WRONG", engine.name());
-  fake::submit([c, wrong, x, w, y] {
+  fake::submit([c, wrong, fused, operands, x, w, y] {
     const cudnnFilterStruct filter{c.w.type, c.w.format, c.w.dims};
-    convolve(c.direction, c.how, c.x, x, filter, w, c.y, y);
+    std::vector<char> between(fused ? elements(c.y.dims) * fake::bytes_of(c.y.type) : 0);
+    convolve(c.direction, c.how, c.x, x, filter, w, c.y, fused ? between.data() : y);
+    if (fused) apply(c.points, c.how.sums, c.y, between.data(), operands, c.out, y);
     if (!wrong) return;
-    const cudnnTensorStruct& out = c.direction == 0 ? c.y : c.direction == 1 ? c.x : c.w;
+    const cudnnTensorStruct& out = fused              ? c.out
+                                   : c.direction == 0 ? c.y
+                                   : c.direction == 1 ? c.x
+                                                      : c.w;
     char* const at_out = c.direction == 0 ? y : c.direction == 1 ? x : w;
     const std::size_t last = elements(out.dims) - 1;
     store(out.type, at_out, last, 2 * load(out.type, at_out, last) + 1);

@@ -1,0 +1,147 @@
+// A convolution and its normalization in inference, by one graph of cuDNN, which stores nothing of
+// what is between them.
+
+#include "kernels/conv_norm/problem.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "kernels/cuda/arithmetic.hpp"
+#include "kernels/cuda/backend.hpp"
+#include "kernels/cuda/conv_choice.hpp"
+#include "kernels/cuda/conv_plans.hpp"
+#include "kernels/cuda/norm_items.hpp"
+#include "kernels/cuda/own_operation.hpp"
+#include "support/cuda/error.hpp"
+
+namespace assay::cuda {
+namespace {
+
+/// Makes the factors of the channels, and runs the graph, which reads them.
+class NormalizedConvolution final : public BoundOperation {
+ public:
+  NormalizedConvolution(const ConvNormProblem& problem, const NormProblem& norm,
+                        std::unique_ptr<Operation> inner)
+      : BoundOperation(problem.tensors()),
+        inner_(std::move(inner)),
+        what_("factors of " + problem.canonical()),
+        channels_(norm.shape().ic),
+        stride_((channels_ + 3) / 4 * 4),
+        fusion_(norm.fusion()) {
+    for (TensorSpec& spec : arguments_)
+      if (const auto same = std::ranges::find(inner_->arguments(), spec.name, &TensorSpec::name);
+          same != inner_->arguments().end() && spec.dims == same->dims)
+        spec = *same;
+    for (const TensorSpec& spec : inner_->arguments())
+      if (spec.role == Role::workspace) arguments_.push_back(spec);
+    const std::size_t bytes = 3 * static_cast<std::size_t>(stride_) *
+                              size_of(inner_->arguments()[normalized_parts.factor].type);
+    arguments_.push_back(bytes_tensor("factors", Role::workspace, bytes));
+  }
+
+  void bind(std::span<Tensor* const> tensors) override {
+    BoundOperation::bind(tensors);
+    inside_.clear();
+    std::vector<Tensor*> of_inner;
+    std::size_t at = 0;
+    for (const char* name : {"factor", "mean", "shift"}) place(name, at++);
+    for (const TensorSpec& spec : inner_->arguments())
+      if (const auto own = inside_.find(spec.name); own != inside_.end())
+        of_inner.push_back(own->second.get());
+      else
+        of_inner.push_back(
+            *std::ranges::find(tensors, spec.name, [](Tensor* of) { return of->spec().name; }));
+    inner_->bind(of_inner);
+  }
+
+  void run(Stream& stream) override {
+    if (inner_->arguments()[normalized_parts.factor].type == DataType::fp64)
+      make_factors<double>(stream);
+    else
+      make_factors<float>(stream);
+    inner_->run(stream);
+  }
+
+  Executed executed() const override {
+    Executed executed = inner_->executed();
+    executed.numbers.erase("kernels_s");  // of the inner operation's kernels alone
+    executed.workspace_bytes += arguments_.back().bytes;
+    executed.implementation = fmt::format("{}, with normalization{}{}", executed.implementation,
+                                          fusion_ == NormFusion::add_relu ? ", addition" : "",
+                                          fusion_ == NormFusion::none ? "" : ", rectifier");
+    return executed;
+  }
+
+ private:
+  /// A part of the factors, as the graph's argument of this name.
+  void place(const std::string& name, std::size_t part) {
+    TensorSpec spec = *std::ranges::find(inner_->arguments(), name, &TensorSpec::name);
+    auto* const to = static_cast<std::byte*>(data_.back()) +
+                     part * static_cast<std::size_t>(stride_) * size_of(spec.type);
+    spec.memory = [to](std::size_t) { return std::shared_ptr<void>(std::shared_ptr<void>(), to); };
+    inside_[name] = std::make_unique<CudaTensor>(spec);
+  }
+
+  template <class Value>
+  void make_factors(Stream& stream) const {
+    check(for_each(NormFactor<Value>{find<const Value>("scale"), find<const Value>("variance"),
+                                     find<const Value>("mean"), find<const Value>("shift"),
+                                     norm_epsilon, stride_, find<Value>("factors")},
+                   channels_, cuda_stream(stream)),
+          what_);
+  }
+
+  std::unique_ptr<Operation> inner_;
+  std::string what_;
+  std::int64_t channels_, stride_;  ///< in whole lines of 16 bytes, as the graph's tensors
+  NormFusion fusion_;
+  std::map<std::string, std::unique_ptr<CudaTensor>> inside_;
+};
+
+Made make_conv_norm(Device& device, const Problem& what, const Options& options,
+                    Communicator& ranks) {
+  const ConvNormProblem& problem = problem_cast<ConvNormProblem>(what);
+  const auto& conv = problem_cast<ConvProblem>(problem.convolution());
+  const auto& norm = problem_cast<NormProblem>(problem.normalization());
+  auto& place = static_cast<CudnnDevice&>(device);
+  const std::string graph = conv_plan_names().front(), wanted = options.get("algorithm", "auto"),
+                    layout = options.get("layout", "any");
+  if (wanted != "auto" && wanted != graph)
+    return Unsupported{
+        fmt::format("cuda normalizes with a convolution by {} alone. Use auto.", graph)};
+  if (layout != "any" && layout != "nhwc")
+    return Unsupported{
+        fmt::format("cuda normalizes with a convolution in nhwc, not in {}.", layout)};
+  if (conv.precision() == Precision::fp32 || conv.precision() == Precision::fp64)
+    return Unsupported{fmt::format(
+        "cuda normalizes with a convolution on tensor cores (in {} cuDNN has a fallback alone)",
+        name(conv.precision()))};
+  if (auto why = why_not_precision(conv)) return Unsupported{std::move(*why)};
+  if (auto why = why_not_precision(norm)) return Unsupported{std::move(*why)};
+  return on_all(ranks, [&]() -> Made {
+    Made has = on_all(ranks, [&]() -> Made {
+      if (std::string why = why_not_precision(conv.precision(), place.facts()); !why.empty())
+        return Unsupported{std::move(why)};
+      return std::unique_ptr<Operation>();
+    });
+    if (std::holds_alternative<Unsupported>(has)) return has;
+    Result<ConvForm> plain = conv_form(conv, "nhwc");
+    if (auto* refusal = std::get_if<Unsupported>(&plain)) return std::move(*refusal);
+    const ConvForm form = normalized(std::move(std::get<ConvForm>(plain)), norm.fusion());
+    const Asked asked{place, conv, form,
+                      fmt::format("{} {}, {}", graph, name(conv.precision()), what.canonical()),
+                      ranks};
+    Made made = best_of(asked, false, {graph});
+    if (const auto* refusal = std::get_if<Unsupported>(&made))
+      return Unsupported{fmt::format("{} ({})", refusal->reason, asked.text)};
+    return std::make_unique<NormalizedConvolution>(
+        problem, norm, std::move(std::get<std::unique_ptr<Operation>>(made)));
+  });
+}
+
+const Maker add_conv_norm{
+    makers(), kind_of<ConvNormProblem>(), &make_conv_norm, {conv_plan_names().front()}};
+
+}  // namespace
+}  // namespace assay::cuda

@@ -1,0 +1,51 @@
+#pragma once
+// What the graphs of the fake cuDNN do behind a convolution, point by point.
+#include <algorithm>
+
+#include "cudnn_convolve.hpp"
+
+namespace fake {
+
+/// One change of all elements.
+struct Point {
+  cudnnPointwiseMode_t mode{};
+  bool binary = false;
+  cudnnTensorStruct with{};  ///< of each axis one element, or as many as the result has
+  std::int64_t with_id = 0;
+};
+
+/// The points of `from`, the convolution's output, into memory. `at_operands`: by point.
+inline void apply(const std::vector<Point>& points, cudnnDataType_t sums,
+                  const cudnnTensorStruct& y, const char* from,
+                  const std::vector<const char*>& at_operands, const cudnnTensorStruct& out,
+                  char* at_out) {
+  const char* const left_out = std::getenv("FAKE_CUDNN_LEAVES_OUT");
+  std::vector<int> at(y.dims.size());
+  for (std::size_t i = 0; i < elements(y.dims); ++i) {
+    std::size_t rest = i;
+    for (std::size_t d = at.size(); d-- > 0; rest /= static_cast<std::size_t>(y.dims[d]))
+      at[d] = static_cast<int>(rest % static_cast<std::size_t>(y.dims[d]));
+    const std::size_t here = place(y.format, y.dims, at.data());
+    double value = load(y.type, from, here);
+    for (std::size_t p = 0; p < points.size(); ++p) {
+      const Point& point = points[p];
+      if (left_out != nullptr && std::stoul(left_out) == p) continue;
+      double with = 0;
+      if (point.binary) {
+        std::vector<int> there = at;
+        for (std::size_t d = 0; d < there.size(); ++d)
+          if (point.with.dims[d] == 1) there[d] = 0;
+        with = load(point.with.type, at_operands[p],
+                    place(point.with.format, point.with.dims, there.data()));
+      }
+      value = point.mode == CUDNN_POINTWISE_ADD   ? value + with
+              : point.mode == CUDNN_POINTWISE_SUB ? value - with
+              : point.mode == CUDNN_POINTWISE_MUL ? value * with
+                                                  : std::max(value, 0.0);
+      if (sums == CUDNN_DATA_FLOAT) value = static_cast<float>(value);
+    }
+    store(out.type, at_out, here, value);
+  }
+}
+
+}  // namespace fake

@@ -248,6 +248,7 @@ void Trainer::step(double rate, StepCheck* check, const std::function<void()>& l
   arrive();
   exchange_->wait();
   seconds_.exposed_communication += lap();
+  exchange_->take_seconds();  // of control messages in wait(), which lap() has
   leave();
   if (checks_sum) exchange_->check(check->found);
   update(check);

@@ -125,7 +125,7 @@ class Talk(RunTest):
     def test_a_benchmark(self):
         loud = self.command(CONV, *QUICK, "--verbose", code=0)
         self.assertIn("case 1 of 1: conv/", loud.stderr)
-        self.assertRegex(loud.stderr, r"\d+ samples of \d+ runs, stopped by \w+")
+        self.assertRegex(loud.stderr, r"\d+ samples of \d+ runs?, stopped by \w+")
         out = self.folder / "a.json"
         quiet = self.command(CONV, *QUICK, "--quiet", "--out", out, code=0)
         self.assertEqual((quiet.stdout, quiet.stderr), ("", ""))

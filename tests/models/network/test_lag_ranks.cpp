@@ -158,6 +158,21 @@ TEST(ControlledRanks, LearnTheSame) {
     });
 }
 
+/// A late rank is waited for in control messages; they are no work of the next step.
+TEST(ControlledRanks, WaitedForALateRankInTheirOwnSteps) {
+  testing_fakes::on_threads(2, [](Communicator& ranks) {
+    const auto trainer = trainer_of(ranks, Sums::at_once, 1, 0, 20000, 0);
+    for (std::int64_t step = 0; step < steps_of_test; ++step) {
+      ranks.barrier();
+      if (ranks.rank() == 1) std::this_thread::sleep_for(std::chrono::milliseconds(200));
+      trainer->step(0.01);
+      EXPECT_GE(trainer->seconds().forward, 0);
+      for (const Arrival& arrival : trainer->arrivals())
+        EXPECT_LE(arrival.network, arrival.at - arrival.begun);
+    }
+  });
+}
+
 TEST(LagRanks, ASumThatIsTakenTooEarlyIsFound) {
   made(small_settings("native"), *serial_communicator());  // plugins begin in one thread
   testing_fakes::on_threads(2, [](Communicator& ranks) {

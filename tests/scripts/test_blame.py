@@ -31,6 +31,8 @@ class Ranks(RunTest):
             said = [(one["rank"], one["did"], one["how"]) for one in row["blame"]["blamed"]]
             if said == [(rank, "compute", how)]:
                 break
+        if not said and row["blame"]["undecided"]:
+            self.skipTest(f"other work on the machine hides it: {row['blame']['undecided']}")
         self.assertEqual(said, [(rank, "compute", how)], row["blame"])
         text = self.command(ASSAY, "table", self.file, "--blame", code=0).stdout
         self.assertIn(how, text)
@@ -102,11 +104,11 @@ class Links(RunTest):
     """By the links alone: four hosts share two processors, of which one may have less."""
 
     def test_a_shaped_link(self):
-        for words in (blame.TRAIN_SMALL, blame.COLLECTIVE_LONG):
+        for words, network in ((blame.TRAIN_SMALL, "the launcher's"), (blame.COLLECTIVE_LONG, "mpi")):
             with self.subTest(words[0]):
                 of = blame.four_hosts((*words, "--max-time", 4), blame.HOSTS[2])["blame"]
                 self.assertEqual([link["link"] for link in of["links"]["slow"]], [blame.HOSTS[2]], of)
-                self.assertEqual(of["links"]["network"], "the launcher's")
+                self.assertEqual(of["links"]["network"], network)
                 links = [(one["host"], one["did"], one["place"]) for one in of["blamed"] if one["rank"] is None]
                 # A rank of its host that costs more, since it had no processor, may make its messages slow.
                 cost = of["network_s"] * (1 - 1 / of["links"]["slow"][0]["ratio"])

@@ -146,6 +146,7 @@ TEST(LagRanks, LearnWhatOneRankLearnsThatAccumulates) {
 
 /// Control decides when sums begin, not what they are.
 TEST(ControlledRanks, LearnTheSame) {
+  made(small_settings("native"), *serial_communicator());  // plugins begin in one thread
   for (const std::int64_t lag : {0, 1})
     testing_fakes::on_threads(3, [&](Communicator& ranks) {
       const std::vector<double> plain =
@@ -160,6 +161,7 @@ TEST(ControlledRanks, LearnTheSame) {
 
 /// A late rank is waited for in control messages; they are no work of the next step.
 TEST(ControlledRanks, WaitedForALateRankInTheirOwnSteps) {
+  made(small_settings("native"), *serial_communicator());  // plugins begin in one thread
   testing_fakes::on_threads(2, [](Communicator& ranks) {
     const auto trainer = trainer_of(ranks, Sums::at_once, 1, 0, 20000, 0);
     for (std::int64_t step = 0; step < steps_of_test; ++step) {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# alone
+# full, alone
 """For whom the others wait: a delayed rank, a hog beside a rank and a shaped link are told from each other, in trainings and collectives."""
 import json
 import sys

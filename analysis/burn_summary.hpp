@@ -17,7 +17,7 @@ namespace assay {
 /// slower), with its interval. Nothing with too few windows for one.
 using Drift = std::optional<LaunchComparison>;
 
-/// A run: seconds since the first one, and its time over the median of its device.
+/// One run: minutes since the first run, and its time divided by the median time on its device.
 struct DriftPoint {
   double minutes = 0, ratio = 1;
 };

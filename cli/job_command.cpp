@@ -177,7 +177,8 @@ int collect_many(const Launcher& launcher, const Job& job, const fs::path& scrip
   for (const auto& entry : fs::directory_iterator(job.folder))
     before[entry.path().filename().string()] = written_in(entry.path());
   std::error_code absent;
-  std::vector<fs::file_time_type> earlier;  // the earliest possible time if there is no list
+  // The time of each list; the earliest possible one if the list does not exist.
+  std::vector<fs::file_time_type> earlier;
   for (const ListedRuns& kind : kinds)
     earlier.push_back(fs::last_write_time(job.folder / kind.list, absent));
   const std::string number = number_of_ended(launcher, job, script);

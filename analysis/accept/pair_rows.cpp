@@ -29,7 +29,7 @@ Node& node_of(Fleet& fleet, const std::string& name) {
              : *fleet.nodes.insert(place, Node{name, {}, {}, {}});
 }
 
-/// The pairs that a file lists; none if there is no such file.
+/// The pairs in the file `list`; empty if the file does not exist.
 std::set<std::string> pairs_in(const fs::path& list) {
   std::set<std::string> pairs;
   if (fs::exists(list))

@@ -66,7 +66,7 @@ void BlameRecorder::end(const std::vector<Arrival>& arrivals) {
   const ClockOffset after = clock_offset(ranks_);
   error_ = std::max(error_, alignment_error(before_, after));
   for (Arrival arrival : arrivals) {
-    // Earlier communication is no work of this rank: it may have waited for another one.
+    // Time in earlier communication is left out: the rank may have waited there for another rank.
     arrival.at = aligned(arrival.at, before_, after) - arrival.network;
     arrival.begun = aligned(arrival.begun, before_, after);
     runs_.add(arrival);

@@ -22,7 +22,7 @@ class ThinnedRuns {
   void add(const Arrival& arrival);
   const std::vector<Arrival>& kept() const { return kept_; }
   std::size_t runs() const { return (seen_ + stride_ - 1) / stride_; }
-  /// That stay, of all runs.
+  /// The share of all runs that is kept.
   double part() const {
     return seen_ == 0 ? 0 : static_cast<double>(runs()) / static_cast<double>(seen_);
   }

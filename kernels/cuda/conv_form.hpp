@@ -16,8 +16,8 @@ struct ConvForm {
   std::string layout;             ///< "nchw", "nhwc", or "nchw_vect_c4": channels in fours (int8)
   std::vector<TensorSpec> specs;  ///< of ConvProblem::tensors(), with the types and layouts of here
   CudnnArithmetic arithmetic;
-  /// Of a graph alone, and the direction `forward`: the normalization that follows. Then there are
-  /// further specs, by normalized_parts.
+  /// The normalization that follows; only a graph of the direction `forward` may have it. It adds
+  /// the specs that normalized_parts names.
   std::optional<NormFusion> normalization{};
 };
 

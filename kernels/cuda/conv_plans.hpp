@@ -71,7 +71,7 @@ class ConvGraph {
   std::vector<ConvEngine> engines() const;
   /// Throws a CudnnError, also if the engine cannot compute it after all.
   GraphObject plan(const ConvEngine& engine) const;
-  /// Of the form's specs, by whose places a plan knows them.
+  /// The number of the form's specs. A plan knows a tensor by the place of its spec.
   std::size_t tensors() const { return tensors_; }
 
  private:

@@ -20,7 +20,7 @@ std::map<ValueIndex, std::vector<std::size_t>> users_of_values(const Graph& grap
   return all;
 }
 
-/// Both nodes as one, if the normalization alone reads what the convolution writes.
+/// Joins the two nodes, if only the normalization reads the output of the convolution.
 std::optional<GraphNode> joined(const Graph& graph, const GraphNode& conv, const GraphNode& norm) {
   if (conv.problem->kind() != ConvProblem::kind_name ||
       norm.problem->kind() != NormProblem::kind_name || conv.summed != Graph::none)

@@ -20,10 +20,10 @@ class SumTimes {
   /// Forgets all steps. Untimed.
   void clear();
   void add(const SplitSeconds& of_step);
-  /// Of the rank whose sums take longest. `alone_s`: measured seconds of the sums of some passes,
-  /// one pass after the other, where no rank waits, on this rank. `group`: the ranks that divide
-  /// layers; `all`: of all groups. Nothing after fewer than two steps. Collective, equal on all
-  /// ranks.
+  /// The metrics of the rank whose sums take longest; none after fewer than two steps. `alone_s`:
+  /// this rank's measured seconds of the sums of some passes, one pass after the other, without
+  /// waiting for other ranks. `group`: the ranks that divide layers; `all`: the ranks of all
+  /// groups. Collective; the result is equal on all ranks.
   std::map<std::string, Metric> metrics(const std::vector<double>& alone_s, Communicator& group,
                                         Communicator& all) const;
 

@@ -19,4 +19,4 @@ while below < 0.999:  # binomial
     allowed += 1
     below += math.comb(fleets, allowed) * spread.ALARMS**allowed * (1 - spread.ALARMS) ** (fleets - allowed)
 print(json.dumps({"pairs": [[failed, allowed]], "unit": "fleets",
-                  "note": f"{failed} of {fleets}, bound {allowed}; launches vary by {100 * noise:.2f} %"}))
+                  "note": f"{failed} of {fleets}, bound {allowed}; {noise}"}))

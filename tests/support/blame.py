@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -20,7 +21,8 @@ MPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OM
 TRAIN = ("assay-train", "--network", "resnet18:w16s32c10", "--batch", 8, "--threads", 1, "--backend", "native")
 TRAIN_SMALL = ("assay-train", "--network", "resnet18:w8s32c10", "--batch", 4, "--threads", 1, "--backend", "native")
 STEPS = 1500  # that find a delay of 3 % where steps vary by 12 %
-DECIDED = (*TRAIN_SMALL, "--min-samples", STEPS, "--max-samples", STEPS, "--max-time", 60)
+MOST_STEPS = 15000
+DECIDED = (*TRAIN_SMALL, "--steps", STEPS)
 COLLECTIVE_LONG = ("assay-collectives", "--bytes", "256K")
 COLLECTIVE = ("assay-collectives", "--bytes", "64K")
 STOPPED, HOGGED = "it did not run", "it waited for a processor that others used"
@@ -54,11 +56,48 @@ def run(words, out, launcher, **variables):
     return row
 
 
-def two_ranks(words, out, slow=None, share=0.7, turn=0.002):
-    """`slow`: the rank that is stopped for the rest of `share` of each `turn`."""
-    launcher = ["mpirun.openmpi", "-n", 2, "--bind-to", "cpu-list:ordered", "--cpu-list", ",".join(map(str, PROCESSORS[:2]))]
+def two_ranks(words, out, slow=None, share=0.7, turn=0.002, swapped=False):
+    """`slow`: the rank that is stopped for the rest of `share` of each `turn`; `swapped`: rank 0 has the second processor."""
+    order = ",".join(map(str, PROCESSORS[1::-1] if swapped else PROCESSORS[:2]))
+    launcher = ["mpirun.openmpi", "-n", 2, "--bind-to", "cpu-list:ordered", "--cpu-list", order]
     delay = [] if slow is None else [sys.executable, SCRIPTS / "slow_rank.py", slow, share]
     return run(words, out, [*launcher, *delay], SLOW_RANK_TURN_S=str(turn))
+
+
+def decided(out, *delay, **delayed):
+    """The row of DECIDED; where chance explains too much, of a job of as many steps as the row asks for."""
+    row = two_ranks(DECIDED, out, *delay, **delayed)
+    if needed := re.search(r"about (\d+) decide", row["blame"]["undecided"] or ""):
+        pathlib.Path(out).unlink()
+        row = two_ranks((*DECIDED[:-1], min(MOST_STEPS, int(1.2 * int(needed[1])))), out, *delay, **delayed)
+    return row
+
+
+def slower_processor(row):
+    """How much longer one of two equal ranks had a processor for the same work, as a part of the job's time: hogs and stops do not count."""
+    return abs(row["blame"]["ranks"][0]["processor_s"] - row["blame"]["ranks"][1]["processor_s"]) / row["blame"]["seconds"]
+
+
+def has_cause(row, one):
+    """By other clocks than those of the arrivals: threads that were ready, processors that a hypervisor took, or longer processor time for
+    equal work (the processor was slower: others use its core)."""
+    def excess(field):
+        return (ranks[one["rank"]][field] or 0) - (ranks[1 - one["rank"]][field] or 0)
+    ranks = row["blame"]["ranks"]
+    if one["how"] == STOPPED:
+        return (row["time_s"]["stolen"] or 0) >= 0.5 * one["cost"]
+    return excess({HOGGED: "ready_s"}.get(one["how"], "processor_s")) >= 0.5 * one["cost_s"]
+
+
+def two_orders(words, out):
+    """Rows of equal ranks: of a job, and of one in which they have swapped their processors; and those that are blamed falsely: without a
+    cause, or on both processors."""
+    rows = []
+    for swapped in (False, True):
+        pathlib.Path(out).unlink(missing_ok=True)
+        rows.append(two_ranks(words, out, swapped=swapped))
+    both = {one["rank"] for one in rows[0]["blame"]["blamed"]} & {one["rank"] for one in rows[1]["blame"]["blamed"]}
+    return rows, [one for row in rows for one in row["blame"]["blamed"] if one["rank"] in both or not has_cause(row, one)]
 
 
 def four_hosts(words, slow=None, mbit=160):

@@ -5,10 +5,16 @@ import importlib.machinery
 import importlib.util
 import io
 import pathlib
+import re
+import subprocess
 import tempfile
 import unittest
 
+from run_helper import ASSAY, BIN
+
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
+FLAG = re.compile(r"(?<![\w-])--[a-z][\w-]*")
+OTHERS_FLAGS = {"--bind-to", "--cpu-list", "--build", "--preset", "--no-sandbox"}  # of mpirun, CMake and the browser
 LOADER = importlib.machinery.SourceFileLoader("self_benchmark", str(SOURCE / "scripts" / "self-benchmark"))
 SELF = importlib.util.module_from_spec(importlib.util.spec_from_loader("self_benchmark", LOADER))
 LOADER.exec_module(SELF)
@@ -18,6 +24,26 @@ def joint(own, *others):
     names = [f"other{i}" for i in range(len(others))]
     verdicts = {"own": own, **{name: verdict for name, verdict in zip(names, others) if verdict}}
     return SELF.joint("own", verdicts, names)
+
+
+def flags_of(*command):
+    return set(FLAG.findall(subprocess.run([*map(str, command), "--help"], capture_output=True, text=True).stdout))
+
+
+class Flags(unittest.TestCase):
+    def test_each_flag_of_a_measurement_exists(self):
+        """Most measurements are called by hand: nobody sees soon that a command of one is refused."""
+        commands = re.findall(r"^  ([a-z]+)  ", subprocess.run([ASSAY, "--help"], capture_output=True, text=True).stdout, re.M)
+        known = set.union(OTHERS_FLAGS, *map(flags_of, sorted(BIN.glob("assay*"))), *(flags_of(ASSAY, command) for command in commands))
+        for folder in ("scripts", "tests", "ci"):
+            for script in (SOURCE / folder).rglob("*"):
+                if script.suffix in ("", ".py", ".sh") and script.is_file():
+                    text = script.read_text(errors="replace")
+                    known.update(re.findall(r"add_argument\(\s*\"(--[\w-]+)\"", text), re.findall(r"^\s*(--[\w-]+)(?:=\*)?\)", text, re.M),
+                                 re.findall(r"\"(--[\w-]+)\" in sys.argv", text))
+        for folder in ("self_benchmark", "support"):
+            for script in sorted((SOURCE / "tests" / folder).rglob("*.py")):
+                self.assertEqual(set(FLAG.findall(script.read_text())) - known, set(), script)
 
 
 class Heads(unittest.TestCase):

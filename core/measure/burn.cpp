@@ -30,9 +30,10 @@ constexpr double seconds_of_batch = 0.02;
 /// Operations whose sums have no fixed order differ in the first runs; what differs later only may
 /// be a fault.
 constexpr double runs_of_probation = 8;
-/// Outputs are poisoned before each run if that takes at most this part of a run, or as long as two
-/// comparisons, else before one of so many.
-constexpr double part_of_poison = 0.1;
+/// Outputs are poisoned before each run if that and the comparison take at most this part of a run,
+/// else before one of so many: all checks shall take 5 %, and a comparison alone may need most of
+/// it.
+constexpr double part_of_checks = 0.04;
 constexpr int runs_of_poison = 16;
 constexpr double most_undecided = 16;  ///< of one kind of data, which is then left alone
 constexpr std::size_t most_located = 8;
@@ -134,6 +135,7 @@ class BurnLoop {
     target_.restore();
     const auto poisons = Clock::now();
     if (poisoned) {
+      since_poison_ = 0;
       target_.poison_outputs();
       poison_s_ = seconds_since(poisons);
       check_s_ += poison_s_;
@@ -202,11 +204,13 @@ class BurnLoop {
   Batch batch(std::size_t kind, int runs, double of_run) {
     Batch done;
     try {
-      for (int i = 0; i < runs; ++i)
-        one_of_batch(kind,
-                     i % runs_of_poison == 0 ||
-                         poison_s_ <= std::max(part_of_poison * of_run, 2 * compare_s_),
-                     done);
+      for (int i = 0; i < runs; ++i) {
+        ++since_poison_;
+        one_of_batch(
+            kind,
+            since_poison_ >= runs_of_poison || poison_s_ + compare_s_ <= part_of_checks * of_run,
+            done);
+      }
     } catch (...) {
       if (ranks_.size() == 1) count(kind, done);
       throw;
@@ -359,7 +363,8 @@ class BurnLoop {
   std::vector<std::vector<BurnOutput>> right_;  ///< those outputs
   std::vector<BurnFault> faults_;               ///< of this rank
   double check_s_ = 0;                          ///< of all comparisons and poisonings
-  double compare_s_ = 0, poison_s_ = 0;         ///< of the last ones
+  int since_poison_ = 0;
+  double compare_s_ = 0, poison_s_ = 0;  ///< of the last ones
   EnergyMeter* meter_ = nullptr;
   std::vector<double> joules_;
   Clock::time_point read_at_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -36,9 +37,14 @@ class FlippingTarget final : public testing_fakes::ScriptedWorkload, public Burn
       values_[i] = static_cast<float>(kind == 0 ? i % 7 : 0.1 * static_cast<double>(i + 1));
   }
   void restore() override {}
-  void poison_outputs() override { std::ranges::fill(out_, NAN); }
+  void poison_outputs() override {
+    std::ranges::fill(out_, NAN);
+    ++poisoned;
+  }
   void run_once() override {
     if (throws_at > 0 && runs_ == throws_at) throw CaseError("the device is lost");
+    for (const auto begun = now(); long_run && now() < begun + std::chrono::microseconds(200);) {
+    }
     if (!(skips_every > 0 && ++stores_ % skips_every == 0)) out_ = values_;
     wrong_ = false;
     if (runs_++ < 3) return;  // the first ones are those that are learnt
@@ -72,9 +78,11 @@ class FlippingTarget final : public testing_fakes::ScriptedWorkload, public Burn
     return wrong_ || std::isnan(out_[0]);
   }
 
-  long injected = 0, low = 0, throws_at = 0, skips_every = 0, told_elements = 0;
+  long injected = 0, low = 0, throws_at = 0, skips_every = 0, told_elements = 0, poisoned = 0;
+  bool long_run = false;  ///< much longer than its checks
 
  private:
+  static std::chrono::steady_clock::time_point now() { return std::chrono::steady_clock::now(); }
   void flip(std::size_t element, std::uint64_t bit) {
     std::uint32_t bits = 0;
     std::memcpy(&bits, &out_[element], 4);
@@ -204,12 +212,20 @@ TEST(Burn, ALowBitLaterIsUndecided) {
 
 TEST(Burn, ARunThatStoresNothingIsFound) {
   FlippingTarget target(0, 1);
-  target.skips_every = 1000;
-  const Burn burnt = burn_in(target, 0.3);
-  ASSERT_GT(burnt.runs, 10000);
+  target.skips_every = 100;
+  target.long_run = true;
+  Burn burnt;
+  for (double seconds = 0.3; burnt.runs < 1000; seconds *= 2) burnt = burn_in(target, seconds);
   // Some of those that skip repeat others, or are not compared.
-  EXPECT_GE(burnt.faulty, 0.5 * burnt.runs / 1000);
+  ASSERT_GE(burnt.faulty, 0.5 * burnt.runs / 100);
   EXPECT_EQ(burnt.faults.front().elements, 64);
+}
+
+TEST(Burn, OutputsOfRunsAsShortAsTheirChecksArePoisonedBeforeOneOfSixteen) {
+  FlippingTarget target(0, 1);
+  const Burn burnt = burn_in(target, 0.2);
+  EXPECT_GE(static_cast<double>(target.poisoned), burnt.runs / 16);
+  EXPECT_LE(static_cast<double>(target.poisoned), burnt.runs / 8);
 }
 
 TEST(Burn, ARareLowBitInTheFirstRunsIsNoOrderOfSums) {

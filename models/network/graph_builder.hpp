@@ -144,16 +144,14 @@ class GraphBuilder {
   ValueIndex pool(const std::string& layer, ValueIndex from, PoolMode mode, const PoolShape& shape);
   ConvShape conv_shape(ValueIndex from, std::int64_t channels, std::int64_t taps,
                        const ConvOptions& options) const;
-  /// Filters [shape.oc, shape.ic, taps, taps], a part of Graph::parameters.
-  std::size_t add_filters(const std::string& layer, const ConvShape& shape, double bound);
-  /// A convolution into a new value, and its backward pass, which gets the value's gradient.
-  ValueIndex conv_forward(const std::string& layer, const ConvShape& shape, ValueIndex from,
-                          std::size_t filters);
-  void conv_backward(const std::string& layer, const ConvShape& shape, ValueIndex from,
-                     std::size_t filters, ValueIndex diff);
-  /// A convolution with initial filters up to `bound`, and what follows it.
+  /// A convolution, or a transposed one of its shape (its pass back to data), of initial filters
+  /// [shape.oc, shape.ic, taps, taps] up to `bound`, and what follows it.
   ValueIndex convolve(const std::string& layer, ValueIndex from, const ConvShape& shape,
-                      double bound, std::optional<ActivationFunction> function);
+                      bool transposed, double bound, std::optional<ActivationFunction> function);
+  /// The node of one of them, from a value into another.
+  void add_product(const std::string& layer, const std::string& direction, Phase phase,
+                   const ConvShape& shape, bool transposed, ValueIndex from, std::size_t filters,
+                   ValueIndex to);
   /// The convolution whose backward pass by data is a transposed one of `from`.
   ConvShape under_deconv(ValueIndex from, std::int64_t channels, std::int64_t taps,
                          std::int64_t stride, std::int64_t padding, std::int64_t height,
@@ -161,10 +159,6 @@ class GraphBuilder {
   /// The transposed convolution, and what follows it.
   ValueIndex deconvolve(const std::string& layer, ValueIndex from, const ConvShape& shape,
                         double start, std::optional<ActivationFunction> function);
-  ValueIndex deconv_forward(const std::string& layer, const ConvShape& shape, ValueIndex from,
-                            std::size_t filters);
-  void deconv_backward(const std::string& layer, const ConvShape& shape, ValueIndex from,
-                       std::size_t filters, ValueIndex diff);
   /// The gradient of filters. `src` and `diff`: of the convolution.
   void filter_gradient(const std::string& layer, const ConvShape& shape, ValueIndex src,
                        ValueIndex diff, std::size_t filters);

@@ -42,34 +42,37 @@ std::int64_t mask_key(const std::string& layer, const MaskSeed& of) {
   return std::int64_t{of.rank} << 32 | static_cast<std::int64_t>(hash & 0xffffffff);
 }
 
-std::size_t GraphBuilder::add_filters(const std::string& layer, const ConvShape& s, double bound) {
-  return add_parameter(layer + ".weight", {s.oc, s.ic, s.kh, s.kw}, bound, 0);
-}
-
-ValueIndex GraphBuilder::conv_forward(const std::string& layer, const ConvShape& s, ValueIndex from,
-                                      std::size_t filters) {
-  const ValueIndex dst = add_value(layer, type_, {batch_, s.oc, s.oh, s.ow});
-  follow(from, dst, layer);
-  add_node(layer, "forward", Phase::forward, ConvProblem(s, ConvDirection::forward, products_),
-           &conv_oracle, {{"src", from}, {"weights", parameter(filters).value}, {"dst", dst}},
+void GraphBuilder::add_product(const std::string& layer, const std::string& direction, Phase phase,
+                               const ConvShape& s, bool transposed, ValueIndex from,
+                               std::size_t filters, ValueIndex to) {
+  add_node(layer, direction, phase,
+           ConvProblem(s, transposed ? ConvDirection::bwd_data : ConvDirection::forward, products_),
+           &conv_oracle,
+           {{transposed ? "diff_dst" : "src", from},
+            {"weights", parameter(filters).value},
+            {transposed ? "diff_src" : "dst", to}},
            nhwc_oihw);
-  sum_over_ranks(divided_.contains(from), dst);
-  return dst;
 }
 
-void GraphBuilder::conv_backward(const std::string& layer, const ConvShape& s, ValueIndex from,
-                                 std::size_t filters, ValueIndex diff) {
-  // This way first: its result is what the rest of the pass waits for.
-  if (from != graph_.images) {
-    const ValueIndex diff_src = like("grad " + graph_.values[from].name, from);
-    add_node(layer, "bwd_data", Phase::backward, ConvProblem(s, ConvDirection::bwd_data, products_),
-             &conv_oracle,
-             {{"diff_dst", diff}, {"weights", parameter(filters).value}, {"diff_src", diff_src}},
-             nhwc_oihw);
-    sum_over_ranks(divided_layers_.contains(layer), diff_src);
-    add_gradient(from, diff_src);
-  }
-  filter_gradient(layer, s, from, diff, filters);
+ValueIndex GraphBuilder::convolve(const std::string& layer, ValueIndex from, const ConvShape& s,
+                                  bool transposed, double bound,
+                                  std::optional<ActivationFunction> function) {
+  const std::size_t filters = add_parameter(layer + ".weight", {s.oc, s.ic, s.kh, s.kw}, bound, 0);
+  const ValueIndex dst = transposed ? add_value(layer, type_, {batch_, s.ic, s.ih, s.iw})
+                                    : add_value(layer, type_, {batch_, s.oc, s.oh, s.ow});
+  follow(from, dst, layer);
+  add_product(layer, "forward", Phase::forward, s, transposed, from, filters, dst);
+  sum_over_ranks(divided_.contains(from), dst);
+  return followed(layer, dst, function, [=, this](ValueIndex diff) {
+    // This way first: its result is what the rest of the pass waits for.
+    if (from != graph_.images) {
+      const ValueIndex diff_src = like("grad " + graph_.values[from].name, from);
+      add_product(layer, "bwd_data", Phase::backward, s, !transposed, diff, filters, diff_src);
+      sum_over_ranks(divided_layers_.contains(layer), diff_src);
+      add_gradient(from, diff_src);
+    }
+    filter_gradient(layer, s, transposed ? diff : from, transposed ? from : diff, filters);
+  });
 }
 
 void GraphBuilder::filter_gradient(const std::string& layer, const ConvShape& s, ValueIndex src,
@@ -107,57 +110,25 @@ ValueIndex GraphBuilder::followed(const std::string& layer, ValueIndex sums,
   return sums;
 }
 
-ValueIndex GraphBuilder::convolve(const std::string& layer, ValueIndex from, const ConvShape& s,
-                                  double bound, std::optional<ActivationFunction> function) {
-  const std::size_t filters = add_filters(layer, s, bound);
-  return followed(layer, conv_forward(layer, s, from, filters), function,
-                  [=, this](ValueIndex diff) { conv_backward(layer, s, from, filters, diff); });
-}
-
 ValueIndex GraphBuilder::conv(const std::string& layer, ValueIndex from, std::int64_t channels,
                               std::int64_t taps, std::int64_t stride, std::int64_t padding,
                               std::int64_t dilation) {
   channels = own_part(layer, channels);
-  return convolve(layer, from, conv_shape(from, channels, taps, {stride, padding, dilation}),
+  return convolve(layer, from, conv_shape(from, channels, taps, {stride, padding, dilation}), false,
                   std::sqrt(6 / static_cast<double>(channels * taps * taps)), std::nullopt);
 }
 
 ValueIndex GraphBuilder::conv(const std::string& layer, ValueIndex from, std::int64_t channels,
                               std::int64_t taps, const ConvOptions& options) {
   const ConvShape s = conv_shape(from, own_part(layer, channels), taps, options);
-  return convolve(layer, from, s, options.start * std::sqrt(6 / fan_in(s)), std::nullopt);
+  return convolve(layer, from, s, false, options.start * std::sqrt(6 / fan_in(s)), std::nullopt);
 }
 
 ValueIndex GraphBuilder::conv_biased(const std::string& layer, ValueIndex from,
                                      std::int64_t channels, std::int64_t taps,
                                      const ConvOptions& options, ActivationFunction function) {
   const ConvShape s = conv_shape(from, own_part(layer, channels), taps, options);
-  return convolve(layer, from, s, options.start * std::sqrt(6 / fan_in(s)), function);
-}
-
-ValueIndex GraphBuilder::deconv_forward(const std::string& layer, const ConvShape& s,
-                                        ValueIndex from, std::size_t filters) {
-  const ValueIndex dst = add_value(layer, type_, {batch_, s.ic, s.ih, s.iw});
-  follow(from, dst, layer);
-  add_node(layer, "forward", Phase::forward, ConvProblem(s, ConvDirection::bwd_data, products_),
-           &conv_oracle,
-           {{"diff_dst", from}, {"weights", parameter(filters).value}, {"diff_src", dst}},
-           nhwc_oihw);
-  sum_over_ranks(divided_.contains(from), dst);
-  return dst;
-}
-
-void GraphBuilder::deconv_backward(const std::string& layer, const ConvShape& s, ValueIndex from,
-                                   std::size_t filters, ValueIndex diff) {
-  if (from != graph_.images) {
-    const ValueIndex diff_src = like("grad " + graph_.values[from].name, from);
-    add_node(layer, "bwd_data", Phase::backward, ConvProblem(s, ConvDirection::forward, products_),
-             &conv_oracle,
-             {{"src", diff}, {"weights", parameter(filters).value}, {"dst", diff_src}}, nhwc_oihw);
-    sum_over_ranks(divided_layers_.contains(layer), diff_src);
-    add_gradient(from, diff_src);
-  }
-  filter_gradient(layer, s, diff, from, filters);
+  return convolve(layer, from, s, false, options.start * std::sqrt(6 / fan_in(s)), function);
 }
 
 ConvShape GraphBuilder::under_deconv(ValueIndex from, std::int64_t channels, std::int64_t taps,
@@ -172,9 +143,7 @@ ValueIndex GraphBuilder::deconvolve(const std::string& layer, ValueIndex from, c
                                     double start, std::optional<ActivationFunction> function) {
   const auto products = static_cast<double>(s.oc * s.kh * s.kw),
              share = static_cast<double>(s.sh * s.sw);
-  const std::size_t filters = add_filters(layer, s, start * std::sqrt(6 * share / products));
-  return followed(layer, deconv_forward(layer, s, from, filters), function,
-                  [=, this](ValueIndex diff) { deconv_backward(layer, s, from, filters, diff); });
+  return convolve(layer, from, s, true, start * std::sqrt(6 * share / products), function);
 }
 
 ValueIndex GraphBuilder::deconv(const std::string& layer, ValueIndex from, std::int64_t channels,

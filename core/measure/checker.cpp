@@ -9,6 +9,7 @@
 #include <numeric>
 #include <utility>
 
+#include "core/api/belief.hpp"
 #include "core/api/prover.hpp"
 #include "core/api/scan.hpp"
 #include "core/base/error.hpp"
@@ -168,9 +169,8 @@ std::optional<ElementComparison> compare_there(Device& device, Tensor& tensor,
   Prover* const prover = device.prover();
   if (prover == nullptr || !expectation.whole || !expectation.formula) return std::nullopt;
   const ElementFormula& formula = *expectation.formula;
-  const std::string what = fmt::format(
-      "{} {} {}", formula.name, static_cast<int>(tensor.spec().type),
-      std::string_view(reinterpret_cast<const char*>(formula.code.data()), formula.code.size()));
+  const std::string what = fmt::format("{} {}", belief_of(formula, *expectation.inputs),
+                                       static_cast<int>(tensor.spec().type));
   if (prover->is_new(what)) {
     if (!believe(*prover, tensor.spec(), expectation)) return std::nullopt;
     prover->believe(what);

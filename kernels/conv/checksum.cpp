@@ -13,6 +13,7 @@
 
 #include "kernels/conv/geometry.hpp"
 #include "kernels/conv/parts.hpp"
+#include "kernels/oracle/failure.hpp"
 
 namespace assay::convolution {
 namespace {
@@ -92,31 +93,34 @@ double sum_over_channels(const ConvProblem& problem, const Values& data, const V
   const Factors of_image = weights.factors(0), of_channel = weights.factors(1);
   const std::array<Factors, 3> of_place = spatial_factors(weights, 2);
   double total = 0;
+  sums::Failure failure;
 #pragma omp parallel reduction(+ : total) if (worthwhile(problem))
   {
     Image image(static_cast<std::size_t>(size)), filter(static_cast<std::size_t>(volume));
 #pragma omp for schedule(dynamic, 1)
-    for (std::int64_t c = 0; c < channels; ++c) {
-      std::fill(image.begin(), image.end(), 0.0);
-      std::fill(filter.begin(), filter.end(), 0.0);
-      for (std::int64_t n = 0; n < s.mb; ++n)
-        accumulate(data, (n * channels + c) * size, of_image[static_cast<std::size_t>(n)], image);
-      if (forward) {
-        for (std::int64_t o = c / icg * ocg; o < (c / icg + 1) * ocg; ++o)
-          accumulate(filters, (o * icg + c % icg) * volume, of_channel[static_cast<std::size_t>(o)],
-                     filter);
-      } else {
-        for (std::int64_t i = 0; i < icg; ++i)
-          accumulate(filters, (c * icg + i) * volume,
-                     of_channel[static_cast<std::size_t>(c / ocg * icg + i)], filter);
-      }
-      for_each_tap(
-          s, [&](std::int64_t tap, const auto& axis, const auto& position, const auto& inside) {
-            total += filter[static_cast<std::size_t>(tap)] *
-                     sum_at_tap(image, of_place, axis, position, inside, forward);
-          });
-    }
+    for (std::int64_t c = 0; c < channels; ++c)
+      failure.keep([&] {
+        std::fill(image.begin(), image.end(), 0.0);
+        std::fill(filter.begin(), filter.end(), 0.0);
+        for (std::int64_t n = 0; n < s.mb; ++n)
+          accumulate(data, (n * channels + c) * size, of_image[static_cast<std::size_t>(n)], image);
+        if (forward) {
+          for (std::int64_t o = c / icg * ocg; o < (c / icg + 1) * ocg; ++o)
+            accumulate(filters, (o * icg + c % icg) * volume,
+                       of_channel[static_cast<std::size_t>(o)], filter);
+        } else {
+          for (std::int64_t i = 0; i < icg; ++i)
+            accumulate(filters, (c * icg + i) * volume,
+                       of_channel[static_cast<std::size_t>(c / ocg * icg + i)], filter);
+        }
+        for_each_tap(
+            s, [&](std::int64_t tap, const auto& axis, const auto& position, const auto& inside) {
+              total += filter[static_cast<std::size_t>(tap)] *
+                       sum_at_tap(image, of_place, axis, position, inside, forward);
+            });
+      });
   }
+  failure.rethrow();
   return total;
 }
 
@@ -128,35 +132,38 @@ double sum_of_weights(const ConvProblem& problem, const Values& src, const Value
                 of_input = weights.factors(2);
   const std::array<Factors, 3> of_tap = spatial_factors(weights, 3);
   double total = 0;
+  sums::Failure failure;
 #pragma omp parallel reduction(+ : total) if (worthwhile(problem))
   {
     Image a(static_cast<std::size_t>(in)), b(static_cast<std::size_t>(out));
 #pragma omp for schedule(dynamic, 1)
-    for (std::int64_t image = 0; image < s.mb * s.g; ++image) {
-      std::fill(a.begin(), a.end(), 0.0);
-      std::fill(b.begin(), b.end(), 0.0);
-      for (std::int64_t c = 0; c < icg; ++c)
-        accumulate(src, (image * icg + c) * in, of_input[static_cast<std::size_t>(c)], a);
-      for (std::int64_t o = 0; o < ocg; ++o)
-        accumulate(diff_dst, (image * ocg + o) * out, of_output[static_cast<std::size_t>(o)], b);
-      const double group = of_group[static_cast<std::size_t>(image % s.g)];
-      for_each_tap(s, [&](std::int64_t, const auto& axis, const auto& tap, const auto& inside) {
-        double sum = 0;
-        for (std::int64_t z = inside[0][0]; z < inside[0][1]; ++z)
-          for (std::int64_t y = inside[1][0]; y < inside[1][1]; ++y) {
-            const double* from =
-                a.data() + (axis[0].input(z, tap[0]) * s.ih + axis[1].input(y, tap[1])) * s.iw +
-                axis[2].input(0, tap[2]);
-            const double* with = b.data() + (z * s.oh + y) * s.ow;
-            for (std::int64_t x = inside[2][0]; x < inside[2][1]; ++x)
-              sum += from[x * s.sw] * with[x];
-          }
-        double weight = group;
-        for (std::size_t d = 0; d < 3; ++d) weight *= of_tap[d][static_cast<std::size_t>(tap[d])];
-        total += weight * sum;
+    for (std::int64_t image = 0; image < s.mb * s.g; ++image)
+      failure.keep([&] {
+        std::fill(a.begin(), a.end(), 0.0);
+        std::fill(b.begin(), b.end(), 0.0);
+        for (std::int64_t c = 0; c < icg; ++c)
+          accumulate(src, (image * icg + c) * in, of_input[static_cast<std::size_t>(c)], a);
+        for (std::int64_t o = 0; o < ocg; ++o)
+          accumulate(diff_dst, (image * ocg + o) * out, of_output[static_cast<std::size_t>(o)], b);
+        const double group = of_group[static_cast<std::size_t>(image % s.g)];
+        for_each_tap(s, [&](std::int64_t, const auto& axis, const auto& tap, const auto& inside) {
+          double sum = 0;
+          for (std::int64_t z = inside[0][0]; z < inside[0][1]; ++z)
+            for (std::int64_t y = inside[1][0]; y < inside[1][1]; ++y) {
+              const double* from =
+                  a.data() + (axis[0].input(z, tap[0]) * s.ih + axis[1].input(y, tap[1])) * s.iw +
+                  axis[2].input(0, tap[2]);
+              const double* with = b.data() + (z * s.oh + y) * s.ow;
+              for (std::int64_t x = inside[2][0]; x < inside[2][1]; ++x)
+                sum += from[x * s.sw] * with[x];
+            }
+          double weight = group;
+          for (std::size_t d = 0; d < 3; ++d) weight *= of_tap[d][static_cast<std::size_t>(tap[d])];
+          total += weight * sum;
+        });
       });
-    }
   }
+  failure.rethrow();
   return total;
 }
 

@@ -1,16 +1,15 @@
-// Sums of products of outputs, in parts, each by a thread of a device: inputs of a network need not
-// cross to the host.
+// Sums of products of outputs by a device: inputs of a network need not cross to the host.
 
-#include "core/api/prover.hpp"
+#include "kernels/oracle/device_sums.hpp"
+
+#include <stdexcept>
+
 #include "kernels/conv/formula_items.hpp"
 #include "kernels/conv/geometry.hpp"
 #include "kernels/conv/parts.hpp"
 
 namespace assay::convolution {
 namespace {
-
-/// Products that a thread adds.
-constexpr std::int64_t products_of_part = 512;
 
 Products products_of(const ConvProblem& problem) {
   const ConvShape& s = problem.shape();
@@ -58,28 +57,23 @@ std::int64_t products_in(const ConvProblem& problem, std::int64_t output) {
 
 }  // namespace
 
-std::optional<std::vector<sums::Terms>> sums_of_device(Prover& prover, const ConvProblem& problem,
-                                                       const Inputs& inputs,
-                                                       std::span<const std::int64_t> indices) {
-  const std::int64_t terms = reduction(problem.shape(), problem.direction()),
-                     parts = (terms + products_of_part - 1) / products_of_part;
-  std::vector<std::int64_t> wanted;
-  for (const std::int64_t index : indices)
-    for (std::int64_t part = 0; part < parts; ++part) wanted.push_back(index * parts + part);
+std::optional<std::vector<sums::Terms>> sums_there(
+    Prover& prover, const ConvProblem& problem, const Inputs& inputs,
+    std::span<const std::int64_t> indices,
+    const std::function<sums::Terms(std::int64_t output)>& here) {
   const std::vector<TensorSpec> tensors = problem.tensors();
-  const auto found =
-      prover.expect(formula_of(PartOfSum{products_of(problem), terms, products_of_part, parts},
-                               {tensors[0].name, tensors[1].name}),
-                    inputs, wanted);
-  if (!found) return std::nullopt;
-  std::vector<sums::Terms> all(indices.size());
-  for (std::size_t i = 0; i < found->size(); ++i) {
-    sums::Terms& sum = all[i / static_cast<std::size_t>(parts)];
-    sum.value += (*found)[i].value;
-    sum.absolute += (*found)[i].max_bound;
-    sum.squares += (*found)[i].rms_bound;
-  }
-  for (std::size_t i = 0; i < all.size(); ++i) all[i].count = products_in(problem, indices[i]);
+  const auto right = [&](std::int64_t output) {
+    const sums::Terms sum = here(output);
+    if (sum.count != products_in(problem, output))
+      throw std::logic_error("products of a convolution are counted in two ways that differ");
+    return sum;
+  };
+  auto all = sums::sums_of_device(prover, products_of(problem),
+                                  reduction(problem.shape(), problem.direction()),
+                                  {tensors[0].name, tensors[1].name}, inputs,
+                                  problem.precision() == Precision::fp64, indices, right);
+  for (std::size_t i = 0; all && i < all->size(); ++i)
+    (*all)[i].count = products_in(problem, indices[i]);
   return all;
 }
 

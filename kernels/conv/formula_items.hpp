@@ -1,8 +1,10 @@
 #pragma once
-// Parts of the sums of a convolution as code of one thread of a device (core/api/formula.hpp). The
-// host has loops of its own (oracle.cpp).
+// The products of a convolution's outputs as code of one thread of a device
+// (kernels/oracle/part_of_sum.hpp). The host has loops of its own (oracle.cpp).
 
-#include "core/api/expected.hpp"
+#include <cstdint>
+
+#include "core/api/item_code.hpp"
 
 namespace assay::convolution {
 
@@ -14,7 +16,8 @@ struct Window {
 /// Products of an output, in the order of the filter, or, of gradients of filters, of the outputs
 /// of the forward pass. Those that read padding are none.
 struct Products {
-  enum class Of { dst, diff_src, diff_weights };
+  static constexpr const char* name = "conv part of a sum";
+  enum class Of : std::int64_t { dst, diff_src, diff_weights };
   Of of = Of::dst;
   std::int64_t groups = 1, inputs = 1, outputs = 1;  ///< channels of one group
   Window at[3];
@@ -74,28 +77,6 @@ struct Products {
     a = of == Of::diff_src ? dst : src;
     b = of == Of::diff_weights ? dst : weight;
     return true;
-  }
-};
-
-/// Element i is part i % parts of the sum of output i / parts. Its Expected has the sum, the sum of
-/// magnitudes and that of squares, in this order. Inputs: those of the problem.
-struct PartOfSum {
-  static constexpr const char* name = "conv part of a sum";
-  Products products;
-  std::int64_t terms = 1, each = 1, parts = 1;  ///< products of an output, of a part
-  template <class In>
-  ASSAY_ITEM Expected operator()(const In& in, const double*, std::int64_t i) const {
-    const std::int64_t first = i % parts * each, last = first + each < terms ? first + each : terms;
-    Expected sums;
-    for (std::int64_t number = first; number < last; ++number) {
-      std::int64_t a = 0, b = 0;
-      if (!products.find(i / parts, number, a, b)) continue;
-      const double product = in(0, a) * in(1, b);
-      sums.value += product;
-      sums.max_bound += std::fabs(product);
-      sums.rms_bound += product * product;
-    }
-    return sums;
   }
 };
 

@@ -1,13 +1,10 @@
 // The fp64 reference of single outputs, and the magnitudes of test data. Bounds: conv_bounds.cpp;
 // sum of all outputs: conv_checksum.cpp; choice of outputs: conv_sample.cpp.
 
-#include <fmt/format.h>
-
 #include <cmath>
 #include <stdexcept>
 
 #include "core/api/prover.hpp"
-#include "core/base/error.hpp"
 #include "kernels/conv/bounds.hpp"
 #include "kernels/conv/geometry.hpp"
 #include "kernels/conv/parts.hpp"
@@ -42,10 +39,11 @@ class Reference {
         a_(a),
         b_(b),
         axes_(axes(shape_)),
-        compensated_(problem.precision() == Precision::fp64) {}
+        compensated_(problem.precision() == Precision::fp64),
+        random_(a.random() && b.random()) {}
 
   Terms output(std::int64_t index) {
-    Sum sum(compensated_);
+    Sum sum(compensated_, random_);
     switch (direction_) {
       case ConvDirection::forward:
         forward(index, sum);
@@ -186,7 +184,7 @@ class Reference {
   const Values& a_;
   const Values& b_;
   std::array<Axis, 3> axes_;
-  bool compensated_;
+  bool compensated_, random_;
   std::int64_t kept_ = -1;  ///< channel whose filter is held
   std::vector<double> filter_, row_, weights_, scratch_;
   std::array<std::vector<Pair>, 3> pairs_;
@@ -234,7 +232,11 @@ class ConvOracle final : public Oracle {
         static_cast<double>(count) *
             static_cast<double>(reduction(problem_.shape(), problem_.direction())) >
         1e4;
-    const std::optional<std::vector<Terms>> there = sums_there(inputs, a, b, indices);
+    std::optional<std::vector<Terms>> there;
+    if (prover_ != nullptr)
+      there = sums_there(*prover_, problem_, inputs, indices, [&](std::int64_t output) {
+        return Reference(problem_, a, b).output(output);
+      });
     sums::Failure failure;
 #pragma omp parallel if (worthwhile && !there)
     {
@@ -250,7 +252,7 @@ class ConvOracle final : public Oracle {
         Expected& want = expected[static_cast<std::size_t>(i)];
         want = exact ? Expected{terms.value, 0, 0} : model.expected(terms);
         if (exact || random || terms.absolute == 0) continue;
-        const double lost = sums::flushed(problem_.precision(), static_cast<double>(terms.count));
+        const double lost = sums::flushed(problem_.precision(), terms);
         want.max_bound += lost;
         want.rms_bound += lost;
       }
@@ -283,37 +285,6 @@ class ConvOracle final : public Oracle {
   }
 
  private:
-  /// Of inputs that a device has, which must agree with the host about a few outputs once in each
-  /// process. Random inputs are made faster than they are sent.
-  std::optional<std::vector<Terms>> sums_there(const Inputs& inputs, const Values& a,
-                                               const Values& b,
-                                               std::span<const std::int64_t> indices) const {
-    if (prover_ == nullptr || a.random() || b.random() || indices.empty() ||
-        problem_.precision() == Precision::fp64)
-      return std::nullopt;
-    const auto there = sums_of_device(*prover_, problem_, inputs, indices);
-    const std::string what =
-        fmt::format("conv {} {}", name(problem_.direction()), name(problem_.precision()));
-    if (!there || !prover_->is_new(what)) return there;
-    Reference reference(problem_, a, b);
-    for (const std::size_t i : {std::size_t{0}, indices.size() / 2, indices.size() - 1}) {
-      const Terms is = (*there)[i], should = reference.output(indices[i]);
-      const auto near = [](double x, double y, double size) {
-        return std::abs(x - y) <= 1e-10 * size || (!std::isfinite(x) && !std::isfinite(y));
-      };
-      if (is.count != should.count || !near(is.value, should.value, should.absolute) ||
-          !near(is.absolute, should.absolute, should.absolute) ||
-          !near(is.squares, should.squares, should.squares))
-        throw CaseError(fmt::format(
-            "the GPU finds a sum of {} where the host finds {} ({}). Nothing that this GPU "
-            "computes can be checked: update its driver, or test it (nvidia-smi, "
-            "compute-sanitizer).",
-            is.value, should.value, what));
-    }
-    prover_->believe(what);
-    return there;
-  }
-
   ConvProblem problem_;
   std::vector<TensorSpec> tensors_;
   mutable Prover* prover_ = nullptr;

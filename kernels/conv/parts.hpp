@@ -2,6 +2,7 @@
 // Parts of the convolution oracle that are in files of their own.
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -22,10 +23,11 @@ std::vector<std::int64_t> sample_outputs(const ConvProblem& problem, double budg
 double sum_of_outputs(const ConvProblem& problem, const Values& a, const Values& b,
                       const ChecksumWeights& weights);
 
-/// The sums of products of the outputs `indices` by the device that has the inputs; nothing where
-/// it cannot. It adds in fp64.
-std::optional<std::vector<sums::Terms>> sums_of_device(Prover& prover, const ConvProblem& problem,
-                                                       const Inputs& inputs,
-                                                       std::span<const std::int64_t> indices);
+/// The sums of products of the outputs `indices` by the device that has the inputs
+/// (kernels/oracle/device_sums.hpp); nothing where it cannot. here(output): the host's sum.
+std::optional<std::vector<sums::Terms>> sums_there(
+    Prover& prover, const ConvProblem& problem, const Inputs& inputs,
+    std::span<const std::int64_t> indices,
+    const std::function<sums::Terms(std::int64_t output)>& here);
 
 }  // namespace assay::convolution

@@ -5,9 +5,12 @@
 #include "kernels/conv/formula_items.hpp"
 #include "kernels/cuda/proof_items.hpp"
 #include "kernels/dropout/formula_items.hpp"
+#include "kernels/gemm/formula_items.hpp"
 #include "kernels/norm/formula_items.hpp"
+#include "kernels/oracle/part_of_sum.hpp"
 #include "kernels/pool/formula_items.hpp"
 #include "kernels/resize/formula_items.hpp"
+#include "kernels/stream/formula_items.hpp"
 #include "kernels/sum/formula_items.hpp"
 #include "kernels/update/formula_items.hpp"
 
@@ -17,7 +20,9 @@
       Use(assay::pool::Dst) Use(assay::pool::DiffSrc) Use(assay::sum::Dst)                     \
           Use(assay::activation::Dst) Use(assay::activation::DiffSrc) Use(assay::dropout::Dst) \
               Use(assay::resize::Dst) Use(assay::resize::DiffSrc) Use(assay::update::Element)  \
-                  Use(assay::convolution::PartOfSum)
+                  Use(assay::sums::PartOfSum<assay::convolution::Products>)                    \
+                      Use(assay::sums::PartOfSum<assay::matrix_product::Products>)             \
+                          Use(assay::stream::Element)
 #define ASSAY_CHANNEL_SUMS(Use)                                                             \
   Use(assay::norm::SourceSums) Use(assay::norm::CentredSums) Use(assay::norm::GradientSums) \
       Use(assay::activation::GradientSums) Use(assay::update::SquareSums)                   \

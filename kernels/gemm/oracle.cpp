@@ -3,9 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <stdexcept>
 
+#include "kernels/gemm/formula_items.hpp"
 #include "kernels/gemm/problem.hpp"
+#include "kernels/oracle/device_sums.hpp"
 #include "kernels/oracle/failure.hpp"
 #include "kernels/oracle/sampling.hpp"
 #include "kernels/oracle/sums.hpp"
@@ -41,19 +44,14 @@ class Reference {
   /// The value of C before.
   double before(std::int64_t index) const { return c_ == nullptr ? 0 : (*c_)(index); }
 
-  /// What processors may lose of the last element() that read and write subnormal numbers as 0.
-  double flushed() const {
-    if (sums::flushed(problem_.precision(), 1) == 0) return 0;
-    const auto is_subnormal = [](double v) { return std::abs(v) < sums::least_normal; };
-    double products = 0;
-    for (std::size_t p = 0; p < row_.size(); ++p)
-      if (is_subnormal(row_[p]) || is_subnormal(column_[p]))
-        products += std::abs(row_[p] * column_[p]);
-    products += sums::flushed(problem_.precision(), static_cast<double>(row_.size()));
-    return std::abs(problem_.alpha()) * products;
+  /// What processors may lose of `sum`, of the products alone, that read and write subnormal
+  /// numbers as 0.
+  double flushed(const sums::Terms& sum) const {
+    return std::abs(problem_.alpha()) * sums::flushed(problem_.precision(), sum);
   }
 
-  sums::Terms element(std::int64_t index) {
+  /// The sum of products alone.
+  sums::Terms sum(std::int64_t index) {
     const GemmShape& s = shape_;
     const std::int64_t i = index % s.ldc, j = index / s.ldc % s.n, batch = index / (s.ldc * s.n);
     const Stored a{s.a_rows(), s.a_columns(), s.lda}, b{s.b_rows(), s.b_columns(), s.ldb};
@@ -62,20 +60,9 @@ class Reference {
       read(b_, s.tb ? b.at(batch, j, 0) : b.at(batch, 0, j), s.tb ? s.ldb : 1, column_);
     }
     read(a_, s.ta ? a.at(batch, 0, i) : a.at(batch, i, 0), s.ta ? 1 : s.lda, row_);
-    sums::Sum sum(problem_.precision() == Precision::fp64);
+    sums::Sum sum(problem_.precision() == Precision::fp64, a_.random() && b_.random());
     sum.add(row_.data(), column_.data(), s.k);
-    return scaled(sum.terms(), index);
-  }
-
- private:
-  static void read(const Values& values, std::int64_t first, std::int64_t stride,
-                   std::vector<double>& out) {
-    if (stride == 1) {
-      values.fill(first, out);
-      return;
-    }
-    for (std::size_t p = 0; p < out.size(); ++p)
-      out[p] = values(first + static_cast<std::int64_t>(p) * stride);
+    return sum.terms();
   }
 
   /// alpha and beta as more terms and roundings: docs/method-gemm.md.
@@ -97,6 +84,17 @@ class Reference {
     return terms;
   }
 
+ private:
+  static void read(const Values& values, std::int64_t first, std::int64_t stride,
+                   std::vector<double>& out) {
+    if (stride == 1) {
+      values.fill(first, out);
+      return;
+    }
+    for (std::size_t p = 0; p < out.size(); ++p)
+      out[p] = values(first + static_cast<std::int64_t>(p) * stride);
+  }
+
   const GemmProblem& problem_;
   const GemmShape& shape_;
   const Values& a_;
@@ -111,12 +109,13 @@ std::vector<double> folded(const Values& values, const Stored& matrix, std::int6
                            const std::vector<double>& weights, bool over_rows) {
   const auto rows = static_cast<std::size_t>(matrix.rows);
   std::vector<double> sums(over_rows ? static_cast<std::size_t>(matrix.columns) : rows);
+  sums::Failure failure;
 #pragma omp parallel if (static_cast <double>(matrix.rows * matrix.columns) > worthwhile)
   {
     std::vector<double> column(rows), part(over_rows ? 0 : rows);
 #pragma omp for schedule(static)
     for (std::int64_t j = 0; j < matrix.columns; ++j) {
-      values.fill(matrix.at(batch, 0, j), column);
+      failure.keep([&] { values.fill(matrix.at(batch, 0, j), column); });
       if (over_rows) {
         double sum = 0;
         for (std::size_t i = 0; i < rows; ++i) sum += weights[i] * column[i];
@@ -129,6 +128,7 @@ std::vector<double> folded(const Values& values, const Stored& matrix, std::int6
 #pragma omp critical
     for (std::size_t i = 0; i < part.size(); ++i) sums[i] += part[i];
   }
+  failure.rethrow();
   return sums;
 }
 
@@ -161,6 +161,8 @@ class GemmOracle final : public Oracle {
     return sums::full_magnitude(argument.type);
   }
 
+  void use(Prover& prover) const override { prover_ = &prover; }
+
   std::vector<std::int64_t> sample(const TensorSpec&, double budget,
                                    std::uint64_t seed) const override {
     const GemmShape& s = problem_.shape();
@@ -180,8 +182,9 @@ class GemmOracle final : public Oracle {
     const auto count = static_cast<std::int64_t>(indices.size());
     const bool random = a.random() && b.random() && (c == nullptr || c->random());
     const double work = static_cast<double>(count) * static_cast<double>(problem_.shape().k);
+    const std::optional<std::vector<sums::Terms>> there = sums_there(inputs, indices);
     sums::Failure failure;
-#pragma omp parallel if (work > worthwhile)
+#pragma omp parallel if (work > worthwhile && !there)
     {
       Reference reference(problem_, a, b, c);
 #pragma omp for schedule(dynamic, 16)
@@ -193,11 +196,13 @@ class GemmOracle final : public Oracle {
             want = {reference.before(index), 0, 0};
             return;
           }
-          sums::Terms terms = reference.element(index);
+          const sums::Terms sum =
+              there ? (*there)[static_cast<std::size_t>(i)] : reference.sum(index);
+          sums::Terms terms = reference.scaled(sum, index);
           if (!random) terms = sums::of_any_data(terms);
           want = exact ? Expected{terms.value, 0, 0} : model.expected(terms);
           if (exact || random || terms.absolute == 0) return;
-          const double lost = reference.flushed();
+          const double lost = reference.flushed(sum);
           want.max_bound += lost;
           want.rms_bound += lost;
         });
@@ -234,6 +239,27 @@ class GemmOracle final : public Oracle {
   }
 
  private:
+  /// The sums of products by the device, where there is one. Padding has none.
+  std::optional<std::vector<sums::Terms>> sums_there(const Inputs& inputs,
+                                                     std::span<const std::int64_t> indices) const {
+    if (prover_ == nullptr) return std::nullopt;
+    const GemmShape& s = problem_.shape();
+    using matrix_product::Steps;
+    const auto steps = [](std::int64_t columns, std::int64_t ld, bool along_columns) {
+      return Steps{columns * ld, along_columns ? ld : 1, along_columns ? 1 : ld};
+    };
+    const matrix_product::Products products{steps(s.a_columns(), s.lda, s.ta),
+                                            steps(s.b_columns(), s.ldb, !s.tb), s.m, s.n, s.ldc};
+    Reference reference(problem_, inputs.find("a")->second, inputs.find("b")->second, nullptr);
+    auto all = sums::sums_of_device(
+        *prover_, products, s.k, {"a", "b"}, inputs, problem_.precision() == Precision::fp64,
+        indices, [&](std::int64_t index) {
+          return reference.is_padding(index) ? sums::Terms() : reference.sum(index);
+        });
+    for (std::size_t i = 0; all && i < all->size(); ++i) (*all)[i].count = s.k;
+    return all;
+  }
+
   /// The values of C before, if they are read or its padding is kept.
   const Values* before(const Inputs& inputs) const {
     return tensors_[2].role == Role::inout ? &inputs.find("c")->second : nullptr;
@@ -266,6 +292,7 @@ class GemmOracle final : public Oracle {
 
   GemmProblem problem_;
   std::vector<TensorSpec> tensors_;
+  mutable Prover* prover_ = nullptr;
 };
 
 }  // namespace

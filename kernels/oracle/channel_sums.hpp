@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/api/belief.hpp"
 #include "core/api/prover.hpp"
 #include "core/base/error.hpp"
 #include "core/base/place.hpp"
@@ -81,7 +82,7 @@ void expect_agreement(const double* there, const double* here, double slack = 0)
 }
 
 /// Sums of a code's terms over each channel: of the device where it has the code, which must agree
-/// with the host on a channel once in each process.
+/// with the host on two channels once in each process, for each code and extents.
 class ChannelSums {
  public:
   ChannelSums(const Channels& over, std::vector<std::string> inputs)
@@ -93,10 +94,13 @@ class ChannelSums {
                           Prover* prover) const {
     const std::vector<const Values*> values = values_of(names_, inputs);
     if (prover != nullptr) {
-      const auto there = prover->sum(formula_of(code, names_, table), inputs, over_);
+      const ElementFormula formula = unpadded_formula_of(code, names_, table);
+      const auto there = prover->sum(formula, inputs, over_);
       if (there) {
-        if (prover->is_new(Code::name)) believe(code, values, table, *there);
-        prover->believe(Code::name);
+        const std::string what = fmt::format("{} {} {} {}", belief_of(formula, inputs),
+                                             over_.images, over_.channels, over_.plane);
+        if (prover->is_new(what)) believe(code, values, table, *there);
+        prover->believe(what);
         return *there;
       }
     }

@@ -36,12 +36,19 @@ inline constexpr double u_tf32 = 0x1p-10;
 /// Standard deviation of the relative error of a product of two such operands (method-conv.md).
 inline constexpr double tf32_deviation = 0.76 * u_tf32;
 
+/// Numbers below it are subnormal in fp32 and bf16. Processors may read and write them as 0: the
+/// instructions of AMX and AVX-512 for products of bf16 always do.
+inline constexpr double least_normal = 0x1p-126;
+ASSAY_ITEM bool is_subnormal(double value) { return std::fabs(value) < least_normal; }
+
 /// The reference's values for the sum of products of one output element.
 struct Terms {
   double value = 0;        ///< sum
   double squares = 0;      ///< sum of squared products, ||ab||_2^2
   double absolute = 0;     ///< sum of |products|, ||ab||_1
   std::int64_t count = 0;  ///< number of products
+  double subnormal = 0;    ///< part of `absolute` whose products have a subnormal factor; not of
+                           ///< random data
 };
 
 struct SumBound {

@@ -53,6 +53,9 @@ void Sum::add(const double* a, const double* b, std::int64_t count) {
     }
   }
   count_ += count;
+  if (random_) return;
+  for (std::int64_t i = 0; i < count; ++i)
+    if (is_subnormal(a[i]) || is_subnormal(b[i])) subnormal_ += std::abs(a[i] * b[i]);
 }
 
 void Sum::note(double product) {
@@ -177,9 +180,10 @@ double smallest_steps(DataType output) {
 
 }  // namespace
 
-double flushed(Precision precision, double products) {
+double flushed(Precision precision, const Terms& terms) {
   const DataType type = storage(precision);
-  return type == DataType::fp32 || type == DataType::bf16 ? products * least_normal : 0;
+  if (type != DataType::fp32 && type != DataType::bf16) return 0;
+  return terms.subnormal + static_cast<double>(terms.count) * least_normal;
 }
 
 ErrorModel::ErrorModel(Precision precision, const Executed& executed, std::size_t samples) {

@@ -44,13 +44,10 @@ inline Terms of_any_data(Terms terms) {
   return terms;
 }
 
-/// Numbers below it are subnormal in fp32 and bf16. Processors may read and write them as 0: the
-/// instructions of AMX and AVX-512 for products of bf16 always do.
-inline constexpr double least_normal = 0x1p-126;
-/// What a sum of `products` products may lose so: each of them, or the sum that it is added to.
-/// Nothing of types whose products cannot become so small (fp16), or whose subnormal numbers are
-/// kept (fp64). Random data have no such products.
-double flushed(Precision precision, double products);
+/// What a sum may lose where subnormal numbers become 0: the products of such factors, and each
+/// other product, or the sum that it is added to. Nothing of types whose products cannot become so
+/// small (fp16), or whose subnormal numbers are kept (fp64). Random data have no such products.
+double flushed(Precision precision, const Terms& terms);
 
 /// Sums products. For fp64 problems the reference must be more precise than fp64: `compensated`
 /// sums use Dot2, which is as precise as twice the precision (T. Ogita, S. M. Rump and S. Oishi,
@@ -58,14 +55,15 @@ double flushed(Precision precision, double products);
 /// exact in fp64, whose roundoff is negligible beside theirs.
 class Sum {
  public:
-  explicit Sum(bool compensated) : compensated_(compensated) {}
+  /// `random`: of random data, of which no factor is subnormal.
+  explicit Sum(bool compensated, bool random = true) : compensated_(compensated), random_(random) {}
   void add(const double* a, const double* b, std::int64_t count);
-  Terms terms() const { return {sum_ + low_, squares_, absolute_, count_}; }
+  Terms terms() const { return {sum_ + low_, squares_, absolute_, count_, subnormal_}; }
 
  private:
   void note(double product);
-  bool compensated_;
-  double sum_ = 0, low_ = 0, squares_ = 0, absolute_ = 0;
+  bool compensated_, random_;
+  double sum_ = 0, low_ = 0, squares_ = 0, absolute_ = 0, subnormal_ = 0;
   std::int64_t count_ = 0;
 };
 

@@ -4,7 +4,9 @@
 #include <cmath>
 #include <random>
 
+#include "kernels/oracle/channel_sums.hpp"
 #include "kernels/stream/as_convolution.hpp"
+#include "kernels/stream/formula_items.hpp"
 #include "kernels/stream/problem.hpp"
 
 namespace assay {
@@ -68,6 +70,20 @@ class StreamOracle final : public Oracle {
 
   int full_magnitude(const TensorSpec&) const override { return 1 << 20; }
 
+  void use(Prover&) const override { compares_there_ = true; }
+
+  /// Of a device that makes the inputs itself every element.
+  std::optional<ElementRange> whole(const TensorSpec& output) const override {
+    if (!compares_there_ || output.role != Role::output ||
+        problem_.shape().kernel > StreamKernel::triad)
+      return std::nullopt;
+    return ElementRange{0, output.elements()};
+  }
+  std::optional<ElementFormula> formula(const TensorSpec&, const Inputs&, const Executed&,
+                                        bool exact) const override {
+    return formula_of(element(exact), names());
+  }
+
   std::vector<std::int64_t> sample(const TensorSpec& output, double budget,
                                    std::uint64_t seed) const override {
     const std::int64_t n = output.elements();
@@ -93,17 +109,21 @@ class StreamOracle final : public Oracle {
 
   void expect(const TensorSpec&, const Inputs& inputs, const Executed&, bool exact,
               std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
-    const Values& first = inputs.begin()->second;
-    if (problem_.shape().kernel == StreamKernel::read) {
-      expected[0] = sum(first, exact);
-      return;
+    switch (problem_.shape().kernel) {
+      case StreamKernel::read:
+        expected[0] = sum(inputs.find("a")->second, exact);
+        return;
+      case StreamKernel::latency:
+        expected[0] = {end(inputs.find("start")->second(0)), 0, 0};
+        return;
+      case StreamKernel::fma:
+        for (std::size_t i = 0; i < indices.size(); ++i)
+          expected[i] = {fma(inputs.find("x")->second(indices[i])), 0, 0};
+        return;
+      default:
+        sums::expect_elements(element(exact), sums::values_of(names(), inputs), {}, indices,
+                              expected);
     }
-    if (problem_.shape().kernel == StreamKernel::latency) {
-      expected[0] = {end(first(0)), 0, 0};
-      return;
-    }
-    for (std::size_t i = 0; i < indices.size(); ++i)
-      expected[i] = element(inputs, indices[i], exact);
   }
 
   std::optional<double> checksum(const TensorSpec& output, const Inputs& inputs,
@@ -126,30 +146,32 @@ class StreamOracle final : public Oracle {
   }
 
  private:
+  /// The inputs of copy, scale, add and triad.
+  std::vector<std::string> names() const {
+    const StreamKernel kernel = problem_.shape().kernel;
+    return kernel == StreamKernel::copy || kernel == StreamKernel::scale
+               ? std::vector<std::string>{"a"}
+               : std::vector<std::string>{"a", "b"};
+  }
+
+  double unit() const {
+    return unit_roundoff(problem_.precision() == Precision::fp32 ? DataType::fp32 : DataType::fp64);
+  }
+
   /// copy, scale and add round once, like their reference: no error is allowed. triad rounds once
-  /// or twice, as the processor multiplies and adds in one step or in two.
-  Expected element(const Inputs& inputs, std::int64_t index, bool exact) const {
-    if (problem_.shape().kernel == StreamKernel::fma)
-      return {fma(inputs.find("x")->second(index)), 0, 0};
-    const double a = inputs.find("a")->second(index);
+  /// or twice, as the processor multiplies and adds in one step or in two; in fp64 the reference is
+  /// rounded itself.
+  stream::Element element(bool exact) const {
     switch (problem_.shape().kernel) {
       case StreamKernel::copy:
-        return {a, 0, 0};
+        return {1, 0, 0};
       case StreamKernel::scale:
-        return {stream_scalar * a, 0, 0};
+        return {stream_scalar, 0, 0};
       case StreamKernel::add:
-        return {a + inputs.find("b")->second(index), 0, 0};
+        return {1, 1, 0};
       default:
-        break;
+        return {1, stream_scalar, exact ? 0 : 1.01 * unit()};
     }
-    const double b = inputs.find("b")->second(index);
-    const double value = std::fma(stream_scalar, b, a);
-    if (exact) return {value, 0, 0};
-    // In fp64 the reference is rounded itself.
-    const double u =
-        unit_roundoff(problem_.precision() == Precision::fp32 ? DataType::fp32 : DataType::fp64);
-    const double bound = 1.01 * u * (2 * std::abs(value) + std::abs(stream_scalar * b));
-    return {value, bound, bound};
   }
 
   /// Sums of a run are of blocks of at most 2^16 elements, each of 8 vectors of 4 values or more:
@@ -159,12 +181,10 @@ class StreamOracle final : public Oracle {
     const auto passes = static_cast<double>(problem_.passes());
     const Sums all = sums_of(values, n);
     if (exact) return {passes * all.plain, 0, 0};
-    const double u =
-        unit_roundoff(problem_.precision() == Precision::fp32 ? DataType::fp32 : DataType::fp64);
     const double chain = 0x1p12 + 0x1p6;
     const double blocks =
         passes * (static_cast<double>(n) / 0x1p16 + 1024) + static_cast<double>(n);
-    const double bound = passes * all.absolute * (chain * u + blocks * 0x1p-53) * 1.01;
+    const double bound = passes * all.absolute * (chain * unit() + blocks * 0x1p-53) * 1.01;
     return {passes * all.plain, bound, bound};
   }
 
@@ -202,6 +222,7 @@ class StreamOracle final : public Oracle {
   }
 
   StreamProblem problem_;
+  mutable bool compares_there_ = false;
 };
 
 }  // namespace

@@ -5,9 +5,11 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <string>
 #include <type_traits>
 #include <utility>
 
+#include "core/api/belief.hpp"
 #include "core/base/place.hpp"
 #include "kernels/oracle/channel_sums.hpp"
 #include "kernels/oracle/failure.hpp"
@@ -233,7 +235,8 @@ class UpdateOracle final : public WholeOracle {
   }
 
   /// body(tensor, sums of the code's terms) for all tensors: sums of the device where it has the
-  /// code, which must agree with the host on the smallest tensor once in each process.
+  /// code, which must agree with the host on the smallest tensor once in each process, for each
+  /// code and tensors.
   template <class Code, class Body>
   void each_sum(Code code, const Inputs& inputs, const Body& body) const {
     const std::vector<UpdateTensor>& tensors = problem_.shape().tensors;
@@ -246,10 +249,13 @@ class UpdateOracle final : public WholeOracle {
       return prover_->sum(formula_of(code, names(), pass_.rows), inputs,
                           {1, 1, tensors[t].elements});
     };
+    const auto smallest =
+        place(std::ranges::min_element(tensors, {}, &UpdateTensor::elements) - tensors.begin());
+    code.begin = static_cast<std::int64_t>(row(smallest).begin);
+    const std::string what = fmt::format(
+        "{} {}", belief_of(unpadded_formula_of(code, names()), inputs), tensors[smallest].elements);
     bool on_device = prover_ != nullptr;
-    if (on_device && prover_->is_new(Code::name)) {
-      const auto smallest =
-          place(std::ranges::min_element(tensors, {}, &UpdateTensor::elements) - tensors.begin());
+    if (on_device && prover_->is_new(what)) {
       const auto found = there(smallest);
       on_device = found.has_value();
       if (found) {
@@ -257,7 +263,7 @@ class UpdateOracle final : public WholeOracle {
         // Roundings of fp64 decide on which side of a doubt a weight is.
         const double slack = std::is_same_v<Code, update::StaleSums> ? wanted[1] : 0;
         sums::expect_agreement<Code>(found->data(), wanted.data(), slack);
-        prover_->believe(Code::name);
+        prover_->believe(what);
       }
     }
     for (std::size_t t = 0; t < tensors.size(); ++t) {

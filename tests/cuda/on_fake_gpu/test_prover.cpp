@@ -1,105 +1,28 @@
-// References that the GPU computes beside those of the host, on a fake GPU that runs our kernels'
-// threads on the host.
+// References that the GPU computes beside those of the host.
 
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
-#include <filesystem>
-#include <limits>
 #include <memory>
-#include <random>
 #include <set>
 
-#include "assay/test_paths.hpp"
-#include "core/api/layout.hpp"
-#include "core/api/prover.hpp"
-#include "core/api/tensor_values.hpp"
 #include "core/base/error.hpp"
-#include "core/measure/buffer_sets.hpp"
-#include "core/measure/checker.hpp"
-#include "core/program/plugins.hpp"
 #include "kernels/activation/problem.hpp"
 #include "kernels/conv/problem.hpp"
 #include "kernels/dropout/problem.hpp"
 #include "kernels/norm/problem.hpp"
 #include "kernels/pool/problem.hpp"
 #include "kernels/resize/problem.hpp"
+#include "kernels/stream/problem.hpp"
 #include "kernels/sum/problem.hpp"
 #include "kernels/update/problem.hpp"
+#include "prover_trial.hpp"
 
 namespace assay {
 namespace test_prover {
 
-Device& gpu() {
-  static Plugins plugins({std::filesystem::path(ASSAY_BUILD_DIR) / "lib" / "assay"});
-  static Device* const device =
-      std::get<Device*>(std::get<Backend*>(plugins.open("cuda"))->device(Options{}));
-  return *device;
-}
-
-/// Bytes that the fake runtime has copied between GPU and host.
-std::size_t crossed() {
-  void* const count = dlsym(RTLD_DEFAULT, "fake_gpu_crossed");  // null on a real GPU
-  return count == nullptr ? 0 : reinterpret_cast<std::size_t (*)()>(count)();
-}
-
-/// An operation's reference with inputs.
-struct Trial {
-  std::shared_ptr<Oracle> oracle;
-  std::vector<TensorSpec> specs;
-  std::shared_ptr<Inputs> inputs = std::make_shared<Inputs>();
-
-  /// `stored`: inputs are tensors, as in a network.
-  Trial(std::unique_ptr<Oracle> of, std::vector<TensorSpec> arguments, bool nhwc,
-        bool stored = false, std::uint64_t seed = 5)
-      : oracle(std::move(of)), specs(std::move(arguments)) {
-    oracle->use(*gpu().prover());
-    for (TensorSpec& spec : specs) {
-      if (nhwc && spec.dims.size() == 4)
-        spec.layout = std::make_shared<const Layout>(channel_blocks(spec.dims, spec.dims[1]));
-      if (!is_input(spec)) continue;
-      Values values(Values::Kind::mantissa, seed, spec.name, spec.type,
-                    oracle->full_magnitude(spec));
-      if (oracle->nonnegative(spec)) values = values.magnitudes();
-      if (stored) {
-        const auto tensor = gpu().allocate(spec);
-        gpu().fill(*tensor, values);
-        values = Values(std::make_shared<const TensorValues>(gpu(), *tensor));
-        gpu().fill(*tensor, 3);  // which does not change them
-      }
-      inputs->emplace(spec.name, values);
-    }
-  }
-
-  Expectation expectation(const TensorSpec& output, bool there) const {
-    Expectation made;
-    made.whole = oracle->whole(output);
-    made.inputs = inputs;
-    if (there) made.formula = oracle->formula(output, *inputs, Executed{}, false);
-    made.block = [this, &output](std::int64_t first, std::span<Expected> expected) {
-      expect_block(*oracle, output, *inputs, Executed{}, false, first, expected);
-    };
-    return made;
-  }
-
-  /// An output that holds what is expected but for `fault`, which is added to element `at`.
-  std::unique_ptr<Tensor> output(const TensorSpec& spec, std::int64_t at, double fault) const {
-    auto tensor = gpu().allocate(spec);
-    const Expectation right = expectation(spec, false);
-    gpu().put(*tensor, [&](std::int64_t first, std::span<double> out) {
-      std::vector<Expected> expected(out.size());
-      right.block(first, expected);
-      for (std::size_t i = 0; i < out.size(); ++i) {
-        out[i] = round_to(spec.type, expected[i].value);
-        if (first + static_cast<std::int64_t>(i) == at)
-          out[i] = fault == 0 ? std::numeric_limits<double>::quiet_NaN()
-                              : round_to(spec.type, out[i] + fault);
-      }
-    });
-    return tensor;
-  }
-};
+using namespace prover_trial;
 
 void expect_near(double a, double b) {
   EXPECT_LE(std::abs(a - b), 1e-9 * (std::abs(a) + std::abs(b))) << a << " " << b;
@@ -214,18 +137,6 @@ TEST(Prover, JudgesDropoutsAsTheHost) {
     }
 }
 
-/// The threads of an item that begin a launch do nothing meanwhile.
-struct LostThreads {
-  explicit LostThreads(const char* item) {
-    setenv("FAKE_GPU_LOSES", "1", 1);
-    setenv("FAKE_GPU_LOSES_OF", item, 1);
-  }
-  ~LostThreads() {
-    unsetenv("FAKE_GPU_LOSES");
-    unsetenv("FAKE_GPU_LOSES_OF");
-  }
-};
-
 UpdateProblem update_of(const std::string& rule, Precision precision) {
   return UpdateProblem({update_rule(rule),
                         0.9,
@@ -250,6 +161,35 @@ TEST(Prover, IsNotBelievedWhereItsSumsDifferFromTheHosts) {
   }
 }
 
+/// Sums of one code that it has shown are not those of other extents, types or inputs.
+TEST(Prover, IsBelievedOfTheSumsAloneThatItHasShown) {
+  const auto sum = [](std::unique_ptr<Oracle> oracle, const std::vector<TensorSpec>& specs,
+                      bool stored) {
+    static std::uint64_t seed = 100;  // memory may hold the sums of equal inputs
+    const Trial trial(std::move(oracle), specs, false, stored, ++seed);
+    const auto output = std::ranges::find_if(trial.specs, is_output);
+    trial.oracle->formula(*output, *trial.inputs, Executed{}, false);
+  };
+  const auto norm = [&](const char* shape, bool stored) {
+    const NormProblem problem(parse_norm(shape), NormDirection::forward_training, NormFusion::none,
+                              Precision::fp32);
+    sum(norm_oracle(problem), problem.tensors(), stored);
+  };
+  const auto update = [&](Precision precision, bool stored) {
+    const UpdateProblem problem = update_of("sgd", precision);
+    sum(update_oracle(problem), problem.tensors(), stored);
+  };
+  norm("mb2ic3ih5iw4", false);
+  update(Precision::fp32, false);
+  const LostThreads lost("SumChannelPart");
+  norm("mb2ic3ih5iw4", false);  // is believed
+  update(Precision::fp32, false);
+  EXPECT_THROW(norm("mb2ic3ih5iw6", false), CaseError);
+  EXPECT_THROW(norm("mb2ic3ih5iw4", true), CaseError);
+  EXPECT_THROW(update(Precision::fp64, false), CaseError);
+  EXPECT_THROW(update(Precision::fp32, true), CaseError);
+}
+
 TEST(Prover, JudgesUpdatesAsTheHost) {
   for (const std::string& rule : update_rule_names())
     for (const Precision precision : precisions)
@@ -261,40 +201,14 @@ TEST(Prover, JudgesUpdatesAsTheHost) {
       }
 }
 
-/// What the host expects of outputs of a convolution, and what it expects with the GPU's sums.
-void expect_same_sums(const ConvProblem& problem, bool nhwc) {
-  const Trial trial(conv_oracle(problem), problem.tensors(), nhwc, true);
-  const auto host = conv_oracle(problem);
-  const TensorSpec& output = trial.specs[2];
-  const std::vector<std::int64_t> indices = host->sample(output, 2e5, 3);
-  std::vector<Expected> here(indices.size()), there(indices.size());
-  trial.oracle->expect(output, *trial.inputs, Executed{}, false, indices, there);
-  host->expect(output, *trial.inputs, Executed{}, false, indices, here);
-  for (std::size_t i = 0; i < here.size(); ++i) {
-    ASSERT_NEAR(here[i].value, there[i].value, 1e-6 * here[i].max_bound) << indices[i];
-    ASSERT_NEAR(here[i].max_bound, there[i].max_bound, 1e-9 * here[i].max_bound) << indices[i];
-    ASSERT_NEAR(here[i].rms_bound, there[i].rms_bound, 1e-9 * here[i].rms_bound) << indices[i];
-  }
-}
-
-TEST(Prover, AddsConvolutionsAsTheHost) {
-  for (const char* shape :
-       {"mb2ic6ih9oc4oh5kh3sh2ph1", "g2mb3ic4ih7iw5oc6oh3ow4kh3kw2dh1ph0pw0", "mb1ic5ih8oc3oh8kh1",
-        "mb5ic3ih40oc2oh40kh3ph1", "mb1ic2id4ih5iw6oc3od4oh5ow6kd3kh3kw3pd1ph1pw1"})
-    for (const ConvDirection direction :
-         {ConvDirection::forward, ConvDirection::bwd_data, ConvDirection::bwd_weights})
-      for (const Precision precision : {Precision::fp32, Precision::bf16})
-        for (const bool nhwc : {false, true}) {
-          expect_same_sums(ConvProblem(parse_conv(shape), direction, precision), nhwc);
-          ASSERT_FALSE(HasFailure()) << shape << name(direction) << name(precision) << nhwc;
-        }
-}
-
-TEST(Prover, IsNotBelievedWhereItsConvolutionsDifferFromTheHosts) {
-  const LostThreads lost("PartOfSum");
-  const ConvProblem problem(parse_conv("mb2ic6ih9oc4oh5kh3sh2ph1"), ConvDirection::forward,
-                            Precision::fp16);
-  EXPECT_THROW(expect_same_sums(problem, false), CaseError);
+TEST(Prover, ComparesAllOfStreamsAsTheHost) {
+  for (const char* kernel : {"copy", "scale", "add", "triad"})
+    for (const Precision precision : {Precision::fp64, Precision::fp32}) {
+      const StreamProblem problem(parse_stream(kernel + std::string("_n70000")), precision, 1);
+      EXPECT_FALSE(stream_oracle(problem)->whole(problem.tensors().back()));
+      expect_same_verdicts(stream_oracle(problem), problem.tensors(), false);
+      ASSERT_FALSE(HasFailure()) << kernel << name(precision);
+    }
 }
 
 /// Once it is believed, what crosses is less than the smallest part of what it reads.

@@ -42,5 +42,30 @@ TEST(ConvOracle, JudgesStoredDataOfOneSign) {
   }
 }
 
+/// As for matrix products (GemmOracle): processors may read subnormal numbers as 0.
+TEST(ConvOracle, BoundsPassSubnormalInputsThatBecomeZero) {
+  constexpr std::int64_t channels = 64;
+  for (const ConvDirection direction :
+       {ConvDirection::forward, ConvDirection::bwd_data, ConvDirection::bwd_weights})
+    for (const double scale : {1.0, 0x1p40}) {
+      const ConvProblem problem(parse_conv("mb64ic64ih1oc64oh1kh1"), direction, Precision::bf16);
+      const std::vector<TensorSpec> specs = problem.tensors();
+      Inputs inputs;
+      for (const std::size_t i : {0, 1})
+        inputs.emplace(specs[i].name,
+                       Values(std::vector<double>(static_cast<std::size_t>(specs[i].elements()),
+                                                  i == 0 ? 0x1.8p-130 * scale : 0x1p4)));
+      const std::vector<std::int64_t> indices{0, 77};
+      std::vector<Expected> expected(2);
+      conv_oracle(problem)->expect(specs[2], inputs, Executed{}, false, indices, expected);
+      for (const Expected& of : expected) {
+        EXPECT_EQ(of.value, channels * 0x1.8p-126 * scale);
+        // 0 passes where the inputs are subnormal alone, and a hundredth more passes nowhere.
+        EXPECT_EQ(of.value <= of.max_bound && of.value <= of.rms_bound, scale == 1.0);
+        EXPECT_LT(of.max_bound, 1.01 * of.value + (channels + 2) * 0x1p-126);
+      }
+    }
+}
+
 }  // namespace test_conv_stored
 }  // namespace assay

@@ -267,7 +267,7 @@ TEST(GemmOracle, BoundsPassSubnormalNumbersThatBecomeZero) {
   const GemmProblem problem(parse_gemm("m6n5k64ta"), Precision::bf16);
   const TensorSpec c = problem.tensors()[2];
   // Their products are subnormal, but not their sum; or operands are.
-  for (const auto& [of_a, of_b] : {std::pair{0x1.8p-100, 0x1p-30}, {0x1.8p-130, 0x1p3}}) {
+  for (const auto& [of_a, of_b] : {std::pair{0x1.8p-100, 0x1p-30}, {0x1.8p-130, 0x1p4}}) {
     const auto stored = [](std::int64_t count, double value) {
       return Values(std::vector<double>(static_cast<std::size_t>(count), value));
     };

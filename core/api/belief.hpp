@@ -1,0 +1,48 @@
+#pragma once
+// The name of what a device has shown (core/api/prover.hpp), once it has agreed with the host.
+
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/api/layout.hpp"
+#include "core/api/oracle.hpp"
+#include "core/api/tensor_values.hpp"
+
+namespace assay {
+
+/// formula_of() with equal bytes for equal code, where the compiler can clear what pads it.
+template <class Code>
+ElementFormula unpadded_formula_of(Code code, std::vector<std::string> inputs,
+                                   std::vector<double> table = {}) {
+#if defined(__GNUC__) && !defined(__clang__)
+  __builtin_clear_padding(&code);
+#endif
+  return formula_of(code, std::move(inputs), std::move(table));
+}
+
+/// All by which the arithmetic of a formula may differ: its code with the numbers that this holds,
+/// and of each input the type, how it comes to be there, and the order of its elements.
+inline std::string belief_of(const ElementFormula& formula, const Inputs& inputs) {
+  std::string all = formula.name + " ";
+  all.append(reinterpret_cast<const char*>(formula.code.data()), formula.code.size());
+  for (const std::string& name : formula.inputs) {
+    const Values& values = inputs.find(name)->second;
+    all += fmt::format(" {} {}", static_cast<int>(values.type()), values.random());
+    if (values.random()) {
+      const ValueRecipe& recipe = values.recipe();
+      all += fmt::format(" {} {} {}", static_cast<int>(recipe.form), recipe.magnitudes,
+                         recipe.kept != nullptr);
+    }
+    const auto* const stored = dynamic_cast<const TensorValues*>(values.stored());
+    if (stored == nullptr || stored->on_device() == nullptr) continue;
+    if (const auto& layout = stored->on_device()->spec().layout)
+      for (const Split& split : layout->splits)
+        all += fmt::format(" {} {} {}", split.block, split.outer, split.inner);
+  }
+  return all;
+}
+
+}  // namespace assay

@@ -34,15 +34,19 @@ void wait_in_destructor(const Wait& wait) {
 
 }  // namespace
 
-PartServer::PartServer(PartUpdate& update, const AsyncRoles& roles, Communicator& ranks)
+PartServer::PartServer(PartUpdate& update, const AsyncRoles& roles, Communicator& ranks,
+                       Communicator& gradients)
     : update_(update),
       roles_(roles),
       ranks_(ranks),
+      gradients_(gradients),
+      copies_(update.device(), update.bytes()),
       server_(roles.server_of(ranks.rank())),
       peers_(static_cast<std::size_t>(roles.workers)) {
   for (std::size_t i = 0; i < peers_.size(); ++i) {
     peers_[i].worker = static_cast<int>(i);
-    if (!is_own(peers_[i]) && !roles_.bound) peers_[i].weights.resize(update_.bytes());
+    if (!is_own(peers_[i]) && (!roles_.bound || !copies_.on_host()))
+      peers_[i].weights = update_.device().host_memory(update_.bytes());
   }
 }
 
@@ -88,10 +92,10 @@ void PartServer::receive(Peer& peer) {
       return;
     }
     peer.state = State::awaits_gradient;
-    peer.gradient_in = ranks_.receive(update_.gradient(static_cast<std::size_t>(peer.worker)),
-                                      peer.worker, tag_of_gradient, ignored);
+    peer.gradient_in = gradients_.receive(update_.gradient(static_cast<std::size_t>(peer.worker)),
+                                          peer.worker, tag_of_gradient, ignored);
   }
-  if (peer.state != State::awaits_gradient || !ranks_.done(peer.gradient_in) || !may_apply())
+  if (peer.state != State::awaits_gradient || !gradients_.done(peer.gradient_in) || !may_apply())
     return;
   apply(peer);
   listen(peer);
@@ -142,13 +146,13 @@ void PartServer::write_down(const Peer& peer, std::uint64_t sum) {
 /// The present weights, as they are sent to another rank.
 Buffer PartServer::weights_for(Peer& peer) {
   const Buffer own{update_.weights(), update_.part().count, update_.type()};
-  if (roles_.bound) {
+  if (!peer.weights) {
     write_down(peer, version_sum(own.data, nullptr, own.bytes(), version_, record_->sums_all));
     return own;
   }
-  write_down(peer,
-             version_sum(peer.weights.data(), own.data, own.bytes(), version_, record_->sums_all));
-  return {peer.weights.data(), own.count, own.type};
+  write_down(peer, copies_.to_host(peer.weights.get(), own.data, own.bytes(), version_,
+                                   record_->sums_all));
+  return {peer.weights.get(), own.count, own.type};
 }
 
 void PartServer::take_own(const GradientHead& head) {
@@ -171,7 +175,7 @@ std::optional<WeightsHead> PartServer::answer_own() {
 
 std::uint64_t PartServer::read_own(void* to) {
   const std::uint64_t sum =
-      version_sum(to, update_.weights(), update_.bytes(), version_, record_->sums_all);
+      copies_.within(to, update_.weights(), update_.bytes(), version_, record_->sums_all);
   write_down(peers_[static_cast<std::size_t>(ranks_.rank())], sum);
   return sum;
 }
@@ -185,17 +189,19 @@ void PartServer::finish() {
     for (Request* const request : {&peer.head_out, &peer.weights_out}) ranks_.wait(*request);
 }
 
-PartWorker::PartWorker(const AsyncRoles& roles, Communicator& ranks, PartServer* own,
-                       Buffer gradients, Buffer weights)
+PartWorker::PartWorker(const AsyncRoles& roles, Communicator& ranks, Communicator& moves_gradients,
+                       PartServer* own, Device& device, Buffer gradients, Buffer weights)
     : roles_(roles),
       ranks_(ranks),
+      moves_gradients_(moves_gradients),
+      copies_(device, weights.bytes()),
       own_(own),
       gradients_(gradients),
       weights_(weights),
       slots_(static_cast<std::size_t>(roles.unanswered() + 1)),
       ends_(roles.parts.size()) {
   for (Slot& slot : slots_) {
-    slot.weights.resize(weights.bytes());
+    slot.weights = device.host_memory(weights.bytes());
     slot.messages.resize(roles.parts.size());
   }
 }
@@ -252,9 +258,9 @@ std::uint64_t PartWorker::read(int server, const Buffer& to, std::int64_t& versi
     const Message& message = slot(step).messages[static_cast<std::size_t>(server)];
     if (is_own(server) || message.waits || message.answer.version <= version) continue;
     version = message.answer.version;
-    from = part(slot(step).weights.data(), server).data;
+    from = part(slot(step).weights.get(), server).data;
   }
-  return version_sum(to.data, from, to.bytes(), version, record_->sums_all);
+  return copies_.to_device(to.data, from, to.bytes(), version, record_->sums_all);
 }
 
 void PartWorker::send(const GradientHead& head) {
@@ -274,10 +280,10 @@ void PartWorker::send(const GradientHead& head) {
     const int rank = roles_.rank_of(server);
     message.head_in = ranks_.receive(words(message.answer), rank, tag_of_weights_head, ignored);
     message.weights_in =
-        ranks_.receive(part(to.weights.data(), server), rank, tag_of_weights, ignored);
+        ranks_.receive(part(to.weights.get(), server), rank, tag_of_weights, ignored);
     message.head_out = ranks_.send(words(message.head), rank, tag_of_gradient_head, ignored);
     message.gradient_out =
-        ranks_.send(part(gradients_.data, server), rank, tag_of_gradient, ignored);
+        moves_gradients_.send(part(gradients_.data, server), rank, tag_of_gradient, ignored);
   }
   ++step_;
   ticket_ = roles_.bound ? ticket_ + roles_.workers : -1;
@@ -287,7 +293,7 @@ bool PartWorker::have_left() {
   if (step_ == 0) return true;
   return (own_ == nullptr || own_->has_applied_own()) &&
          std::ranges::all_of(slot(step_ - 1).messages, [this](Message& message) {
-           return ranks_.done(message.gradient_out);
+           return moves_gradients_.done(message.gradient_out);
          });
 }
 
@@ -298,10 +304,9 @@ bool PartWorker::arrived(Slot& slot, int server) {
     if (answer) message.answer = *answer;
     return answer.has_value();
   }
-  for (Request* const request :
-       {&message.head_out, &message.gradient_out, &message.head_in, &message.weights_in})
+  for (Request* const request : {&message.head_out, &message.head_in, &message.weights_in})
     if (!ranks_.done(*request)) return false;
-  return true;
+  return moves_gradients_.done(message.gradient_out);
 }
 
 /// Answers of a server come in the order of the steps.
@@ -345,9 +350,10 @@ void PartWorker::end() {
 
 void PartWorker::finish() {
   for (Slot& slot : slots_)
-    for (Message& message : slot.messages)
-      for (Request* const request : {&message.head_out, &message.gradient_out})
-        ranks_.wait(*request);
+    for (Message& message : slot.messages) {
+      ranks_.wait(message.head_out);
+      moves_gradients_.wait(message.gradient_out);
+    }
   for (Message& message : ends_) ranks_.wait(message.head_out);
 }
 

@@ -6,7 +6,8 @@
 //
 // A worker sends a gradient from the memory that its pass has written, which is not written again
 // before it has left. With a bound a server sends its weights from where they are, and applies the
-// next gradient once they have left; without, it sends a copy, so that it waits for no worker.
+// next gradient once they have left; without, it sends a copy, so that it waits for no worker. On a
+// GPU weights are always copied, to the host's memory and from there.
 
 #include <cstddef>
 #include <cstdint>
@@ -59,8 +60,10 @@ struct WeightsHead {
 /// One server. Between begin() and over() it answers each gradient once.
 class PartServer {
  public:
-  /// `update` has a gradient for each worker. All arguments must outlive it.
-  PartServer(PartUpdate& update, const AsyncRoles& roles, Communicator& ranks);
+  /// `update` has a gradient for each worker. `gradients` connects the ranks, too, and moves memory
+  /// of the update's device; `ranks` that of the host. All arguments must outlive it.
+  PartServer(PartUpdate& update, const AsyncRoles& roles, Communicator& ranks,
+             Communicator& gradients);
   /// Waits for its messages, if they can still come.
   ~PartServer();
   PartServer(const PartServer&) = delete;
@@ -93,7 +96,7 @@ class PartServer {
     State state = State::ended;
     GradientHead head;
     WeightsHead answer;
-    std::vector<std::byte> weights;  ///< the copy that is sent; empty with a bound
+    std::shared_ptr<void> weights;  ///< the copy that is sent; none with a bound on the host
     Request head_in{}, gradient_in{}, head_out{}, weights_out{};
     std::int64_t steps = 0;           ///< whose gradients were applied
     std::deque<WeightsHead> answers;  ///< of the last of them, which were not given yet
@@ -112,7 +115,8 @@ class PartServer {
 
   PartUpdate& update_;
   const AsyncRoles& roles_;
-  Communicator& ranks_;
+  Communicator &ranks_, &gradients_;
+  const WeightsCopies copies_;
   const int server_;
   std::vector<Peer> peers_;  ///< by worker
   std::size_t first_ = 0;    ///< who is asked first
@@ -123,9 +127,10 @@ class PartServer {
 /// One worker's side.
 class PartWorker {
  public:
-  /// `gradients`, `weights`: of the whole network. `own`: the server that is this rank, or nullptr.
-  PartWorker(const AsyncRoles& roles, Communicator& ranks, PartServer* own, Buffer gradients,
-             Buffer weights);
+  /// `gradients`, `weights`: of the whole network, in the memory of `device`, which
+  /// `moves_gradients` moves and `ranks` does not. `own`: the server that is this rank, or nullptr.
+  PartWorker(const AsyncRoles& roles, Communicator& ranks, Communicator& moves_gradients,
+             PartServer* own, Device& device, Buffer gradients, Buffer weights);
   ~PartWorker();
   PartWorker(const PartWorker&) = delete;
   PartWorker& operator=(const PartWorker&) = delete;
@@ -166,8 +171,8 @@ class PartWorker {
     Request head_out{}, gradient_out{}, head_in{}, weights_in{};
   };
   struct Slot {
-    std::vector<std::byte> weights;  ///< of the whole network
-    std::vector<Message> messages;   ///< by server
+    std::shared_ptr<void> weights;  ///< of the whole network, in memory of the host
+    std::vector<Message> messages;  ///< by server
     double scale = 1;
   };
 
@@ -180,7 +185,8 @@ class PartWorker {
   void poll();
 
   const AsyncRoles& roles_;
-  Communicator& ranks_;
+  Communicator &ranks_, &moves_gradients_;
+  const WeightsCopies copies_;
   PartServer* own_;
   Buffer gradients_, weights_;
   std::vector<Slot> slots_;

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/api/precision.hpp"
+#include "models/parallel/device_memory.hpp"
 
 namespace assay {
 namespace {
@@ -103,7 +104,7 @@ PartValues PartValues::of(const PartUpdate& update) {
   const std::vector<Buffer> state = update.state();
   for (std::size_t i = 0; i < state.size(); ++i) {
     to[i]->resize(static_cast<std::size_t>(state[i].count));
-    decode(state[i].type, state[i].data, *to[i]);
+    decode(state[i].type, read_bytes(update.device(), state[i]).data(), *to[i]);
   }
   return all;
 }

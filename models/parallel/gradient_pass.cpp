@@ -12,6 +12,7 @@
 #include "models/network/graph_builder.hpp"
 #include "models/network/node_check.hpp"
 #include "models/network/parameters.hpp"
+#include "models/parallel/device_memory.hpp"
 #include "models/parallel/servers_part.hpp"
 
 namespace assay {
@@ -138,7 +139,11 @@ void GradientPass::store() {
   Executor& executor = parts_.whole.executor();
   const Graph& graph = executor.graph();
   if (graph.stored == Graph::none) return;
-  const auto* const wide = static_cast<const float*>(weights().data);
+  Device& device = executor.device();
+  std::vector<std::byte> copied;
+  if (!is_of_host(device)) copied = read_bytes(device, weights());
+  const auto* const wide =
+      static_cast<const float*>(copied.empty() ? weights().data : copied.data());
   executor.device().put(executor.tensor(graph.stored),
                         [wide](std::int64_t first, std::span<double> out) {
                           for (std::size_t i = 0; i < out.size(); ++i)
@@ -158,8 +163,8 @@ std::string why_other_bits(const WayParts& parts) {
   throw_on_all(parts.ranks, [&] {
     GradientPass pass(parts);
     pass.run({});
-    const Buffer made = pass.gradients();
-    own = checksum(made.data, made.bytes());
+    const std::vector<std::byte> made = read_bytes(parts.whole.device(), pass.gradients());
+    own = checksum(made.data(), made.size());
     parts.whole.initialise();  // its loss scale and statistics were the pass's
   });
   const std::vector<std::string> sums = parts.ranks.allgather(std::to_string(own));

@@ -215,8 +215,6 @@ std::string why_not_options(const TrainingRun& run, const Communicator& ranks) {
   if (!run.convergence.checkpoint.empty()) return refuse("--checkpoint");
   if (run.cold) return refuse("--page-cache cold");
   if (run.self_check) return refuse("--self-check");
-  if (run.trainer.executor.device != "cpu")
-    return way + " computes on processors alone. Leave --device out.";
   return "";
 }
 
@@ -240,7 +238,9 @@ Result<std::unique_ptr<Workload>> parallel_workload(const TrainingRun& of, Plugi
   const auto start = std::chrono::steady_clock::now();
   auto run = std::make_unique<TrainingRun>(of);
   const MemoryUse memory(run->trainer.executor, plugins);
-  auto made = Trainer::make(run->trainer, plugins, ranks);
+  TrainerSettings of_whole = run->trainer;
+  of_whole.sums_on_device = false;  // the ranks' own messages are of the host's memory
+  auto made = Trainer::make(of_whole, plugins, ranks);
   if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
   auto& whole = std::get<std::unique_ptr<Trainer>>(made);
   if (std::string why = whole->executor().why_unused(); !why.empty())

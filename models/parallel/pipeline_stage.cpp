@@ -257,6 +257,7 @@ double PipelineStage::message_seconds() {
       Request back = answers ? send(slot, stage_.input_gradient, after - 1, gradient_tag)
                              : receive(slot, stage_.output_gradient, after, gradient_tag);
       messages_.wait(back);
+      slot.executor->device().stream().wait();
       all.push_back(seconds_since(begun) / 2);
     }
     std::nth_element(all.begin(), all.begin() + rounds / 2, all.end());

@@ -7,9 +7,11 @@
 #include <optional>
 #include <utility>
 
+#include "comm/layers/staged.hpp"
 #include "core/base/statistics.hpp"
 #include "core/measure/rank_failure.hpp"
 #include "models/network/tolerance.hpp"
+#include "models/parallel/device_memory.hpp"
 #include "models/parallel/gradient_pass.hpp"
 #include "models/parallel/micro_batches.hpp"
 #include "models/parallel/parallel_way.hpp"
@@ -44,9 +46,10 @@ class PipelineWay final : public ParallelWay {
 
   /// Unsupported as PipelineStage::make. Collective.
   std::optional<Unsupported> prepare() {
-    const std::shared_ptr<Communicator>& messages = parts_.run.gradients;
+    Communicator& messages = parts_.run.gradients ? *parts_.run.gradients : ranks_;
+    staged_ = staged_for(messages, parts_.whole.device());
     auto made = PipelineStage::make(own(), settings_, parts_.run.parallel.schedule, parts_.plugins,
-                                    grid_, parts_.ranks, messages ? *messages : ranks_);
+                                    grid_, parts_.ranks, staged_ ? *staged_ : messages);
     if (auto* const refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
     stage_ = std::move(std::get<std::unique_ptr<PipelineStage>>(made));
     stage_->replicas().prepare(stage_->executor());
@@ -162,7 +165,8 @@ class PipelineWay final : public ParallelWay {
   }
 
   std::string implementation() const override {
-    return fmt::format("activations and gradients of {} stages sent by messages", stages_.size());
+    return fmt::format("activations and gradients of {} stages sent by messages{}", stages_.size(),
+                       staged_ ? std::string(", ") + staged_words : "");
   }
 
  private:
@@ -209,6 +213,7 @@ class PipelineWay final : public ParallelWay {
   Communicator& ranks_;  ///< of this pipeline
   const std::vector<Stage> stages_;
   TrainerSettings settings_;
+  std::unique_ptr<Communicator> staged_;  ///< carries what is on a device; null: nothing is
   std::unique_ptr<PipelineStage> stage_;
   std::optional<MicroBatches> batches_;
   std::optional<UndividedOracle> oracle_;
@@ -229,6 +234,12 @@ Result<std::unique_ptr<ParallelWay>> make_pipeline_way(const WayParts& parts) {
           fmt::format("--{} is for sums, and --parallel {} sends messages alone. "
                       "Leave it out.",
                       flag, to_text(way))};
+  if (parts.run.trainer.sums_on_device)
+    return Unsupported{fmt::format(
+        "--parallel {}: messages of GPU memory follow each other in the order of a stream, where "
+        "one that was asked for early holds back the stage that it waits for. Leave "
+        "--allreduce-transport out.",
+        to_text(way))};
   if (std::string why = why_other_bits(parts); !why.empty()) return Unsupported{std::move(why)};
   const TrainerSettings& trainer = parts.run.trainer;
   const Graph pass = gradient_graph(trainer.network, trainer.batch, trainer.precision,

@@ -7,6 +7,7 @@
 
 #include "core/measure/run_case.hpp"
 #include "models/network/parameters.hpp"
+#include "models/parallel/device_memory.hpp"
 #include "models/ranks.hpp"
 
 namespace assay {
@@ -35,11 +36,12 @@ Call RankSum::call(const Executor& executor, ValueIndex value) {
   return {Collective::allreduce, all, all, ReduceOp::sum, 0};
 }
 
-void RankSum::prepare(const Executor& executor, ValueIndex value, const std::string& what) const {
+void RankSum::prepare(const Executor& executor, ValueIndex value, const std::string& what) {
+  if (!on_device_ && !staged_) staged_ = staged_for(adding_, executor.device());
   const Call sum = call(executor, value);
-  if (const std::string why = adding_.why_not(sum); !why.empty())
+  if (const std::string why = adding().why_not(sum); !why.empty())
     throw UnsupportedCase(fmt::format("the ranks cannot add the sums {}: {}", what, why));
-  adding_.prepare(sum);
+  adding().prepare(sum);
 }
 
 void RankSum::run(const Executor& executor, ValueIndex value, const std::string& what,
@@ -47,7 +49,7 @@ void RankSum::run(const Executor& executor, ValueIndex value, const std::string&
   std::vector<double> terms;
   if (found != nullptr) terms = read_values(executor, value);
   Stream& stream = executor.device().stream();
-  adding_.run(call(executor, value), stream);
+  adding().run(call(executor, value), stream);
   stream.wait();
   if (found != nullptr)
     compare_sums(std::move(terms), read_values(executor, value), executor.graph().value(value).type,

@@ -1,6 +1,7 @@
 #pragma once
 // Sums of a network's value over ranks.
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -17,19 +18,25 @@ void compare_sums(std::vector<double> terms, const std::vector<double>& sums, Da
 /// Ranks that add a value of their networks.
 class RankSum {
  public:
-  /// `adding` connects the same ranks as `ranks`, and adds. Both must outlive it.
-  RankSum(Communicator& ranks, Communicator& adding) : ranks_(ranks), adding_(adding) {}
+  /// `adding` connects the same ranks as `ranks`, and adds. Both must outlive it. `on_device`: it
+  /// reads the memory of networks on a GPU; otherwise their values are staged through the host's.
+  RankSum(Communicator& ranks, Communicator& adding, bool on_device = false)
+      : ranks_(ranks), adding_(adding), on_device_(on_device) {}
   static Call call(const Executor& executor, ValueIndex value);
-  /// UnsupportedCase if the ranks cannot add it. `what`: "of conv1 forward".
-  void prepare(const Executor& executor, ValueIndex value, const std::string& what) const;
+  /// Before run(), for networks of one device. UnsupportedCase if the ranks cannot add it. `what`:
+  /// "of conv1 forward".
+  void prepare(const Executor& executor, ValueIndex value, const std::string& what);
   /// `found`: compares the sum with its terms. Collective.
   void run(const Executor& executor, ValueIndex value, const std::string& what = "",
            Verification* found = nullptr) const;
   Communicator& ranks() const { return ranks_; }
-  Communicator& adding() const { return adding_; }
+  /// How such a call is made, as far as it is known.
+  Communicator& adding() const { return staged_ ? *staged_ : adding_; }
 
  private:
   Communicator &ranks_, &adding_;
+  bool on_device_;
+  std::unique_ptr<Communicator> staged_;
 };
 
 }  // namespace assay

@@ -10,6 +10,7 @@
 
 #include "core/base/error.hpp"
 #include "models/parallel/claimed_part.hpp"
+#include "models/parallel/device_memory.hpp"
 
 namespace assay {
 namespace {
@@ -82,16 +83,19 @@ class Replay {
     const PartState& begun = input_.begun[s];
     const std::vector<Buffer> state = server.update->state();
     for (std::size_t i = 0; i < state.size(); ++i)
-      std::memcpy(state[i].data, begun.values.at(i).data(), state[i].bytes());
+      write_bytes(server.update->device(), state[i], begun.values.at(i).data());
     server.update->updates() = begun.updates;
     servers_.push_back(std::move(server));
+  }
+
+  static Bytes weights_of(const ReplayedServer& server) {
+    return read_bytes(server.update->device(), server.update->state().front());
   }
 
   /// Keeps the present version if a step reads it.
   static void keep(ReplayedServer& server) {
     if (!server.readers.contains(server.version)) return;
-    const auto* const from = static_cast<const std::byte*>(server.update->weights());
-    server.versions[server.version].assign(from, from + server.update->bytes());
+    server.versions[server.version] = weights_of(server);
   }
 
   /// Whether the server's next update was made: its gradient is there, or all of its weights are.
@@ -105,8 +109,8 @@ class Replay {
     server.checked = server.checked || checked;
     const PartValues before = checked ? PartValues::of(*server.update) : PartValues();
     const Buffer to = server.update->gradient(0);
-    std::memcpy(to.data, gradient->all.data() + server.update->element(server.update->part().first),
-                to.bytes());
+    write_bytes(server.update->device(), to,
+                gradient->all.data() + server.update->element(server.update->part().first));
     const bool finite = server.update->apply(0, next.rate, next.scale, checked ? &found_ : nullptr,
                                              static_cast<std::uint64_t>(next.version));
     if (checked && input_.step != nullptr) compare_with_claims(server, next, *gradient, before);
@@ -115,12 +119,16 @@ class Replay {
     if (finite != (next.finite != 0) && server.fault.empty())
       server.fault = told(next, finite ? "was skipped, but is finite" : "is not finite");
     if (const auto sent = server.sent.find(next.version);
-        server.fault.empty() && sent != server.sent.end() &&
-        sent->second != checksum(server.update->weights(), server.update->bytes()))
+        server.fault.empty() && sent != server.sent.end() && sent->second != sum_of(server))
       server.fault = told(next, "has made other weights");
     keep(server);
     if (++gradient->uses == servers_.size()) gradients_.erase({next.worker, next.step});
     return true;
+  }
+
+  static std::uint64_t sum_of(const ReplayedServer& server) {
+    const Bytes all = weights_of(server);
+    return checksum(all.data(), all.size());
   }
 
   void compare_with_claims(const ReplayedServer& server, const AppliedGradient& of,
@@ -149,22 +157,19 @@ class Replay {
     for (const ReadPart& read : reads)
       if (!servers_[static_cast<std::size_t>(read.server)].versions.contains(read.version))
         return nullptr;
-    auto* const weights = static_cast<std::byte*>(pass_.weights().data);
     for (const ReadPart& read : reads) {
       ReplayedServer& server = servers_[static_cast<std::size_t>(read.server)];
       const Bytes& version = server.versions.at(read.version);
-      std::memcpy(weights + server.update->element(server.update->part().first), version.data(),
-                  version.size());
+      const WeightsPart& part = server.update->part();
+      write_bytes(whole_.device(), pass_.weights().part(part.first, part.count), version.data());
       if (--server.readers[read.version] == 0) server.versions.erase(read.version);
     }
     pass_.store();
     losses_ += pass_.run({input_.epoch, input_.first_batch + tickets_.at(of), of.first, scale});
     // Each worker's in its order, since a server has applied its gradients so.
     pass_.average_statistics(averages_.at(static_cast<std::size_t>(of.first)));
-    const Buffer made = pass_.gradients();
-    const auto* const from = static_cast<const std::byte*>(made.data);
     Gradient& gradient = gradients_[of];
-    gradient.all.assign(from, from + made.bytes());
+    gradient.all = read_bytes(whole_.device(), pass_.gradients());
     return &gradient;
   }
 
@@ -172,14 +177,14 @@ class Replay {
   std::string difference(std::size_t s) const {
     const ReplayedServer& server = servers_[s];
     const std::size_t first = server.update->element(server.update->part().first);
-    const auto* const mine = static_cast<const std::byte*>(server.update->weights());
+    const Bytes mine = weights_of(server);
     const Graph& graph = whole_.graph();
     for (const Parameter& parameter : graph.parameters) {
       const std::size_t at = server.update->element(parameter.offset),
                         bytes = server.update->element(parameter.elements());
       if (at < first || at >= first + server.update->bytes()) continue;
       found_.checked += parameter.elements();
-      if (std::memcmp(mine + at - first, input_.weights.data() + at, bytes) != 0)
+      if (std::memcmp(mine.data() + at - first, input_.weights.data() + at, bytes) != 0)
         return fmt::format(
             "a serial replay of the updates leaves another {} on server {}; {}", parameter.name, s,
             server.fault.empty() ? "each update before the last read is right" : server.fault);

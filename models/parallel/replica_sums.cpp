@@ -11,9 +11,13 @@
 
 namespace assay {
 
-void ReplicaSums::prepare(const Executor& executor) const {
+ReplicaSums::ReplicaSums(const Grid& grid, std::int64_t passes) : grid_(grid), passes_(passes) {
   if (Communicator* const ranks = grid_.replicas())
-    RankSum(*ranks, *ranks).prepare(executor, executor.graph().gradients, "of gradients");
+    sum_ = std::make_unique<RankSum>(*ranks, *ranks);
+}
+
+void ReplicaSums::prepare(const Executor& executor) const {
+  if (sum_) sum_->prepare(executor, executor.graph().gradients, "of gradients");
 }
 
 void ReplicaSums::begin(std::vector<double>& running) {
@@ -28,7 +32,7 @@ void ReplicaSums::run(const Executor& executor, std::vector<double>& running) {
   Communicator* const ranks = grid_.replicas();
   if (ranks == nullptr) return;
   executor.device().stream().wait();
-  RankSum(*ranks, *ranks).run(executor, executor.graph().gradients);
+  sum_->run(executor, executor.graph().gradients);
   const auto left = [&](int groups) {
     return std::pow(1 - statistics_momentum, static_cast<double>(groups * passes_));
   };

@@ -3,6 +3,7 @@
 // statistics after the passes of a step.
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "models/parallel/grid.hpp"
@@ -14,7 +15,7 @@ class ReplicaSums {
  public:
   /// `passes`: of a step of each group. `grid` must outlive it. It adds nothing if there is one
   /// group.
-  ReplicaSums(const Grid& grid, std::int64_t passes) : grid_(grid), passes_(passes) {}
+  ReplicaSums(const Grid& grid, std::int64_t passes);
 
   /// UnsupportedCase if the ranks cannot add the gradients.
   void prepare(const Executor& executor) const;
@@ -40,7 +41,8 @@ class ReplicaSums {
  private:
   const Grid& grid_;
   std::int64_t passes_;
-  std::vector<double> before_;  ///< averages before the step
+  std::unique_ptr<RankSum> sum_;  ///< of the gradients of groups; null: there is one group
+  std::vector<double> before_;    ///< averages before the step
 };
 
 }  // namespace assay

@@ -7,6 +7,7 @@
 
 #include "models/network/node_check.hpp"
 #include "models/network/parameters.hpp"
+#include "models/parallel/device_memory.hpp"
 
 namespace assay {
 namespace {
@@ -124,6 +125,38 @@ std::uint64_t version_sum(void* to, const void* from, std::size_t bytes, std::in
   return sum;
 }
 
+WeightsCopies::WeightsCopies(Device& device, std::size_t most)
+    : device_(device), scratch_(is_of_host(device) ? nullptr : device.host_memory(most)) {}
+
+std::uint64_t WeightsCopies::sum_of_copy(const void* copy, std::size_t bytes, std::int64_t version,
+                                         bool all) const {
+  return to_host(scratch_.get(), copy, bytes, version, all);
+}
+
+std::uint64_t WeightsCopies::to_host(void* to, const void* from, std::size_t bytes,
+                                     std::int64_t version, bool all) const {
+  if (on_host()) return version_sum(to, from, bytes, version, all);
+  device_.copy(to, from, bytes);
+  device_.stream().wait();
+  return version_sum(to, nullptr, bytes, version, all);
+}
+
+std::uint64_t WeightsCopies::to_device(void* to, const void* from, std::size_t bytes,
+                                       std::int64_t version, bool all) const {
+  if (on_host()) return version_sum(to, from, bytes, version, all);
+  if (from != nullptr) device_.copy(to, from, bytes);
+  if (all || from == nullptr) return sum_of_copy(to, bytes, version, all);
+  device_.stream().wait();  // its memory receives others
+  return version_sum(const_cast<void*>(from), nullptr, bytes, version, all);
+}
+
+std::uint64_t WeightsCopies::within(void* to, const void* from, std::size_t bytes,
+                                    std::int64_t version, bool all) const {
+  if (on_host()) return version_sum(to, from, bytes, version, all);
+  device_.copy(to, from, bytes);
+  return sum_of_copy(to, bytes, version, all);
+}
+
 Result<std::unique_ptr<PartUpdate>> PartUpdate::make(Trainer& whole, const WeightsPart& part,
                                                      Plugins& plugins, const Gradients& gradients) {
   ExecutorSettings settings = whole.settings().executor;
@@ -157,10 +190,13 @@ PartUpdate::PartUpdate(Executors executors, const WeightsPart& part)
 std::size_t PartUpdate::bytes() const { return element(part_.count); }
 
 void PartUpdate::begin(Trainer& whole) {
-  const auto* const all =
-      static_cast<const std::byte*>(whole.executor().memory(whole.graph().weights).get());
-  for (const Buffer& buffer : state()) std::memset(buffer.data, 0, buffer.bytes());
-  std::memcpy(weights(), all + element(part_.first), bytes());
+  const Graph& graph = whole.graph();
+  const Buffer all{whole.executor().memory(graph.weights).get(), graph.elements(graph.weights),
+                   type()};
+  for (const Buffer& buffer : state())
+    write_bytes(device(), buffer, std::vector<std::byte>(buffer.bytes()).data());
+  write_bytes(device(), {weights(), part_.count, type()},
+              read_bytes(device(), all.part(part_.first, part_.count)).data());
   updates_ = 0;
 }
 
@@ -197,7 +233,10 @@ std::vector<Buffer> PartUpdate::state() const {
 
 std::uint64_t PartUpdate::state_sum() const {
   std::vector<std::uint64_t> sums{static_cast<std::uint64_t>(updates_)};
-  for (const Buffer& of : state()) sums.push_back(checksum(of.data, of.bytes()));
+  for (const Buffer& of : state()) {
+    const std::vector<std::byte> all = read_bytes(device(), of);
+    sums.push_back(checksum(all.data(), all.size()));
+  }
   return checksum(sums.data(), sums.size() * sizeof sums.front());
 }
 

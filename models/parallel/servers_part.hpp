@@ -30,6 +30,31 @@ std::uint64_t checksum(const void* data, std::size_t bytes);
 std::uint64_t version_sum(void* to, const void* from, std::size_t bytes, std::int64_t version,
                           bool all);
 
+/// version_sum() of weights in a device's memory, on the way to, from and within it.
+class WeightsCopies {
+ public:
+  /// Of `most` bytes or less. `device` must outlive it.
+  WeightsCopies(Device& device, std::size_t most);
+  bool on_host() const { return !scratch_; }
+  /// From the device to the host: the sum is that of the host's copy.
+  std::uint64_t to_host(void* to, const void* from, std::size_t bytes, std::int64_t version,
+                        bool all) const;
+  /// From the host to the device, unless `from` is nullptr. With `all`, or without `from`, the sum
+  /// is that of the device's copy, read back; else that of the host's.
+  std::uint64_t to_device(void* to, const void* from, std::size_t bytes, std::int64_t version,
+                          bool all) const;
+  /// Within the device: the sum is that of the copy.
+  std::uint64_t within(void* to, const void* from, std::size_t bytes, std::int64_t version,
+                       bool all) const;
+
+ private:
+  std::uint64_t sum_of_copy(const void* copy, std::size_t bytes, std::int64_t version,
+                            bool all) const;
+
+  Device& device_;
+  std::shared_ptr<void> scratch_;  ///< host memory; null if the device's is that
+};
+
 /// The weights of a part and their optimizer, which is the operation that the trainer runs.
 class PartUpdate {
  public:
@@ -50,6 +75,7 @@ class PartUpdate {
              std::uint64_t seed = 0);
 
   const WeightsPart& part() const { return part_; }
+  Device& device() const { return first().device(); }
   void* weights() const { return first().memory(weights_).get(); }
   Buffer gradient(std::size_t at) const {
     return {executors_[at]->memory(gradient_).get(), part_.count, type()};
@@ -60,7 +86,8 @@ class PartUpdate {
     return static_cast<std::size_t>(count) * size_of(type());
   }
 
-  /// Weights and moments: what the next update depends on, with the number of updates.
+  /// Weights and moments, in the device's memory: what the next update depends on, with the number
+  /// of updates.
   std::vector<Buffer> state() const;
   /// Their checksum.
   std::uint64_t state_sum() const;

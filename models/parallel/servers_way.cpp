@@ -7,11 +7,13 @@
 #include <random>
 #include <thread>
 
+#include "comm/layers/staged.hpp"
 #include "core/base/error.hpp"
 #include "core/measure/rank_failure.hpp"
 #include "models/network/checked_steps.hpp"
 #include "models/network/parameters.hpp"
 #include "models/network/training_texts.hpp"
+#include "models/parallel/device_memory.hpp"
 #include "models/parallel/stage_values.hpp"
 #include "models/ranks.hpp"
 
@@ -92,16 +94,18 @@ Result<std::unique_ptr<ParallelWay>> ServersWay::make(const WayParts& parts) {
 ServersWay::ServersWay(const WayParts& parts, AsyncRoles roles, std::unique_ptr<PartUpdate> update)
     : parts_(parts),
       roles_(std::move(roles)),
+      staged_(staged_for(parts.ranks, parts.whole.device())),
       update_(std::move(update)),
       pass_(parts),
       claims_(parts.run.claims ? std::optional<StepClaims>(std::in_place, *parts.run.claims,
                                                            parts.run.definition.input)
                                : std::nullopt),
       scale_(parts.run.trainer.loss_scale) {
-  if (update_) server_ = std::make_unique<PartServer>(*update_, roles_, parts_.ranks);
+  if (update_) server_ = std::make_unique<PartServer>(*update_, roles_, parts_.ranks, moves());
   if (works())
-    worker_ = std::make_unique<PartWorker>(roles_, parts_.ranks, server_.get(), pass_.gradients(),
-                                           pass_.weights());
+    worker_ =
+        std::make_unique<PartWorker>(roles_, parts_.ranks, moves(), server_.get(),
+                                     parts_.whole.device(), pass_.gradients(), pass_.weights());
 }
 
 void ServersWay::begin() {
@@ -206,11 +210,10 @@ void ServersWay::share_weights() {
     const WeightsPart& of = roles_.parts[static_cast<std::size_t>(server)];
     const Buffer part = all.part(of.first, of.count);
     if (server == roles_.server_of(parts_.ranks.rank()))
-      std::copy_n(static_cast<const std::byte*>(update_->weights()), part.bytes(),
-                  static_cast<std::byte*>(part.data));
-    parts_.ranks.run({Collective::broadcast, {}, part, ReduceOp::sum, roles_.rank_of(server)},
-                     stream);
+      parts_.whole.device().copy(part.data, update_->weights(), part.bytes());
+    moves().run({Collective::broadcast, {}, part, ReduceOp::sum, roles_.rank_of(server)}, stream);
   }
+  stream.wait();
   pass_.store();
 }
 
@@ -257,9 +260,7 @@ std::vector<PartState> ServersWay::gathered_states() {
     for (std::size_t i = 0; i < values; ++i) {
       const std::int64_t count = roles_.parts[static_cast<std::size_t>(server)].count;
       std::vector<std::byte> bytes(static_cast<std::size_t>(count) * size_of(type));
-      if (mine)
-        std::copy_n(static_cast<const std::byte*>(update_->state().at(i).data), bytes.size(),
-                    bytes.begin());
+      if (mine) bytes = read_bytes(update_->device(), update_->state().at(i));
       broadcast_bytes(bytes, roles_.rank_of(server), parts_.ranks);
       if (keeps) state.values.push_back(std::move(bytes));
     }
@@ -272,8 +273,8 @@ std::vector<PartState> ServersWay::gathered_states() {
 /// Ranks have seen other samples: all take the mean of the workers' averages.
 void ServersWay::gather() {
   check_records();
-  const Buffer weights = pass_.weights();
-  const std::vector<std::uint64_t> of_ranks = gathered(checksum(weights.data, weights.bytes()));
+  const std::vector<std::byte> weights = read_bytes(parts_.whole.device(), pass_.weights());
+  const std::vector<std::uint64_t> of_ranks = gathered(checksum(weights.data(), weights.size()));
   if (fault_.empty() && std::ranges::count(of_ranks, of_ranks.front()) < std::ssize(of_ranks))
     fault_ = "the ranks have other weights than each other after the same steps";
   std::vector<double>& running = parts_.whole.running_statistics();
@@ -341,15 +342,13 @@ void ServersWay::judge(Verification& found) {
 
 void ServersWay::replay(const std::vector<std::uint64_t>& averages,
                         const std::vector<std::uint64_t>& states, Verification& found) {
-  const Buffer weights = pass_.weights();
-  auto* const at = static_cast<std::byte*>(weights.data);
-  const std::vector<std::byte> left(at, at + weights.bytes());
+  const std::vector<std::byte> left = read_bytes(parts_.whole.device(), pass_.weights());
   const std::vector<std::uint64_t> of_servers(states.begin() + roles_.first_server, states.end());
   found.fail(replay_fault({judged_->record, judged_->claims, roles_.parts, begun_, left, of_servers,
                            judged_->steps.epoch, judged_->steps.first * roles_.workers, averages_,
                            averages, judged_->made.losses, claims_ ? &*claims_ : nullptr},
                           pass_, parts_.whole, parts_.plugins, found));
-  std::copy(left.begin(), left.end(), at);
+  write_bytes(parts_.whole.device(), pass_.weights(), left.data());
   pass_.store();
 }
 
@@ -402,8 +401,9 @@ std::string ServersWay::reference() const {
 }
 
 std::string ServersWay::implementation() const {
-  return fmt::format("weights in {} parts on ranks {} to {}", roles_.servers(), roles_.first_server,
-                     roles_.first_server + roles_.servers() - 1);
+  return fmt::format("weights in {} parts on ranks {} to {}{}", roles_.servers(),
+                     roles_.first_server, roles_.first_server + roles_.servers() - 1,
+                     staged_ ? std::string(", ") + staged_words : "");
 }
 
 Result<std::unique_ptr<ParallelWay>> make_servers_way(const WayParts& parts) {

@@ -32,6 +32,8 @@ class ServersWay final : public ParallelWay {
   };
 
   ServersWay(const WayParts& parts, AsyncRoles roles, std::unique_ptr<PartUpdate> update);
+  /// The ranks, for memory of the network's device.
+  Communicator& moves() const { return staged_ ? *staged_ : parts_.ranks; }
   bool works() const { return parts_.ranks.rank() < roles_.workers; }
   void work(const Round& round, MadeSteps& made);
   void progress();
@@ -48,7 +50,8 @@ class ServersWay final : public ParallelWay {
 
   WayParts parts_;
   const AsyncRoles roles_;
-  std::unique_ptr<PartUpdate> update_;  ///< of the part that this rank serves; null: none
+  const std::unique_ptr<Communicator> staged_;  ///< null: gradients are in the host's memory
+  std::unique_ptr<PartUpdate> update_;          ///< of the part that this rank serves; null: none
   std::unique_ptr<PartServer> server_;
   std::unique_ptr<PartWorker> worker_;
   GradientPass pass_;

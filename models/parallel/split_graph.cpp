@@ -49,15 +49,19 @@ SplitFlops split_flops(const Graph& whole, const Graph& part) {
   return flops;
 }
 
-PartsOfParameters::PartsOfParameters(const Graph& whole, const Graph& part, int rank) {
+PartsOfParameters::PartsOfParameters(const Graph& whole, const Graph& part, int rank,
+                                     bool filters_last) {
   for (std::size_t i = 0; i < whole.parameters.size(); ++i) {
     const Parameter &all = whole.parameters[i], &own = part.parameters[i];
-    const auto columns = [](const Parameter& of) {
-      return std::accumulate(of.dims.begin() + 1, of.dims.end(), std::int64_t{1},
+    const auto elements = [](const Parameter& of, std::ptrdiff_t from) {
+      return std::accumulate(of.dims.begin() + from, of.dims.end(), std::int64_t{1},
                              std::multiplies<>());
     };
-    Block block{all.offset, own.offset, own.dims[0], columns(own), columns(all)};
-    if (own.dims[0] < all.dims[0]) block.whole += rank * own.dims[0] * block.whole_columns;
+    const bool by_points = filters_last && whole.value(all.value).filters;
+    const std::int64_t points = by_points ? elements(own, 2) : 1;  // rows of an output
+    Block block{all.offset, own.offset, own.dims[0] * points, elements(own, 1) / points,
+                elements(all, 1) / points};
+    if (own.dims[0] < all.dims[0]) block.whole += rank * block.rows * block.whole_columns;
     if (block.columns < block.whole_columns) block.whole += rank * block.columns;
     blocks_.push_back(block);
   }

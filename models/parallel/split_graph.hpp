@@ -28,7 +28,9 @@ SplitFlops split_flops(const Graph& whole, const Graph& part);
 /// own: its features or inputs of weights, its elements of biases, or all of what every rank has.
 class PartsOfParameters {
  public:
-  PartsOfParameters(const Graph& whole, const Graph& part, int rank);
+  /// `filters_last`: memory has the inputs of a filter's point side by side
+  /// (Executor::filters_last()).
+  PartsOfParameters(const Graph& whole, const Graph& part, int rank, bool filters_last = false);
   /// `size`: bytes of an element.
   void take(const std::vector<std::byte>& whole, std::vector<std::byte>& part,
             std::size_t size) const;

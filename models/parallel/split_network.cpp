@@ -18,8 +18,8 @@ using SplitClock = std::chrono::steady_clock;
 }  // namespace
 
 SplitNetwork::SplitNetwork(const Graph& graph, const ExecutorSettings& settings, Plugins& plugins,
-                           Communicator& ranks, Communicator& adding)
-    : sum_(ranks, adding) {
+                           Communicator& ranks, Communicator& adding, bool on_device)
+    : sum_(ranks, adding, on_device) {
   using Made = std::unique_ptr<Executor>;
   Result<Made> made = made_on_all<Made>(ranks, [&] {
     const auto alone = serial_communicator();

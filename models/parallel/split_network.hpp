@@ -31,10 +31,10 @@ struct SplitSeconds {
 class SplitNetwork {
  public:
   /// Its graph is the same on all ranks. UnsupportedCase if no backend computes a node, or if the
-  /// ranks cannot add a value. `adding` connects the same ranks and adds; all arguments but `graph`
-  /// must outlive it. Collective.
+  /// ranks cannot add a value. `adding` connects the same ranks and adds, `on_device` as in
+  /// RankSum; all arguments but `graph` must outlive it. Collective.
   SplitNetwork(const Graph& graph, const ExecutorSettings& settings, Plugins& plugins,
-               Communicator& ranks, Communicator& adding);
+               Communicator& ranks, Communicator& adding, bool on_device = false);
 
   Executor& executor() const { return *executor_; }
   const Graph& graph() const { return executor_->graph(); }

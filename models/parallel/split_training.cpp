@@ -33,7 +33,8 @@ SplitTraining::SplitTraining(const WayParts& parts, const Grid& grid)
     : parts_(parts),
       grid_(grid),
       network_(graph_of(parts), settings_of(parts), parts.plugins, grid.group(),
-               parts.run.gradients ? *parts.run.gradients : grid.group()),
+               parts.run.gradients ? *parts.run.gradients : grid.group(),
+               parts.run.trainer.sums_on_device),
       replicas_(grid, parts.run.trainer.accumulate),
       update_(parts.run.trainer.loss_scale, parts.ranks),
       batches_(parts.run, parts.ranks, replicas_.passes_of_all()),
@@ -44,7 +45,8 @@ SplitTraining::SplitTraining(const WayParts& parts, const Grid& grid)
 void SplitTraining::begin() {
   Executor& executor = network_.executor();
   const Graph& graph = network_.graph();
-  const PartsOfParameters own(parts_.whole.graph(), graph, grid_.group().rank());
+  const PartsOfParameters own(parts_.whole.graph(), graph, grid_.group().rank(),
+                              executor.filters_last());
   StageState state = state_of(executor, {});
   const StageState whole = state_of(parts_.whole.executor(), {});
   for (std::size_t i = 0; i < state.values.size(); ++i) {
@@ -138,7 +140,8 @@ StageState SplitTraining::gather(const StageState& own) const {
   Communicator& ranks = grid_.group();
   StageState all = state_of(parts_.whole.executor(), parts_.whole.running_statistics());
   for (int rank = 0; rank < ranks.size(); ++rank) {
-    const PartsOfParameters parts(parts_.whole.graph(), graph, rank);
+    const PartsOfParameters parts(parts_.whole.graph(), graph, rank,
+                                  network_.executor().filters_last());
     for (std::size_t i = 0; i < stage_values().size(); ++i) {
       const ValueIndex value = graph.*stage_values()[i];
       if (value == Graph::none) continue;

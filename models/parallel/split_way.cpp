@@ -120,7 +120,7 @@ class SplitWay final : public ParallelWay {
   std::string implementation() const override {
     const std::string by = training_.network().executed_sum().implementation;
     return fmt::format("layers divided among {} ranks, sums by {}", grid_.group().size(),
-                       by.empty() ? "allreduce" : by);
+                       by.empty() || by.starts_with(',') ? "allreduce" + by : by);
   }
 
  private:

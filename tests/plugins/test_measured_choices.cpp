@@ -10,6 +10,7 @@
 #include "models/network/parity.hpp"
 #include "models/network/training_workload.hpp"
 #include "models/resnet50/resnet.hpp"
+#include "tests/plugins/cheats_on.hpp"
 
 namespace assay {
 namespace {
@@ -20,11 +21,19 @@ class MeasuredChoices : public testing::Test {
     omp_set_num_threads(1);
     run_.trainer.network = make_resnet({18, 16, 32, 5});
     run_.trainer.batch = 2;
-    run_.trainer.executor.backends = {"cheating", "native", "blas", "reference"};
+    run_.trainer.executor.backends = cheating_and_others();
+    run_.trainer.executor.device = cheats_device();
     run_.trainer.executor.measured = true;
     run_.data.classes = run_.trainer.network.classes;
     run_.data.input = run_.trainer.network.input;
     run_.steps = 5;
+  }
+
+  /// Those that have no convolution are left beside it.
+  void without_native() {
+    run_.trainer.executor.backends =
+        cheats_on_gpu() ? std::vector<std::string>{"cheating"}
+                        : std::vector<std::string>{"cheating", "blas", "reference"};
   }
 
   static void cheat(const std::string& how) { setenv("ASSAY_CHEAT", how.c_str(), 1); }
@@ -39,8 +48,9 @@ class MeasuredChoices : public testing::Test {
   }
 
   Outcome outcome() {
-    return run_case([&] { return training_workload(run_, plugins_, *ranks_); }, *ranks_,
-                    TimingOptions{});
+    TimingOptions timing;
+    if (cheats_on_gpu()) timing.max_time = 0.05;
+    return run_case([&] { return training_workload(run_, plugins_, *ranks_); }, *ranks_, timing);
   }
 
   /// Choices by the names of nodes.
@@ -71,19 +81,20 @@ TEST_F(MeasuredChoices, LeaveOutWhatIsFastAndWrong) {
   EXPECT_NE(text.find("left out as wrong: layer2.0.conv1 forward by cheating: dst["),
             std::string::npos)
       << text;
-  EXPECT_NE(text.find("; and 2 more"), std::string::npos) << text;
+  // The backend `cuda` has more algorithms.
+  EXPECT_NE(text.find(cheats_on_gpu() ? "; and " : "; and 2 more"), std::string::npos) << text;
   int layers = 0;
   for (const LayerTime& layer : found.layers) {
     if (layer.layer != "layer2.0.conv1") continue;
     ++layers;
-    EXPECT_EQ(layer.backend, "native") << layer.direction;
+    EXPECT_EQ(layer.backend, cheating_and_others().at(1)) << layer.direction;
   }
   EXPECT_EQ(layers, 3);
 }
 
 TEST_F(MeasuredChoices, OfNothingThatIsRightAreNone) {
   cheat("idle:" + problem_of("layer2.0.conv1"));
-  run_.trainer.executor.backends = {"cheating", "blas", "reference"};
+  without_native();
   const Outcome found = outcome();
   EXPECT_EQ(found.status, "failed");
   EXPECT_NE(found.reason.find("layer2.0.conv1 forward by cheating"), std::string::npos)
@@ -92,7 +103,7 @@ TEST_F(MeasuredChoices, OfNothingThatIsRightAreNone) {
 
 TEST_F(MeasuredChoices, VaryAlgorithms) {
   cheat("slow_choice");
-  run_.trainer.executor.backends = {"cheating", "blas", "reference"};
+  without_native();
   const Choice made = chosen().at("layer1.0.conv1 forward");
   EXPECT_EQ(made.backend, "cheating");
   EXPECT_NE(made.algorithm, "");
@@ -101,7 +112,7 @@ TEST_F(MeasuredChoices, VaryAlgorithms) {
 /// An algorithm may be right within its own bounds, but too coarse for the network.
 TEST_F(MeasuredChoices, HaveNoAlgorithmThatIsTooCoarse) {
   cheat("coarse_algorithms");
-  run_.trainer.executor.backends = {"cheating", "blas", "reference"};
+  without_native();
   for (const auto& [node, choice] : chosen())
     if (node.starts_with("layer1.0.conv1")) {
       EXPECT_EQ(choice.algorithm, "") << node;

@@ -14,7 +14,7 @@ PRELOAD = ":".join(str(FAKES / os.environ[name]) for name in ("CUDART_SONAME", "
 MPIRUN = shutil.which("mpirun.openmpi") or shutil.which("mpirun")
 MPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
 STAGED = "staged through pinned host memory"
-MLP = ("--network", "mlp:i64w32l2c10", "--batch", "8", "--rate", "0.01")
+MLP = ("--network", "mlp:i64w32l4c10", "--batch", "8", "--rate", "0.01")
 RESNET = ("--network", "resnet18:w4s32c5", "--batch", "2", "--rate", "0.01")
 NCCL = ("--allreduce-transport", "nccl")
 

@@ -23,6 +23,15 @@ ElementFormula unpadded_formula_of(Code code, std::vector<std::string> inputs,
   return formula_of(code, std::move(inputs), std::move(table));
 }
 
+/// The order of the elements of a tensor.
+inline std::string order_of(const TensorSpec& spec) {
+  if (!spec.layout) return "";
+  std::string all = fmt::format(" {}", spec.layout->pieces.size());
+  for (const Split& split : spec.layout->splits)
+    all += fmt::format(" {} {} {}", split.block, split.outer, split.inner);
+  return all;
+}
+
 /// All by which the arithmetic of a formula may differ: its code with the numbers that this holds,
 /// and of each input the type, how it comes to be there, and the order of its elements.
 inline std::string belief_of(const ElementFormula& formula, const Inputs& inputs) {
@@ -38,9 +47,7 @@ inline std::string belief_of(const ElementFormula& formula, const Inputs& inputs
     }
     const auto* const stored = dynamic_cast<const TensorValues*>(values.stored());
     if (stored == nullptr || stored->on_device() == nullptr) continue;
-    if (const auto& layout = stored->on_device()->spec().layout)
-      for (const Split& split : layout->splits)
-        all += fmt::format(" {} {} {}", split.block, split.outer, split.inner);
+    all += order_of(stored->on_device()->spec());
   }
   return all;
 }

@@ -34,7 +34,7 @@ constexpr double runs_of_probation = 8;
 /// else before one of so many: all checks shall take 5 %, and a comparison alone may need most of
 /// it.
 constexpr double part_of_checks = 0.04;
-constexpr int runs_of_poison = 16;
+constexpr int runs_of_poison = 17;     ///< a prime: faults that have a period meet it
 constexpr double most_undecided = 16;  ///< of one kind of data, which is then left alone
 constexpr std::size_t most_located = 8;
 constexpr int repetitions = 3;
@@ -119,7 +119,7 @@ class BurnLoop {
   /// The first run on the data, against which all others are compared. It must be right.
   void learn(std::size_t kind) {
     target_.load_data(kind);
-    one_run();
+    run_s_.push_back(one_run());
     golden_.push_back(target_.digest());
     right_.push_back(target_.outputs());
     const Verification checked = target_.check_outputs();
@@ -156,8 +156,8 @@ class BurnLoop {
       const double wanted = std::clamp(seconds_of_batch / std::max(of_run, 1e-7), 1.0, 10000.0);
       const bool many = of_run > 0 && data.runs >= runs_of_probation;
       const auto runs = static_cast<int>(ranks_.broadcast(many ? std::floor(wanted) : 1));
-      const Batch done = batch(kind, runs, of_run);
-      of_run = done.seconds / runs;
+      const Batch done = batch(kind, runs);
+      run_s_[kind] = of_run = done.seconds / runs;
       window.runs += runs;
       window.seconds += done.seconds;
       if (excludes(data, done.repeats)) break;
@@ -200,16 +200,16 @@ class BurnLoop {
   };
 
   /// So many runs. The ranks then agree whether all of them were right, and look at a run that was
-  /// not. `of_run`: seconds of an earlier run; 0: not known.
-  Batch batch(std::size_t kind, int runs, double of_run) {
+  /// not.
+  Batch batch(std::size_t kind, int runs) {
     Batch done;
     try {
       for (int i = 0; i < runs; ++i) {
         ++since_poison_;
-        one_of_batch(
-            kind,
-            since_poison_ >= runs_of_poison || poison_s_ + compare_s_ <= part_of_checks * of_run,
-            done);
+        one_of_batch(kind,
+                     since_poison_ >= runs_of_poison ||
+                         poison_s_ + compare_s_ <= part_of_checks * run_s_[kind],
+                     done);
       }
     } catch (...) {
       if (ranks_.size() == 1) count(kind, done);
@@ -364,6 +364,7 @@ class BurnLoop {
   std::vector<BurnFault> faults_;               ///< of this rank
   double check_s_ = 0;                          ///< of all comparisons and poisonings
   int since_poison_ = 0;
+  std::vector<double> run_s_;            ///< of the last batch, by kind of data
   double compare_s_ = 0, poison_s_ = 0;  ///< of the last ones
   EnergyMeter* meter_ = nullptr;
   std::vector<double> joules_;

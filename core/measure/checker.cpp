@@ -169,8 +169,9 @@ std::optional<ElementComparison> compare_there(Device& device, Tensor& tensor,
   Prover* const prover = device.prover();
   if (prover == nullptr || !expectation.whole || !expectation.formula) return std::nullopt;
   const ElementFormula& formula = *expectation.formula;
-  const std::string what = fmt::format("{} {}", belief_of(formula, *expectation.inputs),
-                                       static_cast<int>(tensor.spec().type));
+  const std::string what =
+      fmt::format("{} {}{}", belief_of(formula, *expectation.inputs),
+                  static_cast<int>(tensor.spec().type), order_of(tensor.spec()));
   if (prover->is_new(what)) {
     if (!believe(*prover, tensor.spec(), expectation)) return std::nullopt;
     prover->believe(what);

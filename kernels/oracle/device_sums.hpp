@@ -20,8 +20,9 @@ namespace assay::sums {
 /// the code. here(output): the host's sum, with which it must agree about a few outputs once in
 /// each process for each problem; CaseError if it does not.
 ///
-/// A compensated part is rounded once. The variance of all these roundings is at most u^2 / 3 times
-/// the squared norm of the products, 2 / (terms + 3) of what their bound allows (sum_bound.hpp).
+/// A compensated part is rounded once, and P parts are added plainly. The variance of all these
+/// roundings is at most (1 + P / 2) u^2 / 3 times the squared norm of the products. With 512
+/// products a part that is below 1/500 of what their bound allows for `terms` (sum_bound.hpp).
 template <class Products, class Here>
 std::optional<std::vector<Terms>> sums_of_device(Prover& prover, const Products& products,
                                                  std::int64_t terms,

@@ -53,7 +53,7 @@ class Ranks(RunTest):
             with self.subTest(words[0]):
                 self.file = self.folder / "row.json"
                 for _ in range(2):  # one job in a hundred is blamed by chance
-                    (_, row), wrong = blame.two_orders(words, self.file)
+                    (*_, row), wrong = blame.two_orders(words, self.file)
                     if not wrong:
                         break
                 self.assertEqual(wrong, [], row["blame"])

@@ -71,7 +71,8 @@ class Burn(RunTest):
         found = sum(burn["faulty"] for burn in burns)
         self.assertEqual(sum(burn["undecided"] for burn in burns), 0)
         self.assertLessEqual(found, self.injected())
-        self.assertGreater(found, 0.5 * self.injected(), "runs whose outputs were not poisoned hide some")
+        # Runs as short as their checks are poisoned one time in 17: the others hide the fault.
+        self.assertGreater(found, 0.5 * self.injected() / 17)
 
     def test_undecided_runs_are_not_accepted(self):
         result = self.burn(self.burn_suite("direct"), code=0)

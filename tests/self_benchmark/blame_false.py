@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# ratio: real trainings of 1500 steps on two equal ranks that blame one, over their 99.9 % bound at 1 %
+# ratio: real trainings of 1500 steps on two equal ranks that blame one which has no slower processor, over their 99.9 % bound at 1 %
 # target: <= 1
 # pairs: 40
 # statistic: max
@@ -19,14 +19,14 @@ if reason := blame.why_not_two():
     sys.exit(0)
 found, slower, undecided, widest = [], 0, 0, 0
 with tempfile.TemporaryDirectory() as folder:
-    for _ in range(math.ceil(RUNS / 2)):
+    for _ in range(math.ceil(RUNS / 3)):
         rows, wrong = blame.two_orders(blame.DECIDED, pathlib.Path(folder) / "row.json")
         found += [f"{one['rank']}, {one['how']}, {100 * one['cost']:.1f} %" for one in wrong]
         for row in rows:
             slower += len(row["blame"]["blamed"])
             undecided += row["blame"]["undecided"] is not None
             widest = max(widest, row["blame"]["resolution"])
-RUNS = 2 * math.ceil(RUNS / 2)
+RUNS = 3 * math.ceil(RUNS / 3)
 slower -= len(found)
 below, allowed = 0.0, -1
 while below < 0.999:  # binomial

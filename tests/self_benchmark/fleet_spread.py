@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# ratio: fleets of 64 nodes in which `spread` finds the node that is 3 % slow, measured noise, over 95 % of them
+# ratio: fleets of 64 nodes in which `spread` finds the node that is 3 % slow, measured noise, launches as it asks for, over 95 % of them
 # target: >= 1
 # pairs: 200
 # statistic: max

@@ -79,25 +79,35 @@ def slower_processor(row):
 
 
 def has_cause(row, one):
-    """By other clocks than those of the arrivals: threads that were ready, processors that a hypervisor took, or longer processor time for
-    equal work (the processor was slower: others use its core)."""
-    def excess(field):
-        return (ranks[one["rank"]][field] or 0) - (ranks[1 - one["rank"]][field] or 0)
+    """By the kernel's clocks, not those of the arrivals: threads that were ready, or processors that a hypervisor took."""
+    if one["rank"] is None:
+        return False
     ranks = row["blame"]["ranks"]
     if one["how"] == STOPPED:
         return (row["time_s"]["stolen"] or 0) >= 0.5 * one["cost"]
-    return excess({HOGGED: "ready_s"}.get(one["how"], "processor_s")) >= 0.5 * one["cost_s"]
+    return one["how"] == HOGGED and (ranks[one["rank"]]["ready_s"] or 0) - (ranks[1 - one["rank"]]["ready_s"] or 0) >= 0.5 * one["cost_s"]
+
+
+def longer(row, rank):
+    """By how much this rank had a processor for longer than the other."""
+    return row["blame"]["ranks"][rank]["processor_s"] - row["blame"]["ranks"][1 - rank]["processor_s"]
 
 
 def two_orders(words, out):
-    """Rows of equal ranks: of a job, and of one in which they have swapped their processors; and those that are blamed falsely: without a
-    cause, or on both processors."""
+    """Rows of equal ranks: of a job, of one in which they have swapped their processors, and of the first again; and those that are blamed
+    falsely. A processor that others use may be slower: it is blamed rightly if the other rank takes longer on it, and the first one again."""
     rows = []
-    for swapped in (False, True):
+    for swapped in (False, True, False):
         pathlib.Path(out).unlink(missing_ok=True)
         rows.append(two_ranks(words, out, swapped=swapped))
-    both = {one["rank"] for one in rows[0]["blame"]["blamed"]} & {one["rank"] for one in rows[1]["blame"]["blamed"]}
-    return rows, [one for row in rows for one in row["blame"]["blamed"] if one["rank"] in both or not has_cause(row, one)]
+    false = []
+    for job, row in enumerate(rows):
+        for one in row["blame"]["blamed"]:
+            slower = one["rank"] is not None and all(longer(other, one["rank"] if job % 2 == number % 2 else 1 - one["rank"]) > 0
+                                                     for number, other in enumerate(rows))
+            if not slower and not has_cause(row, one):
+                false.append(one)
+    return rows, false
 
 
 def four_hosts(words, slow=None, mbit=160):

@@ -221,10 +221,19 @@ TEST(Burn, ARunThatStoresNothingIsFound) {
   EXPECT_EQ(burnt.faults.front().elements, 64);
 }
 
-TEST(Burn, OutputsOfRunsAsShortAsTheirChecksArePoisonedBeforeOneOfSixteen) {
+TEST(Burn, OfShortRunsThatStoreNothingOneOfSeventeenIsFound) {
+  FlippingTarget target(0, 1);
+  target.skips_every = 300;
+  const Burn burnt = burn_in(target, 0.5);
+  ASSERT_GT(burnt.runs, 50000);
+  EXPECT_GE(burnt.faulty, 0.5 * burnt.runs / 300 / 17);
+  EXPECT_LE(burnt.faulty, burnt.runs / 300 / 4);
+}
+
+TEST(Burn, OutputsOfRunsAsShortAsTheirChecksArePoisonedBeforeOneOfSeventeen) {
   FlippingTarget target(0, 1);
   const Burn burnt = burn_in(target, 0.2);
-  EXPECT_GE(static_cast<double>(target.poisoned), burnt.runs / 16);
+  EXPECT_GE(static_cast<double>(target.poisoned), burnt.runs / 17);
   EXPECT_LE(static_cast<double>(target.poisoned), burnt.runs / 8);
 }
 

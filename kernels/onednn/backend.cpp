@@ -4,6 +4,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -116,6 +117,7 @@ class OneDnnBackend final : public MakerBackend {
     const bool gpu = wanted == "gpu";
     const auto kind = gpu ? dnnl::engine::kind::gpu : dnnl::engine::kind::cpu;
     std::optional<OneDnnDevice>& slot = gpu ? gpu_ : cpu_;
+    const std::lock_guard one_at_a_time(making_);  // ranks may be threads
     try {
       if (!slot) {
         if (dnnl::engine::get_count(kind) == 0)
@@ -135,6 +137,7 @@ class OneDnnBackend final : public MakerBackend {
   }
 
  private:
+  std::mutex making_;
   std::optional<OneDnnDevice> cpu_,
       gpu_;  // stay where they are: tensors and operations point to them
 };

@@ -58,8 +58,9 @@ def run(words, out, launcher, **variables):
 
 def two_ranks(words, out, slow=None, share=0.7, turn=0.002, swapped=False):
     """`slow`: the rank that is stopped for the rest of `share` of each `turn`; `swapped`: rank 0 has the second processor."""
-    order = ",".join(map(str, PROCESSORS[1::-1] if swapped else PROCESSORS[:2]))
-    launcher = ["mpirun.openmpi", "-n", 2, "--bind-to", "cpu-list:ordered", "--cpu-list", order]
+    first, second = PROCESSORS[1::-1] if swapped else PROCESSORS[:2]  # by taskset: mpirun sorts a list of processors
+    bound = f'[ "$OMPI_COMM_WORLD_RANK" = 0 ] && own={first} || own={second}; exec taskset -c "$own" "$@"'
+    launcher = ["mpirun.openmpi", "-n", 2, "--bind-to", "none", "sh", "-c", bound, "bound"]
     delay = [] if slow is None else [sys.executable, SCRIPTS / "slow_rank.py", slow, share]
     return run(words, out, [*launcher, *delay], SLOW_RANK_TURN_S=str(turn))
 
@@ -100,6 +101,9 @@ def two_orders(words, out):
     for swapped in (False, True, False):
         pathlib.Path(out).unlink(missing_ok=True)
         rows.append(two_ranks(words, out, swapped=swapped))
+        places = [rank["place"] for rank in rows[-1]["blame"]["ranks"]]
+        if places != [f"processors {number}" for number in (PROCESSORS[1::-1] if swapped else PROCESSORS[:2])]:
+            raise RuntimeError(f"the ranks are on {places}")
     false = []
     for job, row in enumerate(rows):
         for one in row["blame"]["blamed"]:

@@ -44,8 +44,8 @@ class Reference {
   /// The value of C before.
   double before(std::int64_t index) const { return c_ == nullptr ? 0 : (*c_)(index); }
 
-  /// What processors may lose of `sum`, of the products alone, that read and write subnormal
-  /// numbers as 0.
+  /// Processors that read and write subnormal numbers as 0 may lose this of `sum`, of the products
+  /// alone.
   double flushed(const sums::Terms& sum) const {
     return std::abs(problem_.alpha()) * sums::flushed(problem_.precision(), sum);
   }

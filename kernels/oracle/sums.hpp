@@ -44,7 +44,7 @@ inline Terms of_any_data(Terms terms) {
   return terms;
 }
 
-/// What a sum may lose where subnormal numbers become 0: the products of such factors, and each
+/// A sum may lose this where subnormal numbers become 0: the products of such factors, and each
 /// other product, or the sum that it is added to. Nothing of types whose products cannot become so
 /// small (fp16), or whose subnormal numbers are kept (fp64). Random data have no such products.
 double flushed(Precision precision, const Terms& terms);

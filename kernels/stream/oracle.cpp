@@ -72,7 +72,7 @@ class StreamOracle final : public Oracle {
 
   void use(Prover&) const override { compares_there_ = true; }
 
-  /// Of a device that makes the inputs itself every element.
+  /// A device that makes the inputs itself compares every element.
   std::optional<ElementRange> whole(const TensorSpec& output) const override {
     if (!compares_there_ || output.role != Role::output ||
         problem_.shape().kernel > StreamKernel::triad)

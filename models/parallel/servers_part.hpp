@@ -33,7 +33,7 @@ std::uint64_t version_sum(void* to, const void* from, std::size_t bytes, std::in
 /// version_sum() of weights in a device's memory, on the way to, from and within it.
 class WeightsCopies {
  public:
-  /// Of `most` bytes or less. `device` must outlive it.
+  /// Copies have `most` bytes or less. `device` must outlive this.
   WeightsCopies(Device& device, std::size_t most);
   bool on_host() const { return !scratch_; }
   /// From the device to the host: the sum is that of the host's copy.

@@ -1,6 +1,6 @@
 #pragma once
-// What the tests of references that the GPU computes share, on a fake GPU that runs our kernels'
-// threads on the host.
+// Shared by the tests of references that the GPU computes: a fake GPU runs our kernels' threads on
+// the host.
 
 #include <dlfcn.h>
 

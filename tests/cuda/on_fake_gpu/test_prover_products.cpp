@@ -15,7 +15,7 @@ using namespace prover_trial;
 std::unique_ptr<Oracle> oracle_of(const ConvProblem& problem) { return conv_oracle(problem); }
 std::unique_ptr<Oracle> oracle_of(const GemmProblem& problem) { return gemm_oracle(problem); }
 
-/// What the host expects of outputs of products, and what it expects with the GPU's sums.
+/// The host expects the same of outputs of products with its own sums and with the GPU's.
 template <class P>
 void expect_same_sums(const P& problem, bool nhwc, bool stored = true) {
   static std::uint64_t seed = 0;  // memory may hold the sums of equal inputs

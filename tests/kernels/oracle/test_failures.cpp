@@ -1,4 +1,4 @@
-// What a thread of a reference meets while it reads the data of a network must not end the program.
+// A failure in a thread of a reference that reads the data of a network must not end the program.
 
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ class Lost final : public StoredValues {
   void fill(std::int64_t, std::span<double>) const override { throw CaseError("the copy is lost"); }
 };
 
-/// Of one input that can be read, and one that cannot.
+/// One input can be read, and one cannot.
 void expect_thrown(const Oracle& oracle, const std::vector<TensorSpec>& specs) {
   const TensorSpec& output = specs.back();
   std::vector<std::int64_t> indices;

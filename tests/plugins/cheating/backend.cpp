@@ -250,7 +250,7 @@ class CheatingOperation final : public Operation {
     return copy.get();
   }
 
-  /// Of weights that lie with others in one memory, as those of cuDNN's recurrent networks: a copy
+  /// Weights may lie with others in one memory, as those of cuDNN's recurrent networks: a copy
   /// elsewhere cannot take their place, but its values can.
   bool shares_memory() const { return tensors_[weights()]->spec().memory != nullptr; }
   void keep_values() {

@@ -6,6 +6,11 @@ namespace assay {
 
 bool is_of_host(const Device& device) { return device.name() == "cpu"; }
 
+Buffer memory_of(const Executor& executor, ValueIndex value) {
+  const Graph& graph = executor.graph();
+  return {executor.memory(value).get(), graph.elements(value), graph.value(value).type};
+}
+
 std::vector<std::byte> read_bytes(Device& device, const Buffer& from) {
   std::vector<std::byte> bytes(from.bytes());
   device.copy(bytes.data(), from.data, bytes.size());

@@ -123,16 +123,12 @@ double GradientPass::run(const PassSettings& of, const PassCalls& calls, StepChe
 
 Buffer GradientPass::gradients() {
   const Executor& executor = parts_.whole.executor();
-  const Graph& graph = executor.graph();
-  return {executor.memory(graph.batch_gradients).get(), graph.elements(graph.batch_gradients),
-          graph.value(graph.batch_gradients).type};
+  return memory_of(executor, executor.graph().batch_gradients);
 }
 
 Buffer GradientPass::weights() {
   const Executor& executor = parts_.whole.executor();
-  const Graph& graph = executor.graph();
-  return {executor.memory(graph.weights).get(), graph.elements(graph.weights),
-          graph.value(graph.weights).type};
+  return memory_of(executor, executor.graph().weights);
 }
 
 void GradientPass::store() {

@@ -190,9 +190,7 @@ PartUpdate::PartUpdate(Executors executors, const WeightsPart& part)
 std::size_t PartUpdate::bytes() const { return element(part_.count); }
 
 void PartUpdate::begin(Trainer& whole) {
-  const Graph& graph = whole.graph();
-  const Buffer all{whole.executor().memory(graph.weights).get(), graph.elements(graph.weights),
-                   type()};
+  const Buffer all = memory_of(whole.executor(), whole.graph().weights);
   for (const Buffer& buffer : state())
     write_bytes(device(), buffer, std::vector<std::byte>(buffer.bytes()).data());
   write_bytes(device(), {weights(), part_.count, type()},

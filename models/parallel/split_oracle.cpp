@@ -12,6 +12,7 @@
 #include "models/network/parameters.hpp"
 #include "models/network/parity.hpp"
 #include "models/network/tolerance.hpp"
+#include "models/parallel/device_memory.hpp"
 #include "models/parallel/split_graph.hpp"
 #include "models/parallel/split_network.hpp"
 
@@ -21,17 +22,11 @@ namespace {
 constexpr std::int64_t most_parameters = 1 << 22;
 
 std::vector<std::byte> bytes_in(const Executor& executor, ValueIndex value) {
-  const Graph& graph = executor.graph();
-  std::vector<std::byte> bytes(static_cast<std::size_t>(graph.elements(value)) *
-                               size_of(graph.value(value).type));
-  executor.device().copy(bytes.data(), executor.memory(value).get(), bytes.size());
-  executor.device().stream().wait();
-  return bytes;
+  return read_bytes(executor.device(), memory_of(executor, value));
 }
 
 void put_bytes(const std::vector<std::byte>& bytes, const Executor& executor, ValueIndex value) {
-  executor.device().copy(executor.memory(value).get(), bytes.data(), bytes.size());
-  executor.device().stream().wait();
+  write_bytes(executor.device(), memory_of(executor, value), bytes.data());
 }
 
 /// The undivided network after a pass of random samples. Not collective.

@@ -1,6 +1,7 @@
 """Jobs of two ranks, one on each processor, of which one is delayed or has a hog beside it, or of four hosts (namespaces) with a slow link;
 and whom their rows blame."""
 import contextlib
+import itertools
 import json
 import os
 import pathlib
@@ -8,6 +9,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import threading
 
 SCRIPTS = pathlib.Path(__file__).resolve().parents[1] / "scripts"
 sys.path.insert(0, str(SCRIPTS))
@@ -16,8 +18,9 @@ from run_helper import BIN, BUILD  # noqa: E402
 
 PROCESSORS = sorted(os.sched_getaffinity(0))
 HOSTS = list(hosts_of(4))
-MPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMP_NUM_THREADS": "1",
-       "ASSAY_PLUGIN_PATH": str(BUILD / "lib" / "assay")}
+# Without single copies: these let one rank read the sums of the other, whose next writes there are slower where cores share no L3.
+MPI = {"OMPI_MCA_btl_vader_single_copy_mechanism": "none", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+       "OMP_NUM_THREADS": "1", "ASSAY_PLUGIN_PATH": str(BUILD / "lib" / "assay")}
 TRAIN = ("assay-train", "--network", "resnet18:w16s32c10", "--batch", 8, "--threads", 1, "--backend", "native")
 TRAIN_SMALL = ("assay-train", "--network", "resnet18:w8s32c10", "--batch", 4, "--threads", 1, "--backend", "native")
 STEPS = 1500  # that find a delay of 3 % where steps vary by 12 %
@@ -56,13 +59,34 @@ def run(words, out, launcher, **variables):
     return row
 
 
-def two_ranks(words, out, slow=None, share=0.7, turn=0.002, swapped=False):
-    """`slow`: the rank that is stopped for the rest of `share` of each `turn`; `swapped`: rank 0 has the second processor."""
-    first, second = PROCESSORS[1::-1] if swapped else PROCESSORS[:2]  # by taskset: mpirun sorts a list of processors
-    bound = f'[ "$OMPI_COMM_WORLD_RANK" = 0 ] && own={first} || own={second}; exec taskset -c "$own" "$@"'
-    launcher = ["mpirun.openmpi", "-n", 2, "--bind-to", "none", "sh", "-c", bound, "bound"]
+def exchange(pids, done):
+    """Lets ranks change their processors every 50 ms: where others slow one of them down, each rank has it for half of the time."""
+    for turn in itertools.count():
+        if done.wait(0.05):
+            return
+        for rank in (0, 1) if turn // 2 % 2 else (1, 0):  # the first disturbs the other for a moment
+            processor = PROCESSORS[(turn + rank + 1) % 2]
+            with contextlib.suppress(OSError, ValueError):  # a rank that has not begun, or has ended
+                for task in pathlib.Path(f"/proc/{int((pids / str(rank)).read_text())}/task").iterdir():
+                    os.sched_setaffinity(int(task.name), {processor})
+
+
+def two_ranks(words, out, slow=None, share=0.7, turn=0.002, equal=False):
+    """`slow`: the rank that is stopped for the rest of `share` of each `turn`; `equal`: ranks change their processors."""
     delay = [] if slow is None else [sys.executable, SCRIPTS / "slow_rank.py", slow, share]
-    return run(words, out, [*launcher, *delay], SLOW_RANK_TURN_S=str(turn))
+    with tempfile.TemporaryDirectory() as pids:
+        bound = f'echo $$ > {pids}/$OMPI_COMM_WORLD_RANK; exec taskset -c $((OMPI_COMM_WORLD_RANK ? {PROCESSORS[1]} : {PROCESSORS[0]})) "$@"'
+        launcher = ["mpirun.openmpi", "-n", 2, "--bind-to", "none", "sh", "-c", bound, "bound"]
+        done = threading.Event()
+        changes = threading.Thread(target=exchange, args=(pathlib.Path(pids), done))
+        if equal:
+            changes.start()
+        try:
+            return run(words, out, [*launcher, *delay], SLOW_RANK_TURN_S=str(turn))
+        finally:
+            done.set()
+            if equal:
+                changes.join()
 
 
 def decided(out, *delay, **delayed):
@@ -77,41 +101,6 @@ def decided(out, *delay, **delayed):
 def slower_processor(row):
     """How much longer one of two equal ranks had a processor for the same work, as a part of the job's time: hogs and stops do not count."""
     return abs(row["blame"]["ranks"][0]["processor_s"] - row["blame"]["ranks"][1]["processor_s"]) / row["blame"]["seconds"]
-
-
-def has_cause(row, one):
-    """By the kernel's clocks, not those of the arrivals: threads that were ready, or processors that a hypervisor took."""
-    if one["rank"] is None:
-        return False
-    ranks = row["blame"]["ranks"]
-    if one["how"] == STOPPED:
-        return (row["time_s"]["stolen"] or 0) >= 0.5 * one["cost"]
-    return one["how"] == HOGGED and (ranks[one["rank"]]["ready_s"] or 0) - (ranks[1 - one["rank"]]["ready_s"] or 0) >= 0.5 * one["cost_s"]
-
-
-def longer(row, rank):
-    """By how much this rank had a processor for longer than the other."""
-    return row["blame"]["ranks"][rank]["processor_s"] - row["blame"]["ranks"][1 - rank]["processor_s"]
-
-
-def two_orders(words, out):
-    """Rows of equal ranks: of a job, of one in which they have swapped their processors, and of the first again; and those that are blamed
-    falsely. A processor that others use may be slower: it is blamed rightly if the other rank takes longer on it, and the first one again."""
-    rows = []
-    for swapped in (False, True, False):
-        pathlib.Path(out).unlink(missing_ok=True)
-        rows.append(two_ranks(words, out, swapped=swapped))
-        places = [rank["place"] for rank in rows[-1]["blame"]["ranks"]]
-        if places != [f"processors {number}" for number in (PROCESSORS[1::-1] if swapped else PROCESSORS[:2])]:
-            raise RuntimeError(f"the ranks are on {places}")
-    false = []
-    for job, row in enumerate(rows):
-        for one in row["blame"]["blamed"]:
-            slower = one["rank"] is not None and all(longer(other, one["rank"] if job % 2 == number % 2 else 1 - one["rank"]) > 0
-                                                     for number, other in enumerate(rows))
-            if not slower and not has_cause(row, one):
-                false.append(one)
-    return rows, false
 
 
 def four_hosts(words, slow=None, mbit=160):

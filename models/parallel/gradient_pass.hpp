@@ -61,8 +61,9 @@ class GradientPass {
 };
 
 /// Why one rank cannot make the steps of all again with the same bits: ranks compute other
-/// gradients of the same batch. "" if they do not. Leaves the undivided network as
+/// gradients of the same batch, or one does when it repeats it. "" if they do not. `replayed`: bits
+/// are compared; else a rank may add in no fixed order. Leaves the undivided network as
 /// Trainer::initialise(). Collective.
-std::string why_other_bits(const WayParts& parts);
+std::string why_other_bits(const WayParts& parts, bool replayed);
 
 }  // namespace assay

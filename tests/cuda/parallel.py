@@ -86,6 +86,16 @@ class Parallel(RunTest):
         self.assertEqual(row["status"], "incorrect")
         self.assertRegex(row["reason"], "sum of|sum .* over the ranks|differ")
 
+    def test_sums_in_no_fixed_order_cannot_be_made_again(self):
+        pipeline = ("pipeline:2", *MLP, "--accumulate", "2")
+        for way in (("async", *MLP), (*pipeline, "--precision", "bf16")):
+            with self.subTest(way=way):
+                row = self.train(*way, "--steps", "4", code=6, FAKE_CUBLASLT_ORDER="1")
+                self.assertIn("when it repeats it", row["reason"])
+        for way in (pipeline, ("split:2", *MLP)):  # they have bounds
+            with self.subTest(way=way):
+                self.expect_right(self.train(*way, "--steps", "2", FAKE_CUBLASLT_ORDER="1"))
+
     def test_a_pipeline_over_messages_in_the_order_of_a_stream_is_refused(self):
         row = self.train("pipeline:2", *MLP, *NCCL, "--steps", "2", code=6)
         self.assertIn("in the order of a stream", row["reason"])

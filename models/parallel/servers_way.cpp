@@ -86,7 +86,8 @@ Result<std::unique_ptr<ParallelWay>> ServersWay::make(const WayParts& parts) {
     return PartUpdate::make(parts.whole, part, parts.plugins, gradients);
   });
   if (auto* refusal = std::get_if<Unsupported>(&update)) return std::move(*refusal);
-  if (std::string why = why_other_bits(parts, true); !why.empty()) return Unsupported{std::move(why)};
+  if (std::string why = why_other_bits(parts, true); !why.empty())
+    return Unsupported{std::move(why)};
   return std::unique_ptr<ParallelWay>(
       new ServersWay(parts, std::move(roles), std::move(std::get<Update>(update))));
 }

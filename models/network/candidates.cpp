@@ -110,7 +110,7 @@ std::string Executor::why_unused() const {
 /// Algorithms that no backend chooses by itself get no more scratch memory than those that one
 /// does.
 void Executor::leave_out_large() {
-  const auto own = [](const Candidate& candidate) { return candidate.choice.algorithm.empty(); };
+  const auto own = [](const Candidate& candidate) { return candidate.choice.is_own(); };
   std::size_t most = 0;
   for (const std::vector<Candidate>& all : candidates_)
     for (const Candidate& candidate : all)
@@ -188,18 +188,28 @@ std::string Executor::why_not(std::size_t index, Communicator& ranks, bool& wron
   const NetworkTolerance tolerance = network_tolerance(operand_type(graph_.precision));
   const double most =
       share_of_tolerance * (node.phase == Phase::forward ? tolerance.forward : tolerance.gradients);
-  if (by.algorithm.empty() || answers[1] <= most) return "";
+  if (by.is_own() || answers[1] <= most) return "";
   return fmt::format("{}: its error is {:.2g} of the 2-norm (at most {:.2g} is allowed)", which,
                      answers[1], most);
 }
 
+bool Executor::chooses() const {
+  return settings_.measured ||
+         std::ranges::any_of(candidates_, [](const auto& all) { return all.size() > 1; });
+}
+
 void Executor::measure(Communicator& ranks) {
+  if (!chooses()) return;
   recordings_.forget();
   // No candidate is the first to touch a page.
   fill(arena_.get(), 0xff, arena_bytes_);
   for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
     if (graph_.nodes[i].phase == Phase::update) continue;
     std::vector<Candidate>& all = candidates_[i];
+    if (!settings_.measured && all.size() == 1) {
+      run_node(i);
+      continue;
+    }
     std::vector<double> seconds = seconds_of_all(all);
     ranks.allreduce_max(seconds);
     std::vector<std::size_t> order(all.size());
@@ -209,12 +219,18 @@ void Executor::measure(Communicator& ranks) {
     for (const std::size_t c : order) sorted.push_back(std::move(all[c]));
     all = std::move(sorted);
     bool wrong = false;  // results of some candidate
+    std::string not_fused =
+        fmt::format("{} takes {:.4g} us in parts, {:.4g} us as one", graph_.nodes[i].text(),
+                    1e6 * seconds[order.front()], 1e6 * seconds[order.back()]);
     for (std::string why; !(why = why_not(i, ranks, wrong)).empty();) {
+      if (all.size() == 1 && !settings_.measured) break;  // as where nothing is chosen
       if (all.size() == 1 && !wrong) throw UnsupportedCase(why);
       if (all.size() == 1)
         throw CaseError(fmt::format("no candidate computes a layer right ({})", why));
       all.erase(all.begin());
+      not_fused = std::move(why);
     }
+    if (choice(i).is_in_parts() && not_fused_.empty()) not_fused_ = std::move(not_fused);
     all.resize(1);  // its checked run has left its results for the nodes that follow
   }
 }

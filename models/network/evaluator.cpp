@@ -8,6 +8,7 @@
 #include "models/network/evaluation_oracle.hpp"
 #include "models/network/node_check.hpp"
 #include "models/network/parameters.hpp"
+#include "models/network/parity.hpp"
 #include "models/ranks.hpp"
 
 namespace assay {
@@ -24,8 +25,14 @@ Result<std::unique_ptr<Evaluator>> Evaluator::make(Trainer& trainer, Plugins& pl
     settings.memory[graph.stored] = trainer.executor().memory(trainer.graph().stored);
   auto executor = Executor::make(std::move(graph), settings, plugins, ranks);
   if (auto* refusal = std::get_if<Unsupported>(&executor)) return std::move(*refusal);
-  return std::unique_ptr<Evaluator>(
+  std::unique_ptr<Evaluator> evaluator(
       new Evaluator(trainer, std::move(std::get<std::unique_ptr<Executor>>(executor)), ranks));
+  if (evaluator->executor_->chooses()) {
+    evaluator->put_statistics();
+    load_random(*evaluator->executor_, of.seed);
+    evaluator->executor_->measure(ranks);
+  }
+  return evaluator;
 }
 
 /// Ranks have seen other images: all take the mean of their averages.

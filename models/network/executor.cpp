@@ -119,12 +119,16 @@ Result<Executor::Candidate> Executor::make_candidate(const GraphNode& node, cons
       compute != name_of_fp64)
     return Unsupported{
         fmt::format("it forms products in {}", compute.empty() ? "an unknown type" : compute)};
-  for (const TensorSpec& spec : candidate.operation->arguments()) {
-    if (!is_scratch(spec)) continue;
-    candidate.scratch += in_lines(spec.bytes);
-    candidate.has_prologue |= spec.role != Role::workspace;
-  }
+  candidate.count_scratch();
   return candidate;
+}
+
+void Executor::Candidate::count_scratch() {
+  for (const TensorSpec& spec : operation->arguments()) {
+    if (!is_scratch(spec)) continue;
+    scratch += in_lines(spec.bytes);
+    has_prologue |= spec.role != Role::workspace;
+  }
 }
 
 void Executor::allocate() {
@@ -375,7 +379,8 @@ std::span<Tensor* const> Executor::arguments(std::size_t node) const {
 std::vector<Choice> Executor::chosen() const {
   std::vector<Choice> all;
   for (std::size_t i = 0; i < candidates_.size(); ++i)
-    all.push_back({choice(i).backend, executed(i).algorithm});
+    all.push_back(
+        {choice(i).backend, choice(i).is_in_parts() ? Choice::in_parts : executed(i).algorithm});
   return all;
 }
 

@@ -21,6 +21,11 @@ namespace assay {
 /// A backend that computes a node, and the algorithm that it is asked for (empty: its own choice).
 struct Choice {
   std::string backend, algorithm;
+  /// The algorithm of a node that the backend also computes as one operation (Executor::fuse).
+  static constexpr const char* in_parts = "parts";
+  bool is_in_parts() const { return algorithm == in_parts; }
+  /// Whether the backend would choose it by itself.
+  bool is_own() const { return algorithm.empty() || is_in_parts(); }
   std::string text() const;  ///< "native", "native (winograd_2x2)"
 };
 
@@ -74,8 +79,11 @@ class Executor {
   /// ranks. An algorithm that its backend would not choose must also keep the network within
   /// network_tolerance(). Call it once, after images, labels and parameters were written. It does
   /// not run nodes of the update. If no candidate of a node is accepted it throws CaseError where
-  /// one was wrong, else UnsupportedCase. Collective.
+  /// one was wrong, else UnsupportedCase. Without ExecutorSettings::measured it compares what is
+  /// fused with its parts alone. Collective.
   void measure(Communicator& ranks);
+  /// Whether measure() has something to choose or to judge.
+  bool chooses() const;
   /// Candidates that measure() left out because they were wrong: "conv1 forward by native: dst[0]
   /// …"
   const std::vector<std::string>& left_out() const { return left_out_; }
@@ -117,7 +125,8 @@ class Executor {
   /// batch, a backend that may choose might choose another algorithm.
   std::vector<Choice> chosen() const;
   Executed executed(std::size_t node) const;
-  /// Why a convolution and its normalization are not one node; "" if all are, or there is none.
+  /// Why a convolution and its normalization are not one operation; "" if all are, or there is
+  /// none.
   const std::string& why_not_fused() const { return not_fused_; }
   /// Why the first of the backends, which was asked for, computes no node, so that results would be
   /// others' alone; "" if it computes one, or if all are candidates alike (`measured`).
@@ -153,6 +162,7 @@ class Executor {
     bool has_prologue = false;  ///< needs Operation::prologue before each run
     std::size_t scratch = 0;    ///< bytes of workspaces and saved tensors
     EarlyBegins early{};        ///< when it was timed, alone or as the first of several nodes
+    void count_scratch();       ///< of the operation: `scratch` and `has_prologue`
   };
 
   static int key_of(Phase phase, bool swapped) {
@@ -161,8 +171,13 @@ class Executor {
 
   Executor(Graph graph, const ExecutorSettings& settings);
   /// Makes one node of each convolution and the normalization that follows it in inference, where
-  /// the backend of a GPU computes both at once. What was between them is then in no memory.
+  /// the backend of a GPU computes both at once. What was between them is then in no value. The two
+  /// operations, one after the other, are its other candidate: measure() takes them where they are
+  /// faster, or the one is wrong.
   void fuse(Plugins& plugins, Communicator& ranks);
+  Result<std::vector<Candidate>> fused(const GraphNode& one, const GraphNode& conv,
+                                       const GraphNode& norm, Plugins& plugins,
+                                       Communicator& ranks) const;
   std::string make_candidates(Plugins& plugins, Communicator& ranks);
   std::vector<Choice> choices(std::size_t node, Plugins& plugins) const;
   Result<Candidate> make_candidate(const GraphNode& node, const Choice& choice, Plugins& plugins,

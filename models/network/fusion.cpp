@@ -1,6 +1,7 @@
 // Nodes that an executor computes at once.
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 
@@ -19,6 +20,61 @@ std::map<ValueIndex, std::vector<std::size_t>> users_of_values(const Graph& grap
     for (const auto& [name, value] : graph.nodes[i].tensors) all[value].push_back(i);
   return all;
 }
+
+/// A convolution and its normalization, one after the other. What is between them is a workspace.
+class InParts final : public Operation {
+ public:
+  InParts(std::unique_ptr<Operation> conv, std::unique_ptr<Operation> norm)
+      : parts_{Part{std::move(conv), "dst", {}, {}}, Part{std::move(norm), "src", {}, {}}} {
+    std::size_t between = 0;
+    for (const bool scratch : {false, true})
+      for (Part& part : parts_) {
+        const std::vector<TensorSpec>& specs = part.operation->arguments();
+        part.places.resize(specs.size());
+        for (std::size_t i = 0; i < specs.size(); ++i) {
+          TensorSpec spec = specs[i];
+          const bool is_between = spec.name == part.between;
+          if ((is_between || spec.role == Role::workspace) != scratch) continue;
+          part.places[i] = is_between && &part != parts_.data() ? between : arguments_.size();
+          if (part.places[i] < arguments_.size()) continue;
+          if (is_between) between = part.places[i], spec.role = Role::workspace;
+          arguments_.push_back(std::move(spec));
+        }
+      }
+    between_bytes_ = arguments_[between].bytes;
+  }
+
+  const std::vector<TensorSpec>& arguments() const override { return arguments_; }
+  void bind(std::span<Tensor* const> tensors) override {
+    for (Part& part : parts_) {
+      part.bound.clear();
+      for (const std::size_t place : part.places) part.bound.push_back(tensors[place]);
+      part.operation->bind(part.bound);
+    }
+  }
+  void run(Stream& stream) override {
+    for (Part& part : parts_) part.operation->run(stream);
+  }
+  Executed executed() const override {
+    Executed executed = parts_[0].operation->executed();
+    const Executed norm = parts_[1].operation->executed();
+    executed.numbers.erase("kernels_s");  // of the convolution alone
+    executed.workspace_bytes += norm.workspace_bytes + between_bytes_;
+    executed.implementation += "; then " + norm.implementation;
+    return executed;
+  }
+
+ private:
+  struct Part {
+    std::unique_ptr<Operation> operation;
+    std::string between;              ///< its argument that the other part has, too
+    std::vector<std::size_t> places;  ///< of its arguments in arguments_
+    std::vector<Tensor*> bound;
+  };
+  std::array<Part, 2> parts_;
+  std::vector<TensorSpec> arguments_;
+  std::size_t between_bytes_ = 0;
+};
 
 /// Joins the two nodes, if only the normalization reads the output of the convolution.
 std::optional<GraphNode> joined(const Graph& graph, const GraphNode& conv, const GraphNode& norm) {
@@ -43,10 +99,34 @@ std::optional<GraphNode> joined(const Graph& graph, const GraphNode& conv, const
 
 }  // namespace
 
+/// The candidates of a node that is made of two: the operation that is both, and the two.
+Result<std::vector<Executor::Candidate>> Executor::fused(const GraphNode& one,
+                                                         const GraphNode& conv,
+                                                         const GraphNode& norm, Plugins& plugins,
+                                                         Communicator& ranks) const {
+  const Choice by{settings_.backends.front(), ""};
+  std::vector<Candidate> all;
+  auto made = make_candidate(one, by, plugins, ranks);
+  if (auto* const refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
+  all.push_back(std::move(std::get<Candidate>(made)));
+  auto first = make_candidate(conv, by, plugins, ranks);
+  auto second = make_candidate(norm, by, plugins, ranks);
+  if (auto* const a = std::get_if<Candidate>(&first), * const b = std::get_if<Candidate>(&second);
+      a != nullptr && b != nullptr) {
+    Candidate parts;
+    parts.choice = {by.backend, Choice::in_parts};
+    parts.device = a->device;
+    parts.operation = std::make_unique<InParts>(std::move(a->operation), std::move(b->operation));
+    parts.count_scratch();
+    all.push_back(std::move(parts));
+  }
+  return all;
+}
+
 void Executor::fuse(Plugins& plugins, Communicator& ranks) {
   if (!filters_last() || row_major_ || graph_.gradients != Graph::none) return;
   const auto users = users_of_values(graph_);
-  std::map<std::size_t, std::pair<GraphNode, Candidate>> fused;  // by the normalization
+  std::map<std::size_t, std::pair<GraphNode, std::vector<Candidate>>> made;  // by normalization
   std::vector<bool> gone(graph_.nodes.size());
   for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
     const auto src = graph_.nodes[i].tensors.find("src");
@@ -54,21 +134,21 @@ void Executor::fuse(Plugins& plugins, Communicator& ranks) {
     const std::size_t before = users.at(src->second).front();
     auto one = joined(graph_, graph_.nodes[before], graph_.nodes[i]);
     if (!one) continue;
-    auto made = make_candidate(*one, {settings_.backends.front(), ""}, plugins, ranks);
-    if (const auto* const refusal = std::get_if<Unsupported>(&made)) {
+    auto all = fused(*one, graph_.nodes[before], graph_.nodes[i], plugins, ranks);
+    if (const auto* const refusal = std::get_if<Unsupported>(&all)) {
       if (not_fused_.empty()) not_fused_ = refusal->reason;
       continue;
     }
     gone[before] = true;
-    fused.emplace(i, std::pair{std::move(*one), std::move(std::get<Candidate>(made))});
+    made.emplace(i, std::pair{std::move(*one), std::move(std::get<0>(all))});
   }
   std::vector<GraphNode> nodes;
   for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
     if (gone[i]) continue;
     candidates_.emplace_back();
-    if (const auto entry = fused.find(i); entry != fused.end()) {
+    if (const auto entry = made.find(i); entry != made.end()) {
       nodes.push_back(std::move(entry->second.first));
-      candidates_.back().push_back(std::move(entry->second.second));
+      candidates_.back() = std::move(entry->second.second);
     } else {
       nodes.push_back(std::move(graph_.nodes[i]));
     }
@@ -76,6 +156,11 @@ void Executor::fuse(Plugins& plugins, Communicator& ranks) {
   graph_.nodes = std::move(nodes);
   // Choices of an executor that has fused other nodes say nothing of these.
   if (settings_.chosen.size() != graph_.nodes.size()) settings_.chosen.clear();
+  for (std::size_t i = 0; i < settings_.chosen.size(); ++i)
+    if (std::vector<Candidate>& all = candidates_[i]; all.size() > 1)
+      std::erase_if(all, [&](const Candidate& candidate) {
+        return candidate.choice.is_in_parts() != settings_.chosen[i].is_in_parts();
+      });
 }
 
 }  // namespace assay

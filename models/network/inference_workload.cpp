@@ -152,7 +152,7 @@ class InferenceWorkload final : public Workload {
         seconds_(std::move(seconds)) {
     const auto start = Clock::now();
     load_random(*executor_, seed_of(0));
-    if (run_.trainer.executor.measured) executor_->measure(ranks_);
+    executor_->measure(ranks_);
     seconds_["choose_backends"] = seconds_since(start);
   }
 
@@ -288,6 +288,7 @@ class InferenceWorkload final : public Workload {
       throw CaseError("the network cannot be checked: " + refusal->reason);
     Executor& executor = *std::get<std::unique_ptr<Executor>>(made);
     load_random(executor, seed_of(0));
+    executor.measure(*alone);
     executor.run(Phase::forward);
     std::vector<std::size_t> images(static_cast<std::size_t>(form.images));
     std::iota(images.begin(), images.end(), 0);

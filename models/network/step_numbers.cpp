@@ -190,7 +190,7 @@ Executed executed_of(const Executor& executor, const TrainerSettings& settings) 
     const Problem& problem = *executor.graph().nodes[i].problem;
     if (problem.flops() > 0) ++products[executor.executed(i).compute];
     if (problem.kind() == ConvertProblem::kind_name) ++converted;
-    if (problem.kind() == ConvNormProblem::kind_name) ++fused;
+    if (problem.kind() == ConvNormProblem::kind_name && !executor.choice(i).is_in_parts()) ++fused;
   }
   std::vector<std::string> parts;
   for (const auto& [backend, count] : nodes)

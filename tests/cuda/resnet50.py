@@ -121,19 +121,40 @@ class Resnet(RunTest):
 
     def test_inference_computes_convolutions_with_their_normalizations(self):
         for precision in ("fp16", "bf16", "tf32"):
-            row = self.row("--direction", "inference", "--steps", "2", "--precision", precision)
-            self.assertEqual(row["status"], "ok", row["reason"])
-            self.assertIn(", 20 convolutions fused with their normalizations, each phase one CUDA graph", row["executed"]["implementation"])
-            self.assertEqual(sum(layer["operation"] == "conv_norm" for layer in row["layers"]), 20)
+            row = self.fused(precision)
+            self.assertEqual(self.count_fused(row), 20)
+            self.assertIn(" convolutions fused with their normalizations, each phase one CUDA graph", row["executed"]["implementation"])
             self.assertFalse({"conv", "norm"} & {layer["operation"] for layer in row["layers"]})
         for words, refused, why in (((), "", "on tensor cores"), (("--precision", "fp16"), "fusion", "no fusion here")):
             row = self.row("--direction", "inference", "--steps", "2", *words, FAKE_CUDNN_REFUSES=refused)
             self.assertEqual(row["status"], "ok", row["reason"])
             self.assertRegex(row["executed"]["implementation"], f", not fused: .*{why}")
             self.assertEqual(sum(layer["operation"] == "norm" for layer in row["layers"]), 20)
+
+    def fused(self, precision, **variables):
+        """The row of an inference whose convolutions are fused, each piece of work of which takes 8 us."""
+        row = self.row("--direction", "inference", "--steps", "2", "--precision", precision, FAKE_GPU_WORK_US="8", **variables)
+        self.assertEqual(row["status"], "ok", row["reason"])
+        return row
+
+    def count_fused(self, row):
+        self.assertEqual(sum(layer["operation"] == "conv_norm" for layer in row["layers"]), 20)
+        found = re.search(r", (\d+) convolutions fused with their normalizations", row["executed"]["implementation"])
+        return int(found[1]) if found else 0
+
+    def test_a_fused_convolution_that_is_slower_than_its_parts_is_not_taken(self):
+        row = self.fused("fp16", FAKE_CUDNN_SLOW="fusion")
+        self.assertEqual(self.count_fused(row), 0)
+        found = re.search(r", not fused: conv1 forward takes (\S+) us in parts, (\S+) us as one", row["executed"]["implementation"])
+        self.assertLess(float(found[1]), float(found[2]))
+        # A smaller form, in which others may be fused, is compared with fp64: the parts are chosen there, too.
+        self.assertIn("logits", row["verification"]["reference"])
+
+    def test_a_fused_convolution_that_is_wrong_is_not_taken(self):
         for part in ("0", "1", "3"):  # the mean, the factor, the addend or a rectifier; shifts are 0 in this network
-            row = self.row("--direction", "inference", "--steps", "2", "--precision", "fp16", code=3, FAKE_CUDNN_LEAVES_OUT=part)
-            self.assertEqual(row["status"], "incorrect")
+            row = self.fused("fp16", FAKE_CUDNN_LEAVES_OUT=part)
+            self.assertLess(self.count_fused(row), 20)
+            self.assertRegex(row["executed"]["implementation"], "not fused: .* forward by cuda: .*, left out as wrong: .* forward by cuda: ")
 
     def weights(self, file):
         """Those of all parameters, as they lie in a checkpoint (models/network/checkpoint.hpp)."""

@@ -18,6 +18,7 @@
 //   FAKE_CUDNN_WRONG=engine_N  the last element of what this engine computes is wrong. REFUSES to
 //                             IDLE are of engine_N, too; FAKE_CUDNN_REFUSES=graph: there are none,
 //                             FAKE_CUDNN_REFUSES=fusion: none of more operations than one
+//   FAKE_CUDNN_SLOW=fusion    those of more operations than one take eight pieces of work more
 //   FAKE_CUDNN_LEAVES_OUT=N   fused graphs leave out the operation N behind the convolution
 //   FAKE_PROMOTES_TF32=1      fp32 is computed where tf32 was asked for
 //

@@ -424,6 +424,8 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t, cudnnBackendDescriptor_t plan,
     const std::size_t last = elements(out.dims) - 1;
     store(out.type, at_out, last, 2 * load(out.type, at_out, last) + 1);
   });
+  for (int more = 0; more < 8 && fused && is("FAKE_CUDNN_SLOW", "fusion"); ++more)
+    fake::submit([] {});
   return CUDNN_STATUS_SUCCESS;
 }
 

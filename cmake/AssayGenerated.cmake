@@ -5,6 +5,7 @@
 #   git_info.hpp           commit and dirty flag (looked up at every build)
 #   interface_version.hpp       hash of the headers that plugins and core share (when one of them changes)
 #   problem_version/<kind>.hpp  hash of the headers that declare one kind of problem
+# and kernels/<name>/benchmark.hpp beside that folder, for the programs of kernels (AssayPrograms.cmake).
 # Each is rewritten only when its content changes, so that a build with nothing to do does nothing.
 set(ASSAY_GENERATED_DIRECTORY "${PROJECT_BINARY_DIR}/generated")
 

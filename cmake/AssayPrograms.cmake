@@ -1,7 +1,8 @@
 # assay_add_library_and_programs(<folder>)
 # For the calling folder and each subfolder without a CMakeLists.txt (an operation): *.cpp without mains become the static library
-# assay_<folder>; <subfolder>/main.cpp becomes the program assay-<subfolder> (conv/main.cpp: assay-conv), <name>_main.cpp the program
-# assay-<name>. Then every subfolder that has a CMakeLists.txt (a backend) is added. Adding a kernel or a backend edits no file.
+# assay_<folder>; <name>_main.cpp becomes the program assay-<name>. A subfolder with a benchmark.cpp is the program assay-<subfolder>,
+# whose main is generated: it calls <subfolder>_benchmark() of <subfolder>/benchmark.hpp, which is generated, too, where the subfolder
+# has none. Then every subfolder that has a CMakeLists.txt (a backend) is added. Adding a kernel or a backend edits no file.
 # Further arguments: libraries that the library links publicly beside assay_core.
 function(assay_add_library_and_programs folder)
   file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cpp")
@@ -13,8 +14,20 @@ function(assay_add_library_and_programs folder)
     endif()
   endforeach()
   set(mains ${sources})
-  list(FILTER sources EXCLUDE REGEX "[_/]main\\.cpp$")
-  list(FILTER mains INCLUDE REGEX "[_/]main\\.cpp$")
+  list(FILTER sources EXCLUDE REGEX "_main\\.cpp$")
+  list(FILTER mains INCLUDE REGEX "_main\\.cpp$")
+  foreach(source IN LISTS sources)
+    if(source MATCHES "/([^/]+)/benchmark\\.cpp$")
+      set(name "${CMAKE_MATCH_1}")
+      set(header "${folder}/${name}/benchmark.hpp")
+      if(NOT EXISTS "${PROJECT_SOURCE_DIR}/${header}")
+        configure_file("${PROJECT_SOURCE_DIR}/cmake/benchmark.hpp.in" "${ASSAY_GENERATED_DIRECTORY}/${header}" @ONLY)
+      endif()
+      set(main "${CMAKE_CURRENT_BINARY_DIR}/${name}_main.cpp")
+      configure_file("${PROJECT_SOURCE_DIR}/cmake/benchmark_main.cpp.in" "${main}" @ONLY)
+      list(APPEND mains "${main}")
+    endif()
+  endforeach()
 
   set(library "assay_${folder}")
   if(sources)
@@ -28,7 +41,7 @@ function(assay_add_library_and_programs folder)
   endif()
 
   foreach(main IN LISTS mains)
-    string(REGEX REPLACE "^.*/([^/]+)[_/]main\\.cpp$" "\\1" name "${main}")
+    string(REGEX REPLACE "^.*/([^/]+)_main\\.cpp$" "\\1" name "${main}")
     string(REPLACE "_" "-" name "${name}")
     assay_add_program(assay-${name} SOURCES "${main}" LIBRARIES ${library})
   endforeach()

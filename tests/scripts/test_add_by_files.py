@@ -9,7 +9,7 @@ from tree_copy_helper import TreeCopyTest
 class AddByFiles(TreeCopyTest):
     def test_backend_kernel_and_suite(self):
         self.add(("backend", "kernel", "suite"),
-                 ["kernels/axpy/main.cpp", "kernels/axpy/problem.hpp", "kernels/reference/axpy.cpp",
+                 ["kernels/axpy/benchmark.cpp", "kernels/axpy/problem.hpp", "kernels/reference/axpy.cpp",
                   "kernels/throwaway/CMakeLists.txt", "kernels/throwaway/backend.cpp", "suites/throwaway.json"])
         programs, said = self.build("assay", "assay-conv", "assay-axpy", "assay_backend_reference", "assay_backend_throwaway")
         self.assertIn("backend throwaway: built", said)

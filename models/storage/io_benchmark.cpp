@@ -1,4 +1,4 @@
-#include "models/storage/benchmark.hpp"
+#include "models/storage/io_benchmark.hpp"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,0 @@
-#include "kernels/dropout/benchmark.hpp"
-
-int main(int argc, char** argv) {
-  return assay::benchmark_main(assay::dropout_benchmark(), argc, argv);
-}

@@ -1,5 +1,0 @@
-#include "kernels/update/benchmark.hpp"
-
-int main(int argc, char** argv) {
-  return assay::benchmark_main(assay::update_benchmark(), argc, argv);
-}

@@ -80,6 +80,7 @@ void BurnTotals::add(const Row& row, const std::string& host) {
   if (!row.burn) return;
   const Burn& burn = *row.burn;
   total.runs += burn.runs;
+  total.poisoned += burn.poisoned;
   total.faulty += burn.faulty;
   total.undecided += burn.undecided;
   total.device_hours += burn.device_hours;
@@ -136,7 +137,7 @@ std::string burn_text(const BurnTotal& total) {
 }
 
 Table burn_lines(const std::vector<BurnTotal>& totals) {
-  Table table{titled({"host", "case", ">devices", ">runs", ">wrong", ">device-hours",
+  Table table{titled({"host", "case", ">devices", ">runs", ">poisoned", ">wrong", ">device-hours",
                       ">below (1/h, 95 %)", ">drift", ">checks"}),
               {}};
   for (const BurnTotal& total : totals) {
@@ -151,6 +152,7 @@ Table burn_lines(const std::vector<BurnTotal>& totals) {
                  checks = total.check_s / total.seconds;
     line.add({std::to_string(total.devices), devices});
     line.add({fmt::format("{:.0f}", total.runs), total.runs});
+    line.add({fmt::format("{:.0f}", total.poisoned), total.poisoned});
     line.add({total.undecided > 0
                   ? fmt::format("{:.0f}, undecided {:.0f}", total.faulty, total.undecided)
                   : fmt::format("{:.0f}", total.faulty),

@@ -26,7 +26,7 @@ struct DriftPoint {
 struct BurnTotal {
   std::string host{}, id{};
   std::size_t devices = 0, rows = 0;
-  double runs = 0, faulty = 0, undecided = 0;
+  double runs = 0, poisoned = 0, faulty = 0, undecided = 0;
   double device_hours = 0, seconds = 0, check_s = 0;
   std::vector<std::string> problems{};  ///< reasons of rows that are not ok
   std::vector<BurnFault> faults{};

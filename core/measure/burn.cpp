@@ -194,7 +194,7 @@ class BurnLoop {
 
   /// Runs, each compared, of this rank.
   struct Batch {
-    double runs = 0, seconds = 0, differing = 0, wrong = 0;
+    double runs = 0, poisoned = 0, seconds = 0, differing = 0, wrong = 0;
     bool noted = false;   ///< the first that differed is the last of faults_
     bool repeats = true;  ///< a run on the same inputs after them was right
   };
@@ -225,6 +225,7 @@ class BurnLoop {
   void one_of_batch(std::size_t kind, bool poisoned, Batch& done) {
     done.seconds += one_run(poisoned);
     ++done.runs;
+    done.poisoned += poisoned;
     const auto start = Clock::now();
     const bool same = target_.digest() == golden_[kind];
     compare_s_ = seconds_since(start);
@@ -244,6 +245,7 @@ class BurnLoop {
   void count(std::size_t kind, const Batch& done) {
     Burn::Kind& data = burn_.data[kind];
     data.runs += done.runs;
+    data.poisoned += done.poisoned;
     data.seconds += done.seconds;
     for (const double of_rank : all_numbers(done.wrong, ranks_)) data.faulty += of_rank;
     for (const double of_rank : all_numbers(done.differing - done.wrong, ranks_))
@@ -324,11 +326,15 @@ class BurnLoop {
     const auto ranks = static_cast<double>(ranks_.size());
     for (Burn::Kind& data : burn_.data) {
       data.runs *= ranks;
+      double poisoned = 0;
+      for (const double of_rank : all_numbers(data.poisoned, ranks_)) poisoned += of_rank;
+      data.poisoned = poisoned;
       ranks_.allreduce_max(std::span(&data.seconds, 1));
       burn_.faulty += data.faulty;
       burn_.undecided += data.undecided;
       if (!counts(data)) continue;
       burn_.runs += data.runs;
+      burn_.poisoned += data.poisoned;
       burn_.seconds += data.seconds;
     }
     burn_.check_s = check_s_;

@@ -70,7 +70,7 @@ struct Burn {
   struct Kind {
     std::string name{};
     bool exact = false;
-    double runs = 0, seconds = 0, faulty = 0, undecided = 0;
+    double runs = 0, poisoned = 0, seconds = 0, faulty = 0, undecided = 0;
     std::string excluded{};  ///< why it was not used any more
   };
   /// A part of the burn-in that has used all kinds of data, each with full load and with pauses,
@@ -87,6 +87,7 @@ struct Burn {
   double seconds = 0;                 ///< of the runs that count, of one device
   double check_s = 0;                 ///< of the checks after them, of one device
   double runs = 0;                    ///< that count, of all devices
+  double poisoned = 0;                ///< of these, on poisoned outputs: only they show lost stores
   /// Runs that are certainly wrong: on exact data, or beyond the bounds of errors.
   double faulty = 0;
   /// Runs that differ within the bounds of errors: a wrong low bit, or sums in another order.

@@ -25,6 +25,7 @@ static void to_json(json& document, const Burn::Kind& kind) {
   document = {{"name", kind.name},
               {"exact", kind.exact},
               {"runs", whole(kind.runs)},
+              {"poisoned", whole(kind.poisoned)},
               {"seconds", kind.seconds},
               {"faulty", whole(kind.faulty)},
               {"undecided", whole(kind.undecided)},
@@ -34,6 +35,7 @@ static void from_json(const json& document, Burn::Kind& kind) {
   document.at("name").get_to(kind.name);
   document.at("exact").get_to(kind.exact);
   document.at("runs").get_to(kind.runs);
+  document.at("poisoned").get_to(kind.poisoned);
   document.at("seconds").get_to(kind.seconds);
   document.at("faulty").get_to(kind.faulty);
   document.at("undecided").get_to(kind.undecided);
@@ -91,6 +93,7 @@ void to_json(json& document, const Burn& burn) {
               {"seconds", burn.seconds},
               {"check_s", burn.check_s},
               {"runs", whole(burn.runs)},
+              {"poisoned", whole(burn.poisoned)},
               {"faulty", whole(burn.faulty)},
               {"undecided", whole(burn.undecided)},
               {"data", burn.data},
@@ -109,6 +112,7 @@ void from_json(const json& document, Burn& burn) {
   document.at("seconds").get_to(burn.seconds);
   document.at("check_s").get_to(burn.check_s);
   document.at("runs").get_to(burn.runs);
+  document.at("poisoned").get_to(burn.poisoned);
   document.at("faulty").get_to(burn.faulty);
   document.at("undecided").get_to(burn.undecided);
   document.at("data").get_to(burn.data);

@@ -31,19 +31,23 @@ void check_burn(const json& row, const std::string& where) {
   const auto refuse = [&](const std::string& what) {
     throw InputError(fmt::format("{}/burn/{}. The file was changed by hand.", where, what));
   };
-  double runs = 0, seconds = 0, faulty = 0, undecided = 0;
+  double runs = 0, poisoned = 0, seconds = 0, faulty = 0, undecided = 0;
   for (const Burn::Kind& data : burn.data) {
     if (!(data.runs <= most_runs)) refuse(fmt::format("data/{}/runs: above 2^53", data.name));
     if (!(data.faulty + data.undecided <= data.runs))
       refuse(fmt::format("data/{}: more runs differ than were made", data.name));
+    if (!(data.poisoned <= data.runs))
+      refuse(fmt::format("data/{}: more runs are poisoned than were made", data.name));
     faulty += data.faulty;
     undecided += data.undecided;
     runs += counts(data) ? data.runs : 0;
+    poisoned += counts(data) ? data.poisoned : 0;
     seconds += counts(data) ? data.seconds : 0;
   }
   expect("faulty", faulty, "the sum of /burn/data");
   expect("undecided", undecided, "the sum of /burn/data");
   expect("runs", runs, "the sum of the data that count");
+  expect("poisoned", poisoned, "the sum of the data that count");
   expect("seconds", seconds, "the sum of the data that count");
   const auto devices = static_cast<double>(burn.places.size());
   double runs_of_windows = 0, seconds_of_windows = 0;

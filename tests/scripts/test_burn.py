@@ -47,13 +47,14 @@ class Burn(RunTest):
 
     def test_changed_numbers_are_refused(self):
         result = self.burn(self.burn_suite("direct"), seconds="1s", code=0)
-        for field, value in {"limit_per_device_hour": 0.1, "faulty": 1, "runs": 1e9, "device_hours": 100,
+        for field, value in {"limit_per_device_hour": 0.1, "faulty": 1, "runs": 1e9, "poisoned": 0, "device_hours": 100,
                              "seconds": 1e6}.items():
             changed = json.loads(json.dumps(result))
             changed["rows"][0]["burn"][field] = value
             self.refuse(changed)
         # A count so large that another one less is the same ended no loop.
         for change in (lambda burn: (burn.update(faulty=int(1e17)), burn["data"][0].update(faulty=int(1e17))),
+                       lambda burn: (burn.update(poisoned=burn["runs"] + 1), burn["data"][0].update(poisoned=burn["data"][0]["runs"] + 1)),
                        lambda burn: burn["windows"].append({"unix_s": 1, "seconds": 1e-9, "runs": 10**12})):
             changed = json.loads(json.dumps(result))
             change(changed["rows"][0]["burn"])

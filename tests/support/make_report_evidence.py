@@ -77,8 +77,8 @@ def burnt(host, case, ratio, number):
     hours = 2 * seconds / 3600
     row["burn"] = {
         "started_unix_s": 1.7e9 - 60, "device": "cpu", "places": [f"{host}: processors 0", f"{host}: processors 1"], "wall_s": 1900,
-        "seconds": seconds, "check_s": 0.03 * seconds, "runs": runs, "faulty": 0, "undecided": 0,
-        "data": [{"name": "integers", "exact": True, "runs": runs, "seconds": seconds, "faulty": 0, "undecided": 0, "excluded": None}],
+        "seconds": seconds, "check_s": 0.03 * seconds, "runs": runs, "poisoned": runs, "faulty": 0, "undecided": 0,
+        "data": [{"name": "integers", "exact": True, "runs": runs, "poisoned": runs, "seconds": seconds, "faulty": 0, "undecided": 0, "excluded": None}],
         "windows": windows, "faults": [], "power_w": {}, "device_hours": hours, "faults_per_device_hour": 0,
         "limit_per_device_hour": -math.log(0.05) / hours}
     return row

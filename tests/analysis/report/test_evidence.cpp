@@ -59,6 +59,7 @@ json burnt(double faulty, double slowing) {
                       {"seconds", 900},
                       {"check_s", 9},
                       {"runs", 2000},
+                      {"poisoned", 1500},
                       {"faulty", faulty},
                       {"undecided", 0},
                       {"data", json::array()},
@@ -74,9 +75,10 @@ json burnt(double faulty, double slowing) {
 TEST(Evidence, ABurnInHasItsFaultsItsLimitAndItsCourse) {
   const json burn = section_of(document_of({burnt(0, 1)}), "burn");
   const json& line = burn["tables"][0]["lines"][0];
-  EXPECT_EQ(line["cells"][4], "0");
-  EXPECT_EQ(line["cells"][6], "12") << "-ln(0.05) / 0.25 hours";
-  EXPECT_TRUE(test::has(line["cells"][7], "+9.9 %") || test::has(line["cells"][7], "+10")) << line;
+  EXPECT_EQ(line["cells"][4], "1500");
+  EXPECT_EQ(line["cells"][5], "0");
+  EXPECT_EQ(line["cells"][7], "12") << "-ln(0.05) / 0.25 hours";
+  EXPECT_TRUE(test::has(line["cells"][8], "+9.9 %") || test::has(line["cells"][8], "+10")) << line;
   const json& points = burn["curves"][0]["points"];
   ASSERT_EQ(points.size(), 20U);
   EXPECT_EQ(points[0]["minutes"], 0);

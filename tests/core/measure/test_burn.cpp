@@ -235,6 +235,8 @@ TEST(Burn, OutputsOfRunsAsShortAsTheirChecksArePoisonedBeforeOneOfSeventeen) {
   const Burn burnt = burn_in(target, 0.2);
   EXPECT_GE(static_cast<double>(target.poisoned), burnt.runs / 17);
   EXPECT_LE(static_cast<double>(target.poisoned), burnt.runs / 8);
+  EXPECT_LE(burnt.poisoned, static_cast<double>(target.poisoned));
+  EXPECT_GE(burnt.poisoned, static_cast<double>(target.poisoned) - 10) << "first and last runs";
 }
 
 TEST(Burn, ARareLowBitInTheFirstRunsIsNoOrderOfSums) {

@@ -79,9 +79,9 @@ struct EventTimes {
 
 /// Sets last, cost_s, low_s and high_s of the ranks. A rank has caused a wait as far as it was late
 /// and had worked longer: one that left the collective before late, for the network's reasons,
-/// comes late to the next one, too. `errors`: one for the clock of each rank. The intervals have 99
-/// % for all ranks together, by Student's distribution of the sums of up to 40 blocks of events
-/// that follow each other.
+/// comes late to the next one, too. `errors`: how wrong the clock of each rank may be, in seconds.
+/// The intervals have 99 % for all ranks together, by Student's distribution of the sums of up to
+/// 40 blocks of events that follow each other.
 void set_costs(const EventTimes& times, std::span<const double> errors, Blame& blame);
 
 /// Sets resolution, undecided and blamed from the other fields. Of a late rank and a slow link of

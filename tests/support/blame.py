@@ -60,9 +60,9 @@ def run(words, out, launcher, **variables):
 
 
 def exchange(pids, done):
-    """Lets ranks change their processors every 50 ms: where others slow one of them down, each rank has it for half of the time."""
+    """Lets ranks change their processors every 20 ms: where others slow one of them down, each rank has it for half of the time."""
     for turn in itertools.count():
-        if done.wait(0.05):
+        if done.wait(0.02):
             return
         for rank in (0, 1) if turn // 2 % 2 else (1, 0):  # the first disturbs the other for a moment
             processor = PROCESSORS[(turn + rank + 1) % 2]

@@ -14,6 +14,7 @@
 #include "kernels/cuda/conv_plain_weights.hpp"
 #include "kernels/cuda/conv_plans.hpp"
 #include "kernels/cuda/conv_wide_inputs.hpp"
+#include "kernels/norm/given_sums.hpp"
 
 namespace assay::cuda {
 namespace {
@@ -107,14 +108,46 @@ Made make_mixed(CudnnDevice& place, const ConvProblem& conv, const Options& opti
   return Unsupported{std::move(why)};
 }
 
+/// With the sums of a normalization in training.
+Made make_summed(CudnnDevice& place, const ConvProblem& conv, const Options& options,
+                 Communicator& ranks) {
+  const Precision precision = conv.precision();
+  const std::string graph = conv_plan_names().front();
+  if (options.get("algorithm", "auto") != "auto")
+    return Unsupported{fmt::format("cuda sums beside a convolution by {} alone. Use auto.", graph)};
+  if (conv.direction() != ConvDirection::forward || conv.tensors().back().dims.size() != 4 ||
+      (precision != Precision::tf32 && precision != Precision::bf16 &&
+       precision != Precision::fp16))
+    return Unsupported{fmt::format(
+        "cuda sums beside a forward convolution of planes in tf32, bf16 or fp16, not {} in {}",
+        name(conv.direction()), name(precision))};
+  if (Made has = precision_on_all(place, precision, ranks);
+      std::holds_alternative<Unsupported>(has))
+    return has;
+  const std::string layout = options.get("layout", "any");
+  Result<ConvForm> plain = layout == "nchw"
+                               ? Unsupported{"cuda sums beside a convolution in nhwc, not in nchw"}
+                               : conv_form(conv, "nhwc");
+  if (auto* refusal = std::get_if<Unsupported>(&plain)) return std::move(*refusal);
+  const ConvForm form = summed(std::move(std::get<ConvForm>(plain)));
+  const Asked asked{place, conv, form,
+                    fmt::format("{} and sums {}, {}", graph, name(precision), conv.canonical()),
+                    ranks};
+  Made made = best_of(asked, false, {graph});
+  if (const auto* const refusal = std::get_if<Unsupported>(&made))
+    return Unsupported{fmt::format("{} ({})", refusal->reason, asked.text)};
+  return made;
+}
+
 Made make_conv(Device& device, const Problem& problem, const Options& options,
                Communicator& ranks) {
   const ConvProblem& conv = problem_cast<ConvProblem>(problem);
   auto& place = static_cast<CudnnDevice&>(device);
   if (const auto why = why_not_precision(conv)) return Unsupported{*why};
   return on_all(ranks, [&] {
-    return is_mixed(conv.precision()) ? make_mixed(place, conv, options, ranks)
-                                      : make_uniform(place, conv, options, ranks);
+    return !options.get(norm_sums, "").empty() ? make_summed(place, conv, options, ranks)
+           : is_mixed(conv.precision())        ? make_mixed(place, conv, options, ranks)
+                                               : make_uniform(place, conv, options, ranks);
   });
 }
 

@@ -5,6 +5,7 @@
 #include <climits>
 
 #include "core/api/layout.hpp"
+#include "kernels/norm/given_sums.hpp"
 
 namespace assay::cuda {
 namespace {
@@ -138,6 +139,14 @@ ConvForm normalized(ConvForm form, NormFusion fusion) {
   }
   form.specs.insert(form.specs.end(), more.begin(), more.end());
   form.normalization = fusion;
+  return form;
+}
+
+ConvForm summed(ConvForm form) {
+  const std::int64_t channels = form.specs[conv_parts(ConvDirection::forward).y].dims[1];
+  for (const char* name : norm_sums_arguments)
+    form.specs.push_back(plain_tensor(name, Role::workspace, DataType::fp32, {1, channels, 1, 1}));
+  form.sums = true;
   return form;
 }
 

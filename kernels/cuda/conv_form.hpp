@@ -19,6 +19,9 @@ struct ConvForm {
   /// The normalization that follows; only a graph of the direction `forward` may have it. It adds
   /// the specs that normalized_parts names.
   std::optional<NormFusion> normalization{};
+  /// Also the sums of a normalization in training; only a graph of the direction `forward` may have
+  /// them. They add the specs that summed_parts names.
+  bool sums = false;
 };
 
 /// Places of what a normalization reads, behind the three tensors of a convolution: [1, oc, 1, 1]
@@ -29,6 +32,13 @@ struct NormalizedParts {
 inline constexpr NormalizedParts normalized_parts{3, 4, 5, 6};
 /// The form with such a normalization: dst = (sums - mean) factor + shift, with what `fusion` adds.
 ConvForm normalized(ConvForm form, NormFusion fusion);
+
+/// Places of the sums (kernels/norm/given_sums.hpp), [1, oc, 1, 1].
+struct SummedParts {
+  std::size_t sum, square_sum;
+};
+inline constexpr SummedParts summed_parts{3, 4};
+ConvForm summed(ConvForm form);
 
 /// The form of a problem in a layout ("any": the one that the precision's kernels are written for),
 /// or why cuDNN cannot take it. Not of a mixed precision: cuDNN's gradients of weights have the

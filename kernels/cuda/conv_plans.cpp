@@ -241,6 +241,7 @@ ConvGraph::ConvGraph(const GraphTarget& target, const ConvProblem& problem, cons
   }
   convolve(problem, form);
   if (form.normalization) normalize(form, type_of_sums(problem.precision()));
+  if (form.sums) sum_up(type_of_sums(problem.precision()));
   if (target.handle != nullptr)
     graph_.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &target.handle);
   graph_.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, std::ssize(operations_),
@@ -305,6 +306,18 @@ void ConvGraph::normalize(const ConvForm& form, cudnnDataType_t type) {
   step(CUDNN_POINTWISE_ADD, parts_[normalized_parts.shift].get(), !relu);
   if (adds) step(CUDNN_POINTWISE_ADD, parts_[normalized_parts.addend].get(), false);
   if (relu) step(CUDNN_POINTWISE_RELU_FWD, nullptr, true);
+}
+
+void ConvGraph::sum_up(cudnnDataType_t type) {
+  GraphObject operation(CUDNN_BACKEND_OPERATION_GEN_STATS_DESCRIPTOR);
+  const cudnnGenStatsMode_t mode = CUDNN_GENSTATS_SUM_SQSUM;
+  operation.set(CUDNN_ATTR_OPERATION_GENSTATS_MODE, CUDNN_TYPE_GENSTATS_MODE, 1, &mode);
+  operation.set(CUDNN_ATTR_OPERATION_GENSTATS_MATH_PREC, CUDNN_TYPE_DATA_TYPE, 1, &type);
+  operation.set(CUDNN_ATTR_OPERATION_GENSTATS_XDESC, *parts_[conv_parts(ConvDirection::forward).y]);
+  operation.set(CUDNN_ATTR_OPERATION_GENSTATS_SUMDESC, *parts_[summed_parts.sum]);
+  operation.set(CUDNN_ATTR_OPERATION_GENSTATS_SQSUMDESC, *parts_[summed_parts.square_sum]);
+  operation.finalize();
+  operations_.push_back(keep(std::move(operation)).get());
 }
 
 void ConvGraph::point_by_point(cudnnPointwiseMode_t mode, cudnnDataType_t type,

@@ -61,7 +61,8 @@ struct ConvEngine {
 /// Whether the notes of an engine allow the precision and are of the family.
 bool keeps_to(const ConvEngine& engine, Precision precision, Family family);
 
-/// A convolution as a graph of one operation, with its normalization of several.
+/// A convolution as a graph of one operation, with its normalization, or the sums of one, of
+/// several.
 class ConvGraph {
  public:
   /// Throws a CudnnError, also if the library has no such graph.
@@ -81,6 +82,7 @@ class ConvGraph {
   const GraphObject& virtual_output(const ConvForm& form, cudnnDataType_t type);
   void convolve(const ConvProblem& problem, const ConvForm& form);
   void normalize(const ConvForm& form, cudnnDataType_t type);
+  void sum_up(cudnnDataType_t type);
   void point_by_point(cudnnPointwiseMode_t mode, cudnnDataType_t type, const GraphObject& x,
                       const GraphObject* with, const GraphObject& y);
   std::vector<GraphObject> proposals(cudnnBackendHeurMode_t mode) const;

@@ -57,6 +57,7 @@ ASSAY_START_STORED(SquaredErrorSums)
 ASSAY_START_WIDE(SquaredErrorResults)
 
 ASSAY_START_WIDE(NormFactor)
+ASSAY_START_WIDE(NormGivenMoments)
 ASSAY_START_STORED(NormMoments)
 ASSAY_START_WIDE(NormSlopes)
 ASSAY_START_PACKED(NormMomentSums)

@@ -3,11 +3,14 @@
 
 #include "kernels/norm/problem.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "kernels/cuda/backend.hpp"
 #include "kernels/cuda/norm_items.hpp"
 #include "kernels/cuda/own_operation.hpp"
+#include "kernels/norm/given_sums.hpp"
 
 namespace assay::cuda {
 namespace {
@@ -15,14 +18,19 @@ namespace {
 template <class Stored, int width>
 class Normalization final : public OwnOperation {
  public:
-  explicit Normalization(const NormProblem& problem)
+  /// `given`: the sums of forward_training are given (kernels/norm/given_sums.hpp).
+  Normalization(const NormProblem& problem, bool given)
       : OwnOperation(problem, problem.precision(), problem.tensors()),
         problem_(problem),
+        given_(given),
         channels_(problem.shape().ic),
         shape_{problem.shape().per_channel(), channels_,
                chunk_of(problem.shape().per_channel(), channels_ / width),
                Divisor(channels_ / width)} {
     lay_channels_last();
+    for (const char* name : norm_sums_arguments)
+      if (given) arguments_.push_back(plain_tensor(name, Role::input, DataType::fp32, {channels_}));
+    if (given) executed_.numbers[norm_sums_given] = 1;
     // Sums, and four values of every channel.
     add_workspace(
         static_cast<std::size_t>(sums_size(shape_.chunks(), 2 * channels_) + 4 * channels_) *
@@ -37,7 +45,12 @@ class Normalization final : public OwnOperation {
     factors_ = reinterpret_cast<Value*>(sums_ + sums_size(shape_.chunks(), 2 * channels_));
     if (problem_.direction() == NormDirection::backward) return backward();
     const auto* const src = find<const Stored>("src");
-    if (problem_.direction() == NormDirection::forward_training)
+    if (given_)
+      start(NormGivenMoments<Value>{find<const float>(norm_sums_arguments[0]),
+                                    find<const float>(norm_sums_arguments[1]), shape_.rows,
+                                    find<Value>("mean"), find<Value>("variance"), factor()},
+            channels_);
+    else if (problem_.direction() == NormDirection::forward_training)
       start(NormMoments<Stored>{sums(NormMomentTerm<Stored, width>{src}), src, shape_,
                                 find<Value>("mean"), find<Value>("variance"), factor()},
             channels_);
@@ -84,14 +97,32 @@ class Normalization final : public OwnOperation {
   }
 
   NormProblem problem_;
+  bool given_;
   std::int64_t channels_;
   NormRows shape_;
   double* sums_ = nullptr;
   Value* factors_ = nullptr;
 };
 
-const Maker add_norm{
-    makers(), kind_of<NormProblem>(), &make_own<NormProblem, Normalization>, {"direct"}};
+Result<std::unique_ptr<Operation>> make_norm(Device& device, const Problem& what,
+                                             const Options& options, Communicator&) {
+  const bool given = !options.get(norm_sums, "").empty();
+  if (const auto& of = problem_cast<NormProblem>(what);
+      given && (of.direction() != NormDirection::forward_training ||
+                storage(of.precision()) == DataType::fp64))
+    return Unsupported{
+        fmt::format("cuda takes no sums for {} in {}", name(of.direction()), name(of.precision()))};
+  return make_stored<NormProblem>(
+      device, what, options,
+      [&](const NormProblem& problem, auto stored) -> std::unique_ptr<Operation> {
+        using Stored = decltype(stored);
+        if (problem.shape().ic % widest<Stored> == 0)
+          return std::make_unique<Normalization<Stored, widest<Stored>>>(problem, given);
+        return std::make_unique<Normalization<Stored, 1>>(problem, given);
+      });
+}
+
+const Maker add_norm{makers(), kind_of<NormProblem>(), &make_norm, {"direct"}};
 
 }  // namespace
 }  // namespace assay::cuda

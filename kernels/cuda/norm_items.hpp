@@ -144,6 +144,23 @@ struct NormMoments {
   }
 };
 
+/// Mean and variance of a channel, from sums of all its elements, and of their squares, in fp32.
+template <class Value>
+struct NormGivenMoments {
+  const float *sum, *square_sum;
+  std::int64_t rows;
+  Value *mean, *variance;
+  NormFactor<Value> factor;
+  ASSAY_ITEM void operator()(std::int64_t c) const {
+    const auto m = static_cast<double>(rows);
+    const double average = static_cast<double>(sum[c]) / m,
+                 spread = static_cast<double>(square_sum[c]) / m - average * average;
+    mean[c] = static_cast<Value>(average);
+    variance[c] = static_cast<Value>(spread < 0 ? 0 : spread);  // keeps NaN
+    factor(c);
+  }
+};
+
 /// Rows of which a thread computes a group of channels: their factors are read once.
 template <int width>
 inline constexpr int norm_rows = width == 8 ? 2 : 4;

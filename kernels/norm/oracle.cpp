@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "kernels/norm/formula_items.hpp"
+#include "kernels/norm/given_sums.hpp"
 #include "kernels/norm/problem.hpp"
 #include "kernels/oracle/channel_sums.hpp"
 
@@ -130,10 +131,17 @@ class NormOracle final : public WholeOracle {
     return problem_.precision() == Precision::fp64 ? 2 * u : u;  // the reference is in fp64, too
   }
 
+  /// By which the terms of sums that are given may differ from the elements of src.
+  double roundoff_of_terms(const Executed& executed) const {
+    return executed.numbers.contains(norm_sums_given) ? unit_roundoff(storage(problem_.precision()))
+                                                      : 0;
+  }
+
   /// The table of the last inputs: one pass over them serves all outputs and checks.
   const Table& table(const Inputs& inputs, const Executed& executed) const {
     std::vector<double> key = sums::fingerprint(tensors_, inputs);
     key.push_back(roundoff(executed));
+    key.push_back(roundoff_of_terms(executed));
     if (key == key_) return table_;
     const double u = roundoff(executed);
     const auto channels = place(problem_.shape().ic);
@@ -150,7 +158,8 @@ class NormOracle final : public WholeOracle {
       table_.own[1][c].value = of_channel("variance");
     }
     write_rows(inputs, executed);
-    if (problem_.direction() == NormDirection::forward_training) statistics(inputs, u);
+    if (problem_.direction() == NormDirection::forward_training)
+      statistics(inputs, u, roundoff_of_terms(executed));
     write_rows(inputs, executed);
     if (backward()) gradient_sums(inputs, u);
     write_rows(inputs, executed);
@@ -172,7 +181,8 @@ class NormOracle final : public WholeOracle {
                              place(std::max<std::int64_t>(problem_.shape().ic / 2, 1)));
     const bool random = is_random(inputs);
     const auto known = [&](const Uncertain& of) {
-      const double most = bounds.deviations * std::sqrt(of.variance);
+      const double most = std::max(bounds.deviations * std::sqrt(of.variance),
+                                   roundoff_of_terms(executed) > 0 ? of.of_equal : 0);
       return norm::Known{
           of.value, most,
           random ? of_channels.expected(Uncertain{0, of.variance, 0}).rms_bound : most};
@@ -204,16 +214,27 @@ class NormOracle final : public WholeOracle {
     return sums::error_of_equal(m, absolute, random, u);
   }
 
-  void statistics(const Inputs& inputs, double u) const {
+  /// The mean of terms of which each is off by a rounding of at most `of_terms` times its
+  /// magnitude: any, or the same for all that are equal.
+  Uncertain mean_of_rounded(Uncertain sum, double of_terms, double absolute, double squares) const {
     const double m = static_cast<double>(problem_.shape().per_channel());
+    return {sum.value / m, (sum.variance + square(of_terms) * squares / 3) / square(m),
+            (sum.of_equal + of_terms * absolute) / m};
+  }
+
+  void statistics(const Inputs& inputs, double u, double of_terms) const {
+    const double m = static_cast<double>(problem_.shape().per_channel());
+    // Of a square; and, below normal numbers of fp16, of as many of the least of these.
+    const double of_squares = of_terms * (2 + of_terms), least = 0x1p-14 * m;
     const bool random = inputs.find("src")->second.random();
     const std::vector<double> sums = this->sums(norm::SourceSums{}, inputs);
     const auto of = [&](std::size_t c) { return sums.data() + c * norm::SourceSums::terms; };
     const std::size_t channels = table_.own[0].size();
     for (std::size_t c = 0; c < channels; ++c) {
       const double sum = of(c)[0], absolute = of(c)[1], squares = of(c)[2];
-      table_.own[0][c] = {sum / m, variance_of(sum, absolute, squares, random, u) / square(m),
-                          error_of_equal(absolute, random, u) / m};
+      table_.own[0][c] = mean_of_rounded({sum, variance_of(sum, absolute, squares, random, u),
+                                          error_of_equal(absolute, random, u)},
+                                         of_terms, absolute + least, squares);
       row(c).mean.value = sum / m;
     }
     const std::vector<double> centred = this->sums(norm::CentredSums{planes()}, inputs);
@@ -221,11 +242,12 @@ class NormOracle final : public WholeOracle {
       const Uncertain& mean = table_.own[0][c];
       // As of the formula of one pass, sum x^2 / m - mean^2, whose terms are the larger ones.
       const double squares = of(c)[2], mean_square = squares / m;
-      table_.own[1][c] = {
-          centred[c] / m,
-          variance_of(squares, squares, of(c)[3], false, u) / square(m) +
-              4 * square(mean.value) * mean.variance + 4 * square(u * mean_square),
-          error_of_equal(squares, random, u) / m + 2 * std::abs(mean.value) * mean.of_equal};
+      Uncertain& variance = table_.own[1][c];
+      variance = mean_of_rounded({centred[c], variance_of(squares, squares, of(c)[3], false, u),
+                                  error_of_equal(squares, random, u)},
+                                 of_squares, squares + least, of(c)[3]);
+      variance.variance += 4 * square(mean.value) * mean.variance + 4 * square(u * mean_square);
+      variance.of_equal += 2 * std::abs(mean.value) * mean.of_equal;
     }
   }
 

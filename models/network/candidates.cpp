@@ -44,7 +44,7 @@ std::string Choice::text() const {
 std::vector<Choice> Executor::choices(std::size_t node, Plugins& plugins) const {
   if (!settings_.chosen.empty()) {
     const Choice& chosen = settings_.chosen.at(node);
-    if (chosen.algorithm.empty()) return {chosen};
+    if (chosen.algorithm.empty() || chosen.has_sums()) return {{chosen.backend, ""}};  // add_sums()
     return {chosen, {chosen.backend, ""}};
   }
   std::vector<Choice> all;
@@ -193,6 +193,34 @@ std::string Executor::why_not(std::size_t index, Communicator& ranks, bool& wron
                      answers[1], most);
 }
 
+/// Puts the candidates with sums of the node and of the one behind it first, or leaves them out if
+/// without them both are faster.
+void Executor::choose_sums(std::size_t conv, Communicator& ranks) {
+  double best[] = {0, 0};  // without, with them
+  for (const std::size_t node : {conv, conv + 1}) {
+    const std::vector<double> seconds = seconds_of_all(candidates_[node]);
+    double of_node[] = {std::numeric_limits<double>::infinity(),
+                        std::numeric_limits<double>::infinity()};
+    for (std::size_t c = 0; c < seconds.size(); ++c) {
+      double& least = of_node[candidates_[node][c].choice.has_sums() ? 1 : 0];
+      least = std::min(least, seconds[c]);
+    }
+    for (const std::size_t which : {0, 1}) best[which] += of_node[which];
+  }
+  ranks.allreduce_max(best);
+  for (const std::size_t node : {conv, conv + 1}) {
+    std::vector<Candidate>& all = candidates_[node];
+    const auto has_sums = [](const Candidate& candidate) { return candidate.choice.has_sums(); };
+    if (best[1] < best[0])
+      std::ranges::stable_partition(all, has_sums);
+    else
+      std::erase_if(all, has_sums);
+  }
+  if (best[1] >= best[0] && not_fused_.empty())
+    not_fused_ = fmt::format("{} and its normalization take {:.4g} us, {:.4g} us with its sums",
+                             graph_.nodes[conv].text(), 1e6 * best[0], 1e6 * best[1]);
+}
+
 bool Executor::chooses() const {
   return settings_.measured ||
          std::ranges::any_of(candidates_, [](const auto& all) { return all.size() > 1; });
@@ -203,9 +231,16 @@ void Executor::measure(Communicator& ranks) {
   recordings_.forget();
   // No candidate is the first to touch a page.
   fill(arena_.get(), 0xff, arena_bytes_);
+  if (sums_) fill(sums_.get(), 0xff, sums_bytes_);
   for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
     if (graph_.nodes[i].phase == Phase::update) continue;
     std::vector<Candidate>& all = candidates_[i];
+    const auto is_summed = [this](std::size_t node) {
+      return std::ranges::count(summed_, node) > 0;
+    };
+    if (is_summed(i) && all.size() > 1) choose_sums(i, ranks);
+    if (i > 0 && is_summed(i - 1) && !choice(i - 1).has_sums())
+      std::erase_if(all, [](const Candidate& of) { return of.choice.has_sums(); });
     if (!settings_.measured && all.size() == 1) {
       run_node(i);
       continue;
@@ -214,7 +249,8 @@ void Executor::measure(Communicator& ranks) {
     ranks.allreduce_max(seconds);
     std::vector<std::size_t> order(all.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::ranges::stable_sort(order, {}, [&](std::size_t c) { return seconds[c]; });
+    std::ranges::stable_sort(
+        order, {}, [&](std::size_t c) { return all[c].choice.has_sums() ? 0 : seconds[c]; });
     std::vector<Candidate> sorted;
     for (const std::size_t c : order) sorted.push_back(std::move(all[c]));
     all = std::move(sorted);

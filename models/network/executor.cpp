@@ -11,6 +11,7 @@
 #include "core/base/error.hpp"
 #include "core/measure/rank_failure.hpp"
 #include "kernels/conv/problem.hpp"
+#include "kernels/norm/given_sums.hpp"
 #include "models/network/memory_plan.hpp"
 
 namespace assay {
@@ -24,6 +25,10 @@ std::size_t in_lines(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 
 bool is_scratch(const TensorSpec& spec) {
   return spec.role == Role::workspace || spec.role == Role::saved || spec.role == Role::consumed;
+}
+
+bool is_sums(const TensorSpec& spec) {
+  return std::ranges::find(norm_sums_arguments, spec.name) != norm_sums_arguments.end();
 }
 
 std::shared_ptr<void> within(const std::shared_ptr<void>& memory, std::size_t offset) {
@@ -61,6 +66,7 @@ Result<std::unique_ptr<Executor>> Executor::make(Graph graph, const ExecutorSett
     own->fuse(plugins, ranks);
     if (std::string why = own->make_candidates(plugins, ranks); !why.empty())
       return Unsupported{std::move(why)};
+    own->add_sums(plugins, ranks);
     own->allocate();
     return own;
   });
@@ -78,7 +84,7 @@ TensorSpec Executor::spec_of(ValueIndex index) const {
 
 std::string Executor::why_not_layout(const GraphNode& node, const Operation& operation) const {
   for (const TensorSpec& spec : operation.arguments()) {
-    if (is_scratch(spec)) continue;
+    if (is_scratch(spec) || is_sums(spec)) continue;
     const ValueIndex value = node.tensors.at(spec.name);
     TensorSpec ours = spec_of(value);
     if (graph_.values[value].filters && spec.dims.size() == 5) ours = as_one_group(std::move(ours));
@@ -99,7 +105,10 @@ Result<Executor::Candidate> Executor::make_candidate(const GraphNode& node, cons
   Options options;
   options.threads = settings_.threads;
   options.settings["backend"] = choice.backend;
-  if (!choice.algorithm.empty()) options.settings["algorithm"] = choice.algorithm;
+  if (choice.has_sums())
+    options.settings[norm_sums] = "beside";
+  else if (!choice.algorithm.empty())
+    options.settings["algorithm"] = choice.algorithm;
   options.settings["device"] = settings_.device;
   if (!node.layout.empty() && !row_major_)
     options.settings["layout"] =
@@ -114,6 +123,8 @@ Result<Executor::Candidate> Executor::make_candidate(const GraphNode& node, cons
   candidate.operation = std::move(std::get<std::unique_ptr<Operation>>(result));
   if (const std::string why = why_not_layout(node, *candidate.operation); !why.empty())
     return Unsupported{why};
+  if (choice.has_sums() && std::ranges::count_if(candidate.operation->arguments(), is_sums) != 2)
+    return Unsupported{fmt::format("{} makes no sums", choice.backend)};
   if (const std::string compute = candidate.operation->executed().compute;
       settings_.wide_products && node.problem->flops() > 0 && compute != name_of_fp32 &&
       compute != name_of_fp64)
@@ -125,7 +136,7 @@ Result<Executor::Candidate> Executor::make_candidate(const GraphNode& node, cons
 
 void Executor::Candidate::count_scratch() {
   for (const TensorSpec& spec : operation->arguments()) {
-    if (!is_scratch(spec)) continue;
+    if (!is_scratch(spec) || is_sums(spec)) continue;
     scratch += in_lines(spec.bytes);
     has_prologue |= spec.role != Role::workspace;
   }
@@ -160,7 +171,15 @@ void Executor::allocate() {
   }
   const MemoryPlan plan = plan_memory(lifetimes);
   arena_bytes_ = plan.bytes;
-  bytes_ = arena_bytes_ + persistent;
+  std::size_t of_sums = 0;  // of a convolution and the normalization behind it
+  for (const std::size_t conv : summed_) {
+    const GraphNode& norm = graph_.nodes[conv + 1];
+    sums_at_[conv] = sums_at_[conv + 1] = of_sums;
+    of_sums +=
+        norm_sums_arguments.size() * in_lines(bytes_of(graph_.value(norm.tensors.at("mean")),
+                                                       graph_.elements(norm.tensors.at("mean"))));
+  }
+  bytes_ = arena_bytes_ + persistent + of_sums;
   if (bytes_ > device_->memory_available())
     throw CaseError(
         fmt::format("the network needs {:.3g} GiB of memory, but {:.3g} GiB are available. Use a "
@@ -168,6 +187,8 @@ void Executor::allocate() {
                     static_cast<double>(bytes_) / (1 << 30),
                     static_cast<double>(device_->memory_available()) / (1 << 30)));
   arena_ = allocated(std::max<std::size_t>(arena_bytes_, 64));
+  sums_bytes_ = of_sums;
+  if (of_sums > 0) sums_ = allocated(of_sums);
   for (std::size_t i = 0; i < graph_.nodes.size(); ++i)
     scratch_.push_back({plan.offsets[count + i], lifetimes[count + i].bytes});
   places_.resize(count);
@@ -243,7 +264,10 @@ Executor::Binding Executor::binding(const Candidate& candidate, std::size_t inde
   std::size_t scratch = scratch_[index].offset;
   for (TensorSpec spec : candidate.operation->arguments()) {
     std::shared_ptr<void> place;
-    if (is_scratch(spec)) {
+    if (candidate.choice.has_sums() && is_sums(spec)) {
+      const std::size_t which = spec.name == norm_sums_arguments[0] ? 0 : 1;
+      place = within(sums_, sums_at_.at(index) + which * in_lines(spec.bytes));
+    } else if (is_scratch(spec)) {
       place = within(arena_, scratch);
       scratch += in_lines(spec.bytes);
     } else {
@@ -379,8 +403,9 @@ std::span<Tensor* const> Executor::arguments(std::size_t node) const {
 std::vector<Choice> Executor::chosen() const {
   std::vector<Choice> all;
   for (std::size_t i = 0; i < candidates_.size(); ++i)
-    all.push_back(
-        {choice(i).backend, choice(i).is_in_parts() ? Choice::in_parts : executed(i).algorithm});
+    all.push_back({choice(i).backend, choice(i).is_own() && !choice(i).algorithm.empty()
+                                          ? choice(i).algorithm
+                                          : executed(i).algorithm});
   return all;
 }
 
@@ -394,6 +419,7 @@ void Executor::poison_scratch(std::size_t node) {
 
 void Executor::poison() {
   fill(arena_.get(), 0xff, arena_bytes_);
+  if (sums_) fill(sums_.get(), 0xff, sums_bytes_);
   const auto spoil = [&](ValueIndex value) {
     fill(places_[value].get(), 0xff, bytes_of(graph_.values[value], graph_.elements(value)));
   };

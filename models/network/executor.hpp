@@ -24,8 +24,12 @@ struct Choice {
   /// The algorithm of a node that the backend also computes as one operation (Executor::fuse).
   static constexpr const char* in_parts = "parts";
   bool is_in_parts() const { return algorithm == in_parts; }
+  /// That of a convolution that also makes the sums of the normalization behind it, and of this,
+  /// which reads them (Executor::add_sums).
+  static constexpr const char* with_sums = "sums";
+  bool has_sums() const { return algorithm == with_sums; }
   /// Whether the backend would choose it by itself.
-  bool is_own() const { return algorithm.empty() || is_in_parts(); }
+  bool is_own() const { return algorithm.empty() || is_in_parts() || has_sums(); }
   std::string text() const;  ///< "native", "native (winograd_2x2)"
 };
 
@@ -80,7 +84,7 @@ class Executor {
   /// network_tolerance(). Call it once, after images, labels and parameters were written. It does
   /// not run nodes of the update. If no candidate of a node is accepted it throws CaseError where
   /// one was wrong, else UnsupportedCase. Without ExecutorSettings::measured it compares what is
-  /// fused with its parts alone. Collective.
+  /// fused, or made beside a convolution, with its parts alone. Collective.
   void measure(Communicator& ranks);
   /// Whether measure() has something to choose or to judge.
   bool chooses() const;
@@ -125,8 +129,8 @@ class Executor {
   /// batch, a backend that may choose might choose another algorithm.
   std::vector<Choice> chosen() const;
   Executed executed(std::size_t node) const;
-  /// Why a convolution and its normalization are not one operation; "" if all are, or there is
-  /// none.
+  /// Why a convolution and its normalization are not one operation, or, in training, its sums not
+  /// made beside it; "" if all are, or there is none.
   const std::string& why_not_fused() const { return not_fused_; }
   /// Why the first of the backends, which was asked for, computes no node, so that results would be
   /// others' alone; "" if it computes one, or if all are candidates alike (`measured`).
@@ -179,6 +183,10 @@ class Executor {
                                        const GraphNode& norm, Plugins& plugins,
                                        Communicator& ranks) const;
   std::string make_candidates(Plugins& plugins, Communicator& ranks);
+  /// In training: adds candidates to each convolution and the normalization behind it where the
+  /// backend of a GPU makes the sums of the one beside the other. measure() takes both or neither.
+  void add_sums(Plugins& plugins, Communicator& ranks);
+  void choose_sums(std::size_t conv, Communicator& ranks);
   std::vector<Choice> choices(std::size_t node, Plugins& plugins) const;
   Result<Candidate> make_candidate(const GraphNode& node, const Choice& choice, Plugins& plugins,
                                    Communicator& ranks) const;
@@ -218,8 +226,13 @@ class Executor {
   /// The memory of all activations, gradients and scratch.
   std::shared_ptr<void> arena_;
   std::size_t arena_bytes_ = 0, bytes_ = 0;
-  std::vector<Scratch> scratch_;               ///< by node
-  std::vector<std::shared_ptr<void>> places_;  ///< by value
+  std::vector<Scratch> scratch_;  ///< by node
+  /// Convolutions that may make the sums of the node behind them.
+  std::vector<std::size_t> summed_;
+  std::shared_ptr<void> sums_;  ///< the memory of all sums
+  std::size_t sums_bytes_ = 0;
+  std::map<std::size_t, std::size_t> sums_at_;  ///< their offsets, by node of both kinds
+  std::vector<std::shared_ptr<void>> places_;   ///< by value
   std::vector<std::unique_ptr<Tensor>> tensors_;
   /// By value, as after swap_gradients(); null for values that this does not change.
   std::vector<std::unique_ptr<Tensor>> swapped_tensors_;

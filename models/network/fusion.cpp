@@ -97,6 +97,16 @@ std::optional<GraphNode> joined(const Graph& graph, const GraphNode& conv, const
   return one;
 }
 
+/// Whether the second node is a normalization in training of what the first, a convolution, makes.
+bool is_summed(const GraphNode& conv, const GraphNode& norm) {
+  if (conv.problem->kind() != ConvProblem::kind_name ||
+      norm.problem->kind() != NormProblem::kind_name || conv.summed != Graph::none)
+    return false;
+  return problem_cast<ConvProblem>(*conv.problem).direction() == ConvDirection::forward &&
+         problem_cast<NormProblem>(*norm.problem).direction() == NormDirection::forward_training &&
+         conv.tensors.at("dst") == norm.tensors.at("src");
+}
+
 }  // namespace
 
 /// The candidates of a node that is made of two: the operation that is both, and the two.
@@ -161,6 +171,35 @@ void Executor::fuse(Plugins& plugins, Communicator& ranks) {
       std::erase_if(all, [&](const Candidate& candidate) {
         return candidate.choice.is_in_parts() != settings_.chosen[i].is_in_parts();
       });
+}
+
+void Executor::add_sums(Plugins& plugins, Communicator& ranks) {
+  if (!filters_last() || row_major_ || graph_.precision == Precision::fp32 ||
+      graph_.precision == Precision::fp64)
+    return;
+  const auto users = users_of_values(graph_);
+  for (std::size_t i = 0; i + 1 < graph_.nodes.size(); ++i) {
+    const GraphNode &conv = graph_.nodes[i], &norm = graph_.nodes[i + 1];
+    // Both are timed when it is the convolution's turn: the other may not write into its input.
+    if (!is_summed(conv, norm) || users.at(conv.tensors.at("src")).back() <= i) continue;
+    const bool told = !settings_.chosen.empty();
+    if (told && !(settings_.chosen.at(i).has_sums() && settings_.chosen.at(i + 1).has_sums()))
+      continue;
+    const Choice by{told ? settings_.chosen[i].backend : settings_.backends.front(),
+                    Choice::with_sums};
+    auto first = make_candidate(conv, by, plugins, ranks);
+    auto second = make_candidate(norm, by, plugins, ranks);
+    for (const auto* const made : {&first, &second})
+      if (const auto* const refusal = std::get_if<Unsupported>(made);
+          refusal != nullptr && not_fused_.empty())
+        not_fused_ = refusal->reason;
+    auto *const a = std::get_if<Candidate>(&first), *const b = std::get_if<Candidate>(&second);
+    if (a == nullptr || b == nullptr) continue;
+    for (std::size_t of = i; told && of < i + 2; ++of) candidates_[of].clear();
+    candidates_[i].push_back(std::move(*a));
+    candidates_[i + 1].push_back(std::move(*b));
+    summed_.push_back(i);
+  }
 }
 
 }  // namespace assay

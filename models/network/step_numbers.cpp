@@ -16,6 +16,7 @@
 #include "core/base/text.hpp"
 #include "kernels/conv_norm/problem.hpp"
 #include "kernels/convert/problem.hpp"
+#include "kernels/norm/problem.hpp"
 #include "models/network/tolerance.hpp"
 
 namespace assay {
@@ -185,12 +186,13 @@ Executed executed_of(const Executor& executor, const TrainerSettings& settings) 
   for (const Choice& choice : executor.chosen()) ++nodes[choice.backend];
   // The types in which they form products: not all processors multiply 16-bit operands as such.
   std::map<std::string, int> products;
-  int converted = 0, fused = 0;
+  int converted = 0, fused = 0, summed = 0;
   for (std::size_t i = 0; i < executor.graph().nodes.size(); ++i) {
     const Problem& problem = *executor.graph().nodes[i].problem;
     if (problem.flops() > 0) ++products[executor.executed(i).compute];
     if (problem.kind() == ConvertProblem::kind_name) ++converted;
     if (problem.kind() == ConvNormProblem::kind_name && !executor.choice(i).is_in_parts()) ++fused;
+    if (problem.kind() == NormProblem::kind_name && executor.choice(i).has_sums()) ++summed;
   }
   std::vector<std::string> parts;
   for (const auto& [backend, count] : nodes)
@@ -202,6 +204,14 @@ Executed executed_of(const Executor& executor, const TrainerSettings& settings) 
     ran.implementation =
         fmt::format("emulated {}: stored in it, computed in fp32; ", name(storage(precision)));
   ran.implementation += join(parts, ", ");
+  if (summed > 0)
+    ran.implementation +=
+        fmt::format(", {} normalizations by sums that their convolutions make", summed);
+  if (fused > 0)
+    ran.implementation += fmt::format(", {} convolutions fused with their normalizations", fused);
+  if (const std::string& why = executor.why_not_fused(); !why.empty())
+    ran.implementation +=
+        fmt::format(", {}not fused: {}", fused + summed > 0 ? "others " : "", why);
   ran.storage = std::string(name(storage(precision)));
   ran.accumulate = std::string(name(format(precision).accumulator));
   if (products.size() == 1) ran.compute = products.begin()->first;
@@ -212,10 +222,6 @@ Executed executed_of(const Executor& executor, const TrainerSettings& settings) 
   if (converted > 0)
     ran.implementation += fmt::format(", {} gradients of filters made in {} and converted",
                                       converted, name(storage(precision)));
-  if (fused > 0)
-    ran.implementation += fmt::format(", {} convolutions fused with their normalizations", fused);
-  if (const std::string& why = executor.why_not_fused(); !why.empty())
-    ran.implementation += fmt::format(", {}not fused: {}", fused > 0 ? "others " : "", why);
   if (const std::string recorded = recorded_phases(executor); !recorded.empty())
     ran.implementation += fmt::format(", {} one CUDA graph", recorded);
   if (const std::string& why = executor.recordings().refusal(); !why.empty())

@@ -128,7 +128,7 @@ void Trainer::load(std::span<const float> images, std::span<const std::int64_t> 
 
 void Trainer::prepare() {
   exchange_->prepare();
-  if (!settings_.executor.measured) return;
+  if (!executor_->chooses()) return;
   put_number(graph().loss_scale, std::min(loss_scale_.scale(), scale_of_choosing));
   executor_->measure(ranks_);
   put_number(graph().loss_scale, loss_scale_.scale());

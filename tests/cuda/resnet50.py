@@ -123,7 +123,7 @@ class Resnet(RunTest):
         for precision in ("fp16", "bf16", "tf32"):
             row = self.fused(precision)
             self.assertEqual(self.count_fused(row), 20)
-            self.assertIn(" convolutions fused with their normalizations, each phase one CUDA graph", row["executed"]["implementation"])
+            self.assertIn(", each phase one CUDA graph", row["executed"]["implementation"])
             self.assertFalse({"conv", "norm"} & {layer["operation"] for layer in row["layers"]})
         for words, refused, why in (((), "", "on tensor cores"), (("--precision", "fp16"), "fusion", "no fusion here")):
             row = self.row("--direction", "inference", "--steps", "2", *words, FAKE_CUDNN_REFUSES=refused)
@@ -155,6 +155,28 @@ class Resnet(RunTest):
             row = self.fused("fp16", FAKE_CUDNN_LEAVES_OUT=part)
             self.assertLess(self.count_fused(row), 20)
             self.assertRegex(row["executed"]["implementation"], "not fused: .* forward by cuda: .*, left out as wrong: .* forward by cuda: ")
+
+    def summed(self, precision, *words, **variables):
+        """The row of a training, and how many normalizations take the sums that their convolutions make: 17 of 20 are the next operation."""
+        row = self.row("--steps", "2", "--precision", precision, *words, FAKE_GPU_WORK_US="8", **variables)
+        self.assertEqual(row["status"], "ok", row["reason"])
+        found = re.search(r", (\d+) normalizations by sums that their convolutions make", row["executed"]["implementation"])
+        return row, int(found[1]) if found else 0
+
+    def test_normalizations_take_the_sums_that_their_convolutions_make(self):
+        for precision, *words in (("fp16",), ("bf16", "--accumulate", "2"), ("tf32", "--lag", "1"), ("fp16", "--self-check", "yes")):
+            self.assertEqual(self.summed(precision, *words)[1], 17)
+        for variables, why in (({"FAKE_CUDNN_SLOW": "fusion"}, "take \\S+ us, \\S+ us with its sums"), ({"FAKE_CUDNN_REFUSES": "fusion"}, ".*no fusion here")):
+            row, count = self.summed("fp16", **variables)
+            self.assertEqual(count, 0)
+            self.assertRegex(row["executed"]["implementation"], f", not fused: .*{why}")
+
+    def test_wrong_sums_of_a_convolution_are_not_taken(self):
+        for precision in ("fp16", "bf16"):
+            for fault in ("pixel", "squares", "none"):
+                row, count = self.summed(precision, FAKE_CUDNN_SUMS=fault)
+                self.assertLess(count, 17)
+                self.assertRegex(row["executed"]["implementation"], "left out as wrong: .* forward by cuda \\(sums\\): (dst|mean|variance)")
 
     def weights(self, file):
         """Those of all parameters, as they lie in a checkpoint (models/network/checkpoint.hpp)."""

@@ -110,6 +110,25 @@ TEST_F(OfAnH100, ConvolutionsAreFusedWithTheirNormalizations) {
       }
 }
 
+TEST_F(OfAnH100, ConvolutionsAreSummedForTheirNormalizations) {
+  if (dlopen("libcuda.so.1", RTLD_NOW) == nullptr && dlopen(CUDA_STUB, RTLD_NOW) == nullptr)
+    GTEST_SKIP() << "neither libcuda nor its stub is here";
+  for (const char* shape :
+       {"mb64ic3ih224oc64oh112kh7sh2ph3", "mb64ic64ih56oc64oh56kh3ph1", "mb64ic64ih56oc256oh56kh1",
+        "mb64ic256ih56oc512oh28kh1sh2", "mb2ic512ih7oc512oh7kh3ph1"})
+    for (const Precision precision : {Precision::fp16, Precision::bf16, Precision::tf32}) {
+      const ConvProblem problem(parse_conv(shape), ConvDirection::forward, precision);
+      const ConvGraph graph({nullptr, &*properties_}, problem,
+                            summed(std::get<ConvForm>(conv_form(problem, "nhwc"))));
+      EXPECT_EQ(graph.tensors(), 5u);
+      const std::vector<ConvEngine> engines = graph.engines();
+      EXPECT_TRUE(std::ranges::any_of(
+          engines,
+          [&](const ConvEngine& engine) { return keeps_to(engine, precision, Family::direct); }))
+          << shape << " " << name(precision);
+    }
+}
+
 TEST(ConvPlans, KeepToAPrecisionByTheirNotes) {
   const auto keeps = [](std::vector<cudnnBackendNumericalNote_t> notes, Precision precision,
                         Family family = Family::direct) {

@@ -19,6 +19,8 @@
 //                             IDLE are of engine_N, too; FAKE_CUDNN_REFUSES=graph: there are none,
 //                             FAKE_CUDNN_REFUSES=fusion: none of more operations than one
 //   FAKE_CUDNN_SLOW=fusion    those of more operations than one take eight pieces of work more
+//   FAKE_CUDNN_SUMS=FAULT     of the sums beside a convolution: pixel, squares, none
+//                             (cudnn_points.hpp)
 //   FAKE_CUDNN_LEAVES_OUT=N   fused graphs leave out the operation N behind the convolution
 //   FAKE_PROMOTES_TF32=1      fp32 is computed where tf32 was asked for
 //

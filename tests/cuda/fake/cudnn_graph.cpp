@@ -3,10 +3,8 @@
 // be silent there. Its engines, in the order of its heuristics: what they note is what they
 // compute.
 #include <algorithm>
-#include <map>
-#include <memory>
 
-#include "cudnn_convolve.hpp"
+#include "cudnn_objects.hpp"
 #include "cudnn_points.hpp"
 #include "tests/cuda/fake/submitted.hpp"
 
@@ -14,15 +12,6 @@ namespace {
 
 using namespace fake;
 
-struct Engine {
-  std::int64_t number;
-  std::vector<cudnnBackendNumericalNote_t> notes;
-  bool fallback = false;
-  std::string name() const { return "engine_" + std::to_string(number); }
-  bool has(cudnnBackendNumericalNote_t note) const {
-    return std::find(notes.begin(), notes.end(), note) != notes.end();
-  }
-};
 const std::vector<Engine> engines{
     {46, {CUDNN_NUMERICAL_NOTE_TENSOR_CORE, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS}},
     {47,
@@ -37,130 +26,6 @@ const std::vector<Engine> engines{
     {28, {CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC}, true},
     {0, {}, true}};
 
-struct Object {
-  cudnnBackendDescriptorType_t type;
-  bool finished = false;
-  std::map<int, std::vector<char>> values{};
-  std::map<int, std::vector<std::shared_ptr<Object>>> parts{};
-  const Engine* engine = nullptr;  ///< of one that a query filled
-
-  template <class T>
-  std::vector<T> all(int name) const {
-    const std::vector<char>& bytes = values.at(name);
-    std::vector<T> found(bytes.size() / sizeof(T));
-    std::memcpy(found.data(), bytes.data(), bytes.size());
-    return found;
-  }
-  template <class T>
-  T one(int name) const {
-    return all<T>(name).at(0);
-  }
-  const Object& part(int name) const { return *parts.at(name).at(0); }
-};
-/// What a cudnnBackendDescriptor_t points to. Objects live on in those that they were given to.
-using Handle = std::shared_ptr<Object>;
-
-Object& object(cudnnBackendDescriptor_t descriptor) { return **static_cast<Handle*>(descriptor); }
-
-std::size_t bytes_of(cudnnBackendAttributeType_t type) {
-  switch (type) {
-    case CUDNN_TYPE_BOOLEAN:
-      return 1;
-    case CUDNN_TYPE_DATA_TYPE:
-    case CUDNN_TYPE_POINTWISE_MODE:
-    case CUDNN_TYPE_CONVOLUTION_MODE:
-    case CUDNN_TYPE_HEUR_MODE:
-    case CUDNN_TYPE_FLOAT:
-      return 4;
-    case CUDNN_TYPE_INT64:
-    case CUDNN_TYPE_DOUBLE:
-    case CUDNN_TYPE_HANDLE:
-    case CUDNN_TYPE_VOID_PTR:
-      return 8;
-    default:
-      return 0;
-  }
-}
-
-/// Attributes that an object must have, of those that this project uses.
-std::vector<int> needed(cudnnBackendDescriptorType_t type) {
-  switch (type) {
-    case CUDNN_BACKEND_TENSOR_DESCRIPTOR:
-      return {CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_ATTR_TENSOR_STRIDES,
-              CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT};
-    case CUDNN_BACKEND_POINTWISE_DESCRIPTOR:
-      return {CUDNN_ATTR_POINTWISE_MODE, CUDNN_ATTR_POINTWISE_MATH_PREC};
-    case CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR:
-      return {CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, CUDNN_ATTR_OPERATION_POINTWISE_XDESC,
-              CUDNN_ATTR_OPERATION_POINTWISE_YDESC};
-    case CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR:
-      return {CUDNN_ATTR_CONVOLUTION_COMP_TYPE,     CUDNN_ATTR_CONVOLUTION_CONV_MODE,
-              CUDNN_ATTR_CONVOLUTION_DILATIONS,     CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES,
-              CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS,
-              CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS};
-    case CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR:
-      return {700, 701, 702, 703, 704, 705};
-    case CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR:
-      return {706, 707, 708, 709, 710, 711};
-    case CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR:
-      return {712, 713, 714, 715, 716, 717};
-    case CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR:
-      return {CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_ATTR_OPERATIONGRAPH_OPS};
-    case CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR:
-      return {CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH};
-    case CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR:
-      return {CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG};
-    case CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR:
-      return {CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS,
-              CUDNN_ATTR_VARIANT_PACK_WORKSPACE};
-    default:
-      return {-1};  // not to be finished by a caller
-  }
-}
-
-/// Attributes that it may have besides.
-std::vector<int> possible(cudnnBackendDescriptorType_t type) {
-  std::vector<int> all = needed(type);
-  if (type == CUDNN_BACKEND_TENSOR_DESCRIPTOR) all.push_back(CUDNN_ATTR_TENSOR_IS_VIRTUAL);
-  if (type == CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR)
-    all.push_back(CUDNN_ATTR_OPERATION_POINTWISE_BDESC);
-  return all;
-}
-
-bool is_virtual(const Object& tensor) {
-  return tensor.values.contains(CUDNN_ATTR_TENSOR_IS_VIRTUAL) &&
-         tensor.one<char>(CUDNN_ATTR_TENSOR_IS_VIRTUAL) != 0;
-}
-std::int64_t id_of(const Object& tensor) {
-  return tensor.one<std::int64_t>(CUDNN_ATTR_TENSOR_UNIQUE_ID);
-}
-
-/// The tensor in the words of the older interface; false if it is packed in neither order.
-bool described(const Object& tensor, cudnnTensorStruct& into) {
-  const auto dims = tensor.all<std::int64_t>(CUDNN_ATTR_TENSOR_DIMENSIONS),
-             strides = tensor.all<std::int64_t>(CUDNN_ATTR_TENSOR_STRIDES);
-  into = {tensor.one<cudnnDataType_t>(CUDNN_ATTR_TENSOR_DATA_TYPE),
-          CUDNN_TENSOR_NCHW,
-          {dims.begin(), dims.end()}};
-  for (const auto format : {CUDNN_TENSOR_NCHW, CUDNN_TENSOR_NHWC}) {
-    bool same = dims.size() == strides.size();
-    for (std::size_t d = 0; d < dims.size() && same; ++d) {
-      std::vector<int> at(dims.size(), 0);
-      if (dims[d] < 2) continue;
-      at[d] = 1;
-      same = place(format, into.dims, at.data()) == static_cast<std::size_t>(strides[d]);
-    }
-    into.format = format;
-    if (same) return true;
-  }
-  return false;
-}
-
-std::vector<int> ints(const Object& of, int name) {
-  const auto values = of.all<std::int64_t>(name);
-  return {values.begin(), values.end()};
-}
-
 /// The operations of a graph.
 struct Convolving {
   int direction = 0;
@@ -171,7 +36,33 @@ struct Convolving {
   std::vector<Point> points{};
   cudnnTensorStruct out{};  ///< where there are points
   std::int64_t out_id = 0;
+  bool sums = false;  ///< of y, too, and of its squares
+  std::int64_t sum_id = 0, square_sum_id = 0;
+  bool fused() const { return sums || !points.empty(); }
 };
+
+/// Sums of the convolution's output, which itself is in memory.
+cudnnStatus_t read_sums(const Object& operation, Convolving& into) {
+  const auto no = [](const char* why) { return refuse(why, CUDNN_STATUS_BAD_PARAM); };
+  const Object &x = operation.part(CUDNN_ATTR_OPERATION_GENSTATS_XDESC),
+               &sum = operation.part(CUDNN_ATTR_OPERATION_GENSTATS_SUMDESC),
+               &square_sum = operation.part(CUDNN_ATTR_OPERATION_GENSTATS_SQSUMDESC);
+  if (is_virtual(x) || id_of(x) != into.y_id) return no("fake: sums of another tensor");
+  if (operation.one<cudnnGenStatsMode_t>(CUDNN_ATTR_OPERATION_GENSTATS_MODE) !=
+          CUDNN_GENSTATS_SUM_SQSUM ||
+      operation.one<cudnnDataType_t>(CUDNN_ATTR_OPERATION_GENSTATS_MATH_PREC) != CUDNN_DATA_FLOAT ||
+      into.how.sums != CUDNN_DATA_FLOAT)
+    return refuse("fake: another arithmetic", CUDNN_STATUS_NOT_SUPPORTED);
+  for (const Object* const of : {&sum, &square_sum}) {
+    cudnnTensorStruct found{};
+    if (is_virtual(*of) || !described(*of, found) || found.type != CUDNN_DATA_FLOAT ||
+        found.dims != std::vector<int>{1, into.y.dims[1], 1, 1})
+      return no("fake: sums of other extents");
+  }
+  into.sums = true;
+  into.sum_id = id_of(sum), into.square_sum_id = id_of(square_sum);
+  return CUDNN_STATUS_SUCCESS;
+}
 
 /// What follows the convolution: a chain, of which the last tensor alone is in memory.
 cudnnStatus_t read_points(const std::vector<std::shared_ptr<Object>>& operations,
@@ -249,6 +140,12 @@ cudnnStatus_t read(const Object& graph, Convolving& into) {
       convolution.one<std::int64_t>(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS) + 2 !=
           static_cast<std::int64_t>(into.x.dims.size()))
     return refuse("fake: another convolution", CUDNN_STATUS_BAD_PARAM);
+  if (operations.size() == 2 && into.direction == 0 &&
+      operations[1]->type == CUDNN_BACKEND_OPERATION_GEN_STATS_DESCRIPTOR) {
+    if (is("FAKE_CUDNN_REFUSES", "fusion"))
+      return refuse("fake: no fusion here", CUDNN_STATUS_NOT_SUPPORTED);
+    return read_sums(*operations[1], into);
+  }
   return read_points(operations, into);
 }
 
@@ -397,8 +294,10 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t, cudnnBackendDescriptor_t plan,
     return places.at(static_cast<std::size_t>(std::find(ids.begin(), ids.end(), id) - ids.begin()));
   };
   const bool fused = !c.points.empty();
-  char *const x = at(c.x_id), *const w = at(c.w_id), *const y = at(fused ? c.out_id : c.y_id);
-  std::vector<const char*> all{x, w, y}, operands;
+  char *const x = at(c.x_id), *const w = at(c.w_id), *const y = at(fused ? c.out_id : c.y_id),
+              *const sum = c.sums ? at(c.sum_id) : nullptr,
+              *const square_sum = c.sums ? at(c.square_sum_id) : nullptr;
+  std::vector<const char*> all{x, w, y, sum, square_sum}, operands;
   for (const Point& point : c.points) {
     operands.push_back(point.binary ? at(point.with_id) : nullptr);
     if (point.binary) all.push_back(operands.back());
@@ -410,11 +309,19 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t, cudnnBackendDescriptor_t plan,
   c.how.narrow = engine.has(CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS);
   if (engine.has(CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION)) c.how.parts = 20;
   const bool wrong = is("FAKE_CUDNN_WRONG", engine.name());
-  fake::submit([c, wrong, fused, operands, x, w, y] {
+  fake::submit([c, wrong, fused, operands, x, w, y, sum, square_sum] {
     const cudnnFilterStruct filter{c.w.type, c.w.format, c.w.dims};
-    std::vector<char> between(fused ? elements(c.y.dims) * fake::bytes_of(c.y.type) : 0);
-    convolve(c.direction, c.how, c.x, x, filter, w, c.y, fused ? between.data() : y);
-    if (fused) apply(c.points, c.how.sums, c.y, between.data(), operands, c.out, y);
+    if (c.sums) {
+      cudnnTensorStruct wide = c.y;
+      wide.type = c.how.sums;
+      std::vector<char> before(elements(wide.dims) * fake::bytes_of(wide.type));
+      convolve(c.direction, c.how, c.x, x, filter, w, wide, before.data());
+      sum_up(wide, before.data(), c.y, y, sum, square_sum);
+    } else {
+      std::vector<char> between(fused ? elements(c.y.dims) * fake::bytes_of(c.y.type) : 0);
+      convolve(c.direction, c.how, c.x, x, filter, w, c.y, fused ? between.data() : y);
+      if (fused) apply(c.points, c.how.sums, c.y, between.data(), operands, c.out, y);
+    }
     if (!wrong) return;
     const cudnnTensorStruct& out = fused              ? c.out
                                    : c.direction == 0 ? c.y
@@ -424,7 +331,7 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t, cudnnBackendDescriptor_t plan,
     const std::size_t last = elements(out.dims) - 1;
     store(out.type, at_out, last, 2 * load(out.type, at_out, last) + 1);
   });
-  for (int more = 0; more < 8 && fused && is("FAKE_CUDNN_SLOW", "fusion"); ++more)
+  for (int more = 0; more < 8 && c.fused() && is("FAKE_CUDNN_SLOW", "fusion"); ++more)
     fake::submit([] {});
   return CUDNN_STATUS_SUCCESS;
 }

@@ -48,4 +48,31 @@ inline void apply(const std::vector<Point>& points, cudnnDataType_t sums,
   }
 }
 
+/// Rounds the convolution's output to the type of `y`, and adds what it was before, in fp32, and
+/// its squares, by channel: as an engine may that still has it. FAKE_CUDNN_SUMS=pixel leaves out
+/// the last pixel, =squares the squares of the first channel, =none writes no sums.
+inline void sum_up(const cudnnTensorStruct& wide, const char* from, const cudnnTensorStruct& y,
+                   char* at_y, char* at_sum, char* at_square_sum) {
+  const auto channels = static_cast<std::size_t>(y.dims[1]);
+  std::vector<float> sums(channels), square_sums(channels);
+  std::vector<int> at(y.dims.size());
+  for (std::size_t i = 0; i < elements(y.dims); ++i) {
+    std::size_t rest = i;
+    for (std::size_t d = at.size(); d-- > 0; rest /= static_cast<std::size_t>(y.dims[d]))
+      at[d] = static_cast<int>(rest % static_cast<std::size_t>(y.dims[d]));
+    const std::size_t here = place(y.format, y.dims, at.data());
+    const auto value = static_cast<float>(load(wide.type, from, here));
+    store(y.type, at_y, here, static_cast<double>(value));
+    bool last = true;
+    for (std::size_t d = 0; d < at.size(); ++d) last &= d == 1 || at[d] + 1 == y.dims[d];
+    if (last && is("FAKE_CUDNN_SUMS", "pixel")) continue;
+    sums[static_cast<std::size_t>(at[1])] += value;
+    if (is("FAKE_CUDNN_SUMS", "squares") && at[1] == 0) continue;
+    square_sums[static_cast<std::size_t>(at[1])] += value * value;
+  }
+  if (is("FAKE_CUDNN_SUMS", "none")) return;
+  std::memcpy(at_sum, sums.data(), channels * sizeof(float));
+  std::memcpy(at_square_sum, square_sums.data(), channels * sizeof(float));
+}
+
 }  // namespace fake

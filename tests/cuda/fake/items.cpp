@@ -123,7 +123,7 @@ const Bodies& bodies() {
     add_stored<Add, LossOfSample, LossGradients, LossOfPixels, SquaredErrorMeans, SquaredErrorSums,
                NormMoments, Transpose>(made);
     add<ToFp32<__half>, ToFp32<__nv_bfloat16>>(made);
-    add_wide<NormFactor, NormSlopes>(made);
+    add_wide<NormFactor, NormGivenMoments, NormSlopes>(made);
     add_packed<NormMomentSums, NormGradientSums, Normalize, NormGradients>(made);
     add_types<MakeValues, ScanLane, Gather>(made);
     add<ScanStage>(made);

@@ -1,6 +1,7 @@
 #include "core/measure/checker.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -169,9 +170,9 @@ std::optional<ElementComparison> compare_there(Device& device, Tensor& tensor,
   Prover* const prover = device.prover();
   if (prover == nullptr || !expectation.whole || !expectation.formula) return std::nullopt;
   const ElementFormula& formula = *expectation.formula;
-  const std::string what =
-      fmt::format("{} {}{}", belief_of(formula, *expectation.inputs),
-                  static_cast<int>(tensor.spec().type), order_of(tensor.spec()));
+  const std::string what = fmt::format("{} {}{} {}", belief_of(formula, *expectation.inputs),
+                                       static_cast<int>(tensor.spec().type),
+                                       order_of(tensor.spec()), fmt::join(tensor.spec().dims, " "));
   if (prover->is_new(what)) {
     if (!believe(*prover, tensor.spec(), expectation)) return std::nullopt;
     prover->believe(what);

@@ -13,7 +13,7 @@ namespace {
 
 Products products_of(const ConvProblem& problem) {
   const ConvShape& s = problem.shape();
-  Products products{Products::Of::dst, s.g, s.ic / s.g, s.oc / s.g, {}};
+  Products products{Products::Of::dst, s.g, s.ic / s.g, s.oc / s.g, {}, s.mb};
   if (problem.direction() == ConvDirection::bwd_data) products.of = Products::Of::diff_src;
   if (problem.direction() == ConvDirection::bwd_weights) products.of = Products::Of::diff_weights;
   const std::array<Axis, 3> all = axes(s);

@@ -21,6 +21,7 @@ struct Products {
   Of of = Of::dst;
   std::int64_t groups = 1, inputs = 1, outputs = 1;  ///< channels of one group
   Window at[3];
+  std::int64_t images = 1;  ///< not read: a device is believed of a shape
 
   /// The offsets of the factors of product `number`, of the two inputs; false if it is none.
   ASSAY_ITEM bool find(std::int64_t output, std::int64_t number, std::int64_t& a,

@@ -18,6 +18,7 @@ struct Products {
   static constexpr const char* name = "gemm part of a sum";
   Steps a, b;
   std::int64_t m = 1, n = 1, ldc = 1;
+  std::int64_t batch = 1;  ///< not read: a device is believed of a shape
   /// Padding is no sum.
   ASSAY_ITEM bool find(std::int64_t output, std::int64_t number, std::int64_t& of_a,
                        std::int64_t& of_b) const {

@@ -249,7 +249,11 @@ class GemmOracle final : public Oracle {
       return Steps{columns * ld, along_columns ? ld : 1, along_columns ? 1 : ld};
     };
     const matrix_product::Products products{steps(s.a_columns(), s.lda, s.ta),
-                                            steps(s.b_columns(), s.ldb, !s.tb), s.m, s.n, s.ldc};
+                                            steps(s.b_columns(), s.ldb, !s.tb),
+                                            s.m,
+                                            s.n,
+                                            s.ldc,
+                                            s.batch};
     Reference reference(problem_, inputs.find("a")->second, inputs.find("b")->second, nullptr);
     auto all = sums::sums_of_device(
         *prover_, products, s.k, {"a", "b"}, inputs, problem_.precision() == Precision::fp64,

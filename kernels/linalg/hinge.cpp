@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "core/base/place.hpp"
+#include "kernels/linalg/device_sums.hpp"
 #include "kernels/linalg/oracles.hpp"
 #include "kernels/oracle/bounds.hpp"
 #include "kernels/oracle/draw.hpp"
@@ -17,6 +19,8 @@ using namespace sums;
 /// Largest magnitude of integers.
 constexpr double largest_integer = 16;
 constexpr std::size_t losses = 4;
+/// Observations whose sums come from a device at once.
+constexpr std::int64_t margins_at_once = std::int64_t{1} << 18;
 
 /// A number and the variance of its rounding errors.
 struct Uncertain {
@@ -71,6 +75,8 @@ class HingeOracle final : public WholeOracle {
     return 0;
   }
 
+  void use(Prover& prover) const override { prover_ = &prover; }
+
   void expect(const TensorSpec& output, const Inputs& inputs, const Executed& executed, bool exact,
               std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
     const Pass& pass = this->pass(inputs, executed);
@@ -95,15 +101,31 @@ class HingeOracle final : public WholeOracle {
   const Pass& pass(const Inputs& inputs, const Executed& executed) const {
     std::vector<double> key = fingerprint(problem_.tensors(), inputs);
     key.push_back(u(executed));
-    if (pass_ && key == key_) return *pass_;
-    key_ = std::move(key);
+    if (key == key_) return *pass_;
+    key_.clear();  // until it is complete
     pass_ = std::make_unique<Pass>(n_, d_);
     const Values& x = inputs.find("x")->second;
     const Values& y = inputs.find("y")->second;
-    const double slope = inputs.find("slope")->second(0);
     std::vector<double> w(place(d_ + 1));
     inputs.find("w")->second.fill(0, w);
     const Bounds bounds(problem_.precision(), executed, DataType::fp64, place(n_));
+    const Derivatives of{inputs.find("slope")->second(0), u(executed), bounds.deviations};
+    if (!pass_there(inputs, w, of)) pass_here(x, y, w, of);
+    key_ = std::move(key);
+    return *pass_;
+  }
+
+  /// What the derivatives are made of beside the observations.
+  struct Derivatives {
+    double slope, u, deviations;
+  };
+  /// A derivative s, and its product with y.
+  struct Factor {
+    Uncertain s, with_label;
+  };
+
+  void pass_here(const Values& x, const Values& y, const std::vector<double>& w,
+                 const Derivatives& of) const {
 #pragma omp parallel
     {
       Pass part(0, d_);
@@ -111,9 +133,18 @@ class HingeOracle final : public WholeOracle {
 #pragma omp for schedule(static)
       for (std::int64_t i = 0; i < n_; ++i) {
         x.fill(i * d_, std::span(row).first(place(d_)));
-        const double label = y(i);
-        const Uncertain z = margin(row, w, label, u(executed));
-        pass_->s[place(i)] = add(row, label, z, slope, u(executed), bounds.deviations, part);
+        double sum = 0, squares = 0;
+        for (std::size_t j = 0; j < row.size(); ++j) {
+          const double product = row[j] * w[j];
+          sum += product;
+          squares += square(product);
+        }
+        const Factor factor = add_losses(sum, squares, y(i), of, part.losses_of);
+        pass_->s[place(i)] = factor.s;
+        const auto& [value, variance] = factor.with_label;
+        if (value == 0 && variance == 0) continue;
+        for (std::size_t j = 0; j < row.size(); ++j)
+          part.direction.add(j, value * row[j], variance * square(row[j]));
       }
 #pragma omp critical(assay_hinge_reference)
       {
@@ -121,47 +152,68 @@ class HingeOracle final : public WholeOracle {
         pass_->direction.add(part.direction);
       }
     }
-    return *pass_;
   }
 
-  /// 1 - y (x w + b), whose four steps round; those of the reference count as much.
-  static Uncertain margin(const std::vector<double>& row, const std::vector<double>& w, double y,
-                          double u) {
-    double sum = 0, squares = 0;
-    for (std::size_t j = 0; j < row.size(); ++j) {
-      const double product = row[j] * w[j];
-      sum += product;
-      squares += square(product);
+  /// The device adds the products of all observations with w, and with their derivatives. False
+  /// where it cannot.
+  bool pass_there(const Inputs& inputs, const std::vector<double>& w, const Derivatives& of) const {
+    const Values& y = inputs.find("y")->second;
+    std::vector<double> factors;
+    factors.reserve(place(2 * n_));
+    for (std::int64_t first = 0; first < n_; first += margins_at_once) {
+      std::vector<std::int64_t> rows(place(std::min(margins_at_once, n_ - first)));
+      std::iota(rows.begin(), rows.end(), first);
+      const auto sums =
+          sums_there(prover_, {.of = Products::Of::margin, .n = n_, .d = d_, .columns = d_ + 1},
+                     d_ + 1, {"x"}, inputs, false, rows, w);
+      if (!sums) return false;
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        const Factor factor =
+            add_losses((*sums)[i].value, (*sums)[i].squares, y(rows[i]), of, pass_->losses_of);
+        pass_->s[place(rows[i])] = factor.s;
+        factors.push_back(factor.with_label.value);
+        factors.push_back(factor.with_label.variance);
+      }
     }
-    const double product = y * sum, z = 1 - product;
-    const double dot = sums::variance_of_sum(static_cast<double>(row.size()), false) * squares;
-    return {z, 2 * square(u) *
-                   (square(y) * (dot + square(sum) / 3) + square(product) / 3 + square(z) / 3)};
+    std::vector<std::int64_t> outputs(place(2 * (d_ + 1)));
+    std::iota(outputs.begin(), outputs.end(), std::int64_t{0});
+    const auto sums =
+        sums_there(prover_, {.of = Products::Of::direction, .n = n_, .d = d_, .columns = d_ + 1},
+                   n_, {"x"}, inputs, true, outputs, factors);
+    if (!sums) {
+      pass_->losses_of = Sums(losses);  // which the host adds again
+      return false;
+    }
+    for (std::size_t j = 0; j < w.size(); ++j) {
+      pass_->direction.values.add(j, (*sums)[j].value);
+      pass_->direction.squares[j] = (*sums)[j].squares;
+      pass_->direction.variances[j] = (*sums)[w.size() + j].value;
+    }
+    return true;
   }
 
-  /// Adds an observation to all sums; its s.
-  static Uncertain add(const std::vector<double>& row, double y, const Uncertain& z, double slope,
-                       double u, double deviations, Pass& part) {
-    const double raw = slope * z.value,
-                 variance = square(slope) * z.variance + 2 * square(u) * square(raw) / 3,
-                 reach = deviations * std::sqrt(variance), s = std::min(std::max(raw, 0.0), 1.0);
+  /// Adds an observation to the sums of losses; `sum` and `squares` are those of the products of
+  /// (x, 1) and w. z = 1 - y (x w + b) has four steps that round; those of the reference count as
+  /// much.
+  Factor add_losses(double sum, double squares, double y, const Derivatives& of, Sums& to) const {
+    const double product = y * sum, z = 1 - product,
+                 dot = sums::variance_of_sum(static_cast<double>(d_ + 1), false) * squares,
+                 of_z = 2 * square(of.u) *
+                        (square(y) * (dot + square(sum) / 3) + square(product) / 3 + square(z) / 3);
+    const double raw = of.slope * z,
+                 variance = square(of.slope) * of_z + 2 * square(of.u) * square(raw) / 3,
+                 reach = of.deviations * std::sqrt(variance), s = std::min(std::max(raw, 0.0), 1.0);
     const bool clipped = raw + reach <= 0 || raw - reach >= 1;
     const double of_s = clipped ? 0 : variance;
     // The variance of the term's own rounding.
-    const auto rounding = [u](double value) { return square(u * value) * 2 / 3; };
-    const bool below = z.value + deviations * std::sqrt(z.variance) <= 0;
-    part.losses_of.add(0, std::max(z.value, 0.0), below ? 0 : z.variance);
-    part.losses_of.add(1, s, of_s + rounding(s));
+    const auto rounding = [&](double value) { return square(of.u * value) * 2 / 3; };
+    const bool below = z + of.deviations * std::sqrt(of_z) <= 0;
+    to.add(0, std::max(z, 0.0), below ? 0 : of_z);
+    to.add(1, s, of_s + rounding(s));
     // The errors of s and of z have one cause.
-    part.losses_of.add(
-        2, s * z.value,
-        2 * (square(s) * z.variance + square(z.value) * of_s) + rounding(s * z.value));
-    part.losses_of.add(3, s * s, 4 * square(s) * of_s + rounding(s * s));
-    const double factor = s * y, of_factor = square(y) * of_s + rounding(factor);
-    if (factor == 0 && of_factor == 0) return {s, of_s};
-    for (std::size_t j = 0; j < row.size(); ++j)
-      part.direction.add(j, factor * row[j], of_factor * square(row[j]));
-    return {s, of_s};
+    to.add(2, s * z, 2 * (square(s) * of_z + square(z) * of_s) + rounding(s * z));
+    to.add(3, s * s, 4 * square(s) * of_s + rounding(s * s));
+    return {{s, of_s}, {s * y, square(y) * of_s + rounding(s * y)}};
   }
 
   LinalgProblem problem_;
@@ -169,6 +221,7 @@ class HingeOracle final : public WholeOracle {
   // The result for the last inputs.
   mutable std::vector<double> key_;
   mutable std::unique_ptr<Pass> pass_;
+  mutable Prover* prover_ = nullptr;
 };
 
 }  // namespace

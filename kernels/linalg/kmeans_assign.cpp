@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "core/base/place.hpp"
+#include "kernels/linalg/device_sums.hpp"
 #include "kernels/linalg/oracles.hpp"
 #include "kernels/oracle/bounds.hpp"
 #include "kernels/oracle/draw.hpp"
@@ -18,6 +20,8 @@ using namespace sums;
 
 /// Largest magnitude of integers: small, so that observations are often equally near to two.
 constexpr double largest_coordinate = 2;
+/// Scores that come from a device at once.
+constexpr std::int64_t scores_at_once = std::int64_t{1} << 20;
 
 /// The result of a pass over all observations.
 struct Assignment {
@@ -86,6 +90,8 @@ class KmeansAssignOracle final : public WholeOracle {
         std::min({largest_coordinate, std::sqrt(held / d) / 2, std::sqrt(0x1p53 / (n * d)) / 2}));
   }
 
+  void use(Prover& prover) const override { prover_ = &prover; }
+
   void expect(const TensorSpec& output, const Inputs& inputs, const Executed& executed, bool exact,
               std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
     const Assignment& all = assignment(inputs, executed, exact);
@@ -133,43 +139,108 @@ class KmeansAssignOracle final : public WholeOracle {
     std::vector<double> key = fingerprint(problem_.tensors(), inputs);
     key.push_back(exact ? 1 : 0);
     key.push_back(u(executed));
-    if (assignment_ && key == key_) return *assignment_;
-    key_ = std::move(key);
+    if (key == key_) return *assignment_;
+    key_.clear();  // until it is complete
     assignment_ = std::make_unique<Assignment>(n_, d_, k_);
     const Values& x = inputs.find("x")->second;
     const Centroids centroids(inputs.find("centroids")->second, d_, k_);
     const Bounds bounds(problem_.precision(), executed, DataType::fp64, place(n_ * k_));
     const double deviations = exact ? 0 : bounds.deviations * u(executed);
+    if (!assign_there(inputs, centroids, deviations)) assign_here(x, centroids, deviations);
+    key_ = std::move(key);
+    return *assignment_;
+  }
+
+  void assign_here(const Values& x, const Centroids& centroids, double deviations) const {
 #pragma omp parallel
     {
       Assignment part(0, d_, k_);
       std::vector<double> row(place(d_)), scores(place(k_)), errors(place(k_));
+      const std::size_t k = scores.size();
 #pragma omp for schedule(static)
       for (std::int64_t i = 0; i < n_; ++i) {
         x.fill(i * d_, row);
-        score(centroids, row, deviations, scores, errors);
-        assign(centroids, row, scores, errors, i, part);
+        std::fill(scores.begin(), scores.end(), 0.0);
+        double squares = 0;
+        for (std::size_t j = 0; j < row.size(); ++j) {
+          const double* const column = &centroids.columns[j * k];
+          for (std::size_t c = 0; c < k; ++c) scores[c] += row[j] * column[c];
+          squares += square(row[j]);
+        }
+        score(centroids, squares, deviations, scores, errors);
+        add_row(centroids, row, assign(x, scores, errors, i, part), part);
       }
 #pragma omp critical(assay_kmeans_reference)
       add(*assignment_, part);
     }
-    return *assignment_;
   }
 
-  /// Half of the squared distances, less that of x to 0, as ||c||^2 / 2 - x . c, and how far they
-  /// may be from what is computed so: the sum of products, the norm, and their difference. The
-  /// reference's own errors count as much as the implementation's.
-  void score(const Centroids& centroids, const std::vector<double>& row, double deviations,
-             std::vector<double>& scores, std::vector<double>& errors) const {
-    std::fill(scores.begin(), scores.end(), 0.0);
-    double squares = 0;
-    const std::size_t k = scores.size();
-    for (std::size_t j = 0; j < row.size(); ++j) {
-      const double* const column = &centroids.columns[j * k];
-      for (std::size_t c = 0; c < k; ++c) scores[c] += row[j] * column[c];
-      squares += square(row[j]);
+  /// Adds all of an observation but what is uncertain of it.
+  void add_row(const Centroids& centroids, const std::vector<double>& row, std::size_t best,
+               Assignment& part) const {
+    const std::size_t d = row.size();
+    part.sums.add(best * d, row.data(), d);
+    double distance = 0;
+    for (std::size_t j = 0; j < d; ++j) {
+      part.squares[best * d + j] += square(row[j]);
+      distance += square(row[j] - centroids.rows[best * d + j]);
     }
+    part.inertia.add(0, distance);
+    part.inertia_squares += square(distance);
+  }
+
+  /// The device adds the products of all observations with the centroids, their squared distances,
+  /// and the observations of each centroid. False where it cannot: the host then begins again.
+  bool assign_there(const Inputs& inputs, const Centroids& centroids, double deviations) const {
+    const Values& x = inputs.find("x")->second;
+    const auto sums = [&](Products::Of of, std::int64_t terms, std::int64_t first,
+                          std::int64_t outputs, const std::vector<double>& table) {
+      std::vector<std::int64_t> indices(place(outputs));
+      std::iota(indices.begin(), indices.end(), first);
+      return sums_there(prover_, {.of = of, .n = n_, .d = d_, .k = k_, .columns = d_}, terms, {"x"},
+                        inputs, of == Products::Of::members, indices, table);
+    };
+    Assignment all(0, d_, k_);
+    std::vector<double> labels, scores(place(k_)), errors(place(k_));
+    const std::int64_t at_once = std::max<std::int64_t>(scores_at_once / (k_ + 1), 1);
+    for (std::int64_t first = 0; first < n_; first += at_once) {
+      const std::int64_t rows = std::min(at_once, n_ - first), each = k_ + 1;
+      const auto products =
+          sums(Products::Of::scores, d_, first * each, rows * each, centroids.rows);
+      if (!products) return false;
+      std::vector<double> table = centroids.rows;
+      table.push_back(static_cast<double>(first));
+      for (std::int64_t row = 0; row < rows; ++row) {
+        const Terms* const of_row = products->data() + row * each;
+        for (std::size_t c = 0; c < scores.size(); ++c) scores[c] = of_row[c].value;
+        score(centroids, of_row[k_].value, deviations, scores, errors);
+        table.push_back(static_cast<double>(assign(x, scores, errors, first + row, all)));
+      }
+      labels.insert(labels.end(), table.end() - rows, table.end());
+      const auto distances = sums(Products::Of::distance, d_, first, rows, table);
+      if (!distances) return false;
+      for (const Terms& distance : *distances) {
+        all.inertia.add(0, distance.value);
+        all.inertia_squares += square(distance.value);
+      }
+    }
+    const auto members = sums(Products::Of::members, n_, 0, k_ * d_, labels);
+    for (std::size_t i = 0; members && i < members->size(); ++i) {
+      all.sums.add(i, (*members)[i].value);
+      all.squares[i] = (*members)[i].squares;
+    }
+    if (members) add(*assignment_, all);
+    return members.has_value();
+  }
+
+  /// From the products x . c, and the sum of the squares of x: half of the squared distances, less
+  /// that of x to 0, as ||c||^2 / 2 - x . c, and how far they may be from what is computed so: the
+  /// sum of products, the norm, and their difference. The reference's own errors count as much as
+  /// the implementation's.
+  void score(const Centroids& centroids, double squares, double deviations,
+             std::vector<double>& scores, std::vector<double>& errors) const {
     const auto d = static_cast<double>(d_);
+    const std::size_t k = scores.size();
     for (std::size_t c = 0; c < k; ++c) {
       const double norm = centroids.half_norms[c];
       scores[c] = norm - scores[c];
@@ -180,10 +251,10 @@ class KmeansAssignOracle final : public WholeOracle {
     }
   }
 
-  void assign(const Centroids& centroids, const std::vector<double>& row,
-              const std::vector<double>& scores, const std::vector<double>& errors, std::int64_t i,
-              Assignment& part) const {
-    const std::size_t k = scores.size(), d = row.size();
+  /// The label of an observation, with the counts, and what is uncertain of it.
+  std::size_t assign(const Values& x, const std::vector<double>& scores,
+                     const std::vector<double>& errors, std::int64_t i, Assignment& part) const {
+    const std::size_t k = scores.size(), d = place(d_);
     const std::size_t best = place(std::min_element(scores.begin(), scores.end()) - scores.begin());
     double limit = std::numeric_limits<double>::infinity();
     for (std::size_t c = 0; c < k; ++c) limit = std::min(limit, scores[c] + errors[c]);
@@ -199,21 +270,16 @@ class KmeansAssignOracle final : public WholeOracle {
     assignment_->first[place(i)] = static_cast<std::int32_t>(first);
     assignment_->last[place(i)] = static_cast<std::int32_t>(last);
     part.counts[best] += 1;
-    part.sums.add(best * d, row.data(), d);
-    double distance = 0;
-    for (std::size_t j = 0; j < d; ++j) {
-      part.squares[best * d + j] += square(row[j]);
-      distance += square(row[j] - centroids.rows[best * d + j]);
-    }
-    part.inertia.add(0, distance);
-    part.inertia_squares += square(distance);
-    if (first == last) return;
+    if (first == last) return best;
     part.inertia_doubt += 2 * (most - scores[best]);
+    std::vector<double> row(d);
+    x.fill(i * d_, row);
     for (std::size_t c = first; c <= last; ++c) {
       if (!may_win(c)) continue;
       part.doubtful[c] += 1;
       for (std::size_t j = 0; j < d; ++j) part.doubt[c * d + j] += std::abs(row[j]);
     }
+    return best;
   }
 
   LinalgProblem problem_;
@@ -221,6 +287,7 @@ class KmeansAssignOracle final : public WholeOracle {
   // The result for the last inputs.
   mutable std::vector<double> key_;
   mutable std::unique_ptr<Assignment> assignment_;
+  mutable Prover* prover_ = nullptr;
 };
 
 }  // namespace

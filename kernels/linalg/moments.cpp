@@ -5,6 +5,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "kernels/linalg/device_sums.hpp"
 #include "kernels/linalg/oracles.hpp"
 #include "kernels/linalg/outer_products.hpp"
 #include "kernels/oracle/bounds.hpp"
@@ -80,6 +81,8 @@ class MomentsOracle final : public Oracle {
     return static_cast<int>(most);
   }
 
+  void use(Prover& prover) const override { prover_ = &prover; }
+
   std::vector<std::int64_t> sample(const TensorSpec& output, double budget,
                                    std::uint64_t seed) const override {
     if (output.name != "sums") return outer_sample(output.dims[0], n_, budget, seed);
@@ -98,7 +101,9 @@ class MomentsOracle final : public Oracle {
       places.push_back(output.name == "sums" ? d_ * (d_ + 1) + index
                                              : index / size * (d_ + 1) + index % size);
     const bool wide = problem_.precision() == Precision::fp64;
-    const std::vector<sums::Terms> terms = outer_products(*table(inputs), places, wide);
+    const auto there = products_there(inputs, places, wide);
+    const std::vector<sums::Terms> terms =
+        there ? *there : outer_products(*table(inputs), places, wide);
     const Bounds bounds(problem_.precision(), executed, DataType::fp64, indices.size());
     const double operands = output.name == "sums" ? 1 : 2;
     for (std::size_t i = 0; i < indices.size(); ++i) {
@@ -136,6 +141,18 @@ class MomentsOracle final : public Oracle {
     return std::make_unique<Centred>(x, inputs.find("shift")->second, n_, d_);
   }
 
+  std::optional<std::vector<sums::Terms>> products_there(const Inputs& inputs,
+                                                         std::span<const std::int64_t> places,
+                                                         bool wide) const {
+    std::vector<double> shift(selects_ ? 0 : static_cast<std::size_t>(d_));
+    if (!selects_) inputs.find("shift")->second.fill(0, shift);
+    const Products products{
+        .n = n_, .d = d_, .columns = d_ + 1, .shifts = !selects_, .selects = selects_};
+    return sums_there(prover_, products, n_,
+                      selects_ ? std::vector<std::string>{"x", "s"} : std::vector<std::string>{"x"},
+                      inputs, wide, places, shift);
+  }
+
   double variance(const sums::Terms& terms, const Executed& executed) const {
     const double n = static_cast<double>(n_),
                  u = sums::ErrorModel::accumulator_roundoff(problem_.precision(), executed);
@@ -158,6 +175,7 @@ class MomentsOracle final : public Oracle {
   LinalgProblem problem_;
   std::int64_t n_, d_;
   bool selects_;
+  mutable Prover* prover_ = nullptr;
 };
 
 }  // namespace

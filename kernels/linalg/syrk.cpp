@@ -7,6 +7,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "kernels/linalg/device_sums.hpp"
 #include "kernels/linalg/oracles.hpp"
 #include "kernels/linalg/outer_products.hpp"
 #include "kernels/oracle/sums.hpp"
@@ -47,6 +48,8 @@ class SyrkOracle final : public Oracle {
     return static_cast<int>(most);
   }
 
+  void use(Prover& prover) const override { prover_ = &prover; }
+
   std::vector<std::int64_t> sample(const TensorSpec&, double budget,
                                    std::uint64_t seed) const override {
     return outer_sample(problem_.shape().d, problem_.shape().n, budget, seed);
@@ -57,8 +60,11 @@ class SyrkOracle final : public Oracle {
     if (indices.size() != expected.size())
       throw std::logic_error("syrk oracle: as many indices as places are needed");
     const std::int64_t d = problem_.shape().d;
+    const bool wide = problem_.precision() == Precision::fp64;
+    const auto there = sums_there(prover_, {.n = problem_.shape().n, .d = d, .columns = d},
+                                  problem_.shape().n, {"x"}, inputs, wide, indices);
     const std::vector<sums::Terms> terms =
-        outer_products(observations(inputs), indices, problem_.precision() == Precision::fp64);
+        there ? *there : outer_products(observations(inputs), indices, wide);
     const sums::ErrorModel model(problem_.precision(), executed, indices.size());
     for (std::size_t i = 0; i < indices.size(); ++i) {
       sums::Terms of = terms[i];
@@ -92,6 +98,7 @@ class SyrkOracle final : public Oracle {
   }
 
   LinalgProblem problem_;
+  mutable Prover* prover_ = nullptr;
 };
 
 }  // namespace

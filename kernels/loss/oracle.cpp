@@ -1,28 +1,22 @@
-// The fp64 reference of a loss, sample by sample. Bounds: docs/method-training.md.
+// The fp64 reference of a loss. Numbers of all samples are made once for each draw of inputs.
+// Bounds: docs/method-training.md.
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <stdexcept>
 
 #include "core/base/place.hpp"
+#include "kernels/loss/formula_items.hpp"
 #include "kernels/loss/problem.hpp"
-#include "kernels/oracle/bounds.hpp"
-#include "kernels/oracle/draw.hpp"
+#include "kernels/oracle/channel_sums.hpp"
+#include "kernels/oracle/device_sums.hpp"
 
 namespace assay {
 namespace {
 
-using sums::Approximate;
-
-/// Units in the last place that an implementation's exp and log may be wrong by.
-constexpr double of_functions = 8;
-
-/// One sample.
-struct Sample {
-  Approximate loss;
-  Approximate correct;
-  std::vector<Approximate> gradient;  ///< of its logits
-};
+using loss::Near;
+using loss::Row;
 
 class LossOracle final : public WholeOracle {
  public:
@@ -35,120 +29,118 @@ class LossOracle final : public WholeOracle {
   }
   bool nonnegative(const TensorSpec& argument) const override { return argument.name == "labels"; }
 
+  void use(Prover& prover) const override { prover_ = &prover; }
+
   void expect(const TensorSpec& output, const Inputs& inputs, const Executed& executed, bool,
               std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
-    const std::vector<Sample>& samples = this->samples(inputs, executed);
-    const sums::Bounds bounds(problem_.precision(), executed, output.type,
-                              place(output.elements()));
-    const auto classes = place(problem_.shape().classes);
+    const Known& known = this->known(inputs, executed);
+    const sums::Bounds bounds = this->bounds(output, executed);
+    const loss::Loss of = this->loss(executed);
+    if (output.name == "diff_logits")
+      return sums::expect_elements(loss::DiffLogits{of, bounds},
+                                   sums::values_of({"logits"}, inputs), known.table, indices,
+                                   expected);
     for (std::size_t i = 0; i < indices.size(); ++i) {
       const std::size_t at = place(indices[i]);
-      if (output.name == "correct") {
-        const Approximate& of = samples[at].correct;
-        expected[i] = {of.value, of.error, of.error};
-        continue;
-      }
-      const Approximate of = output.name == "losses" ? samples[at].loss
-                             : output.name == "diff_bias"
-                                 ? of_class(at, executed)
-                                 : samples[at / classes].gradient[at % classes];
-      expected[i] = bounds.expected(of);
+      const auto [value, error] = output.name == "diff_bias" ? known.of_classes[at]
+                                  : output.name == "losses"  ? of.loss(row(at))
+                                                             : of.correct(row(at));
+      expected[i] = output.name == "correct" ? Expected{value, error, error}
+                                             : bounds.rounded(value, error, error);
     }
+  }
+
+  std::optional<ElementFormula> formula(const TensorSpec& output, const Inputs& inputs,
+                                        const Executed& executed, bool) const override {
+    if (output.name != "diff_logits") return std::nullopt;
+    return formula_of(loss::DiffLogits{loss(executed), bounds(output, executed)}, {"logits"},
+                      known(inputs, executed).table);
   }
 
  private:
+  struct Known {
+    std::vector<double> table;     ///< of the formulas: biases, then of each sample a Row
+    std::vector<Near> of_classes;  ///< the gradient of the bias
+  };
+
   double roundoff(const Executed& executed) const {
     return sums::ErrorModel::accumulator_roundoff(problem_.precision(), executed);
   }
-
-  Approximate of_class(std::size_t c, const Executed& executed) const {
-    Approximate sum;
-    double absolute = 0;
-    for (const Sample& sample : samples_) {
-      sum.value += sample.gradient[c].value;
-      sum.error += sample.gradient[c].error;
-      absolute += std::abs(sample.gradient[c].value);
-    }
-    sum.error += static_cast<double>(samples_.size()) * roundoff(executed) * absolute;
-    return sum;
+  sums::Bounds bounds(const TensorSpec& output, const Executed& executed) const {
+    return {problem_.precision(), executed, output.type, place(output.elements())};
+  }
+  loss::Loss loss(const Executed& executed) const {
+    return {problem_.shape().classes, problem_.shape().smoothing, roundoff(executed)};
+  }
+  Row& row(std::size_t n) const {
+    return reinterpret_cast<Row*>(known_.table.data() + problem_.shape().classes)[n];
   }
 
-  const std::vector<Sample>& samples(const Inputs& inputs, const Executed& executed) const {
+  const Known& known(const Inputs& inputs, const Executed& executed) const {
     std::vector<double> key = sums::fingerprint(tensors_, inputs);
     key.push_back(roundoff(executed));
-    if (key == key_) return samples_;
-    const auto classes = place(problem_.shape().classes);
-    std::vector<double> bias(classes), logits(classes);
-    if (problem_.shape().biased) inputs.find("bias")->second.fill(0, bias);
+    if (key == key_) return known_;
+    key_.clear();  // until they are complete
+    const auto samples = place(problem_.shape().samples), classes = place(problem_.shape().classes);
     const bool training = problem_.pass() == LossPass::training;
+    known_.table.assign(classes + samples * place(loss::numbers_of_row), 0);
+    if (problem_.shape().biased)
+      inputs.find("bias")->second.fill(0, std::span(known_.table).first(classes));
+    std::vector<double> labels(samples);
+    inputs.find("labels")->second.fill(0, labels);
+    for (const double label : labels)
+      if (!(label >= 0 && label < static_cast<double>(classes)))
+        throw std::invalid_argument("a label is not a valid class");
+    const std::vector<Expected> parts = row_parts(inputs, loss(executed), labels);
     const double factor = training ? inputs.find("scale")->second(0) : 0;
-    samples_.clear();
-    for (std::int64_t n = 0; n < problem_.shape().samples; ++n) {
-      inputs.find("logits")->second.fill(n * problem_.shape().classes, logits);
-      samples_.push_back(
-          of(logits, bias, inputs.find("labels")->second(n), factor, roundoff(executed)));
+    for (std::size_t n = 0; n < samples; ++n) {
+      const Expected &maxima = parts[2 * n], &totals = parts[2 * n + 1];
+      row(n) = {maxima.value,     maxima.max_bound,
+                maxima.rms_bound, totals.value,
+                totals.max_bound, totals.rms_bound,
+                labels[n],        factor / static_cast<double>(samples)};
     }
+    if (training && problem_.shape().biased) add_gradients(inputs, executed);
     key_ = std::move(key);
-    return samples_;
+    return known_;
   }
 
-  /// x = logit + bias is rounded once; exp's argument x - largest once more, which changes exp by
-  /// as much as it is wrong by. Sums over classes have positive terms: their relative error is that
-  /// of a term, and of the additions.
-  Sample of(const std::vector<double>& logits, const std::vector<double>& bias, double label,
-            double factor, double u) const {
-    const auto [count, classes, smoothing, biased] = problem_.shape();
-    const auto c = static_cast<double>(classes), e = smoothing;
-    if (!(label >= 0 && label < c)) throw std::invalid_argument("a label is not a valid class");
-    const auto y = static_cast<std::size_t>(label);
-    std::vector<double> x(logits.size());
-    for (std::size_t i = 0; i < x.size(); ++i) x[i] = logits[i] + bias[i];
-    const double largest = *std::max_element(x.begin(), x.end());
-    double sum = 0, total = 0, magnitude = 0, spread = 0;
-    for (const double value : x) {
-      sum += std::exp(value - largest);
-      total += value;
-      magnitude = std::max(magnitude, std::abs(value));
-      spread = std::max(spread, largest - value);
-    }
-    const double log_sum = largest + std::log(sum);
-    // The relative error of one exponential.
-    const auto of_exp = [&](double value) {
-      return u * (of_functions + 2 * magnitude + (largest - value));
+  /// Of all samples those of loss::RowParts: of the device where it has the code.
+  std::vector<Expected> row_parts(const Inputs& inputs, const loss::Loss& of,
+                                  const std::vector<double>& labels) const {
+    const loss::RowParts code{of};
+    const std::int64_t samples = problem_.shape().samples, classes = of.classes;
+    std::vector<double> table = known_.table;
+    std::copy(labels.begin(), labels.end(), table.begin() + classes);
+    const std::vector<const Values*> logits = sums::values_of({"logits"}, inputs);
+    const auto here = [&](std::int64_t i) {
+      return code(sums::RangeInputs(logits, i / 2 * classes, classes), table.data(), i);
     };
-    // Terms far below the largest have larger errors, but less of the sum.
-    const double of_sum = of_exp(largest - 1 - std::log(c)) + (c + 1) * u / 2;
-    Sample sample;
-    sample.loss.value = log_sum - (1 - e) * x[y] - e * total / c;
-    sample.loss.error = of_sum + u * (of_functions * std::log(c + 1) + 6 * magnitude + 2 * spread) +
-                        e * u * (c / 2 + 2) * magnitude;
-    sample.correct = correct(x, y, 2 * u * magnitude);
-    if (problem_.pass() == LossPass::validation) return sample;
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      const double p = std::exp(x[i] - largest) / sum, q = (i == y ? 1 - e : 0) + e / c,
-                   by = factor / static_cast<double>(count);
-      sample.gradient.push_back(
-          {by * (p - q), std::abs(by) * (p * (of_exp(x[i]) + of_sum + 2 * u) + 4 * u * (p + q))});
-    }
-    return sample;
+    if (prover_ != nullptr)
+      if (auto there =
+              sums::numbers_of_device(*prover_, code, {"logits"}, inputs, table, 2 * samples, here))
+        return std::move(*there);
+    std::vector<Expected> all;
+    for (std::int64_t i = 0; i < 2 * samples; ++i) all.push_back(here(i));
+    return all;
   }
 
-  /// Either answer is right if sums of logit and bias are closer than their roundings.
-  static Approximate correct(const std::vector<double>& x, std::size_t y, double tolerance) {
-    bool right = true, doubtful = false;
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      if (i == y) continue;
-      if (i < y ? x[i] >= x[y] : x[i] > x[y]) right = false;
-      if (x[i] > x[y] + tolerance) return {0, 0};
-      if (x[i] > x[y] - tolerance) doubtful = true;
-    }
-    return {right ? 1.0 : 0.0, doubtful ? 1.0 : 0.0};
+  void add_gradients(const Inputs& inputs, const Executed& executed) const {
+    const std::int64_t samples = problem_.shape().samples, classes = problem_.shape().classes;
+    using Sums = loss::GradientSums;
+    const std::vector<double> sums = sums::ChannelSums({samples, classes, 1}, {"logits"})
+                                         .sum(Sums{loss(executed)}, inputs, known_.table, prover_);
+    known_.of_classes.clear();
+    for (const double* of = sums.data(); of < sums.data() + sums.size(); of += Sums::terms)
+      known_.of_classes.push_back(
+          {of[0], of[1] + static_cast<double>(samples) * roundoff(executed) * of[2]});
   }
 
   LossProblem problem_;
   std::vector<TensorSpec> tensors_;
   mutable std::vector<double> key_;
-  mutable std::vector<Sample> samples_;
+  mutable Known known_;
+  mutable Prover* prover_ = nullptr;
 };
 
 }  // namespace

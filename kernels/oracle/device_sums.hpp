@@ -3,40 +3,54 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/api/belief.hpp"
 #include "core/api/prover.hpp"
 #include "core/base/error.hpp"
 #include "kernels/oracle/part_of_sum.hpp"
+#include "kernels/oracle/sums.hpp"
 
 namespace assay::sums {
 
+inline bool are_random(const std::vector<std::string>& names, const Inputs& inputs) {
+  return std::ranges::all_of(
+      names, [&](const std::string& name) { return inputs.find(name)->second.random(); });
+}
+
 /// The sums of the outputs `indices`, of `terms` products each; nothing where the device has not
 /// the code. here(output): the host's sum, with which it must agree about a few outputs once in
-/// each process for each problem; CaseError if it does not.
+/// each process for each problem; CaseError if it does not. `table`: of the products' code.
 ///
 /// A compensated part is rounded once, and P parts are added plainly. The variance of all these
-/// roundings is at most (1 + P / 2) u^2 / 3 times the squared norm of the products. With 512
-/// products a part that is below 1/500 of what their bound allows for `terms` (sum_bound.hpp).
+/// roundings is at most (1 + P / 2) u^2 / 3 times the squared norm of the products. With at
+/// least 512 products a part that is below 1/500 of what their bound allows for `terms`
+/// (sum_bound.hpp).
 template <class Products, class Here>
 std::optional<std::vector<Terms>> sums_of_device(Prover& prover, const Products& products,
                                                  std::int64_t terms,
                                                  const std::vector<std::string>& names,
                                                  const Inputs& inputs, bool compensated,
                                                  std::span<const std::int64_t> indices,
-                                                 const Here& here) {
-  constexpr std::int64_t products_of_part = 512;  // of a thread
+                                                 const Here& here, std::vector<double> table = {}) {
+  // Of a thread; longer ones where many outputs have many.
+  constexpr std::int64_t fewest = 512, most_parts_of_all = std::int64_t{1} << 22;
   if (indices.empty()) return std::nullopt;
-  bool random = true;
-  for (const std::string& name : names) random = random && inputs.find(name)->second.random();
-  const std::int64_t parts = (terms + products_of_part - 1) / products_of_part;
-  const ElementFormula formula = unpadded_formula_of(
-      PartOfSum<Products>{products, terms, products_of_part, parts, random, compensated}, names);
+  const bool random = are_random(names, inputs);
+  const std::int64_t at_most = std::max(most_parts_of_all / std::ssize(indices), std::int64_t{1}),
+                     of_part = std::max((terms + at_most - 1) / at_most, fewest),
+                     parts = (terms + of_part - 1) / of_part;
+  const ElementFormula formula =
+      unpadded_formula_of(PartOfSum<Products>{products, terms, of_part, parts, random, compensated},
+                          names, std::move(table));
   std::vector<std::int64_t> wanted;
   for (const std::int64_t index : indices)
     for (std::int64_t part = 0; part < parts; ++part) wanted.push_back(index * parts + part);
@@ -65,6 +79,62 @@ std::optional<std::vector<Terms>> sums_of_device(Prover& prover, const Products&
           "the GPU finds a sum of {} where the host finds {} ({}). Nothing that this GPU computes "
           "can be checked: update its driver, or test it (nvidia-smi, compute-sanitizer).",
           is.value, should.value, formula.name));
+  }
+  prover.believe(what);
+  return all;
+}
+
+/// The same of products that read() makes. The host adds those of a few outputs one by one.
+template <class Products>
+std::optional<std::vector<Terms>> sums_of_factors(Prover& prover, const Products& products,
+                                                  std::int64_t terms,
+                                                  const std::vector<std::string>& names,
+                                                  const Inputs& inputs, bool compensated,
+                                                  std::span<const std::int64_t> indices,
+                                                  const std::vector<double>& table) {
+  const auto in = [&](int k, std::int64_t i) {
+    return inputs.find(names[static_cast<std::size_t>(k)])->second(i);
+  };
+  const auto here = [&](std::int64_t output) {
+    Sum sum(compensated, are_random(names, inputs));
+    for (std::int64_t number = 0; number < terms; ++number)
+      if (double a = 0, b = 0; products.read(in, table.data(), output, number, a, b))
+        sum.add(&a, &b, 1);
+    return sum.terms();
+  };
+  return sums_of_device(prover, products, terms, names, inputs, compensated, indices, here, table);
+}
+
+/// The numbers code(in, table, i) of elements i < count, three of each; nothing where the device
+/// has not the code. here(i): the host's, with which it must agree about a few elements once in
+/// each process for each problem; CaseError if it does not.
+template <class Code, class Here>
+std::optional<std::vector<Expected>> numbers_of_device(Prover& prover, const Code& code,
+                                                       const std::vector<std::string>& names,
+                                                       const Inputs& inputs,
+                                                       std::vector<double> table,
+                                                       std::int64_t count, const Here& here) {
+  std::vector<std::int64_t> wanted(static_cast<std::size_t>(count));
+  std::iota(wanted.begin(), wanted.end(), std::int64_t{0});
+  const ElementFormula formula = unpadded_formula_of(code, names, std::move(table));
+  auto all = prover.expect(formula, inputs, wanted);
+  const std::string what = fmt::format("{} {}", belief_of(formula, inputs), count);
+  if (!all || !prover.is_new(what)) return all;
+  const auto near = [](double x, double y) {
+    return x == y || (std::isnan(x) && std::isnan(y)) ||
+           (std::isfinite(y) && std::abs(x - y) <= 1e-10 * std::abs(y));
+  };
+  for (const std::int64_t i : {std::int64_t{0}, count / 3, count - 2, count - 1}) {
+    if (i < 0) continue;
+    const Expected should = here(i), &is = (*all)[static_cast<std::size_t>(i)];
+    if (!near(is.value, should.value) || !near(is.max_bound, should.max_bound) ||
+        !near(is.rms_bound, should.rms_bound))
+      throw CaseError(fmt::format(
+          "the GPU finds {}, {} and {} where the host finds {}, {} and {} ({}). Nothing that this "
+          "GPU computes can be checked: update its driver, or test it (nvidia-smi, "
+          "compute-sanitizer).",
+          is.value, is.max_bound, is.rms_bound, should.value, should.max_bound, should.rms_bound,
+          formula.name));
   }
   prover.believe(what);
   return all;

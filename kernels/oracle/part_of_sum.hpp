@@ -20,7 +20,10 @@ ASSAY_ITEM double rounded_product(double a, double b) {
 ///
 /// Products knows where the factors of product `number` of an output are:
 ///   bool find(std::int64_t output, std::int64_t number, std::int64_t& a, std::int64_t& b) const
-/// is false if it is none. Inputs: the two that are multiplied.
+/// is false if it is none. Inputs: the two that are multiplied. Where factors are made of elements,
+/// it has in place of find()
+///   bool read(const In& in, const double* table, std::int64_t output, std::int64_t number,
+///             double& a, double& b) const
 template <class Products>
 struct PartOfSum {
   static constexpr const char* name = Products::name;
@@ -28,14 +31,13 @@ struct PartOfSum {
   std::int64_t terms = 1, each = 1, parts = 1;  ///< products of an output, of a part
   std::int64_t random = 0, compensated = 0;     ///< as Values::random, sums::Sum
   template <class In>
-  ASSAY_ITEM Expected operator()(const In& in, const double*, std::int64_t i) const {
+  ASSAY_ITEM Expected operator()(const In& in, const double* table, std::int64_t i) const {
     const std::int64_t first = i % parts * each, last = first + each < terms ? first + each : terms;
     double sum = 0, low = 0, absolute = 0, other = 0;
     for (std::int64_t number = first; number < last; ++number) {
-      std::int64_t of_a = 0, of_b = 0;
-      if (!products.find(i / parts, number, of_a, of_b)) continue;
-      const double a = in(0, of_a), b = in(1, of_b), product = rounded_product(a, b),
-                   size = std::fabs(product), next = sum + product;
+      double a = 0, b = 0;
+      if (!factors(in, table, i / parts, number, a, b)) continue;
+      const double product = rounded_product(a, b), size = std::fabs(product), next = sum + product;
       if (compensated != 0) {
         const double shift = next - sum;
         low += (sum - (next - shift)) + (product - shift) + std::fma(a, b, -product);
@@ -48,6 +50,21 @@ struct PartOfSum {
         other += size;
     }
     return {sum + low, absolute, other};
+  }
+
+ private:
+  template <class In>
+  ASSAY_ITEM bool factors(const In& in, const double* table, std::int64_t output,
+                          std::int64_t number, double& a, double& b) const {
+    if constexpr (requires(std::int64_t at) { products.find(at, at, at, at); }) {
+      std::int64_t of_a = 0, of_b = 0;
+      if (!products.find(output, number, of_a, of_b)) return false;
+      a = in(0, of_a);
+      b = in(1, of_b);
+      return true;
+    } else {
+      return products.read(in, table, output, number, a, b);
+    }
   }
 };
 

@@ -1,21 +1,26 @@
 // The fp64 reference of a loss of pixels. Bounds: docs/method-training.md.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <stdexcept>
 
+#include "core/base/error.hpp"
 #include "core/base/place.hpp"
 #include "kernels/oracle/bounds.hpp"
+#include "kernels/oracle/device_sums.hpp"
 #include "kernels/oracle/draw.hpp"
+#include "kernels/pixel_loss/formula_items.hpp"
 #include "kernels/pixel_loss/problem.hpp"
 
 namespace assay {
 namespace {
 
+using pixel_loss::Pixel;
+using pixel_loss::Pixels;
 using sums::Approximate;
-
-/// Units in the last place that an implementation's exp and log may be wrong by.
-constexpr double of_pixel_functions = 8;
 
 class PixelLossOracle final : public WholeOracle {
  public:
@@ -29,110 +34,101 @@ class PixelLossOracle final : public WholeOracle {
     return argument.name == "labels" || argument.name == "class_weights";
   }
 
+  void use(Prover& prover) const override { prover_ = &prover; }
+
   void expect(const TensorSpec& output, const Inputs& inputs, const Executed& executed, bool,
               std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
-    const double u = sums::ErrorModel::accumulator_roundoff(problem_.precision(), executed);
-    const sums::Bounds bounds(problem_.precision(), executed, output.type,
-                              place(output.elements()));
+    const Pixels pixels = this->pixels(executed);
+    const sums::Bounds bounds = this->bounds(output, executed);
     if (output.name == "diff_logits") {
-      Logits logits(*this, inputs);
-      const double by =
-          inputs.find("scale")->second(0) / static_cast<double>(problem_.shape().samples);
+      Logits logits(*this, pixels, inputs);
       for (std::size_t i = 0; i < indices.size(); ++i) {
-        const std::int64_t image = problem_.shape().classes * plane_, n = indices[i] / image;
-        expected[i] = bounds.expected(gradient(logits.at(n * plane_ + indices[i] % plane_),
-                                               place(indices[i] % image / plane_), by, u));
+        const std::int64_t image = problem_.shape().classes * plane_, n = indices[i] / image,
+                           c = indices[i] % image / plane_;
+        const Pixel& pixel = logits.at(n * plane_ + indices[i] % plane_);
+        const auto [value, error] = pixels.gradient(pixel, c, logits.of(c), logits.factor());
+        expected[i] = bounds.expected(Approximate{value, error});
       }
       return;
     }
-    const Totals& totals = this->totals(inputs, u);
+    const Totals& totals = this->totals(inputs, pixels);
     for (std::size_t i = 0; i < indices.size(); ++i)
       expected[i] = output.name == "losses" ? bounds.expected(totals.losses[place(indices[i])])
                                             : Expected{totals.confusion[place(indices[i])], 0, 0};
   }
 
+  std::optional<ElementFormula> formula(const TensorSpec& output, const Inputs& inputs,
+                                        const Executed& executed, bool) const override {
+    if (output.name != "diff_logits") return std::nullopt;
+    return formula_of(pixel_loss::DiffLogits{pixels(executed), bounds(output, executed)}, names(),
+                      table(inputs));
+  }
+
  private:
-  /// One pixel: its logits, their largest (the first of equal ones), and the softmax' divisor.
-  struct Pixel {
-    std::vector<double> x;
-    std::size_t label = 0, first_largest = 0;
-    double weight = 0, largest = 0, sum = 0;
-  };
+  static std::vector<std::string> names() { return {"logits", "labels"}; }
+
+  Pixels pixels(const Executed& executed) const {
+    return {problem_.shape().classes, plane_,
+            sums::ErrorModel::accumulator_roundoff(problem_.precision(), executed)};
+  }
+  sums::Bounds bounds(const TensorSpec& output, const Executed& executed) const {
+    return {problem_.precision(), executed, output.type, place(output.elements())};
+  }
+  /// That of the formulas.
+  std::vector<double> table(const Inputs& inputs) const {
+    std::vector<double> all(place(problem_.shape().classes + 1));
+    if (problem_.pass() == PixelLossPass::training)
+      all[0] = inputs.find("scale")->second(0) / static_cast<double>(problem_.shape().samples);
+    inputs.find("class_weights")->second.fill(0, std::span(all).subspan(1));
+    return all;
+  }
 
   /// Reads pixels, whose logits lie apart, in rows of as many pixels as one read is worth.
   class Logits {
    public:
-    Logits(const PixelLossOracle& of, const Inputs& inputs)
-        : of_(of), logits_(inputs.find("logits")->second), labels_(inputs.find("labels")->second) {
-      weights_.resize(place(of.problem_.shape().classes));
-      inputs.find("class_weights")->second.fill(0, weights_);
-      values_.resize(weights_.size() * at_once);
-      of_labels_.resize(at_once);
-    }
+    Logits(const PixelLossOracle& of, const Pixels& pixels, const Inputs& inputs)
+        : pixels_(pixels),
+          logits_(inputs.find("logits")->second),
+          labels_(inputs.find("labels")->second),
+          table_(of.table(inputs)),
+          values_((table_.size() - 1) * at_once),
+          of_labels_(at_once) {}
     /// `pixel` of all samples.
     const Pixel& at(std::int64_t pixel) {
-      const std::int64_t n = pixel / of_.plane_, p = pixel % of_.plane_;
+      const std::int64_t n = pixel / pixels_.plane, p = pixel % pixels_.plane;
       const std::int64_t block = p / at_once * at_once;
       if (n != sample_ || block != block_) load(n, block);
-      const std::size_t column = place(p - block);
-      pixel_.x.resize(weights_.size());
-      for (std::size_t c = 0; c < weights_.size(); ++c) pixel_.x[c] = values_[c * at_once + column];
-      const double label = of_labels_[column];
-      if (!(label >= 0 && label < static_cast<double>(weights_.size())))
+      column_ = place(p - block);
+      const double label = of_labels_[column_];
+      if (!(label >= 0 && label < static_cast<double>(pixels_.classes)))
         throw std::invalid_argument("a label is not a valid class");
-      pixel_.label = static_cast<std::size_t>(label);
-      pixel_.weight = weights_[pixel_.label];
-      const auto most = std::max_element(pixel_.x.begin(), pixel_.x.end());
-      pixel_.first_largest = place(most - pixel_.x.begin());
-      pixel_.largest = *most;
-      pixel_.sum = 0;
-      for (const double value : pixel_.x) pixel_.sum += std::exp(value - pixel_.largest);
+      pixel_ = pixels_.pixel([this](std::int64_t c) { return of(c); }, label, &table_[1]);
       return pixel_;
     }
+    /// A logit of the last pixel.
+    double of(std::int64_t c) const { return values_[place(c) * at_once + column_]; }
+    /// Of all gradients.
+    double factor() const { return table_[0]; }
 
    private:
     static constexpr std::int64_t at_once = 256;
     void load(std::int64_t n, std::int64_t block) {
-      const std::int64_t count = std::min(at_once, of_.plane_ - block);
-      for (std::size_t c = 0; c < weights_.size(); ++c)
-        logits_.fill((n * std::ssize(weights_) + static_cast<std::int64_t>(c)) * of_.plane_ + block,
-                     std::span(values_).subspan(c * at_once, place(count)));
-      labels_.fill(n * of_.plane_ + block, std::span(of_labels_).first(place(count)));
+      const std::int64_t plane = pixels_.plane, count = std::min(at_once, plane - block);
+      for (std::int64_t c = 0; c < pixels_.classes; ++c)
+        logits_.fill((n * pixels_.classes + c) * plane + block,
+                     std::span(values_).subspan(place(c * at_once), place(count)));
+      labels_.fill(n * plane + block, std::span(of_labels_).first(place(count)));
       sample_ = n;
       block_ = block;
     }
 
-    const PixelLossOracle& of_;
+    const Pixels& pixels_;
     const Values &logits_, &labels_;
-    std::vector<double> weights_, values_, of_labels_;
+    std::vector<double> table_, values_, of_labels_;
     std::int64_t sample_ = -1, block_ = -1;
+    std::size_t column_ = 0;
     Pixel pixel_;
   };
-
-  /// The relative error of exp(value - largest): of its argument, which is rounded, and its own.
-  static double of_exp(const Pixel& pixel, double value, double u) {
-    return u * (of_pixel_functions + pixel.largest - value);
-  }
-  /// Of the sum of all: its terms are positive, and those far below the largest are little of it.
-  static double of_sum(const Pixel& pixel, double u) {
-    const auto classes = static_cast<double>(pixel.x.size());
-    return of_exp(pixel, pixel.largest - 1 - std::log(classes), u) + (classes + 1) * u / 2;
-  }
-
-  Approximate loss(const Pixel& pixel, double u) const {
-    const double apart = pixel.largest - pixel.x[pixel.label], log = std::log(pixel.sum);
-    // (largest - x_y) and the logarithm are rounded, their sum and its product with the weight are.
-    return {pixel.weight * (log + apart),
-            pixel.weight * (of_sum(pixel, u) + u * (of_pixel_functions * log + 3 * (log + apart)))};
-  }
-
-  Approximate gradient(const Pixel& pixel, std::size_t c, double by, double u) const {
-    const double q = std::exp(pixel.x[c] - pixel.largest) / pixel.sum,
-                 one = c == pixel.label ? 1 : 0, factor = by * pixel.weight;
-    return {factor * (q - one),
-            std::abs(factor) * (q * (of_exp(pixel, pixel.x[c], u) + of_sum(pixel, u) + 2 * u) +
-                                5 * u * (q + one))};
-  }
 
   struct Totals {
     std::vector<Approximate> losses;
@@ -140,32 +136,63 @@ class PixelLossOracle final : public WholeOracle {
   };
 
   /// Sums over all pixels, which are made once for the same inputs.
-  const Totals& totals(const Inputs& inputs, double u) const {
+  const Totals& totals(const Inputs& inputs, const Pixels& pixels) const {
     std::vector<double> key = sums::fingerprint(problem_.tensors(), inputs);
-    key.push_back(u);
+    key.push_back(pixels.u);
     if (key == key_) return totals_;
+    key_.clear();  // until they are complete
     const auto samples = place(problem_.shape().samples), classes = place(problem_.shape().classes);
     totals_ = {std::vector<Approximate>(samples), std::vector<double>(samples * classes * classes)};
-    Logits logits(*this, inputs);
-    for (std::size_t n = 0; n < samples; ++n) {
-      Approximate& sum = totals_.losses[n];
-      for (std::int64_t p = 0; p < plane_; ++p) {
-        const Pixel& pixel = logits.at(static_cast<std::int64_t>(n) * plane_ + p);
-        const Approximate one = loss(pixel, u);
-        sum.value += one.value;
-        sum.error += one.error;
-        totals_.confusion[(n * classes + pixel.label) * classes + pixel.first_largest] += 1;
-      }
-      sum.error += static_cast<double>(plane_) * sums::u_fp64 * sum.value;
-    }
+    if (!totals_there(inputs, pixels)) totals_here(inputs, pixels);
+    for (Approximate& loss : totals_.losses)
+      loss.error += static_cast<double>(plane_) * sums::u_fp64 * loss.value;
     key_ = std::move(key);
     return totals_;
+  }
+
+  void totals_here(const Inputs& inputs, const Pixels& pixels) const {
+    const std::int64_t classes = pixels.classes;
+    Logits logits(*this, pixels, inputs);
+    for (std::size_t n = 0; n < totals_.losses.size(); ++n) {
+      const auto image = static_cast<std::int64_t>(n);
+      for (std::int64_t p = 0; p < plane_; ++p) {
+        const Pixel& pixel = logits.at(image * plane_ + p);
+        const auto [value, error] = pixels.loss(pixel);
+        totals_.losses[n].value += value;
+        totals_.losses[n].error += error;
+        totals_.confusion[place((image * classes + pixel.label) * classes + pixel.first_largest)] +=
+            1;
+      }
+    }
+  }
+
+  /// False where the device has not the code.
+  bool totals_there(const Inputs& inputs, const Pixels& pixels) const {
+    if (prover_ == nullptr) return false;
+    const std::size_t samples = totals_.losses.size();
+    std::vector<std::int64_t> indices(2 * samples + totals_.confusion.size());
+    std::iota(indices.begin(), indices.end(), std::int64_t{0});
+    const auto sums =
+        sums::sums_of_factors(*prover_, pixel_loss::Products{pixels, problem_.shape().samples},
+                              plane_, names(), inputs, false, indices, table(inputs));
+    if (!sums) return false;
+    double pixels_counted = 0;
+    for (std::size_t n = 0; n < samples; ++n)
+      totals_.losses[n] = {(*sums)[n].value, (*sums)[samples + n].value};
+    for (std::size_t i = 0; i < totals_.confusion.size(); ++i)
+      pixels_counted += totals_.confusion[i] = (*sums)[2 * samples + i].value;
+    if (const double all = static_cast<double>(plane_) * static_cast<double>(samples);
+        pixels_counted != all)
+      throw CaseError(fmt::format(
+          "{} of {} pixels have a label that is a class, as the GPU counts.", pixels_counted, all));
+    return true;
   }
 
   PixelLossProblem problem_;
   std::int64_t plane_;
   mutable std::vector<double> key_;
   mutable Totals totals_;
+  mutable Prover* prover_ = nullptr;
 };
 
 }  // namespace

@@ -1,96 +1,83 @@
 // The fp64 reference of the squared error. Bounds: docs/method-training.md.
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "core/base/place.hpp"
-#include "kernels/oracle/bounds.hpp"
-#include "kernels/oracle/draw.hpp"
+#include "kernels/oracle/channel_sums.hpp"
+#include "kernels/oracle/device_sums.hpp"
+#include "kernels/squared_error/formula_items.hpp"
 #include "kernels/squared_error/problem.hpp"
 
 namespace assay {
 namespace {
 
+using squared_error::Products;
 using sums::Approximate;
 
 class SquaredErrorOracle final : public WholeOracle {
  public:
   explicit SquaredErrorOracle(const SquaredErrorProblem& problem) : problem_(problem) {}
 
+  void use(Prover& prover) const override { prover_ = &prover; }
+
   void expect(const TensorSpec& output, const Inputs& inputs, const Executed& executed, bool,
               std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
-    const auto [samples, features] = problem_.shape();
-    const sums::Bounds bounds(problem_.precision(), executed, output.type,
-                              place(output.elements()));
-    if (output.name != "diff_outputs") {
-      const std::vector<Sample>& all = this->samples(inputs);
-      for (std::size_t i = 0; i < indices.size(); ++i) {
-        const Sample& of = all[place(indices[i])];
-        expected[i] = bounds.expected(output.name == "losses" ? of.loss : of.correlation);
-      }
+    if (output.name == "diff_outputs") {
+      sums::expect_elements(gradients(output, executed), sums::values_of(names(), inputs),
+                            factor(inputs), indices, expected);
       return;
     }
-    const double u = sums::ErrorModel::accumulator_roundoff(problem_.precision(), executed),
-                 by = 2 * inputs.find("scale")->second(0) / static_cast<double>(features) /
-                      static_cast<double>(samples);
-    std::vector<double> x(place(features)), t(x.size());
-    std::int64_t row = -1;
+    const sums::Bounds bounds = this->bounds(output, executed);
+    const std::vector<Sample>& all = this->samples(inputs);
     for (std::size_t i = 0; i < indices.size(); ++i) {
-      if (const std::int64_t n = indices[i] / features; n != row) read(inputs, row = n, x, t);
-      const std::size_t f = place(indices[i] % features);
-      const double gradient = by * (x[f] - t[f]);
-      // The difference, the factor twice, and their product are rounded.
-      expected[i] = bounds.expected(Approximate{gradient, 4 * u * std::abs(gradient)});
+      const Sample& of = all[place(indices[i])];
+      expected[i] = bounds.expected(output.name == "losses" ? of.loss : of.correlation);
     }
+  }
+
+  std::optional<ElementFormula> formula(const TensorSpec& output, const Inputs& inputs,
+                                        const Executed& executed, bool) const override {
+    if (output.name != "diff_outputs") return std::nullopt;
+    return formula_of(gradients(output, executed), names(), factor(inputs));
   }
 
  private:
   struct Sample {
     Approximate loss, correlation;
   };
-  /// Deviations of a sample's numbers from their mean, and how far that may be wrong.
+  /// Of a sample's numbers: the sum of the squares of deviations from their mean, and how far that
+  /// may be wrong.
   struct Deviations {
-    std::vector<double> of;
     double squares = 0, mean_error = 0;
   };
 
-  static void read(const Inputs& inputs, std::int64_t n, std::vector<double>& x,
-                   std::vector<double>& t) {
-    const auto features = static_cast<std::int64_t>(x.size());
-    inputs.find("outputs")->second.fill(n * features, x);
-    inputs.find("targets")->second.fill(n * features, t);
-  }
+  static std::vector<std::string> names() { return {"outputs", "targets"}; }
 
-  /// From the first number, so that equal numbers have no deviations.
-  static Deviations deviations(const std::vector<double>& values) {
-    sums::ColumnSums sum(2);
-    for (const double value : values) {
-      sum.add(0, value - values[0]);
-      sum.add(1, std::abs(value - values[0]));
-    }
-    const auto n = static_cast<double>(values.size());
-    Deviations all;
-    all.mean_error = (n + 2) * sums::u_fp64 * sum[1] / n;
-    sums::ColumnSums squares(1);
-    for (const double value : values) {
-      all.of.push_back(value - values[0] - sum[0] / n);
-      squares.add(0, all.of.back() * all.of.back());
-    }
-    all.squares = squares[0];
-    return all;
+  sums::Bounds bounds(const TensorSpec& output, const Executed& executed) const {
+    return {problem_.precision(), executed, output.type, place(output.elements())};
+  }
+  squared_error::DiffOutputs gradients(const TensorSpec& output, const Executed& executed) const {
+    return {bounds(output, executed),
+            sums::ErrorModel::accumulator_roundoff(problem_.precision(), executed)};
+  }
+  /// The table of the gradients.
+  std::vector<double> factor(const Inputs& inputs) const {
+    const auto [samples, features] = problem_.shape();
+    return {2 * inputs.find("scale")->second(0) / static_cast<double>(features) /
+            static_cast<double>(samples)};
   }
 
   /// A mean that is wrong by e adds n e^2 to a sum of squares, and n e e' to one of products. By
   /// Cauchy and Schwarz the magnitudes of all products are at most the root of both squares.
-  static Approximate correlation(const std::vector<double>& x, const std::vector<double>& t) {
-    const Deviations dx = deviations(x), dt = deviations(t);
+  static Approximate correlation(double n, const Deviations& dx, const Deviations& dt,
+                                 double products) {
     if (dx.squares == 0 || dt.squares == 0) return {};
-    sums::ColumnSums products(1);
-    for (std::size_t f = 0; f < x.size(); ++f) products.add(0, dx.of[f] * dt.of[f]);
-    const auto n = static_cast<double>(x.size());
     const double size = std::sqrt(dx.squares) * std::sqrt(dt.squares),
                  of_x = n * sums::square(dx.mean_error) / dx.squares,
                  of_t = n * sums::square(dt.mean_error) / dt.squares;
-    return {products[0] / size,
+    return {products / size,
             2 * (n + 8) * sums::u_fp64 + std::sqrt(of_x * of_t) + (of_x + of_t) / 2};
   }
 
@@ -98,23 +85,59 @@ class SquaredErrorOracle final : public WholeOracle {
   const std::vector<Sample>& samples(const Inputs& inputs) const {
     std::vector<double> key = sums::fingerprint(problem_.tensors(), inputs);
     if (key == key_) return samples_;
-    samples_.assign(place(problem_.shape().samples), {});
-    std::vector<double> x(place(problem_.shape().features)), t(x.size());
-    const auto count = static_cast<double>(x.size());
-    for (std::size_t n = 0; n < samples_.size(); ++n) {
-      read(inputs, static_cast<std::int64_t>(n), x, t);
-      sums::ColumnSums squares(1);
-      for (std::size_t f = 0; f < x.size(); ++f) squares.add(0, sums::square(x[f] - t[f]));
-      const double loss = squares[0] / count;
-      samples_[n] = {{loss, (count + 8) * sums::u_fp64 * loss}, correlation(x, t)};
+    const auto samples = place(problem_.shape().samples);
+    const auto n = static_cast<double>(problem_.shape().features);
+    const std::vector<sums::Terms> of_first = sum(inputs, Products::difference, {});
+    std::vector<double> means(2 * samples);
+    for (std::size_t i = 0; i < means.size(); ++i)
+      means[i] = of_first[(1 + i % 2) * samples + i / 2].value / n;
+    const std::vector<sums::Terms> of_second = sum(inputs, Products::output_square, means);
+    samples_.resize(samples);
+    for (std::size_t i = 0; i < samples; ++i) {
+      const auto deviations = [&](std::size_t k) {
+        return Deviations{of_second[k * samples + i].value,
+                          (n + 2) * sums::u_fp64 * of_first[(1 + k) * samples + i].absolute / n};
+      };
+      const double loss = of_first[i].value / n;
+      samples_[i] = {
+          {loss, (n + 8) * sums::u_fp64 * loss},
+          correlation(n, deviations(0), deviations(1), of_second[2 * samples + i].value)};
     }
     key_ = std::move(key);
     return samples_;
   }
 
+  /// Three kinds of sums from `first` on, [kind, samples]: of the device where it has the code.
+  std::vector<sums::Terms> sum(const Inputs& inputs, Products::Kind first,
+                               const std::vector<double>& table) const {
+    const auto [samples, features] = problem_.shape();
+    const Products products{samples, features};
+    std::vector<std::int64_t> indices(place(3 * samples));
+    std::iota(indices.begin(), indices.end(), first * samples);
+    if (prover_ != nullptr)
+      if (auto there = sums::sums_of_factors(*prover_, products, features, names(), inputs, true,
+                                             indices, table))
+        return std::move(*there);
+    std::vector<sums::Terms> all(indices.size());
+    for (std::int64_t n = 0; n < samples; ++n) {
+      const sums::RangeInputs in(sums::values_of(names(), inputs), n * features, features);
+      for (std::int64_t at = n; at < 3 * samples; at += samples) {
+        sums::Sum sum(true);
+        for (std::int64_t feature = 0; feature < features; ++feature) {
+          double a = 0, b = 0;
+          products.read(in, table.data(), indices[place(at)], feature, a, b);
+          sum.add(&a, &b, 1);
+        }
+        all[place(at)] = sum.terms();
+      }
+    }
+    return all;
+  }
+
   SquaredErrorProblem problem_;
   mutable std::vector<double> key_;
   mutable std::vector<Sample> samples_;
+  mutable Prover* prover_ = nullptr;
 };
 
 }  // namespace

@@ -45,22 +45,28 @@ inline void verify(Workload& workload, const std::string& what) {
   EXPECT_FALSE(workload.executed().implementation.empty()) << what;
 }
 
-/// A problem that no program measures alone. False where the backend has none, which says why.
-inline testing::AssertionResult verify(const Problem& problem, std::unique_ptr<Oracle> oracle,
-                                       const std::string& backend, int threads) {
+/// A problem that no program measures alone, or why the backend has none.
+inline Result<std::unique_ptr<Workload>> prepare(const Problem& problem,
+                                                 std::unique_ptr<Oracle> oracle,
+                                                 const std::string& backend, int threads) {
   Result<Backend*> opened = plugins().open(backend);
-  if (const auto* const why = std::get_if<Unsupported>(&opened))
-    return testing::AssertionFailure() << why->reason;
+  if (const auto* const why = std::get_if<Unsupported>(&opened)) return *why;
   Options options;
   options.threads = threads;
   Device& device = *std::get<Device*>(std::get<Backend*>(opened)->device(options));
   auto made = std::get<Backend*>(opened)->make(problem, options, alone());
+  if (const auto* const why = std::get_if<Unsupported>(&made)) return *why;
+  return operation_workload(problem, std::move(std::get<std::unique_ptr<Operation>>(made)), device,
+                            std::move(oracle), 0, OperationSetup{});
+}
+
+/// The same, verified, run twice, and verified again. False where the backend has none.
+inline testing::AssertionResult verify(const Problem& problem, std::unique_ptr<Oracle> oracle,
+                                       const std::string& backend, int threads) {
+  const auto made = prepare(problem, std::move(oracle), backend, threads);
   if (const auto* const why = std::get_if<Unsupported>(&made))
     return testing::AssertionFailure() << why->reason;
-  const auto workload =
-      operation_workload(problem, std::move(std::get<std::unique_ptr<Operation>>(made)), device,
-                         std::move(oracle), 0, OperationSetup{});
-  verify(*workload, backend + " " + problem.canonical());
+  verify(*std::get<std::unique_ptr<Workload>>(made), backend + " " + problem.canonical());
   return testing::AssertionSuccess();
 }
 

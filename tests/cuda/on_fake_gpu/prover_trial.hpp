@@ -3,11 +3,15 @@
 // the host.
 
 #include <dlfcn.h>
+#include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <limits>
 #include <memory>
+#include <numeric>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -102,5 +106,70 @@ struct LostThreads {
     unsetenv("FAKE_GPU_LOSES_OF");
   }
 };
+
+inline void expect_near(double a, double b) {
+  EXPECT_LE(std::abs(a - b), 1e-9 * (std::abs(a) + std::abs(b))) << a << " " << b;
+}
+
+/// The host and the GPU judge right outputs, a fault in each, and one that is not a number alike.
+inline void expect_same_verdicts(std::unique_ptr<Oracle> oracle,
+                                 const std::vector<TensorSpec>& specs, bool nhwc,
+                                 bool stored = false) {
+  const std::set<std::string> of_few{"mean",    "variance",  "diff_scale",  "diff_shift",
+                                     "norms",   "counts",    "diff_bias",   "losses",
+                                     "correct", "confusion", "correlations"};
+  const Trial trial(std::move(oracle), specs, nhwc, stored);
+  for (const TensorSpec& spec : trial.specs) {
+    if (!is_output(spec)) continue;
+    const Expectation there = trial.expectation(spec, true), here = trial.expectation(spec, false);
+    ASSERT_EQ(there.formula.has_value(), !of_few.contains(spec.name)) << spec.name;
+    if (spec.name == "counts") continue;  // most of which may be off by a few
+    const std::int64_t n = spec.elements();
+    for (const auto& [at, fault] : {std::pair{std::int64_t{-1}, 0.0}, std::pair{n / 3, 3.0},
+                                    std::pair{n - 1, -3.0}, std::pair{n - 1, 0.0}}) {
+      if (at >= 0 && fault == 0 && is_integer(spec.type)) continue;  // all of which are numbers
+      const auto tensor = trial.output(spec, at, fault);
+      check_output(gpu(), *tensor, there);  // the first believes
+      const std::size_t before = crossed();
+      const OutputCheck a = check_output(gpu(), *tensor, there);
+      if (there.formula && crossed() > 0) {
+        EXPECT_LT(crossed() - before, 8192u + 8 * there.formula->table.size()) << spec.name;
+      }
+      const OutputCheck b = check_output(gpu(), *tensor, here);
+      EXPECT_EQ(a.failure.empty(), at < 0) << spec.name << a.failure;
+      EXPECT_EQ(a.failure, b.failure);
+      EXPECT_EQ(a.wrong_elements, b.wrong_elements);
+      if (!b.failure.empty() && fault == 0) continue;
+      expect_near(a.error_norm, b.error_norm);
+      expect_near(a.bound_norm, b.bound_norm);
+      expect_near(a.reference_norm, b.reference_norm);
+      expect_near(a.max_error, b.max_error);
+    }
+  }
+}
+
+inline constexpr Precision precisions[] = {Precision::fp64, Precision::fp32, Precision::bf16,
+                                           Precision::fp16};
+
+/// `host` expects the same of all outputs without a GPU.
+inline void expect_same_values(const Trial& trial, const Oracle& host, const Executed& executed,
+                               bool exact = false) {
+  for (const TensorSpec& spec : trial.specs) {
+    if (!is_output(spec)) continue;
+    std::vector<std::int64_t> indices(static_cast<std::size_t>(spec.elements()));
+    std::iota(indices.begin(), indices.end(), std::int64_t{0});
+    std::vector<Expected> here(indices.size()), there(indices.size());
+    trial.oracle->expect(spec, *trial.inputs, executed, exact, indices, there);
+    host.expect(spec, *trial.inputs, executed, exact, indices, here);
+    for (std::size_t i = 0; i < here.size(); ++i) {
+      // The reference of fp64 is rounded itself.
+      ASSERT_NEAR(here[i].value, there[i].value, 0.25 * here[i].max_bound) << spec.name << i;
+      ASSERT_NEAR(here[i].max_bound, there[i].max_bound, 1e-6 * here[i].max_bound)
+          << spec.name << i;
+      ASSERT_NEAR(here[i].rms_bound, there[i].rms_bound, 1e-6 * here[i].rms_bound)
+          << spec.name << i;
+    }
+  }
+}
 
 }  // namespace assay::prover_trial

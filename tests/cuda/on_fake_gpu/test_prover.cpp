@@ -1,11 +1,10 @@
 // References that the GPU computes beside those of the host.
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
-#include <set>
 
 #include "core/base/error.hpp"
 #include "kernels/activation/problem.hpp"
@@ -23,47 +22,6 @@ namespace assay {
 namespace test_prover {
 
 using namespace prover_trial;
-
-void expect_near(double a, double b) {
-  EXPECT_LE(std::abs(a - b), 1e-9 * (std::abs(a) + std::abs(b))) << a << " " << b;
-}
-
-/// The host and the GPU judge right outputs, a fault in each, and one that is not a number alike.
-void expect_same_verdicts(std::unique_ptr<Oracle> oracle, const std::vector<TensorSpec>& specs,
-                          bool nhwc, bool stored = false) {
-  const std::set<std::string> of_few{"mean",      "variance", "diff_scale", "diff_shift",
-                                     "diff_bias", "norms",    "counts"};
-  const Trial trial(std::move(oracle), specs, nhwc, stored);
-  for (const TensorSpec& spec : trial.specs) {
-    if (!is_output(spec)) continue;
-    const Expectation there = trial.expectation(spec, true), here = trial.expectation(spec, false);
-    ASSERT_EQ(there.formula.has_value(), !of_few.contains(spec.name)) << spec.name;
-    if (spec.name == "counts") continue;  // most of which may be off by a few
-    const std::int64_t n = spec.elements();
-    for (const auto& [at, fault] : {std::pair{std::int64_t{-1}, 0.0}, std::pair{n / 3, 3.0},
-                                    std::pair{n - 1, -3.0}, std::pair{n - 1, 0.0}}) {
-      const auto tensor = trial.output(spec, at, fault);
-      check_output(gpu(), *tensor, there);  // the first believes
-      const std::size_t before = crossed();
-      const OutputCheck a = check_output(gpu(), *tensor, there);
-      if (there.formula && crossed() > 0) {
-        EXPECT_LT(crossed() - before, 8192u + 8 * there.formula->table.size()) << spec.name;
-      }
-      const OutputCheck b = check_output(gpu(), *tensor, here);
-      EXPECT_EQ(a.failure.empty(), at < 0) << spec.name << a.failure;
-      EXPECT_EQ(a.failure, b.failure);
-      EXPECT_EQ(a.wrong_elements, b.wrong_elements);
-      if (!b.failure.empty() && fault == 0) continue;
-      expect_near(a.error_norm, b.error_norm);
-      expect_near(a.bound_norm, b.bound_norm);
-      expect_near(a.reference_norm, b.reference_norm);
-      expect_near(a.max_error, b.max_error);
-    }
-  }
-}
-
-constexpr Precision precisions[] = {Precision::fp64, Precision::fp32, Precision::bf16,
-                                    Precision::fp16};
 
 TEST(Prover, JudgesNormsAsTheHost) {
   for (const Precision precision : precisions)
@@ -209,6 +167,21 @@ TEST(Prover, ComparesAllOfStreamsAsTheHost) {
       expect_same_verdicts(stream_oracle(problem), problem.tensors(), false);
       ASSERT_FALSE(HasFailure()) << kernel << name(precision);
     }
+}
+
+/// Elements of one size that it has shown are none of another.
+TEST(Prover, IsBelievedOfTheShapesAloneThatItHasShown) {
+  const auto check = [](std::int64_t n, std::uint64_t seed) {
+    const StreamProblem problem(parse_stream(fmt::format("copy_n{}", n)), Precision::fp64, 1);
+    const Trial trial(stream_oracle(problem), problem.tensors(), false, false, seed);
+    const TensorSpec& spec = trial.specs.back();
+    const auto tensor = trial.output(spec, -1, 0);
+    return check_output(gpu(), *tensor, trial.expectation(spec, true)).failure;
+  };
+  EXPECT_EQ(check(4000, 1), "");
+  const LostThreads lost("ExpectElement");
+  EXPECT_EQ(check(4000, 1), "");  // is believed
+  EXPECT_THROW(check(4001, 2), CaseError);
 }
 
 /// Once it is believed, what crosses is less than the smallest part of what it reads.

@@ -1,0 +1,124 @@
+#pragma once
+// The reference of a loss of pixels as code of one thread, on the host or on a device
+// (core/api/formula.hpp, kernels/oracle/part_of_sum.hpp). Definitions and shapes:
+// kernels/pixel_loss/problem.hpp; bounds: docs/method-training.md.
+
+#include "kernels/oracle/sum_bound.hpp"
+
+namespace assay::pixel_loss {
+
+/// Units in the last place that an implementation's exp and log may be wrong by.
+inline constexpr double of_functions = 8;
+
+/// A value before it is rounded to its type, and how far an implementation may be from it.
+struct Near {
+  double value = 0, error = 0;
+};
+
+/// One pixel.
+struct Pixel {
+  std::int64_t label = 0, first_largest = 0;              ///< of equal logits the first
+  double weight = 0, of_label = 0, largest = 0, sum = 0;  ///< logits; the softmax' divisor
+};
+
+struct Pixels {
+  std::int64_t classes = 1, plane = 1;
+  double u = 0;  ///< of the arithmetic
+
+  /// x(c) is a logit. The weight of a label that is no class is not a number.
+  template <class X>
+  ASSAY_ITEM Pixel pixel(const X& x, double label, const double* weights) const {
+    Pixel of;
+    const bool valid = label >= 0 && label < static_cast<double>(classes);
+    of.label = valid ? static_cast<std::int64_t>(label) : 0;
+    of.weight = valid ? weights[of.label] : 0 * HUGE_VAL;
+    of.of_label = x(of.label);
+    of.first_largest = largest_of(x);
+    of.largest = x(of.first_largest);
+    for (std::int64_t c = 0; c < classes; ++c) of.sum += std::exp(x(c) - of.largest);
+    return of;
+  }
+  template <class X>
+  ASSAY_ITEM std::int64_t largest_of(const X& x) const {
+    std::int64_t first = 0;
+    for (std::int64_t c = 1; c < classes; ++c)
+      if (x(c) > x(first)) first = c;
+    return first;
+  }
+
+  ASSAY_ITEM Near loss(const Pixel& of) const {
+    const double apart = of.largest - of.of_label, log = std::log(of.sum);
+    // (largest - x_y) and the logarithm are rounded, their sum and its product with the weight are.
+    return {of.weight * (log + apart),
+            of.weight * (of_sum() + u * (of_functions * log + 3 * (log + apart)))};
+  }
+
+  /// Of class c, whose logit is x; `by`: of all.
+  ASSAY_ITEM Near gradient(const Pixel& of, std::int64_t c, double x, double by) const {
+    const double q = std::exp(x - of.largest) / of.sum, one = c == of.label ? 1 : 0,
+                 factor = by * of.weight;
+    return {
+        factor * (q - one),
+        std::fabs(factor) * (q * (of_exp(of.largest - x) + of_sum() + 2 * u) + 5 * u * (q + one))};
+  }
+
+ private:
+  /// The relative error of exp(-apart): of its argument, which is rounded, and its own.
+  ASSAY_ITEM double of_exp(double apart) const { return u * (of_functions + apart); }
+  /// Of the sum of all: its terms are positive, and those far below the largest are little of it.
+  ASSAY_ITEM double of_sum() const {
+    const double count = static_cast<double>(classes);
+    return of_exp(1 + std::log(count)) + (count + 1) * u / 2;
+  }
+};
+
+/// The logits of a pixel of image n.
+template <class In>
+struct LogitsAt {
+  const In& in;
+  std::int64_t first, plane;
+  ASSAY_ITEM double operator()(std::int64_t c) const { return in(0, first + c * plane); }
+};
+
+/// Inputs: logits, labels. Table: scale / samples, then the weights of the classes.
+struct DiffLogits {
+  static constexpr const char* name = "pixel loss diff_logits";
+  Pixels pixels;
+  sums::SumBound bound;
+  template <class In>
+  ASSAY_ITEM Expected operator()(const In& in, const double* table, std::int64_t i) const {
+    const std::int64_t plane = pixels.plane, image = pixels.classes * plane, n = i / image,
+                       p = i % plane, c = i % image / plane;
+    const LogitsAt<In> x{in, n * image + p, plane};
+    const Near near =
+        pixels.gradient(pixels.pixel(x, in(1, n * plane + p), table + 1), c, x(c), table[0]);
+    return bound.rounded(near.value, near.error, near.error);
+  }
+};
+
+/// Sums over the pixels of an image: [samples] losses, [samples] their errors, then confusion.
+/// Inputs and table as above.
+struct Products {
+  static constexpr const char* name = "pixel loss part of a sum";
+  Pixels pixels;
+  std::int64_t samples = 1;
+  template <class In>
+  ASSAY_ITEM bool read(const In& in, const double* table, std::int64_t sum, std::int64_t p,
+                       double& a, double& b) const {
+    const std::int64_t classes = pixels.classes, plane = pixels.plane, cell = sum - 2 * samples,
+                       n = cell < 0 ? sum % samples : cell / (classes * classes);
+    const LogitsAt<In> x{in, n * classes * plane + p, plane};
+    const double label = in(1, n * plane + p);
+    b = 1;
+    if (cell >= 0) {
+      a = 1;
+      return label == static_cast<double>(cell / classes % classes) &&
+             pixels.largest_of(x) == cell % classes;
+    }
+    const Near loss = pixels.loss(pixels.pixel(x, label, table + 1));
+    a = sum < samples ? loss.value : loss.error;
+    return true;
+  }
+};
+
+}  // namespace assay::pixel_loss

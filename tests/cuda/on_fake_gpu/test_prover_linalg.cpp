@@ -1,0 +1,77 @@
+// References of kernels of data analysis that the GPU computes beside those of the host.
+
+#include <algorithm>
+
+#include "kernels/linalg/problem.hpp"
+#include "prover_trial.hpp"
+#include "tests/kernels/linalg/linalg_helpers.hpp"
+
+namespace assay {
+namespace test_prover_linalg {
+
+using namespace prover_trial;
+
+const char* const shapes[] = {
+    "syrk:n700d9",          "moments:n1100d7",        "hinge_hessian:n600d8",
+    "kmeans_assign:n1d1k1", "kmeans_assign:n900d5k4", "hinge:n1d1",
+    "hinge:n1300d6"};
+
+/// Inputs are made by the GPU, as assay-linalg's are; the GPU leaves those that are stored to the
+/// host.
+TEST(Prover, AddsObservationsAsTheHost) {
+  for (const char* shape : shapes)
+    for (const Precision precision : {Precision::fp64, Precision::fp32})
+      for (const bool stored : {false, true}) {
+        const LinalgProblem problem(parse_linalg(shape), precision);
+        const Trial trial(linalg_oracle(problem), problem.tensors(), false, stored);
+        const std::size_t before = crossed();
+        expect_same_values(trial, *linalg_oracle(problem), linalg_test::honest(precision));
+        ASSERT_FALSE(HasFailure()) << shape << name(precision) << stored;
+        if (!stored && crossed() > 0) {
+          EXPECT_GT(crossed(), before) << "the GPU was not asked";
+        }
+      }
+}
+
+TEST(Prover, AddsIntegersOfObservationsExactly) {
+  for (const char* shape : shapes)
+    for (const Precision precision : {Precision::fp64, Precision::fp32}) {
+      const LinalgProblem problem(parse_linalg(shape), precision);
+      const Executed executed = linalg_test::honest(precision);
+      const int magnitude = linalg_oracle(problem)->exact_magnitude(executed);
+      if (magnitude == 0) continue;  // of hinge_hessian
+      const Trial trial(linalg_oracle(problem), problem.tensors(), false);
+      *trial.inputs = linalg_test::data(problem, Values::Kind::integer, magnitude, 3);
+      expect_same_values(trial, *linalg_oracle(problem), executed, true);
+      ASSERT_FALSE(HasFailure()) << shape << name(precision);
+    }
+}
+
+/// Observations that are about as near to two centroids.
+TEST(Prover, DoubtsLabelsAsTheHost) {
+  const LinalgProblem problem(parse_linalg("kmeans_assign:n60000d2k5"), Precision::fp32);
+  const Executed executed = linalg_test::honest(Precision::fp32);
+  const Trial trial(linalg_oracle(problem), problem.tensors(), false);
+  expect_same_values(trial, *linalg_oracle(problem), executed);
+  const TensorSpec& labels = trial.specs[2];
+  std::vector<Expected> expected(static_cast<std::size_t>(labels.elements()));
+  expect_block(*trial.oracle, labels, *trial.inputs, executed, false, 0, expected);
+  EXPECT_GT(std::ranges::count_if(expected, [](const Expected& of) { return of.max_bound > 0; }), 0)
+      << labels.name;
+}
+
+TEST(Prover, IsNotBelievedWhereItsSumsOfObservationsDifferFromTheHosts) {
+  for (const char* shape : {"syrk:n701d9", "moments:n1101d7", "hinge_hessian:n601d8",
+                            "kmeans_assign:n901d5k4", "hinge:n1301d6"}) {
+    const LinalgProblem problem(parse_linalg(shape), Precision::fp32);
+    const Trial trial(linalg_oracle(problem), problem.tensors(), false, false, 91);
+    const LostThreads lost("PartOfSum");
+    EXPECT_THROW(
+        expect_same_values(trial, *linalg_oracle(problem), linalg_test::honest(Precision::fp32)),
+        CaseError)
+        << shape;
+  }
+}
+
+}  // namespace test_prover_linalg
+}  // namespace assay

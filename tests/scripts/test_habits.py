@@ -270,7 +270,7 @@ class Help(RunTest):
         lines = self.examples(ASSAY) + [line for command in [*COMMANDS, "help"] for line in self.examples(ASSAY, command)]
         for line in lines + [line for program in PROGRAMS for line in self.examples(BIN / program)]:
             with self.subTest(line):
-                words = shlex.split(re.sub(r"--max-time \S+", "--max-time 0.001", line))
+                words = shlex.split(re.sub(r"--for \S+", "--for 1s", re.sub(r"--max-time \S+", "--max-time 0.001", line)))
                 if words[:2] == ["assay", "run"]:  # planned, not timed: a suite takes minutes
                     words += [] if "--dry-run" in words else ["--dry-run"]
                 words += map(str, SMALL_PROBLEM.get(words[0], []))

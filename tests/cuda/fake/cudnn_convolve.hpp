@@ -3,6 +3,7 @@
 // are turned into.
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "cudnn_fake.hpp"
 
@@ -37,41 +38,76 @@ inline std::size_t place(cudnnTensorFormat_t format, const std::vector<int>& dim
   return (n * channels + c) * extent + spatial;
 }
 
-/// Calls body(x coordinates, w coordinates, y coordinates) for each product.
+/// Places of a tensor by first coordinate, by channel and by spatial position: each format adds
+/// them.
+struct Places {
+  std::vector<std::size_t> firsts, channels, positions;
+};
+inline Places places(cudnnTensorFormat_t format, const std::vector<int>& dims) {
+  Places made;
+  std::vector<int> at(dims.size());
+  for (; at[0] < dims[0]; ++at[0]) made.firsts.push_back(place(format, dims, at.data()));
+  at[0] = 0;
+  for (; at[1] < dims[1]; ++at[1]) made.channels.push_back(place(format, dims, at.data()));
+  at[1] = 0;
+  while (true) {
+    made.positions.push_back(place(format, dims, at.data()));
+    std::size_t d = dims.size();
+    while (--d >= 2 && ++at[d] == dims[d]) at[d] = 0;
+    if (d < 2) return made;
+  }
+}
+
+/// Places of x and w, within a channel, that are multiplied for an element of y.
+using Tap = std::pair<std::size_t, std::size_t>;
+
+/// Those of each position of y, where x is not padded.
+inline std::vector<std::vector<Tap>> taps_of_outputs(const cudnnTensorStruct& x,
+                                                     const cudnnFilterStruct& w,
+                                                     const cudnnConvolutionStruct& convolution,
+                                                     const cudnnTensorStruct& y) {
+  const std::vector<std::size_t> of_x = places(x.format, x.dims).positions,
+                                 of_w = places(w.format, w.dims).positions;
+  std::vector<std::vector<Tap>> all(places(y.format, y.dims).positions.size());
+  for (std::size_t output = 0; output < all.size(); ++output)
+    for (std::size_t tap = 0; tap < of_w.size(); ++tap) {
+      std::size_t o = output, t = tap, position = 0, stride = 1;
+      bool inside = true;
+      for (std::size_t d = convolution.pad.size(); d-- > 0;) {
+        const auto outputs = static_cast<std::size_t>(y.dims[d + 2]),
+                   taps = static_cast<std::size_t>(w.dims[d + 2]);
+        const int at = static_cast<int>(o % outputs) * convolution.stride[d] +
+                       static_cast<int>(t % taps) * convolution.dilation[d] - convolution.pad[d];
+        inside &= at >= 0 && at < x.dims[d + 2];
+        position += stride * static_cast<std::size_t>(at);
+        stride *= static_cast<std::size_t>(x.dims[d + 2]);
+        o /= outputs;
+        t /= taps;
+      }
+      if (inside) all[output].emplace_back(of_x[position], of_w[tap]);
+    }
+  return all;
+}
+
+/// Calls body(place in x, place in w, place in y) for each product.
 template <class Body>
 void products(const cudnnTensorStruct& x, const cudnnFilterStruct& w,
               const cudnnConvolutionStruct& convolution, const cudnnTensorStruct& y, Body body) {
-  const std::size_t axes = convolution.pad.size();
-  std::vector<int> ax(axes + 2), aw(axes + 2), ay(axes + 2);
-  long taps = 1, outputs = 1;
-  for (std::size_t d = 0; d < axes; ++d) {
-    taps *= w.dims[d + 2];
-    outputs *= y.dims[d + 2];
-  }
-  const int filters = w.dims[0] / convolution.groups;
-  for (ay[0] = 0; ay[0] < y.dims[0]; ++ay[0])
-    for (ay[1] = 0; ay[1] < y.dims[1]; ++ay[1])
-      for (long output = 0; output < outputs; ++output)
-        for (aw[1] = 0; aw[1] < w.dims[1]; ++aw[1])
-          for (long tap = 0; tap < taps; ++tap) {
-            long o = output, t = tap;
-            bool inside = true;
-            for (std::size_t d = axes; d-- > 0;) {
-              ay[d + 2] = static_cast<int>(o % y.dims[d + 2]);
-              o /= y.dims[d + 2];
-              aw[d + 2] = static_cast<int>(t % w.dims[d + 2]);
-              t /= w.dims[d + 2];
-              ax[d + 2] = ay[d + 2] * convolution.stride[d] + aw[d + 2] * convolution.dilation[d] -
-                          convolution.pad[d];
-              inside &= ax[d + 2] >= 0 && ax[d + 2] < x.dims[d + 2];
-            }
-            if (!inside) continue;
-            ax[0] = ay[0];
-            aw[0] = ay[1];
-            ax[1] = ay[1] / filters * w.dims[1] + aw[1];
-            body(place(x.format, x.dims, ax.data()), place(w.format, w.dims, aw.data()),
-                 place(y.format, y.dims, ay.data()));
-          }
+  const Places of_x = places(x.format, x.dims), of_w = places(w.format, w.dims),
+               of_y = places(y.format, y.dims);
+  const std::vector<std::vector<Tap>> taps = taps_of_outputs(x, w, convolution, y);
+  const std::size_t channels = of_w.channels.size(),
+                    filters = of_w.firsts.size() / static_cast<std::size_t>(convolution.groups);
+  for (std::size_t n = 0; n < of_y.firsts.size(); ++n)
+    for (std::size_t k = 0; k < of_y.channels.size(); ++k)
+      for (std::size_t output = 0; output < taps.size(); ++output) {
+        const std::size_t to = of_y.firsts[n] + of_y.channels[k] + of_y.positions[output];
+        for (std::size_t c = 0; c < channels; ++c) {
+          const std::size_t in_x = of_x.firsts[n] + of_x.channels[k / filters * channels + c],
+                            in_w = of_w.firsts[k] + of_w.channels[c];
+          for (const auto& [tap_x, tap_w] : taps[output]) body(in_x + tap_x, in_w + tap_w, to);
+        }
+      }
 }
 
 inline std::size_t elements(const std::vector<int>& dims) {
@@ -86,33 +122,51 @@ inline double four_bits(double value) {
   return std::ldexp(std::round(16 * significand) / 16, exponent);
 }
 
+/// An operand as the arithmetic of the convolution reads it.
+inline std::vector<double> operand(const cudnnConvolutionStruct& convolution, bool cut,
+                                   cudnnDataType_t type, const void* data, std::size_t count) {
+  std::vector<double> values(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    values[i] = load(type, data, i);
+    if (cut) values[i] = tf32(values[i]);
+    if (convolution.narrow) values[i] = four_bits(values[i]);
+  }
+  return values;
+}
+
+/// A tensor of the convolution.
+struct Operand {
+  cudnnDataType_t type;
+  const void* data;
+  std::size_t count;
+};
+
 /// Sums into the third operand, in the type that the convolution asks for.
 template <class Products>
-void sum(const cudnnConvolutionStruct& convolution, cudnnDataType_t a_type, const void* a,
-         cudnnDataType_t b_type, const void* b, cudnnDataType_t out_type, void* out,
-         std::size_t count, const Products& each) {
-  std::vector<double> sums(count), parts(count);
-  std::vector<long> terms(count), done(count);
+void sum(const cudnnConvolutionStruct& convolution, const Operand& a, const Operand& b,
+         const Operand& out, const Products& each) {
+  std::vector<double> sums(out.count), parts(out.count);
+  std::vector<long> terms(out.count), done(out.count);
   if (convolution.parts > 1) each([&](std::size_t, std::size_t, std::size_t to) { ++terms[to]; });
   const bool cut =
-      a_type == CUDNN_DATA_FLOAT && convolution.math != CUDNN_FMA_MATH && !promotes_tf32();
+      a.type == CUDNN_DATA_FLOAT && convolution.math != CUDNN_FMA_MATH && !promotes_tf32();
+  const std::vector<double> left = operand(convolution, cut, a.type, a.data, a.count),
+                            right = operand(convolution, cut, b.type, b.data, b.count);
   each([&](std::size_t from_a, std::size_t from_b, std::size_t to) {
-    double left = load(a_type, a, from_a), right = load(b_type, b, from_b);
-    if (cut) left = tf32(left), right = tf32(right);
-    if (convolution.narrow) left = four_bits(left), right = four_bits(right);
-    sums[to] += left * right;
+    sums[to] += left[from_a] * right[from_b];
     if (convolution.sums == CUDNN_DATA_FLOAT) sums[to] = static_cast<float>(sums[to]);
     if (convolution.parts == 1) return;
     const long of = std::max(1L, terms[to] / convolution.parts);
     if (++done[to] % of != 0 && done[to] != terms[to]) return;
     double part = 0;
-    store(out_type, &part, 0, sums[to]);
-    store(out_type, &part, 0, parts[to] + load(out_type, &part, 0));
-    parts[to] = load(out_type, &part, 0);
+    store(out.type, &part, 0, sums[to]);
+    store(out.type, &part, 0, parts[to] + load(out.type, &part, 0));
+    parts[to] = load(out.type, &part, 0);
     sums[to] = 0;
   });
   if (convolution.parts > 1) sums = parts;
-  for (std::size_t i = 0; i < count; ++i) store(out_type, out, i, sums[i]);
+  for (std::size_t i = 0; i < out.count; ++i)
+    store(out.type, const_cast<void*>(out.data), i, sums[i]);
 }
 
 /// With what FAKE_CUDNN_PARTS says of the algorithm that was started.
@@ -129,18 +183,19 @@ inline cudnnConvolutionStruct split(cudnnConvolutionStruct convolution) {
 inline void convolve(int direction, const cudnnConvolutionStruct& how, const cudnnTensorStruct& x,
                      const void* at_x, const cudnnFilterStruct& w, const void* at_w,
                      const cudnnTensorStruct& y, const void* at_y) {
-  const auto to = [](const void* out) { return const_cast<void*>(out); };
+  const Operand of_x{x.type, at_x, elements(x.dims)}, of_w{w.type, at_w, elements(w.dims)},
+      of_y{y.type, at_y, elements(y.dims)};
   const auto each = [&](const auto& body) { products(x, w, how, y, body); };
   if (direction == 0)
-    sum(how, x.type, at_x, w.type, at_w, y.type, to(at_y), elements(y.dims), [&](auto add) {
+    sum(how, of_x, of_w, of_y, [&](auto add) {
       each([&](std::size_t px, std::size_t pw, std::size_t py) { add(px, pw, py); });
     });
   else if (direction == 1)
-    sum(how, y.type, at_y, w.type, at_w, x.type, to(at_x), elements(x.dims), [&](auto add) {
+    sum(how, of_y, of_w, of_x, [&](auto add) {
       each([&](std::size_t px, std::size_t pw, std::size_t py) { add(py, pw, px); });
     });
   else
-    sum(how, x.type, at_x, y.type, at_y, w.type, to(at_w), elements(w.dims), [&](auto add) {
+    sum(how, of_x, of_y, of_w, [&](auto add) {
       each([&](std::size_t px, std::size_t pw, std::size_t py) { add(px, py, pw); });
     });
 }

@@ -61,8 +61,8 @@ struct ConvEngine {
 /// Whether the notes of an engine allow the precision and are of the family.
 bool keeps_to(const ConvEngine& engine, Precision precision, Family family);
 
-/// A convolution as a graph of one operation, with its normalization, or the sums of one, of
-/// several.
+/// A convolution as a graph. It has several operations if a normalization, or the sums of one,
+/// follow.
 class ConvGraph {
  public:
   /// Throws a CudnnError, also if the library has no such graph.

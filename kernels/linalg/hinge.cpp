@@ -115,7 +115,7 @@ class HingeOracle final : public WholeOracle {
     return *pass_;
   }
 
-  /// What the derivatives are made of beside the observations.
+  /// The factors of the derivatives beside the observations.
   struct Derivatives {
     double slope, u, deviations;
   };

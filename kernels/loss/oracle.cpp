@@ -105,7 +105,7 @@ class LossOracle final : public WholeOracle {
     return known_;
   }
 
-  /// Of all samples those of loss::RowParts: of the device where it has the code.
+  /// The numbers of loss::RowParts of all samples. The device makes them where it has the code.
   std::vector<Expected> row_parts(const Inputs& inputs, const loss::Loss& of,
                                   const std::vector<double>& labels) const {
     const loss::RowParts code{of};

@@ -224,7 +224,7 @@ class NormOracle final : public WholeOracle {
 
   void statistics(const Inputs& inputs, double u, double of_terms) const {
     const double m = static_cast<double>(problem_.shape().per_channel());
-    // Of a square; and, below normal numbers of fp16, of as many of the least of these.
+    // The error of a square, and of squares below the normal numbers of fp16, which have the least.
     const double of_squares = of_terms * (2 + of_terms), least = 0x1p-14 * m;
     const bool random = inputs.find("src")->second.random();
     const std::vector<double> sums = this->sums(norm::SourceSums{}, inputs);

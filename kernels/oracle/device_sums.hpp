@@ -41,7 +41,7 @@ std::optional<std::vector<Terms>> sums_of_device(Prover& prover, const Products&
                                                  const Inputs& inputs, bool compensated,
                                                  std::span<const std::int64_t> indices,
                                                  const Here& here, std::vector<double> table = {}) {
-  // Of a thread; longer ones where many outputs have many.
+  // A thread adds at least so many terms; more, if there would be too many parts of sums.
   constexpr std::int64_t fewest = 512, most_parts_of_all = std::int64_t{1} << 22;
   if (indices.empty()) return std::nullopt;
   const bool random = are_random(names, inputs);

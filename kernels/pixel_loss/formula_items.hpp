@@ -25,7 +25,7 @@ struct Pixels {
   std::int64_t classes = 1, plane = 1;
   double u = 0;  ///< of the arithmetic
 
-  /// x(c) is a logit. The weight of a label that is no class is not a number.
+  /// `x(c)`: the logit of class c. A label that is no class has NaN for its weight.
   template <class X>
   ASSAY_ITEM Pixel pixel(const X& x, double label, const double* weights) const {
     Pixel of;
@@ -53,7 +53,7 @@ struct Pixels {
             of.weight * (of_sum() + u * (of_functions * log + 3 * (log + apart)))};
   }
 
-  /// Of class c, whose logit is x; `by`: of all.
+  /// The derivative by the logit x of class c. `by`: a factor of all derivatives.
   ASSAY_ITEM Near gradient(const Pixel& of, std::int64_t c, double x, double by) const {
     const double q = std::exp(x - of.largest) / of.sum, one = c == of.label ? 1 : 0,
                  factor = by * of.weight;
@@ -65,7 +65,8 @@ struct Pixels {
  private:
   /// The relative error of exp(-apart): of its argument, which is rounded, and its own.
   ASSAY_ITEM double of_exp(double apart) const { return u * (of_functions + apart); }
-  /// Of the sum of all: its terms are positive, and those far below the largest are little of it.
+  /// The relative error of the softmax' divisor. Its terms are positive, and one far below the
+  /// largest is a small part of it.
   ASSAY_ITEM double of_sum() const {
     const double count = static_cast<double>(classes);
     return of_exp(1 + std::log(count)) + (count + 1) * u / 2;

@@ -74,7 +74,7 @@ class PixelLossOracle final : public WholeOracle {
   sums::Bounds bounds(const TensorSpec& output, const Executed& executed) const {
     return {problem_.precision(), executed, output.type, place(output.elements())};
   }
-  /// That of the formulas.
+  /// The table that the formulas read.
   std::vector<double> table(const Inputs& inputs) const {
     std::vector<double> all(place(problem_.shape().classes + 1));
     if (problem_.pass() == PixelLossPass::training)
@@ -107,7 +107,7 @@ class PixelLossOracle final : public WholeOracle {
     }
     /// A logit of the last pixel.
     double of(std::int64_t c) const { return values_[place(c) * at_once + column_]; }
-    /// Of all gradients.
+    /// The common factor of all gradients.
     double factor() const { return table_[0]; }
 
    private:

@@ -47,8 +47,8 @@ class SquaredErrorOracle final : public WholeOracle {
   struct Sample {
     Approximate loss, correlation;
   };
-  /// Of a sample's numbers: the sum of the squares of deviations from their mean, and how far that
-  /// may be wrong.
+  /// The sum of the squares of the deviations of a sample's numbers from their mean, and how far
+  /// the mean may be wrong.
   struct Deviations {
     double squares = 0, mean_error = 0;
   };

@@ -24,8 +24,8 @@ struct Choice {
   /// The algorithm of a node that the backend also computes as one operation (Executor::fuse).
   static constexpr const char* in_parts = "parts";
   bool is_in_parts() const { return algorithm == in_parts; }
-  /// That of a convolution that also makes the sums of the normalization behind it, and of this,
-  /// which reads them (Executor::add_sums).
+  /// The algorithm of a convolution that also makes the sums of the normalization behind it, and
+  /// of that normalization, which reads them (Executor::add_sums).
   static constexpr const char* with_sums = "sums";
   bool has_sums() const { return algorithm == with_sums; }
   /// Whether the backend would choose it by itself.
@@ -86,7 +86,7 @@ class Executor {
   /// one was wrong, else UnsupportedCase. Without ExecutorSettings::measured it compares what is
   /// fused, or made beside a convolution, with its parts alone. Collective.
   void measure(Communicator& ranks);
-  /// Whether measure() has something to choose or to judge.
+  /// measure() has something to choose or to judge.
   bool chooses() const;
   /// Candidates that measure() left out because they were wrong: "conv1 forward by native: dst[0]
   /// …"
@@ -179,9 +179,9 @@ class Executor {
   /// operations, one after the other, are its other candidate: measure() takes them where they are
   /// faster, or the one is wrong.
   void fuse(Plugins& plugins, Communicator& ranks);
-  Result<std::vector<Candidate>> fused(const GraphNode& one, const GraphNode& conv,
-                                       const GraphNode& norm, Plugins& plugins,
-                                       Communicator& ranks) const;
+  Result<std::vector<Candidate>> find_fused(const GraphNode& one, const GraphNode& conv,
+                                            const GraphNode& norm, Plugins& plugins,
+                                            Communicator& ranks) const;
   std::string make_candidates(Plugins& plugins, Communicator& ranks);
   /// In training: adds candidates to each convolution and the normalization behind it where the
   /// backend of a GPU makes the sums of the one beside the other. measure() takes both or neither.

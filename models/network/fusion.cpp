@@ -97,7 +97,7 @@ std::optional<GraphNode> joined(const Graph& graph, const GraphNode& conv, const
   return one;
 }
 
-/// Whether the second node is a normalization in training of what the first, a convolution, makes.
+/// The second node is a normalization, in training, of the output of the first, a convolution.
 bool is_summed(const GraphNode& conv, const GraphNode& norm) {
   if (conv.problem->kind() != ConvProblem::kind_name ||
       norm.problem->kind() != NormProblem::kind_name || conv.summed != Graph::none)
@@ -110,10 +110,11 @@ bool is_summed(const GraphNode& conv, const GraphNode& norm) {
 }  // namespace
 
 /// The candidates of a node that is made of two: the operation that is both, and the two.
-Result<std::vector<Executor::Candidate>> Executor::fused(const GraphNode& one,
-                                                         const GraphNode& conv,
-                                                         const GraphNode& norm, Plugins& plugins,
-                                                         Communicator& ranks) const {
+Result<std::vector<Executor::Candidate>> Executor::find_fused(const GraphNode& one,
+                                                              const GraphNode& conv,
+                                                              const GraphNode& norm,
+                                                              Plugins& plugins,
+                                                              Communicator& ranks) const {
   const Choice by{settings_.backends.front(), ""};
   std::vector<Candidate> all;
   auto made = make_candidate(one, by, plugins, ranks);
@@ -144,7 +145,7 @@ void Executor::fuse(Plugins& plugins, Communicator& ranks) {
     const std::size_t before = users.at(src->second).front();
     auto one = joined(graph_, graph_.nodes[before], graph_.nodes[i]);
     if (!one) continue;
-    auto all = fused(*one, graph_.nodes[before], graph_.nodes[i], plugins, ranks);
+    auto all = find_fused(*one, graph_.nodes[before], graph_.nodes[i], plugins, ranks);
     if (const auto* const refusal = std::get_if<Unsupported>(&all)) {
       if (not_fused_.empty()) not_fused_ = refusal->reason;
       continue;

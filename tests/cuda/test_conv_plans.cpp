@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 
 #include "kernels/cuda/conv_plans.hpp"
 
@@ -88,14 +89,19 @@ TEST_F(OfAnH100, NotesSelectTheArithmetic) {
   EXPECT_FALSE(kept(shape, ConvDirection::forward, Precision::fp64).empty());
 }
 
-// Of the shapes of ResNet-50. Such engines are compiled when they are planned, for which a driver
-// is needed: without one they are proposed, no more.
+constexpr std::array shapes_of_resnet50{
+    "mb64ic3ih224oc64oh112kh7sh2ph3", "mb64ic64ih56oc64oh56kh3ph1", "mb64ic64ih56oc256oh56kh1",
+    "mb64ic256ih56oc512oh28kh1sh2", "mb2ic512ih7oc512oh7kh3ph1"};
+
+bool has_driver_library() {
+  return dlopen("libcuda.so.1", RTLD_NOW) != nullptr || dlopen(CUDA_STUB, RTLD_NOW) != nullptr;
+}
+
+// Such engines are compiled when they are planned, for which a driver is needed: without one they
+// are proposed, no more.
 TEST_F(OfAnH100, ConvolutionsAreFusedWithTheirNormalizations) {
-  if (dlopen("libcuda.so.1", RTLD_NOW) == nullptr && dlopen(CUDA_STUB, RTLD_NOW) == nullptr)
-    GTEST_SKIP() << "neither libcuda nor its stub is here";
-  for (const char* shape :
-       {"mb64ic3ih224oc64oh112kh7sh2ph3", "mb64ic64ih56oc64oh56kh3ph1", "mb64ic64ih56oc256oh56kh1",
-        "mb64ic256ih56oc512oh28kh1sh2", "mb2ic512ih7oc512oh7kh3ph1"})
+  if (!has_driver_library()) GTEST_SKIP() << "neither libcuda nor its stub is here";
+  for (const char* shape : shapes_of_resnet50)
     for (const NormFusion fusion : {NormFusion::none, NormFusion::relu, NormFusion::add_relu})
       for (const Precision precision : {Precision::fp16, Precision::bf16, Precision::tf32}) {
         const ConvProblem problem(parse_conv(shape), ConvDirection::forward, precision);
@@ -111,11 +117,8 @@ TEST_F(OfAnH100, ConvolutionsAreFusedWithTheirNormalizations) {
 }
 
 TEST_F(OfAnH100, ConvolutionsAreSummedForTheirNormalizations) {
-  if (dlopen("libcuda.so.1", RTLD_NOW) == nullptr && dlopen(CUDA_STUB, RTLD_NOW) == nullptr)
-    GTEST_SKIP() << "neither libcuda nor its stub is here";
-  for (const char* shape :
-       {"mb64ic3ih224oc64oh112kh7sh2ph3", "mb64ic64ih56oc64oh56kh3ph1", "mb64ic64ih56oc256oh56kh1",
-        "mb64ic256ih56oc512oh28kh1sh2", "mb2ic512ih7oc512oh7kh3ph1"})
+  if (!has_driver_library()) GTEST_SKIP() << "neither libcuda nor its stub is here";
+  for (const char* shape : shapes_of_resnet50)
     for (const Precision precision : {Precision::fp16, Precision::bf16, Precision::tf32}) {
       const ConvProblem problem(parse_conv(shape), ConvDirection::forward, precision);
       const ConvGraph graph({nullptr, &*properties_}, problem,

@@ -14,6 +14,13 @@ struct Point {
   std::int64_t with_id = 0;
 };
 
+/// The indices of element i of a tensor.
+template <class Dims>
+void set_indices(std::size_t i, const Dims& dims, std::vector<int>& at) {
+  for (std::size_t d = at.size(); d-- > 0; i /= static_cast<std::size_t>(dims[d]))
+    at[d] = static_cast<int>(i % static_cast<std::size_t>(dims[d]));
+}
+
 /// The points of `from`, the convolution's output, into memory. `at_operands`: by point.
 inline void apply(const std::vector<Point>& points, cudnnDataType_t sums,
                   const cudnnTensorStruct& y, const char* from,
@@ -22,9 +29,7 @@ inline void apply(const std::vector<Point>& points, cudnnDataType_t sums,
   const char* const left_out = std::getenv("FAKE_CUDNN_LEAVES_OUT");
   std::vector<int> at(y.dims.size());
   for (std::size_t i = 0; i < elements(y.dims); ++i) {
-    std::size_t rest = i;
-    for (std::size_t d = at.size(); d-- > 0; rest /= static_cast<std::size_t>(y.dims[d]))
-      at[d] = static_cast<int>(rest % static_cast<std::size_t>(y.dims[d]));
+    set_indices(i, y.dims, at);
     const std::size_t here = place(y.format, y.dims, at.data());
     double value = load(y.type, from, here);
     for (std::size_t p = 0; p < points.size(); ++p) {
@@ -57,9 +62,7 @@ inline void sum_up(const cudnnTensorStruct& wide, const char* from, const cudnnT
   std::vector<float> sums(channels), square_sums(channels);
   std::vector<int> at(y.dims.size());
   for (std::size_t i = 0; i < elements(y.dims); ++i) {
-    std::size_t rest = i;
-    for (std::size_t d = at.size(); d-- > 0; rest /= static_cast<std::size_t>(y.dims[d]))
-      at[d] = static_cast<int>(rest % static_cast<std::size_t>(y.dims[d]));
+    set_indices(i, y.dims, at);
     const std::size_t here = place(y.format, y.dims, at.data());
     const auto value = static_cast<float>(load(wide.type, from, here));
     store(y.type, at_y, here, static_cast<double>(value));

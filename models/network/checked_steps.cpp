@@ -6,13 +6,14 @@
 #include <cmath>
 #include <random>
 
+#include "models/network/repeats.hpp"
 #include "models/ranks.hpp"
 
 namespace assay {
 
 std::uint64_t CheckedSteps::next_seed() { return trainer_.settings().seed + ++checks_ * 65537; }
 
-Verification CheckedSteps::make(const std::string& when) {
+Verification CheckedSteps::make(const std::string& when, std::size_t checked) {
   Verification verification;
   verification.passed = true;
   std::size_t next = 0;  // of the batches that were kept, which come again for a step made again
@@ -27,7 +28,7 @@ Verification CheckedSteps::make(const std::string& when) {
   for (std::int64_t steps = 0; steps <= trainer_.settings().lag;) {
     if (next >= kept_.size()) next = 0;
     trainer_.executor().poison();
-    StepCheck check = random_check(trainer_.graph(), nodes, next_seed());
+    StepCheck check = random_check(trainer_.graph(), checked, next_seed());
     check.found = verification;
     load_kept();
     {
@@ -74,6 +75,35 @@ Verification CheckedSteps::learn(const std::function<void()>& load, const std::s
 
 void CheckedSteps::keep(std::span<const float> images, std::span<const std::int64_t> labels) {
   kept_.push_back({{images.begin(), images.end()}, {labels.begin(), labels.end()}});
+}
+
+void CheckedSteps::compare(const Trainer::State& timed, const Trainer::State& before,
+                           const std::string& step, Verification& found) {
+  std::vector<Trainer::Difference> differences = trainer_.differences(timed);
+  double spreads = found.passed && may_spread(trainer_.settings().precision, differences) ? 1 : 0;
+  ranks_.allreduce_max(std::span(&spreads, 1));
+  if (spreads > 0) {
+    Trainer::State checked;
+    trainer_.save(checked);
+    const auto repeat = [&](bool every) {
+      Trainer::State begin = before;
+      trainer_.exchange(begin);
+      const Verification again =
+          make("in a step made again", every ? trainer_.graph().nodes.size() : nodes);
+      found.checked += again.checked;
+      found.wrong_elements += again.wrong_elements;
+      found.fail(again.reason);
+      return trainer_.differences(checked);
+    };
+    spread_ = std::max(spread_, allow_spread(trainer_.settings(), repeat, differences));
+  }
+  const Trainer::Difference difference = worst(differences);
+  if (difference.relative <= difference.allowed) return;
+  found.fail(std::isinf(difference.relative)
+                 ? fmt::format("after {}, {} is not the rounded weight", step, difference.what)
+                 : fmt::format("after {}, {} differs by {:.3g} of its 2-norm from that after the "
+                               "same step with checks",
+                               step, difference.what, difference.relative));
 }
 
 void CheckedSteps::judge_finite(const std::string& when, Verification& verification) {

@@ -35,8 +35,9 @@ class CheckedSteps {
   /// ranks with their oracles, and checks that loss and gradients are finite. With a lag it makes
   /// two steps; the second applies the gradients of the first. If a step is skipped because the
   /// loss scale is too large, it proves nothing and is repeated with smaller scales; poison that
-  /// was not overwritten is not finite with any scale. `when` is used in the reason. Collective.
-  Verification make(const std::string& when);
+  /// was not overwritten is not finite with any scale. `when` is used in the reason. `checked`: the
+  /// number of operations, beside the update. Collective.
+  Verification make(const std::string& when, std::size_t checked = nodes);
   /// Whether make() has repeated a step.
   bool skipped() const { return skipped_; }
 
@@ -49,6 +50,16 @@ class CheckedSteps {
   /// the last one. make() then repeats the step with these batches.
   void keep(std::span<const float> images, std::span<const std::int64_t> labels);
   void forget() { kept_.clear(); }
+
+  /// Compares `timed`, the state after a timed step, with the trainer's, after the same step with
+  /// checks (make()). `before`: the state before both, which 16-bit operands need alone; where
+  /// equal steps differ (allow_spread()), further ones are made from there. `step` is used in the
+  /// reason. Collective.
+  void compare(const Trainer::State& timed, const Trainer::State& before, const std::string& step,
+               Verification& found);
+  /// The largest difference between equal steps that compare() has seen; 0 if none was larger than
+  /// is allowed at once.
+  double spread() const { return spread_; }
 
   /// Adds a failure to `found` if the loss of the last step or the gradients of the last update are
   /// not finite. Collective.
@@ -70,6 +81,7 @@ class CheckedSteps {
   StepOracle* oracle_;
   std::vector<KeptBatch> kept_;
   bool skipped_ = false;
+  double spread_ = 0;
   std::uint64_t checks_ = 0;
 };
 

@@ -18,6 +18,7 @@
 #include "models/network/node_check.hpp"
 #include "models/network/parameters.hpp"
 #include "models/network/parity.hpp"
+#include "models/network/repeats.hpp"
 #include "models/network/step_numbers.hpp"
 #include "models/network/tolerance.hpp"
 #include "models/network/work_count.hpp"
@@ -233,6 +234,7 @@ class InferenceWorkload final : public Workload {
     std::map<std::string, Metric> all = operation_metrics(layers_);
     all["loss"] = {mean_loss_, "", ""};
     if (peak_memory_ > 0) all["peak_memory_bytes"] = {peak_memory_, "B", "lower"};
+    if (spread_ > 0) all["difference_of_equal_runs"] = {spread_, "", ""};
     return all;
   }
   std::vector<LayerTime> layers() const override { return layers_; }
@@ -325,28 +327,44 @@ class InferenceWorkload final : public Workload {
         values = of_images(values, static_cast<std::size_t>(run_.trainer.batch), images_);
       compare_with_fp64(*executor_, some, expected_, tolerance(), verification);
     }
-    // Sums may be made in another order.
-    const double repeated = repeated_tolerance(run_.trainer.precision);
-    const auto as_before = [&](const std::string& name, const std::vector<double>& is,
-                               const std::vector<double>& should) {
-      compare(name, relative_difference(is, should), is.size(), repeated,
-              "those of the same run with checks", verification);
+    const auto as_before = [&](const Trainer::Difference& found, std::size_t count) {
+      compare(found.what, found.relative, count, found.allowed, "those of the same run with checks",
+              verification);
     };
     // Of the same logits: where two are nearly equal, their rounding decides a score.
     const std::vector<double> scores = read_scores(*executor_);
     run_checked(*executor_, executor_->graph().nodes.size() - 1, budget_of_node, seed_of(checks_),
                 verification);
-    as_before("scores", scores, read_scores(*executor_));
+    as_before({relative_difference(scores, read_scores(*executor_)),
+               repeated_tolerance(run_.trainer.precision), "scores"},
+              scores.size());
     checked_run(verification);
     const Results checked = results_of(*executor_);
-    for (std::size_t i = 0; i < last.size(); ++i)
-      as_before(last[i].first, last[i].second, checked[i].second);
+    std::vector<Trainer::Difference> differences = differences_of(last, checked);
+    if (verification.passed && may_spread(run_.trainer.precision, differences))
+      spread_ = std::max(spread_, allow_spread(
+                                      run_.trainer,
+                                      [&](bool every) {
+                                        checked_run(verification, every);
+                                        return differences_of(results_of(*executor_), checked);
+                                      },
+                                      differences));
+    for (std::size_t i = 0; i < last.size(); ++i) as_before(differences[i], last[i].second.size());
     if (!verification.passed) verification.reason += ", " + when;
     verification.outputs = verification.checked;
     return verification;
   }
 
-  void checked_run(Verification& verification) {
+  std::vector<Trainer::Difference> differences_of(const Results& is, const Results& should) const {
+    std::vector<Trainer::Difference> all;
+    for (std::size_t i = 0; i < is.size(); ++i)
+      all.push_back({relative_difference(is[i].second, should[i].second),
+                     repeated_tolerance(run_.trainer.precision), is[i].first});
+    return all;
+  }
+
+  /// `every`: compares all operations with their oracles.
+  void checked_run(Verification& verification, bool every = false) {
     const std::size_t count = executor_->graph().nodes.size();
     const std::uint64_t seed = seed_of(0) + static_cast<std::uint64_t>(++checks_) * 65537;
     std::mt19937_64 random(seed);
@@ -354,7 +372,7 @@ class InferenceWorkload final : public Workload {
     while (checked.size() < std::min(nodes_of_pass + 1, count)) checked.insert(random() % count);
     executor_->poison();
     for (std::size_t i = 0; i < count; ++i) {
-      if (checked.contains(i))
+      if (every || checked.contains(i))
         run_checked(*executor_, i, budget_of_node, seed + i, verification);
       else
         executor_->run_node(i);
@@ -374,6 +392,7 @@ class InferenceWorkload final : public Workload {
   WorkCount work_count_;
   bool other_images_ = false;
   double mean_loss_ = 0;
+  double spread_ = 0;  ///< the largest difference between equal runs, where they differ
   std::vector<LayerTime> layers_;
   int checks_ = 0, draws_ = 0;
 };

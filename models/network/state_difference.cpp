@@ -10,6 +10,7 @@
 #include "kernels/oracle/sums.hpp"
 #include "kernels/update/problem.hpp"
 #include "models/network/parameters.hpp"
+#include "models/network/repeats.hpp"
 #include "models/network/tolerance.hpp"
 #include "models/network/trainer.hpp"
 
@@ -96,8 +97,11 @@ double ratio(double error, double to) { return to > 0 ? error / to : error; }
 }  // namespace
 
 Trainer::Difference Trainer::difference(const State& state) const {
-  Difference largest;
-  double most = 0;  // of the ratios to what is allowed
+  return worst(differences(state));
+}
+
+std::vector<Trainer::Difference> Trainer::differences(const State& state) const {
+  std::vector<Difference> all;
   const std::set<ValueIndex> narrow =
       sums_in_16_bits(*executor_, settings_.executor.device != "cpu");
   // Of gradients next to 0 a moment's error decides the sign of the step: with an error of e in
@@ -105,11 +109,9 @@ Trainer::Difference Trainer::difference(const State& state) const {
   const auto add = [&](double relative, const char* what, const Parameter& parameter,
                        bool signs = false) {
     const double tolerance =
-                     repeated_tolerance(settings_.precision, narrow.contains(parameter.gradient)),
-                 allowed = signs ? std::sqrt(tolerance) : tolerance;
-    if (std::isnan(most) || relative / allowed <= most) return;
-    most = relative / allowed;
-    largest = {relative, allowed, what + (" of " + parameter.name)};
+        repeated_tolerance(settings_.precision, narrow.contains(parameter.gradient));
+    all.push_back(
+        {relative, signs ? std::sqrt(tolerance) : tolerance, what + (" of " + parameter.name)});
   };
   const UpdateRule rule = settings_.learning.rule;
   const double rate = numbers(graph().rate)[0];
@@ -135,11 +137,11 @@ Trainer::Difference Trainer::difference(const State& state) const {
     }
     if (graph().stored == Graph::none) continue;
     const DataType narrow = graph().value(graph().stored).type;
-    if (!is_copy(decoded(state.values[2], narrow, parameter), narrow,
-                 decoded(state.values[1], type, parameter)))
-      add(std::numeric_limits<double>::infinity(), "the 16-bit copy", parameter);
+    const bool rounded = is_copy(decoded(state.values[2], narrow, parameter), narrow,
+                                 decoded(state.values[1], type, parameter));
+    add(rounded ? 0 : std::numeric_limits<double>::infinity(), "the 16-bit copy", parameter);
   }
-  return largest;
+  return all;
 }
 
 }  // namespace assay

@@ -108,14 +108,17 @@ class Trainer {
   /// Exchanges the trainer's state with `state` and continues from that. InputError if these
   /// settings cannot give the state (its loss scale, or waiting gradients without a lag).
   void exchange(State& state);
-  /// The relative difference (2-norms over a parameter) between this state and `state`, both after
-  /// equal steps, that is largest beside what is allowed of its parameter: of a velocity, or of
-  /// weights, beyond their rounding, in relation to the last update. NaN if a number is none;
-  /// infinite if a 16-bit copy in `state` is not the rounded weight of `state`.
+  /// How far a tensor is from that of an equal run, as a part of its 2-norm.
   struct Difference {
     double relative = 0, allowed = 0;
     std::string what;  ///< "the velocity of conv1.weight"
   };
+  /// The differences between this state and `state`, both after equal steps: for each parameter, of
+  /// its velocity, and of its weights, beyond their rounding, in relation to the last update. NaN
+  /// if a number is none; infinite if a 16-bit copy in `state` is not the rounded weight of
+  /// `state`. Equal in number and order for equal settings.
+  std::vector<Difference> differences(const State& state) const;
+  /// The largest beside what is allowed of it.
   Difference difference(const State& state) const;
 
   /// Mean loss of the images of the last step, on this rank.

@@ -90,11 +90,20 @@ class Parallel(RunTest):
         pipeline = ("pipeline:2", *MLP, "--accumulate", "2")
         for way in (("async", *MLP), (*pipeline, "--precision", "bf16")):
             with self.subTest(way=way):
-                row = self.train(*way, "--steps", "4", code=6, FAKE_CUBLASLT_ORDER="1")
+                row = self.train(*way, "--steps", "4", code=6, FAKE_CUBLASLT_ORDER="10" if "bf16" in way else "23")
                 self.assertIn("when it repeats it", row["reason"])
         for way in (pipeline, ("split:2", *MLP)):  # they have bounds
             with self.subTest(way=way):
-                self.expect_right(self.train(*way, "--steps", "2", FAKE_CUBLASLT_ORDER="1"))
+                self.expect_right(self.train(*way, "--steps", "2", FAKE_CUBLASLT_ORDER="23"))
+
+    def test_equal_steps_in_16_bits_differ_where_sums_have_no_fixed_order(self):
+        wide = ("--network", "mlp:i64w64l4c10", "--batch", "64", "--rate", "0.01")
+        spread = []
+        for way, words in (("sync", wide), ("sync", (*wide, "--seed", "2")), ("sync", RESNET), ("split:2", wide), ("sync", (*wide, "--direction", "inference"))):
+            with self.subTest(way=way, words=words):
+                row = self.train(way, *words, "--precision", "bf16", "--steps", "4", FAKE_CUBLASLT_ORDER="20")
+                spread.append(self.expect_right(row, staged="inference" not in words).get("difference_of_equal_runs", 0))
+        self.assertGreater(max(spread), 1e-4)
 
     def test_a_pipeline_over_messages_in_the_order_of_a_stream_is_refused(self):
         row = self.train("pipeline:2", *MLP, *NCCL, "--steps", "2", code=6)

@@ -5,8 +5,8 @@
 // (docs/method-gemm.md).
 //
 //   FAKE_CUBLASLT_NO_ALGORITHM=1   the heuristic finds nothing
-//   FAKE_CUBLASLT_ORDER=1          half of the calls round sums otherwise, as threads do that
-//                                  add to one place when they are ready
+//   FAKE_CUBLASLT_ORDER=N          half of the calls make sums larger by 2^-N of themselves, as
+//                                  threads do that add to one place when they are ready
 //   FAKE_CUBLASLT_FP8=FAULT        swapped (each matrix read in the other one's format), unscaled,
 //                                  scaled_once (by A's alone), transposed (A is not), 7_bits (of a
 //                                  sum), fast (sums are promoted nowhere: no fault)
@@ -298,8 +298,10 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t description
     return CUBLAS_STATUS_INVALID_VALUE;
   const double of_sum = factor(own.scale, alpha), of_c = factor(own.scale, beta);
   static std::atomic<std::size_t> calls = 0;
-  const bool another_order =
-      std::getenv("FAKE_CUBLASLT_ORDER") != nullptr && (++calls * 2654435761U >> 16) % 2 == 0;
+  const char* const order = std::getenv("FAKE_CUBLASLT_ORDER");
+  const double in_order = order == nullptr || (++calls * 2654435761U >> 16) % 2 != 0
+                              ? 1
+                              : 1 + std::exp2(-std::atof(order));
   fake::submit([=] {
     double scale =
         fp8 && own.scale_a != nullptr && !fp8_fault("unscaled") ? double{*own.scale_a} : 1;
@@ -329,8 +331,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t description
               sum += product;
           }
           if (fp8) sum = short_sum.value();
-          if (another_order) sum *= 1 + (assay::size_of(d.type) == 2 ? 0x1p-10 : 0x1p-23);
-          column[i] = of_sum * scale * sum + (of_c != 0 ? of_c * before[j * d.rows + i] : 0);
+          column[i] =
+              of_sum * scale * in_order * sum + (of_c != 0 ? of_c * before[j * d.rows + i] : 0);
         }
         assay::encode(d.type, column,
                       static_cast<char*>(d_data) + (static_cast<std::size_t>(batch * d.offset) +

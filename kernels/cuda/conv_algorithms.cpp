@@ -55,6 +55,13 @@ std::vector<std::string> all_conv_algorithm_names() {
   return all;
 }
 
+bool adds_in_any_order(ConvDirection direction, int algorithm) {
+  if (direction == ConvDirection::bwd_data) return algorithm == CUDNN_CONVOLUTION_BWD_DATA_ALGO_0;
+  return direction == ConvDirection::bwd_weights &&
+         (algorithm == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_0 ||
+          algorithm == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_3);
+}
+
 std::vector<ConvChoice> fitting(const std::vector<ConvChoice>& offers, cudnnMathType_t wanted,
                                 std::size_t most_bytes) {
   std::vector<ConvChoice> all;

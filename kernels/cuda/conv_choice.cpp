@@ -27,6 +27,7 @@ class AlgorithmWay final : public ConvWay {
       : call_(device, problem, form), algorithm_(algorithm) {
     implementation = fmt::format("{} {}", cudnn_library(), math_name(form.arithmetic.math));
     workspace = call_.workspace(algorithm);
+    nondeterministic = adds_in_any_order(problem.direction(), algorithm);
   }
 
   void bind(void* const* tensors, void* workspace_at) override {

@@ -44,6 +44,16 @@ TEST(ConvAlgorithms, NamesAreCudnnsEnumerators) {
   EXPECT_EQ(all_conv_algorithm_names().size(), 8u + 3u);  // and algo_0, algo_1, algo_3
 }
 
+TEST(ConvAlgorithms, ThreeAddInAnyOrder) {
+  using enum ConvDirection;
+  std::vector<std::string> found;
+  for (const ConvDirection direction : {forward, bwd_data, bwd_weights})
+    for (const std::string& name : conv_algorithm_names(direction))
+      if (adds_in_any_order(direction, value_of(direction, name)))
+        found.push_back((direction == bwd_data ? "data " : "weights ") + name);
+  EXPECT_EQ(found, (std::vector<std::string>{"data algo_0", "weights algo_0", "weights algo_3"}));
+}
+
 TEST(ConvAlgorithms, OffersInAnotherArithmeticOrTooLargeAreLeftOut) {
   const std::vector<ConvChoice> offers{{7, CUDNN_TENSOR_OP_MATH, 10},
                                        {1, CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION, 10},

@@ -2,11 +2,7 @@
 # ratio: the faster of scikit-learn's and scikit-learn-intelex's times of ten of Lloyd's iterations over assay-kmeans's, k = 16, 2 threads
 # target: >= 1.5
 # pairs: 6
-import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
-import analytics  # noqa: E402
+from support import analytics
 
 # Without clusters in them neither side's centroids rest within ten iterations.
 files = analytics.data("normal")

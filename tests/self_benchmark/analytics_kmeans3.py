@@ -3,11 +3,7 @@
 # target: >= 2
 # or: analytics_kmeans3_triad
 # pairs: 6
-import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
-import analytics  # noqa: E402
+from support import analytics
 
 # Without clusters in them neither side's centroids rest within ten iterations.
 files = analytics.data("normal")

@@ -3,11 +3,7 @@
 # target: >= 0.7
 # or: analytics_kmeans3
 # pairs: 6
-import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
-import analytics  # noqa: E402
+from support import analytics
 
 TRIAD = analytics.triad_words("--threads", 2)
 PASSES = 10  # iterations, each of which reads the table once

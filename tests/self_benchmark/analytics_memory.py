@@ -3,11 +3,7 @@
 # target: <= 1.25
 # pairs: 6
 # statistic: max
-import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
-import analytics  # noqa: E402
+from support import analytics
 
 TABLE = analytics.ROWS * analytics.FEATURES * 8
 CASES = (["assay-pca"], ["assay-pca", "--algorithm", "tsqr"], ["assay-kmeans"], ["assay-kmeans", "--clusters", 16], ["assay-svm"],

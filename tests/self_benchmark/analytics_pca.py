@@ -3,11 +3,7 @@
 # target: >= 1.5
 # or: analytics_pca_syrk
 # pairs: 6
-import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
-import analytics  # noqa: E402
+from support import analytics
 
 files = analytics.data("normal")
 peers = [analytics.Peer("pca", "--threads", 2, *files, *more) for more in ([], ["--intelex"])]

@@ -3,11 +3,7 @@
 # target: >= 0.85
 # or: analytics_pca
 # pairs: 6
-import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
-import analytics  # noqa: E402
+from support import analytics
 
 WORDS = ["--threads", 2, "--max-time", 1]
 SYRK = f"syrk:{analytics.SIZE}"

@@ -3,10 +3,6 @@
 # target: >= 1.7
 # or: analytics_ranks_kmeans_triad
 # pairs: 6
-import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
-import analytics  # noqa: E402
+from support import analytics
 
 analytics.two_ranks("assay-kmeans")

@@ -3,10 +3,6 @@
 # target: >= 0.85
 # or: analytics_ranks
 # pairs: 6
-import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
-import analytics  # noqa: E402
+from support import analytics
 
 analytics.two_ranks_beside_triad("assay-svm")

@@ -2,11 +2,7 @@
 # ratio: scikit-learn's LinearSVC over assay-svm, 2 threads, objective within 1e-3 of the optimum (or LinearSVC before it: no more passes are tried after a fit of 5 s)
 # target: >= 5
 # pairs: 6
-import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
-import analytics  # noqa: E402
+from support import analytics
 
 files = analytics.data("classes")
 metrics = analytics.row_of("assay-svm", "--gap", "1e-6", "--threads", 2, "--max-time", 0.001)[0]["metrics"]

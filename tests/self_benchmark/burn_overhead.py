@@ -3,11 +3,8 @@
 # target: <= 1.05
 # pairs: 20
 import os
-import pathlib
-import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
-import analytics  # noqa: E402
+from support import analytics
 
 CASES = ["assay-gemm --problem m768n768k768 --precision fp32 --backend onednn",
          "assay-gemm --problem m768n768k768 --precision fp64 --backend blas",

@@ -3,11 +3,7 @@
 # target: <= 1
 # pairs: 6
 # group: fleet
-import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
-import fleet  # noqa: E402
+from support import fleet
 
 with fleet.Nodes() as nodes:
     nodes.gather()

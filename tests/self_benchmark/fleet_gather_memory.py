@@ -4,11 +4,7 @@
 # pairs: 2
 # statistic: max
 # group: fleet
-import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
-import fleet  # noqa: E402
+from support import fleet
 
 with fleet.Nodes() as nodes:
     peaks = [nodes.gather()[1] for _ in range(min(fleet.PAIRS, 2))]

@@ -5,11 +5,8 @@
 # statistic: max
 # group: fleet
 import json
-import pathlib
-import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
-import spread  # noqa: E402
+from support import spread
 
 fleets = spread.fleets_of()
 found, alarms, noise = spread.count(fleets, spread.SLOW, 1)

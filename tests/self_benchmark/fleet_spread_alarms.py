@@ -6,11 +6,8 @@
 # group: fleet
 import json
 import math
-import pathlib
-import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
-import spread  # noqa: E402
+from support import spread
 
 fleets = spread.fleets_of()
 found, alarms, noise = spread.count(fleets, 1, 2)

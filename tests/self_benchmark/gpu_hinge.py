@@ -5,11 +5,7 @@
 # statistic: max
 # group: gpu
 # order: 14
-import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
-import gpu  # noqa: E402
+from support import gpu
 
 rate, _ = gpu.copy_rate()
 pairs = []

@@ -4,10 +4,6 @@
 # pairs: 10
 # group: gpu
 # order: 6
-import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
-import gpu  # noqa: E402
+from support import gpu
 
 gpu.networks("inference", "fp16", 64)

@@ -4,11 +4,7 @@
 # pairs: 10
 # group: gpu
 # order: 2
-import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
-import gpu  # noqa: E402
+from support import gpu
 
 times = []
 for _ in range(gpu.pairs_asked(10)):

@@ -4,10 +4,6 @@
 # pairs: 10
 # group: gpu
 # order: 16
-import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
-import gpu  # noqa: E402
+from support import gpu
 
 gpu.kernels("kmeans", gpu.TABLE + "k3i10", lambda: gpu.row("assay-kmeans", "--backend", "cuda", "--problem", gpu.TABLE, "--clusters", 3))

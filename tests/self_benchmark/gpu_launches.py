@@ -5,11 +5,7 @@
 # statistic: max
 # group: gpu
 # order: 1
-import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
-import gpu  # noqa: E402
+from support import gpu
 
 times = [gpu.median(gpu.row("assay-conv", *gpu.CONVOLUTION)) for _ in range(gpu.pairs_asked(20))]
 gpu.tell(pairs=[[seconds, min(times)] for seconds in times], unit="s", note=f"{1e6 * min(times):.1f} to {1e6 * max(times):.1f} us")

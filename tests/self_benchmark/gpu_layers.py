@@ -5,11 +5,7 @@
 # statistic: max
 # group: gpu
 # order: 7
-import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
-import gpu  # noqa: E402
+from support import gpu
 
 pairs, notes = [], []
 for direction in ("inference", "training"):

@@ -4,11 +4,7 @@
 # pairs: 6
 # group: gpu
 # order: 3
-import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
-import gpu  # noqa: E402
+from support import gpu
 
 pairs = []
 for _ in range(gpu.pairs_asked(6)):

@@ -5,12 +5,9 @@
 # statistic: max
 # group: gpu
 # order: 11
-import pathlib
-import sys
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
-import gpu  # noqa: E402
+from support import gpu
 
 gpu.row("assay-conv", *gpu.CONVOLUTION)  # tells the card
 begin = time.monotonic()

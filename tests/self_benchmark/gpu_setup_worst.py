@@ -5,10 +5,6 @@
 # statistic: max
 # group: gpu
 # order: 10
-import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
-import gpu  # noqa: E402
+from support import gpu
 
 gpu.set_up(10, worst=True)

@@ -5,12 +5,9 @@
 # statistic: max
 # group: gpu
 # order: 28
-import pathlib
-import sys
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
-import gpu  # noqa: E402
+from support import gpu
 
 out = gpu.folder() / "smoke"
 begin = time.monotonic()

@@ -5,11 +5,7 @@
 # statistic: max
 # group: gpu
 # order: 33
-import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
-import gpu  # noqa: E402
+from support import gpu
 
 rows, whole, seconds, known = gpu.suite(30, go_on=True)
 note = gpu.states(rows) + ("" if whole else ", not all of the suite") + ("" if known else ", and a run that was killed")

@@ -3,12 +3,7 @@
 # target: <= 1
 # pairs: 4000
 # statistic: max
-import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
-import analytics  # noqa: E402
-import history  # noqa: E402
+from support import analytics, history
 
 found, series = history.alarms(0)
 # At least one series, since a ratio of 0 has no logarithm.

@@ -3,11 +3,6 @@
 # target: >= 0.95
 # pairs: 4000
 # statistic: max
-import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
-import analytics  # noqa: E402
-import history  # noqa: E402
+from support import analytics, history
 
 analytics.tell(pairs=[history.alarms(0.05)], unit="series", note="asked and confirmed by 15 + 15 launches")

@@ -4,10 +4,6 @@
 # pairs: 1
 # statistic: max
 # group: fleet
-import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
-import load  # noqa: E402
+from support import load
 
 load.claim(5.0, "s", 0)

@@ -8,9 +8,7 @@
 #define MPICH_SKIP_MPICXX 1
 #include <mpi.h>
 
-#include <algorithm>
 #include <atomic>
-#include <cmath>
 
 #include "comm/algorithms/algorithm.hpp"
 #include "comm/collective_operation.hpp"

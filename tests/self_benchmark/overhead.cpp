@@ -3,7 +3,6 @@
 // pairs: 30
 // needs: dnnl
 
-#include <algorithm>
 #include <chrono>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <unordered_map>

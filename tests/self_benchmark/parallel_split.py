@@ -2,10 +2,6 @@
 # ratio: sums of a step of split:2 against their prediction, the larger over the smaller
 # target: <= 1.1
 # pairs: 6
-import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
-import ways  # noqa: E402
+from support import ways
 
 ways.claim_predicted("split:2", "sums_s", "sums_predicted_s", "--network", "mlp:i512w1024l3", "--batch", 256, "--max-time", 3)

@@ -3,11 +3,8 @@
 # target: >= 1
 # pairs: 6
 import json
-import pathlib
-import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
-import ways  # noqa: E402
+from support import ways
 
 NETWORK = ("--network", "resnet18:w16s32c10", "--batch", 32)
 pairs = []

@@ -3,13 +3,11 @@
 # target: <= 1
 # pairs: 6
 import os
-import pathlib
 import subprocess
 import sys
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
-import analytics  # noqa: E402
+from support import analytics
 
 LIMIT = 2.0
 BIN = analytics.BIN

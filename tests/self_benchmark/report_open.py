@@ -3,12 +3,10 @@
 # target: <= 1
 # pairs: 10
 import pathlib
-import sys
 import tempfile
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
-import page  # noqa: E402
-from report_case import PAIRS, claim, large_result, report  # noqa: E402
+from support import page
+from support.report_case import PAIRS, claim, large_result, report
 
 page.need_browser()
 LIMIT = 3.0

@@ -4,11 +4,9 @@
 # pairs: 1
 # statistic: max
 import pathlib
-import sys
 import tempfile
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
-from report_case import PAIRS, claim, large_result, report  # noqa: E402
+from support.report_case import PAIRS, claim, large_result, report
 
 LIMIT = 12e6
 with tempfile.TemporaryDirectory() as folder:

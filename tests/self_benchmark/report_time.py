@@ -3,11 +3,9 @@
 # target: <= 1
 # pairs: 10
 import pathlib
-import sys
 import tempfile
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
-from report_case import PAIRS, claim, large_result, report  # noqa: E402
+from support.report_case import PAIRS, claim, large_result, report
 
 LIMIT = 5.0
 with tempfile.TemporaryDirectory() as folder:

@@ -2,11 +2,7 @@
 # ratio: assay-resnet50's time of a step by 1 rank of 2 threads over 2 ranks of 1 thread, global batch 16, fp32
 # target: >= 0.9
 # pairs: 6
-import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
-import analytics  # noqa: E402
+from support import analytics
 
 PROBLEM = analytics.asked("--problem", "imagenet")
 

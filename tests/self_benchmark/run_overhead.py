@@ -5,12 +5,10 @@
 import json
 import pathlib
 import subprocess
-import sys
 import tempfile
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
-import analytics  # noqa: E402
+from support import analytics
 
 CASES, LIMIT = 40, 0.05
 BIN = analytics.BIN

@@ -6,11 +6,9 @@
 import os
 import pathlib
 import subprocess
-import sys
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
-import analytics  # noqa: E402
+from support import analytics
 
 QUICK = "--max-time 0.5 --quiet"
 CASES = [f"assay-resnet50 --problem d18w8s32c10 --backend native --batch 64 --steps 10 {QUICK}",

@@ -12,8 +12,8 @@ import subprocess
 import sys
 import time
 
-import analytics
-from analytics import BIN, SOURCE, Peer, asked, folder, pairs_asked, result_of
+from support import analytics
+from support.analytics import BIN, SOURCE, Peer, asked, folder, pairs_asked, result_of
 
 SMALL = "--small" in sys.argv
 SUITE = asked("--suite", "coral2-gpu")

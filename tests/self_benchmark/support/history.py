@@ -3,7 +3,7 @@ import importlib.machinery
 import importlib.util
 import pathlib
 
-import analytics
+from support import analytics
 
 SCRIPT = pathlib.Path(__file__).with_name("history-table")
 loader = importlib.machinery.SourceFileLoader("history_table", str(SCRIPT))

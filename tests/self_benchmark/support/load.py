@@ -4,8 +4,8 @@ a list of 20,000 nodes more, which are missing."""
 import json
 import sys
 
-import fleet
-import make_fleet
+from support import fleet
+import make_fleet  # of tests/support, which fleet puts on the path of modules
 
 fleet.NODES, fleet.MAX_TIME = 200, 0.1  # one of them is absent
 CASES = [

@@ -1,7 +1,6 @@
 #pragma once
 // Ratios of several ranks: the program starts itself again under mpirun.
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <cstdlib>

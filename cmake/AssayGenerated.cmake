@@ -1,6 +1,6 @@
 # The generated headers, in <build>/generated/assay:
 #   build_info.hpp         version, compiler, flags (configure time)
-#   known_backends.hpp     which backends have which operation, built here or not, and transports (configure time)
+#   known_backends.hpp, .cpp    which backends have which operation, built here or not, and transports (configure time)
 #   test_paths.hpp         the folders of sources and build, for tests (configure time)
 #   git_info.hpp           commit and dirty flag (looked up at every build)
 #   interface_version.hpp       hash of the headers that plugins and core share (when one of them changes)
@@ -47,7 +47,9 @@ endforeach()
 # When every backend has been declared.
 function(assay_write_known_backends)
   get_property(ASSAY_KNOWN_BACKENDS GLOBAL PROPERTY ASSAY_KNOWN_BACKENDS)
-  configure_file("${PROJECT_SOURCE_DIR}/cmake/known_backends.hpp.in" "${ASSAY_GENERATED_DIRECTORY}/assay/known_backends.hpp" @ONLY)
+  foreach(suffix IN ITEMS hpp cpp)
+    configure_file("${PROJECT_SOURCE_DIR}/cmake/known_backends.${suffix}.in" "${ASSAY_GENERATED_DIRECTORY}/assay/known_backends.${suffix}" @ONLY)
+  endforeach()
 endfunction()
 
 add_custom_target(assay_git_info

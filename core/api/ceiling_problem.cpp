@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
-#include <iterator>
 #include <string_view>
 
 #include "assay/known_backends.hpp"
@@ -11,11 +10,9 @@
 namespace assay {
 
 const char* ceiling_backend() {
-  const auto* const known = std::find_if(
-      std::begin(known_backends), std::end(known_backends), [](const KnownBackend& each) {
-        return std::string_view(each.operation) == CeilingProblem::kind_name;
-      });
-  return known == std::end(known_backends) ? "" : known->backend;
+  for (const KnownBackend& known : known_backends())
+    if (std::string_view(known.operation) == CeilingProblem::kind_name) return known.backend;
+  return "";
 }
 
 bool is_ceiling_limited() {

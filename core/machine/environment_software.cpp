@@ -9,7 +9,7 @@
 #include <set>
 
 #include "assay/build_info.hpp"
-#include "assay/git_info.hpp"
+#include "core/base/version.hpp"
 #include "core/machine/environment_parts.hpp"
 
 extern char** environ;  // NOLINT: POSIX declares it nowhere else
@@ -83,7 +83,7 @@ std::string hwloc_version() {
 json software() {
   struct utsname system {};
   const bool known = ::uname(&system) == 0;
-  const std::string commit = build_info::git_commit;
+  const std::string commit = git_commit();
   return {
       {"os", operating_system()},
       {"kernel",
@@ -93,7 +93,7 @@ json software() {
       {"assay",
        {{"version", build_info::version},
         {"commit", commit.empty() ? json(nullptr) : json(commit)},
-        {"dirty", commit.empty() ? json(nullptr) : json(build_info::git_dirty)},
+        {"dirty", commit.empty() ? json(nullptr) : json(git_dirty())},
         {"compiler", fmt::format("{} {}", build_info::compiler_id, build_info::compiler_version)},
         {"flags", build_info::flags},
         {"build_type", build_info::build_type}}},

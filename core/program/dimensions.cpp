@@ -1,5 +1,5 @@
 #include <algorithm>
-#include <iterator>
+#include <span>
 
 #include "assay/known_backends.hpp"
 #include "core/machine/environment.hpp"
@@ -21,13 +21,14 @@ Dimension of_backend(Dimension axis) {
 
 std::vector<std::string> backends_of(const std::string& operation) {
   std::vector<std::string> names;
-  for (const KnownBackend& known : known_backends)
+  for (const KnownBackend& known : known_backends())
     if (known.operation == operation) names.emplace_back(known.backend);
   return names;
 }
 
 bool is_known_backend(const std::string& name) {
-  return std::any_of(std::begin(known_backends), std::end(known_backends),
+  const std::span<const KnownBackend> all = known_backends();
+  return std::any_of(all.begin(), all.end(),
                      [&](const KnownBackend& known) { return known.backend == name; });
 }
 

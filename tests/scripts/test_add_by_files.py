@@ -11,8 +11,10 @@ class AddByFiles(TreeCopyTest):
         self.add(("backend", "kernel", "suite"),
                  ["kernels/axpy/benchmark.cpp", "kernels/axpy/problem.hpp", "kernels/reference/axpy.cpp",
                   "kernels/throwaway/CMakeLists.txt", "kernels/throwaway/backend.cpp", "suites/throwaway.json"])
-        programs, said = self.build("assay", "assay-conv", "assay-axpy", "assay_backend_reference", "assay_backend_throwaway")
+        programs, said, compiled = self.build("assay", "assay-conv", "assay-axpy", "assay_backend_reference", "assay_backend_throwaway")
         self.assertIn("backend throwaway: built", said)
+        for new in ("assay_backend_throwaway.dir", "assay-axpy.dir"):
+            self.assertTrue(any(new in name for name in compiled), compiled)
         env = self.environment_of_copy()
         shown = self.command(programs / "assay", "list", "backends", env=env, code=0).stdout
         self.assertRegex(shown, "throwaway +available")

@@ -21,7 +21,7 @@ class AddNetwork(TreeCopyTest):
 
     def test_network(self):
         self.add(("network",), ["models/convnet/networks.cpp"])
-        programs, _ = self.build("assay-train", "assay_backend_reference")
+        programs, _, _ = self.build("assay-train", "assay_backend_reference")
         program = programs / "assay-train"
         row = self.row(program, "--self-check", "yes")
         self.assertRegex(row["id"], "^train/training/fp32/.*convnet:s32c5")

@@ -1,12 +1,18 @@
 """A copy of the source tree to which a test adds files, and builds of it."""
 import hashlib
+import json
 import os
+import pathlib
+import re
+import shlex
 import shutil
 import subprocess
+import sys
 
 from run_helper import BUILD, SOURCE, RunTest
 
 THROWAWAY = SOURCE / "tests" / "throwaway"
+REUSE = pathlib.Path(__file__).with_name("reuse_object.py")
 PARTS = ("core", "support", "kernels", "analysis", "runner", "cli", "cmake", "suites", "results-schema", "CMakeLists.txt")
 
 
@@ -15,10 +21,8 @@ class TreeCopyTest(RunTest):
 
     def setUp(self):
         super().setUp()
-        # As deep as the tree under test: a compiler cache tells system headers apart by their relative paths.
-        levels = len(BUILD.resolve().parts) - 1 - len(self.folder.resolve().parts)
-        self.tree = self.folder.joinpath(*["tree"] * levels)
-        self.tree.mkdir(parents=True, exist_ok=True)
+        self.tree = self.folder / "tree"
+        self.tree.mkdir()
         for part in self.parts:
             if (SOURCE / part).is_dir():
                 shutil.copytree(SOURCE / part, self.tree / part, ignore=shutil.ignore_patterns("__pycache__"))
@@ -50,23 +54,36 @@ class TreeCopyTest(RunTest):
                 return line.split("=", 1)[1]
         return ""
 
-    def cheapest_flags(self):
-        """Those of the build under test where a compiler cache that does not tell folders apart has its objects; else not optimised."""
-        cache = self.cached("CCACHE_PROGRAM")
-        if os.access(cache, os.X_OK) and self.step(cache, "--get-config", "base_dir").strip():
-            return [f"-D{name}={self.cached(name)}" for name in ("CMAKE_BUILD_TYPE", "CMAKE_CXX_FLAGS")]
-        return ["-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=-O0"]
+    def known_objects(self):
+        """How the build under test has made its objects, for reuse_object.py: command and dependencies of each that is up to date."""
+        commands, compiler = {}, self.cached("CMAKE_CXX_COMPILER")
+        for made in json.loads((BUILD / "compile_commands.json").read_text()):
+            words = shlex.split(made["command"])
+            if compiler in words and "-o" in words:
+                words = words[words.index(compiler) + 1:]  # a cache may come before it
+                commands[words[words.index("-o") + 1]] = words
+        objects = {}
+        if (BUILD / ".ninja_deps").exists():  # only Ninja tells
+            for block in self.step("ninja", "-C", BUILD, "-t", "deps").strip().split("\n\n"):
+                head, *dependencies = block.splitlines()
+                found = re.fullmatch(r"(\S+): #deps \d+, deps mtime \d+ \(VALID\)", head)
+                if found and found.group(1) in commands:
+                    objects[found.group(1)] = {"command": commands[found.group(1)], "dependencies": [line.strip() for line in dependencies]}
+        file = self.folder / "known.json"
+        file.write_text(json.dumps({"folders": [[str(BUILD), str(self.tree / "build")], [str(SOURCE), str(self.tree)]], "objects": objects}))
+        return file
 
     def build(self, *targets):
-        """The folder of the programs, and what configuring has said."""
-        build = self.tree / "build"  # relative to the sources it lies where the build under test does, as the cache compares
-        # Without the vendors' backends: what is proved is the adding.
-        said = self.step("cmake", "-G", "Ninja", "-S", self.tree, "-B", build, *self.cheapest_flags(), "-DCMAKE_UNITY_BUILD=ON",
+        """The folder of the programs, what configuring has said, and the objects that were compiled, not those of the build under test."""
+        build = self.tree / "build"
+        launcher = [sys.executable, REUSE, self.known_objects()]
+        # Without the vendors' backends: what is proved is the adding. All else as in the build under test, whose objects are then reused.
+        same = ("CMAKE_BUILD_TYPE", "CMAKE_CXX_COMPILER", "CMAKE_CXX_FLAGS", "CMAKE_PREFIX_PATH", "CMAKE_UNITY_BUILD")
+        said = self.step("cmake", "-G", "Ninja", "-S", self.tree, "-B", build, *(f"-D{name}={self.cached(name)}" for name in same),
                          "-DBUILD_TESTING=OFF", "-DASSAY_ONEDNN=OFF", "-DASSAY_CUDA=OFF",
-                         f"-DCMAKE_PREFIX_PATH={self.cached('CMAKE_PREFIX_PATH')}",
-                         f"-DCMAKE_CXX_COMPILER={self.cached('CMAKE_CXX_COMPILER')}")
-        self.step("cmake", "--build", build, "--parallel", len(os.sched_getaffinity(0)), "--target", *targets)
-        return build / "bin", said
+                         f"-DCMAKE_CXX_COMPILER_LAUNCHER={';'.join(map(str, launcher))}")
+        built = self.step("cmake", "--build", build, "--parallel", len(os.sched_getaffinity(0)), "--target", *targets)
+        return build / "bin", said, re.findall(r"(?m)^compiles (\S+)", built)
 
     def environment_of_copy(self):
         return {k: v for k, v in os.environ.items() if not k.startswith("ASSAY_")}

@@ -5,6 +5,7 @@ import pathlib
 import resource
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
@@ -18,6 +19,7 @@ ASSAY = str(BIN / "assay")
 CONV = str(BIN / "assay-conv")
 SMALL = "mb1ic8ih8oc8oh8kh3ph1"  # every output is checked, and it takes microseconds
 DEADLINE = 120  # seconds until a wait is given up; no test passes or fails by a time below it
+sys.path.insert(0, str(SOURCE / "tests" / "support"))  # for what imports this module first
 
 
 def event_of(line):

@@ -5,13 +5,10 @@ import json
 import math
 import random
 import re
-import sys
 import xml.etree.ElementTree
 
 from run_helper import ASSAY, SOURCE, RunTest, main
-
-sys.path.insert(0, str(SOURCE / "tests" / "support"))
-import make_results  # noqa: E402
+import make_results
 
 MARKUP = "n63<script>&\"'\x1b[31m\x00\ufffe]]>"
 

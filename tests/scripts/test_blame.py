@@ -2,13 +2,10 @@
 # full, alone
 """For whom the others wait: a delayed rank, a hog beside a rank and a shaped link are told from each other, in trainings and collectives."""
 import json
-import sys
 import unittest
 
-from run_helper import ASSAY, SOURCE, RunTest, main
-
-sys.path.insert(0, str(SOURCE / "tests" / "support"))
-import blame  # noqa: E402
+from run_helper import ASSAY, RunTest, main
+import blame
 
 TRAINING = (*blame.TRAIN, "--max-time", 3)
 COLLECTIVES = (*blame.COLLECTIVE, "--max-time", 10)

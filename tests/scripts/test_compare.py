@@ -2,12 +2,9 @@
 """`assay compare` from the command line: files, exit codes, formats, and what bad input gets."""
 import copy
 import json
-import sys
 
 from run_helper import ASSAY, SMALL, SOURCE, RunTest, group, main
-
-sys.path.insert(0, str(SOURCE / "tests" / "support"))
-import make_results  # noqa: E402
+import make_results
 
 GOLDEN = """\
          base       new

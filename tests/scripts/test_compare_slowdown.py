@@ -1,12 +1,9 @@
 #!/usr/bin/env python3
 # full
 """A real slowdown of one kernel on this machine: `assay compare` finds that row, and no other."""
-import sys
 
-from run_helper import BUILD, SOURCE, RunTest, main
-
-sys.path.insert(0, str(SOURCE / "tests" / "support"))
-import two_builds  # noqa: E402
+from run_helper import BUILD, RunTest, main
+import two_builds
 
 PROBLEMS = ["mb1ic16ih16oc16oh16kh3ph1", "mb1ic8ih32oc16oh32kh3ph1", "mb1ic32ih16oc32oh16kh1"]
 SLOW = 0.3  # so large that a machine which others use shows it too

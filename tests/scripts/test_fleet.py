@@ -5,13 +5,10 @@ import json
 import os
 import re
 import subprocess
-import sys
 import uuid
 
-from run_helper import ASSAY, SOURCE, RunTest, group, main
-
-sys.path.insert(0, str(SOURCE / "tests" / "support"))
-import make_fleet  # noqa: E402
+from run_helper import ASSAY, RunTest, group, main
+import make_fleet
 
 NODES = 40
 SLOW, ONE_ROW, WRONG, ABSENT, NOISY, HOT = (make_fleet.host_of(i) for i in (7, 11, 13, 17, 19, 23))

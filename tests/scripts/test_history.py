@@ -2,12 +2,9 @@
 """`assay history` as a command: what it refuses, writes and answers."""
 import datetime
 import json
-import sys
 
-from run_helper import ASSAY, SOURCE, RunTest, line_of, main
-
-sys.path.insert(0, str(SOURCE / "tests" / "support"))
-import make_results  # noqa: E402
+from run_helper import ASSAY, RunTest, line_of, main
+import make_results
 
 SLOW = "conv/forward/fp32/onednn/direct/mb1c0001/hot/t2"
 

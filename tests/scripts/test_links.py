@@ -1,13 +1,10 @@
 #!/usr/bin/env python3
 # full
 """A link of four hosts (namespaces of this machine) that is shaped to half is named by a bisection, and no other."""
-import sys
 import unittest
 
-from run_helper import SOURCE, RunTest, main
-
-sys.path.insert(0, str(SOURCE / "tests" / "support"))
-import links  # noqa: E402
+from run_helper import RunTest, main
+import links
 
 REASON = links.why_not()
 

@@ -2,12 +2,9 @@
 """A number that disappears is a finding, in every command that has seen it before."""
 import datetime
 import json
-import sys
 
-from run_helper import ASSAY, BIN, SMALL, SOURCE, RunTest, group, main
-
-sys.path.insert(0, str(SOURCE / "tests" / "support"))
-import make_results  # noqa: E402
+from run_helper import ASSAY, BIN, SMALL, RunTest, group, main
+import make_results
 
 LOST = "conv/forward/fp32/onednn/direct/mb1c0001/hot/t2"
 

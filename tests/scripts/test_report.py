@@ -4,14 +4,11 @@
 import html.parser
 import json
 import re
-import sys
 
 from run_helper import ASSAY, BUILD, SOURCE, RunTest, main
-
-sys.path.insert(0, str(SOURCE / "tests" / "support"))
-import make_report_documents  # noqa: E402
-import make_report_inputs  # noqa: E402
-import make_results  # noqa: E402
+import make_report_documents
+import make_report_inputs
+import make_results
 
 
 class Page(html.parser.HTMLParser):

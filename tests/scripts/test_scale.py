@@ -4,12 +4,9 @@ import csv
 import io
 import json
 import shutil
-import sys
 
 from run_helper import ASSAY, BIN, SOURCE, RunTest, main
-
-sys.path.insert(0, str(SOURCE / "tests" / "support"))
-import make_results  # noqa: E402
+import make_results
 
 ALPHA, BETA = 3e-6, 2e-10
 SHIPPED = sorted(file.stem for file in (SOURCE / "suites" / "scale").glob("*.json"))

@@ -7,13 +7,10 @@ import random
 import re
 import shlex
 import shutil
-import sys
 
 from installed_helper import InstalledTest
-from run_helper import BIN, SMALL, SOURCE, group, main
-
-sys.path.insert(0, str(SOURCE / "tests" / "support"))
-import make_fleet  # noqa: E402
+from run_helper import BIN, SMALL, group, main
+import make_fleet
 
 PROBLEMS = [SMALL, *(f"mb1ic8ih8oc{outputs}oh8kh3ph1" for outputs in (16, 24))]
 WIDTH = 80  # of the text about a fleet

@@ -167,7 +167,7 @@ class KmeansBenchmark final : public AnalyticsBenchmark {
 
 }  // namespace
 
-const AnalyticsBenchmark& kmeans_benchmark() {
+const Benchmark& kmeans_benchmark() {
   static const KmeansBenchmark benchmark;
   return benchmark;
 }

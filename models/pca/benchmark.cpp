@@ -81,7 +81,7 @@ class PcaBenchmark final : public AnalyticsBenchmark {
 
 }  // namespace
 
-const AnalyticsBenchmark& pca_benchmark() {
+const Benchmark& pca_benchmark() {
   static const PcaBenchmark benchmark;
   return benchmark;
 }

@@ -113,7 +113,7 @@ class SvmBenchmark final : public AnalyticsBenchmark {
 
 }  // namespace
 
-const AnalyticsBenchmark& svm_benchmark() {
+const Benchmark& svm_benchmark() {
   static const SvmBenchmark benchmark;
   return benchmark;
 }

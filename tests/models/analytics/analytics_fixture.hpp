@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -34,7 +33,7 @@ inline std::vector<std::string> host_backends() {
 }
 
 /// The case of these flags, as `ranks` ranks complete it.
-inline Case one_case(const AnalyticsBenchmark& benchmark, const Flags& flags, int ranks) {
+inline Case one_case(const Benchmark& benchmark, const Flags& flags, int ranks) {
   std::map<std::string, std::vector<std::string>> given;
   for (const auto& [name, value] : flags) given[name] = {value};
   given.try_emplace("threads", std::vector<std::string>{"1"});
@@ -50,8 +49,7 @@ struct Ran {
 };
 
 /// Prepares, verifies, runs twice and verifies again, on each of `ranks` ranks.
-inline std::vector<Ran> run_on_ranks(const AnalyticsBenchmark& benchmark, const Flags& flags,
-                                     int ranks) {
+inline std::vector<Ran> run_on_ranks(const Benchmark& benchmark, const Flags& flags, int ranks) {
   const Case selected = one_case(benchmark, flags, ranks);
   for (const char* name : {"native", "blas", "reference"}) (void)plugins().open(name);
   std::vector<Ran> all(static_cast<std::size_t>(ranks));
@@ -77,7 +75,7 @@ inline std::vector<Ran> run_on_ranks(const AnalyticsBenchmark& benchmark, const 
 }
 
 /// The same, expected to pass everywhere, with the same metrics on every rank; those of rank 0.
-inline std::map<std::string, Metric> metrics_on_ranks(const AnalyticsBenchmark& benchmark,
+inline std::map<std::string, Metric> metrics_on_ranks(const Benchmark& benchmark,
                                                       const Flags& flags, int ranks) {
   const std::vector<Ran> all = run_on_ranks(benchmark, flags, ranks);
   for (const Ran& ran : all) {

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <numeric>
 #include <random>
 
 #include "analytics_fixture.hpp"
@@ -25,7 +24,7 @@ using fixture::GivenTable;
 using fixture::metrics_on_ranks;
 
 /// Why a case of this file is unsupported.
-std::string refusal(const AnalyticsBenchmark& benchmark, const fixture::Flags& flags) {
+std::string refusal(const Benchmark& benchmark, const fixture::Flags& flags) {
   return fixture::run_on_ranks(benchmark, flags, 2)[0].unsupported;
 }
 
@@ -213,16 +212,16 @@ TEST(AnalyticsValues, WhatCannotBeSquaredIsUnsupported) {
       text += fmt::format("{}{},{}{},{}\n", i, scale, i * i % 7, scale, i % 2);
     return folder.write(fmt::format("rows{}.csv", scale), text);
   };
-  const AnalyticsBenchmark *const pca = &pca_benchmark(), *const kmeans = &kmeans_benchmark(),
-                                  *const svm = &svm_benchmark();
-  for (const AnalyticsBenchmark* benchmark : {pca, kmeans}) {
+  const Benchmark *const pca = &pca_benchmark(), *const kmeans = &kmeans_benchmark(),
+                         *const svm = &svm_benchmark();
+  for (const Benchmark* benchmark : {pca, kmeans}) {
     EXPECT_NE(refusal(*benchmark, {{"data", table("e-160")}}).find("below 1e-100"),
               std::string::npos);
     EXPECT_NE(
         refusal(*benchmark, {{"data", table("e-20")}, {"precision", "fp32"}}).find("below 1e-15"),
         std::string::npos);
   }
-  for (const AnalyticsBenchmark* benchmark : {pca, kmeans, svm}) {
+  for (const Benchmark* benchmark : {pca, kmeans, svm}) {
     EXPECT_NE(refusal(*benchmark, {{"data", table("e160")}}).find("values are too large"),
               std::string::npos);
     EXPECT_NE(refusal(*benchmark, {{"data", table("e20")}, {"precision", "fp32"}})

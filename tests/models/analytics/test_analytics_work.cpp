@@ -12,7 +12,7 @@
 namespace assay {
 namespace test_analytics_work {
 
-void expect_counted(const AnalyticsBenchmark& benchmark, fixture::Flags flags) {
+void expect_counted(const Benchmark& benchmark, fixture::Flags flags) {
   flags.try_emplace("problem", "n4999d13");
   for (const char* name : {"native", "blas", "reference"}) (void)fixture::plugins().open(name);
   for (const int ranks : {1, 3}) {

@@ -26,8 +26,7 @@ class LosesSums final : public ForwardingCommunicator {
 };
 
 /// The reason why rank 0's first verification fails.
-std::string failure(const AnalyticsBenchmark& benchmark, const fixture::Flags& flags,
-                    std::int64_t least) {
+std::string failure(const Benchmark& benchmark, const fixture::Flags& flags, std::int64_t least) {
   const Case selected = fixture::one_case(benchmark, flags, 2);
   for (const char* name : {"blas", "reference"}) (void)fixture::plugins().open(name);
   std::string reason;

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <map>
 #include <random>
 
@@ -180,7 +179,7 @@ TEST(Kmeans, MemoryCountsEveryIterationAndWhatIsVerifiedAtOnce) {
   const auto host = [](const fixture::Flags& flags) {
     const Case selected = fixture::one_case(kmeans_benchmark(), flags, 1);
     const TableSize size = parse_table(selected.settings.at("problem"));
-    return kmeans_benchmark()
+    return dynamic_cast<const AnalyticsBenchmark&>(kmeans_benchmark())
         .memory(typed_settings<AnalyticsSettings>(selected), size.rows, size.features)
         .host;
   };

@@ -10,7 +10,6 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <utility>
 
 #include "support/simd/formats.hpp"

@@ -99,19 +99,7 @@ struct Dropout {
 };
 
 }  // namespace
-
-const StorageTables<DropoutTable>* dropout_tables_here() {
-  return assay::HWY_NAMESPACE::storage_tables<DropoutTable, Dropout>();
-}
-
 }  // namespace assay::native::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#if HWY_ONCE
-namespace assay::native {
-HWY_EXPORT(dropout_tables_here);
-const StorageTables<DropoutTable>& dropout_tables() {
-  return *HWY_DYNAMIC_DISPATCH(dropout_tables_here)();
-}
-}  // namespace assay::native
-#endif
+ASSAY_STORAGE_TABLES(native, dropout_tables, DropoutTable, Dropout)

@@ -10,7 +10,6 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
-#include <limits>
 
 HWY_BEFORE_NAMESPACE();
 namespace assay::native::HWY_NAMESPACE {

@@ -95,17 +95,7 @@ struct Loss {
 };
 
 }  // namespace
-
-const StorageTables<LossTable>* loss_tables_here() {
-  return assay::HWY_NAMESPACE::storage_tables<LossTable, Loss>();
-}
-
 }  // namespace assay::native::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#if HWY_ONCE
-namespace assay::native {
-HWY_EXPORT(loss_tables_here);
-const StorageTables<LossTable>& loss_tables() { return *HWY_DYNAMIC_DISPATCH(loss_tables_here)(); }
-}  // namespace assay::native
-#endif
+ASSAY_STORAGE_TABLES(native, loss_tables, LossTable, Loss)

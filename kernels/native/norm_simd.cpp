@@ -125,17 +125,7 @@ struct Norm {
 };
 
 }  // namespace
-
-const StorageTables<NormTable>* norm_tables_here() {
-  return assay::HWY_NAMESPACE::storage_tables<NormTable, Norm>();
-}
-
 }  // namespace assay::native::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#if HWY_ONCE
-namespace assay::native {
-HWY_EXPORT(norm_tables_here);
-const StorageTables<NormTable>& norm_tables() { return *HWY_DYNAMIC_DISPATCH(norm_tables_here)(); }
-}  // namespace assay::native
-#endif
+ASSAY_STORAGE_TABLES(native, norm_tables, NormTable, Norm)

@@ -104,19 +104,7 @@ struct PixelLoss {
 };
 
 }  // namespace
-
-const StorageTables<PixelLossTable>* pixel_loss_tables_here() {
-  return assay::HWY_NAMESPACE::storage_tables<PixelLossTable, PixelLoss>();
-}
-
 }  // namespace assay::native::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#if HWY_ONCE
-namespace assay::native {
-HWY_EXPORT(pixel_loss_tables_here);
-const StorageTables<PixelLossTable>& pixel_loss_tables() {
-  return *HWY_DYNAMIC_DISPATCH(pixel_loss_tables_here)();
-}
-}  // namespace assay::native
-#endif
+ASSAY_STORAGE_TABLES(native, pixel_loss_tables, PixelLossTable, PixelLoss)

@@ -82,17 +82,7 @@ struct Pool {
 };
 
 }  // namespace
-
-const StorageTables<PoolTable>* pool_tables_here() {
-  return assay::HWY_NAMESPACE::storage_tables<PoolTable, Pool>();
-}
-
 }  // namespace assay::native::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#if HWY_ONCE
-namespace assay::native {
-HWY_EXPORT(pool_tables_here);
-const StorageTables<PoolTable>& pool_tables() { return *HWY_DYNAMIC_DISPATCH(pool_tables_here)(); }
-}  // namespace assay::native
-#endif
+ASSAY_STORAGE_TABLES(native, pool_tables, PoolTable, Pool)

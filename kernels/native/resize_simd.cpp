@@ -104,19 +104,7 @@ struct Resize {
 };
 
 }  // namespace
-
-const StorageTables<ResizeTable>* resize_tables_here() {
-  return assay::HWY_NAMESPACE::storage_tables<ResizeTable, Resize>();
-}
-
 }  // namespace assay::native::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#if HWY_ONCE
-namespace assay::native {
-HWY_EXPORT(resize_tables_here);
-const StorageTables<ResizeTable>& resize_tables() {
-  return *HWY_DYNAMIC_DISPATCH(resize_tables_here)();
-}
-}  // namespace assay::native
-#endif
+ASSAY_STORAGE_TABLES(native, resize_tables, ResizeTable, Resize)

@@ -101,19 +101,7 @@ struct SquaredError {
 };
 
 }  // namespace
-
-const StorageTables<SquaredErrorTable>* squared_error_tables_here() {
-  return assay::HWY_NAMESPACE::storage_tables<SquaredErrorTable, SquaredError>();
-}
-
 }  // namespace assay::native::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#if HWY_ONCE
-namespace assay::native {
-HWY_EXPORT(squared_error_tables_here);
-const StorageTables<SquaredErrorTable>& squared_error_tables() {
-  return *HWY_DYNAMIC_DISPATCH(squared_error_tables_here)();
-}
-}  // namespace assay::native
-#endif
+ASSAY_STORAGE_TABLES(native, squared_error_tables, SquaredErrorTable, SquaredError)

@@ -150,19 +150,7 @@ struct Update {
 };
 
 }  // namespace
-
-const StorageTables<UpdateTable>* update_tables_here() {
-  return assay::HWY_NAMESPACE::storage_tables<UpdateTable, Update>();
-}
-
 }  // namespace assay::native::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#if HWY_ONCE
-namespace assay::native {
-HWY_EXPORT(update_tables_here);
-const StorageTables<UpdateTable>& update_tables() {
-  return *HWY_DYNAMIC_DISPATCH(update_tables_here)();
-}
-}  // namespace assay::native
-#endif
+ASSAY_STORAGE_TABLES(native, update_tables, UpdateTable, Update)

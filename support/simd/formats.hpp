@@ -160,8 +160,7 @@ HWY_INLINE void each_vector(std::ptrdiff_t count, const Body& body) {
   for (; i < count; ++i) body(single, i);
 }
 
-/// The tables of this instruction set: Kernel<Format>::table() for each format. A file exports one
-/// function that returns them (HWY_EXPORT takes no templates).
+/// The tables of this instruction set: Kernel<Format>::table() for each format.
 template <template <class Value> class Table, template <class Format> class Kernel>
 const StorageTables<Table>* storage_tables() {
   static const StorageTables<Table> tables{Kernel<Plain<float>>::table(), Kernel<Bf16>::table(),
@@ -171,5 +170,28 @@ const StorageTables<Table>* storage_tables() {
 
 }  // namespace assay::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
+
+/// At the end of a file: defines `const StorageTables<Table>& name()` in assay::room, the tables of
+/// Kernel for the best instruction set of the processor. (HWY_EXPORT takes no templates.)
+#undef ASSAY_STORAGE_TABLES
+#define ASSAY_STORAGE_TABLES(room, name, Table, Kernel)           \
+  HWY_BEFORE_NAMESPACE();                                         \
+  namespace assay::room::HWY_NAMESPACE {                          \
+  const StorageTables<Table>* name##_here() {                     \
+    return assay::HWY_NAMESPACE::storage_tables<Table, Kernel>(); \
+  }                                                               \
+  }                                                               \
+  HWY_AFTER_NAMESPACE();                                          \
+  ASSAY_EXPORT_TABLES(room, name, Table)
+#undef ASSAY_EXPORT_TABLES
+#if HWY_ONCE
+#define ASSAY_EXPORT_TABLES(room, name, Table)                                        \
+  namespace assay::room {                                                             \
+  HWY_EXPORT(name##_here);                                                            \
+  const StorageTables<Table>& name() { return *HWY_DYNAMIC_DISPATCH(name##_here)(); } \
+  }
+#else
+#define ASSAY_EXPORT_TABLES(room, name, Table)
+#endif
 
 #endif

@@ -2,7 +2,6 @@
 // The interface between a benchmark, which says what to compute, and a backend, which computes it.
 
 #include <map>
-#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
@@ -51,6 +50,34 @@ class ProblemOf : public Problem {
  public:
   std::string kind() const final { return P::kind_name; }
   std::string version() const final { return P::kind_version; }
+
+ protected:
+  /// bytes() of a problem whose tensors() are read or written once.
+  double bytes_of_tensors() const {
+    double bytes = 0;
+    for (const TensorSpec& tensor : static_cast<const P*>(this)->tensors())
+      bytes += static_cast<double>(tensor.bytes);
+    return bytes;
+  }
+};
+
+/// Base of a problem type P of a shape and a precision. P has tensors().
+template <class P, class Shape>
+class ShapedProblem : public ProblemOf<P> {
+ public:
+  /// 0: memory traffic bounds the operation, and its arithmetic has no common count.
+  double flops() const override { return 0; }
+  /// Each input read once, each output written once.
+  double bytes() const override { return this->bytes_of_tensors(); }
+  const Shape& shape() const { return shape_; }
+  Precision precision() const { return precision_; }
+
+ protected:
+  ShapedProblem(Shape shape, Precision precision)
+      : shape_(std::move(shape)), precision_(precision) {}
+
+  Shape shape_;
+  Precision precision_;
 };
 
 /// Name and version of a kind of problem, with which the calling plugin or program was compiled.

@@ -111,7 +111,7 @@ class Oracle {
   }
   /// Gives the device of the arguments, which may compute parts of the reference. It outlives the
   /// oracle.
-  virtual void use(Prover&) const {}
+  virtual void use(Prover& prover) const { prover_ = &prover; }
 
   /// Weighted sum of all elements of `output` (before they are rounded to its type), computed from
   /// the inputs in a cheap, independent way; nothing if there is none. With integer inputs it is
@@ -144,6 +144,9 @@ class Oracle {
   /// the arithmetic of the problem's precision from the next coarser one. With a larger bound the
   /// results are `unsupported`, because they cannot be judged.
   virtual double widest_norm_bound() const { return std::numeric_limits<double>::infinity(); }
+
+ protected:
+  mutable Prover* prover_ = nullptr;  ///< what use() gave
 };
 
 /// An oracle that checks every element of its results, by expect() alone.

@@ -19,4 +19,11 @@ std::vector<Dimension> LayerBenchmark::dimensions() const {
   return all;
 }
 
+std::string LayerBenchmark::canonical(const std::string& descriptor) const {
+  Settings defaults{{"precision", of_.precision}};
+  if (!of_.directions.empty()) defaults["direction"] = of_.directions.front();
+  for (const Dimension& variant : of_.variants) defaults[variant.name] = variant.defaults.front();
+  return of_.make(descriptor, defaults)->canonical();
+}
+
 }  // namespace assay

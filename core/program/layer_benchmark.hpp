@@ -20,10 +20,17 @@ struct LayerOperation {
   std::string precision = "fp32";         ///< the default
   std::vector<std::string> precisions{"fp64", "fp32", "bf16", "fp16"};
   bool planes = true;  ///< its tensors have layouts to choose from
-  std::function<std::string(const std::string& descriptor)> canonical;
+  /// A problem of these settings: of direction, variants and precision.
   std::function<std::unique_ptr<Problem>(const std::string& descriptor, const Settings&)> make;
   std::function<std::unique_ptr<Oracle>(const Problem&)> oracle;
 };
+
+/// The field `oracle`, of the function that makes it for problems of a type.
+template <class P>
+std::function<std::unique_ptr<Oracle>(const Problem&)> of_problems(
+    std::unique_ptr<Oracle> (*oracle)(const P&)) {
+  return [oracle](const Problem& problem) { return oracle(problem_cast<P>(problem)); };
+}
 
 class LayerBenchmark final : public OperationBenchmark {
  public:
@@ -33,9 +40,7 @@ class LayerBenchmark final : public OperationBenchmark {
   /// Direction, variants, precision, backend, algorithm, problem, cache, threads, layout, device:
   /// without what the operation does not have.
   std::vector<Dimension> dimensions() const override;
-  std::string canonical(const std::string& descriptor) const override {
-    return of_.canonical(descriptor);
-  }
+  std::string canonical(const std::string& descriptor) const override;
   std::unique_ptr<Problem> make_problem(const Settings& settings) const override {
     return of_.make(settings.at("problem"), settings);
   }

@@ -17,7 +17,6 @@ const OperationBenchmark& activation_benchmark() {
                                    {"channel", "none"}, {"channel"}, "", "channel")},
        .backend = "native",
        .problem = "candle",
-       .canonical = [](const std::string& text) { return to_descriptor(parse_activation(text)); },
        .make =
            [](const std::string& text, const Settings& settings) {
              return std::make_unique<ActivationProblem>(
@@ -25,10 +24,7 @@ const OperationBenchmark& activation_benchmark() {
                  activation_function(settings.at("function")), settings.at("bias") == "channel",
                  precision(settings.at("precision")));
            },
-       .oracle =
-           [](const Problem& problem) {
-             return activation_oracle(problem_cast<ActivationProblem>(problem));
-           }});
+       .oracle = of_problems(activation_oracle)});
   return benchmark;
 }
 

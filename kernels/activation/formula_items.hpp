@@ -23,12 +23,10 @@
 
 namespace assay::activation {
 
-inline constexpr double of_functions = 8, of_products = 4;
+inline constexpr double of_products = 4;
 
-/// A value before it is rounded to its type, and how far an implementation may be from it.
-struct Near {
-  double value = 0, error = 0;
-};
+using sums::Approximate;
+using sums::of_functions;
 
 /// The common part of all elements. A table has the biases of the channels, if there are any.
 struct Element {
@@ -50,7 +48,7 @@ struct Element {
     return std::exp(-z * z / 2) / std::sqrt(2 * 3.14159265358979323846);
   }
 
-  ASSAY_ITEM Near forward(double z) const {
+  ASSAY_ITEM Approximate forward(double z) const {
     const double error = error_of(z);
     switch (function) {
       case ActivationFunction::identity:
@@ -80,7 +78,7 @@ struct Element {
   }
 
   /// g f', from y = dst or, of gelu, y = z.
-  ASSAY_ITEM Near backward(double g, double y) const {
+  ASSAY_ITEM Approximate backward(double g, double y) const {
     const double size = std::fabs(g), squared = y * y;
     switch (function) {
       case ActivationFunction::identity:
@@ -110,7 +108,7 @@ struct Dst : Element {
   sums::SumBound bound;
   template <class In>
   ASSAY_ITEM Expected operator()(const In& in, const double* table, std::int64_t i) const {
-    const Near near = forward(in(0, i) + bias_of(table, i));
+    const Approximate near = forward(in(0, i) + bias_of(table, i));
     return near.error == 0 ? Expected{near.value, 0, 0}
                            : bound.rounded(near.value, near.error, near.error);
   }
@@ -118,7 +116,8 @@ struct Dst : Element {
 
 /// The gradient of an element. Inputs: diff_dst, and dst or src where the derivative is not 1.
 template <class In>
-ASSAY_ITEM Near gradient(const Element& of, const In& in, const double* table, std::int64_t i) {
+ASSAY_ITEM Approximate gradient(const Element& of, const In& in, const double* table,
+                                std::int64_t i) {
   if (of.function == ActivationFunction::identity) return of.backward(in(0, i), 0);
   return of.backward(in(0, i), in(1, i) + of.bias_of(table, i));
 }
@@ -128,7 +127,7 @@ struct DiffSrc : Element {
   sums::SumBound bound;
   template <class In>
   ASSAY_ITEM Expected operator()(const In& in, const double* table, std::int64_t i) const {
-    const Near near = gradient(*this, in, table, i);
+    const Approximate near = gradient(*this, in, table, i);
     return near.error == 0 ? Expected{near.value, 0, 0}
                            : bound.rounded(near.value, near.error, near.error);
   }
@@ -141,7 +140,7 @@ struct GradientSums : Element {
   static constexpr int magnitudes[terms] = {1, 1, 2, 3, 4};  ///< the sum that bounds each
   template <class In>
   ASSAY_ITEM void operator()(const In& in, const double* table, std::int64_t i, double* to) const {
-    const Near near = gradient(*this, in, table, i);
+    const Approximate near = gradient(*this, in, table, i);
     to[0] = near.value;
     to[1] = std::fabs(near.value);
     to[2] = near.value * near.value;

@@ -15,8 +15,6 @@ class ActivationOracle final : public WholeOracle {
   explicit ActivationOracle(const ActivationProblem& problem)
       : problem_(problem), tensors_(problem.tensors()) {}
 
-  void use(Prover& prover) const override { prover_ = &prover; }
-
   void expect(const TensorSpec& output, const Inputs& inputs, const Executed& executed, bool,
               std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
     const std::vector<double>& biases = known(inputs, executed).biases;
@@ -121,7 +119,6 @@ class ActivationOracle final : public WholeOracle {
   mutable std::vector<double> key_;
   mutable Known known_;
   mutable double roundoff_ = 0;  ///< that of known_
-  mutable Prover* prover_ = nullptr;
 };
 
 }  // namespace

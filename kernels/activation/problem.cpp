@@ -59,12 +59,6 @@ nlohmann::json ActivationProblem::json() const {
   return {{"mb", shape_.mb}, {"ic", shape_.ic}, {"ih", shape_.ih}, {"iw", shape_.iw}};
 }
 
-double ActivationProblem::bytes() const {
-  double bytes = 0;
-  for (const TensorSpec& tensor : tensors()) bytes += static_cast<double>(tensor.bytes);
-  return bytes;
-}
-
 const char* ActivationProblem::of_derivative() const {
   if (function_ == ActivationFunction::identity) return nullptr;
   return function_ == ActivationFunction::gelu ? "src" : "dst";

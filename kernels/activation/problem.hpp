@@ -54,41 +54,29 @@ const std::vector<std::string>& activation_function_names();
 const std::string& name(ActivationFunction function);
 ActivationFunction activation_function(const std::string& name);  ///< InputError if unknown
 
-class ActivationProblem final : public ProblemOf<ActivationProblem> {
+class ActivationProblem final : public ShapedProblem<ActivationProblem, ActivationShape> {
  public:
   static constexpr const char* kind_name = "activation";
   static constexpr const char* kind_version = problem_version::activation;
   ActivationProblem(const ActivationShape& shape, ActivationDirection direction,
                     ActivationFunction function, bool bias, Precision precision)
-      : shape_(shape),
-        direction_(direction),
-        function_(function),
-        bias_(bias),
-        precision_(precision) {}
+      : ShapedProblem(shape, precision), direction_(direction), function_(function), bias_(bias) {}
   std::string canonical() const override { return to_descriptor(shape_); }
   nlohmann::json json() const override;
-  /// 0: memory traffic bounds the operation, and its arithmetic has no common count.
-  double flops() const override { return 0; }
-  /// Each input read once, each output written once.
-  double bytes() const override;
 
-  const ActivationShape& shape() const { return shape_; }
   ActivationDirection direction() const { return direction_; }
   bool backward() const { return direction_ == ActivationDirection::backward; }
   ActivationFunction function() const { return function_; }
   bool bias() const { return bias_; }
-  Precision precision() const { return precision_; }
   /// The tensor of which the derivative is a function; null where it is 1.
   const char* of_derivative() const;
   /// Inputs, then outputs, in the order above.
   std::vector<TensorSpec> tensors() const;
 
  private:
-  ActivationShape shape_;
   ActivationDirection direction_;
   ActivationFunction function_;
   bool bias_;
-  Precision precision_;
 };
 
 /// The reason why this problem does not exist, in its precision or at all; nothing if it does.

@@ -13,17 +13,13 @@ const OperationBenchmark& concat_benchmark() {
        .directions = concat_direction_names(),
        .backend = "onednn",
        .problem = "deeplab",
-       .canonical = [](const std::string& text) { return to_descriptor(parse_concat(text)); },
        .make =
            [](const std::string& text, const Settings& settings) {
              return std::make_unique<ConcatProblem>(parse_concat(text),
                                                     concat_direction(settings.at("direction")),
                                                     precision(settings.at("precision")));
            },
-       .oracle =
-           [](const Problem& problem) {
-             return concat_oracle(problem_cast<ConcatProblem>(problem));
-           }});
+       .oracle = of_problems(concat_oracle)});
   return benchmark;
 }
 

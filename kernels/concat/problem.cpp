@@ -83,12 +83,6 @@ std::int64_t ConcatProblem::channels() const {
   return std::accumulate(shape_.channels.begin(), shape_.channels.end(), std::int64_t{0});
 }
 
-double ConcatProblem::bytes() const {
-  double bytes = 0;
-  for (const TensorSpec& tensor : tensors()) bytes += static_cast<double>(tensor.bytes);
-  return bytes;
-}
-
 std::vector<TensorSpec> ConcatProblem::tensors() const {
   const bool forward = direction_ == ConcatDirection::forward;
   const DataType type = storage(precision_);

@@ -41,30 +41,23 @@ const std::vector<std::string>& concat_direction_names();
 const std::string& name(ConcatDirection direction);
 ConcatDirection concat_direction(const std::string& name);  ///< InputError for an unknown name
 
-class ConcatProblem final : public ProblemOf<ConcatProblem> {
+class ConcatProblem final : public ShapedProblem<ConcatProblem, ConcatShape> {
  public:
   static constexpr const char* kind_name = "concat";
   static constexpr const char* kind_version = problem_version::concat;
   ConcatProblem(ConcatShape shape, ConcatDirection direction, Precision precision)
-      : shape_(std::move(shape)), direction_(direction), precision_(precision) {}
+      : ShapedProblem(std::move(shape), precision), direction_(direction) {}
   std::string canonical() const override { return to_descriptor(shape_); }
   nlohmann::json json() const override;
-  double flops() const override { return 0; }
-  /// Each element read once and written once.
-  double bytes() const override;
 
-  const ConcatShape& shape() const { return shape_; }
   /// Channels of dst.
   std::int64_t channels() const;
   ConcatDirection direction() const { return direction_; }
-  Precision precision() const { return precision_; }
   /// Inputs, then outputs, in the order above.
   std::vector<TensorSpec> tensors() const;
 
  private:
-  ConcatShape shape_;
   ConcatDirection direction_;
-  Precision precision_;
 };
 
 /// The reason why this problem does not exist in its precision; nothing if it does.

@@ -206,8 +206,6 @@ class ConvOracle final : public Oracle {
     return sums::full_magnitude(argument.type);
   }
 
-  void use(Prover& prover) const override { prover_ = &prover; }
-
   std::vector<std::int64_t> sample(const TensorSpec&, double budget,
                                    std::uint64_t seed) const override {
     return sample_outputs(problem_, budget, seed);
@@ -287,7 +285,6 @@ class ConvOracle final : public Oracle {
  private:
   ConvProblem problem_;
   std::vector<TensorSpec> tensors_;
-  mutable Prover* prover_ = nullptr;
 };
 
 }  // namespace

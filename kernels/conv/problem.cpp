@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "core/base/error.hpp"
@@ -72,7 +71,7 @@ double winograd_flops(const ConvProblem& problem, int tile) {
 }
 
 ConvProblem::ConvProblem(const ConvShape& shape, ConvDirection direction, Precision precision)
-    : shape_(shape), direction_(direction), precision_(precision) {
+    : ShapedProblem(shape, precision), direction_(direction) {
   // A shape made by hand passes the same checks as a descriptor.
   const std::string text = to_descriptor(shape);
   if (!(parse_conv(text) == shape))
@@ -106,12 +105,6 @@ double ConvProblem::flops() const {
   const std::int64_t reduction = s.ic / s.g * convolution::taps(s);  // g divides ic: exact
   return 2.0 * static_cast<double>(s.mb * s.oc * convolution::outputs(s)) *
          static_cast<double>(reduction);
-}
-
-double ConvProblem::bytes() const {
-  double sum = 0;
-  for (const TensorSpec& tensor : tensors()) sum += static_cast<double>(tensor.bytes);
-  return sum;
 }
 
 std::vector<TensorSpec> ConvProblem::tensors() const {

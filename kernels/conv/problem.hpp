@@ -62,7 +62,7 @@ const std::string& name(ConvDirection direction);
 /// The direction of that name; InputError for an unknown name.
 ConvDirection conv_direction(const std::string& name);
 
-class ConvProblem final : public ProblemOf<ConvProblem> {
+class ConvProblem final : public ShapedProblem<ConvProblem, ConvShape> {
  public:
   static constexpr const char* kind_name = "conv";
   static constexpr const char* kind_version = problem_version::conv;
@@ -72,19 +72,13 @@ class ConvProblem final : public ProblemOf<ConvProblem> {
   /// 2 * mb * oc * od*oh*ow * ic/g * kd*kh*kw: the usual count, which includes products with
   /// padding.
   double flops() const override;
-  /// The bytes of all three tensors.
-  double bytes() const override;
 
-  const ConvShape& shape() const { return shape_; }
   ConvDirection direction() const { return direction_; }
-  Precision precision() const { return precision_; }
   /// Specs in row-major order: the two inputs, then the output, in the order of the table above.
   std::vector<TensorSpec> tensors() const;
 
  private:
-  ConvShape shape_;
   ConvDirection direction_;
-  Precision precision_;
 };
 
 /// The reason why this problem does not exist in its precision; nothing if it does.

@@ -95,12 +95,6 @@ std::string ConvNormProblem::canonical() const {
 
 nlohmann::json ConvNormProblem::json() const { return conv_->json(); }
 
-double ConvNormProblem::bytes() const {
-  double bytes = 0;
-  for (const TensorSpec& tensor : tensors()) bytes += static_cast<double>(tensor.bytes);
-  return bytes;
-}
-
 std::vector<TensorSpec> ConvNormProblem::tensors() const {
   std::vector<TensorSpec> all = problem_cast<ConvProblem>(*conv_).tensors();
   all.pop_back();  // dst, of which no more than the normalization's is stored

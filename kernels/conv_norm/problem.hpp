@@ -26,7 +26,7 @@ class ConvNormProblem final : public ProblemOf<ConvNormProblem> {
   std::string canonical() const override;  ///< the convolution's, and "_relu" or "_add_relu"
   nlohmann::json json() const override;    ///< the convolution's
   double flops() const override { return conv_->flops(); }  ///< of the convolution
-  double bytes() const override;
+  double bytes() const override { return bytes_of_tensors(); }
 
   /// The parts, each with the version of its own header.
   const Problem& convolution() const { return *conv_; }

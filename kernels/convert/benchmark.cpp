@@ -25,17 +25,12 @@ const OperationBenchmark& convert_benchmark() {
        .precision = "bf16_fp32",
        .precisions = {"bf16_fp32", "fp16_fp32"},
        .planes = false,
-       .canonical =
-           [](const std::string& text) { return fmt::format("n{}", converted_elements(text)); },
        .make =
            [](const std::string& text, const Settings& settings) {
              return std::make_unique<ConvertProblem>(converted_elements(text),
                                                      precision(settings.at("precision")));
            },
-       .oracle =
-           [](const Problem& problem) {
-             return convert_oracle(problem_cast<ConvertProblem>(problem));
-           }});
+       .oracle = of_problems(convert_oracle)});
   return benchmark;
 }
 

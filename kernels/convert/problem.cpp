@@ -27,12 +27,6 @@ ConvertProblem::ConvertProblem(std::int64_t n, Precision precision) : n_(n), pre
 std::string ConvertProblem::canonical() const { return fmt::format("n{}", n_); }
 nlohmann::json ConvertProblem::json() const { return {{"n", n_}}; }
 
-double ConvertProblem::bytes() const {
-  const PrecisionFormat& types = format(precision_);
-  return static_cast<double>(n_) *
-         static_cast<double>(size_of(types.input) + size_of(types.output));
-}
-
 std::vector<TensorSpec> ConvertProblem::tensors() const {
   const PrecisionFormat& types = format(precision_);
   return {plain_tensor("src", Role::input, types.input, {n_}),

@@ -26,7 +26,7 @@ class ConvertProblem final : public ProblemOf<ConvertProblem> {
   std::string canonical() const override;  ///< "n1000"
   nlohmann::json json() const override;
   double flops() const override { return 0; }  ///< 0: memory traffic bounds it
-  double bytes() const override;
+  double bytes() const override { return bytes_of_tensors(); }
 
   std::int64_t elements() const { return n_; }
   Precision precision() const { return precision_; }

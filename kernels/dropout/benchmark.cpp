@@ -12,17 +12,13 @@ const OperationBenchmark& dropout_benchmark() {
        .directions = dropout_direction_names(),
        .backend = "native",
        .problem = "candle",
-       .canonical = [](const std::string& text) { return to_descriptor(parse_dropout(text)); },
        .make =
            [](const std::string& text, const Settings& settings) {
              return std::make_unique<DropoutProblem>(parse_dropout(text),
                                                      dropout_direction(settings.at("direction")),
                                                      precision(settings.at("precision")));
            },
-       .oracle =
-           [](const Problem& problem) {
-             return dropout_oracle(problem_cast<DropoutProblem>(problem));
-           }});
+       .oracle = of_problems(dropout_oracle)});
   return benchmark;
 }
 

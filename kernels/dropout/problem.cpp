@@ -72,12 +72,6 @@ nlohmann::json DropoutProblem::json() const {
   return {{"mb", s.mb}, {"ic", s.ic}, {"ih", s.ih}, {"iw", s.iw}, {"p", s.p}, {"key", s.key}};
 }
 
-double DropoutProblem::bytes() const {
-  double bytes = 0;
-  for (const TensorSpec& tensor : tensors()) bytes += static_cast<double>(tensor.bytes);
-  return bytes;
-}
-
 std::vector<TensorSpec> DropoutProblem::tensors() const {
   const bool backward = direction_ == DropoutDirection::backward;
   const std::vector<std::int64_t> dims{shape_.mb, shape_.ic, shape_.ih, shape_.iw};

@@ -55,29 +55,21 @@ const std::vector<std::string>& dropout_direction_names();
 const std::string& name(DropoutDirection direction);
 DropoutDirection dropout_direction(const std::string& name);  ///< InputError if unknown
 
-class DropoutProblem final : public ProblemOf<DropoutProblem> {
+class DropoutProblem final : public ShapedProblem<DropoutProblem, DropoutShape> {
  public:
   static constexpr const char* kind_name = "dropout";
   static constexpr const char* kind_version = problem_version::dropout;
   DropoutProblem(const DropoutShape& shape, DropoutDirection direction, Precision precision)
-      : shape_(shape), direction_(direction), precision_(precision) {}
+      : ShapedProblem(shape, precision), direction_(direction) {}
   std::string canonical() const override { return to_descriptor(shape_); }
   nlohmann::json json() const override;
-  /// 0: memory traffic bounds the operation, and its arithmetic has no common count.
-  double flops() const override { return 0; }
-  /// Each input read once, each output written once.
-  double bytes() const override;
 
-  const DropoutShape& shape() const { return shape_; }
   DropoutDirection direction() const { return direction_; }
-  Precision precision() const { return precision_; }
   /// Inputs, then the output, in the order above.
   std::vector<TensorSpec> tensors() const;
 
  private:
-  DropoutShape shape_;
   DropoutDirection direction_;
-  Precision precision_;
 };
 
 /// The numbers that decide the mask of a step, for backends.

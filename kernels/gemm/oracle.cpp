@@ -1,7 +1,6 @@
 // The fp64 reference of single elements of C, the weighted sum of all of them, and which are
 // compared. Bounds: kernels/oracle/sums.hpp, docs/method-gemm.md.
 
-#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <stdexcept>
@@ -161,8 +160,6 @@ class GemmOracle final : public Oracle {
     return sums::full_magnitude(argument.type);
   }
 
-  void use(Prover& prover) const override { prover_ = &prover; }
-
   std::vector<std::int64_t> sample(const TensorSpec&, double budget,
                                    std::uint64_t seed) const override {
     const GemmShape& s = problem_.shape();
@@ -296,7 +293,6 @@ class GemmOracle final : public Oracle {
 
   GemmProblem problem_;
   std::vector<TensorSpec> tensors_;
-  mutable Prover* prover_ = nullptr;
 };
 
 }  // namespace

@@ -20,7 +20,7 @@ bool is_whole(double value) { return value == std::nearbyint(value); }
 }  // namespace
 
 GemmProblem::GemmProblem(const GemmShape& shape, Precision precision)
-    : shape_(parse_gemm(to_descriptor(shape))), precision_(precision) {
+    : ShapedProblem(parse_gemm(to_descriptor(shape)), precision) {
   for (const auto& [name, value] : {std::pair{"alpha", shape_.alpha}, {"beta", shape_.beta}}) {
     const double held = round_to(scalar_type(precision), value);
     if (!std::isfinite(held) || (held == 0) != (value == 0))

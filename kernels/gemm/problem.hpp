@@ -46,7 +46,7 @@ GemmShape parse_gemm(const std::string& descriptor);
 /// The normalised descriptor, which omits defaults: parse_gemm(to_descriptor(s)) == s.
 std::string to_descriptor(const GemmShape& shape);
 
-class GemmProblem final : public ProblemOf<GemmProblem> {
+class GemmProblem final : public ShapedProblem<GemmProblem, GemmShape> {
  public:
   static constexpr const char* kind_name = "gemm";
   static constexpr const char* kind_version = problem_version::gemm;
@@ -58,18 +58,12 @@ class GemmProblem final : public ProblemOf<GemmProblem> {
   /// A and B read once, C written once, and read once if beta is not 0; without padding.
   double bytes() const override;
 
-  const GemmShape& shape() const { return shape_; }
-  Precision precision() const { return precision_; }
   /// alpha and beta, rounded to the type of the sums, in which libraries take them.
   double alpha() const;
   double beta() const;
   /// Specs of a, b and c in row-major order. c has Role::inout if beta is not 0, and if its columns
   /// are padded, because the padding must not change.
   std::vector<TensorSpec> tensors() const;
-
- private:
-  GemmShape shape_;
-  Precision precision_;
 };
 
 /// The reason why this problem does not exist in its precision; nothing if it does.

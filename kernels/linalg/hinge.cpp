@@ -75,8 +75,6 @@ class HingeOracle final : public WholeOracle {
     return 0;
   }
 
-  void use(Prover& prover) const override { prover_ = &prover; }
-
   void expect(const TensorSpec& output, const Inputs& inputs, const Executed& executed, bool exact,
               std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
     const Pass& pass = this->pass(inputs, executed);
@@ -221,7 +219,6 @@ class HingeOracle final : public WholeOracle {
   // The result for the last inputs.
   mutable std::vector<double> key_;
   mutable std::unique_ptr<Pass> pass_;
-  mutable Prover* prover_ = nullptr;
 };
 
 }  // namespace

@@ -90,8 +90,6 @@ class KmeansAssignOracle final : public WholeOracle {
         std::min({largest_coordinate, std::sqrt(held / d) / 2, std::sqrt(0x1p53 / (n * d)) / 2}));
   }
 
-  void use(Prover& prover) const override { prover_ = &prover; }
-
   void expect(const TensorSpec& output, const Inputs& inputs, const Executed& executed, bool exact,
               std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
     const Assignment& all = assignment(inputs, executed, exact);
@@ -287,7 +285,6 @@ class KmeansAssignOracle final : public WholeOracle {
   // The result for the last inputs.
   mutable std::vector<double> key_;
   mutable std::unique_ptr<Assignment> assignment_;
-  mutable Prover* prover_ = nullptr;
 };
 
 }  // namespace

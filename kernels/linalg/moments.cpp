@@ -81,8 +81,6 @@ class MomentsOracle final : public Oracle {
     return static_cast<int>(most);
   }
 
-  void use(Prover& prover) const override { prover_ = &prover; }
-
   std::vector<std::int64_t> sample(const TensorSpec& output, double budget,
                                    std::uint64_t seed) const override {
     if (output.name != "sums") return outer_sample(output.dims[0], n_, budget, seed);
@@ -175,7 +173,6 @@ class MomentsOracle final : public Oracle {
   LinalgProblem problem_;
   std::int64_t n_, d_;
   bool selects_;
-  mutable Prover* prover_ = nullptr;
 };
 
 }  // namespace

@@ -105,12 +105,6 @@ double LinalgProblem::flops() const {
   throw std::logic_error("unknown kernel of linalg");
 }
 
-double LinalgProblem::bytes() const {
-  double bytes = 0;
-  for (const TensorSpec& tensor : tensors()) bytes += static_cast<double>(tensor.bytes);
-  return bytes;
-}
-
 std::vector<TensorSpec> LinalgProblem::tensors() const {
   const DataType type = storage(precision_);
   const auto [kernel, n, d, k] = shape_;

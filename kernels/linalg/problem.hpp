@@ -56,12 +56,11 @@ LinalgShape parse_linalg(const std::string& descriptor);
 /// The normalised descriptor: parse_linalg(to_descriptor(s)) == s.
 std::string to_descriptor(const LinalgShape& shape);
 
-class LinalgProblem final : public ProblemOf<LinalgProblem> {
+class LinalgProblem final : public ShapedProblem<LinalgProblem, LinalgShape> {
  public:
   static constexpr const char* kind_name = "linalg";
   static constexpr const char* kind_version = problem_version::linalg;
-  LinalgProblem(const LinalgShape& shape, Precision precision)
-      : shape_(shape), precision_(precision) {}
+  LinalgProblem(const LinalgShape& shape, Precision precision) : ShapedProblem(shape, precision) {}
   std::string canonical() const override { return to_descriptor(shape_); }
   nlohmann::json json() const override;
   /// Operations, as LAPACK counts them if it does (LAPACK Working Note 41, appendix C):
@@ -75,17 +74,9 @@ class LinalgProblem final : public ProblemOf<LinalgProblem> {
   ///   hinge_hessian  half of syrk with d + 1 features: the sum includes half of the rows, since
   ///                  half of the random s (Values::Kind::mantissa) lie between 0 and 1
   double flops() const override;
-  /// Each input read once, each output written once.
-  double bytes() const override;
 
-  const LinalgShape& shape() const { return shape_; }
-  Precision precision() const { return precision_; }
   /// Inputs, then outputs, in the order above.
   std::vector<TensorSpec> tensors() const;
-
- private:
-  LinalgShape shape_;
-  Precision precision_;
 };
 
 /// Expected values of single output elements in fp64, and error bounds (docs/method-linalg.md).

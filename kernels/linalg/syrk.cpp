@@ -48,8 +48,6 @@ class SyrkOracle final : public Oracle {
     return static_cast<int>(most);
   }
 
-  void use(Prover& prover) const override { prover_ = &prover; }
-
   std::vector<std::int64_t> sample(const TensorSpec&, double budget,
                                    std::uint64_t seed) const override {
     return outer_sample(problem_.shape().d, problem_.shape().n, budget, seed);
@@ -98,7 +96,6 @@ class SyrkOracle final : public Oracle {
   }
 
   LinalgProblem problem_;
-  mutable Prover* prover_ = nullptr;
 };
 
 }  // namespace

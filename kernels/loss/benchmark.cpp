@@ -33,17 +33,12 @@ const OperationBenchmark& loss_benchmark() {
        .backend = "native",
        .problem = "networks",
        .planes = false,
-       .canonical =
-           [](const std::string& text) {
-             return make_loss(text, false, Precision::fp32)->canonical();
-           },
        .make =
            [](const std::string& text, const Settings& settings) {
              return make_loss(text, settings.at("direction") == "validation",
                               precision(settings.at("precision")));
            },
-       .oracle =
-           [](const Problem& problem) { return loss_oracle(problem_cast<LossProblem>(problem)); }});
+       .oracle = of_problems(loss_oracle)});
   return benchmark;
 }
 

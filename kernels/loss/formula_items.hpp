@@ -11,13 +11,8 @@
 
 namespace assay::loss {
 
-/// Units in the last place that an implementation's exp and log may be wrong by.
-inline constexpr double of_functions = 8;
-
-/// A value before it is rounded to its type, and how far an implementation may be from it.
-struct Near {
-  double value = 0, error = 0;
-};
+using sums::Approximate;
+using sums::of_functions;
 
 /// One sample: what its outputs are made of, beside x.
 struct Row {
@@ -65,7 +60,7 @@ struct Loss {
     return {sum, apart, least};
   }
 
-  ASSAY_ITEM Near loss(const Row& row) const {
+  ASSAY_ITEM Approximate loss(const Row& row) const {
     const double e = smoothing, c = static_cast<double>(classes), log = std::log(row.sum),
                  largest = row.largest(), magnitude = row.magnitude();
     return {log + (1 - e) * (largest - row.of_label) + e * row.apart / c,
@@ -75,7 +70,7 @@ struct Loss {
   }
 
   /// Either answer is right if sums of logit and bias are closer than their roundings.
-  ASSAY_ITEM Near correct(const Row& row) const {
+  ASSAY_ITEM Approximate correct(const Row& row) const {
     const double tolerance = 2 * u * row.magnitude(),
                  rival = row.before > row.after ? row.before : row.after;
     if (rival > row.of_label + tolerance) return {0, 0};
@@ -83,7 +78,7 @@ struct Loss {
             rival > row.of_label - tolerance ? 1.0 : 0.0};
   }
 
-  ASSAY_ITEM Near gradient(const Row& row, std::int64_t class_, double x) const {
+  ASSAY_ITEM Approximate gradient(const Row& row, std::int64_t class_, double x) const {
     const double e = smoothing, apart = row.largest() - x, p = std::exp(-apart) / row.sum,
                  q = (static_cast<double>(class_) == row.label ? 1 - e : 0) +
                      e / static_cast<double>(classes),
@@ -128,7 +123,8 @@ struct RowParts {
 
 /// The gradient of element i of the logits, the input. Table: biases, rows.
 template <class In>
-ASSAY_ITEM Near gradient(const Loss& loss, const In& in, const double* table, std::int64_t i) {
+ASSAY_ITEM Approximate gradient(const Loss& loss, const In& in, const double* table,
+                                std::int64_t i) {
   const std::int64_t c = i % loss.classes;
   const Row& row = reinterpret_cast<const Row*>(table + loss.classes)[i / loss.classes];
   return loss.gradient(row, c, in(0, i) + table[c]);
@@ -140,7 +136,7 @@ struct DiffLogits {
   sums::SumBound bound;
   template <class In>
   ASSAY_ITEM Expected operator()(const In& in, const double* table, std::int64_t i) const {
-    const Near near = gradient(loss, in, table, i);
+    const Approximate near = gradient(loss, in, table, i);
     return bound.rounded(near.value, near.error, near.error);
   }
 };
@@ -153,7 +149,7 @@ struct GradientSums {
   Loss loss;
   template <class In>
   ASSAY_ITEM void operator()(const In& in, const double* table, std::int64_t i, double* of) const {
-    const Near near = gradient(loss, in, table, i);
+    const Approximate near = gradient(loss, in, table, i);
     of[0] = near.value;
     of[1] = near.error;
     of[2] = std::fabs(near.value);

@@ -15,8 +15,8 @@
 namespace assay {
 namespace {
 
-using loss::Near;
 using loss::Row;
+using sums::Approximate;
 
 class LossOracle final : public WholeOracle {
  public:
@@ -28,8 +28,6 @@ class LossOracle final : public WholeOracle {
     return argument.type == DataType::s32 ? static_cast<int>(problem_.shape().classes - 1) : 0;
   }
   bool nonnegative(const TensorSpec& argument) const override { return argument.name == "labels"; }
-
-  void use(Prover& prover) const override { prover_ = &prover; }
 
   void expect(const TensorSpec& output, const Inputs& inputs, const Executed& executed, bool,
               std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
@@ -59,8 +57,8 @@ class LossOracle final : public WholeOracle {
 
  private:
   struct Known {
-    std::vector<double> table;     ///< of the formulas: biases, then of each sample a Row
-    std::vector<Near> of_classes;  ///< the gradient of the bias
+    std::vector<double> table;            ///< of the formulas: biases, then of each sample a Row
+    std::vector<Approximate> of_classes;  ///< the gradient of the bias
   };
 
   double roundoff(const Executed& executed) const {
@@ -140,7 +138,6 @@ class LossOracle final : public WholeOracle {
   std::vector<TensorSpec> tensors_;
   mutable std::vector<double> key_;
   mutable Known known_;
-  mutable Prover* prover_ = nullptr;
 };
 
 }  // namespace

@@ -16,7 +16,7 @@ const std::string& name(LossPass pass) {
 }
 
 LossProblem::LossProblem(const LossShape& shape, LossPass pass, Precision precision)
-    : shape_(shape), pass_(pass), precision_(precision) {
+    : ShapedProblem(shape, precision), pass_(pass) {
   if (shape.samples < 1 || shape.classes < 1 || shape.classes > std::int64_t{1} << 30)
     throw InputError(
         fmt::format("a loss of {} samples and {} classes is impossible. Use 1 or more of each, and "
@@ -39,12 +39,6 @@ nlohmann::json LossProblem::json() const {
       {"samples", shape_.samples}, {"classes", shape_.classes}, {"smoothing", shape_.smoothing}};
   if (!shape_.biased) fields["bias"] = false;
   return fields;
-}
-
-double LossProblem::bytes() const {
-  double bytes = 0;
-  for (const TensorSpec& tensor : tensors()) bytes += static_cast<double>(tensor.bytes);
-  return bytes;
 }
 
 std::vector<TensorSpec> LossProblem::tensors() const {

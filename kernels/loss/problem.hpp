@@ -43,7 +43,7 @@ struct LossShape {
   bool operator==(const LossShape&) const = default;
 };
 
-class LossProblem final : public ProblemOf<LossProblem> {
+class LossProblem final : public ShapedProblem<LossProblem, LossShape> {
  public:
   static constexpr const char* kind_name = "loss";
   static constexpr const char* kind_version = problem_version::loss;
@@ -51,21 +51,13 @@ class LossProblem final : public ProblemOf<LossProblem> {
   LossProblem(const LossShape& shape, LossPass pass, Precision precision);
   std::string canonical() const override;  ///< "mb16c1000ls0.1", or with "nobias"
   nlohmann::json json() const override;
-  /// 0: memory traffic bounds the operation, and its arithmetic has no common count.
-  double flops() const override { return 0; }
-  /// Each input read once, each output written once.
-  double bytes() const override;
 
-  const LossShape& shape() const { return shape_; }
   LossPass pass() const { return pass_; }
-  Precision precision() const { return precision_; }
   /// Inputs, then outputs, in the order above.
   std::vector<TensorSpec> tensors() const;
 
  private:
-  LossShape shape_;
   LossPass pass_;
-  Precision precision_;
 };
 
 /// The reason why this problem does not exist in its precision; nothing if it does.

@@ -15,15 +15,13 @@ const OperationBenchmark& norm_benchmark() {
            norm_fusion_names(), {norm_fusion_names().front()}, "", norm_fusion_names().front())},
        .backend = "onednn",
        .problem = "resnet50",
-       .canonical = [](const std::string& text) { return to_descriptor(parse_norm(text)); },
        .make =
            [](const std::string& text, const Settings& settings) {
              return std::make_unique<NormProblem>(
                  parse_norm(text), norm_direction(settings.at("direction")),
                  norm_fusion(settings.at("fusion")), precision(settings.at("precision")));
            },
-       .oracle =
-           [](const Problem& problem) { return norm_oracle(problem_cast<NormProblem>(problem)); }});
+       .oracle = of_problems(norm_oracle)});
   return benchmark;
 }
 

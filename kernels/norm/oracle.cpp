@@ -42,8 +42,6 @@ class NormOracle final : public WholeOracle {
     return argument.name == "variance";
   }
 
-  void use(Prover& prover) const override { prover_ = &prover; }
-
   void expect(const TensorSpec& output, const Inputs& inputs, const Executed& executed, bool,
               std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
     const Table& table = this->table(inputs, executed);
@@ -273,7 +271,6 @@ class NormOracle final : public WholeOracle {
   std::vector<TensorSpec> tensors_;
   mutable std::vector<double> key_;
   mutable Table table_;
-  mutable Prover* prover_ = nullptr;
 };
 
 }  // namespace

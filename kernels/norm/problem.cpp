@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "core/base/descriptor.hpp"
@@ -51,12 +50,6 @@ NormFusion norm_fusion(const std::string& name) { return fusions().at("fusion", 
 
 nlohmann::json NormProblem::json() const {
   return {{"mb", shape_.mb}, {"ic", shape_.ic}, {"ih", shape_.ih}, {"iw", shape_.iw}};
-}
-
-double NormProblem::bytes() const {
-  double bytes = 0;
-  for (const TensorSpec& tensor : tensors()) bytes += static_cast<double>(tensor.bytes);
-  return bytes;
 }
 
 std::vector<TensorSpec> NormProblem::tensors() const {

@@ -60,32 +60,24 @@ const std::vector<std::string>& norm_fusion_names();
 const std::string& name(NormFusion fusion);
 NormFusion norm_fusion(const std::string& name);  ///< InputError for an unknown name
 
-class NormProblem final : public ProblemOf<NormProblem> {
+class NormProblem final : public ShapedProblem<NormProblem, NormShape> {
  public:
   static constexpr const char* kind_name = "norm";
   static constexpr const char* kind_version = problem_version::norm;
   NormProblem(const NormShape& shape, NormDirection direction, NormFusion fusion,
               Precision precision)
-      : shape_(shape), direction_(direction), fusion_(fusion), precision_(precision) {}
+      : ShapedProblem(shape, precision), direction_(direction), fusion_(fusion) {}
   std::string canonical() const override { return to_descriptor(shape_); }
   nlohmann::json json() const override;
-  /// 0: memory traffic bounds the operation, and its arithmetic has no common count.
-  double flops() const override { return 0; }
-  /// Each input read once, each output written once.
-  double bytes() const override;
 
-  const NormShape& shape() const { return shape_; }
   NormDirection direction() const { return direction_; }
   NormFusion fusion() const { return fusion_; }
-  Precision precision() const { return precision_; }
   /// Inputs, then outputs, in the order above.
   std::vector<TensorSpec> tensors() const;
 
  private:
-  NormShape shape_;
   NormDirection direction_;
   NormFusion fusion_;
-  Precision precision_;
 };
 
 /// The reason why this problem does not exist in its precision; nothing if it does.

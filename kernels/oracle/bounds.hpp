@@ -11,11 +11,6 @@ namespace assay::sums {
 constexpr double u_fp64 = 0x1p-53;
 inline double square(double value) { return value * value; }
 
-/// A number, and how far a right implementation may be from it.
-struct Approximate {
-  double value = 0, error = 0;
-};
-
 /// Variance of the rounding errors, over u^2, of a sum of n terms in any order: `squares` is the
 /// sum of the squared terms, and `value` the sum, towards which partial sums drift.
 inline double variance_of_sum(double n, double squares, double value) {

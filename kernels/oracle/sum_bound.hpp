@@ -8,6 +8,14 @@
 
 namespace assay::sums {
 
+/// A value before it is rounded to its type, and how far an implementation may be from it.
+struct Approximate {
+  double value = 0, error = 0;
+};
+
+/// Units in the last place that an implementation's exp and log may be wrong by.
+inline constexpr double of_functions = 8;
+
 /// The largest error of rounding a number of this magnitude to the nearest of a type with the unit
 /// roundoff u: half the distance of the type's numbers there, u 2^floor(log2 size).
 ASSAY_ITEM double half_step(double u, double size) {

@@ -28,19 +28,12 @@ const OperationBenchmark& pixel_loss_benchmark() {
        .directions = {name(PixelLossPass::training), name(PixelLossPass::validation)},
        .backend = "native",
        .problem = "deepcam",
-       .canonical =
-           [](const std::string& text) {
-             return make_pixel_loss(text, false, Precision::fp32)->canonical();
-           },
        .make =
            [](const std::string& text, const Settings& settings) {
              return make_pixel_loss(text, settings.at("direction") == "validation",
                                     precision(settings.at("precision")));
            },
-       .oracle =
-           [](const Problem& problem) {
-             return pixel_loss_oracle(problem_cast<PixelLossProblem>(problem));
-           }});
+       .oracle = of_problems(pixel_loss_oracle)});
   return benchmark;
 }
 

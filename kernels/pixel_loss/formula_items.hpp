@@ -7,13 +7,8 @@
 
 namespace assay::pixel_loss {
 
-/// Units in the last place that an implementation's exp and log may be wrong by.
-inline constexpr double of_functions = 8;
-
-/// A value before it is rounded to its type, and how far an implementation may be from it.
-struct Near {
-  double value = 0, error = 0;
-};
+using sums::Approximate;
+using sums::of_functions;
 
 /// One pixel.
 struct Pixel {
@@ -46,7 +41,7 @@ struct Pixels {
     return first;
   }
 
-  ASSAY_ITEM Near loss(const Pixel& of) const {
+  ASSAY_ITEM Approximate loss(const Pixel& of) const {
     const double apart = of.largest - of.of_label, log = std::log(of.sum);
     // (largest - x_y) and the logarithm are rounded, their sum and its product with the weight are.
     return {of.weight * (log + apart),
@@ -54,7 +49,7 @@ struct Pixels {
   }
 
   /// The derivative by the logit x of class c. `by`: a factor of all derivatives.
-  ASSAY_ITEM Near gradient(const Pixel& of, std::int64_t c, double x, double by) const {
+  ASSAY_ITEM Approximate gradient(const Pixel& of, std::int64_t c, double x, double by) const {
     const double q = std::exp(x - of.largest) / of.sum, one = c == of.label ? 1 : 0,
                  factor = by * of.weight;
     return {
@@ -91,7 +86,7 @@ struct DiffLogits {
     const std::int64_t plane = pixels.plane, image = pixels.classes * plane, n = i / image,
                        p = i % plane, c = i % image / plane;
     const LogitsAt<In> x{in, n * image + p, plane};
-    const Near near =
+    const Approximate near =
         pixels.gradient(pixels.pixel(x, in(1, n * plane + p), table + 1), c, x(c), table[0]);
     return bound.rounded(near.value, near.error, near.error);
   }
@@ -116,7 +111,7 @@ struct Products {
       return label == static_cast<double>(cell / classes % classes) &&
              pixels.largest_of(x) == cell % classes;
     }
-    const Near loss = pixels.loss(pixels.pixel(x, label, table + 1));
+    const Approximate loss = pixels.loss(pixels.pixel(x, label, table + 1));
     a = sum < samples ? loss.value : loss.error;
     return true;
   }

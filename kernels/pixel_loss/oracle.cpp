@@ -34,8 +34,6 @@ class PixelLossOracle final : public WholeOracle {
     return argument.name == "labels" || argument.name == "class_weights";
   }
 
-  void use(Prover& prover) const override { prover_ = &prover; }
-
   void expect(const TensorSpec& output, const Inputs& inputs, const Executed& executed, bool,
               std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
     const Pixels pixels = this->pixels(executed);
@@ -46,8 +44,7 @@ class PixelLossOracle final : public WholeOracle {
         const std::int64_t image = problem_.shape().classes * plane_, n = indices[i] / image,
                            c = indices[i] % image / plane_;
         const Pixel& pixel = logits.at(n * plane_ + indices[i] % plane_);
-        const auto [value, error] = pixels.gradient(pixel, c, logits.of(c), logits.factor());
-        expected[i] = bounds.expected(Approximate{value, error});
+        expected[i] = bounds.expected(pixels.gradient(pixel, c, logits.of(c), logits.factor()));
       }
       return;
     }
@@ -192,7 +189,6 @@ class PixelLossOracle final : public WholeOracle {
   std::int64_t plane_;
   mutable std::vector<double> key_;
   mutable Totals totals_;
-  mutable Prover* prover_ = nullptr;
 };
 
 }  // namespace

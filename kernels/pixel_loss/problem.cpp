@@ -17,7 +17,7 @@ const std::string& name(PixelLossPass pass) {
 
 PixelLossProblem::PixelLossProblem(const PixelLossShape& shape, PixelLossPass pass,
                                    Precision precision)
-    : shape_(shape), pass_(pass), precision_(precision) {
+    : ShapedProblem(shape, precision), pass_(pass) {
   constexpr std::int64_t most_classes = 64, most_pixels = (std::int64_t{1} << 31) - 1;
   const auto [samples, classes, ih, iw] = shape;
   if (samples < 1 || classes < 1 || ih < 1 || iw < 1 || classes > most_classes ||
@@ -37,12 +37,6 @@ nlohmann::json PixelLossProblem::json() const {
           {"classes", shape_.classes},
           {"ih", shape_.ih},
           {"iw", shape_.iw}};
-}
-
-double PixelLossProblem::bytes() const {
-  double bytes = 0;
-  for (const TensorSpec& tensor : tensors()) bytes += static_cast<double>(tensor.bytes);
-  return bytes;
 }
 
 std::vector<TensorSpec> PixelLossProblem::tensors() const {

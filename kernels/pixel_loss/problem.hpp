@@ -39,7 +39,7 @@ struct PixelLossShape {
   bool operator==(const PixelLossShape&) const = default;
 };
 
-class PixelLossProblem final : public ProblemOf<PixelLossProblem> {
+class PixelLossProblem final : public ShapedProblem<PixelLossProblem, PixelLossShape> {
  public:
   static constexpr const char* kind_name = "pixel_loss";
   static constexpr const char* kind_version = problem_version::pixel_loss;
@@ -47,20 +47,13 @@ class PixelLossProblem final : public ProblemOf<PixelLossProblem> {
   PixelLossProblem(const PixelLossShape& shape, PixelLossPass pass, Precision precision);
   std::string canonical() const override;  ///< "mb2c3ih96iw144"
   nlohmann::json json() const override;
-  double flops() const override { return 0; }
-  /// Each input read once, each output written once.
-  double bytes() const override;
 
-  const PixelLossShape& shape() const { return shape_; }
   PixelLossPass pass() const { return pass_; }
-  Precision precision() const { return precision_; }
   /// Inputs, then outputs, in the order above.
   std::vector<TensorSpec> tensors() const;
 
  private:
-  PixelLossShape shape_;
   PixelLossPass pass_;
-  Precision precision_;
 };
 
 /// The reason why this problem does not exist in its precision; nothing if it does.

@@ -15,15 +15,13 @@ const OperationBenchmark& pool_benchmark() {
                                    pool_mode_names().front())},
        .backend = "onednn",
        .problem = "resnet50",
-       .canonical = [](const std::string& text) { return to_descriptor(parse_pool(text)); },
        .make =
            [](const std::string& text, const Settings& settings) {
              return std::make_unique<PoolProblem>(
                  parse_pool(text), pool_direction(settings.at("direction")),
                  pool_mode(settings.at("mode")), precision(settings.at("precision")));
            },
-       .oracle =
-           [](const Problem& problem) { return pool_oracle(problem_cast<PoolProblem>(problem)); }});
+       .oracle = of_problems(pool_oracle)});
   return benchmark;
 }
 

@@ -113,12 +113,6 @@ nlohmann::json PoolProblem::json() const {
           {"kh", s.kh}, {"kw", s.kw}, {"sh", s.sh}, {"sw", s.sw}, {"ph", s.ph}, {"pw", s.pw}};
 }
 
-double PoolProblem::bytes() const {
-  double bytes = 0;
-  for (const TensorSpec& tensor : tensors()) bytes += static_cast<double>(tensor.bytes);
-  return bytes;
-}
-
 std::vector<TensorSpec> PoolProblem::tensors() const {
   const PoolShape& s = shape_;
   const DataType type = storage(precision_);

@@ -49,31 +49,23 @@ const std::vector<std::string>& pool_mode_names();
 const std::string& name(PoolMode mode);
 PoolMode pool_mode(const std::string& name);  ///< InputError for an unknown name
 
-class PoolProblem final : public ProblemOf<PoolProblem> {
+class PoolProblem final : public ShapedProblem<PoolProblem, PoolShape> {
  public:
   static constexpr const char* kind_name = "pool";
   static constexpr const char* kind_version = problem_version::pool;
   PoolProblem(const PoolShape& shape, PoolDirection direction, PoolMode mode, Precision precision)
-      : shape_(shape), direction_(direction), mode_(mode), precision_(precision) {}
+      : ShapedProblem(shape, precision), direction_(direction), mode_(mode) {}
   std::string canonical() const override { return to_descriptor(shape_); }
   nlohmann::json json() const override;
-  /// 0: memory traffic bounds the operation, and its arithmetic has no common count.
-  double flops() const override { return 0; }
-  /// Each input read once, each output written once.
-  double bytes() const override;
 
-  const PoolShape& shape() const { return shape_; }
   PoolDirection direction() const { return direction_; }
   PoolMode mode() const { return mode_; }
-  Precision precision() const { return precision_; }
   /// Inputs, then the output, in the order above.
   std::vector<TensorSpec> tensors() const;
 
  private:
-  PoolShape shape_;
   PoolDirection direction_;
   PoolMode mode_;
-  Precision precision_;
 };
 
 /// The elements [first, last) of one dimension of src that a window covers.

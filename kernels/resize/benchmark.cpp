@@ -16,7 +16,6 @@ const OperationBenchmark& resize_benchmark() {
            resize_coordinates_names().front())},
        .backend = "onednn",
        .problem = "deeplab",
-       .canonical = [](const std::string& text) { return to_descriptor(parse_resize(text)); },
        .make =
            [](const std::string& text, const Settings& settings) {
              return std::make_unique<ResizeProblem>(parse_resize(text),
@@ -24,10 +23,7 @@ const OperationBenchmark& resize_benchmark() {
                                                     resize_coordinates(settings.at("coordinates")),
                                                     precision(settings.at("precision")));
            },
-       .oracle =
-           [](const Problem& problem) {
-             return resize_oracle(problem_cast<ResizeProblem>(problem));
-           }});
+       .oracle = of_problems(resize_oracle)});
   return benchmark;
 }
 

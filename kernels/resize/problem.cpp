@@ -70,12 +70,6 @@ nlohmann::json ResizeProblem::json() const {
   return {{"mb", s.mb}, {"ic", s.ic}, {"ih", s.ih}, {"iw", s.iw}, {"oh", s.oh}, {"ow", s.ow}};
 }
 
-double ResizeProblem::bytes() const {
-  double bytes = 0;
-  for (const TensorSpec& tensor : tensors()) bytes += static_cast<double>(tensor.bytes);
-  return bytes;
-}
-
 std::vector<TensorSpec> ResizeProblem::tensors() const {
   const ResizeShape& s = shape_;
   const DataType type = storage(precision_);

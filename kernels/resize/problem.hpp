@@ -53,32 +53,24 @@ const std::string& name(ResizeCoordinates coordinates);
 /// InputError for an unknown name.
 ResizeCoordinates resize_coordinates(const std::string& name);
 
-class ResizeProblem final : public ProblemOf<ResizeProblem> {
+class ResizeProblem final : public ShapedProblem<ResizeProblem, ResizeShape> {
  public:
   static constexpr const char* kind_name = "resize";
   static constexpr const char* kind_version = problem_version::resize;
   ResizeProblem(const ResizeShape& shape, ResizeDirection direction, ResizeCoordinates coordinates,
                 Precision precision)
-      : shape_(shape), direction_(direction), coordinates_(coordinates), precision_(precision) {}
+      : ShapedProblem(shape, precision), direction_(direction), coordinates_(coordinates) {}
   std::string canonical() const override { return to_descriptor(shape_); }
   nlohmann::json json() const override;
-  /// 0: memory traffic bounds the operation, and its arithmetic has no common count.
-  double flops() const override { return 0; }
-  /// The input read once, the output written once.
-  double bytes() const override;
 
-  const ResizeShape& shape() const { return shape_; }
   ResizeDirection direction() const { return direction_; }
   ResizeCoordinates coordinates() const { return coordinates_; }
-  Precision precision() const { return precision_; }
   /// The input, then the output.
   std::vector<TensorSpec> tensors() const;
 
  private:
-  ResizeShape shape_;
   ResizeDirection direction_;
   ResizeCoordinates coordinates_;
-  Precision precision_;
 };
 
 /// The number of Executed that says how many roundings a backend makes in computing a coordinate

@@ -123,8 +123,6 @@ class RnnOracle final : public Oracle {
     }
   }
 
-  void use(Prover& prover) const override { prover_ = &prover; }
-
   double widest_norm_bound() const override {
     const bool kinks = problem_.precision() == Precision::fp32 &&
                        problem_.shape().cell == RnnCell::vanilla_relu &&
@@ -231,7 +229,6 @@ class RnnOracle final : public Oracle {
   };
   RnnProblem problem_;
   mutable std::unique_ptr<Known> known_;
-  mutable Prover* prover_ = nullptr;
 };
 
 }  // namespace

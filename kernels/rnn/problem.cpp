@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "core/base/error.hpp"
@@ -39,7 +38,7 @@ RnnDirection rnn_direction(const std::string& name) { return directions().at("di
 
 RnnProblem::RnnProblem(const RnnShape& shape, RnnInput input, RnnDirection direction,
                        Precision precision)
-    : shape_(shape), input_(input), direction_(direction), precision_(precision) {
+    : ShapedProblem(shape, precision), input_(input), direction_(direction) {
   // A shape made by hand passes the same checks as a descriptor.
   const std::string text = to_descriptor(shape);
   if (!(parse_rnn(text) == shape))

@@ -84,7 +84,7 @@ inline bool is_forward(RnnDirection direction) {
          direction == RnnDirection::forward_training;
 }
 
-class RnnProblem final : public ProblemOf<RnnProblem> {
+class RnnProblem final : public ShapedProblem<RnnProblem, RnnShape> {
  public:
   static constexpr const char* kind_name = "rnn";
   static constexpr const char* kind_version = problem_version::rnn;
@@ -104,10 +104,8 @@ class RnnProblem final : public ProblemOf<RnnProblem> {
   /// input weights multiply, and (not in bwd_weights) weights and diff_dst_*.
   double bytes() const override;
 
-  const RnnShape& shape() const { return shape_; }
   RnnInput input() const { return input_; }
   RnnDirection direction() const { return direction_; }
-  Precision precision() const { return precision_; }
   bool skips() const { return input_ == RnnInput::skip; }
   bool has_cell_state() const { return shape_.cell == RnnCell::lstm; }
   /// Number of values that a layer reads at each step.
@@ -126,10 +124,8 @@ class RnnProblem final : public ProblemOf<RnnProblem> {
  private:
   bool is_moved(const TensorSpec& tensor) const;
 
-  RnnShape shape_;
   RnnInput input_;
   RnnDirection direction_;
-  Precision precision_;
 };
 
 /// The number of Executed that says how many sums of a gate (over inputs, over states) are rounded

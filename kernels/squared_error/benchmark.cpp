@@ -27,19 +27,12 @@ const OperationBenchmark& squared_error_benchmark() {
        .backend = "native",
        .problem = "candle",
        .planes = false,
-       .canonical =
-           [](const std::string& text) {
-             return make_squared_error(text, false, Precision::fp32)->canonical();
-           },
        .make =
            [](const std::string& text, const Settings& settings) {
              return make_squared_error(text, settings.at("direction") == "validation",
                                        precision(settings.at("precision")));
            },
-       .oracle =
-           [](const Problem& problem) {
-             return squared_error_oracle(problem_cast<SquaredErrorProblem>(problem));
-           }});
+       .oracle = of_problems(squared_error_oracle)});
   return benchmark;
 }
 

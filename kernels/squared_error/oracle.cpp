@@ -1,6 +1,5 @@
 // The fp64 reference of the squared error. Bounds: docs/method-training.md.
 
-#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -19,8 +18,6 @@ using sums::Approximate;
 class SquaredErrorOracle final : public WholeOracle {
  public:
   explicit SquaredErrorOracle(const SquaredErrorProblem& problem) : problem_(problem) {}
-
-  void use(Prover& prover) const override { prover_ = &prover; }
 
   void expect(const TensorSpec& output, const Inputs& inputs, const Executed& executed, bool,
               std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
@@ -137,7 +134,6 @@ class SquaredErrorOracle final : public WholeOracle {
   SquaredErrorProblem problem_;
   mutable std::vector<double> key_;
   mutable std::vector<Sample> samples_;
-  mutable Prover* prover_ = nullptr;
 };
 
 }  // namespace

@@ -17,7 +17,7 @@ const std::string& name(SquaredErrorPass pass) {
 
 SquaredErrorProblem::SquaredErrorProblem(const SquaredErrorShape& shape, SquaredErrorPass pass,
                                          Precision precision)
-    : shape_(shape), pass_(pass), precision_(precision) {
+    : ShapedProblem(shape, precision), pass_(pass) {
   constexpr std::int64_t most = std::int64_t{1} << 40;
   if (shape.samples < 1 || shape.features < 1 || shape.samples > most / shape.features)
     throw InputError(
@@ -32,12 +32,6 @@ std::string SquaredErrorProblem::canonical() const {
 
 nlohmann::json SquaredErrorProblem::json() const {
   return {{"samples", shape_.samples}, {"features", shape_.features}};
-}
-
-double SquaredErrorProblem::bytes() const {
-  double bytes = 0;
-  for (const TensorSpec& tensor : tensors()) bytes += static_cast<double>(tensor.bytes);
-  return bytes;
 }
 
 std::vector<TensorSpec> SquaredErrorProblem::tensors() const {

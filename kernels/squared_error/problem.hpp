@@ -37,7 +37,7 @@ struct SquaredErrorShape {
   bool operator==(const SquaredErrorShape&) const = default;
 };
 
-class SquaredErrorProblem final : public ProblemOf<SquaredErrorProblem> {
+class SquaredErrorProblem final : public ShapedProblem<SquaredErrorProblem, SquaredErrorShape> {
  public:
   static constexpr const char* kind_name = "squared_error";
   static constexpr const char* kind_version = problem_version::squared_error;
@@ -45,20 +45,13 @@ class SquaredErrorProblem final : public ProblemOf<SquaredErrorProblem> {
   SquaredErrorProblem(const SquaredErrorShape& shape, SquaredErrorPass pass, Precision precision);
   std::string canonical() const override;  ///< "mb100f60483"
   nlohmann::json json() const override;
-  double flops() const override { return 0; }
-  /// Each input read once, each output written once.
-  double bytes() const override;
 
-  const SquaredErrorShape& shape() const { return shape_; }
   SquaredErrorPass pass() const { return pass_; }
-  Precision precision() const { return precision_; }
   /// Inputs, then outputs, in the order above.
   std::vector<TensorSpec> tensors() const;
 
  private:
-  SquaredErrorShape shape_;
   SquaredErrorPass pass_;
-  Precision precision_;
 };
 
 /// The reason why this problem does not exist in its precision; nothing if it does.

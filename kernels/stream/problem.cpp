@@ -96,7 +96,7 @@ std::string to_descriptor(const StreamShape& shape) {
 }
 
 StreamProblem::StreamProblem(const StreamShape& shape, Precision precision, int threads)
-    : shape_(shape), precision_(precision), threads_(threads) {}
+    : ShapedProblem(shape, precision), threads_(threads) {}
 
 std::optional<std::string> why_not_precision(const StreamProblem& problem) {
   const Precision precision = problem.precision();

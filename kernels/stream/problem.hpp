@@ -48,7 +48,7 @@ inline constexpr std::int64_t stream_values = 1536;
 StreamShape parse_stream(const std::string& descriptor);
 std::string to_descriptor(const StreamShape& shape);
 
-class StreamProblem final : public ProblemOf<StreamProblem> {
+class StreamProblem final : public ShapedProblem<StreamProblem, StreamShape> {
  public:
   static constexpr const char* kind_name = "stream";
   static constexpr const char* kind_version = problem_version::stream;
@@ -63,8 +63,6 @@ class StreamProblem final : public ProblemOf<StreamProblem> {
   double bytes() const override;
   std::map<std::string, double> amounts() const override;
 
-  const StreamShape& shape() const { return shape_; }
-  Precision precision() const { return precision_; }
   int threads() const { return threads_; }
   /// Number of times that `read` reads its array in one run: at least 64 MiB are read.
   std::int64_t passes() const;
@@ -75,8 +73,6 @@ class StreamProblem final : public ProblemOf<StreamProblem> {
   std::vector<TensorSpec> tensors() const;
 
  private:
-  StreamShape shape_;
-  Precision precision_;
   int threads_;
 };
 

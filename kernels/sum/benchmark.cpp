@@ -28,14 +28,11 @@ const OperationBenchmark& sum_benchmark() {
        .backend = "native",
        .problem = "networks",
        .planes = false,
-       .canonical =
-           [](const std::string& text) { return make_sum(text, Precision::fp32)->canonical(); },
        .make =
            [](const std::string& text, const Settings& settings) {
              return make_sum(text, precision(settings.at("precision")));
            },
-       .oracle =
-           [](const Problem& problem) { return sum_oracle(problem_cast<SumProblem>(problem)); }});
+       .oracle = of_problems(sum_oracle)});
   return benchmark;
 }
 

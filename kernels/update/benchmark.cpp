@@ -90,19 +90,12 @@ const OperationBenchmark& update_benchmark() {
        .backend = "native",
        .problem = "networks",
        .planes = false,
-       .canonical =
-           [](const std::string& text) {
-             return UpdateProblem(parse_update(text), Precision::fp32).canonical();
-           },
        .make =
            [](const std::string& text, const Settings& settings) {
              return std::make_unique<UpdateProblem>(parse_update(text),
                                                     precision(settings.at("precision")));
            },
-       .oracle =
-           [](const Problem& problem) {
-             return update_oracle(problem_cast<UpdateProblem>(problem));
-           }});
+       .oracle = of_problems(update_oracle)});
   return benchmark;
 }
 

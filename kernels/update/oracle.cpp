@@ -75,8 +75,6 @@ class UpdateOracle final : public WholeOracle {
     return argument.name == "rate" || argument.name == "unscale" || argument.name == "second" ||
            argument.name == "step";
   }
-  void use(Prover& prover) const override { prover_ = &prover; }
-
   void expect(const TensorSpec& output, const Inputs& inputs, const Executed& executed, bool,
               std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
     const double u = sums::ErrorModel::accumulator_roundoff(problem_.precision(), executed);
@@ -280,7 +278,6 @@ class UpdateOracle final : public WholeOracle {
   std::vector<TensorSpec> tensors_;
   mutable std::vector<double> key_;
   mutable Pass pass_;
-  mutable Prover* prover_ = nullptr;
 };
 
 }  // namespace

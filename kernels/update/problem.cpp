@@ -45,7 +45,7 @@ std::int64_t UpdateShape::elements() const {
 }
 
 UpdateProblem::UpdateProblem(UpdateShape shape, Precision precision)
-    : shape_(std::move(shape)), precision_(precision) {
+    : ShapedProblem(std::move(shape), precision) {
   if (shape_.tensors.empty() ||
       std::ranges::any_of(shape_.tensors, [](const UpdateTensor& t) { return t.elements < 1; }))
     throw InputError("an update needs parameters (a tensor has no elements, or there is none).");

@@ -72,7 +72,7 @@ struct UpdateShape {
   std::int64_t elements() const;
 };
 
-class UpdateProblem final : public ProblemOf<UpdateProblem> {
+class UpdateProblem final : public ShapedProblem<UpdateProblem, UpdateShape> {
  public:
   static constexpr const char* kind_name = "update";
   static constexpr const char* kind_version = problem_version::update;
@@ -82,19 +82,11 @@ class UpdateProblem final : public ProblemOf<UpdateProblem> {
   /// "lars_n25557032t161m0.9wd0.0001c0.001", "adam_n25557032t161m0.9s0.999eps1e-08wd0.0001"
   std::string canonical() const override;
   nlohmann::json json() const override;
-  /// 0: memory traffic bounds it.
-  double flops() const override { return 0; }
   /// Each input read once, each output written once.
   double bytes() const override;
 
-  const UpdateShape& shape() const { return shape_; }
-  Precision precision() const { return precision_; }
   /// In the order above.
   std::vector<TensorSpec> tensors() const;
-
- private:
-  UpdateShape shape_;
-  Precision precision_;
 };
 
 /// The factors of one tensor. `g`, `w`: the tensor's norms ||g|| and ||w||. lamb's of_velocity

@@ -1,7 +1,5 @@
 #include "comm/collective_operation.hpp"
 
-#include <fmt/format.h>
-
 #include <cstddef>
 #include <cstring>
 

@@ -1,7 +1,5 @@
 #include "comm/collectives_benchmark.hpp"
 
-#include <fmt/format.h>
-
 #include <iostream>
 #include <limits>
 #include <mutex>

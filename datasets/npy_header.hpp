@@ -2,7 +2,6 @@
 // The header of an NPY file: numpy.lib.format, "Format Version 1.0" to "3.0".
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "datasets/data_file.hpp"

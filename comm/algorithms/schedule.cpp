@@ -1,6 +1,5 @@
 #include "comm/algorithms/schedule.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace assay {

@@ -2,7 +2,6 @@
 // An MPI communicator as a Communicator. Collectives are MPI's own. MPI counts elements in int:
 // longer reductions and broadcasts are split into several calls, other collectives are refused.
 
-#include <climits>
 #include <vector>
 
 #include "comm/mpi/library.hpp"

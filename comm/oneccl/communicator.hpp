@@ -3,7 +3,6 @@
 
 #include <memory>
 #include <oneapi/ccl.hpp>
-#include <optional>
 #include <string>
 #include <vector>
 

@@ -2,7 +2,6 @@
 // Element types, and exact rounding between them and fp64.
 
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>

@@ -4,7 +4,6 @@
 
 #include <initializer_list>
 #include <stdexcept>
-#include <string>
 
 namespace assay {
 

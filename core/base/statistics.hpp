@@ -2,11 +2,8 @@
 // Statistics of samples and of comparisons. Estimators are robust (order statistics), because
 // benchmark times are skewed and heavy-tailed. docs/method.md explains the choices.
 
-#include <cstdint>
 #include <optional>
 #include <span>
-#include <string>
-#include <vector>
 
 namespace assay {
 

@@ -1,7 +1,6 @@
 #pragma once
 // Audits: checked runs between the timed runs, at random moments. Internal to timing.cpp.
 
-#include <chrono>
 #include <random>
 #include <vector>
 

@@ -1,6 +1,5 @@
 #include "core/measure/sampler.hpp"
 
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>

@@ -6,7 +6,6 @@
 
 #include <cstdlib>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "core/api/backend_entry.hpp"
 #include "core/base/paths.hpp"

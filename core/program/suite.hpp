@@ -1,7 +1,6 @@
 #pragma once
 // Suites and lists of problems: JSON files that name the cases to run.
 
-#include <cstdint>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>

@@ -16,7 +16,6 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <string>
 #include <string_view>
 #include <vector>
 

@@ -1,7 +1,6 @@
 #pragma once
 // The operations of a run of a network, with their times ("layers" of a row).
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 

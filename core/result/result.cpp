@@ -7,7 +7,6 @@
 #include <cmath>
 #include <set>
 #include <tuple>
-#include <unordered_map>
 
 #include "core/base/numbers.hpp"
 #include "core/base/units.hpp"

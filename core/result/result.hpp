@@ -1,9 +1,7 @@
 #pragma once
 // Rows and result files ("assay-result/1"), whose format is results-schema/result.schema.json.
 
-#include <filesystem>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>

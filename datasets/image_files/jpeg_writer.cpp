@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdlib>
 
 #include "core/base/error.hpp"

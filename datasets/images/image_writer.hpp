@@ -2,7 +2,6 @@
 // Writes sets of images as open_samples() reads them.
 
 #include <filesystem>
-#include <string>
 
 #include "datasets/images/image_source.hpp"
 

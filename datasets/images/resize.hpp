@@ -2,7 +2,6 @@
 // Bilinear resizing whose filter is wider when an image becomes smaller, as in PIL and with
 // torchvision's `antialias=True`.
 
-#include <cstdint>
 #include <vector>
 
 #include "datasets/image_files/image_files.hpp"

@@ -3,7 +3,6 @@
 // of the length (4), the data, and a checksum of the data (4). A checksum is a masked CRC-32C.
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -3,7 +3,6 @@
 #include <Random123/philox.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 namespace assay {

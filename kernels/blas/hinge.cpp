@@ -3,7 +3,6 @@
 // one is fp64 in both precisions, since it is a sum over observations: in fp32 of a copy.
 
 #include <algorithm>
-#include <cstddef>
 #include <type_traits>
 
 #include "kernels/blas/observations.hpp"

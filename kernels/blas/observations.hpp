@@ -2,7 +2,6 @@
 // Passes over the observations whose heavy part is a function of CBLAS for a block of them.
 
 #include <cstdint>
-#include <vector>
 
 #include "kernels/blas/linalg.hpp"
 

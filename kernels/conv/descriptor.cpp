@@ -5,9 +5,7 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <map>
-#include <optional>
 #include <vector>
 
 #include "core/base/descriptor.hpp"

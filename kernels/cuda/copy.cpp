@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <map>
 
 #include "core/api/host_device.hpp"
 #include "core/base/error.hpp"

@@ -5,7 +5,6 @@
 #include "kernels/cuda/linalg.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 
 namespace assay::cuda {

@@ -5,8 +5,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "kernels/cuda/backend.hpp"
 #include "kernels/cuda/norm_items.hpp"
 #include "kernels/cuda/own_operation.hpp"

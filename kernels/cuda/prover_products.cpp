@@ -2,7 +2,6 @@
 // own kernel: what a library multiplies is measured, and matrices stay in fp32, which holds them.
 
 #include <algorithm>
-#include <utility>
 
 #include "kernels/cuda/conv_items.hpp"
 #include "kernels/cuda/device_tables.hpp"

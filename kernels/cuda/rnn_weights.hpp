@@ -2,7 +2,6 @@
 // cuDNN's weight space: one buffer with all matrices and biases of a network, at offsets that only
 // cuDNN knows. Our tensors of weights, and of their gradients, are pieces of it.
 
-#include <memory>
 #include <string>
 #include <vector>
 

@@ -3,8 +3,6 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
-#include <cstdint>
-
 #include "core/base/error.hpp"
 #include "support/cuda/error.hpp"
 

@@ -5,8 +5,6 @@
 // bwd_data with stride s is s_h * s_w convolutions of stride 1, one for each residue of diff_src's
 // coordinates, each with those taps alone that reach it: no product with a zero in between.
 
-#include <omp.h>
-
 #include "kernels/native/conv_window.hpp"
 
 namespace assay::native {

@@ -1,7 +1,6 @@
 // Convolutions on plain weights [g, oc, ic, kh, kw], as an optimizer and an allreduce see them: the
 // layout of the kernels is made of them, or they of it, within the run.
 
-#include <array>
 #include <cstring>
 
 #include "kernels/native/conv_parts.hpp"

@@ -15,7 +15,6 @@
 // other one is rounded alike, so that the error does not depend on which is which.
 
 #include <fmt/format.h>
-#include <omp.h>
 
 #include "kernels/native/conv_parts.hpp"
 #include "kernels/native/conv_winograd_plan.hpp"

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <vector>
 
 #include "core/api/fp8.hpp"
 #include "kernels/native/backend.hpp"

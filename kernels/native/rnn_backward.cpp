@@ -1,8 +1,6 @@
 // Backward through time: the gradients of the gates' sums step by step, then those of the inputs of
 // all steps, and of the weights.
 
-#include <omp.h>
-
 #include <algorithm>
 #include <cstring>
 

@@ -7,7 +7,6 @@
 // contiguous over all rows. Units are padded to whole blocks with zeros, which stay zero.
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "core/api/operation.hpp"

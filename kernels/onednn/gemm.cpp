@@ -4,9 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-
 #include "kernels/onednn/backend.hpp"
 #include "kernels/onednn/device.hpp"
 #include "kernels/onednn/implementation.hpp"

@@ -2,7 +2,6 @@
 
 #include "kernels/pixel_loss/problem.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 #include "kernels/reference/plain_operation.hpp"

@@ -7,8 +7,6 @@
 // which is softmax cross-entropy of ln s, since exp(ln s) = s.
 #include <fmt/format.h>
 
-#include <cstdio>
-
 #include "core/base/descriptor.hpp"
 #include "core/base/error.hpp"
 #include "models/candle/p1b1.hpp"

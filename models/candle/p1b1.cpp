@@ -7,8 +7,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
-
 #include "core/base/descriptor.hpp"
 #include "core/base/error.hpp"
 #include "models/network/graph_builder.hpp"

@@ -2,7 +2,6 @@
 // Sizes of the networks that find extreme weather in planes of a climate simulation.
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "models/network/graph_builder.hpp"

@@ -1,6 +1,5 @@
 #include "models/input/staged_workload.hpp"
 
-#include <optional>
 #include <utility>
 
 #include "core/measure/rank_failure.hpp"

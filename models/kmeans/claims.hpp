@@ -3,8 +3,6 @@
 // a run alone. Internal to the verification.
 
 #include <cstdint>
-#include <optional>
-#include <string>
 #include <vector>
 
 #include "models/kmeans/kmeans.hpp"

@@ -1,8 +1,6 @@
 // Perceptrons: dense layers with ReLU, on vectors, and dropout after each of them.
 #include <fmt/format.h>
 
-#include <cstdio>
-
 #include "core/base/descriptor.hpp"
 #include "core/base/error.hpp"
 #include "models/network/graph_builder.hpp"

@@ -3,7 +3,6 @@
 // Graph, so that checks can compare both.
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <string>
 #include <vector>

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
-#include <stdexcept>
 
 #include "core/api/layout.hpp"
 #include "core/base/error.hpp"

@@ -1,6 +1,5 @@
 // Nodes that an executor computes at once.
 
-#include <algorithm>
 #include <array>
 #include <map>
 #include <optional>

@@ -3,7 +3,6 @@
 // inference computes, but not how. An Executor (executor.hpp) chooses backends and memory.
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "models/network/input_shape.hpp"
 #include "models/network/learnable_samples.hpp"

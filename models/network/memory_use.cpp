@@ -1,7 +1,6 @@
 #include "models/network/memory_use.hpp"
 
 #include <algorithm>
-#include <span>
 #include <string>
 #include <variant>
 

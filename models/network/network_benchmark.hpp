@@ -1,7 +1,6 @@
 #pragma once
 // A benchmark that trains one network, or runs its inference. A derived class supplies the network.
 
-#include <optional>
 #include <string>
 #include <vector>
 

@@ -2,7 +2,6 @@
 // Steps of a network as a problem, which defines their amount of work.
 
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>

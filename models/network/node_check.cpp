@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <map>
 #include <utility>
-#include <vector>
 
 #include "core/api/prover.hpp"
 #include "core/api/scan.hpp"

@@ -2,7 +2,6 @@
 // Trains a small form of a case's network with the trainer and with a reference that shares no code
 // with it (--self-check).
 
-#include <cstdint>
 #include <memory>
 #include <string>
 

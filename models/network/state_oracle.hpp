@@ -5,7 +5,6 @@
 #include <map>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "core/api/communicator.hpp"
 #include "core/measure/case.hpp"

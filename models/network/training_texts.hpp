@@ -1,7 +1,6 @@
 #pragma once
 // Texts about a training, for the terminal and for its row.
 
-#include <cstdint>
 #include <optional>
 #include <string>
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <optional>
-#include <utility>
 
 #include "core/measure/rank_failure.hpp"
 #include "models/network/training_oracle.hpp"

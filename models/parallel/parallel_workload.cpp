@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <cmath>
-#include <functional>
 #include <utility>
 
 #include "core/base/clock.hpp"

@@ -1,7 +1,5 @@
 #include "models/parallel/pipeline_stage.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
 #include <limits>

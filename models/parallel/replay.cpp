@@ -6,7 +6,6 @@
 #include <cstring>
 #include <map>
 #include <memory>
-#include <optional>
 
 #include "core/base/error.hpp"
 #include "models/parallel/claimed_part.hpp"

@@ -1,7 +1,5 @@
 #include "models/parallel/split_network.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <memory>
 #include <set>
-#include <utility>
 #include <vector>
 
 #include "core/measure/workload.hpp"

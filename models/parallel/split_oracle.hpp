@@ -1,8 +1,6 @@
 #pragma once
 // Compares a network whose layers are divided among ranks with the undivided one.
 
-#include <cstdint>
-
 #include "core/measure/workload.hpp"
 #include "models/network/trainer.hpp"
 

@@ -2,7 +2,6 @@
 // One rank's part of a training whose layers are divided among ranks.
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "models/parallel/divided_update.hpp"

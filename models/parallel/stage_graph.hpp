@@ -3,7 +3,6 @@
 // It knows no network and no kind of layer: only which nodes touch which values.
 
 #include <cstddef>
-#include <string>
 #include <vector>
 
 #include "core/base/unsupported.hpp"

@@ -1,7 +1,6 @@
 #pragma once
 // The problems of assay-io: what one run moves between ranks and storage.
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <string>

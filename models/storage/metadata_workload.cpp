@@ -10,7 +10,6 @@
 #include <chrono>
 #include <exception>
 #include <filesystem>
-#include <functional>
 #include <utility>
 #include <vector>
 

@@ -7,7 +7,6 @@
 #include <chrono>
 #include <random>
 #include <span>
-#include <string_view>
 #include <unordered_set>
 #include <utility>
 #include <vector>

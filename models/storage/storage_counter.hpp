@@ -1,7 +1,6 @@
 #pragma once
 // What proves that bytes went to storage or came from there, and not from a cache.
 
-#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>

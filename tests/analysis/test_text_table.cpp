@@ -1,7 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include "analysis/text_table.hpp"
 #include "core/base/text.hpp"
 

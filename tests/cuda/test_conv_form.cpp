@@ -1,7 +1,6 @@
 // How convolutions are described to cuDNN, by the real library, which needs no GPU for this.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <random>
 
 #include "core/api/layout.hpp"

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <fstream>
-#include <numeric>
 
 #include "core/base/error.hpp"
 #include "datasets/file_table.hpp"

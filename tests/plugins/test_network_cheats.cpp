@@ -3,7 +3,6 @@
 #include <omp.h>
 
 #include <cstdlib>
-#include <filesystem>
 
 #include "core/measure/run_case.hpp"
 #include "core/program/suite.hpp"

@@ -4,9 +4,7 @@
 // so every result is exact in every type and order, and is compared bit for bit.
 
 #include <cstdint>
-#include <memory>
 #include <set>
-#include <span>
 #include <string>
 #include <vector>
 

@@ -7,7 +7,6 @@
 
 #include <cstring>
 #include <iostream>
-#include <map>
 
 #include "comm/algorithms/algorithm.hpp"
 #include "core/base/error.hpp"

@@ -1,5 +1,4 @@
 // The document and texts of an acceptance: limits, hashes, reasons that are never cut.
-#include <fstream>
 
 #include "accept_data.hpp"
 #include "analysis/text_table.hpp"

@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include "analysis/compare/comparison.hpp"
 #include "core/result/schema.hpp"
 #include "tests/support/rows.hpp"

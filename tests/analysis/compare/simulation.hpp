@@ -3,7 +3,6 @@
 // launches of both sides alternate, as `assay run --against` makes them, on one machine whose state
 // goes on from launch to launch.
 
-#include <algorithm>
 #include <boost/math/distributions/binomial.hpp>
 #include <boost/math/distributions/normal.hpp>
 #include <cmath>

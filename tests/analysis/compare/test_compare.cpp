@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include "compare_data.hpp"
 #include "core/base/error.hpp"
 

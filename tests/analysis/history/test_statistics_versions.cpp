@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
 
 #include "analysis/history/anchors.hpp"
 #include "analysis/history/points.hpp"

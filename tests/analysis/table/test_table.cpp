@@ -2,8 +2,6 @@
 #include <gtest/gtest.h>
 #include <re2/re2.h>
 
-#include <filesystem>
-
 #include "analysis/table/table.hpp"
 #include "core/base/error.hpp"
 #include "core/base/text.hpp"

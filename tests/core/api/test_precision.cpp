@@ -2,7 +2,6 @@
 // ties by parity.
 #include <gtest/gtest.h>
 
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>

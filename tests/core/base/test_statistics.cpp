@@ -8,7 +8,6 @@
 #include <boost/math/distributions/normal.hpp>
 #include <cmath>
 #include <numeric>
-#include <random>
 #include <vector>
 
 #include "core/api/random.hpp"

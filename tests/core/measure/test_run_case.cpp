@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <mutex>
-
 #include "fake_benchmark.hpp"
 #include "thread_communicator.hpp"
 

@@ -1,10 +1,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <functional>
-#include <map>
-#include <set>
 
 #include "core/program/plugins.hpp"
 #include "core/result/baseline.hpp"

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <fstream>
-#include <iterator>
 
 #include "core/base/error.hpp"
 #include "core/result/baseline.hpp"

@@ -21,7 +21,6 @@
 //   second reading on errors are never told
 #include <chrono>
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <thread>

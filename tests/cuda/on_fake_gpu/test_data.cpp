@@ -11,9 +11,7 @@
 #include <limits>
 #include <map>
 #include <memory>
-#include <numeric>
 #include <random>
-#include <string>
 #include <vector>
 
 #include "assay/test_paths.hpp"

@@ -7,7 +7,6 @@
 
 #include <cstdlib>
 #include <string>
-#include <thread>
 
 #include "support/cuda/device.hpp"
 

@@ -1,7 +1,6 @@
 // The update of parameters, the sum and the conversion of tensors by our own kernels, on a fake GPU
 // that runs their threads on the host.
 
-#include <cmath>
 #include <limits>
 
 #include "kernels/convert/problem.hpp"

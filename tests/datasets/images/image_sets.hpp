@@ -1,7 +1,6 @@
 #pragma once
 // Small sets of images that tests write.
 
-#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>

@@ -8,7 +8,6 @@
 
 #include <cmath>
 #include <functional>
-#include <random>
 
 #include "kernels/linalg/problem.hpp"
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <random>
 
 #include "core/base/error.hpp"
 #include "kernels/update/problem.hpp"

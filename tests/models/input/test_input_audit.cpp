@@ -2,9 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <numeric>
-
 #include "models/input/bare_loop.hpp"
 #include "models/ranks.hpp"
 #include "tests/core/thread_communicator.hpp"

@@ -3,7 +3,6 @@
 // and by its definition.
 
 #include <cmath>
-#include <cstdint>
 #include <string>
 #include <vector>
 

@@ -1,7 +1,6 @@
 #include "models/network/checkpoint.hpp"
 
 #include <gtest/gtest.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/resource.h>

@@ -4,8 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "core/base/error.hpp"
 #include "models/network/schedule.hpp"
 

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <cmath>
-#include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>

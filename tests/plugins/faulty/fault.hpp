@@ -2,8 +2,6 @@
 // The faults that a test can ask for.
 
 #include <chrono>
-#include <cstddef>
-#include <cstdint>
 #include <random>
 #include <string>
 #include <vector>

@@ -11,7 +11,6 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
-#include <utility>
 
 #include "core/base/error.hpp"
 #include "runner/supervision/process_table.hpp"

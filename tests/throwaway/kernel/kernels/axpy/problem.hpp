@@ -2,10 +2,8 @@
 // out = 2 x + y over n elements: problem, operations, bytes, and the fp64 reference.
 
 #include <cmath>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "assay/problem_version/axpy.hpp"

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
-
 #include "core/base/descriptor.hpp"
 #include "models/network/graph_builder.hpp"
 #include "models/network/network_family.hpp"

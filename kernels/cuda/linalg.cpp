@@ -45,7 +45,7 @@ std::string algorithm_of(LinalgKernel kernel) {
   }
 }
 
-Result<std::unique_ptr<LinalgOperation>> made(const LinalgProblem& problem, int processors) {
+Result<std::unique_ptr<LinalgOperation>> made(const LinalgProblem& problem, const Facts& gpu) {
   const Result<const Blas*> library = blas();
   if (const auto* const why = std::get_if<Unsupported>(&library)) return *why;
   const Blas& of = *std::get<const Blas*>(library);
@@ -56,7 +56,7 @@ Result<std::unique_ptr<LinalgOperation>> made(const LinalgProblem& problem, int 
       return std::make_unique<Syrk<float>>(problem, of);
     case LinalgKernel::moments:
     case LinalgKernel::hinge_hessian:
-      return make_outer_products(problem, of, processors);
+      return make_outer_products(problem, of, gpu);
     default:
       break;
   }
@@ -88,7 +88,7 @@ Result<std::unique_ptr<Operation>> make_linalg(Device& place, const Problem& wha
   const int processors = device.facts().processors;
   if (kernel == LinalgKernel::hinge) return make_hinge(problem, processors);
   if (kernel == LinalgKernel::kmeans_assign) return make_kmeans_assign(problem, processors);
-  Result<std::unique_ptr<LinalgOperation>> found = made(problem, processors);
+  Result<std::unique_ptr<LinalgOperation>> found = made(problem, device.facts());
   if (const auto* const why = std::get_if<Unsupported>(&found)) return *why;
   auto& operation = std::get<std::unique_ptr<LinalgOperation>>(found);
   if (const auto why = operation->prove(device))

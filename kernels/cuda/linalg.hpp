@@ -13,6 +13,7 @@
 #include "kernels/cuda/solvers.hpp"
 #include "kernels/cuda/trial_run.hpp"
 #include "kernels/linalg/problem.hpp"
+#include "support/cuda/device.hpp"
 #include "support/cuda/error.hpp"
 
 namespace assay::cuda {
@@ -108,10 +109,10 @@ void add_transposed(const BlasOf<Real>& of, cublasHandle_t handle, std::int64_t 
   check_blas(of.scal(handle, d, &half<Real>, c, d + 1), what);
 }
 
-/// For moments and hinge_hessian. `processors`: the multiprocessors of the GPU.
+/// For moments and hinge_hessian.
 std::unique_ptr<LinalgOperation> make_outer_products(const LinalgProblem& problem, const Blas& blas,
-                                                     int processors);
-/// By our own kernels alone, as hinge is.
+                                                     const Facts& gpu);
+/// By our own kernels alone, as hinge is. `processors`: the multiprocessors of the GPU.
 std::unique_ptr<Operation> make_kmeans_assign(const LinalgProblem& problem, int processors);
 std::unique_ptr<Operation> make_hinge(const LinalgProblem& problem, int processors);
 std::unique_ptr<LinalgOperation> make_eigh(const LinalgProblem& problem, const Blas& blas,

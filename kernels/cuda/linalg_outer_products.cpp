@@ -13,9 +13,14 @@
 namespace assay::cuda {
 namespace {
 
-/// Most elements of the copy (512 MiB), of which a longer table has several, one after the other,
-/// and of the products of all blocks (128 MiB).
-constexpr std::int64_t most_copied = std::int64_t{1} << 26, most_products = std::int64_t{1} << 24;
+/// Most elements of the copy, of which a longer table has several, one after the other (512 MiB,
+/// and a sixteenth of the memory of a small GPU), and of the products of all blocks (a quarter of
+/// that).
+std::int64_t most_copied(const Facts& gpu) {
+  constexpr std::size_t most = std::size_t{1} << 26, share = 16 * sizeof(double);
+  return static_cast<std::int64_t>(std::min(most, gpu.memory / share));
+}
+std::int64_t most_products(const Facts& gpu) { return most_copied(gpu) / 4; }
 /// Fewer rows are not worth a block.
 constexpr std::int64_t fewest_rows = 256;
 /// Columns that a thread block of cuBLAS computes.
@@ -26,14 +31,14 @@ std::int64_t quotient_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / 
 template <class Real>
 class OuterProducts final : public LinalgOperation {
  public:
-  OuterProducts(const LinalgProblem& problem, const Blas& blas, int processors)
+  OuterProducts(const LinalgProblem& problem, const Blas& blas, const Facts& gpu)
       : LinalgOperation(problem, blas, "direct"),
         moments_(shape_.kernel == LinalgKernel::moments),
         columns_(quotient_up(shape_.d + 1, 2) * 2),
         blocks_(std::clamp<std::int64_t>(
-            std::min(shape_.n / fewest_rows, most_products / (columns_ * columns_)), 1,
-            processors)) {
-    const std::int64_t parts = quotient_up(shape_.n * columns_, most_copied);
+            std::min(shape_.n / fewest_rows, most_products(gpu) / (columns_ * columns_)), 1,
+            gpu.processors)) {
+    const std::int64_t parts = quotient_up(shape_.n * columns_, most_copied(gpu));
     rows_ = quotient_up(shape_.n, parts * blocks_);
     int version = 0;
     check_blas(blas_.version(handle_, &version), "asking cuBLAS for its version");
@@ -93,10 +98,10 @@ class OuterProducts final : public LinalgOperation {
 }  // namespace
 
 std::unique_ptr<LinalgOperation> make_outer_products(const LinalgProblem& problem, const Blas& blas,
-                                                     int processors) {
+                                                     const Facts& gpu) {
   if (problem.precision() == Precision::fp64)
-    return std::make_unique<OuterProducts<double>>(problem, blas, processors);
-  return std::make_unique<OuterProducts<float>>(problem, blas, processors);
+    return std::make_unique<OuterProducts<double>>(problem, blas, gpu);
+  return std::make_unique<OuterProducts<float>>(problem, blas, gpu);
 }
 
 }  // namespace assay::cuda

@@ -11,10 +11,12 @@ FAKES = pathlib.Path(os.environ["FAKE_CUDA"])
 NAMES = ("CUDART_SONAME", "CUDNN_SONAME", "CUBLASLT_SONAME", "CUBLAS_SONAME", "CUSOLVER_SONAME")
 PROBLEMS = ["syrk:n50d13", "syrk:n3d7", "eigh:d1", "eigh:d2", "eigh:d33", "qr:n1d1", "qr:n9d9", "qr:n200d12"]
 # Rows of packs of four, two and one; a part of a tile of 256 features, one, and several.
-SHAPES = ("n1d1", "n70d9", "n300d34", "n130d256", "n90d520", "n41d263")
+SHAPES = ("n1d1", "n70d9", "n300d34", "n40d256", "n24d520", "n25d263")
 PRODUCTS = [f"{kernel}:{shape}" for kernel in ("moments", "hinge_hessian") for shape in SHAPES]
 PASSES = [f"hinge:{shape}" for shape in SHAPES] + [
-    f"kmeans_assign:{shape}" for shape in ("n1d1k1", "n90d7k1", "n300d250k4", "n300d34k17", "n130d256k5", "n90d520k3", "n41d263k9")]
+    f"kmeans_assign:{shape}" for shape in ("n1d1k1", "n90d7k1", "n300d250k4", "n300d34k17", "n40d256k5", "n24d520k3", "n25d263k9")]
+
+SMALL_GPU = {"FAKE_GPU_BYTES": str(64 << 20)}
 
 
 class Linalg(RunTest):
@@ -39,23 +41,25 @@ class Linalg(RunTest):
         self.assertRegex(rows[0]["executed"]["implementation"], r"^cuBLAS \d+ syrk")
 
     def test_sums_over_observations_are_right(self):
-        for processors in ("1", "7"):
-            rows = self.rows("--problem", ",".join(PRODUCTS + PASSES), "--precision", "fp64,fp32", code=0, FAKE_GPU_PROCESSORS=processors)
-            for row in self.expect_ok(rows, 2 * len(PRODUCTS + PASSES)):
+        for processors, problems in (("1", PASSES), ("7", PRODUCTS + PASSES)):  # these products have one block
+            rows = self.rows("--problem", ",".join(problems), "--precision", "fp64,fp32", code=0, FAKE_GPU_PROCESSORS=processors)
+            for row in self.expect_ok(rows, 2 * len(problems)):
                 self.assertRegex(row["executed"]["implementation"], r"^own kernels( and cuBLAS \d+)?$")
                 self.assertEqual(row["executed"]["storage"], row["parameters"]["precision"])
 
     def test_every_multiprocessor_has_a_block_of_a_long_table(self):
-        # 67 Mi elements are copied at once: these are a copy and a part of one.
-        for row in self.expect_ok(self.rows("--problem", "moments:n12000000d5", "--precision", "fp32", code=0,
-                                            FAKE_GPU_PROCESSORS="64", FAKE_GPU_BYTES=str(4 << 30)), 1):
-            self.assertEqual(row["executed"]["block_rows"], 12000000 / 2 / 64)
-            self.assertLess(row["executed"]["workspace_bytes"], 8 << 26)
+        # Of 64 MiB a sixteenth is copied at once, 512 Ki elements: these are a copy and a part of one.
+        for row in self.expect_ok(self.rows("--problem", "moments:n98304d5", "--precision", "fp32", code=0, FAKE_GPU_PROCESSORS="64", **SMALL_GPU), 1):
+            self.assertEqual(row["executed"]["block_rows"], 98304 / 2 / 64)
+            self.assertLess(row["executed"]["workspace_bytes"], 4 << 20)
 
     def test_the_workspace_of_sums_is_bounded(self):
-        rows = self.rows("--problem", "hinge:n30000d250,kmeans_assign:n30000d250k3,moments:n30000d250", code=0, FAKE_GPU_PROCESSORS="132")
+        rows = self.rows("--problem", "hinge:n2500d250,kmeans_assign:n2500d250k3,moments:n2500d250", "--reference-budget", "2e6", code=0,
+                         FAKE_GPU_PROCESSORS="132", **SMALL_GPU)
         for row in self.expect_ok(rows, 3):
-            self.assertLess(row["executed"]["workspace_bytes"], 160 << 20)
+            self.assertLess(row["executed"]["workspace_bytes"], 20 << 20)
+        self.assertLess(rows[2]["executed"]["workspace_bytes"], (4 << 20) + (1 << 20))  # that of copies and that of their products
+        self.assertEqual(rows[2]["executed"]["block_rows"], 2500 / 2 / 2)
 
     def test_a_warp_that_does_not_run_is_found(self):
         for problem, item in (("hinge:n300d34", "HingeRows"), ("kmeans_assign:n300d34k3", "AddToCentroids"), ("kmeans_assign:n300d34k9", "AddToCentroids"),
@@ -65,7 +69,7 @@ class Linalg(RunTest):
 
     def test_the_programs_run_on_a_gpu(self):
         for program, words in (("assay-pca", ()), ("assay-kmeans", ("--clusters", "3,5")), ("assay-svm", ("--algorithm", "newton,nelder_mead"))):
-            for row in self.rows("--problem", "n2000d9", "--precision", "fp64,fp32", *words, program=program, code=0):
+            for row in self.rows("--problem", "n500d9", "--precision", "fp64,fp32", *words, program=program, code=0):
                 self.assertIn("own kernels", row["executed"]["implementation"])
 
     def test_a_kernel_that_cannot_be_launched_fails(self):

@@ -3,8 +3,10 @@
 //   FAKE_CUBLAS_FAILS=1   it does not start
 #include <cublas_v2.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <vector>
 
 #include "tests/cuda/fake/worked.hpp"
 
@@ -61,13 +63,23 @@ cublasStatus_t gemm(cublasOperation_t op_a, cublasOperation_t op_b, std::int64_t
   const fake::Worked meanwhile;
   if (lda < (op_a == CUBLAS_OP_T ? k : m) || ldb < (op_b == CUBLAS_OP_T ? n : k) || ldc < m)
     return CUBLAS_STATUS_INVALID_VALUE;
-  for (std::int64_t j = 0; j < n; ++j)
-    for (std::int64_t i = 0; i < m; ++i) {
-      Real sum = 0;
-      for (std::int64_t p = 0; p < k; ++p)
-        sum += element(op_a, a, lda, i, p) * element(op_b, b, ldb, p, j);
-      c[j * ldc + i] = alpha * sum + (beta == 0 ? 0 : beta * c[j * ldc + i]);
+  std::vector<Real> sums(static_cast<std::size_t>(m));
+  for (std::int64_t j = 0; j < n; ++j) {
+    std::fill(sums.begin(), sums.end(), Real(0));
+    for (std::int64_t p = 0; p < k; ++p) {  // the outer loop: columns of a are adjacent
+      const Real of_b = element(op_b, b, ldb, p, j);
+      const Real* const of_a = op_a == CUBLAS_OP_T ? a + p : a + p * lda;
+      const std::int64_t step = op_a == CUBLAS_OP_T ? lda : 1;
+      if (step == 1)
+        for (std::int64_t i = 0; i < m; ++i) sums[static_cast<std::size_t>(i)] += of_a[i] * of_b;
+      else
+        for (std::int64_t i = 0; i < m; ++i)
+          sums[static_cast<std::size_t>(i)] += of_a[i * step] * of_b;
     }
+    for (std::int64_t i = 0; i < m; ++i)
+      c[j * ldc + i] =
+          alpha * sums[static_cast<std::size_t>(i)] + (beta == 0 ? 0 : beta * c[j * ldc + i]);
+  }
   return CUBLAS_STATUS_SUCCESS;
 }
 

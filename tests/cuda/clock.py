@@ -14,6 +14,7 @@ PRELOAD = ":".join(str(FAKES / os.environ[name]) for name in ("CUDART_SONAME", "
 NCCL = FAKES / os.environ["NCCL_SONAME"]
 MPIRUN = shutil.which("mpirun.openmpi") or shutil.which("mpirun")
 PROBLEM = ("--problem", "mb1ic4ih6oc4oh4kh3", "--algorithm", "gemm")
+FEW_COLD = ("--problem", "mb1ic16ih18oc16oh16kh3", "--algorithm", "gemm")  # so large that few sets are larger than the cache
 WORK_S, SUBMIT_S = 8e-6, 200e-6
 SLOW_HOST = {"FAKE_GPU_WORK_US": "8", "FAKE_GPU_SUBMIT_US": "200"}
 
@@ -38,8 +39,8 @@ class Clock(RunTest):
         self.assertLess(abs(row["time_s"]["clock_s"]), 1e-9)
 
     def test_a_batch_is_the_time_of_the_device(self):
-        for cache in ("hot", "cold"):
-            row = self.rows("assay-conv", "--backend", "cuda", *PROBLEM, "--cache", cache, **SLOW_HOST)[0]
+        for cache, problem in (("hot", PROBLEM), ("cold", FEW_COLD)):
+            row = self.rows("assay-conv", "--backend", "cuda", *problem, "--cache", cache, **SLOW_HOST)[0]
             self.assert_of_device(row)
             self.assertGreater(row["time_s"]["batch"], 1 if cache == "hot" else 0)
 
@@ -103,7 +104,7 @@ class Clock(RunTest):
             self.skipTest("built without NCCL or MPI")
         mpi = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
         row = self.rows("assay-collectives", "--transport", "nccl", "--bytes", "400", before=(MPIRUN, "-n", "2"), preload=f"{PRELOAD}:{NCCL}",
-                        FAKE_GPU_COUNT="2", **mpi, **SLOW_HOST)[0]
+                        FAKE_GPU_COUNT="2", **mpi, **{**SLOW_HOST, "FAKE_GPU_SUBMIT_US": "20"})[0]
         self.assert_of_device(row)
 
 

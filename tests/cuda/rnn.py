@@ -81,8 +81,8 @@ class Rnn(RunTest):
                 self.assertIn("DEFAULT_MATH" if precision == "tf32" else "TENSOR_OP_MATH", executed["implementation"])
 
     def test_sums_of_gates_that_are_stored_in_16_bits_are_right(self):
-        # Of 512 units some sum is near zero in the first step, where nothing else is rounded. An H100 had such errors.
-        problems = [f"{cell}:512-2-5" for cell in CELLS]
+        # Of a thousand sums some are near zero in the first step, where nothing else is rounded. An H100 had such errors with 512 units.
+        problems = [f"{cell}:256-4-5" for cell in CELLS]
         for input in ("linear", "skip"):
             rows = self.rows("--problem", ",".join(problems), "--direction", "forward_inference,forward_training", "--precision",
                              "fp16,bf16", "--input", input, code=0)
@@ -95,7 +95,7 @@ class Rnn(RunTest):
             self.assertNotIn("gate_sum_roundings", row["executed"])
 
     def test_faults_of_16_bits_are_found(self):
-        problems = ",".join(f"{cell}:512-2-5" for cell in CELLS)
+        problems = ",".join(f"{cell}:256-4-5" for cell in CELLS)
         for fault, precisions in (("bf16", "fp16"), ("gate", "fp16,bf16"), ("step", "fp16,bf16")):
             for row in self.rows("--problem", problems, "--direction", "forward_training,bwd_data,bwd_weights", "--precision", precisions,
                                  code=3, FAKE_CUDNN_RNN=fault):
@@ -111,7 +111,7 @@ class Rnn(RunTest):
                                                    (pointwise, "standard", "forward_training", 2),
                                                    ("void ampere_lstm_bp_largeB<1024>", "persist_static", "bwd_data", 2)):
             with self.subTest(kernel=kernel):
-                row = self.rows("--problem", "lstm:512-2-5", "--precision", "fp16", "--algorithm", algorithm, "--direction", direction, code=0,
+                row = self.rows("--problem", "lstm:256-4-5", "--precision", "fp16", "--algorithm", algorithm, "--direction", direction, code=0,
                                 LD_PRELOAD=f"{PRELOAD}:{FAKES / os.environ['CUPTI_SONAME']}", ASSAY_CUDA_TRACE="1",
                                 FAKE_CUPTI_KERNELS=f"{product};{kernel}")[0]
                 self.assertEqual((row["status"], row["executed"]["gate_sum_roundings"]), ("ok", sums), row["reason"])
@@ -151,7 +151,7 @@ class Rnn(RunTest):
             self.assertIn("buffer sets", row["verification"]["reference"])
 
     def test_the_reference_is_the_same_where_the_gpu_multiplies(self):
-        words = ("--problem", "lstm:512-2-5,gru_lbr:512-2-5", "--direction", "forward_inference,bwd")
+        words = ("--problem", "lstm:256-4-5,gru_lbr:256-4-5", "--direction", "forward_inference,bwd")
         there, here = self.rows(*words, code=0), self.rows(*words, code=0, FAKE_GPU_LAUNCHES="0")
         for one, other in zip(self.expect_ok(there, 4), self.expect_ok(here, 4)):
             for key in ("norm_error", "norm_bound"):  # of as many draws as there was time for

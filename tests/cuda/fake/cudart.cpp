@@ -17,7 +17,6 @@
 //                               after an illegal address
 #include <cuda.h>
 #include <cuda_runtime_api.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstdint>
@@ -31,7 +30,9 @@
 #include <utility>
 
 #include "tests/cuda/fake/graphs.hpp"
+#include "tests/cuda/fake/guarded.hpp"
 #include "tests/cuda/fake/items.hpp"
+#include "tests/cuda/fake/opened.hpp"
 #include "tests/cuda/fake/order.hpp"
 #include "tests/cuda/fake/submitted.hpp"
 #include "tests/cuda/fake/timeline.hpp"
@@ -40,7 +41,7 @@ namespace {
 
 struct Allocated {
   std::size_t bytes = 0;
-  char* real = nullptr;  ///< where the data are: elsewhere than the address says, if guarded
+  bool guarded = false;
   int gpu = 0;
 };
 std::map<char*, Allocated>& allocated() {
@@ -166,12 +167,11 @@ const char* cudaGetErrorString(cudaError_t error) {
   }
 }
 
-/// Where the data of an address of this GPU are, which must be the current one; null where it is
-/// none of it. For other fakes, which compute on them.
+/// The address if it is one of the current GPU, else null. For other fakes, too.
 void* fake_gpu_memory(const void* address) {
   const auto* const found = allocation_of(address);
-  if (found == nullptr || found->second.gpu != current) return nullptr;
-  return found->second.real + (static_cast<const char*>(address) - found->first);
+  const bool is_here = found != nullptr && found->second.gpu == current;
+  return is_here ? const_cast<void*>(address) : nullptr;
 }
 
 /// Bytes that were copied between GPUs and the host.
@@ -179,29 +179,23 @@ std::size_t fake_gpu_crossed() { return crossed; }
 
 /// For kernels, ours and those of fake libraries: guarded memory of this GPU can be touched, or
 /// not.
-void fake_gpu_open(int open) {
-  for (const auto& [address, of] : allocated())
-    if (of.real != address && of.gpu == current)
-      mprotect(address, of.bytes, open != 0 ? PROT_READ | PROT_WRITE : PROT_NONE);
-}
+void fake_gpu_open(int open) { fake::open_guarded(current, open != 0); }
 
 cudaError_t cudaMalloc(void** data, std::size_t bytes) {
   if (broken) return done();
   if (fake::refused_in_capture()) return done(cudaErrorStreamCaptureUnsupported);
   if (in_use + bytes > capacity()) return done(cudaErrorMemoryAllocation);
-  Allocated made{bytes, nullptr, current};
-  if (number("FAKE_GPU_GUARDED", 0) == 0) {
-    *data = made.real = static_cast<char*>(std::aligned_alloc(256, (bytes + 255) / 256 * 256));
-  } else {
-    const int file = memfd_create("fake GPU memory", 0);
-    if (ftruncate(file, static_cast<off_t>(bytes)) != 0) std::abort();
-    made.real =
-        static_cast<char*>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0));
-    *data = mmap(nullptr, bytes, PROT_NONE, MAP_SHARED, file, 0);
-    close(file);
+  const Allocated made{bytes, number("FAKE_GPU_GUARDED", 0) != 0, current};
+  char* const at = made.guarded
+                       ? fake::take_guarded(current, bytes)
+                       : static_cast<char*>(std::aligned_alloc(256, (bytes + 255) / 256 * 256));
+  if (at == nullptr) return done(cudaErrorMemoryAllocation);
+  {
+    const fake::Opened meanwhile;
+    std::memset(at, 0xff, bytes);  // NaN: nothing may rely on what fresh memory holds
   }
-  std::memset(made.real, 0xff, bytes);  // NaN: nothing may rely on what fresh memory holds
-  allocated()[static_cast<char*>(*data)] = made;
+  allocated()[at] = made;
+  *data = at;
   in_use += bytes;
   return done();
 }
@@ -211,12 +205,10 @@ cudaError_t cudaFree(void* data) {
     return done(data == nullptr ? cudaSuccess : cudaErrorInvalidValue);
   const Allocated& of = found->second;
   in_use -= of.bytes;
-  if (of.real == data) {
+  if (of.guarded)
+    fake::give_guarded(of.gpu, found->first);
+  else
     std::free(data);
-  } else {
-    munmap(data, of.bytes);
-    munmap(of.real, of.bytes);
-  }
   allocated().erase(found);
   return done();
 }
@@ -237,12 +229,10 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
                             cudaStream_t stream) {
   if (broken) return done();
   fake::submitted_to(stream);
-  void* const into = fake_gpu_memory(to) == nullptr ? to : fake_gpu_memory(to);
-  const void* const of = fake_gpu_memory(from) == nullptr ? from : fake_gpu_memory(from);
   if ((fake_gpu_memory(to) == nullptr) != (fake_gpu_memory(from) == nullptr)) crossed += bytes;
   if (crossed > number("FAKE_GPU_CROSSES", SIZE_MAX)) return done(cudaErrorInvalidValue);
   const fake::Worked meanwhile(stream);
-  fake::submit([into, of, bytes] { std::memcpy(into, of, bytes); });
+  fake::submit([to, from, bytes] { std::memcpy(to, from, bytes); });
   return done();
 }
 

@@ -58,19 +58,22 @@ inline Places places(cudnnTensorFormat_t format, const std::vector<int>& dims) {
   }
 }
 
-/// Places of x and w, within a channel, that are multiplied for an element of y.
-using Tap = std::pair<std::size_t, std::size_t>;
+/// Places of x, w and y, within a channel, that are multiplied, added up, or made.
+struct Tap {
+  std::size_t x, w, y;
+};
 
-/// Those of each position of y, where x is not padded.
-inline std::vector<std::vector<Tap>> taps_of_outputs(const cudnnTensorStruct& x,
+/// Those of each element of w, where x is not padded.
+inline std::vector<std::vector<Tap>> taps_of_weights(const cudnnTensorStruct& x,
                                                      const cudnnFilterStruct& w,
                                                      const cudnnConvolutionStruct& convolution,
                                                      const cudnnTensorStruct& y) {
   const std::vector<std::size_t> of_x = places(x.format, x.dims).positions,
-                                 of_w = places(w.format, w.dims).positions;
-  std::vector<std::vector<Tap>> all(places(y.format, y.dims).positions.size());
-  for (std::size_t output = 0; output < all.size(); ++output)
-    for (std::size_t tap = 0; tap < of_w.size(); ++tap) {
+                                 of_w = places(w.format, w.dims).positions,
+                                 of_y = places(y.format, y.dims).positions;
+  std::vector<std::vector<Tap>> all(of_w.size());
+  for (std::size_t tap = 0; tap < of_w.size(); ++tap)
+    for (std::size_t output = 0; output < of_y.size(); ++output) {
       std::size_t o = output, t = tap, position = 0, stride = 1;
       bool inside = true;
       for (std::size_t d = convolution.pad.size(); d-- > 0;) {
@@ -84,28 +87,41 @@ inline std::vector<std::vector<Tap>> taps_of_outputs(const cudnnTensorStruct& x,
         o /= outputs;
         t /= taps;
       }
-      if (inside) all[output].emplace_back(of_x[position], of_w[tap]);
+      if (inside) all[tap].push_back({of_x[position], of_w[tap], of_y[output]});
     }
   return all;
 }
 
-/// Calls body(place in x, place in w, place in y) for each product.
+/// Calls body(place in x, place in w, place in y) for each product. The innermost loop is over the
+/// output, or over filters where gradients of weights are made: the processor need not wait for a
+/// sum to add to the next one.
 template <class Body>
-void products(const cudnnTensorStruct& x, const cudnnFilterStruct& w,
+void products(int direction, const cudnnTensorStruct& x, const cudnnFilterStruct& w,
               const cudnnConvolutionStruct& convolution, const cudnnTensorStruct& y, Body body) {
   const Places of_x = places(x.format, x.dims), of_w = places(w.format, w.dims),
                of_y = places(y.format, y.dims);
-  const std::vector<std::vector<Tap>> taps = taps_of_outputs(x, w, convolution, y);
+  const std::vector<std::vector<Tap>> taps = taps_of_weights(x, w, convolution, y);
   const std::size_t channels = of_w.channels.size(),
-                    filters = of_w.firsts.size() / static_cast<std::size_t>(convolution.groups);
+                    groups = static_cast<std::size_t>(convolution.groups),
+                    filters = of_w.firsts.size() / groups;
   for (std::size_t n = 0; n < of_y.firsts.size(); ++n)
-    for (std::size_t k = 0; k < of_y.channels.size(); ++k)
-      for (std::size_t output = 0; output < taps.size(); ++output) {
-        const std::size_t to = of_y.firsts[n] + of_y.channels[k] + of_y.positions[output];
-        for (std::size_t c = 0; c < channels; ++c) {
-          const std::size_t in_x = of_x.firsts[n] + of_x.channels[k / filters * channels + c],
-                            in_w = of_w.firsts[k] + of_w.channels[c];
-          for (const auto& [tap_x, tap_w] : taps[output]) body(in_x + tap_x, in_w + tap_w, to);
+    for (std::size_t group = 0; group < groups; ++group)
+      for (std::size_t c = 0; c < channels; ++c) {
+        const std::size_t in_x = of_x.firsts[n] + of_x.channels[group * channels + c];
+        for (const std::vector<Tap>& of_tap : taps) {
+          const auto each_filter = [&](const auto& act) {
+            for (std::size_t k = group * filters; k < (group + 1) * filters; ++k)
+              act(of_w.firsts[k] + of_w.channels[c], of_y.firsts[n] + of_y.channels[k]);
+          };
+          if (direction == 2)
+            for (const Tap& tap : of_tap)
+              each_filter([&](std::size_t in_w, std::size_t in_y) {
+                body(in_x + tap.x, in_w + tap.w, in_y + tap.y);
+              });
+          else
+            each_filter([&](std::size_t in_w, std::size_t in_y) {
+              for (const Tap& tap : of_tap) body(in_x + tap.x, in_w + tap.w, in_y + tap.y);
+            });
         }
       }
 }
@@ -152,18 +168,25 @@ void sum(const cudnnConvolutionStruct& convolution, const Operand& a, const Oper
       a.type == CUDNN_DATA_FLOAT && convolution.math != CUDNN_FMA_MATH && !promotes_tf32();
   const std::vector<double> left = operand(convolution, cut, a.type, a.data, a.count),
                             right = operand(convolution, cut, b.type, b.data, b.count);
-  each([&](std::size_t from_a, std::size_t from_b, std::size_t to) {
-    sums[to] += left[from_a] * right[from_b];
-    if (convolution.sums == CUDNN_DATA_FLOAT) sums[to] = static_cast<float>(sums[to]);
-    if (convolution.parts == 1) return;
-    const long of = std::max(1L, terms[to] / convolution.parts);
-    if (++done[to] % of != 0 && done[to] != terms[to]) return;
-    double part = 0;
-    store(out.type, &part, 0, sums[to]);
-    store(out.type, &part, 0, parts[to] + load(out.type, &part, 0));
-    parts[to] = load(out.type, &part, 0);
-    sums[to] = 0;
-  });
+  const bool single = convolution.sums == CUDNN_DATA_FLOAT;
+  const auto add = [&](std::size_t from_a, std::size_t from_b, std::size_t to) {
+    const double sum = sums[to] + left[from_a] * right[from_b];
+    sums[to] = single ? static_cast<double>(static_cast<float>(sum)) : sum;
+  };
+  if (convolution.parts == 1) {
+    each(add);
+  } else {
+    each([&](std::size_t from_a, std::size_t from_b, std::size_t to) {
+      add(from_a, from_b, to);
+      const long of = std::max(1L, terms[to] / convolution.parts);
+      if (++done[to] % of != 0 && done[to] != terms[to]) return;
+      double part = 0;
+      store(out.type, &part, 0, sums[to]);
+      store(out.type, &part, 0, parts[to] + load(out.type, &part, 0));
+      parts[to] = load(out.type, &part, 0);
+      sums[to] = 0;
+    });
+  }
   if (convolution.parts > 1) sums = parts;
   for (std::size_t i = 0; i < out.count; ++i)
     store(out.type, const_cast<void*>(out.data), i, sums[i]);
@@ -185,7 +208,7 @@ inline void convolve(int direction, const cudnnConvolutionStruct& how, const cud
                      const cudnnTensorStruct& y, const void* at_y) {
   const Operand of_x{x.type, at_x, elements(x.dims)}, of_w{w.type, at_w, elements(w.dims)},
       of_y{y.type, at_y, elements(y.dims)};
-  const auto each = [&](const auto& body) { products(x, w, how, y, body); };
+  const auto each = [&](const auto& body) { products(direction, x, w, how, y, body); };
   if (direction == 0)
     sum(how, of_x, of_w, of_y, [&](auto add) {
       each([&](std::size_t px, std::size_t pw, std::size_t py) { add(px, pw, py); });

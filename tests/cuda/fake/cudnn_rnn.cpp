@@ -66,13 +66,12 @@ void backward_row(const Call& c, int p, int n, const std::vector<double>& above,
                      of_state = c.net.cell == CUDNN_GRU && g == 2
                                     ? dz[static_cast<std::size_t>(c.G * c.H + j)]
                                     : of_input;
-        for (int i = 0; i < c.H; ++i)
-          through[static_cast<std::size_t>(i)] +=
-              c.product(c.weights.matrix(p, g + c.G, j, i), of_state);
+        c.add_products(c.weights.row(p, g + c.G, j), of_state, c.H, through.data());
         double* const to = below.data() + (t * c.N + n) * inputs;
-        if (skips) to[j] += of_input;
-        for (int i = 0; i < inputs && !skips; ++i)
-          to[i] += c.product(c.weights.matrix(p, g, j, i), of_input);
+        if (skips)
+          to[j] += of_input;
+        else
+          c.add_products(c.weights.row(p, g, j), of_input, inputs, to);
       }
     for (std::size_t i = 0; i < dh.size() && !(c.drops_step && k == c.T / 2); ++i)
       dh[i] = c.rounded(next[i] + c.rounded(through[i]));
@@ -268,6 +267,9 @@ cudnnStatus_t cudnnRNNBackwardWeights_v8(
     for (int id = 0; id < 2 * c.G; ++id) {
       const Place& place = c.weights.place(p, id);
       const bool recurrent = id >= c.G, aside = net->cell == CUDNN_GRU && id == 2 + c.G;
+      std::vector<std::vector<double>> operands;
+      for (int k = 0; k < c.T; ++k)
+        for (int n = 0; n < c.N; ++n) operands.push_back(c.operands(p, k, n, recurrent, x, hx));
       for (int j = 0; j < c.H; ++j) {
         std::vector<double> row(static_cast<std::size_t>(place.columns));
         double bias = 0;
@@ -277,10 +279,8 @@ cudnnStatus_t cudnnRNNBackwardWeights_v8(
             const double dz =
                 aside ? c.reserve.aside(record)[j] : record[(recurrent ? id - c.G : id) * c.H + j];
             bias += dz;
-            for (int i = 0; i < place.columns; ++i)
-              row[static_cast<std::size_t>(i)] +=
-                  c.product(dz, recurrent ? c.before(p, k, n, i, hx, false)
-                                          : c.input(p / c.D, c.time(p, k), n, i, x));
+            c.add_products(operands[static_cast<std::size_t>(k * c.N + n)].data(), dz,
+                           place.columns, row.data());
           }
         for (int i = 0; i < place.columns; ++i)
           c.weights.add(place.matrix + static_cast<std::size_t>(j * place.columns + i),

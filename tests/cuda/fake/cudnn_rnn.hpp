@@ -75,9 +75,9 @@ class Weights {
   const Place& place(int p, int id) const {
     return places_[static_cast<std::size_t>(p * 2 * gates_of(net_) + id)];
   }
-  double matrix(int p, int id, int row, int column) const {
+  const double* row(int p, int id, int of) const {
     const Place& at = place(p, id);
-    return values_[at.matrix + static_cast<std::size_t>(row * at.columns + column)];
+    return values_.data() + at.matrix + static_cast<std::size_t>(of * at.columns);
   }
   double bias(int p, int id, int row) const {
     const Place& at = place(p, id);
@@ -144,6 +144,20 @@ struct Call {
   bool coarse = is("FAKE_CUDNN_RNN", "coarse");
 
   double product(double a, double b) const { return cuts ? tf32(a) * tf32(b) : a * b; }
+  double sum_of_products(const double* a, const double* b, int count) const {
+    double sums[4] = {};  // which the processor adds to at the same time
+    int i = 0;
+    for (; i + 4 <= count && !cuts; i += 4)
+      for (int j = 0; j < 4; ++j) sums[j] += a[i + j] * b[i + j];
+    for (; i < count; ++i) sums[0] += product(a[i], b[i]);
+    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+  }
+  void add_products(const double* a, double b, int count, double* to) const {
+    if (cuts)
+      for (int i = 0; i < count; ++i) to[i] += product(a[i], b);
+    else
+      for (int i = 0; i < count; ++i) to[i] += a[i] * b;
+  }
   int time(int p, int k) const { return p % D == 0 ? k : T - 1 - k; }
   std::size_t state(int p, int n, int j) const {
     return static_cast<std::size_t>((p * N + n) * H + j);
@@ -159,6 +173,16 @@ struct Call {
     const int p = (layer - 1) * D + i / H, k = i / H == 0 ? t : T - 1 - t;
     return reserve.h(reserve.at(p, k, n))[i % H];
   }
+  /// All that a layer reads at a time, or the states before it.
+  std::vector<double> operands(int p, int k, int n, bool recurrent, const void* x,
+                               const void* hx) const {
+    const int layer = p / D;
+    std::vector<double> all(static_cast<std::size_t>(recurrent ? H : inputs_of(net, layer)));
+    for (int i = 0; i < static_cast<int>(all.size()); ++i)
+      all[static_cast<std::size_t>(i)] =
+          recurrent ? before(p, k, n, i, hx, false) : input(layer, time(p, k), n, i, x);
+    return all;
+  }
   double before(int p, int k, int n, int j, const void* hx, bool cell) const {
     if (k == 0) return hx == nullptr ? 0 : load(net.type, hx, state(p, n, j));
     double* const record = reserve.at(p, k - 1, n);
@@ -168,23 +192,19 @@ struct Call {
 
 inline void forward_step(const Call& c, int p, int k, int n, const void* x, const void* hx,
                          const void* cx) {
-  const int layer = p / c.D, t = c.time(p, k), inputs = inputs_of(c.net, layer);
-  const bool skips = layer == 0 && c.net.skips;
+  const bool skips = p / c.D == 0 && c.net.skips;
   double* const record = c.reserve.at(p, k, n);
-  std::vector<double> read(static_cast<std::size_t>(inputs)), states(static_cast<std::size_t>(c.H));
-  for (int i = 0; i < inputs; ++i) read[static_cast<std::size_t>(i)] = c.input(layer, t, n, i, x);
-  for (int i = 0; i < c.H; ++i)
-    states[static_cast<std::size_t>(i)] = c.before(p, k, n, i, hx, false);
+  const std::vector<double> read = c.operands(p, k, n, false, x, hx),
+                            states = c.operands(p, k, n, true, x, hx);
   for (int j = 0; j < c.H; ++j) {
     double z[4] = {};
     for (int g = 0; g < c.G; ++g) {
-      double in = skips ? read[static_cast<std::size_t>(j)] : 0, recurrent = 0;
-      for (int i = 0; i < inputs && !skips; ++i)
-        in += c.product(c.weights.matrix(p, g, j, i), read[static_cast<std::size_t>(i)]);
-      for (int i = 0; i < c.H; ++i)
-        recurrent +=
-            c.product(c.weights.matrix(p, g + c.G, g == 0 && c.wrong_gate ? (j + 1) % c.H : j, i),
-                      states[static_cast<std::size_t>(i)]);
+      double in = skips ? read[static_cast<std::size_t>(j)]
+                        : c.sum_of_products(c.weights.row(p, g, j), read.data(),
+                                            static_cast<int>(read.size()));
+      double recurrent =
+          c.sum_of_products(c.weights.row(p, g + c.G, g == 0 && c.wrong_gate ? (j + 1) % c.H : j),
+                            states.data(), c.H);
       in = c.rounded(in) + c.weights.bias(p, g, j);
       if (c.stores_sums) recurrent = c.rounded(recurrent);
       recurrent += c.weights.bias(p, g + c.G, j);

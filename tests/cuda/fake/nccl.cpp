@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "core/api/precision.hpp"
+#include "tests/cuda/fake/opened.hpp"
 #include "tests/cuda/fake/worked.hpp"
 
 extern "C" void* fake_gpu_memory(const void* address);
@@ -31,6 +32,11 @@ struct ncclComm {
 namespace {
 
 using assay::DataType;
+
+struct Working {
+  fake::Worked counted{};
+  fake::Opened reached{};
+};
 
 std::string last;
 /// What a group is made of until it ends.
@@ -165,7 +171,7 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm) {
 
 ncclResult_t ncclAllReduce(const void* send, void* receive, std::size_t count, ncclDataType_t type,
                            ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream) {
-  const fake::Worked meanwhile;
+  const Working meanwhile;
   if (fake_gpu_submits_in_order(stream) == 0) return refuse("the work before may not be done");
   const char* const adds = std::getenv("FAKE_NCCL_ADDS");
   if (adds != nullptr && std::string(adds) == "0" && send == receive) return ncclSuccess;
@@ -173,19 +179,19 @@ ncclResult_t ncclAllReduce(const void* send, void* receive, std::size_t count, n
 }
 ncclResult_t ncclReduce(const void* send, void* receive, std::size_t count, ncclDataType_t type,
                         ncclRedOp_t op, int root, ncclComm_t comm, cudaStream_t) {
-  const fake::Worked meanwhile;
+  const Working meanwhile;
   return reduction(comm, send, count, type, op, 0, count, root == comm->rank ? receive : nullptr);
 }
 ncclResult_t ncclReduceScatter(const void* send, void* receive, std::size_t count,
                                ncclDataType_t type, ncclRedOp_t op, ncclComm_t comm, cudaStream_t) {
-  const fake::Worked meanwhile;
+  const Working meanwhile;
   const auto size = static_cast<std::size_t>(comm->size),
              rank = static_cast<std::size_t>(comm->rank);
   return reduction(comm, send, count * size, type, op, rank * count, count, receive);
 }
 ncclResult_t ncclAllGather(const void* send, void* receive, std::size_t count, ncclDataType_t type,
                            ncclComm_t comm, cudaStream_t) {
-  const fake::Worked meanwhile;
+  const Working meanwhile;
   const auto size = static_cast<std::size_t>(comm->size);
   const char* const mine = gpu(send, count);
   char* const into = gpu(receive, count * size);
@@ -198,7 +204,7 @@ ncclResult_t ncclAllGather(const void* send, void* receive, std::size_t count, n
 }
 ncclResult_t ncclBroadcast(const void* send, void* receive, std::size_t count, ncclDataType_t type,
                            int root, ncclComm_t comm, cudaStream_t) {
-  const fake::Worked meanwhile;
+  const Working meanwhile;
   const char* const mine = gpu(send, count);
   char* const into = gpu(receive, count);
   if (mine == nullptr || into == nullptr) return ncclInvalidArgument;
@@ -210,7 +216,7 @@ ncclResult_t ncclBroadcast(const void* send, void* receive, std::size_t count, n
 }
 ncclResult_t ncclAlltoAll(const void* send, void* receive, std::size_t count, ncclDataType_t type,
                           ncclComm_t comm, cudaStream_t) {
-  const fake::Worked meanwhile;
+  const Working meanwhile;
   const auto size = static_cast<std::size_t>(comm->size);
   const char* const mine = gpu(send, count * size);
   char* const into = gpu(receive, count * size);
@@ -226,7 +232,7 @@ ncclResult_t ncclGroupStart() {
   return ncclSuccess;
 }
 ncclResult_t ncclGroupEnd() {
-  const fake::Worked meanwhile;
+  const Working meanwhile;
   grouping = false;
   std::vector<MPI_Request> requests;
   for (const auto& message : group) message(requests);

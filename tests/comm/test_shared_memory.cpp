@@ -7,8 +7,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <filesystem>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <sstream>
@@ -186,7 +188,8 @@ TEST(SharedMemoryProcesses, LongResultsAreRight) {
         return {all, all.get() + 16 + 8 * ranks.rank()};
       };
       const Allocate mixed = ranks.rank() == 0 ? registered : shifted;
-      for (const Allocate& memory : {Allocate(), registered, shifted, mixed})
+      const std::array<Allocate, 4> memories{Allocate(), registered, shifted, mixed};
+      for (const Allocate& memory : memories)
         for (const auto& [type, op, in_place] :
              {std::tuple(DataType::fp32, ReduceOp::sum, false),
               std::tuple(DataType::fp32, ReduceOp::sum, true),
@@ -197,6 +200,9 @@ TEST(SharedMemoryProcesses, LongResultsAreRight) {
                 Collective::allgather, Collective::broadcast, Collective::alltoall}) {
             if (op != ReduceOp::sum && !combines(what)) continue;
             if (in_place && what == Collective::broadcast) continue;
+            // Both kinds of memory of the ranks are in the last; the others have one type.
+            const bool plain = type == DataType::fp32 && op == ReduceOp::sum && !in_place;
+            if (!plain && &memory != std::prev(std::end(memories))) continue;
             const bool parts = what == Collective::allgather || what == Collective::alltoall;
             const auto count =
                 static_cast<std::int64_t>(*bytes / size_of(type) / (parts ? 2 : 1) + 36);

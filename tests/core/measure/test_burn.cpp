@@ -146,7 +146,7 @@ TEST(Burn, HashSeesEveryBitOfEveryWordAndPairsOfSignBits) {
 /// docs/acceptance.md says, since it misses none.
 TEST(Burn, FindsFaultsWithThePredictedProbability) {
   for (const double probability : {1e-4, 3e-5}) {
-    constexpr int trials = 1200;
+    constexpr int trials = 600;
     double found = 0, predicted = 0;
     for (int trial = 0; trial < trials; ++trial) {
       FlippingTarget target(probability, 1000 + static_cast<std::uint64_t>(trial));

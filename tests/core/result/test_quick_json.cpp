@@ -96,15 +96,23 @@ TEST_F(QuickJson, LeavesTheRest) {
     EXPECT_FALSE(quick_json(text)) << text;
 }
 
+/// With two elements of each list: else most bytes are digits of samples.
+json shortened(json value) {
+  if (value.is_array() && value.size() > 2) value.erase(value.begin() + 2, value.end());
+  if (value.is_structured())
+    for (json& part : value) part = shortened(std::move(part));
+  return value;
+}
+
 TEST_F(QuickJson, TakesNoDamagedTextThatTheSlowParserRefuses) {
   std::ifstream stream("tests/golden/results/statistics_1.json");
   const json original = json::parse(stream);
-  const std::string whole = original["rows"][0].dump();
+  const std::string whole = shortened(original["rows"][0]).dump();
   ASSERT_EQ(quick_json(whole)->dump(), whole);
   std::mt19937 random(1);
   static const std::string bytes = "\"\\{}[],:-+.eE0123456789 \n\ttrufalsn\x01\xc3\xa4\xff";
   std::size_t taken = 0, left = 0;
-  for (int round = 0; round < 50000; ++round) {
+  for (int round = 0; round < 20000; ++round) {
     std::string text = whole;
     const std::size_t at = random() % text.size();
     const char byte = bytes[random() % bytes.size()];
@@ -125,8 +133,8 @@ TEST_F(QuickJson, TakesNoDamagedTextThatTheSlowParserRefuses) {
     ASSERT_FALSE(slow.is_discarded()) << text;
     ASSERT_EQ(made->dump(), slow.dump()) << text;
   }
-  EXPECT_GT(taken, 5000U);
-  EXPECT_GT(left, 5000U);
+  EXPECT_GT(taken, 2000U);
+  EXPECT_GT(left, 2000U);
 }
 
 }  // namespace test_quick_json

@@ -158,8 +158,13 @@ std::vector<Shipped> shipped() {
   std::vector<Shipped> all;
   Shipped rows{"result", "row", {}};
   std::vector<json> results = documents_in("tests/golden", "result");
-  for (const json& result : results)
-    for (const json& row : result["rows"]) rows.documents.push_back(row);
+  for (json& result : results) {
+    json& of_result = result["rows"];
+    for (const json& row : of_result) rows.documents.push_back(row);
+    constexpr std::size_t most = 3;  // else nearly all damage is in rows, which are a kind above
+    if (of_result.size() > most)
+      of_result.erase(of_result.begin() + static_cast<std::ptrdiff_t>(most), of_result.end());
+  }
   for (const json& result : documents_in(data_folder("results-schema") / "baselines", "result"))
     rows.documents.push_back(result["rows"][result["rows"].size() / 2]);
   all.push_back(std::move(rows));
@@ -182,7 +187,7 @@ TEST(QuickSchema, IsAsStrictAsValijson) {
     }
     ASSERT_FALSE(kind.documents.empty()) << kind.schema;
     std::size_t valid = 0, invalid = 0;
-    constexpr int rounds = 3000;
+    const int rounds = kind.definition == "row" ? 3000 : 1000;  // rows have most keywords
     for (int round = 0; round < rounds; ++round) {
       const json& original =
           kind.documents[static_cast<std::size_t>(round) % kind.documents.size()];
@@ -191,8 +196,8 @@ TEST(QuickSchema, IsAsStrictAsValijson) {
       ASSERT_EQ(quick->accepts(document), slow) << kind.schema << "\n" << document.dump(1);
       ++(slow ? valid : invalid);
     }
-    EXPECT_GT(valid, 100U) << kind.schema;
-    EXPECT_GT(invalid, 500U) << kind.schema;
+    EXPECT_GT(valid, 50U) << kind.schema;
+    EXPECT_GT(invalid, 200U) << kind.schema;
     for (const json& original : kind.documents) EXPECT_TRUE(quick->accepts(original));
   }
 }

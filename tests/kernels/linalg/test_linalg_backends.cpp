@@ -91,7 +91,7 @@ void verify_shapes(const std::string& backend, const std::string& kernel) {
       if (testing::Test::HasFailure()) return;
     }
   for (const char* precision : {"fp64", "fp32"})
-    verify(backend, shape(9000, 250, 16), precision, 2);
+    verify(backend, shape(4200, 250, 16), precision, 2);
 }
 
 /// The random derivatives of an oracle's draw are never exactly 0 or 1, as most of a separator's

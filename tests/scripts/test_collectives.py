@@ -8,7 +8,7 @@ import subprocess
 import time
 import unittest
 
-from run_helper import ASSAY, BIN, BUILD, SOURCE, RunTest, main
+from run_helper import ASSAY, AT_ONCE, BIN, BUILD, SOURCE, RunTest, main
 
 COLLECTIVES = str(BIN / "assay-collectives")
 MPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
@@ -28,12 +28,13 @@ class Collectives(RunTest):
         environment.pop("ASSAY_PLUGIN_PATH")
         return environment
 
-    def start(self, ranks, *words, code=0, **more):
+    def start(self, ranks, *words, code=0):
         out = self.folder / "c.json"
         out.unlink(missing_ok=True)
         if "--out" not in words:
             words = ("--out", out, *words)
-        done = self.command(launcher(), "-n", ranks, COLLECTIVES, "--max-time", "0.005", *words, code=code, **more)
+        done = self.command(launcher(), "-n", ranks, COLLECTIVES, "--max-time", "0.005", *words, code=code,
+                            env=self.environment(**AT_ONCE))
         return done, (json.loads(out.read_text()) if out.exists() else None)
 
     def test_every_collective_is_verified_on_every_rank(self):

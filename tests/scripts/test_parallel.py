@@ -6,7 +6,7 @@ import pathlib
 import signal
 import unittest
 
-from run_helper import ASSAY, BIN, RunTest, main
+from run_helper import ASSAY, AT_ONCE, BIN, RunTest, main
 
 WAYS = ("async", "stale:1", "server:1")
 SLOW_RANK = pathlib.Path(__file__).with_name("slow_rank.py")
@@ -24,7 +24,7 @@ class Parallel(RunTest):
         self.file = self.folder / "row.json"
         self.file.unlink(missing_ok=True)
         done = self.command("mpirun.openmpi", "--oversubscribe", "-n", ranks, *within, BIN / "assay-train", "--threads", 1, "--backend", "native", "--out",
-                            self.file, *words, code=code, env=self.environment(**MPI, **variables))
+                            self.file, *words, code=code, env=self.environment(**MPI, **AT_ONCE, **variables))
         self.said = done.stdout + done.stderr
         return json.loads(self.file.read_text())["rows"][0] if self.file.exists() else None
 
@@ -168,8 +168,8 @@ class Parallel(RunTest):
         """By counts of steps: how long they take is the machine's."""
         for way in ("sync", "stale:1", "async", "server:1", "pipeline:2", "split:2"):
             with self.subTest(way=way):
-                row = self.train(3 if way == "server:1" else 2, "--network", "resnet18:w8s32c10", "--batch", 32, "--rate", 0.1, "--steps", 8,
-                                 "--data", "learnable:n2048v64", "--epochs", 1, "--target", 0, "--max-time", 0.1, "--parallel", way,
+                row = self.train(3 if way == "server:1" else 2, "--network", "resnet18:w8s32c10", "--batch", 16, "--rate", 0.1, "--steps", 8,
+                                 "--data", "learnable:n1024v64", "--epochs", 1, "--target", 0, "--max-time", 0.1, "--parallel", way,
                                  *(["--accumulate", 2] if way == "pipeline:2" else []), within=(SLOW_RANK, 1, 0.2))
                 self.assertEqual(row["status"], "ok", row["reason"])
                 self.command(ASSAY, "validate", self.file, code=0)

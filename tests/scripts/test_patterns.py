@@ -3,7 +3,7 @@
 import json
 import unittest
 
-from run_helper import ASSAY, RunTest, main
+from run_helper import ASSAY, AT_ONCE, RunTest, main
 from test_collectives import COLLECTIVES, MPI, launcher
 
 
@@ -13,7 +13,7 @@ class Patterns(RunTest):
         self.file = self.folder / "c.json"
         self.file.unlink(missing_ok=True)
         self.command(launcher(), "-n", ranks, COLLECTIVES, "--max-time", "0.005", "--out", self.file, *words, code=code,
-                     env=self.environment(**MPI))
+                     env=self.environment(**MPI, **AT_ONCE))
         if code == 0:
             self.command(ASSAY, "validate", self.file, code=0)
         self.document = json.loads(self.file.read_text())

@@ -4,11 +4,11 @@ import json
 import shutil
 import unittest
 
-from run_helper import ASSAY, BIN, RunTest, main
+from run_helper import ASSAY, AT_ONCE, BIN, RunTest, main
 
 # A small form of each network, and options with which its steps stay finite.
 SMALL = {"mlp": ["mlp:i64w32l6c10p20", "--rate", 0.01], "candle-p1b2": ["candle-p1b2:i64w32", "--optimizer", "rmsprop", "--rate", 0.001],
-         "candle-p1b1": ["candle-p1b1:i64w32n12", "--optimizer", "adam", "--rate", 0.001], "resnet18": ["resnet18:w8s32c10", "--rate", 0.01],
+         "candle-p1b1": ["candle-p1b1:i64w32n12", "--optimizer", "adam", "--rate", 0.001], "resnet18": ["resnet18:w4s32c10", "--rate", 0.01],
          "deeplab": ["deeplab:h32w32c4d16", "--rate", 1e-6]}
 PASSES = 4
 
@@ -21,7 +21,7 @@ class TrainPipeline(RunTest):
             old.unlink()
         self.command("mpirun", "--oversubscribe", "--bind-to", "none", "-n", ranks, BIN / "assay-train", "--threads", 1, "--batch", batch,
                      "--backend", "native", "--scaling", "none", "--accumulate", PASSES, "--steps", 3, "--out", file, *words, code=code,
-                     env=self.environment(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1"))
+                     env=self.environment(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", **AT_ONCE))
         row = json.loads(file.read_text())["rows"][0]
         if row["status"] == "ok":
             self.command(ASSAY, "validate", file, code=0)
@@ -61,7 +61,7 @@ class TrainPipeline(RunTest):
 
     def test_trainings_reach_their_target_with_the_losses_of_one_rank(self):
         for network, batch, more in (("mlp:w64", 4, ["--data", "learnable:n2000v300", "--epochs", 6, "--rate", 0.06, "--target", 0.8]),
-                                     ("resnet18:w8s32c10", 4, ["--data", "learnable:n480v100", "--epochs", 6, "--rate", 0.05, "--target", 0.3])):
+                                     ("resnet18:w4s32c5", 4, ["--data", "learnable:n480v100", "--epochs", 6, "--rate", 0.1, "--target", 0.6])):
             with self.subTest(network=network):
                 words = ["--network", network, *more]
                 plain = self.row(1, *words)
@@ -90,12 +90,12 @@ class TrainPipeline(RunTest):
     def test_divided_convolutions_train_to_the_target(self):
         for ranks, way, divided in ((2, "split:2", 2), (4, "split:4", 4), (4, "split:2*sync", 2), (4, "pipeline:2*sync", 0)):
             with self.subTest(way=way):
-                more = ["learnable:n1920v100", "--epochs", 8, "--rate", 0.1] if "sync" in way else ["learnable:n960v100", "--epochs", 6, "--rate", 0.05]
-                metrics, row = self.expect_target(ranks, "resnet18:w8s32c10", way, 0.3, "--data", *more)
+                rate = 0.2 if "sync" in way else 0.1  # of twice as many images in a step
+                metrics, row = self.expect_target(ranks, "resnet18:w4s32c5", way, 0.5, "--data", "learnable:n960v100", "--epochs", 6, "--rate", rate)
                 self.assertEqual(row["problem"]["global_batch_size"], 4 * PASSES * (2 if "sync" in way else 1))
                 if divided:
                     self.assertEqual(metrics["sums_of_pass"], 16)  # one forward and one backward in each of 8 blocks
-                    self.assertGreater(metrics["divided_flops_share"], 0.7)
+                    self.assertGreater(metrics["divided_flops_share"], 0.5)
                     self.assertAlmostEqual(metrics["rank_flops_share"], 1 - metrics["divided_flops_share"] * (1 - 1 / divided))
 
     def test_other_shares_are_found(self):

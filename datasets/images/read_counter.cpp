@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <optional>
 #include <string_view>
 
@@ -38,7 +39,13 @@ ReadCounter::Counts ReadCounter::counts() {
   return counts;
 }
 
-ReadCounter::ReadCounter() : begin_(counts()) {}
+/// The first memory that a thread asks for may make glibc read the number of processors from a
+/// file, which is none of what is counted.
+ReadCounter::ReadCounter() {
+  void* volatile memory = std::malloc(1);
+  std::free(memory);
+  begin_ = counts();
+}
 
 ReadCounter::Counts ReadCounter::next() {
   Counts now = counts();

@@ -4,24 +4,12 @@
 #include <fmt/format.h>
 
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "core/api/layout.hpp"
 #include "core/api/oracle.hpp"
 #include "core/api/tensor_values.hpp"
 
 namespace assay {
-
-/// formula_of() with equal bytes for equal code, where the compiler can clear what pads it.
-template <class Code>
-ElementFormula unpadded_formula_of(Code code, std::vector<std::string> inputs,
-                                   std::vector<double> table = {}) {
-#if defined(__GNUC__) && !defined(__clang__)
-  __builtin_clear_padding(&code);
-#endif
-  return formula_of(code, std::move(inputs), std::move(table));
-}
 
 /// The order of the elements of a tensor.
 inline std::string order_of(const TensorSpec& spec) {

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace assay {
@@ -23,10 +24,14 @@ struct ElementFormula {
   std::vector<std::byte> code{};      ///< the bytes of the struct
 };
 
+/// Equal code has equal bytes, where the compiler can clear those that pad it.
 template <class Code>
-ElementFormula formula_of(const Code& code, std::vector<std::string> inputs,
+ElementFormula formula_of(Code code, std::vector<std::string> inputs,
                           std::vector<double> table = {}) {
   static_assert(std::is_trivially_copyable_v<Code>);
+#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
+  __builtin_clear_padding(&code);
+#endif
   ElementFormula formula{Code::name, std::move(inputs), std::move(table), {}};
   formula.code.resize(sizeof code);
   std::memcpy(formula.code.data(), &code, sizeof code);

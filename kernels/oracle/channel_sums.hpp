@@ -94,7 +94,7 @@ class ChannelSums {
                           Prover* prover) const {
     const std::vector<const Values*> values = values_of(names_, inputs);
     if (prover != nullptr) {
-      const ElementFormula formula = unpadded_formula_of(code, names_, table);
+      const ElementFormula formula = formula_of(code, names_, table);
       const auto there = prover->sum(formula, inputs, over_);
       if (there) {
         const std::string what = fmt::format("{} {} {} {}", belief_of(formula, inputs),

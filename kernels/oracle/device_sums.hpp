@@ -49,8 +49,8 @@ std::optional<std::vector<Terms>> sums_of_device(Prover& prover, const Products&
                      of_part = std::max((terms + at_most - 1) / at_most, fewest),
                      parts = (terms + of_part - 1) / of_part;
   const ElementFormula formula =
-      unpadded_formula_of(PartOfSum<Products>{products, terms, of_part, parts, random, compensated},
-                          names, std::move(table));
+      formula_of(PartOfSum<Products>{products, terms, of_part, parts, random, compensated}, names,
+                 std::move(table));
   std::vector<std::int64_t> wanted;
   for (const std::int64_t index : indices)
     for (std::int64_t part = 0; part < parts; ++part) wanted.push_back(index * parts + part);
@@ -116,7 +116,7 @@ std::optional<std::vector<Expected>> numbers_of_device(Prover& prover, const Cod
                                                        std::int64_t count, const Here& here) {
   std::vector<std::int64_t> wanted(static_cast<std::size_t>(count));
   std::iota(wanted.begin(), wanted.end(), std::int64_t{0});
-  const ElementFormula formula = unpadded_formula_of(code, names, std::move(table));
+  const ElementFormula formula = formula_of(code, names, std::move(table));
   auto all = prover.expect(formula, inputs, wanted);
   const std::string what = fmt::format("{} {}", belief_of(formula, inputs), count);
   if (!all || !prover.is_new(what)) return all;

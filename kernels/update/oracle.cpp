@@ -250,9 +250,8 @@ class UpdateOracle final : public WholeOracle {
     const auto smallest =
         place(std::ranges::min_element(tensors, {}, &UpdateTensor::elements) - tensors.begin());
     code.begin = static_cast<std::int64_t>(row(smallest).begin);
-    const std::string what =
-        fmt::format("{} {} {}", belief_of(unpadded_formula_of(code, names()), inputs),
-                    tensors[smallest].elements, problem_.shape().elements());
+    const std::string what = fmt::format("{} {} {}", belief_of(formula_of(code, names()), inputs),
+                                         tensors[smallest].elements, problem_.shape().elements());
     bool on_device = prover_ != nullptr;
     if (on_device && prover_->is_new(what)) {
       const auto found = there(smallest);

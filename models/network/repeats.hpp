@@ -10,7 +10,7 @@
 
 namespace assay {
 
-/// The difference that is largest beside what is allowed of it. One that is no number comes first.
+/// The difference with the largest ratio to what is allowed, or the first that is no number.
 Trainer::Difference worst(const std::vector<Trainer::Difference>& differences);
 
 /// Whether one of `differences` is larger than is allowed, and allow_spread() may explain it:

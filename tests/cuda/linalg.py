@@ -48,7 +48,7 @@ class Linalg(RunTest):
                 self.assertEqual(row["executed"]["storage"], row["parameters"]["precision"])
 
     def test_every_multiprocessor_has_a_block_of_a_long_table(self):
-        # Of 64 MiB a sixteenth is copied at once, 512 Ki elements: these are a copy and a part of one.
+        # A sixteenth of 64 MiB is copied at once, 512 Ki elements: these are a copy and a part of one.
         for row in self.expect_ok(self.rows("--problem", "moments:n98304d5", "--precision", "fp32", code=0, FAKE_GPU_PROCESSORS="64", **SMALL_GPU), 1):
             self.assertEqual(row["executed"]["block_rows"], 98304 / 2 / 64)
             self.assertLess(row["executed"]["workspace_bytes"], 4 << 20)

@@ -81,7 +81,7 @@ class Rnn(RunTest):
                 self.assertIn("DEFAULT_MATH" if precision == "tf32" else "TENSOR_OP_MATH", executed["implementation"])
 
     def test_sums_of_gates_that_are_stored_in_16_bits_are_right(self):
-        # Of a thousand sums some are near zero in the first step, where nothing else is rounded. An H100 had such errors with 512 units.
+        # A thousand sums have some near zero in the first step, where nothing else is rounded. An H100 had such errors with 512 units.
         problems = [f"{cell}:256-4-5" for cell in CELLS]
         for input in ("linear", "skip"):
             rows = self.rows("--problem", ",".join(problems), "--direction", "forward_inference,forward_training", "--precision",

@@ -66,9 +66,11 @@ char* take_guarded(int gpu, std::size_t bytes) {
   const std::lock_guard lock(mutex);
   Memory& memory = memory_of(gpu);
   const std::size_t wanted = rounded_up(std::max<std::size_t>(1, bytes), alignment);
-  auto region = std::find_if(memory.regions.begin(), memory.regions.end(),
-                             [&](const Region& one) { return one.place_for(wanted) != nullptr; });
-  Region* const found = region != memory.regions.end() ? &*region : add_region(memory, wanted);
+  const auto has_room = [wanted](const Region& region) {
+    return region.place_for(wanted) != nullptr;
+  };
+  const auto free = std::find_if(memory.regions.begin(), memory.regions.end(), has_room);
+  Region* const found = free != memory.regions.end() ? &*free : add_region(memory, wanted);
   if (found == nullptr) return nullptr;
   char* const at = found->place_for(wanted);
   found->taken[at] = wanted;

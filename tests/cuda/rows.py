@@ -46,6 +46,25 @@ class Rows(RunTest):
         for row in rows:
             self.assertEqual(row["executed"]["layout"], row["parameters"]["layout"])
 
+    def test_any_minor_version_of_cudnn_is_accepted_and_no_other_major_one(self):
+        words = ("--problem", SHAPES[0], "--precision", "fp32")
+        major = int(os.environ["CUDNN_SONAME"].rpartition(".")[2])
+        oldest, newest = (10000 * major, 10000 * major + 9999) if major >= 9 else (1000 * major, 1000 * major + 999)
+        for version, text in ((oldest, f"{major}.0.0"), (newest, f"{major}.99.99" if major >= 9 else f"{major}.9.99")):
+            self.all_ok(*words, count=1, FAKE_CUDNN_VERSION=str(version))
+            self.assertEqual(self.document["environments"][0]["software"]["libraries"]["cuda"]["cudnn"], text)
+        for version, text in ((8907, "8.9.7"), (100002, "10.0.2")):
+            row = self.rows(*words, code=6, FAKE_CUDNN_VERSION=str(version))[0]
+            self.assertEqual(row["reason"], f"cuda: unavailable: cuDNN {text} is loaded, but the plugin was built for cuDNN {major}")
+
+    def test_a_cudnn_of_another_cuda_is_refused(self):
+        words = ("--problem", SHAPES[0], "--precision", "fp32")
+        major = int(os.environ["CUDART_SONAME"].rpartition(".")[2])
+        self.all_ok(*words, count=1, FAKE_CUDNN_CUDA=str(1000 * major + 990))
+        other = 25 - major  # 12 and 13
+        row = self.rows(*words, code=6, FAKE_CUDNN_CUDA=str(1000 * other + 40))[0]
+        self.assertRegex(row["reason"], rf"^cuda: unavailable: cuDNN \S+ was built for CUDA {other}\.4, but CUDA {major}\.\d is loaded$")
+
     def test_plain_weights_are_laid_out_in_every_run(self):
         rows = self.all_ok("--problem", ",".join(SHAPES), "--direction", "forward,bwd_data,bwd_weights", "--precision",
                            "fp64,fp32,fp16", "--layout", "nhwc_oihw", count=len(SHAPES) * 3 * 3)

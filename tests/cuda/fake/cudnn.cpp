@@ -23,6 +23,8 @@
 //                             (cudnn_points.hpp)
 //   FAKE_CUDNN_LEAVES_OUT=N   fused graphs leave out the operation N behind the convolution
 //   FAKE_PROMOTES_TF32=1      fp32 is computed where tf32 was asked for
+//   FAKE_CUDNN_VERSION=N      it says that it is this version, as cudnnGetVersion encodes it
+//   FAKE_CUDNN_CUDA=N         ...and was built for this one, as cudnnGetCudartVersion encodes it
 //
 // On fp32 tensors only FMA_MATH computes in fp32; every other mode multiplies in tf32.
 #include <algorithm>
@@ -57,14 +59,19 @@ cudnnStatus_t offers(const char* const (&names)[N], const cudnnConvolutionStruct
   return CUDNN_STATUS_SUCCESS;
 }
 
+std::size_t claimed(const char* variable, std::size_t otherwise) {
+  const char* const text = std::getenv(variable);
+  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
+
 }  // namespace
 
 extern "C" {
 
 const char* fake_cudnn_ran() { return ran.c_str(); }
 
-std::size_t cudnnGetVersion() { return CUDNN_VERSION; }
-std::size_t cudnnGetCudartVersion() { return CUDART_VERSION; }
+std::size_t cudnnGetVersion() { return claimed("FAKE_CUDNN_VERSION", CUDNN_VERSION); }
+std::size_t cudnnGetCudartVersion() { return claimed("FAKE_CUDNN_CUDA", CUDART_VERSION); }
 const char* cudnnGetErrorString(cudnnStatus_t status) {
   return status == CUDNN_STATUS_SUCCESS         ? "CUDNN_STATUS_SUCCESS"
          : status == CUDNN_STATUS_NOT_SUPPORTED ? "CUDNN_STATUS_NOT_SUPPORTED"

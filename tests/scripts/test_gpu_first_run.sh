@@ -11,25 +11,57 @@ mkdir -p "$folder"/build/bin
 cat >"$folder/build/bin/assay-conv" <<'END'
 #!/bin/sh
 echo "convolving"
+case $* in *--out*) ;; *) exit ;; esac
 while [ "$1" != --out ]; do shift; done
 echo '{"rows": [{"status": "ok"}, {"status": "ok"}, {"status": "unsupported", "reason": "no way"}]}' >"$2"
 END
 printf '#!/bin/sh\necho broken >&2\nexit 7\n' >"$folder/build/bin/assay-norm"
-printf '#!/bin/sh\nsleep 30\n' >"$folder/build/bin/assay-kmeans"
-chmod +x "$folder"/build/bin/*
+printf '#!/bin/sh\n[ -z "$HANGS" ] || case "$*" in */kmeans.json) sleep 100 ;; esac\n' >"$folder/build/bin/assay-kmeans"
+printf '#!/bin/sh\necho "cuda  $CUDA_STATE"\n' >"$folder/build/bin/assay"
+printf '#!/bin/sh\necho "$0 $*"\n' | tee "$folder"/build/bin/assay-{pca,stream,resnet50,collectives} "$folder/mpirun" >/dev/null
+printf '#!/bin/sh\necho "========= ERROR SUMMARY: 0 errors"\nshift 4; exec "$@"\n' >"$folder/compute-sanitizer"
+printf '#!/bin/sh\necho "GPU 0: a GPU"\n' >"$folder/nvidia-smi"
+mkdir "$folder/build/tests"
+cat >"$folder/build/tests/test_on_fake_gpu" <<'END'
+#!/bin/sh
+printf '[  FAILED  ] A.B (3 ms)\n[  PASSED  ] 5 tests.\n[  SKIPPED ] 2 tests, listed below:\n[  SKIPPED ] A.C\n[  FAILED  ] A.B\n'
+exit 1
+END
+chmod +x "$folder"/build/*/* "$folder"/{mpirun,compute-sanitizer,nvidia-smi}
+export PATH=$folder:$PATH CUDA_STATE="available  x"
 
-"$root/ci/gpu_first_run" "$folder/out" "$folder/build" 20 >/dev/null || fail "it ended with $?"
+"$root/ci/gpu_first_run" "$folder/out" "$folder/build" 900 >/dev/null || fail "it ended with $?"
 says '^one_conv: exit 0, '
 says '2 "status": "ok"'
 says '1 "reason": "no way'
 says '^one_norm: exit 7, '
 says '^one_rnn: exit 127, '  # there is no such program
-says '^one_kmeans: exit 124 \(stopped after '
-says '^energy: unsupported: the time of this run is over'
 says '^ranks: unsupported: '
+says '^own_kernels: exit 1, '
+says '^    \[  FAILED  \] A.B$'
+says '^    \[  SKIPPED \] 2 tests'
+! grep -q 'A.C\|ms)' "$folder/out/summary" || fail "the summary has more of the tests than it needs"
+[ "$(grep -c '^    ========= ERROR SUMMARY: 0 errors$' "$folder/out/summary")" = 13 ] || fail "not each sanitizer says what it found"
+[ "$(grep -nE '^(one_convert|one_collectives|own_kernels|conv):' "$folder/out/summary" | cut -d: -f2 | xargs)" = \
+  "one_convert one_collectives own_kernels conv" ] || fail "a row of every program does not come first"
 grep -q '^convolving' "$folder/out/log" && grep -q '^broken' "$folder/out/log" || fail "the log lacks what programs said"
 tar -tzf "$folder/out/results.tar.gz" | grep -qx './one_conv.json' || fail "the archive lacks a result"
 [ "$(find "$folder/out" -type f | wc -l)" = 3 ] || fail "there are other files than three"
+
+# The lines of docs/gpu.md, as printed; all of them, and those that need more GPUs than there are by their number.
+[ "$(grep -c '^docs' "$folder/out/summary")" = "$(sed ':a;/\\$/{N;s/\\\n//;ba}' "$root/docs/gpu.md" | grep -cE '^(build-cuda/bin/|mpirun )')" ] ||
+  fail "there are other lines in docs/gpu.md"
+grep -A3 '^build-cuda/bin/assay-conv --backend cuda --device gpu .* --algorithm auto,graph' "$folder/out/summary" | grep -q '^docs1: exit 0, ' ||
+  fail "a continued line was not run whole"
+says '^docs[0-9]+: unsupported: mpirun and 8 GPUs are needed \(there are 1\)'
+says '^docs[0-9]+: unsupported: it takes half an hour'
+grep -q '^build-cuda/bin/assay-resnet50 --backend cuda --device gpu --batch 64 --steps 20$' "$folder/out/log" || fail "another command was run"
+
+# The sanitizers have every kernel that a program launches beside the library's.
+for tool in memcheck racecheck initcheck; do
+  for of in all stream linalg conv; do says "^${tool}_$of: exit "; done
+  grep -q "compute-sanitizer --tool $tool .*assay-conv .*--layout nhwc_oihw" "$folder/out/log" || fail "$tool has no transposition"
+done
 
 # A row of every program that measures on a GPU.
 for program in "$ASSAY_BUILD_DIR"/bin/assay-*; do
@@ -38,27 +70,52 @@ for program in "$ASSAY_BUILD_DIR"/bin/assay-*; do
 done
 
 # Only what is named is run, as what an earlier call had no time for.
-"$root/ci/gpu_first_run" "$folder/out" "$folder/build" 20 conv norm >/dev/null || fail "it ended with $?"
+"$root/ci/gpu_first_run" "$folder/out" "$folder/build" 900 conv "nor?" >/dev/null || fail "it ended with $?"
 says '^conv: exit 0, '
 says '^norm: exit 7, '
 [ "$(grep -c ': exit ' "$folder/out/summary")" = 2 ] || fail "other steps were run"
 
-# The newest cuDNN of the plugin's major version, and why. No machine has these.
-mkdir -p "$folder"/{build/lib/assay,a,b,c}
-printf 'x\0libcudnn.so.97\0' >"$folder/build/lib/assay/libassay_cuda.so"
-touch "$folder"/{a/libcudnn.so.97.2.1,b/libcudnn.so.97.10.0,c/libcudnn.so.98.0.0}
-for at in a/libcudnn.so.97 b/libcudnn.so.97 c/libcudnn.so.98; do ln -s "$(basename "$(ls "$folder/$at".*)")" "$folder/$at"; done
-GPU_LIBRARIES="$folder/a $folder/c $folder/b" "$root/ci/gpu_first_run" "$folder/out" "$folder/build" 20 none >/dev/null || fail "it ended with $?"
-says "^cudnn: 97\.10\.0 of $folder/b \(the newest of the major version of the plugin, 97, of 2: 97\.10\.0 97\.2\.1\)"
+# None goes on when the time is over.
+HANGS=1 "$root/ci/gpu_first_run" "$folder/out" "$folder/build" 9 kmeans energy >/dev/null || fail "it ended with $?"
+says '^kmeans: exit 124 \(stopped after '
+says '^energy: unsupported: the time of this run is over'
 
-# ci/gpu_numbers finds the same.
+# A plugin that finds no GPU says so once.
+code=0
+CUDA_STATE="unavailable  the driver is old" "$root/ci/gpu_first_run" "$folder/out" "$folder/build" 900 >/dev/null || code=$?
+[ "$code" = 1 ] || fail "it ended with $code where there is no GPU"
+says '^rows: unsupported: cuda  unavailable  the driver is old'
+! grep -q '^one_conv' "$folder/out/summary" || fail "rows were tried without a GPU"
+
+# The newest cuDNN of the plugin's major version and of its CUDA, and why. No machine has these.
+mkdir -p "$folder"/{build/lib/assay,a,b,c,d}
+printf 'x\0libcudart.so.96\0libcudnn.so.97\0' >"$folder/build/lib/assay/libassay_cuda.so"
+touch "$folder"/{a/libcudnn.so.97.2.1,c/libcudnn.so.98.0.0}  # cannot be asked
+for at in b:97.10.0:96000 d:97.11.0:95080; do
+  IFS=: read -r place version cuda <<<"$at"
+  echo "unsigned long cudnnGetCudartVersion(void) { return $cuda; }" | cc -shared -x c -o "$folder/$place/libcudnn.so.$version" -
+done
+for at in a/libcudnn.so.97 b/libcudnn.so.97 c/libcudnn.so.98 d/libcudnn.so.97; do ln -s "$(basename "$(ls "$folder/$at".*)")" "$folder/$at"; done
+export GPU_LIBRARIES="$folder/d $folder/a $folder/c $folder/b"
+"$root/ci/gpu_first_run" "$folder/out" "$folder/build" 900 none >/dev/null || fail "it ended with $?"
+says "^cudnn: 97\.10\.0 of $folder/b \(the newest of the major version of the plugin, 97, for CUDA 96 of 2: 97\.10\.0 97\.2\.1\)"
+
+# ci/gpu_numbers finds the same, takes the archive of a packed build, and goes on where an earlier call was stopped, with two files.
 mkdir -p "$folder"/tree/{ci,scripts,docs/results}
 cp "$root"/ci/gpu_* "$folder/tree/ci/"
 touch "$folder/tree/docs/results/gpu.md"
-printf '#!/bin/sh\nprintenv LD_LIBRARY_PATH >"$2/libraries"\n' >"$folder/tree/scripts/gpu-table"
+cat >"$folder/tree/scripts/gpu-table" <<'END'
+#!/bin/sh
+touch "$2/gpu_null.json"
+[ "$1$3$5" = --out--archive--build ] && printenv LD_LIBRARY_PATH >"$4" && echo "$6" >>"$4"
+END
 chmod +x "$folder/tree/scripts/gpu-table"
-GPU_LIBRARIES="$folder/a $folder/c $folder/b" "$folder/tree/ci/gpu_numbers" "$folder/numbers" "$folder/build" || fail "gpu_numbers ended with $?"
-grep -q "^$folder/build/lib:$folder/b:" "$folder/numbers/libraries" || fail "gpu_numbers has other libraries: $(cat "$folder/numbers/libraries")"
+tar -C "$folder/build" -cJf "$folder/packed.tar.xz" .
+"$folder/tree/ci/gpu_numbers" "$folder/numbers" "$folder/packed.tar.xz" || fail "gpu_numbers ended with $?"
+[ "$(ls "$folder/numbers")" = "$(printf 'gpu.md\nresults.tar.gz')" ] || fail "gpu_numbers leaves other files: $(ls "$folder/numbers")"
+grep -q "^$folder/packed/lib:$folder/b:" "$folder/numbers/results.tar.gz" && grep -qx "$folder/packed" "$folder/numbers/results.tar.gz" ||
+  fail "gpu_numbers has other libraries: $(cat "$folder/numbers/results.tar.gz")"
+unset GPU_LIBRARIES
 
 code=0
 "$root/ci/gpu_first_run" "$folder/out" "$folder/build" soon 2>/dev/null || code=$?
@@ -68,7 +125,15 @@ code=0
 [ "$code" = 2 ] || fail "a packed build that is not there was taken"
 
 [ -e "$ASSAY_BUILD_DIR/lib/assay/libassay_cuda.so" ] || exit 0
-"$root/ci/gpu_first_run" --pack "$folder/packed" "$ASSAY_BUILD_DIR"
+rm -r "$folder/packed"
+XZ_OPT=-0 "$root/ci/gpu_first_run" --pack "$folder/packed" "$ASSAY_BUILD_DIR"
+# A lent machine takes 64 MiB, of which the tree has more than 20.
+[ "$(stat -c %s "$folder/packed.tar.xz")" -lt $((36 << 20)) ] || fail "the packed build is too large: $(stat -c %s "$folder/packed.tar.xz")"
+rm -r "$folder/packed"
+code=0
+CUDA_VISIBLE_DEVICES="" "$root/ci/gpu_first_run" "$folder/out" "$folder/packed.tar.xz" 900 none >/dev/null || code=$?
+[ "$code" = 1 ] || fail "the packed build, which finds no GPU here, ended with $code"
+says '^rows: unsupported: cuda .*unavailable '
 for file in bin/assay-conv lib/libassay_core.so lib/assay/libassay_cuda.so suites/smoke-gpu.json; do
   [ -s "$folder/packed/$file" ] || fail "the packed build has no $file"
 done

@@ -4,7 +4,9 @@ import argparse
 import importlib.machinery
 import importlib.util
 import json
+import shutil
 import sys
+import tarfile
 
 from page_helper import PageTests
 from run_helper import BIN, SOURCE, RunTest, main
@@ -72,6 +74,19 @@ class GpuTable(PageTests, RunTest):
         self.assertNotIn("gpu_launches", asked)
         self.assertIn("gpu_hinge", asked)
         self.assertEqual(asked[0], "gpu_kernels", "what tells most comes first")
+
+    def test_an_archive_goes_from_one_machine_to_the_next(self):
+        archive, build = self.folder / "results.tar.gz", self.packed("exit 7")
+        self.put("gpu_launches", **MEASURED, pairs=[[2, 1]])
+        (self.out / "rows").mkdir()
+        for name in ("gpu_null", "gpu_hinge"):
+            page = self.marked()
+            self.make(page, 7, ("--archive", archive, "--build", build, name))
+            self.assertRegex(page.read_text(), r"`gpu_launches`.* \| met \|")
+            shutil.rmtree(self.out)
+        with tarfile.open(archive) as file:
+            self.assertLessEqual({"./gpu_launches.json", "./gpu_null.json", "./gpu_hinge.json", "./rows"}, set(file.getnames()))
+        self.assertEqual([file.name for file in self.folder.glob("results*")], [archive.name])
 
     def test_without_a_gpu_there_is_a_reason(self):
         page = self.marked()

@@ -22,7 +22,7 @@ import json, os, sys
 words = {word: following for word, following in zip(sys.argv, sys.argv[1:]) if word.startswith("--")}
 held = {} if os.environ.get("FAKE_GPU_HOLDS") != "0" else {"host_included": "all"}
 gpu = {"gpu": "fake GPU of the tests", "cudnn": "9.19.0", "l2_bytes": 1048576}
-row = {"id": words["--problem"], "status": "ok", "problem": {"bytes": 65536}, "samples_s": [1e-6] * 10,
+row = {"id": words["--problem"], "status": "ok", "problem": {"bytes": 65536, "flops": 65536}, "samples_s": [1e-6] * 10,
        "time_s": {"median": 1e-6, "clock_s": 0, **held}}
 if os.environ.get("FAKE_GPU_COUNT") == "0":
     row.update(status="unsupported", reason="cuda: unavailable: no GPU")
@@ -77,9 +77,10 @@ class Ratios(RunTest):
                 continue
             with self.subTest(name):
                 told = self.ratio(name)
-                if name == "gpu_conv_bf16" and "skip" in told:  # the fake cuDNN proposes transforms of which no check can tell
-                    self.assertIn("cannot tell a wrong result from a right one", told["skip"])
-                    continue
+                if name == "gpu_conv_bf16":  # the fake cuDNN proposes transforms of which no check can tell
+                    self.assertRegex(told["note"], r"without \w+ mb1ic4ih6oc4oh4kh3 \(.*cannot tell a wrong result from a right one")
+                if name == "gpu_bandwidth":
+                    self.assertRegex(told["note"], r"fp16 norm forward [0-9]+ % \([0-9]+ % with each input read once\)")
                 self.assertIn("pairs", told, told)
                 self.assertGreater(min(min(pair) for pair in told["pairs"]), 0)
                 self.assertEqual((told["card"], len(told["date"])), ("fake GPU of the tests", 10))
@@ -103,6 +104,7 @@ class Ratios(RunTest):
         told = self.ratio("gpu_conv_fp16", ASSAY_GPU_ROWS=str(rows))
         self.assertEqual(len(json.loads((rows / "gpu_conv_fp16-000.json").read_text())["rows"]), 6)
         self.assertRegex(told["note"], "^forward 3.00 ms by PyTorch, [0-9.]+ by Assay; bwd_data 3.00 ")
+        self.assertNotIn("without", told["note"])
         for theirs, ours in told["pairs"]:
             self.assertAlmostEqual(theirs, 3 * 3e-3)
             self.assertAlmostEqual(ours / 8e-6, round(ours / 8e-6), delta=0.01)
@@ -148,6 +150,13 @@ class Ratios(RunTest):
         told = self.ratio("gpu_suite", **kept)
         self.assertEqual((told["at_least"], told["note"]), (True, "6 ok, and a run that was killed"))
         self.assertFalse(self.ratio("gpu_setup_worst", **kept)["at_least"])
+        result = self.folder / "suite" / "result.json"
+        for status in ("incorrect", "failed"):
+            document = json.loads(result.read_text())
+            document["rows"][0].update(status=status, reason="2 of 3 elements")
+            result.write_text(json.dumps(document))
+            self.assertRegex(self.ratio("gpu_suite", code=1, **kept), f"1 of 6 rows are wrong: .* is {status}: 2 of 3 elements")
+            self.assertRegex(self.ratio("gpu_setup_median", **kept)["note"], f"1 {status}, 5 ok")
 
 
 if __name__ == "__main__":

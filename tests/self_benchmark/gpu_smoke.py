@@ -13,4 +13,6 @@ out = gpu.folder() / "smoke"
 begin = time.monotonic()
 gpu.run_suite("smoke-gpu" if gpu.SUITE == "coral2-gpu" else gpu.SUITE, out)
 seconds = time.monotonic() - begin
-gpu.bound(seconds, 180, gpu.states(gpu.ok_rows(out)))
+rows = gpu.ok_rows(out)
+gpu.refuse_wrong(rows)
+gpu.bound(seconds, 180, gpu.states(rows))

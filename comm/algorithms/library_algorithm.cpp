@@ -2,13 +2,22 @@
 #include "comm/algorithms/algorithm.hpp"
 #include "comm/forwarding.hpp"
 #include "comm/reduce.hpp"
+#include "comm/stream_order.hpp"
 
 namespace assay {
 
 namespace {
 
+class LibraryCalls final : public ForwardingCommunicator, public StreamOrdered {
+ public:
+  using ForwardingCommunicator::ForwardingCommunicator;
+  bool order(Request& request, Stream& stream) override {
+    return assay::order(under(), request, stream);
+  }
+};
+
 Result<std::unique_ptr<Communicator>> make(Communicator& transport, Communicator&, const Options&) {
-  return std::make_unique<ForwardingCommunicator>(transport);
+  return std::make_unique<LibraryCalls>(transport);
 }
 
 }  // namespace

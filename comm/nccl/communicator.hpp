@@ -9,6 +9,7 @@
 
 #include "comm/known_ranks.hpp"
 #include "comm/slots.hpp"
+#include "comm/stream_order.hpp"
 
 // The loaded library may lack these functions, whatever the plugin was built with: they are null
 // then.
@@ -32,7 +33,7 @@ void check(ncclResult_t result, const std::string& what, ncclComm_t of = nullptr
 std::string version_text(int code);
 std::string version();
 
-class NcclCommunicator final : public KnownRanks {
+class NcclCommunicator final : public KnownRanks, public StreamOrdered {
  public:
   /// Collective, on the current device of each rank. Throws CaseError.
   explicit NcclCommunicator(Ranks ranks);
@@ -56,6 +57,7 @@ class NcclCommunicator final : public KnownRanks {
   Request receive(Buffer data, int from, int tag, Stream& stream) override;
   void wait(Request& request) override;
   bool done(Request& request) override;
+  bool order(Request& request, Stream& stream) override;
 
  private:
   /// A CUDA event, recorded after the work of a request.

@@ -12,6 +12,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "comm/stream_order.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "models/ranks.hpp"
@@ -174,6 +175,23 @@ void GradientExchange::wait_for(Sums& sums) {
 void GradientExchange::wait() {
   while (control_ && control_->order().size() < buckets_.size()) start_decided();
   wait_for(read_by_update());
+}
+
+void GradientExchange::order() {
+  if (ranks_.size() == 1) return;
+  for (Request& request : now_.requests)
+    if (!assay::order(adding_, request, executor_.device().stream()))
+      throw std::logic_error("no stream can wait for the sums of the gradients");
+}
+
+std::string GradientExchange::why_waits() const {
+  Request none;
+  if (ranks_.size() == 1) return "";
+  if (staged_) return "the gradients are added in memory of the host";
+  if (control_) return "the ranks agree by the host's messages which gradients they add next";
+  return assay::order(adding_, none, executor_.device().stream())
+             ? ""
+             : "the host waits for the sum of the gradients";
 }
 
 void GradientExchange::finish() {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "comm/layers/control.hpp"
@@ -57,6 +58,12 @@ class GradientExchange {
   void make_progress();
   /// Starts all sums of this step, and waits for those that its update reads.
   void wait();
+  /// As wait(), without the host: what the device's stream is given next comes after the sums. Only
+  /// where why_waits() is "".
+  void order();
+  /// Why only the host can wait for the sums of a step without a lag; "" if the device's stream
+  /// can.
+  std::string why_waits() const;
   /// Call it after wait(). Checks that the values that the update reads, on all ranks, are the sums
   /// in fp64 of the ranks' own gradients, up to rounding errors, and that ranks with control have
   /// added in one order. Does nothing if own gradients were not stored. Collective.

@@ -11,14 +11,12 @@ namespace assay {
 
 class StepArrivals {
  public:
-  /// Before a step and the load of its first samples.
-  void begin();
-  /// After it. `input`: for which it waited for its samples, `seconds`: of all of it.
-  void end(const Trainer& trainer, double input, double seconds);
+  /// Adds those of the last step, which began with the load of its first samples, at `begun` by
+  /// raw_seconds(). `input`: for which it waited for its samples, `seconds`: of all of it.
+  void add(const Trainer& trainer, double begun, double input, double seconds);
   std::vector<Arrival> take() { return std::exchange(arrivals_, {}); }
 
  private:
-  double begun_ = 0;
   std::vector<Arrival> arrivals_;
 };
 

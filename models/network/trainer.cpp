@@ -17,12 +17,14 @@
 namespace assay {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 /// Largest loss scale while candidates are compared: where gradients overflow, no result says
 /// whether it was computed right. 1024 was too much for planes of so few pixels that a channel's
 /// variance may be next to nothing.
 constexpr double scale_of_choosing = 8;
+
+/// A step puts few numbers, and waits for all of them before it ends.
+constexpr std::size_t numbers_under_way = 16;
+constexpr std::size_t numbers_of_counts = 3;
 
 /// Whether what sums the gradients cannot read the memory that they are in.
 bool is_staged(const TrainerSettings& settings, const Communicator& ranks) {
@@ -71,10 +73,17 @@ Trainer::Trainer(const TrainerSettings& settings, std::unique_ptr<Executor> exec
       std::make_unique<GradientExchange>(*executor_, ranks_, adding(), settings_.bucket_bytes,
                                          is_staged(settings_, ranks_), settings_.control);
   // The ranks' memory is as its last user left it; what lies between parameters has to be 0.
-  put_number(graph().gradients, 0);
-  if (graph().lags()) put_number(graph().lagged, 0);
-  if (graph().accumulates()) put_number(graph().batch_gradients, 0);
+  const auto clear = [this](ValueIndex value) { device().fill(executor_->tensor(value), 0); };
+  clear(graph().gradients);
+  if (graph().lags()) clear(graph().lagged);
+  if (graph().accumulates()) clear(graph().batch_gradients);
+  why_waits_ =
+      settings_.accumulate > 1 ? "the host adds up the losses and statistics of a step's passes"
+      : graph().lags() ? "with a lag the host keeps some gradients of each step, to check their sum"
+                       : exchange_->why_waits();
   batch_statistics_.resize(static_cast<std::size_t>(graph().elements(graph().batch_statistics)));
+  numbers_ = device().host_memory(numbers_under_way * sizeof(double));
+  results_ = device().host_memory((numbers_of_counts + batch_statistics_.size()) * sizeof(double));
   initialise();
 }
 
@@ -89,28 +98,11 @@ void Trainer::initialise() {
   put_number(graph().loss_scale, loss_scale_.scale());
 }
 
-void Trainer::judge_gradients(bool finite) { judge(finite, loss_scale_.scale()); }
-
-/// Judges gradients that were made with `scale`. MPI does not promise that a sum has equal bits on
-/// all ranks, but the next scale, and whether steps are made again, must be equal on all.
-void Trainer::judge(bool finite, double scale) {
-  if (ranks_.size() > 1) {
-    double found[] = {finite ? 0.0 : 1.0, finite ? 1.0 : 0.0};
-    arrive();
-    ranks_.allreduce_max(found);
-    leave();
-    if (found[0] + found[1] > 1)
-      throw CaseError(
-          "the sum of the gradients is finite on some ranks and not on others, so their weights "
-          "differ. Use another --allreduce or --allreduce-transport.");
-  }
-  loss_scale_.update(finite, scale);
-  lowered_ = !finite && loss_scale_.scale() < scale;
-  put_number(graph().loss_scale, loss_scale_.scale());
-}
-
 void Trainer::put_number(ValueIndex value, double number) {
-  device().fill(executor_->tensor(value), number);
+  Tensor& to = executor_->tensor(value);
+  double& place = static_cast<double*>(numbers_.get())[next_number_++ % numbers_under_way];
+  encode(to.spec().type, std::span(&number, 1), &place);
+  device().copy(to.data(), &place, size_of(to.spec().type));
 }
 
 std::vector<double> Trainer::numbers(ValueIndex value) const {
@@ -151,130 +143,6 @@ void Trainer::make_gradients() {
   device().stream().wait();
 }
 
-/// At a collective: the work before it is done, on a device, too (run_pass() has waited for it).
-void Trainer::arrive() {
-  if (ranks_.size() == 1) return;
-  Arrival& arrival = arrivals_.emplace_back();
-  arrival.begun = since_;
-  arrival.processor = process_seconds() - used_;
-  if (arrivals_.size() == 1) arrival.network = seconds_.exposed_communication;
-  arrival.at = raw_seconds();
-}
-
-void Trainer::leave() {
-  if (ranks_.size() == 1) return;
-  used_ = process_seconds();
-  since_ = raw_seconds();
-  arrivals_.back().wait = since_ - arrivals_.back().at;
-}
-
-double Trainer::lap() {
-  device().stream().wait();
-  const auto now = Clock::now();
-  const double seconds = std::chrono::duration<double>(now - lap_).count();
-  lap_ = now;
-  return seconds;
-}
-
-void Trainer::end_of(double& phase) {
-  const double communication = exchange_->take_seconds();
-  phase += lap() - communication;
-  seconds_.exposed_communication += communication;
-}
-
-/// `last`: of the last pass, in which the ranks begin to add. Runs the phase as a whole unless
-/// something has to happen between its nodes.
-void Trainer::run_phase(Phase phase, bool last, StepCheck* check) {
-  const bool adds_within = last && phase == Phase::backward && !graph().accumulates();
-  const bool whole = check == nullptr && node_seconds_.empty() &&
-                     (ranks_.size() == 1 || (!graph().lags() && !adds_within));
-  // Alone, a rank has nothing to do between nodes.
-  const bool timed = !whole && check == nullptr && ranks_.size() == 1;
-  if (whole) executor_->run(phase);
-  if (timed) executor_->run_timed(phase, node_seconds_);
-  for (std::size_t i = 0; i < graph().nodes.size(); ++i) {
-    if (graph().nodes[i].phase != phase) continue;
-    if (!whole && !timed) run_node(i, check);
-    if (last) exchange_->start_ready(i);
-    exchange_->make_progress();
-  }
-}
-
-/// Steps of the training before this one: those that were judged, and the one whose gradients wait.
-std::int64_t Trainer::steps_begun() const {
-  return loss_scale_.steps() + (waiting_scale_ > 0 ? 1 : 0);
-}
-
-/// Forward and backward pass; within the last one the ranks begin to add.
-void Trainer::run_pass(bool last, StepCheck* check) {
-  run_phase(Phase::forward, last, check);
-  end_of(seconds_.forward);
-  run_phase(Phase::backward, last, check);
-  run_phase(Phase::accumulate, last, check);
-  end_of(seconds_.backward);
-}
-
-void Trainer::run_passes(StepCheck* check, const std::function<void()>& load_next) {
-  const std::int64_t passes = settings_.accumulate;
-  const std::uint64_t checked =
-      check == nullptr ? 0 : check->seed % static_cast<std::uint64_t>(passes);
-  for (std::int64_t pass = 0; pass < passes; ++pass) {
-    const bool last = pass + 1 == passes;
-    if (graph().passes != Graph::none)
-      put_number(graph().passes, static_cast<double>(steps_begun() * passes + pass));
-    run_pass(last, static_cast<std::uint64_t>(pass) == checked ? check : nullptr);
-    if (last) return;
-    earlier_losses_ += batch_loss();
-    average_statistics();
-    seconds_.update += lap();
-    if (load_next) load_next();
-    lap_ = Clock::now();
-  }
-}
-
-void Trainer::step(double rate, StepCheck* check, const std::function<void()>& load_next) {
-  const bool checks_sum =
-      check != nullptr && check->gradient_sum && (ranks_.size() > 1 || graph().lags());
-  put_number(graph().rate, rate);
-  exchange_->begin(checks_sum ? std::optional(check->seed) : std::nullopt);
-  seconds_ = {};
-  earlier_losses_ = 0;
-  lap_ = Clock::now();
-  arrivals_.clear();
-  since_ = raw_seconds();
-  used_ = process_seconds();
-  if (graph().accumulates()) executor_->clear(graph().gradients);
-  run_passes(check, load_next);
-  arrive();
-  exchange_->wait();
-  seconds_.exposed_communication += lap();
-  exchange_->take_seconds();  // of control messages in wait(), which lap() has
-  leave();
-  if (checks_sum) exchange_->check(check->found);
-  update(check);
-  average_statistics();
-  seconds_.update += lap();
-}
-
-/// By this step's gradients, or, with a lag, by those that wait, in whose place this step's then
-/// wait. They are judged by the loss scale that they were made with, which may be another by now.
-void Trainer::update(StepCheck* check) {
-  const double scale = graph().lags() ? waiting_scale_ : loss_scale_.scale();
-  updated_ = scale > 0;
-  lowered_ = false;
-  if (updated_) {
-    put_number(graph().unscale,
-               1 / (static_cast<double>(ranks_.size() * settings_.accumulate) * scale));
-    const LossScaleState& made = loss_scale_.state();
-    if (graph().step != Graph::none)  // skipped updates do not count
-      put_number(graph().step, static_cast<double>(made.steps - made.skipped + 1));
-    run_phase(Phase::update, false, check);
-  }
-  if (graph().lags()) waiting_scale_ = loss_scale_.scale();
-  exchange_->end();
-  if (updated_) judge(counts()[0] == 0, scale);
-}
-
 bool Trainer::overflowed() {
   if (lowered_ || !graph().lags() || waiting_scale_ <= least_loss_scale ||
       settings_.loss_scale.kind != LossScaleSettings::Kind::dynamic)
@@ -288,22 +156,6 @@ bool Trainer::overflowed() {
   return overflowed > 0;
 }
 
-std::vector<double> Trainer::timed_step(double rate) {
-  node_seconds_.assign(graph().nodes.size(), 0);
-  step(rate);
-  return std::exchange(node_seconds_, {});
-}
-
-void Trainer::average_statistics() {
-  Device& where = device();
-  where.stream().wait();
-  where.get(executor_->tensor(graph().batch_statistics),
-            [this](std::int64_t first, std::span<const double> part) {
-              std::copy(part.begin(), part.end(), batch_statistics_.begin() + first);
-            });
-  average(graph(), statistics_momentum, batch_statistics_, running_);
-}
-
 std::vector<ValueIndex> Trainer::state_values() const {
   std::vector<ValueIndex> all{graph().velocity, graph().weights};
   if (graph().stored != Graph::none) all.push_back(graph().stored);
@@ -313,6 +165,7 @@ std::vector<ValueIndex> Trainer::state_values() const {
 }
 
 void Trainer::save(State& state) {
+  expect_ended();
   exchange_->finish();
   state.values.clear();
   for (const ValueIndex value : state_values())
@@ -324,6 +177,7 @@ void Trainer::save(State& state) {
 }
 
 void Trainer::exchange(State& state) {
+  expect_ended();
   const bool dynamic = settings_.loss_scale.kind == LossScaleSettings::Kind::dynamic;
   if (state.waiting_scale != 0 &&
       (!graph().lags() || !(dynamic ? is_loss_scale(state.waiting_scale)

@@ -84,6 +84,17 @@ class Trainer {
   /// counts in no phase; empty: all passes have the same images. `check` applies to one of the
   /// passes. Collective.
   void step(double rate, StepCheck* check = nullptr, const std::function<void()>& load_next = {});
+  /// step(rate) in two parts, where why_host() is "". The first submits all of its work to the
+  /// device, with copies of what the host reads of it, and waits for nothing. The second waits for
+  /// the device, reads, and does the host's part, which the next step needs: until then nothing
+  /// else may be asked of the trainer (of steps and states std::logic_error). `begun`:
+  /// raw_seconds() when the device began; else it is taken for that of the first part. The second
+  /// is collective.
+  void start_step(double rate);
+  void finish_step(std::optional<double> begun = std::nullopt);
+  /// Why the host takes part in each step of a device before the next one can begin; "" if it only
+  /// follows what the steps have done.
+  std::string why_host() const;
   /// A step with the last images that waits after each node: the seconds of each node, as the sum
   /// over the passes. Collective.
   std::vector<double> timed_step(double rate);
@@ -126,6 +137,8 @@ class Trainer {
   /// The tensor `counts` of kernels/update/problem.hpp after the last update.
   std::vector<double> counts() const;
   StepSeconds seconds() const { return seconds_; }
+  /// The last step as a whole, by the clock that has timed its phases, if that is the device's.
+  std::optional<double> device_seconds() const { return device_seconds_; }
   /// When this rank came to the sum of the gradients in the last step, and to the agreement that
   /// ends it; empty for one rank. `input` and `run` are the caller's.
   const std::vector<Arrival>& arrivals() const { return arrivals_; }
@@ -161,7 +174,12 @@ class Trainer {
   std::int64_t steps_begun() const;
   void run_pass(bool last, StepCheck* check);
   void run_passes(StepCheck* check, const std::function<void()>& load_next);
+  void begin_step(double rate, std::optional<std::uint64_t> seed);
+  void expect_ended() const;
+  void wait_in_step(StepCheck* check, const std::function<void()>& load_next);
   void update(StepCheck* check);
+  void leave_results();
+  void take_results();
   void judge(bool finite, double scale);
   void arrive();
   void leave();
@@ -169,6 +187,7 @@ class Trainer {
   void end_of(double& phase);  ///< adds the lap, without the communication in it, to the phase
   double batch_loss() const;
   std::vector<ValueIndex> state_values() const;
+  void copy_result(ValueIndex value, std::size_t at);
   void put_number(ValueIndex value, double number);
   std::vector<double> numbers(ValueIndex value) const;
   void average_statistics();
@@ -190,6 +209,14 @@ class Trainer {
   LossScale loss_scale_;
   double waiting_scale_ = 0;  ///< State::waiting_scale
   bool lowered_ = false, updated_ = false;
+  // Page-locked: copies from and to it do not wait. In a step they may be under way until it ends.
+  std::shared_ptr<void> numbers_;  ///< those that put_number() copies to the device, in turn
+  std::size_t next_number_ = 0;
+  std::shared_ptr<void> results_;  ///< counts, then batch_statistics
+  std::string why_waits_;          ///< why no step can be submitted as a whole
+  bool started_ = false;           ///< start_step() without its finish_step()
+  double scale_of_update_ = 0;     ///< the loss scale of the gradients that it reads; 0: no update
+  std::optional<double> device_seconds_;
 };
 
 }  // namespace assay

@@ -31,6 +31,13 @@ std::optional<std::string> why_diverged(const LossScale& scale, const std::strin
       scale.state().skipped_in_row, step, scale.scale());
 }
 
+std::string diverged_text(const LossScale& scale, std::int64_t made) {
+  return fmt::format(
+      "training diverged: gradients are not finite in step {} (with warm-up), at a loss scale of "
+      "{} (their update was skipped). Use a smaller --rate{}.",
+      made, scale.scale(), scale.diverged() ? "" : ", or --loss-scale dynamic");
+}
+
 std::string reference_text(const TrainingRun& run) {
   std::string text =
       fmt::format("; {} operations of checked steps in fp64", CheckedSteps::nodes + 1);

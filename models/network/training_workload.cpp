@@ -20,6 +20,7 @@
 #include "models/network/self_check.hpp"
 #include "models/network/step_arrivals.hpp"
 #include "models/network/step_numbers.hpp"
+#include "models/network/step_stream.hpp"
 #include "models/network/tolerance.hpp"
 #include "models/network/training_burn.hpp"
 #include "models/network/training_checkpoint.hpp"
@@ -49,9 +50,10 @@ class TrainingWorkload final : public Workload {
         checks_(*trainer_, ranks, run.convergence.rate, oracle_.get()),
         plugins_(plugins),
         ranks_(ranks),
-        memory_(memory) {
+        memory_(memory),
+        resident_(is_resident(run.data.data)),
+        why_host_(resident_ ? trainer_->why_host() : "each step has its images from the host") {
     seconds_ = {{"create", run.create_seconds}, {"allocate", allocate_seconds}};
-    resident_ = is_resident(run.data.data);
     open_data();
     if (run.convergence.epochs > 0) {
       throw_on_all(ranks_, [&] { expect_validation(run_.data); });
@@ -63,7 +65,9 @@ class TrainingWorkload final : public Workload {
     seconds_["choose_backends"] = seconds_since(start);
   }
 
-  Stream& stream() override { return trainer_->device().stream(); }
+  Stream& stream() override {
+    return on_host_ ? trainer_->device().stream() : static_cast<Stream&>(stream_);
+  }
   Device* device() override { return &trainer_->device(); }
   Result<BurnTarget*> burn_target() override {
     if (!resident_ || run_.trainer.lag > 0 || ranks_.size() > 1)
@@ -72,11 +76,12 @@ class TrainingWorkload final : public Workload {
           "--data synthetic, and no --lag."};
     return &burn_;
   }
-  // Every step is timed as a whole.
-  bool batchable() const override { return resident_ && run_.steps == 0; }
+  // Every step is timed as a whole. One that ends after its sample does so before the next begins.
+  bool batchable() const override { return resident_ && run_.steps == 0 && !ends_later_; }
   int samples() const override { return run_.steps; }
   /// Between timed steps.
   void reset() override {
+    end_step();
     training_->pause();  // nothing is read between steps, in time that does not count
     if (batches_ && last_ != nullptr) batches_->glance(*last_);
     if (audited_) return;  // the memory that has the loss may be poisoned
@@ -99,7 +104,7 @@ class TrainingWorkload final : public Workload {
 
   void run(Stream&) override {
     double input = 0;
-    arrivals_.begin();
+    stream_.begin();
     const auto begun = Clock::now();
     const bool reads = !audited_ && is_files(run_.data.data);
     if (reads) reading_.begin(training_->counters());
@@ -109,24 +114,29 @@ class TrainingWorkload final : public Workload {
       input += seconds_since(start);
     };
     load();
-    trainer_->step(run_.convergence.rate, nullptr, load);
+    if (ends_later_)
+      trainer_->start_step(run_.convergence.rate);
+    else
+      trainer_->step(run_.convergence.rate, nullptr, load);
     ++made_;
-    if (audited_) return;
+    started_ = ends_later_;
+    if (ends_later_) return;
     const double seconds = seconds_since(begun);
-    arrivals_.end(*trainer_, input, seconds);
-    stop_if_diverged();
-    if (!std::exchange(warm_, true)) return;  // no batch was ready for the first step
-    numbers_.add(*trainer_, input, seconds);
-    if (reads) reading_.end(training_->counters(), seconds);
+    const bool counts = count_step(input, seconds);
+    if (reads && counts) reading_.end(training_->counters(), seconds);
   }
 
   ArrivalSource arrival_source() const override {
     if (run_.trainer.lag > 0) return {{}, "with a lag ranks wait for the sum of the step before"};
     return {ArrivalSource::Kind::steps, "", run_.network};
   }
-  std::vector<Arrival> take_arrivals() override { return arrivals_.take(); }
+  std::vector<Arrival> take_arrivals() override {
+    end_step();
+    return arrivals_.take();
+  }
 
   void begin_audit(Audit kind) override {
+    end_step();
     training_->pause();
     trainer_->save(state_);
     audited_ = true;
@@ -139,6 +149,7 @@ class TrainingWorkload final : public Workload {
 
   /// Makes the same step again from the same state, with checks, and compares what was learnt.
   Verification end_audit() override {
+    end_step();
     Verification verification;
     verification.passed = true;
     checks_.judge_finite("in the timed phase", verification);
@@ -200,6 +211,7 @@ class TrainingWorkload final : public Workload {
   }
 
   Verification verify_after() override {
+    end_step();
     Verification verification;
     verification.passed = true;
     reading_metrics_ = reading_.metrics(ranks_, bad_samples({training_.get()}));
@@ -222,6 +234,7 @@ class TrainingWorkload final : public Workload {
   Executed executed() const override { return executed_training(*trainer_, run_.trainer); }
   std::map<std::string, double> work() const override { return run_.amounts; }
   std::map<std::string, double> take_done() override {
+    end_step();
     const NetworkWork work = work_count_.take(trainer_->executor(), ranks_);
     double loaded = static_cast<double>(std::exchange(loaded_, 0));
     RankCalls(ranks_).sum(std::span(&loaded, 1));
@@ -257,15 +270,28 @@ class TrainingWorkload final : public Workload {
   }
 
  private:
-  /// Uses what every step counts: nothing more is read from the device. All ranks decide alike,
-  /// since they have judged the step alike. end_audit() judges an audited step.
-  void stop_if_diverged() const {
-    const LossScale& scale = trainer_->loss_scale();
-    if (!scale.diverged() && !scale.stuck()) return;
-    throw WrongResult(fmt::format(
-        "training diverged: gradients are not finite in step {} (with warm-up), at a loss "
-        "scale of {} (their update was skipped). Use a smaller --rate{}.",
-        made_, scale.scale(), scale.diverged() ? "" : ", or --loss-scale dynamic"));
+  /// Ends a step that a device has made between the marks of a sample: reads what it has left. Each
+  /// function that asks for anything of the last step calls it first, reset() before the next one,
+  /// so that the rules of the training see each step before the next begins. Collective.
+  void end_step() {
+    if (!std::exchange(started_, false)) return;
+    trainer_->finish_step(stream_.begun());
+    count_step(0, *trainer_->device_seconds());
+  }
+
+  /// Takes the numbers of a step; false: not those of an audited one, which end_audit() judges, nor
+  /// of the first one.
+  bool count_step(double input, double seconds) {
+    if (audited_) return false;
+    arrivals_.add(*trainer_, stream_.begun(), input, seconds);
+    // By what every step counts, and alike on all ranks, since they have judged the step alike.
+    if (const LossScale& scale = trainer_->loss_scale(); scale.diverged() || scale.stuck())
+      throw WrongResult(diverged_text(scale, made_));
+    if (!std::exchange(warm_, true)) return false;  // no batch was ready for the first step
+    // By the clock that has timed the phases.
+    const std::optional<double> by_device = trainer_->device_seconds();
+    numbers_.add(*trainer_, input, by_device ? input + *by_device : seconds);
+    return true;
   }
 
   std::string why_not_rates() const {
@@ -376,6 +402,12 @@ class TrainingWorkload final : public Workload {
   Plugins& plugins_;
   Communicator& ranks_;
   MemoryUse memory_;
+  const bool resident_;
+  const std::string why_host_;  ///< why the host takes part in each step
+  const bool on_host_ = trainer_->device().name() == "cpu";
+  const bool ends_later_ = !on_host_ && why_host_.empty();  ///< steps, than their samples
+  StepStream stream_{trainer_->device().stream(), why_host_};
+  bool started_ = false;  ///< a step that ends later
   double peak_memory_ = 0;
   Trainer::State state_;
   bool audited_ = false;
@@ -392,7 +424,6 @@ class TrainingWorkload final : public Workload {
   std::unique_ptr<Batches> training_;
   Convergence converged_;
   std::vector<LayerTime> layers_;
-  bool resident_ = true;
   int draws_ = 0;
   std::int64_t made_ = 0, told_steps_ = 0;  ///< steps of the timing loop; those at the last report
   Clock::time_point told_ = Clock::now();

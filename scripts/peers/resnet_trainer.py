@@ -125,7 +125,7 @@ class Trainer:
 
     def timed(self, images, labels):
         """Seconds and result of a step. GradScaler reads from the device whether a gradient has overflowed, and an eager step may have more
-        kernels than a GPU takes while it is held: a step of training may contain the host's time, as Assay's does, which reads its loss."""
+        kernels than a GPU takes while it is held: a step of training may contain the host's time, as Assay's does with a dynamic loss scale."""
         values = []
         seconds = self.clock.seconds(lambda: values.append(self.submit(images, labels)), waits=self.args.mode == "train")
         return seconds, float(values[-1])

@@ -29,6 +29,7 @@
 #include <set>
 #include <utility>
 
+#include "tests/cuda/fake/arriving.hpp"
 #include "tests/cuda/fake/graphs.hpp"
 #include "tests/cuda/fake/guarded.hpp"
 #include "tests/cuda/fake/items.hpp"
@@ -89,6 +90,7 @@ cudaError_t synchronized() {
   if (fake::refused_in_capture()) return done(cudaErrorStreamCaptureUnsupported);
   const char* const file = std::getenv("FAKE_GPU_BREAKS");
   broken |= file != nullptr && access(file, F_OK) == 0;
+  fake::arrive();
   return done();
 }
 
@@ -214,9 +216,11 @@ cudaError_t cudaFree(void* data) {
 }
 cudaError_t cudaHostAlloc(void** data, std::size_t bytes, unsigned) {
   *data = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+  if (*data != nullptr) fake::page_locked(*data, bytes);
   return done(*data == nullptr ? cudaErrorMemoryAllocation : cudaSuccess);
 }
 cudaError_t cudaFreeHost(void* data) {
+  fake::freed(data);
   std::free(data);
   return done();
 }
@@ -229,10 +233,11 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
                             cudaStream_t stream) {
   if (broken) return done();
   fake::submitted_to(stream);
-  if ((fake_gpu_memory(to) == nullptr) != (fake_gpu_memory(from) == nullptr)) crossed += bytes;
+  const bool on_gpu = fake_gpu_memory(to) != nullptr, from_gpu = fake_gpu_memory(from) != nullptr;
+  if (on_gpu != from_gpu) crossed += bytes;
   if (crossed > number("FAKE_GPU_CROSSES", SIZE_MAX)) return done(cudaErrorInvalidValue);
   const fake::Worked meanwhile(stream);
-  fake::submit([to, from, bytes] { std::memcpy(to, from, bytes); });
+  fake::submit([=] { fake::copy(to, from, bytes, from_gpu && !on_gpu); });
   return done();
 }
 
@@ -241,6 +246,7 @@ cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpy
   const cudaError_t error = cudaMemcpyAsync(to, from, bytes, kind, nullptr);
   fake::awaited_stream(nullptr);
   fake::finish(nullptr);
+  fake::arrive();
   return error;
 }
 cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t stream) {
@@ -280,6 +286,7 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
   // As if the work still ran when the host asks first. It is the last error then, too.
   if (!std::exchange(event->asked, true) || !fake::passed(event)) return done(cudaErrorNotReady);
   fake::awaited_event(event);
+  fake::arrive();
   return done();
 }
 cudaError_t cudaEventDestroy(cudaEvent_t event) {

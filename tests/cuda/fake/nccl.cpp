@@ -5,6 +5,7 @@
 //
 //   FAKE_NCCL_FLIPS=N   the lowest bit of element N of what the last rank gets is flipped
 //   FAKE_NCCL_ADDS=0    an allreduce gives each rank what it has sent
+//   FAKE_NCCL_PIECES=N  an allreduce is N pieces of work of the GPU (default 1)
 //   FAKE_NCCL_VERSION=N the version, as ncclGetVersion encodes it
 #include <mpi.h>
 #include <nccl.h>
@@ -34,7 +35,9 @@ namespace {
 using assay::DataType;
 
 struct Working {
-  fake::Worked counted{};
+  /// `stream`: null for that of the call before.
+  explicit Working(cudaStream_t stream = nullptr) : counted(stream) {}
+  fake::Worked counted;
   fake::Opened reached{};
 };
 
@@ -90,6 +93,13 @@ void flip(ncclComm_t comm, char* data, std::size_t count, ncclDataType_t type) {
 double combined(double a, double b, ncclRedOp_t op) {
   if (op == ncclMax) return std::max(a, b);
   return op == ncclMin ? std::min(a, b) : a + b;
+}
+
+/// The work of an allreduce but for the piece that does it.
+void work_more(cudaStream_t stream) {
+  const char* const pieces = std::getenv("FAKE_NCCL_PIECES");
+  for (int more = pieces == nullptr ? 1 : std::atoi(pieces); more > 1; --more)
+    const Working meanwhile(stream);
 }
 
 /// Elements [first, first + into.size()) of the reduction of `count` elements of each rank.
@@ -171,7 +181,8 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm) {
 
 ncclResult_t ncclAllReduce(const void* send, void* receive, std::size_t count, ncclDataType_t type,
                            ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream) {
-  const Working meanwhile;
+  work_more(stream);
+  const Working meanwhile(stream);
   if (fake_gpu_submits_in_order(stream) == 0) return refuse("the work before may not be done");
   const char* const adds = std::getenv("FAKE_NCCL_ADDS");
   if (adds != nullptr && std::string(adds) == "0" && send == receive) return ncclSuccess;

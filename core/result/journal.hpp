@@ -78,7 +78,7 @@ nlohmann::json journal_event(std::string_view line);
 
 /// The events of a journal, in order: element i is that of line i + 1. An incomplete last line is
 /// ignored. InputError, with the number of the line, for any other damage, and for a line without
-/// checksum after lines with one, unless a process that writes none has begun in between.
+/// checksum.
 std::vector<nlohmann::json> read_journal(const std::filesystem::path& file);
 
 }  // namespace assay

@@ -1,5 +1,4 @@
 #!/usr/bin/env python3
-# full
 """A network is added to a copy of the tree by one file: its training and its inference are verified as those of ResNet-50 are."""
 import json
 

@@ -4,8 +4,11 @@
 
 #include <fmt/format.h>
 
+#include <type_traits>
+
 #include "kernels/cuda/arithmetic.hpp"
 #include "kernels/cuda/backend.hpp"
+#include "kernels/cuda/for_each.hpp"
 #include "kernels/cuda/gemm.hpp"
 #include "kernels/cuda/stream_kernels.hpp"
 #include "support/cuda/device.hpp"
@@ -33,25 +36,43 @@ template <class T>
 class Moving final : public StreamOperation {
  public:
   Moving(const StreamProblem& problem, const CudaDevice& device, bool streaming)
-      : StreamOperation(problem, device),
-        streaming_(streaming),
-        what_(static_cast<Move>(problem.shape().kernel)) {
-    static_assert(static_cast<int>(Move::copy) == static_cast<int>(StreamKernel::copy) &&
-                  static_cast<int>(Move::triad) == static_cast<int>(StreamKernel::triad));
+      : StreamOperation(problem, device), streaming_(streaming) {
     executed_.algorithm = streaming ? "nontemporal" : "regular";
     executed_.implementation = streaming ? "16 bytes a thread, ld.cs, st.cs" : "16 bytes a thread";
   }
   void run(Stream& stream) override {
-    const std::size_t last = arguments_.size() - 1;
-    check(move<T>(what_, streaming_, static_cast<T>(stream_scalar), data<T>(0),
-                  last == 2 ? data<T>(1) : nullptr, data<T>(last), problem_.shape().n,
-                  device_.facts().processors, cuda_stream(stream)),
-          problem_.canonical());
+    const auto start = [&](auto what) {
+      return streaming_ ? move<what(), Caching::once>(stream)
+                        : move<what(), Caching::usual>(stream);
+    };
+    const auto moved = [&] {
+      switch (problem_.shape().kernel) {
+        case StreamKernel::copy:
+          return start(std::integral_constant<Move, Move::copy>());
+        case StreamKernel::scale:
+          return start(std::integral_constant<Move, Move::scale>());
+        case StreamKernel::add:
+          return start(std::integral_constant<Move, Move::add>());
+        default:
+          return start(std::integral_constant<Move, Move::triad>());
+      }
+    };
+    check(moved(), problem_.canonical());
   }
 
  private:
+  template <Move what, Caching how>
+  cudaError_t move(Stream& stream) const {
+    const std::size_t last = arguments_.size() - 1;
+    const std::int64_t n = problem_.shape().n,
+                       threads = stream_threads_for<T>(n, device_.facts().processors);
+    return move_each(
+        MovePacks<T, what, how>{data<T>(0), last == 2 ? data<T>(1) : nullptr, data<T>(last), n,
+                                threads, static_cast<T>(stream_scalar)},
+        cuda_stream(stream));
+  }
+
   bool streaming_;
-  Move what_;
 };
 
 template <class T>
@@ -64,9 +85,10 @@ class Reading final : public StreamOperation {
     executed_.accumulate = std::string(name(DataType::fp64));
   }
   void run(Stream& stream) override {
-    check(read<T>(data<T>(0), data<double>(1), problem_.shape().n, problem_.passes(),
-                  device_.facts().processors, cuda_stream(stream)),
-          problem_.canonical());
+    const std::int64_t n = problem_.shape().n;
+    const ReadPacks<T> part{data<T>(0), n, problem_.passes(),
+                            stream_threads_for<T>(n, device_.facts().processors)};
+    check(add_each(part, data<double>(1), cuda_stream(stream)), problem_.canonical());
   }
 };
 
@@ -93,8 +115,9 @@ class Chasing final : public StreamOperation {
                 "copying the chase to the GPU");
   }
   void run(Stream& stream) override {
-    check(chase(data<std::int32_t>(2), problem_.shape().n, stride, data<std::int32_t>(0),
-                data<std::int32_t>(1), problem_.loads(), cuda_stream(stream)),
+    check(for_each(ChaseLines{data<std::int32_t>(2), problem_.shape().n, stride,
+                              data<std::int32_t>(0), data<std::int32_t>(1), problem_.loads()},
+                   1, cuda_stream(stream)),
           problem_.canonical());
   }
 

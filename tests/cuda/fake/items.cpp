@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <map>
 #include <memory>
+#include <type_traits>
 #include <typeinfo>
 
 #include "kernels/cuda/activation_items.hpp"
@@ -24,6 +25,7 @@
 #include "kernels/cuda/proof_formulas.hpp"
 #include "kernels/cuda/resize_items.hpp"
 #include "kernels/cuda/squared_error_items.hpp"
+#include "kernels/cuda/stream_items.hpp"
 #include "kernels/cuda/sum_items.hpp"
 #include "kernels/cuda/update_items.hpp"
 
@@ -50,16 +52,29 @@ bool overlooks() {
   return of != nullptr && std::string(typeid(Item).name()).find(of) != std::string::npos;
 }
 
+/// Threads of a launch of an item that does not know them are the kernel's second argument. Where
+/// an item returns a number, that is the sum to which it is added.
 template <class Item>
 std::function<void()> body(void** arguments) {
-  return [item = *static_cast<const Item*>(arguments[0]),
-          count = *static_cast<const std::int64_t*>(arguments[1])] {
-    const std::int64_t first = lost(typeid(Item).name());
-    for (std::int64_t i = count; i-- > first;) item(i);  // in no order that a GPU promises
-    if constexpr (requires { item.to->least_bound; })
-      if (overlooks<Item>())
-        for (std::int64_t i = first; i < count; ++i) item.to[i].wrong = item.to[i].bad = 0;
-  };
+  const Item item = *static_cast<const Item*>(arguments[0]);
+  if constexpr (!std::is_void_v<decltype(item(0))>) {
+    return [item, sum = *static_cast<double* const*>(arguments[1])] {
+      for (std::int64_t i = item.threads; i-- > lost(typeid(Item).name());) *sum += item(i);
+    };
+  } else {
+    std::int64_t count = 0;
+    if constexpr (requires { item.threads; })
+      count = item.threads;
+    else
+      count = *static_cast<const std::int64_t*>(arguments[1]);
+    return [item, count] {
+      const std::int64_t first = lost(typeid(Item).name());
+      for (std::int64_t i = count; i-- > first;) item(i);  // in no order that a GPU promises
+      if constexpr (requires { item.to->least_bound; })
+        if (overlooks<Item>())
+          for (std::int64_t i = first; i < count; ++i) item.to[i].wrong = item.to[i].bad = 0;
+    };
+  }
 }
 
 std::string readable(const char* mangled) {
@@ -71,6 +86,11 @@ std::string readable(const char* mangled) {
 template <class... Items>
 void add(Bodies& all) {
   (all.emplace(readable(typeid(Items).name()), body<Items>), ...);
+}
+template <class Real, Caching how>
+void add_moves(Bodies& all) {
+  add<MovePacks<Real, Move::copy, how>, MovePacks<Real, Move::scale, how>,
+      MovePacks<Real, Move::add, how>, MovePacks<Real, Move::triad, how>>(all);
 }
 template <template <class> class... Items>
 void add_wide(Bodies& all) {
@@ -111,6 +131,12 @@ const Bodies& bodies() {
   static const Bodies all = [] {
     Bodies made;
     add<AddMatrices, AddCentroids, AddHinge>(made);
+    add_moves<double, Caching::usual>(made);
+    add_moves<double, Caching::once>(made);
+    add_moves<float, Caching::usual>(made);
+    add_moves<float, Caching::once>(made);
+    add_wide<ReadPacks>(made);
+    add<ChaseLines>(made);
     add_wide<Observe, HalfNorm>(made);
     add_tiled<FindLabels, AddToCentroids, HingeRows>(made);
     add<AddStale, AddUp<std::int32_t>>(made);
@@ -140,9 +166,9 @@ const Bodies& bodies() {
 }
 
 /// "assay::cuda::Assign<double>" of "void assay::cuda::item_kernel<assay::cuda::Assign<double>
-/// >(…)"; "" of other kernels.
+/// >(…)"; "" of other functions.
 std::string item_of(const std::string& kernel) {
-  const std::string name = readable(kernel.c_str()), start = "assay::cuda::item_kernel<";
+  const std::string name = readable(kernel.c_str()), start = "_kernel<";
   const std::size_t from = name.find(start), to = name.find(">(");
   if (from == std::string::npos || to == std::string::npos) return "";
   std::string item = name.substr(from + start.size(), to - from - start.size());

@@ -55,10 +55,9 @@ class PlainWeights final : public BoundOperation {
                  Stream& stream) const {
     with_stored(packed_.type, [&](auto stored) {
       using Stored = decltype(stored);
-      check(for_each(Transpose<Stored>{static_cast<const Stored*>(from), static_cast<Stored*>(to),
-                                       rows, columns},
-                     packed_.elements(), cuda_stream(stream)),
-            what_);
+      const Transpose<Stored> item{static_cast<const Stored*>(from), static_cast<Stored*>(to), rows,
+                                   columns};
+      check(for_each(item, item.items(packed_.elements()), cuda_stream(stream)), what_);
     });
   }
 

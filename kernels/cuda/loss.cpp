@@ -36,9 +36,18 @@ class Loss final : public OwnOperation {
     const auto* const scale = find<const Value>("scale");
     if (scale == nullptr) return;  // validation
     auto* const sums = reinterpret_cast<double*>(softmax + samples);
-    start(LossGradients<Stored>{sample, scale, samples, find<Stored>("diff_logits"), sums},
-          parts_ * classes);
+    if (classes % widest<Stored> == 0)
+      start_gradients<widest<Stored>>(sample, scale, sums);
+    else
+      start_gradients<1>(sample, scale, sums);
     if (biased) add_up(sums, parts_, classes, find<Value>("diff_bias"));
+  }
+
+  template <int width>
+  void start_gradients(const LossOfSample<Stored>& sample, const Value* scale, double* sums) {
+    start(LossGradients<Stored, width>{sample, scale, shape_.samples, find<Stored>("diff_logits"),
+                                       sums},
+          parts_ * (shape_.classes / width));
   }
 
   LossShape shape_;

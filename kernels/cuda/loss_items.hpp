@@ -41,11 +41,10 @@ struct LossOfSample {
     Lanes<Totals> totals = {};
     warp.each([&](int lane) {
       Value sum = 0;
-      for (std::int64_t c = lane; c < classes; c += warp_lanes) {
-        const Value x = logit(sample, c);
+      each(sample, lane, [&](std::int64_t, Value x) {
         sum += std::exp(x - best.largest);
         totals[lane].logits += static_cast<double>(x);
-      }
+      });
       totals[lane].sum = static_cast<double>(sum);
     });
     warp.add_up(totals);
@@ -66,16 +65,29 @@ struct LossOfSample {
     }
   };
 
+  /// act(c, logit) for the classes of a lane.
+  template <class Act>
+  ASSAY_ITEM void each(std::int64_t sample, int lane, const Act& act) const {
+    const std::int64_t first = sample * classes;
+    each_pack<widest<Stored>>(first, first + classes, lane, [&](std::int64_t at, auto width) {
+      constexpr int count = decltype(width)::value;
+      Value x[count];
+      load<count>(logits + at, x);
+      for (int j = 0; j < count; ++j) {
+        const std::int64_t c = at - first + j;
+        act(c, bias == nullptr ? x[j] : x[j] + bias[c]);
+      }
+    });
+  }
+
   ASSAY_ITEM Best best_of(const Warp& warp, std::int64_t sample) const {
     Lanes<Best> best;
     warp.each([&](int lane) {
-      // A lane that has no class has the first one, too.
       Best& of = best[lane];
-      of.position = lane < classes ? lane : 0;
-      of.largest = logit(sample, of.position);
-      for (std::int64_t c = lane + warp_lanes; c < classes; c += warp_lanes)
-        if (const Value x = logit(sample, c); x > of.largest)
-          of = {x, static_cast<std::int32_t>(c)};
+      of = {logit(sample, 0), 0};  // a lane may have no class
+      each(sample, lane, [&](std::int64_t c, Value x) {
+        if (x > of.largest) of = {x, static_cast<std::int32_t>(c)};
+      });
     });
     warp.join(best, [](const Best& a, const Best& b) {
       return a.largest > b.largest || (a.largest == b.largest && a.position < b.position) ? a : b;
@@ -94,8 +106,8 @@ struct LossOfSample {
   }
 };
 
-/// The gradients of a class in some samples, and their sum before they are rounded.
-template <class Stored>
+/// The gradients of `width` classes in some samples, and their sums before they are rounded.
+template <class Stored, int width>
 struct LossGradients {
   using Value = ValueOf<Stored>;
   LossOfSample<Stored> of;
@@ -104,20 +116,28 @@ struct LossGradients {
   Stored* to;
   double* sums;
   ASSAY_ITEM void operator()(std::int64_t i) const {
-    const std::int64_t classes = of.classes, c = i % classes, first = i / classes * loss_rows,
+    const std::int64_t classes = of.classes, part = i / (classes / width),
+                       c = (i - part * (classes / width)) * width, first = part * loss_rows,
                        last = first + loss_rows < samples ? first + loss_rows : samples;
     const auto by = static_cast<Value>(static_cast<double>(*scale) / static_cast<double>(samples)),
                each = static_cast<Value>(of.smoothing / static_cast<double>(classes)),
                more = static_cast<Value>(1 - of.smoothing);
-    double sum = 0;
+    double own[width] = {};
     for (std::int64_t sample = first; sample < last; ++sample) {
       const LossSoftmax<Value> softmax = of.softmax[sample];
-      const Value p = std::exp(of.logit(sample, c) - softmax.largest) / softmax.sum,
-                  q = of.labels[sample] == c ? more + each : each, g = by * (p - q);
-      sum += static_cast<double>(g);
-      to[sample * classes + c] = narrow<Stored>(g);
+      const std::int32_t label = of.labels[sample];
+      Value x[width], g[width];
+      load<width>(of.logits + sample * classes + c, x);
+      for (int j = 0; j < width; ++j) {
+        if (of.bias != nullptr) x[j] += of.bias[c + j];
+        const Value p = std::exp(x[j] - softmax.largest) / softmax.sum,
+                    q = label == c + j ? more + each : each;
+        g[j] = by * (p - q);
+        own[j] += static_cast<double>(g[j]);
+      }
+      store<width>(g, to + sample * classes + c);
     }
-    sums[i] = sum;
+    for (int j = 0; j < width; ++j) sums[part * classes + c + j] = own[j];
   }
 };
 

@@ -50,10 +50,16 @@ ASSAY_START(UpdateParameters<float, __half>)
 ASSAY_START(UpdateParameters<float, __nv_bfloat16>)
 
 ASSAY_START_STORED(LossOfSample)
-ASSAY_START_STORED(LossGradients)
-ASSAY_START_STORED(LossOfPixels)
-ASSAY_START_STORED(SquaredErrorMeans)
-ASSAY_START_STORED(SquaredErrorSums)
+ASSAY_START_PACKED(LossGradients)
+ASSAY_START_PACKED(SquaredErrorMeans)
+ASSAY_START_PACKED(SquaredErrorSums)
+#define ASSAY_START_PIXELS(Stored)     \
+  ASSAY_START(LossOfPixels<Stored, 3>) \
+  ASSAY_START(LossOfPixels<Stored, 0>)
+ASSAY_START_PIXELS(double)
+ASSAY_START_PIXELS(float)
+ASSAY_START_PIXELS(__half)
+ASSAY_START_PIXELS(__nv_bfloat16)
 ASSAY_START_WIDE(SquaredErrorResults)
 
 ASSAY_START_WIDE(NormFactor)

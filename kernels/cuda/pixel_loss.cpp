@@ -29,13 +29,24 @@ class PixelLoss final : public OwnOperation {
     const auto [samples, classes, ih, iw] = shape_;
     auto* const losses = find<double>("workspace");
     auto* const counts = losses + losses_;
-    start(
-        LossOfPixels<Stored>{find<const Stored>("logits"), find<const std::int32_t>("labels"),
-                             find<const Value>("class_weights"), find<const Value>("scale"),
-                             samples, classes, plane_, losses, counts, find<Stored>("diff_logits")},
-        parts_ * samples);
+    if (classes == known && plane_ % widest<Stored> == 0)
+      start_pixels<known>(losses, counts);
+    else
+      start_pixels<0>(losses, counts);
     add_up(losses, parts_, samples, find<Value>("losses"));
     add_up(counts, parts_, samples * classes * classes, find<std::int32_t>("confusion"));
+  }
+
+  static constexpr int known = 3;  ///< classes of the network that segments (models/climate)
+
+  template <int classes>
+  void start_pixels(double* losses, double* counts) {
+    start(LossOfPixels<Stored, classes>{find<const Stored>("logits"),
+                                        find<const std::int32_t>("labels"),
+                                        find<const Value>("class_weights"),
+                                        find<const Value>("scale"), shape_.samples, shape_.classes,
+                                        plane_, losses, counts, find<Stored>("diff_logits")},
+          parts_ * shape_.samples);
   }
 
   PixelLossShape shape_;

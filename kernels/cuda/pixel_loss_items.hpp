@@ -11,8 +11,10 @@ namespace assay::cuda {
 inline constexpr std::int64_t pixels_of_thread = 16;
 
 /// Thread i has part i / samples of sample i % samples. It writes the sum of its pixels' losses to
-/// losses[i], and their counts to counts[i][label][class], which AddUp adds.
-template <class Stored>
+/// losses[i], and their counts to counts[i][label][class], which AddUp adds. Where the classes are
+/// `known`, it computes as many pixels at once as have whole packs of logits, of which a plane
+/// consists then, and counts in registers; 0: any number of classes.
+template <class Stored, int known>
 struct LossOfPixels {
   using Value = ValueOf<Stored>;
   const Stored* logits;
@@ -25,36 +27,83 @@ struct LossOfPixels {
     const std::int64_t part = i / samples, sample = i - part * samples,
                        first = part * pixels_of_thread,
                        last = first + pixels_of_thread < plane ? first + pixels_of_thread : plane;
-    double* const own = counts + i * classes * classes;
-    for (std::int64_t c = 0; c < classes * classes; ++c) own[c] = 0;
-    double sum = 0;
-    for (std::int64_t p = first; p < last; ++p) sum += loss(sample * plane + p, own);
-    losses[i] = sum;
+    losses[i] = add(sample * plane + first, sample * plane + last, counts + i * classes * classes);
   }
 
  private:
-  ASSAY_ITEM double loss(std::int64_t pixel, double* own) const {
-    const Stored* const x = logits + pixel * classes;
-    const std::int64_t y = labels[pixel];
-    Value largest = widen(x[0]), sum = 0;
-    std::int64_t best = 0;
-    for (std::int64_t c = 1; c < classes; ++c)
-      if (const Value value = widen(x[c]); value > largest) {
+  /// The losses of these pixels of a sample.
+  ASSAY_ITEM double add(std::int64_t pixel, std::int64_t end, double* own) const {
+    double sum = 0;
+    if constexpr (known == 0) {
+      for (std::int64_t k = 0; k < classes * classes; ++k) own[k] = 0;
+      for (; pixel < end; ++pixel) {
+        const Stored* const from = logits + pixel * classes;
+        Stored* const gradients = to + pixel * classes;
+        const std::int64_t label = labels[pixel];
+        const auto [loss, best] = of_pixel(
+            label, [&](std::int64_t c) { return Value(widen(from[c])); },
+            [&](std::int64_t c, Value g) { gradients[c] = narrow<Stored>(g); });
+        own[label * classes + best] += 1;
+        sum += loss;
+      }
+    } else {
+      std::int32_t found[known * known] = {};
+      for (; pixel < end; pixel += widest<Stored>) add_packs(pixel, found, sum);
+      for (int k = 0; k < known * known; ++k) own[k] = found[k];
+    }
+    return sum;
+  }
+
+  /// Adds as many pixels as a pack has elements. All places in arrays are known to the compiler.
+  ASSAY_ITEM void add_packs(std::int64_t pixel, std::int32_t* found, double& sum) const {
+    constexpr int width = widest<Stored>, of_load = width < 4 ? width : 4;
+    Value x[width * known], g[width * known] = {};
+    std::int32_t label[width];
+    for (int k = 0; k < known; ++k) load<width>(logits + pixel * known + k * width, x + k * width);
+    for (int j = 0; j < width; j += of_load) {
+      const Pack<std::int32_t, of_load> some = read<of_load>(labels + pixel + j);
+      for (int e = 0; e < of_load; ++e) label[j + e] = some.at[e];
+    }
+    for (int j = 0; j < width; ++j) {
+      const auto [loss, best] = of_pixel(
+          label[j], [&](std::int64_t c) { return x[j * known + c]; },
+          [&](std::int64_t c, Value of) { g[j * known + c] = of; });
+      for (int k = 0; k < known * known; ++k) found[k] += k == label[j] * known + best ? 1 : 0;
+      sum += loss;
+    }
+    if (scale != nullptr)
+      for (int k = 0; k < known; ++k) store<width>(g + k * width, to + pixel * known + k * width);
+  }
+
+  struct Found {
+    double loss;
+    int best;  ///< the first class with the largest logit
+  };
+  /// x(c): a logit. put(c, gradient) is called if there are gradients.
+  template <class X, class Put>
+  ASSAY_ITEM Found of_pixel(std::int64_t label, const X& x, const Put& put) const {
+    const std::int64_t count = known > 0 ? known : classes;
+    Value largest = x(0), sum = 0, of_label = x(0);
+    int best = 0;
+    for (int c = 1; c < count; ++c) {
+      const Value value = x(c);
+      if (c == label) of_label = value;
+      if (value > largest) {
         largest = value;
         best = c;
       }
-    for (std::int64_t c = 0; c < classes; ++c) sum += std::exp(widen(x[c]) - largest);
-    own[y * classes + best] += 1;
-    const Value apart = largest - widen(x[y]);
+    }
+    for (int c = 0; c < count; ++c) sum += std::exp(x(c) - largest);
     if (scale != nullptr) {
       const Value by =
           static_cast<Value>(static_cast<double>(*scale) / static_cast<double>(samples)) *
-          weights[y];
-      for (std::int64_t c = 0; c < classes; ++c)
-        to[pixel * classes + c] = narrow<Stored>(
-            by * (std::exp(widen(x[c]) - largest) / sum - static_cast<Value>(c == y ? 1 : 0)));
+          weights[label];
+      for (int c = 0; c < count; ++c)
+        put(c, by * (std::exp(x(c) - largest) / sum - static_cast<Value>(c == label ? 1 : 0)));
     }
-    return static_cast<double>(weights[y]) * static_cast<double>(std::log(sum) + apart);
+    return {static_cast<double>(weights[label]) *
+                static_cast<double>(std::log(sum) + (largest - of_label)),
+            best};
   }
 };
 

@@ -55,8 +55,8 @@ std::unique_ptr<KeptMatrix> KernelProver::keep(std::int64_t rows, std::int64_t c
   const auto work = [&] {
     kept->memory = gpu_memory(2 * bytes, "a matrix of a reference");
     device_.copy(kept->numbers(), numbers, bytes);
-    device_.start(Transpose<float>{kept->numbers(), kept->transposed(), rows, columns},
-                  rows * columns, of_product());
+    const Transpose<float> item{kept->numbers(), kept->transposed(), rows, columns};
+    device_.start(item, item.items(rows * columns), of_product());
     device_.stream().wait();
   };
   if (!device_.by_kernels(DataType::fp64, work)) return nullptr;

@@ -24,16 +24,24 @@ class SquaredError final : public OwnOperation {
   using Value = ValueOf<Stored>;
 
   void start_all() override {
+    if (shape_.features % widest<Stored> == 0)
+      start_all<widest<Stored>>();
+    else
+      start_all<1>();
+  }
+
+  template <int width>
+  void start_all() {
     const auto [samples, features] = shape_;
     auto *const means = find<double>("workspace"), *const totals = means + 2 * samples,
                 *const of_means = totals + 4 * samples,
                 *const of_totals = of_means + sums_size(tiles_, 2 * samples);
     const SquaredErrorInputs<Stored> in{find<const Stored>("outputs"),
                                         find<const Stored>("targets"), samples, features};
-    start(SquaredErrorMeans<Stored>{in, of_means}, tiles_ * samples * warp_lanes);
+    start(SquaredErrorMeans<Stored, width>{in, of_means}, tiles_ * samples * warp_lanes);
     add_up(of_means, tiles_, 2 * samples, means);
-    start(SquaredErrorSums<Stored>{in, means, find<const Value>("scale"),
-                                   find<Stored>("diff_outputs"), of_totals},
+    start(SquaredErrorSums<Stored, width>{in, means, find<const Value>("scale"),
+                                          find<Stored>("diff_outputs"), of_totals},
           tiles_ * samples * warp_lanes);
     add_up(of_totals, tiles_, 4 * samples, totals);
     start(SquaredErrorResults<Value>{totals, features, find<Value>("losses"),

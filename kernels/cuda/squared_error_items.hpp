@@ -8,46 +8,58 @@
 
 namespace assay::cuda {
 
-/// Outputs x and targets t, each less the first of its sample: so equal ones have no deviations.
 template <class Stored>
 struct SquaredErrorInputs {
   const Stored *outputs, *targets;
   std::int64_t samples, features;
+};
 
-  ASSAY_ITEM double x(std::int64_t sample, std::int64_t f) const {
-    return from(outputs, sample, f);
-  }
-  ASSAY_ITEM double t(std::int64_t sample, std::int64_t f) const {
-    return from(targets, sample, f);
-  }
-  /// act(f) for the features of a lane.
+/// Outputs x and targets t of a sample, each also less the first: so equal ones have no deviations.
+template <class Stored, int width>
+struct SquaredErrorRow {
+  using Value = ValueOf<Stored>;
+  const Stored *outputs, *targets;
+  std::int64_t features;
+  double first_x, first_t;
+  ASSAY_ITEM SquaredErrorRow(const SquaredErrorInputs<Stored>& in, std::int64_t sample)
+      : outputs(in.outputs + sample * in.features),
+        targets(in.targets + sample * in.features),
+        features(in.features),
+        first_x(static_cast<double>(widen(outputs[0]))),
+        first_t(static_cast<double>(widen(targets[0]))) {}
+  ASSAY_ITEM double moved_x(Value x) const { return static_cast<double>(x) - first_x; }
+  ASSAY_ITEM double moved_t(Value t) const { return static_cast<double>(t) - first_t; }
+  /// act(first feature, x, t) for the packs of a lane.
   template <class Act>
   ASSAY_ITEM void each(std::int64_t tile, int lane, const Act& act) const {
-    for (int j = 0; j < lane_columns; ++j)
-      if (const std::int64_t f = column_of<1>(tile, lane, j); f < features) act(f);
-  }
-
- private:
-  ASSAY_ITEM double from(const Stored* all, std::int64_t sample, std::int64_t f) const {
-    const Stored* const row = all + sample * features;
-    return static_cast<double>(widen(row[f])) - static_cast<double>(widen(row[0]));
+    for (int j = 0; j < lane_columns; j += width)
+      if (const std::int64_t f = column_of<width>(tile, lane, j); f < features) {
+        Value x[width], t[width];
+        load<width>(outputs + f, x);
+        load<width>(targets + f, t);
+        act(f, x, t);
+      }
   }
 };
 
 /// to[tile][sample] = {sum of x, sum of t}.
-template <class Stored>
+template <class Stored, int width>
 struct SquaredErrorMeans {
+  using Value = ValueOf<Stored>;
   SquaredErrorInputs<Stored> in;
   double* to;
   ASSAY_ITEM void operator()(std::int64_t i) const {
     const Warp warp(i);
     if (warp.idle()) return;
-    const std::int64_t tile = warp.number / in.samples, sample = warp.number % in.samples;
+    const std::int64_t tile = warp.number / in.samples;
+    const SquaredErrorRow<Stored, width> row(in, warp.number % in.samples);
     Lanes<Sums> sums = {};
     warp.each([&](int lane) {
-      in.each(tile, lane, [&](std::int64_t f) {
-        sums[lane].x += in.x(sample, f);
-        sums[lane].t += in.t(sample, f);
+      row.each(tile, lane, [&](std::int64_t, const Value* x, const Value* t) {
+        for (int j = 0; j < width; ++j) {
+          sums[lane].x += row.moved_x(x[j]);
+          sums[lane].t += row.moved_t(t[j]);
+        }
       });
     });
     warp.add_up(sums);
@@ -67,7 +79,7 @@ struct SquaredErrorMeans {
 
 /// to[tile][sample] = sums of {(x - t)^2, dx^2, dt^2, dx dt}; and the gradients, if there is a
 /// scale. `means`: the sums [sample] of all tiles.
-template <class Stored>
+template <class Stored, int width>
 struct SquaredErrorSums {
   using Value = ValueOf<Stored>;
   SquaredErrorInputs<Stored> in;
@@ -79,6 +91,7 @@ struct SquaredErrorSums {
     const Warp warp(i);
     if (warp.idle()) return;
     const std::int64_t tile = warp.number / in.samples, sample = warp.number % in.samples;
+    const SquaredErrorRow<Stored, width> row(in, sample);
     const auto count = static_cast<double>(in.features);
     const double of_x = means[2 * sample] / count, of_t = means[2 * sample + 1] / count;
     const Value by = scale == nullptr
@@ -87,13 +100,15 @@ struct SquaredErrorSums {
                                               static_cast<double>(in.features * in.samples));
     Lanes<Sums> sums = {};
     warp.each([&](int lane) {
-      in.each(tile, lane, [&](std::int64_t f) {
-        const std::int64_t at = sample * in.features + f;
-        const Value x = widen(in.outputs[at]), t = widen(in.targets[at]);
-        const double apart = static_cast<double>(x) - static_cast<double>(t),
-                     dx = in.x(sample, f) - of_x, dt = in.t(sample, f) - of_t;
-        sums[lane] = sums[lane] + Sums{apart * apart, dx * dx, dt * dt, dx * dt};
-        if (scale != nullptr) gradients[at] = narrow<Stored>(by * (x - t));
+      row.each(tile, lane, [&](std::int64_t f, const Value* x, const Value* t) {
+        Value g[width];
+        for (int j = 0; j < width; ++j) {
+          const double apart = static_cast<double>(x[j]) - static_cast<double>(t[j]),
+                       dx = row.moved_x(x[j]) - of_x, dt = row.moved_t(t[j]) - of_t;
+          sums[lane] = sums[lane] + Sums{apart * apart, dx * dx, dt * dt, dx * dt};
+          g[j] = by * (x[j] - t[j]);
+        }
+        if (scale != nullptr) store<width>(g, gradients + sample * in.features + f);
       });
     });
     warp.add_up(sums);

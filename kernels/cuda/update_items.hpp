@@ -19,15 +19,7 @@ struct UpdateBlock {
   /// act(first, integral_constant of the count) for the packs of a lane, of `width` or one.
   template <int width, class Act>
   ASSAY_ITEM void each_pack(int lane, const Act& act) const {
-    const std::int64_t end = begin + count;
-    for (std::int64_t at = (begin / width + lane) * width; at < end; at += warp_lanes * width) {
-      if (at >= begin && at + width <= end) {
-        act(at, std::integral_constant<int, width>());
-        continue;
-      }
-      for (std::int64_t one = at < begin ? begin : at; one < at + width && one < end; ++one)
-        act(one, std::integral_constant<int, 1>());
-    }
+    cuda::each_pack<width>(begin, begin + count, lane, act);
   }
 };
 

@@ -80,6 +80,20 @@ class Warp {
   int lane_;
 };
 
+/// act(first, integral_constant of the count) for a lane's packs of the elements [begin, end) of
+/// memory that begins with a whole pack: packs of `width`, and single elements at both ends.
+template <int width, class Act>
+ASSAY_ITEM void each_pack(std::int64_t begin, std::int64_t end, int lane, const Act& act) {
+  for (std::int64_t at = (begin / width + lane) * width; at < end; at += warp_lanes * width) {
+    if (at >= begin && at + width <= end) {
+      act(at, std::integral_constant<int, width>());
+      continue;
+    }
+    for (std::int64_t one = at < begin ? begin : at; one < at + width && one < end; ++one)
+      act(one, std::integral_constant<int, 1>());
+  }
+}
+
 /// A tile of a row-major matrix has 256 columns: each lane holds eight of a row, in packs of
 /// `width`, which are 32 packs apart. So a warp reads adjacent memory together.
 inline constexpr int lane_columns = 8;

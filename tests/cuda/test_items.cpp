@@ -7,6 +7,7 @@
 #include <random>
 #include <vector>
 
+#include "kernels/cuda/conv_items.hpp"
 #include "kernels/cuda/warp.hpp"
 
 namespace assay::cuda {
@@ -85,6 +86,62 @@ TEST(Warp, HoldsWholeRows) {
   for (const std::int64_t columns : {1, 7, 255, 256, 257, 700}) expect_whole_row<1>(columns);
   for (const std::int64_t columns : {2, 250, 256, 258, 702}) expect_whole_row<2>(columns);
   for (const std::int64_t columns : {4, 252, 256, 260, 700}) expect_whole_row<4>(columns);
+}
+
+/// Each element is one lane's, once; single ones where they fill no pack.
+TEST(Warp, DividesAnyRangeIntoPacks) {
+  for (const std::int64_t begin : {0, 3, 8, 1001})
+    for (const std::int64_t count : {1, 4, 5, 7, 64, 1000}) {
+      std::vector<int> visits(2048, 0);
+      int packs = 0;
+      for (int lane = 0; lane < warp_lanes; ++lane)
+        each_pack<8>(begin, begin + count, lane, [&](std::int64_t at, auto width) {
+          if (width == 8) {
+            EXPECT_EQ(at % 8, 0);
+            ++packs;
+          }
+          for (int j = 0; j < width; ++j) ++visits[static_cast<std::size_t>(at + j)];
+        });
+      for (std::int64_t i = 0; i < 2048; ++i)
+        ASSERT_EQ(visits[static_cast<std::size_t>(i)], i >= begin && i < begin + count ? 1 : 0)
+            << begin << " " << count << " " << i;
+      EXPECT_EQ(packs,
+                (begin + count) / 8 > (begin + 7) / 8 ? (begin + count) / 8 - (begin + 7) / 8 : 0);
+    }
+}
+
+/// Tiles with rests in both directions, of tensors that begin with a pack, and of others.
+template <class Stored, class Number>
+void expect_transposed() {
+  constexpr std::int64_t width = widest<Stored>, matrices = 2;
+  for (const std::int64_t rows : {std::int64_t{1}, width - 1, width, 3 * width, 2 * width + 1})
+    for (const std::int64_t columns : {std::int64_t{1}, std::int64_t{9}, width, 2 * width})
+      for (const int off : {0, 1}) {
+        const std::int64_t count = matrices * rows * columns;
+        alignas(16) static Stored from[2048], to[2048];
+        for (std::int64_t i = 0; i < 2048; ++i) {
+          from[i] = Stored(static_cast<Number>(i));
+          to[i] = Stored(Number(-1));
+        }
+        const Transpose<Stored> item{from + off, to + off, rows, columns};
+        for (std::int64_t i = item.items(count); i-- > 0;) item(i);
+        for (std::int64_t n = 0; n < matrices; ++n)
+          for (std::int64_t r = 0; r < rows; ++r)
+            for (std::int64_t c = 0; c < columns; ++c)
+              ASSERT_EQ(widen(to[off + (n * columns + c) * rows + r]),
+                        widen(from[off + (n * rows + r) * columns + c]))
+                  << rows << " " << columns << " " << off;
+        ASSERT_EQ(static_cast<float>(widen(to[off + count])), -1);
+        if (off > 0) {
+          ASSERT_EQ(static_cast<float>(widen(to[0])), -1);
+        }
+      }
+}
+
+TEST(Transpose, MovesEveryElement) {
+  expect_transposed<double, double>();
+  expect_transposed<float, float>();
+  expect_transposed<__half, float>();
 }
 
 }  // namespace test_items

@@ -87,6 +87,11 @@ template <class... Items>
 void add(Bodies& all) {
   (all.emplace(readable(typeid(Items).name()), body<Items>), ...);
 }
+template <class Stored>
+using LossOfAnyPixels = LossOfPixels<Stored, 0>;
+template <class Stored>
+using LossOfThreeClasses = LossOfPixels<Stored, 3>;
+
 template <class Real, Caching how>
 void add_moves(Bodies& all) {
   add<MovePacks<Real, Move::copy, how>, MovePacks<Real, Move::scale, how>,
@@ -144,8 +149,9 @@ const Bodies& bodies() {
              SquaredErrorResults>(made);
     add<UpdateParameters<double, double>, UpdateParameters<float, float>,
         UpdateParameters<float, __half>, UpdateParameters<float, __nv_bfloat16>>(made);
-    add_stored<Add, LossOfSample, LossGradients, LossOfPixels, SquaredErrorMeans, SquaredErrorSums,
-               NormMoments, Transpose>(made);
+    add_stored<Add, LossOfSample, LossOfAnyPixels, LossOfThreeClasses, NormMoments, Transpose>(
+        made);
+    add_packed<LossGradients, SquaredErrorMeans, SquaredErrorSums>(made);
     add<ToFp32<__half>, ToFp32<__nv_bfloat16>>(made);
     add_wide<NormFactor, NormGivenMoments, NormSlopes>(made);
     add_packed<NormMomentSums, NormGradientSums, Normalize, NormGradients>(made);

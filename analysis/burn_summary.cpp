@@ -179,7 +179,7 @@ std::vector<std::string> burn_faults(const std::vector<BurnTotal>& totals) {
 
 std::string burn_table(const std::vector<BurnTotal>& totals) {
   const Table table = burn_lines(totals);
-  std::string text = terminal_table(table.columns, table.lines), gap = "\n";
+  std::string text = terminal_table(table), gap = "\n";
   for (const std::string& fault : burn_faults(totals))
     text += std::exchange(gap, "") + visible(fault) + "\n";
   return text;

@@ -2,37 +2,13 @@
 // Text of a command for people: lines, headings, lists, tables, and the notes that explain them, on
 // a terminal, as Markdown or as LaTeX. All of it may be of files that others wrote.
 
-#include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "analysis/text_table.hpp"
 
 namespace assay {
-
-/// The notes below a table: each line once, and the citations of a system in one line.
-class Legend {
- public:
-  /// Nothing for "".
-  void add(const std::string& line);
-  void cite(const std::string& system, const std::string& citation);
-  /// Adds the part of a baseline's note that the columns and marks of the table do not already
-  /// show.
-  void note(const std::string& system, const std::string& note, bool algorithm_shown);
-  /// "[1]", the number of a reason among those below the table; equal reasons have one number.
-  std::string footnote(const std::string& reason);
-  /// Appends the lines of `other`, which must have no footnotes.
-  void merge(const Legend& other);
-  /// Citations, lines, footnotes.
-  std::vector<std::string> lines() const;
-
- private:
-  std::set<std::string> seen_;
-  std::vector<std::string> lines_, footnotes_;
-  std::map<std::string, std::set<std::string>> citations_;
-};
 
 /// CSV of these fields of JSON objects, with all digits; a field that is missing or null is empty.
 std::string csv_of(const std::vector<std::string>& fields,
@@ -59,6 +35,8 @@ class Page {
   void statement(const std::string& text) { add(safe(text) + "\n"); }
   /// The same of what is for the reader of the output: a comment in LaTeX.
   void remark(const std::string& text) { add((latex_ ? "% " + visible(text) : safe(text)) + "\n"); }
+  /// The title of one of several parts.
+  void title(const std::string& text);
   /// A heading below a blank line.
   void heading(const std::string& text);
   /// An entry below a heading.

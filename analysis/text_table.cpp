@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <string_view>
+#include <utility>
 
+#include "analysis/series.hpp"
 #include "core/base/message.hpp"
 #include "core/base/numbers.hpp"
 #include "core/base/text.hpp"
@@ -60,9 +63,7 @@ std::vector<std::vector<std::string>> head_lines(const Table& table,
                                                  std::vector<std::size_t>& widths) {
   std::vector<std::vector<std::string>> heads;
   for (const Column& column : table.columns) heads.push_back({column.title});
-  std::size_t all = 0;
-  for (const std::size_t width : widths) all += width + 2;
-  if (!wraps_notes || all <= table_width + 2) return heads;
+  if (!wraps_notes || table.fits()) return heads;
   Table untitled = table;
   for (Column& column : untitled.columns) column.title.clear();
   widths = untitled.widths();
@@ -92,6 +93,18 @@ std::string csv_text(const std::string& text) {
   return quoted + "\"";
 }
 
+/// "file 'sheet'!... (12 places, the result file names each)" of citations that differ in the
+/// middle.
+std::string common(const std::set<std::string>& cited) {
+  // Sorted: what the first and the last have in common at the start, all have.
+  const std::string &first = *cited.begin(), &last = *cited.rbegin();
+  if (cited.size() == 1) return first;
+  const auto [end, other] = std::mismatch(first.begin(), first.end(), last.begin(), last.end());
+  if (end == first.begin()) return join(std::vector(cited.begin(), cited.end()), "; ");
+  return fmt::format("{}... ({} places; the result file names each)",
+                     std::string(first.begin(), end), cited.size());
+}
+
 Table all_visible(Table table) {
   for (Column& column : table.columns) column.title = visible(column.title);
   for (Line& line : table.lines) {
@@ -102,6 +115,59 @@ Table all_visible(Table table) {
 }
 
 }  // namespace
+
+void Legend::add(const std::string& line) {
+  if (!line.empty() && seen_.insert(line).second) lines_.push_back(line);
+}
+
+void Legend::cite(const std::string& system, const std::string& citation) {
+  citations_[system].insert(citation);
+}
+
+void Legend::note(const std::string& system, const std::string& note, bool algorithm_shown) {
+  std::vector<std::string> rest;
+  for (const std::string& part : split(note, ';')) {
+    const std::string text = part.substr(std::min(part.find_first_not_of(' '), part.size()));
+    if (!text.empty() && !text.starts_with("published") && !text.starts_with("not given there") &&
+        !(algorithm_shown && text.starts_with("another algorithm")))
+      rest.push_back(text);
+  }
+  if (!rest.empty()) add(fmt::format("{}: {}", system, join(rest, "; ")));
+}
+
+std::string Legend::footnote(const std::string& reason) {
+  auto place = std::find(footnotes_.begin(), footnotes_.end(), reason);
+  if (place == footnotes_.end()) place = footnotes_.insert(footnotes_.end(), reason);
+  return fmt::format("[{}]", place - footnotes_.begin() + 1);
+}
+
+void Legend::merge(const Legend& other) {
+  for (const std::string& line : other.lines_) add(line);
+  for (const auto& [system, cited] : other.citations_)
+    citations_[system].insert(cited.begin(), cited.end());
+}
+
+std::vector<std::string> Legend::lines() const {
+  // One document often has several systems.
+  std::vector<std::pair<std::string, std::string>> sources;  // systems, citation
+  for (const auto& [system, cited] : citations_) {
+    const std::string source = common(cited);
+    const auto known = std::find_if(sources.begin(), sources.end(),
+                                    [&](const auto& other) { return other.second == source; });
+    if (known == sources.end())
+      sources.emplace_back(system, source);
+    else
+      known->first += ", " + system;
+  }
+  std::vector<std::string> all;
+  for (const auto& [systems, source] : sources)
+    all.push_back(fmt::format("* {}: published, not measured by Assay, without interval: {}",
+                              systems, source));
+  all.insert(all.end(), lines_.begin(), lines_.end());
+  for (std::size_t i = 0; i < footnotes_.size(); ++i)
+    all.push_back(fmt::format("[{}] {}", i + 1, footnotes_[i]));
+  return all;
+}
 
 std::string visible(const std::string& text) {
   std::string safe;
@@ -177,6 +243,39 @@ std::vector<std::string> Table::take(std::size_t column) {
   return taken;
 }
 
+std::size_t Table::find(const std::string& name) const {
+  const auto has_name = [&](const Column& column) {
+    return (column.key.empty() ? column.title : column.key) == name;
+  };
+  return static_cast<std::size_t>(std::ranges::find_if(columns, has_name) - columns.begin());
+}
+
+std::vector<std::string> Table::take_headings(std::size_t column) {
+  if (column >= columns.size()) return {};
+  Table rest = *this;
+  std::vector<std::string> headings = rest.take(column);
+  std::string above;
+  for (std::string& text : headings)
+    if (&text != headings.data() && text == above)
+      text.clear();
+    else
+      above = text;
+  const auto kept = std::ranges::count(headings, "");
+  if (2 * kept < std::ssize(headings) || headings.empty()) return {};
+  headings.resize(lines.size());
+  *this = std::move(rest);
+  return headings;
+}
+
+void Table::add_headings(const std::vector<std::string>& headings) {
+  std::vector<Line> all;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (i < headings.size() && !headings[i].empty()) all.push_back({{}, headings[i]});
+    all.push_back(std::move(lines[i]));
+  }
+  lines = std::move(all);
+}
+
 std::vector<std::size_t> Table::widths() const {
   std::vector<std::size_t> widths;
   for (const Column& column : columns) widths.push_back(shown_width(column.title));
@@ -186,17 +285,33 @@ std::vector<std::size_t> Table::widths() const {
   return widths;
 }
 
-bool Table::fits() const {
-  return std::ranges::all_of(
-      split(terminal_table(columns, lines), '\n'),
-      [](const std::string& line) { return shown_width(line) <= table_width; });
+bool Table::fits(int spare) const {
+  const std::vector<std::size_t> own = widths();
+  std::size_t all = 0;
+  for (std::size_t i = 0; i < own.size(); ++i)
+    if (columns[i].spare < spare) all += own[i] + 2;
+  return all <= table_width + 2;
 }
 
-std::string terminal_table(const std::vector<Column>& raw_columns,
-                           const std::vector<Line>& raw_lines) {
-  const auto [columns, lines] = all_visible({raw_columns, raw_lines});
-  std::vector<std::size_t> widths = Table{columns, lines}.widths();
-  const std::vector<std::vector<std::string>> heads = head_lines({columns, lines}, widths);
+std::string Table::leave_out(const std::string& to_see_all, const std::string& part) {
+  std::vector<std::string> names;
+  while (!fits()) {
+    const auto first = std::ranges::max_element(columns, {}, &Column::spare);
+    if (first->spare == 0) break;
+    names.push_back(first->key.empty() ? first->title : first->key);
+    take(static_cast<std::size_t>(first - columns.begin()));
+  }
+  if (names.empty()) return "";
+  return fmt::format("Not shown{}, to {}: {} ({}).", part.empty() ? "" : " of " + part,
+                     fits() ? fmt::format("fit {} characters", table_width) : "be less wide",
+                     join(names, ", "), to_see_all);
+}
+
+std::string terminal_table(const Table& raw) {
+  const Table table = all_visible(raw);
+  const std::vector<Column>& columns = table.columns;
+  std::vector<std::size_t> widths = table.widths();
+  const std::vector<std::vector<std::string>> heads = head_lines(table, widths);
   std::size_t height = 1;
   for (const auto& head : heads) height = std::max(height, head.size());
   std::string rule, text;
@@ -210,7 +325,7 @@ std::string terminal_table(const std::vector<Column>& raw_columns,
   }
   for (const std::size_t width : widths) rule += std::string(width, '-') + "  ";
   text += trimmed(rule) + "\n";
-  for (const Line& line : lines) {
+  for (const Line& line : table.lines) {
     std::string row;
     for (std::size_t i = 0; i < line.cells.size(); ++i)
       row += padded(line.cells[i], widths[i], columns[i].right) + "  ";
@@ -219,15 +334,16 @@ std::string terminal_table(const std::vector<Column>& raw_columns,
   return text;
 }
 
-std::string markdown_table(const std::vector<Column>& columns, const std::vector<Line>& lines) {
+std::string markdown_table(const Table& table) {
   std::string text = "|";
-  for (const Column& column : columns) text += fmt::format(" {} |", markdown_text(column.title));
+  for (const Column& column : table.columns)
+    text += fmt::format(" {} |", markdown_text(column.title));
   text += "\n|";
-  for (const Column& column : columns) text += column.right ? "---:|" : "---|";
+  for (const Column& column : table.columns) text += column.right ? "---:|" : "---|";
   text += "\n";
-  for (const Line& line : lines) {
+  for (const Line& line : table.lines) {
     text += "|";
-    for (std::size_t i = 0; i < columns.size(); ++i) {
+    for (std::size_t i = 0; i < table.columns.size(); ++i) {
       std::string cell = i < line.cells.size() ? line.cells[i] : "";
       if (i == line.cells.size()) cell = line.note;
       text += fmt::format(" {} |", markdown_text(cell));
@@ -237,16 +353,30 @@ std::string markdown_table(const std::vector<Column>& columns, const std::vector
   return text;
 }
 
-std::string csv_table(const std::vector<Column>& columns, const std::vector<Line>& lines) {
+std::string csv_table(const Table& table) {
   std::string text;
   const auto add = [&](auto cell) {
-    for (std::size_t i = 0; i < columns.size(); ++i) text += (i > 0 ? "," : "") + csv_text(cell(i));
+    for (std::size_t i = 0; i < table.columns.size(); ++i)
+      text += (i > 0 ? "," : "") + csv_text(cell(i));
     text += "\r\n";
   };
-  add([&](std::size_t i) { return columns[i].title; });
-  for (const Line& line : lines)
+  add([&](std::size_t i) { return table.columns[i].title; });
+  for (const Line& line : table.lines)
     add([&](std::size_t i) { return i < line.cells.size() ? line.cells[i] : ""; });
   return text;
+}
+
+nlohmann::json json_table(const Table& table) {
+  nlohmann::json columns = nlohmann::json::array(), lines = nlohmann::json::array();
+  for (const Column& column : table.columns)
+    columns.push_back({{"title", column.title}, {"right", column.right}});
+  for (const Line& line : table.lines) {
+    nlohmann::json numbers = nlohmann::json::array();
+    for (const std::optional<double>& number : line.numbers)
+      numbers.push_back(number_or_null(number));
+    lines.push_back({{"cells", line.cells}, {"numbers", numbers}, {"note", line.note}});
+  }
+  return {{"columns", columns}, {"lines", lines}};
 }
 
 }  // namespace assay

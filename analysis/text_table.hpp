@@ -2,7 +2,11 @@
 // Columns of text, for a terminal, as Markdown, or as LaTeX for papers (only the package booktabs
 // is needed).
 
+#include <limits>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,9 +23,36 @@ struct Cell {
       : text(std::move(shown)), number(value) {}
 };
 
+/// The notes below a table: each line once, and the citations of a system in one line.
+class Legend {
+ public:
+  /// Nothing for "".
+  void add(const std::string& line);
+  void cite(const std::string& system, const std::string& citation);
+  /// Adds the part of a baseline's note that the columns and marks of the table do not already
+  /// show.
+  void note(const std::string& system, const std::string& note, bool algorithm_shown);
+  /// "[1]", the number of a reason among those below the table; equal reasons have one number.
+  std::string footnote(const std::string& reason);
+  /// Appends the lines of `other`, which must have no footnotes.
+  void merge(const Legend& other);
+  /// Citations, lines, footnotes.
+  std::vector<std::string> lines() const;
+
+ private:
+  std::set<std::string> seen_;
+  std::vector<std::string> lines_, footnotes_;
+  std::map<std::string, std::set<std::string>> citations_;
+};
+
 struct Column {
   std::string title;
   bool right = false;  ///< aligned right, for numbers
+  std::string key{};   ///< the name by which it is chosen; "": the title
+  /// Above 0: left out of a terminal's table that is too wide, the greatest first.
+  int spare = 0;
+  bool measured = false;  ///< a line without a result has no cell of it
+  Legend legend{};        ///< explains its cells
 };
 
 /// A line of cells. `note` replaces all cells after the last one given: a reason where there is no
@@ -50,12 +81,22 @@ struct Table {
     for (std::size_t i = 0; i < lines.size(); ++i)
       if (lines[i].note.empty()) lines[i].add(cell(i));
   }
+  /// The place of a column by its key or title; the number of columns if there is none.
+  std::size_t find(const std::string& name) const;
   /// Takes a column out; its cells.
   std::vector<std::string> take(std::size_t column);
+  /// The same where its texts can be lines above the others: by line, "" below the same text. {}:
+  /// too few lines have the same text, and the column stays.
+  std::vector<std::string> take_headings(std::size_t column);
+  /// Puts each text that is not "" above its line.
+  void add_headings(const std::vector<std::string>& headings);
   /// Columns of characters of each column on a terminal.
   std::vector<std::size_t> widths() const;
-  /// Whether no line is longer than table_width on a terminal.
-  bool fits() const;
+  /// Whether the columns of less than this `spare` have room within table_width.
+  bool fits(int spare = std::numeric_limits<int>::max()) const;
+  /// Leaves out spare columns until the others fit; the sentence that names them, or "". `part`:
+  /// the name of one table among several, else "".
+  std::string leave_out(const std::string& to_see_all, const std::string& part = "");
 };
 
 /// Text that is safe on a terminal: control characters, characters that change the writing
@@ -77,11 +118,14 @@ std::string wrapped(const std::string& text, std::size_t width);
 std::string shortened(const std::string& text, std::size_t width);
 
 /// Applies visible() to titles, cells and notes.
-std::string terminal_table(const std::vector<Column>& columns, const std::vector<Line>& lines);
+std::string terminal_table(const Table& table);
 /// A note is put into the first missing cell; all text is escaped.
-std::string markdown_table(const std::vector<Column>& columns, const std::vector<Line>& lines);
+std::string markdown_table(const Table& table);
 /// RFC 4180. Text that a spreadsheet would evaluate as a formula gets a leading quote.
-std::string csv_table(const std::vector<Column>& columns, const std::vector<Line>& lines);
+std::string csv_table(const Table& table);
+/// {columns: [{title, right}], lines: [{cells, numbers, note}]}; a number is null where its cell
+/// shows none.
+nlohmann::json json_table(const Table& table);
 
 /// "1 node", "2 nodes". `plural`: what is added for a number other than 1.
 std::string counted(std::size_t count, const std::string& what, const std::string& plural = "s");

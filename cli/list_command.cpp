@@ -41,7 +41,7 @@ void list_backends() {
     lines.push_back({{name, status.available ? "available" : "unavailable"},
                      status.available ? status.file.string() : status.reason});
   }
-  std::cout << terminal_table({{"backend"}, {"state"}}, lines);
+  std::cout << terminal_table({{{"backend"}, {"state"}}, lines});
 }
 
 /// Prints names and their descriptions, which have several lines where a terminal has no room.
@@ -57,7 +57,7 @@ void print_list(const char* title, const std::vector<std::pair<std::string, std:
       cell.clear();
     }
   }
-  std::cout << terminal_table({{title}}, lines);
+  std::cout << terminal_table({{{title}}, lines});
 }
 
 /// A file that cannot be read, or a program that fails, is listed as unusable.

@@ -86,45 +86,40 @@ std::string variation_cell(const ComparedRow& row, Legend& legend) {
   return percent(row.base.variation) + " / " + percent(row.updated.variation);
 }
 
-/// A column of entries, whose cells may add lines to the legend.
-struct EntryField {
-  std::string title;
-  std::function<std::string(std::size_t entry, Legend&)> cell;
-  bool right = true;       ///< aligned right, for numbers
-  int spare = 0;           ///< as Field::spare
-  bool if_varied = false;  ///< if all cells are equal, a line above the table says it instead
-};
-
 /// The columns of the rows: the sides, their ratio and the verdict. The rest is spare on a narrow
 /// terminal.
-std::vector<EntryField> row_fields(const std::vector<ComparedRow>& rows, double power) {
-  const auto each = [&rows](auto cell) {
-    return [&rows, cell](std::size_t i, Legend& legend) -> std::string {
-      return cell(rows[i], legend);
-    };
+std::vector<Field> row_fields(const std::vector<ComparedRow>& rows, double power) {
+  std::vector<Field> fields;
+  const auto add = [&](const std::string& title, const auto& cell, int spare = 0,
+                       bool right = true) {
+    fields.push_back({{title, right, title, spare, true},
+                      true,
+                      [&rows, cell](const Series& series, Legend& legend) -> Cell {
+                        return cell(rows[series.result], legend);
+                      }});
   };
-  const auto detectable = [power](const ComparedRow& row, Legend& legend) {
-    legend.add(
-        fmt::format("detectable: the change that these launches detect with a probability of "
-                    "{:.0f} %.",
-                    100 * power));
-    return percent(row.minimum_detectable);
-  };
-  const auto base = [](auto& row, auto& legend) { return time_cell(row.base, legend); };
-  const auto updated = [](auto& row, auto& legend) { return time_cell(row.updated, legend); };
-  const auto speedups = [](auto& row, auto&) { return interval(row.speedup_interval); };
-  const auto tolerance = [](auto& row, auto&) { return percent(row.tolerance); };
-  return {{"base", each(base)},
-          {"new", each(updated)},
-          {over("new", "base"), each(speedup_cell)},
-          {"95 % interval", each(speedups), true, 1},
-          {"verdict", each(verdict_cell), false},
-          {"p", each(p_cell), true, 2},
-          {"detected", each(detected_cell), false, 3},
-          {"launches", each(launches_cell), true, 0, true},
-          {"tolerance", each(tolerance), true, 0, true},
-          {"detectable", each(detectable), true, 4},
-          {"variation", each(variation_cell), true, 5}};
+  add("base", [](auto& row, auto& legend) { return time_cell(row.base, legend); });
+  add("new", [](auto& row, auto& legend) { return time_cell(row.updated, legend); });
+  add(over("new", "base"), speedup_cell);
+  add(
+      "95 % interval", [](auto& row, auto&) { return interval(row.speedup_interval); }, 1);
+  add("verdict", verdict_cell, 0, false);
+  add("p", p_cell, 2);
+  add("detected", detected_cell, 3, false);
+  add("launches", launches_cell);
+  add("tolerance", [](auto& row, auto&) { return percent(row.tolerance); });
+  add(
+      "detectable",
+      [power](const ComparedRow& row, Legend& legend) {
+        legend.add(
+            fmt::format("detectable: the change that these launches detect with a probability of "
+                        "{:.0f} %.",
+                        100 * power));
+        return percent(row.minimum_detectable);
+      },
+      4);
+  add("variation", variation_cell, 5);
+  return fields;
 }
 
 /// The row of an id in either side as a table describes it, without its numbers. A parameter that
@@ -158,12 +153,13 @@ Series row_of_sides(const std::string& id, const Side& base, const Side& updated
   return series;
 }
 
-/// The text of all cells of a field, if they are equal.
-std::optional<std::string> common_text(const EntryField& field, std::size_t entries) {
+/// The text of all cells of a field, if they are equal and a line above the table says it instead.
+std::optional<std::string> common_text(const Field& field, const SeriesList& rows) {
+  if (field.title != "launches" && field.title != "tolerance") return std::nullopt;
   Legend unused;
-  const std::string first = field.cell(0, unused);
-  for (std::size_t i = 1; i < entries; ++i)
-    if (field.cell(i, unused) != first) return std::nullopt;
+  const std::string first = field.cell(rows.front(), unused).text;
+  for (const Series& series : rows)
+    if (field.cell(series, unused).text != first) return std::nullopt;
   return first;
 }
 
@@ -265,43 +261,41 @@ class Rendering {
       lines.push_back({entry.id});
       if (!entry.reason.empty()) lines.back().footnotes = {entry.reason};
     }
-    std::vector<EntryField> fields;
+    std::vector<Field> fields;
     for (const auto& [title, text] : columns)
-      fields.push_back({title, [&list, text](auto i, auto&) { return list[i].*text; }, false});
+      fields.push_back({{title, false, title, 0, true}, true, [&list, text](auto& series, auto&) {
+                          return list[series.result].*text;
+                        }});
     line(heading);
     entries(lines, fields);
   }
 
   /// Entries with their benchmark, problem and the parameters that differ between them, then the
-  /// fields, then the numbers of footnotes.
-  void entries(const std::vector<EntryLine>& lines, const std::vector<EntryField>& fields) {
+  /// fields, then the numbers of footnotes. Cells find their entry by Series::result, its place.
+  void entries(const std::vector<EntryLine>& lines, std::vector<Field> fields) {
     const Results no_results;
     FieldTable table;
     table.to_see_all = "--format markdown shows them";
-    std::map<std::string, std::pair<std::size_t, std::string>> by_id;  // index, footnotes
+    std::vector<std::string> notes;
     for (const EntryLine& entry : lines) {
       std::vector<std::string> marks;
       for (const std::string& footnote : entry.footnotes)
         marks.push_back(table.legend.footnote(footnote));
-      by_id[entry.id] = {table.rows.size(), join(marks, " ")};
       table.rows.push_back(row_of_sides(entry.id, base_, updated_));
+      table.rows.back().result = notes.size();
+      notes.push_back(join(marks, " "));
     }
-    const auto place = [&](const Series& series) { return by_id.at(series.first().id); };
-    std::vector<Field> own;
-    const auto add = [&](const std::string& title, bool right, int spare, const auto& cell) {
-      own.push_back({title, title, right, true, true, spare, cell});
-    };
-    for (const EntryField& field : fields)
-      if (const auto text = common_text(field, lines.size()); text && field.if_varied)
-        table.constants.push_back(field.title + " " + *text);
-      else
-        add(field.title, field.right, field.spare, [&](const Series& series, Legend& legend) {
-          return field.cell(place(series).first, legend);
-        });
-    add("note", false, 0, [&](const Series& series, Legend&) { return place(series).second; });
+    std::erase_if(fields, [&](const Field& field) {
+      const auto text = common_text(field, table.rows);
+      if (text) table.constants.push_back(field.title + " " + *text);
+      return text.has_value();
+    });
+    fields.push_back({{"note", false, "note", 0, true}, true, [&](auto& series, auto&) {
+                        return notes[series.result];
+                      }});
     table.fields = [&](const SeriesList& rows, const Axes& axes) {
       std::vector<Field> columns = fields_of_case(no_results, rows, axes);
-      columns.insert(columns.end(), own.begin(), own.end());
+      columns.insert(columns.end(), fields.begin(), fields.end());
       return columns;
     };
     add_field_table(page_, no_results, table.rows, table,

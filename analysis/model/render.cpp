@@ -195,25 +195,18 @@ std::string render_model(const ModelDocument& document, bool markdown) {
 }
 
 std::string model_csv(const ModelDocument& document) {
-  Table table{titled({"term", "estimate", "se", "t", "p", "low", "high", "speedup", "speedup_low",
-                      "speedup_high", "note"})};
-  using Number = std::optional<double>;
-  const auto low = [](const auto& range) { return range ? Number(range->low) : Number(); };
-  const auto high = [](const auto& range) { return range ? Number(range->high) : Number(); };
-  for (const Coefficient& entry : document.coefficients) {
-    std::vector<std::string>& cells = table.lines.emplace_back(Line{{entry.term}}).cells;
-    for (const Number& value : {Number(entry.estimate), entry.se, entry.t, entry.p,
-                                low(entry.interval), high(entry.interval), entry.speedup,
-                                low(entry.speedup_interval), high(entry.speedup_interval)})
-      cells.push_back(value ? nlohmann::json(*value).dump() : "");
-    cells.push_back(entry.reason.empty() ? entry.note : entry.reason);
+  std::vector<nlohmann::json> records = nlohmann::json(document).at("coefficients");
+  for (nlohmann::json& record : records) {
+    for (const std::string of : {"", "speedup_"})
+      if (const nlohmann::json ends = record[of + "interval"]; ends.is_array())
+        record.update({{of + "low", ends[0]}, {of + "high", ends[1]}});
+    if (record["reason"].is_string()) record["note"] = record["reason"];
   }
-  for (const AliasedTerm& alias : document.aliased) {
-    std::vector<std::string>& cells = table.lines.emplace_back(Line{{alias.term}}).cells;
-    cells.resize(table.columns.size());
-    cells.back() = "aliased: " + alias.because;
-  }
-  return csv_table(table.columns, table.lines);
+  for (const AliasedTerm& alias : document.aliased)
+    records.push_back({{"term", alias.term}, {"note", "aliased: " + alias.because}});
+  return csv_of({"term", "estimate", "se", "t", "p", "low", "high", "speedup", "speedup_low",
+                 "speedup_high", "note"},
+                records);
 }
 
 }  // namespace assay

@@ -24,16 +24,8 @@ constexpr std::size_t most_lines = 500;   ///< of a table of nodes; the others a
 constexpr std::size_t most_courses = 12;  ///< that a plot can show
 
 json table_json(const std::string& title, const assay::Table& table, const char* heat = nullptr) {
-  json columns = json::array(), lines = json::array();
-  for (const assay::Column& column : table.columns)
-    columns.push_back({{"title", column.title}, {"right", column.right}});
-  for (const assay::Line& line : table.lines) {
-    json numbers = json::array();
-    for (const std::optional<double>& number : line.numbers)
-      numbers.push_back(number_or_null(number));
-    lines.push_back({{"cells", line.cells}, {"numbers", numbers}, {"note", line.note}});
-  }
-  json made = {{"title", title}, {"columns", columns}, {"lines", lines}};
+  json made = json_table(table);
+  made["title"] = title;
   if (heat != nullptr) made["heat"] = heat;
   return made;
 }

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
+#include <functional>
 
 #include "analysis/table/table.hpp"
 #include "core/base/error.hpp"
@@ -12,38 +12,6 @@
 namespace assay {
 
 namespace {
-
-/// A field with its cells, one for each series; "" where the series has no number.
-struct Filled {
-  Field field;
-  std::vector<Cell> cells{};
-  Legend legend{};
-
-  /// Columns of characters on a terminal, with the space behind them.
-  std::size_t width() const {
-    std::size_t width = shown_width(field.title);
-    for (const Cell& cell : cells) width = std::max(width, shown_width(cell.text));
-    return width + 2;
-  }
-  /// Whether a reader would miss nothing.
-  bool empty() const {
-    return std::ranges::all_of(cells, [](const Cell& cell) {
-      return cell.text.empty() || cell.text == "-" || cell.text == "published";
-    });
-  }
-  /// Sizes and counts are set right, as numbers are.
-  bool right() const {
-    const auto counts = [](const Cell& cell) {
-      return cell.text.find_first_not_of("0123456789") == std::string::npos;
-    };
-    const auto empty = [](const Cell& cell) { return cell.text.empty(); };
-    return field.right ||
-           (std::ranges::all_of(cells, counts) && !std::ranges::all_of(cells, empty));
-  }
-};
-using Columns = std::vector<Filled>;
-
-bool is_measured(const Filled& column) { return column.field.measured; }
 
 std::vector<Field> choose_fields(const std::vector<Field>& fields, const Texts& columns) {
   std::vector<Field> kept;
@@ -65,73 +33,48 @@ std::vector<Field> choose_fields(const std::vector<Field>& fields, const Texts& 
   return kept;
 }
 
-/// Whether the columns, without those of at least this `spare`, have room on a terminal.
-bool have_room(const Columns& columns, int spare) {
-  std::size_t width = 0;
-  for (const Filled& column : columns)
-    if (column.field.spare < spare) width += column.width();
-  return width <= table_width + 2;
-}
-constexpr int no_spare = std::numeric_limits<int>::max();
-
-/// Leaves out spare columns until the table fits; the line that tells which, or "". `name`: "conv"
-/// of one table among several, else "".
-std::string fit(Columns& columns, const std::string& name, const char* to_see_all) {
-  Texts left_out;
-  while (!have_room(columns, no_spare)) {
-    const auto first = std::ranges::max_element(
-        columns, {}, [](const Filled& column) { return column.field.spare; });
-    if (first->field.spare == 0) break;
-    left_out.push_back(first->field.key);
-    columns.erase(first);
+/// Whether a column has sizes or counts alone, and at least one: they are set right, as numbers are.
+bool has_counts(const Table& table, std::size_t column) {
+  bool any = false;
+  for (const Line& line : table.lines) {
+    if (line.cells[column].find_first_not_of("0123456789") != std::string::npos) return false;
+    any = any || !line.cells[column].empty();
   }
-  if (left_out.empty()) return "";
-  return fmt::format(
-      "Not shown{}, to {}: {} ({}).", name.empty() ? "" : " of " + name,
-      have_room(columns, no_spare) ? fmt::format("fit {} characters", table_width) : "be less wide",
-      join(left_out, ", "), to_see_all);
+  return any;
 }
 
-/// Makes headings of the column of the problems, if several rows have the same one below each
-/// other; else there are none.
-Texts take_problems(Columns& columns) {
-  const auto column = std::ranges::find_if(
-      columns, [](const Filled& filled) { return filled.field.key == "problem"; });
-  if (column == columns.end()) return {};
-  Texts texts;
-  for (const Cell& cell : column->cells) texts.push_back(cell.text);
-  Texts headings = headings_of(texts);
-  if (!headings.empty()) columns.erase(column);
-  return headings;
+/// Whether a reader would miss nothing of the last column.
+bool is_last_empty(const Table& table) {
+  return std::ranges::all_of(table.lines, [](const Line& line) {
+    const std::string& text = line.cells.back();
+    return text.empty() || text == "-" || text == "published";
+  });
 }
 
-/// The lines of the table. A series without a number has its status and reason in their place;
-/// where these do not fit, the reason is a footnote.
-std::vector<Line> make_lines(const Columns& columns, const SeriesList& rows, bool any_width,
-                             Legend& legend) {
-  const auto first_measured = std::ranges::find_if(columns, is_measured);
-  const bool measured_last = std::all_of(first_measured, columns.end(), is_measured);
+/// A series without a number has its status and reason in the place of its numbers; where these do
+/// not fit, the reason is a footnote.
+void put_reasons(const SeriesList& rows, bool any_width, Table& table, Legend& legend) {
+  const auto first = std::ranges::find_if(table.columns, &Column::measured);
+  if (first == table.columns.end()) return;
+  const bool measured_last =
+      std::all_of(first, table.columns.end(), std::mem_fn(&Column::measured));
+  const auto place = static_cast<std::size_t>(first - table.columns.begin());
+  const std::vector<std::size_t> widths = table.widths();
   std::size_t before = 0;
-  for (auto column = columns.begin(); column != first_measured; ++column) before += column->width();
-  std::vector<Line> lines(rows.size());
+  for (std::size_t i = 0; i < place; ++i) before += widths[i] + 2;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    Line& line = lines[i];
-    const bool ok = has_number(rows[i]);
+    if (has_number(rows[i])) continue;
+    Line& line = table.lines[i];
     const std::string why = rows[i].status + ": " + rows[i].reason;
-    for (auto column = columns.begin(); column != columns.end(); ++column) {
-      if (ok || !column->field.measured) {
-        line.add(column->cells[i]);
-      } else if (column != first_measured) {
-        line.add("-");
-      } else if (measured_last && (any_width || before + shown_width(why) <= table_width)) {
-        line.note = why;
-        break;
-      } else {
-        line.add(rows[i].status + " " + legend.footnote(why));
-      }
+    if (measured_last && (any_width || before + shown_width(why) <= table_width)) {
+      line.cells.resize(place);
+      line.note = why;
+      continue;
     }
+    for (std::size_t column = place; column < table.columns.size(); ++column)
+      if (table.columns[column].measured) line.cells[column] = "-";
+    line.cells[place] = rows[i].status + " " + legend.footnote(why);
   }
-  return lines;
 }
 
 /// `intervals`: whether the intervals of the times are shown.
@@ -167,33 +110,39 @@ void explain_rows(const Results& results, const SeriesList& rows, Legend& legend
       legend.add(fmt::format("{} {}: {}", row.benchmark, series.problem(), row.note));
 }
 
-/// The columns with their cells, without those that are empty; why these are goes into `legend`.
-Columns fill(const std::vector<Field>& fields, const SeriesList& rows, const TableOptions& options,
-             Legend& legend) {
+/// The chosen columns with a line for each series, without those that are empty; why these are goes
+/// into `legend`. Cells of a series without a number are "".
+Table fill(const std::vector<Field>& fields, const SeriesList& rows, const TableOptions& options,
+           Legend& legend) {
   const bool everything = options.columns == all_columns;
-  Columns columns;
-  for (const Field& field : choose_fields(fields, options.columns)) {
-    Filled& column = columns.emplace_back(Filled{field});
-    for (const Series& series : rows)
-      column.cells.push_back(
-          field.measured && !has_number(series) ? Cell("") : field.cell(series, column.legend));
-  }
   // A time that is missing, and why, is always told; a published number has none.
   const bool measured = std::ranges::any_of(
       rows, [](const Series& series) { return !series.published || !has_number(series); });
-  if ((options.columns.empty() || everything) && !rows.empty())
-    std::erase_if(columns, [&](const Filled& column) {
-      const std::string& key = column.field.key;
-      const bool goes = (column.field.measured || everything) && column.empty() &&
-                        !(measured && (key == "time" || key == "interval"));
-      if (goes && column.field.told) legend.merge(column.legend);
-      return goes;
+  Table table{{}, std::vector<Line>(rows.size())};
+  for (const Field& field : choose_fields(fields, options.columns)) {
+    Legend own;
+    table.add(field, [&](std::size_t i) -> Cell {
+      return field.measured && !has_number(rows[i]) ? "" : field.cell(rows[i], own);
     });
+    if ((options.columns.empty() || everything) && !rows.empty() &&
+        (field.measured || everything) && is_last_empty(table) &&
+        !(measured && (field.key == "time" || field.key == "interval"))) {
+      table.take(table.columns.size() - 1);
+      if (field.told) legend.merge(own);
+    } else {
+      table.columns.back().legend = std::move(own);
+    }
+  }
   // The status of a series without a number takes room in the first column of numbers.
-  if (const auto first = std::ranges::find_if(columns, is_measured); first != columns.end())
+  const auto first = std::ranges::find_if(table.columns, &Column::measured);
+  if (first != table.columns.end())
     for (std::size_t i = 0; i < rows.size(); ++i)
-      if (!has_number(rows[i])) first->cells[i] = rows[i].status + " [1]";
-  return columns;
+      if (!has_number(rows[i]))
+        table.lines[i].cells[static_cast<std::size_t>(first - table.columns.begin())] =
+            rows[i].status + " [1]";
+  for (std::size_t i = 0; i < table.columns.size(); ++i)
+    table.columns[i].right = table.columns[i].right || has_counts(table, i);
+  return table;
 }
 
 /// Properties that all rows share: "launches 3", "problems of deepbench-train".
@@ -219,32 +168,27 @@ void add_body(Page& page, const Results& results, const SeriesList& all, const F
               const SeriesList& rows, const std::vector<Field>& fields, const std::string& name,
               const TableOptions& options, Legend& legend) {
   Legend of_empty;
-  Columns columns = fill(fields, rows, options, of_empty);
+  Table shown = fill(fields, rows, options, of_empty);
   Texts headings = name.empty() ? table.headings : Texts();
   std::string left_out;
   if (options.columns.empty() && !options.any_width()) {
-    if (table.problems_may_head && !have_room(columns, spared_first))
-      headings = take_problems(columns);
-    left_out = fit(columns, name, table.to_see_all);
+    if (table.problems_may_head && !shown.fits(spared_first))
+      headings = shown.take_headings(shown.find("problem"));
+    left_out = shown.leave_out(table.to_see_all, name);
   }
-  const auto shows = [&](const char* key) {
-    return std::ranges::any_of(columns, [key](auto& column) { return column.field.key == key; });
-  };
-  if (std::ranges::any_of(columns, is_measured))
+  const auto shows = [&](const char* key) { return shown.find(key) < shown.columns.size(); };
+  if (std::ranges::any_of(shown.columns, &Column::measured))
     for (const Series& series : rows) legend.add(note_of(mark_of(series)));
-  for (const Filled& column : columns) legend.merge(column.legend);
+  for (const Column& column : shown.columns) legend.merge(column.legend);
   legend.merge(of_empty);
-  const bool any_width = options.any_width() || options.columns == all_columns;
-  Table shown{{}, make_lines(columns, rows, any_width, legend)};
-  if (!headings.empty()) shown.lines = headed(std::move(shown.lines), headings);
+  put_reasons(rows, options.any_width() || options.columns == all_columns, shown, legend);
+  shown.add_headings(headings);
   if (name.empty() && !table.folded.empty())
     shown.lines.push_back({{}, folded_line(table.folded, all, legend)});
   explain_rows(results, rows, legend);
   explain_launches(rows, shows("interval"), legend);
   if (shows("ceiling")) note_ceilings(results, rows, legend);
   legend.add(left_out);
-  for (const Filled& column : columns)
-    shown.columns.push_back({column.field.title, column.right()});
   page.table(shown);
 }
 
@@ -259,8 +203,8 @@ void add_field_table(Page& page, const Results& results, const SeriesList& all,
   if (!rows.empty()) append(axes.shared, table.constants);
   const auto too_wide = [&] {
     Legend unused;
-    return !have_room(fill(fields, rows, options, unused),
-                      options.any_width() ? no_spare : spared_first);
+    const Table whole = fill(fields, rows, options, unused);
+    return !(options.any_width() ? whole.fits() : whole.fits(spared_first));
   };
   // Separate tables would each be sorted by itself.
   if (!table.may_split || !options.columns.empty() || !options.sort.empty() ||
@@ -307,27 +251,6 @@ void add_end(Page& page, const SeriesList& folded, const SeriesList& all, Legend
     page.blank();
   }
   page.notes(legend.lines());
-}
-
-Texts headings_of(const Texts& texts) {
-  Texts headings;
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < texts.size(); ++i) {
-    const bool fresh = i == 0 || texts[i] != texts[i - 1];
-    headings.push_back(fresh ? texts[i] : "");
-    count += fresh ? 1 : 0;
-  }
-  if (2 * count > headings.size()) headings.clear();
-  return headings;
-}
-
-std::vector<Line> headed(std::vector<Line> lines, const Texts& headings) {
-  std::vector<Line> all;
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    if (!headings[i].empty()) all.push_back({{}, headings[i]});
-    all.push_back(std::move(lines[i]));
-  }
-  return all;
 }
 
 }  // namespace assay

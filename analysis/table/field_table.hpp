@@ -13,20 +13,14 @@ namespace assay {
 
 struct TableOptions;
 
-/// The least Field::spare of the columns that a table which is too wide goes without: numbers that
+/// The least Column::spare of the columns that a table which is too wide goes without: numbers that
 /// say more about a row, and none about how fast it is. Only where this does not suffice is a table
 /// taken apart, or does it lose another system's numbers, the interval, then the rate.
 inline constexpr int spared_first = 4;
 
-struct Field {
-  std::string key;  ///< name for --columns
-  std::string title;
-  bool right = false;  ///< aligned right, for numbers
-  bool shown = true;   ///< without --columns
-  /// Empty for series without a number; the column is left out if it is empty for all.
-  bool measured = false;
-  /// Above 0: left out if the table is too wide, the greatest first.
-  int spare = 0;
+/// A column, and how its cells are made. It is left out if it is measured and empty for all.
+struct Field : Column {
+  bool shown = true;  ///< without --columns
   std::function<Cell(const Series&, Legend&)> cell;
   /// Whether the legend keeps its lines where the column is left out because it is empty.
   bool told = false;
@@ -83,11 +77,5 @@ std::vector<SeriesList> by_benchmark(const SeriesList& rows);
 void add_part_title(Page& page, const SeriesList& rows, const Texts& properties);
 /// The end of such tables: a line for the rows that are folded, and the notes of the legend.
 void add_end(Page& page, const SeriesList& folded, const SeriesList& all, Legend& legend);
-
-/// Lines above rows: the text of each row that differs from that of the row before it. {} where few
-/// rows have the same text.
-Texts headings_of(const Texts& texts);
-/// The lines, each below its heading where it has one.
-std::vector<Line> headed(std::vector<Line> lines, const Texts& headings);
 
 }  // namespace assay

@@ -61,7 +61,7 @@ void add_what_was_measured(const FieldSource& source, std::vector<Field>& fields
       });
   const auto add = [&](const std::string& key, const std::string& title, bool shown, int spare,
                        auto cell) {
-    fields.push_back({key, title, true, shown, true, spare, cell});
+    fields.push_back({{title, true, key, spare, true}, shown, cell});
   };
   add("time", "time", true, 0,
       [](auto& series, auto&) { return series.status == "ok" ? value_cell(series) : "-"; });
@@ -129,7 +129,7 @@ void add_other_systems(const FieldSource& source, std::vector<Field>& fields) {
       match = beside(series, system, &why);
     }
     const auto add = [&](const std::string& key, const std::string& title, int spare, auto cell) {
-      fields.push_back({key, title, key != "ran", true, true, spare, cell});
+      fields.push_back({{title, key != "ran", key, spare, true}, true, cell});
     };
     add(name, name, 3, [matches, name](auto& series, auto& legend) -> Cell {
       const Match& match = explained(*matches, name, series, legend);
@@ -181,8 +181,8 @@ std::vector<Field> fields_of_case(const Results& results, const SeriesList& all,
   std::vector<Field> fields;
   const std::size_t list = common_list(all).size();
   const auto add = [&](const std::string& key, bool shown, auto cell) {
-    fields.push_back({key, key, false, shown, false, 0,
-                      [cell](const Series& series, Legend&) -> Cell { return cell(series); }});
+    fields.push_back(
+        {{key, false, key}, shown, [cell](auto& series, auto&) -> Cell { return cell(series); }});
   };
   add("result", results.size() > 1,
       [&results](const Series& series) { return results[series.result].name; });

@@ -140,9 +140,7 @@ void add_layers(Page& page, const ChosenRow& chosen) {
     by_operation[layers.back().operation].add(layer);
   }
   for (const auto& [name, group] : by_operation) operations.push_back(group);
-  if (page.markdown()) page.add("## ");
-  page.statement((chosen.result.empty() ? "" : chosen.result + ": ") + row.id);
-  page.gap();
+  page.title((chosen.result.empty() ? "" : chosen.result + ": ") + row.id);
   page.table(make_table(operations, false, sum.seconds, mark));
   page.part(make_table(layers, true, sum.seconds, mark));
   page.blank();
@@ -156,10 +154,7 @@ void add_layers(Page& page, const ChosenRow& chosen) {
 
 std::string layer_table(const Results& results, const TableOptions& options) {
   Page page(options.markdown, options.latex);
-  for (const ChosenRow& chosen : choose_rows(results, options)) {
-    if (!page.text().empty()) page.blank();
-    add_layers(page, chosen);
-  }
+  for (const ChosenRow& chosen : choose_rows(results, options)) add_layers(page, chosen);
   return page.text();
 }
 

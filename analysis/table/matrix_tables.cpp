@@ -22,10 +22,7 @@ std::vector<Matrix> chosen_matrices(const Results& results, const TableOptions& 
 std::string matrix_text(const Results& results, const TableOptions& options) {
   Page page(options.markdown, options.latex);
   for (const Matrix& matrix : chosen_matrices(results, options)) {
-    if (!page.text().empty()) page.blank();
-    if (page.markdown()) page.add("## ");
-    page.statement(matrix.title);
-    page.gap();
+    page.title(matrix.title);
     page.table(matrix.table);
   }
   return page.text();

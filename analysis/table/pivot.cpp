@@ -126,12 +126,7 @@ struct PivotTable {
     for (std::size_t i = problem + axes.shown.size() + 3; i < table.columns.size(); i += 2)
       table.columns[i].title = "over " + base;
     if (table.fits() || sorted) return;
-    Table headless = table;
-    Texts headings = headings_of(headless.take(problem));
-    if (headings.empty()) return;
-    headings.resize(headless.lines.size());
-    headless.lines = headed(std::move(headless.lines), headings);
-    table = std::move(headless);
+    table.add_headings(table.take_headings(problem));
   }
 };
 

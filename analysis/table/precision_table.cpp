@@ -70,7 +70,8 @@ std::vector<Field> make_fields(const FieldSource& source, const Rows& rows, bool
     others.erase(field);
   };
   const auto add = [&](const char* key, const std::string& title, int spare, auto cell) {
-    fields.push_back({key, title, true, true, true, spare,
+    fields.push_back({{title, true, key, spare, true},
+                      true,
                       [&rows, cell](const Series& series, Legend& legend) -> Cell {
                         return cell(rows.at(key_of(series)), legend);
                       }});

@@ -167,7 +167,7 @@ int report_pairs(const std::vector<LeftRun>& runs, double tolerance) {
   for (const auto& [pair, slowest] : where)
     if (ratios[pair] > 1 + tolerance) lines.push_back({{pair, slowest.second}, slowest.first});
   std::cout << report_of(runs);
-  if (!lines.empty()) std::cout << terminal_table({{"slow pair"}, {"slowest case"}}, lines);
+  if (!lines.empty()) std::cout << terminal_table({{{"slow pair"}, {"slowest case"}}, lines});
   std::cout << by_node(ratios, 1 + tolerance)
             << fmt::format("slower than {:g} times the typical time: {} of {}\n", 1 + tolerance,
                            lines.size(), counted(runs.size(), "pair"))

@@ -9,8 +9,8 @@ using namespace assay;
 
 TEST(TextTable, ColumnsLineUpWhateverTheBytes) {
   const std::string text = terminal_table(
-      {{"name"}, {"time", true}, {"rest"}},
-      {{{"a", "1 \u00b5s", "x"}, ""}, {{"longer", "1000 ms", "y"}, ""}, {{"b"}, "failed: why"}});
+      {{{"name"}, {"time", true}, {"rest"}},
+       {{{"a", "1 \u00b5s", "x"}, ""}, {{"longer", "1000 ms", "y"}, ""}, {{"b"}, "failed: why"}}});
   const auto lines = split(text, '\n');
   EXPECT_EQ(lines[2], "a          1 \u00b5s  x");
   EXPECT_EQ(lines[3], "longer  1000 ms  y");
@@ -23,14 +23,14 @@ TEST(TextTable, NotesAreWrappedOnATerminalAlone) {
   while (note.size() < 300) note += " a word";
   const std::vector<Line> lines{{{"backend", "1.25 ms"}, ""}, {{"name"}, note}};
   const std::vector<Column> columns{{"name"}, {"time", true}};
-  const std::string piped = terminal_table(columns, lines);
+  const std::string piped = terminal_table({columns, lines});
   EXPECT_NE(piped.find("name     " + note + "\n"), std::string::npos) << "a script reads it whole";
   const std::size_t before = table_width;
   wraps_notes = true;
   std::size_t count = 1000;
   for (const std::size_t width : {80, 100, 120, 200}) {
     table_width = width;
-    const std::string text = terminal_table(columns, lines);
+    const std::string text = terminal_table({columns, lines});
     const std::vector<std::string> shown = split(text, '\n');
     for (const std::string& line : shown) EXPECT_LE(shown_width(line), width) << text;
     EXPECT_LT(shown.size(), count) << "a wider terminal needs fewer lines";
@@ -48,14 +48,14 @@ TEST(TextTable, NotesAreWrappedOnATerminalAlone) {
 TEST(TextTable, TitlesAreBrokenWhereATerminalIsTooNarrow) {
   const std::vector<Column> columns{{"precision"}, {"significand bits", true}, {"time"}};
   const std::vector<Line> lines{{{"fp32", "24", std::string(50, 'x')}, ""}};
-  const std::string whole = terminal_table(columns, lines);
+  const std::string whole = terminal_table({columns, lines});
   const std::size_t before = table_width;
   wraps_notes = true;
   table_width = 80;
-  EXPECT_EQ(terminal_table(columns, lines), whole) << "it fits";
+  EXPECT_EQ(terminal_table({columns, lines}), whole) << "it fits";
   table_width = 74;
-  const std::vector<std::string> shown = split(terminal_table(columns, lines), '\n');
-  ASSERT_EQ(shown.size(), 5u) << terminal_table(columns, lines);
+  const std::vector<std::string> shown = split(terminal_table({columns, lines}), '\n');
+  ASSERT_EQ(shown.size(), 5u) << terminal_table({columns, lines});
   EXPECT_EQ(shown[0], "           significand");
   EXPECT_EQ(shown[1], "precision         bits  time");
   EXPECT_EQ(shown[3], "fp32                24  " + std::string(50, 'x'));
@@ -65,8 +65,8 @@ TEST(TextTable, TitlesAreBrokenWhereATerminalIsTooNarrow) {
 
 TEST(TextTable, MarkdownRowsHaveAsManyCellsAsTheHead) {
   const std::string text = markdown_table(
-      {{"a|b"}, {"n", true}, {"c"}},
-      {{{"x|y", "1", "*"}, ""}, {{"z"}, "incorrect: |e| > 1\nsecond line"}, {{}, ""}});
+      {{{"a|b"}, {"n", true}, {"c"}},
+       {{{"x|y", "1", "*"}, ""}, {{"z"}, "incorrect: |e| > 1\nsecond line"}, {{}, ""}}});
   const auto lines = split(text, '\n');
   auto cells = [](const std::string& line) {
     int count = 0;
@@ -98,8 +98,8 @@ TEST(TextTable, MarkdownEscapesWhatHasAMeaning) {
 
 TEST(TextTable, CsvByItsRules) {
   const std::string text = csv_table(
-      {{"a"}, {"b,c"}, {"d"}},
-      {{{"1.5e-07", "say \"x\"", "-3"}, ""}, {{"=1+1", "+x", "@y"}, ""}, {{"-z", "a\nb"}, ""}});
+      {{{"a"}, {"b,c"}, {"d"}},
+       {{{"1.5e-07", "say \"x\"", "-3"}, ""}, {{"=1+1", "+x", "@y"}, ""}, {{"-z", "a\nb"}, ""}}});
   EXPECT_EQ(text,
             "a,\"b,c\",d\r\n"
             "1.5e-07,\"say \"\"x\"\"\",-3\r\n"
@@ -121,6 +121,32 @@ TEST(TextTable, ColumnsAreAddedToLinesWithoutANoteAndTakenOut) {
   EXPECT_EQ(table.columns[0].title, "time");
   EXPECT_EQ(table.lines[0].cells, std::vector<std::string>{"1.5 ms!"});
   EXPECT_TRUE(table.lines[1].cells.empty());
+}
+
+TEST(TextTable, SpareColumnsAreLeftOutUntilTheTableFits) {
+  const std::size_t before = table_width;
+  table_width = 10;
+  Table table{{{"a"}, {"b", true, "second", 1}, {"c", false, "", 2}}, {{{"1234", "5678", "90"}}}};
+  EXPECT_FALSE(table.fits());
+  EXPECT_TRUE(table.fits(2));
+  EXPECT_EQ(table.leave_out("X tells"), "Not shown, to fit 10 characters: c (X tells).");
+  EXPECT_EQ(terminal_table(table), "a        b\n----  ----\n1234  5678\n");
+  EXPECT_EQ(table.leave_out("X tells"), "");
+  table_width = 3;
+  EXPECT_EQ(table.leave_out("X tells", "d"), "Not shown of d, to be less wide: second (X tells).");
+  EXPECT_EQ(table.columns.size(), 1U) << "a column that is not spare stays";
+  table_width = before;
+}
+
+TEST(TextTable, RepeatedTextsBecomeLinesAboveTheOthers) {
+  Table table{{{"problem"}, {"time"}}, {{{"p", "1"}}, {{"p", "2"}}, {{"q", "3"}}, {{"q", "4"}}}};
+  Table apart{table.columns, {{{"p", "1"}}, {{"q", "2"}}, {{"q", "3"}}}};
+  EXPECT_EQ(apart.find("problem"), 0U);
+  EXPECT_TRUE(apart.take_headings(0).empty()) << "as many lines as it saves";
+  EXPECT_TRUE(apart.take_headings(apart.find("none")).empty());
+  EXPECT_EQ(apart.columns.size(), 2U);
+  table.add_headings(table.take_headings(0));
+  EXPECT_EQ(terminal_table(table), "time\n----\np\n1\n2\nq\n3\n4\n");
 }
 
 TEST(Wrapped, BreaksAtBlanksAndIndents) {

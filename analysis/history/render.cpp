@@ -68,69 +68,54 @@ std::string step_text(const RowHistory& series) {
   return date(change.when) + " " + change_text(change.ratio);
 }
 
-constexpr const char *promoted_title = "last over promoted", *confirmed_title = "confirmed";
-
-/// The table of all series; columns that no series fills are left out.
+/// The table of all series; columns that no series fills are left out, and on a narrow terminal
+/// those that decide least.
 Table make_table(const std::vector<RowHistory>& all, bool several) {
-  Table table;
-  table.lines.resize(all.size());
-  const auto add = [&](const char* title, bool right, const auto& text) {
-    table.add({title, right}, [&](std::size_t i) { return text(all[i]); });
+  Table table{{}, std::vector<Line>(all.size())};
+  const auto add = [&](Column column, const auto& text, const char* note = "") {
+    table.add(std::move(column), [&](std::size_t i) { return text(all[i]); });
+    table.columns.back().legend.add(note);
   };
   const auto any = [&](const auto& has) { return std::ranges::any_of(all, has); };
-  add("id", false, [](const RowHistory& series) { return series.id; });
-  add("machine", false, [&](const RowHistory& series) { return machine(series, several); });
-  add("runs", true, [](const RowHistory& series) { return std::to_string(series.points.size()); });
-  add("last", true, last_text);
+  add({"id"}, [](const RowHistory& series) { return series.id; });
+  const auto name = [&](const RowHistory& series) { return machine(series, several); };
+  // Of several machines it tells series with the same id apart.
+  const bool apart =
+      any([&](const RowHistory& series) { return name(series) != name(all.front()); });
+  add({"machine", false, "", apart ? 0 : 4}, name);
+  add({"runs", true, "", 1},
+      [](const RowHistory& series) { return std::to_string(series.points.size()); });
+  add({"last", true}, last_text);
   if (any([](const RowHistory& series) { return series.verdict.last_ratio.has_value(); }))
-    add(promoted_title, true,
-        [](const RowHistory& series) { return speedup_text(series.verdict.last_ratio); });
+    add(
+        {"last over promoted", true},
+        [](const RowHistory& series) { return speedup_text(series.verdict.last_ratio); },
+        "last over promoted: the same of the last run alone, over the level that was promoted.");
   const auto over = [](const auto& baseline) {
     return speedup_text(baseline ? std::optional(baseline->ratio) : std::nullopt);
   };
-  add("over anchored", true,
+  add({"over anchored", true},
       [&](const RowHistory& series) { return over(series.verdict.anchored); });
-  add("over rolling", true, [&](const RowHistory& series) { return over(series.verdict.rolling); });
-  add("last step", true, step_text);
-  add("change", true, [](const RowHistory& series) {
-    return series.verdict.size ? change_text(*series.verdict.size) : "-";
-  });
+  add({"over rolling", true, "", 2},
+      [&](const RowHistory& series) { return over(series.verdict.rolling); });
+  add({"last step", true, "", 3}, step_text);
+  const auto has_size = [](const RowHistory& series) { return series.verdict.size.has_value(); };
+  add(
+      {"change", true},
+      [](const RowHistory& series) {
+        return series.verdict.size ? change_text(*series.verdict.size) : "-";
+      },
+      any(has_size) ? "change: of the time, from the baseline or level that the state refers to; "
+                      "above 0 slower."
+                    : "");
   if (any([](const RowHistory& series) {
         return series.confirmation && series.confirmation->ratio.has_value();
       }))
-    add(confirmed_title, true, confirmed_text);
-  add("state", false, state_text);
+    add({"confirmed", true}, confirmed_text,
+        "confirmed: change of the time from the promoted build to the new one by fresh launches of "
+        "both; machine: of the promoted build from its promoted level.");
+  add({"state"}, state_text);
   return table;
-}
-
-/// Takes columns out until the table fits a terminal, those that decide least first, and makes ids
-/// lines above their series; the line that names what is left out, or "".
-std::string make_fit(Table& table) {
-  std::vector<std::string> left_out;
-  for (const char* title : {"machine", "last step", "over rolling", "runs"}) {
-    if (table.fits()) break;
-    const auto column = static_cast<std::size_t>(
-        std::ranges::find(table.columns, title, &Column::title) - table.columns.begin());
-    const auto differs = [&](const Line& line) {
-      return line.cells.at(column) != table.lines.front().cells.at(column);
-    };
-    // Of several machines it tells series with the same id apart.
-    if (title == std::string_view("machine") && std::ranges::any_of(table.lines, differs)) continue;
-    left_out.emplace_back(title);
-    table.take(column);
-  }
-  if (!table.fits()) {
-    std::vector<Line> lines;
-    const std::vector<std::string> ids = table.take(0);
-    for (std::size_t i = 0; i < ids.size(); ++i) {
-      lines.push_back({{}, ids[i]});
-      lines.push_back(std::move(table.lines[i]));
-    }
-    table.lines = std::move(lines);
-  }
-  if (left_out.empty()) return "";
-  return fmt::format("Not shown, to be less wide: {} (--format markdown shows them).",
-                     join(left_out, ", "));
 }
 
 /// Runs that have no result for one reason are one line.
@@ -198,41 +183,27 @@ std::string count_states(const History& history) {
 }
 
 /// The meaning of the columns, and of the states that occur.
-std::vector<std::string> make_legend(const History& history, const Table& table) {
-  const auto shows = [&](const char* title) {
-    return std::ranges::find(table.columns, title, &Column::title) != table.columns.end();
-  };
-  std::vector<std::string> lines{fmt::format("{} (the latest: the median of the latest {} points).",
-                                             speedup_header("the latest", "the baseline"),
-                                             latest_points)};
-  if (shows(promoted_title))
-    lines.push_back(
-        "last over promoted: the same of the last run alone, over the level that was promoted.");
-  if (std::ranges::any_of(history.series,
-                          [](const RowHistory& series) { return series.verdict.size.has_value(); }))
-    lines.push_back(
-        "change: of the time, from the baseline or level that the state refers to; above 0 "
-        "slower.");
-  if (shows(confirmed_title))
-    lines.push_back(
-        "confirmed: change of the time from the promoted build to the new one by fresh launches of "
-        "both; machine: of the promoted build from its promoted level.");
+Legend make_legend(const History& history, const Table& table) {
+  Legend legend;
+  legend.add(fmt::format("{} (the latest: the median of the latest {} points).",
+                         speedup_header("the latest", "the baseline"), latest_points));
+  for (const Column& column : table.columns) legend.merge(column.legend);
   if (history.count("slower") + history.count("drifting") + history.count("faster") > 0)
-    lines.push_back(fmt::format(
+    legend.add(fmt::format(
         "slower, faster, drifting: the latest {} points are outside the tolerance, and a step or "
         "trend is significant. The probability of any false alarm in all series together is {:g} "
         "%.",
         latest_points, 100 * false_alarm_rate));
   if (history.count("too short") > 0)
-    lines.push_back(fmt::format(
+    legend.add(fmt::format(
         "too short: a series is judged from its {}th run on, after a promotion from its {}th.",
         anchor_points, latest_points));
   if (std::ranges::any_of(history.series, is_open))
-    lines.push_back(fmt::format(
+    legend.add(fmt::format(
         "suspect: the last run seems slower. By chance alone, up to {:g} % of unchanged series do "
         "in each run.",
         100 * suspect_rate));
-  return lines;
+  return legend;
 }
 
 /// The commands that decide about suspects, in lines that are never broken.
@@ -292,7 +263,8 @@ std::string render_history(const History& history, bool markdown) {
   }
   const bool several = hardware.size() > 1;
   Table table = make_table(history.series, several);
-  const std::string left_out = markdown ? "" : make_fit(table);
+  const std::string left_out = markdown ? "" : table.leave_out("--format markdown shows them");
+  if (!markdown && !table.fits()) table.add_headings(table.take(0));
   Page page(markdown);
   page.table(table);
   for (const RowHistory& series : history.series)
@@ -304,13 +276,13 @@ std::string render_history(const History& history, bool markdown) {
     page.blank();
     page.statement(fmt::format("not part of the history: {} ({})", passed.what, passed.reason));
   }
-  std::vector<std::string> legend = make_legend(history, table);
-  if (!left_out.empty()) legend.push_back(left_out);
+  Legend legend = make_legend(history, table);
+  legend.add(left_out);
   for (const char* mark : {shared_mark, throttled_mark})
-    if (marks.contains(mark)) legend.emplace_back(note_of(mark));
+    if (marks.contains(mark)) legend.add(note_of(mark));
   page.blank();
   page.line(count_states(history));
-  for (const std::string& line : legend) {
+  for (const std::string& line : legend.lines()) {
     page.gap();
     page.line(line);
   }

@@ -33,7 +33,7 @@ std::vector<Field> choose_fields(const std::vector<Field>& fields, const Texts& 
   return kept;
 }
 
-/// Whether a column has sizes or counts alone, and at least one: they are set right, as numbers are.
+/// Whether a column has counts or sizes alone: they are set right, as numbers are.
 bool has_counts(const Table& table, std::size_t column) {
   bool any = false;
   for (const Line& line : table.lines) {

@@ -9,7 +9,7 @@ from run_helper import BIN, RunTest, main
 
 SOURCE = pathlib.Path(os.environ["ASSAY_SOURCE_DIR"])
 FAKES = pathlib.Path(os.environ["FAKE_CUDA"])
-PRELOAD = ":".join(str(FAKES / os.environ[name]) for name in ("CUDART_SONAME", "CUDNN_SONAME", "CUBLASLT_SONAME"))
+PRELOAD = ":".join(str(FAKES / os.environ[name]) for name in ("CUDART_SONAME", "CUDNN_SONAME", "CUBLASLT_SONAME", "CUBLAS_SONAME", "CUSOLVER_SONAME"))
 
 # The other folders of tests/plugins, and why a GPU needs no counterpart of them.
 OTHERS = {

@@ -31,7 +31,7 @@ class Cheats : public testing::Test {
     setenv("ASSAY_CHEAT", cheat.c_str(), 1);
     CaseContext context{plugins_, *ranks_, seed, 1e5};  // a sample of a part of the outputs
     TimingOptions timing;
-    timing.max_time = cheats_on_gpu() ? 0.05 : 0.002;  // so many runs that a cheat dares
+    timing.max_time = cheats_on_gpu() ? 0.01 : 0.002;  // so many runs that a cheat dares
     // cuDNN has other names of backward algorithms.
     const std::string chosen =
         cheats_on_gpu() && algorithm == "implicit_gemm" && direction != "forward" ? "algo_1"

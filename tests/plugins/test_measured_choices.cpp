@@ -19,7 +19,7 @@ class MeasuredChoices : public testing::Test {
  protected:
   MeasuredChoices() {
     omp_set_num_threads(1);
-    run_.trainer.network = make_resnet({18, 16, 32, 5});
+    run_.trainer.network = make_resnet({18, cheats_on_gpu() ? 8 : 16, 32, 5});
     run_.trainer.batch = 2;
     run_.trainer.executor.backends = cheating_and_others();
     run_.trainer.executor.device = cheats_device();

@@ -87,12 +87,13 @@ TEST(Prover, JudgesActivationsAsTheHost) {
 
 TEST(Prover, JudgesDropoutsAsTheHost) {
   for (const Precision precision : precisions)
-    for (const bool nhwc : {false, true}) {
-      const DropoutProblem problem(parse_dropout("mb3ic5ih7iw9p0.3k6000000000"),
-                                   DropoutDirection::backward, precision);
-      expect_same_verdicts(dropout_oracle(problem), problem.tensors(), nhwc);
-      ASSERT_FALSE(HasFailure()) << name(precision) << nhwc;
-    }
+    for (const auto direction : {DropoutDirection::forward, DropoutDirection::backward})
+      for (const bool nhwc : {false, true}) {
+        const DropoutProblem problem(parse_dropout("mb3ic5ih7iw9p0.3k6000000000"), direction,
+                                     precision);
+        expect_same_verdicts(dropout_oracle(problem), problem.tensors(), nhwc);
+        ASSERT_FALSE(HasFailure()) << name(direction) << name(precision) << nhwc;
+      }
 }
 
 UpdateProblem update_of(const std::string& rule, Precision precision) {

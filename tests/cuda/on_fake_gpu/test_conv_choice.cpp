@@ -5,6 +5,7 @@
 #include "assay/test_paths.hpp"
 #include "comm/forwarding.hpp"
 #include "core/program/plugins.hpp"
+#include "fake_gpu.hpp"
 #include "kernels/conv/problem.hpp"
 
 namespace assay {
@@ -35,6 +36,7 @@ class WithAnother final : public ForwardingCommunicator {
 };
 
 TEST(ConvOnRanks, TakeWhatAllOfThemHave) {
+  ONLY_ON_THE_FAKE_GPU();
   Plugins plugins({std::filesystem::path(ASSAY_BUILD_DIR) / "lib" / "assay"});
   Result<Backend*> opened = plugins.open("cuda");
   if (const auto* refusal = std::get_if<Unsupported>(&opened)) GTEST_SKIP() << refusal->reason;

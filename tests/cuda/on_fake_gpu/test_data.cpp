@@ -1,7 +1,6 @@
 // Inputs that the GPU makes and outputs that it reads, beside those of the host, on a fake GPU that
 // runs our kernels' threads on the host.
 
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,10 +16,12 @@
 #include "assay/test_paths.hpp"
 #include "core/api/layout.hpp"
 #include "core/program/plugins.hpp"
+#include "fake_gpu.hpp"
 
 namespace assay {
 namespace test_data {
 
+using fake_gpu::crossed;
 using Kind = Values::Kind;
 using Dims = std::vector<std::int64_t>;
 
@@ -33,12 +34,6 @@ Device& gpu() {
   static Device* const device =
       std::get<Device*>(std::get<Backend*>(plugins.open("cuda"))->device(Options{}));
   return *device;
-}
-
-/// Bytes that the fake runtime has copied between GPU and host.
-std::size_t crossed() {
-  void* const count = dlsym(RTLD_DEFAULT, "fake_gpu_crossed");  // null on a real GPU
-  return count == nullptr ? 0 : reinterpret_cast<std::size_t (*)()>(count)();
 }
 
 std::int64_t drawn(std::mt19937_64& random, std::int64_t least, std::int64_t most) {

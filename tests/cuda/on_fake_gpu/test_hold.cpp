@@ -2,12 +2,12 @@
 
 #include "core/measure/hold.hpp"
 
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <string>
 
+#include "fake_gpu.hpp"
 #include "support/cuda/device.hpp"
 
 namespace assay::cuda {
@@ -18,9 +18,8 @@ constexpr double work_s = 8e-6;
 /// A slow host and a fast GPU.
 class HoldOnGpu : public ::testing::Test {
  protected:
-  /// Its numbers are those of the fake's clock.
-  void SetUp() override {
-    if (dlsym(RTLD_DEFAULT, "fake_gpu_crossed") == nullptr) GTEST_SKIP() << "a real GPU";
+  void SetUp() override {  // numbers are those of the fake's clock
+    ONLY_ON_THE_FAKE_GPU();
   }
   HoldOnGpu() {
     set("FAKE_GPU_WORK_US", "8");

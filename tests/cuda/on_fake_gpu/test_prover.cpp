@@ -107,6 +107,7 @@ UpdateProblem update_of(const std::string& rule, Precision precision) {
 
 /// Before others believe them.
 TEST(Prover, IsNotBelievedWhereItsSumsDifferFromTheHosts) {
+  ONLY_ON_THE_FAKE_GPU();
   for (const char* item : {"SquareSums", "StaleSums"}) {
     const LostThreads lost(item);
     const UpdateProblem problem = update_of("sgd", Precision::fp32);
@@ -122,6 +123,7 @@ TEST(Prover, IsNotBelievedWhereItsSumsDifferFromTheHosts) {
 
 /// Sums of one code that it has shown are not those of other extents, types or inputs.
 TEST(Prover, IsBelievedOfTheSumsAloneThatItHasShown) {
+  ONLY_ON_THE_FAKE_GPU();
   const auto sum = [](std::unique_ptr<Oracle> oracle, const std::vector<TensorSpec>& specs,
                       bool stored) {
     static std::uint64_t seed = 100;  // memory may hold the sums of equal inputs
@@ -172,6 +174,7 @@ TEST(Prover, ComparesAllOfStreamsAsTheHost) {
 
 /// Elements of one size that it has shown are none of another.
 TEST(Prover, IsBelievedOfTheShapesAloneThatItHasShown) {
+  ONLY_ON_THE_FAKE_GPU();
   const auto check = [](std::int64_t n, std::uint64_t seed) {
     const StreamProblem problem(parse_stream(fmt::format("copy_n{}", n)), Precision::fp64, 1);
     const Trial trial(stream_oracle(problem), problem.tensors(), false, false, seed);
@@ -216,6 +219,7 @@ TEST(Prover, LeavesInputsOfNetworksOnTheGpu) {
 }
 
 TEST(Prover, LeavesToTheHostWhatItHasNoRoomFor) {
+  ONLY_ON_THE_FAKE_GPU();
   const UpdateProblem problem = update_of("lamb", Precision::fp32);
   for (const bool stored : {false, true}) {
     const Trial trial(update_oracle(problem), problem.tensors(), false, stored);
@@ -233,6 +237,7 @@ TEST(Prover, LeavesToTheHostWhatItHasNoRoomFor) {
 
 /// A GPU that expects what the host does, and compares wrongly, is not believed: the host compares.
 TEST(Prover, ComparesOnTheHostWhereTheGpuOverlooksFaults) {
+  ONLY_ON_THE_FAKE_GPU();
   std::int64_t elements = 1000;
   for (const char* faulty : {"CompareLane", "JoinComparisons"})
     for (const double fault : {0.0, 3.0}) {

@@ -61,6 +61,7 @@ TEST(Prover, DoubtsLabelsAsTheHost) {
 }
 
 TEST(Prover, IsNotBelievedWhereItsSumsOfObservationsDifferFromTheHosts) {
+  ONLY_ON_THE_FAKE_GPU();
   for (const char* shape : {"syrk:n701d9", "moments:n1101d7", "hinge_hessian:n601d8",
                             "kmeans_assign:n901d5k4", "hinge:n1301d6"}) {
     const LinalgProblem problem(parse_linalg(shape), Precision::fp32);

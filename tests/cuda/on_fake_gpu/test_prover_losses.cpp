@@ -120,6 +120,7 @@ void expect_not_believed(const P& problem, const char* item) {
 }
 
 TEST(Prover, IsNotBelievedWhereItsLossesDifferFromTheHosts) {
+  ONLY_ON_THE_FAKE_GPU();
   std::int64_t n = 20;  // of a shape that is not believed yet
   for (const char* item : {"RowParts", "GradientSums", "DiffLogits"})
     expect_not_believed(LossProblem({++n, 9, 0, true}, LossPass::training, Precision::fp32), item);
@@ -133,6 +134,7 @@ TEST(Prover, IsNotBelievedWhereItsLossesDifferFromTheHosts) {
 
 /// Kernels that do not compute first elements are found by what the GPU expects.
 TEST(Prover, FindsLossesThatAreWrong) {
+  ONLY_ON_THE_FAKE_GPU();
   const auto expect_wrong = [](const auto& problem, const char* item) {
     const auto made = kernel_test::prepare(problem, oracle_of(problem), "cuda", 1);
     ASSERT_TRUE(std::holds_alternative<std::unique_ptr<Workload>>(made));

@@ -94,6 +94,7 @@ TEST(Prover, CountsSubnormalFactorsAsTheHost) {
 }
 
 TEST(Prover, IsNotBelievedWhereItsConvolutionsDifferFromTheHosts) {
+  ONLY_ON_THE_FAKE_GPU();
   const ConvProblem right(parse_conv("mb2ic6ih9oc4oh5kh3sh2ph1"), ConvDirection::forward,
                           Precision::fp16),
       wrong(parse_conv("mb2ic6ih9oc4oh9kh3ph1"), ConvDirection::forward, Precision::fp16);

@@ -1,7 +1,6 @@
 // Products of the reference of recurrent networks on a fake GPU, which runs our kernels' threads on
 // the host, beside those of the host.
 
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -12,6 +11,7 @@
 
 #include "assay/test_paths.hpp"
 #include "core/program/plugins.hpp"
+#include "fake_gpu.hpp"
 #include "kernels/rnn/recurrence.hpp"
 #include "kernels/rnn/weight_gradients.hpp"
 #include "rnn/plain_rnn.hpp"
@@ -20,16 +20,11 @@ namespace assay {
 namespace test_rnn_products {
 
 using namespace recurrent;
+using fake_gpu::crossed;
 
 Prover* prover() {
   static Plugins plugins({std::filesystem::path(ASSAY_BUILD_DIR) / "lib" / "assay"});
   return std::get<Device*>(std::get<Backend*>(plugins.open("cuda"))->device(Options{}))->prover();
-}
-
-/// Bytes that the fake runtime has copied between GPU and host.
-std::size_t crossed() {
-  void* const count = dlsym(RTLD_DEFAULT, "fake_gpu_crossed");  // null on a real GPU
-  return count == nullptr ? 0 : reinterpret_cast<std::size_t (*)()>(count)();
 }
 
 struct Shape {
@@ -62,7 +57,10 @@ TEST(RnnProducts, AreThoseOfTheHost) {
         const Weights kept(s.rows, s.columns, numbers, prover());
         const std::size_t copied = crossed();
         kept.multiply(product(there));
-        EXPECT_GE(crossed() - copied, static_cast<std::size_t>(s.m * (terms + n)) * sizeof(double));
+        if (crossed() > 0) {
+          EXPECT_GE(crossed() - copied,
+                    static_cast<std::size_t>(s.m * (terms + n)) * sizeof(double));
+        }
         for (std::size_t i = 0; i < here.size(); ++i)
           ASSERT_NEAR(there[i], here[i], 1e-12)
               << s.m << " x " << s.rows << " x " << s.columns << transposed << add << " " << i;
@@ -105,7 +103,9 @@ TEST(RnnProducts, MakeTheSameRecurrences) {
         const Field here = of(nullptr);
         const std::size_t copied = crossed();
         const Field there = of(prover());
-        EXPECT_GT(crossed(), copied + 3 * 330 * 10 * sizeof(double)) << what;
+        if (crossed() > 0) {
+          EXPECT_GT(crossed(), copied + 3 * 330 * 10 * sizeof(double)) << what;
+        }
         expect_near(there.value, here.value, what);
         ASSERT_EQ(there.variance.size(), here.variance.size());
         for (std::size_t i = 0; i < here.variance.size(); ++i)

@@ -377,10 +377,11 @@ class Rows(RunTest):
         self.assertIn("pads both sides of a dimension alike (with ph1 it gives oh7, not oh8)", row["reason"])
 
     def test_a_row_without_a_ceiling_says_which_probe_of_its_gpu_failed(self):
-        # The fake launches no kernels and cuBLAS finds no driver: the bracket has its rows, each with the reason.
+        # No kernel can be launched and cuBLAS finds no driver: the bracket has its rows, each with the reason.
         suite = self.suite([{"benchmark": "conv", "problem": [SHAPES[0]], "precision": ["fp32"], "backend": ["cuda"], "device": ["gpu"],
                              "algorithm": ["direct"], "cache": ["hot", "cold"]}], ceilings=True)
-        self.run_suite(suite, code=0, env=self.environment(LD_PRELOAD=PRELOAD, ASSAY_CUDA_TRACE="0", FAKE_GPU_BYTES="300000000"))
+        self.run_suite(suite, code=0, env=self.environment(LD_PRELOAD=PRELOAD, ASSAY_CUDA_TRACE="0", FAKE_GPU_BYTES="300000000",
+                                                               FAKE_GPU_LAUNCHES="0"))
         self.check_file()
         result = json.loads((self.out / "result.json").read_text())
         self.assertEqual(len(result["rows"]), 2)

@@ -11,6 +11,8 @@
 #include <set>
 #include <tuple>
 
+#include "core/base/units.hpp"
+
 namespace assay {
 
 namespace {
@@ -98,6 +100,15 @@ std::vector<Fastest> fastest(std::span<const AlphaBeta> lines) {
     start = at;
   }
   return all;
+}
+
+std::string least_text(const Curve& curve) {
+  if (curve.rivals == 0) return "-";
+  if (!curve.comparable) return "withheld";
+  if (!curve.least) return "never";
+  const auto& [low, high] = *curve.least;
+  if (!(low > 0)) return std::isinf(high) ? "always" : "below " + human(high, "B");
+  return std::isinf(high) ? "from " + human(low, "B") : human(low, "B") + " .. " + human(high, "B");
 }
 
 std::optional<double> message_bytes(const Series& series) {

@@ -61,6 +61,8 @@ struct Curve {
   /// its rivals. Empty where there are no rivals, or no such sizes, or they are not comparable.
   std::optional<std::pair<double, double>> least;
 };
+/// "from 64.0 KiB": the sizes of Curve::least; "-" without rivals.
+std::string least_text(const Curve& curve);
 /// The message size in bytes of a row of a collective: from its algbw, else from its problem.
 /// Nothing where neither is known.
 std::optional<double> message_bytes(const Series& series);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "analysis/curves.hpp"
@@ -39,7 +38,7 @@ json by_size(const Results& results, const SeriesList& all) {
                   {"mark", mark},
                   {"fit", nullptr},
                   {"r_squared", measured.fit ? json(measured.fit->r_squared) : json()},
-                  {"rivals", measured.comparable ? measured.rivals : 0},
+                  {"least", measured.fit || measured.withholds ? least_text(measured) : "-"},
                   {"withheld", measured.rivals > 0 && !measured.comparable &&
                                    (measured.fit || measured.withholds)}};
     if (measured.fits())
@@ -50,10 +49,6 @@ json by_size(const Results& results, const SeriesList& all) {
     else
       curve["fit_reason"] =
           measured.fit ? fmt::format("R\u00b2 below {}", least_r_squared) : measured.reason;
-    if (measured.least)
-      curve["least"] = {measured.least->first, std::isfinite(measured.least->second)
-                                                   ? json(measured.least->second)
-                                                   : json()};
     curves.push_back(std::move(curve));
   }
   name_apart(curves, results, firsts, {"bytes"});

@@ -21,15 +21,6 @@ function plot_pair(curves, ...plots) {
   return [element('div', {class: 'pair'}, plots.map(([title, make]) => plot(title, make, 'half'))), too_many(curves)];
 }
 
-// The sizes for which a curve's line is the least among the algorithms that it stands beside.
-function least_sizes(curve) {
-  if (curve.withheld) return 'withheld';
-  if (!curve.fit || !curve.rivals) return '';
-  if (!curve.least) return 'never';
-  const [low, high] = curve.least, size = unit('B');
-  if (!(low > 0)) return high === null ? 'always' : 'below ' + size(high);
-  return high === null ? 'from ' + size(low) : size(low) + ' to ' + size(high);
-}
 function fit_columns() {
   const of_fit = (title, get, show, more) => measure(title, (curve) => curve.fit ? get(curve.fit) : null, show, '', more);
   const alpha = (value, curve) =>
@@ -40,7 +31,7 @@ function fit_columns() {
     of_fit('\u03b1', (fit) => fit.alpha, alpha),
     of_fit('1/\u03b2', (fit) => fit.beta > 0 ? 1 / fit.beta : null, unit('B/s'), own_mark),
     measure('R\u00b2', 'r_squared', fixed(4)), of_fit('Worst residual', (fit) => fit.worst, percent),
-    of_fit('Held-out error', (fit) => fit.held_out, percent), field('Least time', least_sizes),
+    of_fit('Held-out error', (fit) => fit.held_out, percent), field('Least time', 'least'),
     measure('Sizes', (curve) => curve.points.length, plain),
     of_fit('\u03b2', (fit) => fit.beta, or_dash((beta) => beta.toExponential(2) + ' s/B'))
   ];

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <tuple>
 
@@ -84,15 +83,6 @@ bool add_totals(Page& page, const Results& results, const SeriesList& all, bool 
 
 namespace {
 
-std::string least_cell(const Curve& curve) {
-  if (curve.rivals == 0) return "-";
-  if (!curve.comparable) return "withheld";
-  if (!curve.least) return "never";
-  const auto& [low, high] = *curve.least;
-  if (!(low > 0)) return std::isinf(high) ? "always" : "below " + human(high, "B");
-  return std::isinf(high) ? "from " + human(low, "B") : human(low, "B") + " .. " + human(high, "B");
-}
-
 Legend curves_legend(const std::vector<Curve>& curves) {
   Legend legend;
   legend.add(
@@ -160,7 +150,7 @@ void add_curves(Page& page, const Results& results, const SeriesList& all) {
   add("held-out", [](const AlphaBeta& fit, const std::string&) {
     return fit.held_out ? fmt::format("{:.1f} %", 100 * *fit.held_out) : "-";
   });
-  table.add({"least time", true}, [&](std::size_t i) { return least_cell(curves[i]); });
+  table.add({"least time", true}, [&](std::size_t i) { return least_text(curves[i]); });
   page.blank();
   page.table(table, curves_legend(curves).lines());
 }

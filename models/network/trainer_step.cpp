@@ -153,6 +153,7 @@ void Trainer::expect_ended() const {
 
 void Trainer::begin_step(double rate, std::optional<std::uint64_t> seed) {
   expect_ended();
+  lap_ = StepClock::now();
   put_number(graph().rate, rate);
   exchange_->begin(seed);
   seconds_ = {};
@@ -178,7 +179,6 @@ void Trainer::step(double rate, StepCheck* check, const std::function<void()>& l
 }
 
 void Trainer::wait_in_step(StepCheck* check, const std::function<void()>& load_next) {
-  lap_ = StepClock::now();
   run_passes(check, load_next);
   arrive();
   exchange_->wait();

@@ -112,6 +112,10 @@ class Clock(RunTest):
                 self.assertEqual((row["status"], row["time_s"]["host_included"]), ("ok", f"3 of 3 samples: {why}"), row["reason"])
                 self.assertGreater(row["time_s"]["min"], row["layers_sum"]["seconds"])
 
+    def test_a_training_that_diverges_is_found_behind_its_sample(self):
+        row = self.rows("assay-resnet50", *SMALL, "--steps", "60", "--rate", "1000", "--precision", "fp16", "--loss-scale", "fixed:1", code=3)[0]
+        self.assertRegex(row["reason"], r"training diverged: gradients are not finite in step \d+ \(with warm-up\)")
+
     def test_layers_say_that_they_contain_the_host(self):
         small = (*SMALL, "--direction", "inference")
         for words in (small, (*SMALL, "--steps", "3")):

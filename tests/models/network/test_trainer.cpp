@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <stdexcept>
 
 #include "models/network/node_check.hpp"
 #include "models/network/parameters.hpp"
@@ -158,6 +159,62 @@ TEST(Trainer, AStepTimedByNodesIsAStep) {
   EXPECT_LT(trainer->difference(state).relative, 1e-5);
   ASSERT_EQ(seconds.size(), trainer->graph().nodes.size());
   for (const double of_node : seconds) EXPECT_GT(of_node, 0);
+}
+
+TEST(Trainer, AStepInTwoPartsIsAStep) {
+  const auto alone = serial_communicator();
+  TrainerSettings settings = small_settings("native");
+  settings.precision = Precision::bf16;
+  settings.learning.rule = UpdateRule::adam;
+  settings.loss_scale = {LossScaleSettings::Kind::dynamic, 64, 2};
+  const auto whole = made(settings, *alone), parts = made(settings, *alone);
+  for (Trainer* const trainer : {whole.get(), parts.get()}) load_random(*trainer, 5);
+  for (int step = 0; step < 3; ++step) {
+    whole->step(0.01);
+    parts->start_step(0.01);
+    EXPECT_THROW(parts->step(0.01), std::logic_error);
+    Trainer::State early;
+    EXPECT_THROW(parts->save(early), std::logic_error);
+    EXPECT_EQ(parts->loss_scale().steps(), step) << "read before the step has ended";
+    parts->finish_step();
+    EXPECT_THROW(parts->finish_step(), std::logic_error);
+    EXPECT_EQ(parts->loss_scale().state(), whole->loss_scale().state());
+    const StepSeconds of = parts->seconds();
+    const double all = of.forward + of.backward + of.exposed_communication + of.update;
+    ASSERT_TRUE(parts->device_seconds());
+    EXPECT_NEAR(all, *parts->device_seconds(), 0.01 * all + 20e-6);
+    EXPECT_GT(of.backward, 0);
+  }
+  Trainer::State a, b;
+  whole->save(a);
+  parts->save(b);
+  EXPECT_EQ(a.values, b.values);
+  EXPECT_EQ(a.running, b.running);
+  EXPECT_EQ(whole->loss(), parts->loss());
+}
+
+TEST(Trainer, TellsWhyTheHostTakesPartInAStep) {
+  const auto alone = serial_communicator();
+  const auto why = [&](auto change) {
+    TrainerSettings settings = small_settings("native");
+    change(settings);
+    return made(settings, *alone)->why_host();
+  };
+  using Scale = LossScaleSettings::Kind;
+  EXPECT_EQ(why([](TrainerSettings&) {}), "");
+  EXPECT_EQ(why([](TrainerSettings& of) { of.learning.rule = UpdateRule::adam; }), "");
+  EXPECT_EQ(why([](TrainerSettings& of) { of.loss_scale.kind = Scale::fixed; }), "");
+  for (const auto& change :
+       {+[](TrainerSettings& of) { of.loss_scale.kind = Scale::dynamic; },
+        +[](TrainerSettings& of) {
+          of.loss_scale.kind = Scale::fixed;
+          of.learning.rule = UpdateRule::adam;
+        },
+        +[](TrainerSettings& of) { of.accumulate = 2; }, +[](TrainerSettings& of) { of.lag = 1; }})
+    EXPECT_NE(why(change), "");
+  TrainerSettings settings = small_settings("native");
+  settings.lag = 1;
+  EXPECT_THROW(made(settings, *alone)->start_step(0.01), std::logic_error);
 }
 
 TEST(Trainer, WhatAStepDoesNotComputeShows) {

@@ -20,11 +20,13 @@ namespace {
 struct GatheredRun {
   std::vector<std::string> hosts{};
   std::size_t environments = 0, brackets = 0;
-  json own_fields{};  ///< of its header
+  json own_fields{};                    ///< of its header
+  json own_of_result = json::object();  ///< of the top of its file, with "system"
 };
 void visit_fields(GatheredRun& run, FieldReader& fields) {
   fields.always("hosts", run.hosts, "environments", run.environments, "brackets", run.brackets);
   fields.always("of_run", run.own_fields);
+  fields.optional("of_result", run.own_of_result);
 }
 
 /// Finds members of an object by its text, which is valid JSON.
@@ -166,8 +168,13 @@ void add_parts(NamedResult named, Results& results) {
     own.update(entry.own_fields);
     run.erase("missing_nodes");  // once: it is about all of them
     const std::string host = entry.hosts.empty() ? "no host" : entry.hosts.front();
-    NamedResult& part = results.emplace_back(NamedResult{fmt::format("{} ({})", named.name, host),
-                                                         {.run = own, .system = whole.system}});
+    NamedResult& part = results.emplace_back(
+        NamedResult{fmt::format("{} ({})", named.name, host),
+                    {.schema = whole.schema, .run = own, .system = whole.system}});
+    part.result.system_details = entry.own_of_result.value("system", whole.system_details);
+    part.result.rest = whole.rest;
+    part.result.rest.update(entry.own_of_result);
+    part.result.rest.erase("system");
     parts.push_back({&part.result, part_of.size(), bracket});
     part_of.insert(part_of.end(), entry.environments, parts.size() - 1);
     for (const std::size_t end = bracket + entry.brackets; bracket < end; ++bracket)

@@ -16,9 +16,9 @@
 #include "core/base/hash.hpp"
 #include "core/base/parallel.hpp"
 #include "core/machine/environment.hpp"
-#include "core/result/result.hpp"
 #include "core/result/row_reader.hpp"
 #include "core/result/run_result.hpp"
+#include "core/result/schema.hpp"
 #include "core/result/whole_file.hpp"
 
 namespace assay {
@@ -45,6 +45,31 @@ class Hosts {
   std::map<std::string, std::set<std::string>> by_short_name_;
 };
 
+/// Objects of the files, of which the one result has the fields that all of them agree on.
+class CommonFields {
+ public:
+  void add(json fields) {
+    if (all_.empty()) common_ = fields;
+    std::erase_if(common_.get_ref<json::object_t&>(), [&](const auto& field) {
+      return !fields.contains(field.first) || fields[field.first] != field.second;
+    });
+    all_.push_back(std::move(fields));
+  }
+  std::size_t size() const { return all_.size(); }
+  const json& common() const { return common_; }
+  /// The fields of a file that the one result does not have, or has otherwise.
+  json own(std::size_t file, const json& whole) const {
+    json own = json::object();
+    for (const auto& [field, value] : all_[file].items())
+      if (!whole.contains(field) || whole[field] != value) own[field] = value;
+    return own;
+  }
+
+ private:
+  std::vector<json> all_;
+  json common_ = json::object();
+};
+
 /// The head of the one result, made file by file.
 class Head {
  public:
@@ -67,14 +92,20 @@ class Head {
                          {"environments", result.environments.size()},
                          {"brackets", run.brackets.size()}});
     systems_[result.system].insert(hosts.begin(), hosts.end());
+    if (schema_version(result.schema) > schema_version(schema_)) schema_ = result.schema;
     rows_ += result.rows.size();
     run.brackets.clear();
-    merge(run);
+    runs_.add(run);
+    result.rest["system"] = result.system_details;
+    tops_.add(result.rest);
+    span_time(run);
   }
 
   std::size_t environments() const { return environments_.size(); }
   std::size_t brackets() const { return brackets_.size(); }
   const json& all_environments() const { return environments_; }
+  /// The latest version of the files.
+  const std::string& schema() const { return schema_; }
 
   GatheredNodes nodes(const std::vector<std::string>& expected) const {
     GatheredNodes nodes{runs_.size(), rows_, {}};
@@ -86,7 +117,7 @@ class Head {
   }
 
   json run(const std::string& command, const std::vector<MissingNode>& missing) const {
-    json run = common_;
+    json run = runs_.common();
     // Fields that a result must have, where the files do not agree on them.
     for (const char* field : {"suite", "seed"}) run.emplace(field, nullptr);
     std::vector<std::string> ids;
@@ -101,15 +132,22 @@ class Head {
                 {"gathered", gathered_},
                 {"missing_nodes", missing_nodes}});
     for (std::size_t i = 0; i < runs_.size(); ++i) {
-      // The run's own fields: those that the one result does not have, or has otherwise.
-      json& own = run["gathered"][i]["of_run"] = json::object();
-      for (const auto& [field, value] : runs_[i].items())
-        if (!run.contains(field) || run[field] != value) own[field] = value;
+      run["gathered"][i]["of_run"] = runs_.own(i, run);
+      if (json own = tops_.own(i, tops_.common()); !own.empty())
+        run["gathered"][i]["of_result"] = std::move(own);
     }
     if (!brackets_.empty()) run["bracket"] = brackets_;
     return run;
   }
 
+  /// "system", and the fields beside it that this version does not read.
+  json top(const GatherOptions& options) const {
+    json top = tops_.common();
+    top["system"]["name"] = system(options);
+    return top;
+  }
+
+ private:
   std::string system(const GatherOptions& options) const {
     if (!options.system.empty()) return options.system;
     if (systems_.size() == 1) return systems_.begin()->first;
@@ -124,7 +162,6 @@ class Head {
     return fmt::format("fleet of {} nodes", systems_.size());
   }
 
- private:
   static json time_or_null(const std::optional<std::string>& time) {
     return time ? json(*time) : json();
   }
@@ -142,33 +179,30 @@ class Head {
           fmt::format("{} was gathered already (its nodes could not be distinguished from those of "
                       "other files). Give the files that it was made of.",
                       file));
-    if (!runs_.empty() && run.statistics != statistics_)
+    if (runs_.size() > 0 && run.statistics != statistics_)
       throw InputError(
           fmt::format("{} has version {} of the statistics, earlier files have {} (a file has a "
                       "single version). Measure the nodes with one version of Assay.",
                       file, run.statistics, statistics_));
   }
 
-  /// Keeps the fields of "run" that all files agree on, and the span of time.
-  void merge(const RunHeader& run) {
-    const json& fields = runs_.emplace_back(run);
+  /// Keeps the span of time.
+  void span_time(const RunHeader& run) {
     if (runs_.size() == 1) {
-      common_ = fields;
       started_ = run.started;
       finished_ = run.finished;
       statistics_ = run.statistics;
       return;
     }
-    std::erase_if(common_.get_ref<json::object_t&>(), [&](const auto& field) {
-      return !fields.contains(field.first) || fields[field.first] != field.second;
-    });
     if (run.started && (!started_ || run.started < started_)) started_ = run.started;
     // One that did not finish leaves the whole unfinished.
     finished_ = run.finished && finished_ ? std::max(run.finished, finished_) : std::nullopt;
   }
 
-  json environments_ = json::array(), gathered_ = json::array(), common_ = json::object();
-  std::vector<json> brackets_, runs_;
+  json environments_ = json::array(), gathered_ = json::array();
+  std::vector<json> brackets_;
+  CommonFields runs_, tops_;
+  std::string schema_ = result_schema;
   std::optional<std::string> started_, finished_;
   int statistics_ = 1;
   std::size_t rows_ = 0;
@@ -177,9 +211,11 @@ class Head {
   Hosts named_, with_rows_;
 };
 
-std::string member_text(const char* name, const json& value) {
-  return fmt::format(",\n\"{}\": {}", name,
-                     value.dump(-1, ' ', false, json::error_handler_t::replace));
+std::string member_text(const std::string& name, const json& value) {
+  const auto dump = [](const json& part) {
+    return part.dump(-1, ' ', false, json::error_handler_t::replace);
+  };
+  return fmt::format(",\n{}: {}", dump(name), dump(value));
 }
 
 constexpr const char* text_field = "text";
@@ -223,7 +259,7 @@ GatheredNodes gather(const std::vector<fs::path>& files, const fs::path& out,
   GatheredNodes nodes;
   write_pieces(out, [&](const Put& put) {
     Head head;
-    put(fmt::format("{{\n\"schema\": \"{}\",\n\"rows\": [", result_schema));
+    put("{\n\"rows\": [");
     bool any = false;
     for (std::size_t i = 0; i < files.size(); i += files_at_once)
       for (const std::string& text : read_rows(
@@ -235,7 +271,9 @@ GatheredNodes gather(const std::vector<fs::path>& files, const fs::path& out,
     put("]");
     nodes = head.nodes(options.nodes);
     const json run = head.run(options.command, nodes.missing);
-    put(member_text("system", {{"name", head.system(options)}}));
+    put(member_text("schema", head.schema()));
+    const json top = head.top(options);
+    for (const auto& [name, value] : top.items()) put(member_text(name, value));
     put(member_text("run", run));
     put(member_text("environments", head.all_environments()));
     put("\n}\n");

@@ -17,8 +17,6 @@
 
 namespace assay {
 
-inline constexpr const char* result_schema = "assay-result/1";
-
 /// Makes the row of a case, without "baseline" (see baseline.hpp). A row that is incorrect keeps
 /// its verification, but has no time and no rate: a wrong number is never reported as a result.
 /// `problem`: null if the workload is not a single problem. `environment`: index of the environment

@@ -31,6 +31,7 @@ class RowReader {
         index_(index),
         head_(head),
         typed_head_(head.get<RunResult>()),
+        new_fields_(may_have_new_fields(head, "result")),
         keep_(keep),
         rows_(index.rows.size()),
         kept_(index.rows.size()) {}
@@ -75,7 +76,7 @@ class RowReader {
       const std::string_view row =
           std::string_view(text).substr(place.offset - start, place.length);
       const json document = parse_json(row);
-      if (!satisfies(document, "result", "row")) return false;
+      if (!satisfies(document, "result", "row", new_fields_)) return false;
       check_row(document, i, head_, file_.string());
       together_.add(document, i, file_.string());
       rows_[i] = document;
@@ -89,6 +90,7 @@ class RowReader {
   const RowIndex& index_;
   const json& head_;
   RunResult typed_head_;
+  bool new_fields_;
   const KeepRow& keep_;
   RowsTogether together_;
   std::vector<Row> rows_;
@@ -136,12 +138,15 @@ RunResult read_result_rows(const fs::path& given, const KeepRow& keep, std::size
   const fs::path file = fs::is_directory(given, missing) ? given / "result.json" : given;
   if (std::optional<RunResult> result = read_in_parts(file, keep, threads))
     return std::move(*result);
-  RunResult result = read_result(file);  // says what is wrong, and where
-  const std::vector<Row> rows = std::move(result.rows);
+  json document;
+  RunResult result = read_result(file, &document);  // says what is wrong, and where
+  std::vector<Row> rows = std::move(result.rows);
+  result.rows.clear();
   RunResult kept = result;
-  for (Row row : rows)
-    if (keep(row, json(row).dump(-1, ' ', false, json::error_handler_t::replace), result))
-      kept.rows.push_back(std::move(row));
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (keep(rows[i], document["rows"][i].dump(-1, ' ', false, json::error_handler_t::replace),
+             result))
+      kept.rows.push_back(std::move(rows[i]));
   return kept;
 }
 

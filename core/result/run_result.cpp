@@ -50,7 +50,7 @@ void from_json(const json& document, ResultEnvironment& environment) {
 }
 
 void to_json(json& document, const RunResult& result) {
-  document = {{"schema", result_schema},
+  document = {{"schema", result.schema},
               {"run", result.run},
               {"system", result.system_details},
               {"environments", result.environments},
@@ -60,6 +60,7 @@ void to_json(json& document, const RunResult& result) {
 }
 
 void from_json(const json& document, RunResult& result) {
+  document.at("schema").get_to(result.schema);
   document.at("run").get_to(result.run);
   result.system_details = document.at("system");
   result.system_details.at("name").get_to(result.system);
@@ -92,7 +93,7 @@ static std::string find_unreadable(const json& result) {
   return "/";
 }
 
-RunResult read_result(const std::filesystem::path& given) {
+RunResult read_result(const std::filesystem::path& given, json* document) {
   std::error_code missing;
   const std::filesystem::path file =
       std::filesystem::is_directory(given, missing) ? given / "result.json" : given;
@@ -105,7 +106,9 @@ RunResult read_result(const std::filesystem::path& given) {
     together.add(row, index++, file.string());
   }
   try {
-    return result;
+    RunResult typed = result;
+    if (document != nullptr) *document = std::move(result);
+    return typed;
   } catch (const json::exception&) {  // the open parts of the schema may hold anything
     throw InputError(fmt::format(
         "{} at {}: found a field of another kind than others need, expected the kind that Assay "

@@ -11,6 +11,9 @@
 
 namespace assay {
 
+/// A version that adds fields raises the minor number ("assay-result/1.1").
+inline constexpr const char* result_schema = "assay-result/1";
+
 /// Hashes of an environment; "" if unknown.
 struct EnvironmentHashes {
   std::string hardware{}, software{};
@@ -33,6 +36,7 @@ struct ResultEnvironment {
 };
 
 struct RunResult {
+  std::string schema = result_schema;  ///< of a later minor version in files that have more fields
   RunHeader run{};
   std::string system{};                                      ///< its name
   nlohmann::json system_details = nlohmann::json::object();  ///< further fields ("description")
@@ -53,7 +57,7 @@ void from_json(const nlohmann::json& json, RunResult& result);
 /// Reads and checks a result file: schema and its version, unique (id, environment, launch,
 /// attempt), finite times that are not negative, and numbers that follow from each other
 /// (core/result/result_check.hpp). A folder stands for its result.json. InputError if a check
-/// fails.
-RunResult read_result(const std::filesystem::path& file);
+/// fails. `document`: set to the content of the file.
+RunResult read_result(const std::filesystem::path& file, nlohmann::json* document = nullptr);
 
 }  // namespace assay

@@ -14,6 +14,9 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
+#include <string>
+#include <tuple>
+#include <utility>
 #include <valijson/adapters/nlohmann_json_adapter.hpp>
 #include <valijson/schema.hpp>
 #include <valijson/schema_parser.hpp>
@@ -44,14 +47,11 @@ struct Schema {
   std::optional<QuickSchema> quick{};
 };
 
-bool is_valid_slowly(const json& value, const Schema& schema) {
-  valijson::Validator validator;
-  return validator.validate(schema.compiled, NlohmannJsonAdapter(value), nullptr);
-}
-
 /// valijson judges a value that the quick check refuses.
 bool is_valid(const json& value, const Schema& schema) {
-  return (schema.quick && schema.quick->accepts(value)) || is_valid_slowly(value, schema);
+  if (schema.quick && schema.quick->accepts(value)) return true;
+  valijson::Validator validator;
+  return validator.validate(schema.compiled, NlohmannJsonAdapter(value), nullptr);
 }
 
 void compile(const json& text, valijson::Schema& into) {
@@ -59,18 +59,34 @@ void compile(const json& text, valijson::Schema& into) {
   parser.populateSchema(NlohmannJsonAdapter(text), into);
 }
 
-/// The schema of the whole document, or of one of its definitions.
-const Schema& schema_named(const std::string& name, const std::string& definition = "") {
+/// Removes what refuses fields that a schema does not name.
+void open_objects(json& schema) {
+  if (schema.is_object() && schema.value("additionalProperties", json()) == false)
+    schema.erase("additionalProperties");
+  for (json& part : schema)
+    if (part.is_structured()) open_objects(part);
+}
+
+const json::json_pointer name_in_schema("/properties/schema/const");
+
+/// The schema of the whole document, or of one of its definitions. `new_fields`: for documents of
+/// later minor versions.
+const Schema& schema_named(const std::string& name, const std::string& definition,
+                           bool new_fields) {
   static std::mutex guard;
-  static std::map<std::pair<std::string, std::string>, Schema> known;
+  static std::map<std::tuple<std::string, std::string, bool>, Schema> known;
   const std::lock_guard lock(guard);
-  const std::pair key{name, definition};
+  const std::tuple key{name, definition, new_fields};
   const auto found = known.find(key);
   if (found != known.end()) return found->second;
   const std::filesystem::path file = data_folder("results-schema") / (name + ".schema.json");
   Schema& added = known[key];
   try {
     added.text = read_json(file);
+    if (new_fields) {
+      open_objects(added.text);
+      added.text.at(name_in_schema.parent_pointer()) = {{"type", "string"}};
+    }
     if (!definition.empty())
       added.text = {{"$schema", added.text.at("$schema")},
                     {"$ref", "#/definitions/" + definition},
@@ -264,17 +280,13 @@ class Explainer {
 
 /// A document of a later version is not wrong, only too new: nothing else about it is worth saying.
 std::string too_new(const json& document, const json& schema) {
-  const json::json_pointer place("/properties/schema/const");
-  if (!schema.contains(place) || !document.is_object() || !document.contains("schema") ||
+  if (!schema.contains(name_in_schema) || !document.is_object() || !document.contains("schema") ||
       !document["schema"].is_string())
     return "";
-  const std::string mine = schema[place], its = document["schema"];
+  const std::string mine = schema[name_in_schema], its = document["schema"];
   const std::size_t slash = mine.find('/') + 1;
   if (its.compare(0, slash, mine, 0, slash) != 0) return "";
-  const auto version = [&](const std::string& name) {
-    return parse_number<unsigned long>(std::string_view(name).substr(slash)).value_or(0);
-  };
-  if (version(its) <= version(mine)) return "";
+  if (schema_version(its) <= schema_version(mine)) return "";
   return fmt::format(
       " at /schema: found \"{}\", expected \"{}\" (written by a newer version of Assay). Update "
       "Assay to read it.",
@@ -283,18 +295,35 @@ std::string too_new(const json& document, const json& schema) {
 
 }  // namespace
 
-bool satisfies(const json& value, const std::string& schema_name, const std::string& definition) {
-  return is_valid(value, schema_named(schema_name, definition));
+SchemaVersion schema_version(const std::string& name) {
+  const std::string version = name.substr(name.find('/') + 1);
+  const std::size_t dot = version.find('.');
+  const auto major = parse_number<unsigned long>(std::string_view(version).substr(0, dot));
+  if (dot == std::string::npos) return {major.value_or(0), 0};
+  const auto minor = parse_number<unsigned long>(std::string_view(version).substr(dot + 1));
+  return major && minor ? SchemaVersion{*major, *minor} : SchemaVersion{0, 0};
 }
 
-bool satisfies_slowly(const json& value, const std::string& schema_name,
-                      const std::string& definition) {
-  return is_valid_slowly(value, schema_named(schema_name, definition));
+bool may_have_new_fields(const json& document, const std::string& schema_name) {
+  // Other files tell a command what to do: a field that it does not know must not be passed over.
+  if (schema_name != "result" || !document.is_object()) return false;
+  const auto its = document.find("schema");
+  if (its == document.end() || !its->is_string()) return false;
+  const std::string mine = schema_named(schema_name, "", false).text.at(name_in_schema);
+  const std::string& name = its->get_ref<const std::string&>();
+  if (!name.starts_with(mine.substr(0, mine.find('/') + 1))) return false;
+  const SchemaVersion version = schema_version(name), known = schema_version(mine);
+  return version.first == known.first && version.second > known.second;
+}
+
+bool satisfies(const json& value, const std::string& schema_name, const std::string& definition,
+               bool new_fields) {
+  return is_valid(value, schema_named(schema_name, definition, new_fields));
 }
 
 std::vector<std::string> schema_errors(const json& document, const std::string& schema_name,
                                        const std::string& shown_as) {
-  const Schema& schema = schema_named(schema_name);
+  const Schema& schema = schema_named(schema_name, "", may_have_new_fields(document, schema_name));
   if (is_valid(document, schema)) return {};
   if (const std::string newer = too_new(document, schema.text); !newer.empty())
     return {shown_as + newer};

@@ -4,8 +4,10 @@
 
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace assay {
@@ -17,13 +19,20 @@ nlohmann::json read_json(const std::filesystem::path& file);
 /// Parses a text as read_json does. InputError or json::exception, without a place in a file.
 nlohmann::json parse_json(std::string_view text);
 
-/// Whether `value` is valid by a definition ("row") of a schema ("result").
+/// Major and minor number of a schema's name: {1, 2} of "assay-result/1.2", {1, 0} of
+/// "assay-result/1". {0, 0} for other texts.
+using SchemaVersion = std::pair<unsigned long, unsigned long>;
+SchemaVersion schema_version(const std::string& name);
+
+/// Whether a document is a result of a later minor version of the schema, to which fields were
+/// added. These are accepted at every place, and kept in copies; a file of this or of an earlier
+/// version has a misspelt field there.
+bool may_have_new_fields(const nlohmann::json& document, const std::string& schema_name);
+
+/// Whether `value` is valid by a definition ("row") of a schema ("result"). `new_fields`: of a
+/// document that may have them.
 bool satisfies(const nlohmann::json& value, const std::string& schema_name,
-               const std::string& definition);
-/// The same by valijson alone, which is slow. Tests compare the quick check (quick_schema.hpp) with
-/// it.
-bool satisfies_slowly(const nlohmann::json& value, const std::string& schema_name,
-                      const std::string& definition);
+               const std::string& definition, bool new_fields = false);
 
 /// The violations of a schema: "<shown_as> at /rows/3/status: found \"okay\", expected one of ok,
 /// …. Did you mean 'ok'?". Empty if the document is valid.

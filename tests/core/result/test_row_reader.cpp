@@ -111,6 +111,27 @@ TEST_F(RowReader, KeepsWhatIsWanted) {
   }
 }
 
+TEST_F(RowReader, KeepsTheTextOfNewFields) {
+  original_["schema"] = "assay-result/1.7";
+  original_["rows"][0]["weather"] = {{"sky", "grey"}};
+  original_["rows"][0]["time_s"]["weather"] = 5;
+  std::string whole =
+      original_.dump();  // with an escape in its name, "rows" cannot be read in parts
+  whole.replace(whole.find("\"rows\""), 6, "\"r\\u006fws\"");
+  for (const std::string& text : {original_.dump(), whole}) {
+    json first;
+    read_result_rows(
+        write(text),
+        [&](Row& row, std::string_view kept, const RunResult& head) {
+          EXPECT_EQ(head.schema, "assay-result/1.7");
+          if (row.rest.contains("weather")) first = json::parse(kept);
+          return false;
+        },
+        1);
+    EXPECT_EQ(first, original_["rows"][0]) << text.substr(0, 100);
+  }
+}
+
 TEST_F(RowReader, RefusesWhatReadResultRefuses) {
   const auto with = [&](const std::string& pointer, const json& value) {
     json changed = original_;

@@ -1,5 +1,7 @@
 #include "analysis/repeat_command.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -64,15 +66,6 @@ Words environment_words(const ResultEnvironment& environment, const Row& row) {
   return words;
 }
 
-/// The timing of the run: what was given to `assay run`, or to a program alone; else the suite's.
-json timing_of(const RunHeader& run, const char* name) {
-  if (run.settings)
-    if (const auto given = run.settings->timing.find(name); given != run.settings->timing.end())
-      return given->second;
-  const json suite = run.rest.value("suite_timing", json::object());
-  return run.rest.value(name, suite.is_object() ? suite.value(name, json()) : json());
-}
-
 /// The flag of a parameter. Files keep the old name of one.
 std::string flag_of(std::string parameter) {
   if (parameter == "inside") parameter = "intra_node";
@@ -106,8 +99,10 @@ std::string repeat_command(const RunHeader& run, const ResultEnvironment& enviro
   for (const auto& [name, value] : row.parameters)
     if (!value.is_null() && !no_flags.contains(name)) add(name, row.parameter(name));
   if (run.seed) add("seed", std::to_string(*run.seed));
-  for (const char* name : timing_fields)
-    if (const json value = timing_of(run, name); value.is_number()) add(name, value.dump());
+  const RunTiming timing = run.whole_timing();
+  visit_options(timing, [&](const char* name, const auto& option) {
+    if (option) add(name, fmt::format("{}", *option));
+  });
   // Under a launcher of several processes each would start launches of its own.
   if (launches > 1 && !several) add("launches", std::to_string(launches));
   return join(words, " ");

@@ -60,16 +60,16 @@ fs::path folder_of(const Given& given, RunPlan& plan) {
   return fresh_folder(plan);
 }
 
-std::map<std::string, json> timing_of(const Given& given) {
-  std::map<std::string, json> timing;
-  if (const auto seconds = seconds_of(given, "max-time")) timing["max-time"] = *seconds;
-  if (const auto seconds = seconds_of(given, "burn")) timing["burn"] = *seconds;
+RunTiming timing_of(const Given& given) {
+  RunTiming timing;
+  timing.max_time = seconds_of(given, "max-time");
+  timing.burn = seconds_of(given, "burn");
   if (const auto text = value_of(given, "precision-target"))
-    timing["precision-target"] = precision_target_number("--precision-target", *text);
+    timing.precision_target = precision_target_number("--precision-target", *text);
   if (const auto count = whole_of(given, "min-samples", 1, most_samples))
-    timing["min-samples"] = *count;
+    timing.min_samples = static_cast<std::int64_t>(*count);
   if (const auto text = value_of(given, "reference-budget"))
-    timing["reference-budget"] = reference_budget_number("--reference-budget", *text);
+    timing.reference_budget = reference_budget_number("--reference-budget", *text);
   return timing;
 }
 

@@ -101,16 +101,17 @@ RunHeader own_header(const Benchmark& benchmark, const RunRequest& request,
   };
   header.scale = of_all_cases("scale");
   header.allocator = of_all_cases("allocator");
-  // What differs from the defaults, so that the row can be measured again.
+  // Options that differ from the defaults, so that the row can be measured again.
   const RunRequest standard;
-  const auto note = [&header](const char* name, const auto& value, const auto& otherwise) {
-    if (value != otherwise) header.rest[name] = value;
+  const auto note = [](auto& option, const auto& value, const auto& otherwise) {
+    if (value != otherwise) option = value;
   };
-  note("max_time", request.timing.max_time, standard.timing.max_time);
-  note("precision_target", request.timing.precision_target, standard.timing.precision_target);
-  note("min_samples", request.timing.min_samples, standard.timing.min_samples);
-  note("burn", request.timing.burn, standard.timing.burn);
-  note("reference_budget", request.reference_budget, standard.reference_budget);
+  const TimingOptions &timing = request.timing, &usual = standard.timing;
+  note(header.timing.max_time, timing.max_time, usual.max_time);
+  note(header.timing.precision_target, timing.precision_target, usual.precision_target);
+  note(header.timing.min_samples, timing.min_samples, usual.min_samples);
+  note(header.timing.burn, timing.burn, usual.burn);
+  note(header.timing.reference_budget, request.reference_budget, standard.reference_budget);
   return header;
 }
 

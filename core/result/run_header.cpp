@@ -45,13 +45,19 @@ void write_settings(json& all, const RunSettings& settings) {
               {"ceilings", settings.ceilings},
               {"timeout", settings.timeout}});
   if (!settings.shapes.empty()) all["shapes"] = settings.shapes;
-  for (const std::string field : timing_fields) {
-    const auto given = settings.timing.find(field);
-    if (given != settings.timing.end())
-      all[field] = given->second;
-    else if (field != "burn")  // few runs have one
-      all[field] = nullptr;
-  }
+}
+
+/// `all`: those that were not given are null.
+void write_timing(json& fields, const RunTiming& timing, bool all) {
+  visit_options(timing, [&](const std::string& name, const auto& option) {
+    if (option || (all && name != "burn")) fields[name] = or_null(option);  // few runs have one
+  });
+}
+
+RunTiming take_timing(json& fields) {
+  RunTiming timing;
+  visit_options(timing, [&](const char* name, auto& option) { take(fields, name, option); });
+  return timing;
 }
 
 RunSettings take_settings(json& fields) {
@@ -68,15 +74,26 @@ RunSettings take_settings(json& fields) {
   take(fields, "shapes", settings.shapes);
   take(fields, "site", settings.site);
   take(fields, "system", settings.system);
-  for (const char* field : timing_fields) {
-    json given;
-    take(fields, field, given);
-    if (!given.is_null()) settings.timing[field] = std::move(given);
-  }
   return settings;
 }
 
 }  // namespace
+
+void to_json(json& all, const RunTiming& timing) {
+  all = timing.rest;
+  write_timing(all, timing, false);
+}
+void from_json(const json& all, RunTiming& timing) {
+  json fields = all;
+  timing = take_timing(fields);
+  timing.rest = std::move(fields);
+}
+
+RunTiming RunHeader::whole_timing() const {
+  json fields = suite_timing ? json(*suite_timing) : json::object();
+  write_timing(fields, timing, false);
+  return fields.get<RunTiming>();
+}
 
 void to_json(json& all, const RunHeader& header) {
   all = header.rest;
@@ -87,10 +104,12 @@ void to_json(json& all, const RunHeader& header) {
               {"started", or_null(header.started)},
               {"finished", or_null(header.finished)},
               {"statistics", header.statistics},
-              {"scale", or_null(header.scale)}});
-  if (!header.allocator.empty()) all["allocator"] = header.allocator;
+              {"scale", or_null(header.scale)},
+              {"allocator", or_null(header.allocator)}});
   if (header.launches) all["launches"] = *header.launches;
   if (header.settings) write_settings(all, *header.settings);
+  write_timing(all, header.timing, header.settings.has_value());
+  if (header.suite_timing) all["suite_timing"] = *header.suite_timing;
   if (!header.case_hashes.empty()) all["case_hashes"] = header.case_hashes;
   if (header.resumed) all["resumed"] = *header.resumed;
   if (!header.left_out.empty()) all["left_out"] = header.left_out;
@@ -111,6 +130,8 @@ void from_json(const json& all, RunHeader& header) {
   take(fields, "launches", header.launches);
   take(fields, "scale", header.scale);
   take(fields, "allocator", header.allocator);
+  header.timing = take_timing(fields);
+  take(fields, "suite_timing", header.suite_timing);
   take(fields, "case_hashes", header.case_hashes);
   take(fields, "resumed", header.resumed);
   take(fields, "left_out", header.left_out);

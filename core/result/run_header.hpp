@@ -22,12 +22,25 @@ struct RunSettings {
   std::vector<std::string> cases{};      ///< ids; only these; empty: all
   std::vector<std::string> baselines{};
   bool ceilings = true;
-  double timeout = 0;                              ///< of a case, in seconds
-  std::map<std::string, nlohmann::json> timing{};  ///< by the names of `timing_fields`; given ones
+  double timeout = 0;  ///< of a case, in seconds
 };
-/// Timing options that every benchmark of a run gets.
-inline constexpr const char* timing_fields[] = {"max_time", "precision_target", "min_samples",
-                                                "reference_budget", "burn"};
+
+/// Timing options that every benchmark of a run gets; one that was not given has no value.
+struct RunTiming {
+  std::optional<double> max_time{}, precision_target{};
+  std::optional<std::int64_t> min_samples{};
+  std::optional<double> reference_budget{}, burn{};
+  nlohmann::json rest = nlohmann::json::object();  ///< a suite's further fields ("timeout")
+};
+/// Calls use("max_time", timing.max_time) and so on, with the names of flags and fields.
+template <class Timing, class Use>
+void visit_options(Timing& timing, const Use& use) {
+  use("max_time", timing.max_time);
+  use("precision_target", timing.precision_target);
+  use("min_samples", timing.min_samples);
+  use("reference_budget", timing.reference_budget);
+  use("burn", timing.burn);
+}
 
 struct RunHeader {
   std::string id;
@@ -39,15 +52,23 @@ struct RunHeader {
   std::optional<int> launches{};
   std::string scale{};                               ///< --scale of every case; "": none
   std::string allocator{};                           ///< --allocator of every case; "": none
+  RunTiming timing{};                                ///< given to `assay run`, or to the program
   std::optional<RunSettings> settings{};             ///< of `assay run`
   std::map<std::string, std::string> case_hashes{};  ///< by benchmark and shape; of a journal
   std::optional<int> resumed{};                      ///< how often the run was resumed
-  std::vector<std::string> left_out{};     ///< ids of the cases that --walltime left no time for
-  std::vector<nlohmann::json> brackets{};  ///< the ceilings, measured around the rows ("bracket")
+  std::vector<std::string> left_out{};      ///< ids of the cases that --walltime left no time for
+  std::vector<nlohmann::json> brackets{};   ///< the ceilings, measured around the rows ("bracket")
+  std::optional<RunTiming> suite_timing{};  ///< "timing" of the suite
+
+  /// The timing of the rows: what was given, else the suite's.
+  RunTiming whole_timing() const;
   /// Fields that this version does not read: a file of a newer one loses nothing.
   nlohmann::json rest = nlohmann::json::object();
 };
 
+/// "timing" of a suite.
+void to_json(nlohmann::json& json, const RunTiming& timing);
+void from_json(const nlohmann::json& json, RunTiming& timing);
 /// "run" of a result; the event "run" without "event" and "environment".
 void to_json(nlohmann::json& json, const RunHeader& header);
 /// Reads either. json::exception for a field of another type; files are checked before.

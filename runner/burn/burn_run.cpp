@@ -339,7 +339,7 @@ class BurnRun {
         whole_of(given_, "seed", 0, UINT64_MAX).value_or(1), started_);
     header.finished = utc_now();
     header.statistics = all.run.statistics;
-    header.rest["burn"] = turn_s_;  // so that a row can be burnt in again
+    header.timing.burn = turn_s_;  // so that a row can be burnt in again
     if (!missing_.empty()) header.rest["missing_nodes"] = missing_;
     all.run = std::move(header);
     if (all.system.empty()) all.system = "unknown";

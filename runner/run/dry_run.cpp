@@ -37,9 +37,7 @@ std::vector<PlannedBenchmark> asked(RunPlan plan) {
 }
 
 double max_time_of(const RunPlan& plan) {
-  if (const auto given = plan.timing.find("max-time"); given != plan.timing.end())
-    return given->second;
-  return plan.suite_settings.timing.max_time;
+  return plan.timing.max_time.value_or(plan.suite_settings.timing.max_time);
 }
 
 struct Preview {

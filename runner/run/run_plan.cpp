@@ -35,10 +35,10 @@ bool wanted(const Case& benchmark_case, const Pattern& filter) {
                      [&](const std::string& name) { return filter.in(name); });
 }
 
-/// "max-time" as files name it.
-std::string field_of(std::string flag) {
-  std::replace(flag.begin(), flag.end(), '-', '_');
-  return flag;
+/// "max_time" as a flag.
+std::string flag_of(std::string field) {
+  std::replace(field.begin(), field.end(), '_', '-');
+  return field;
 }
 
 RunHeader header_of(const RunPlan& plan) {
@@ -59,7 +59,6 @@ RunHeader header_of(const RunPlan& plan) {
     settings.site = plan.site->name;
     settings.system = plan.site->system;
   }
-  for (const auto& [flag, value] : plan.timing) settings.timing[field_of(flag)] = value;
   RunHeader header;
   header.suite = plan.suite_name;
   header.command = plan.command;
@@ -68,6 +67,7 @@ RunHeader header_of(const RunPlan& plan) {
   header.launches = plan.campaign.launches;
   header.scale = plan.scale;
   header.allocator = plan.allocator;
+  header.timing = plan.timing;
   header.settings = std::move(settings);
   return header;
 }
@@ -102,10 +102,11 @@ void adopt(RunPlan& plan, const RunHeader& header) {
   if (open("cases")) plan.ids = settings.cases;
   if (open("no-ceilings")) plan.ceilings = settings.ceilings;
   if (open("baseline")) plan.baselines = settings.baselines;
-  for (const char* flag : timing_flags)
-    if (const auto before = settings.timing.find(field_of(flag));
-        open(flag) && before != settings.timing.end())
-      plan.timing[flag] = before->second;
+  json timing = plan.timing;
+  visit_options(header.timing, [&](const char* name, const auto& before) {
+    if (before && !plan.given.contains(flag_of(name))) timing[name] = *before;
+  });
+  timing.get_to(plan.timing);
   set_timing(plan, open("timeout") && settings.timeout > 0 ? settings.timeout
                                                            : plan.campaign.timeout.count());
 }
@@ -179,16 +180,16 @@ void set_processes(RunPlan& plan, std::vector<Processes> processes) {
 
 void set_timing(RunPlan& plan, std::optional<double> timeout) {
   plan.campaign.handed_on.clear();
-  for (const auto& [flag, value] : plan.timing) {
-    plan.campaign.handed_on.push_back("--" + flag);
-    plan.campaign.handed_on.push_back(value.dump());
-  }
+  visit_options(plan.timing, [&](const char* name, const auto& option) {
+    if (!option) return;
+    plan.campaign.handed_on.push_back("--" + flag_of(name));
+    plan.campaign.handed_on.push_back(fmt::format("{}", *option));
+  });
   for (std::string& word : words_of_cases(plan)) plan.campaign.handed_on.push_back(std::move(word));
   const SuiteSettings::Timing& timing = plan.suite_settings.timing;
-  double max_time = timing.max_time;
-  if (plan.timing.contains("max-time")) max_time = plan.timing["max-time"];
+  const double max_time = plan.timing.max_time.value_or(timing.max_time);
   // Set-up and verification take their time too: a slow case must not be taken for a hanging one.
-  const double burn = plan.timing.contains("burn") ? plan.timing["burn"].get<double>() : 0;
+  const double burn = plan.timing.burn.value_or(0);
   const double enough = timing.timeout.value_or(std::max(60.0, 20 * max_time)) + 2 * burn;
   plan.campaign.timeout = std::chrono::duration<double>(timeout.value_or(enough));
 }
@@ -202,7 +203,7 @@ RunHeader begin_header(const RunPlan& plan, const std::vector<PlannedBenchmark>&
     header.case_hashes[benchmark.place()] = benchmark.cases_hash;
   // The settings have what was given beside the suite; its own timing makes the rows as well.
   if (const auto timing = plan.suite.find("timing"); timing != plan.suite.end())
-    header.rest["suite_timing"] = *timing;
+    timing->get_to(header.suite_timing.emplace());
   return header;
 }
 

@@ -3,7 +3,6 @@
 // resumed run can be checked to be the same run.
 
 #include <filesystem>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -23,8 +22,7 @@ struct RunPlan {
   std::string suite_name, suite_hash;
   CampaignOptions campaign;
   std::vector<Processes> processes;  ///< one for each shape of process group; set_processes
-  /// The timing flags of the command line, by name without dashes; the suite sets the others.
-  std::map<std::string, nlohmann::json> timing;
+  RunTiming timing{};                ///< of the command line; the suite sets the others
   std::vector<std::string> baselines;
   std::optional<Site> site{};      ///< of --site
   std::string scale{};             ///< --scale for every case ("1/16"); "": the suite's
@@ -60,9 +58,6 @@ RunPlan plan_of_result(const RunResult& result, const Chosen& chosen = {});
 /// Sets how the processes of the plan are started.
 void set_processes(RunPlan& plan, std::vector<Processes> processes);
 
-/// The timing flags, which are passed to every benchmark.
-inline constexpr const char* timing_flags[] = {"max-time", "precision-target", "min-samples",
-                                               "reference-budget", "burn"};
 /// Sets the flags for the benchmarks (timing, scale), and the time limit of a case in seconds:
 /// `timeout`, else the suite's timing.timeout, else 20 times the maximum of timed seconds
 /// (--max-time), at least 60.

@@ -54,7 +54,7 @@ TEST_F(RepeatCommand, HasTheTimingAndTheLaunches) {
   launches = 5;
   EXPECT_TRUE(command().ends_with(
       "--seed 1 --max-time 0.5 --precision-target 0.02 --min-samples 40 --reference-budget "
-      "1000000.0 --launches 5"))
+      "1000000 --launches 5"))
       << command();
   row["parameters"]["ranks"] = 2;
   EXPECT_EQ(command().find("--launches"), std::string::npos) << "each process would start its own";

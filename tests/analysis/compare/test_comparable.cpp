@@ -117,8 +117,8 @@ TEST(Compare, SettingsAreThoseOfTheFirstRunThatTellsThem) {
   const json peer = joined({launches("a", 0.5, 5, 0.001, {{"backend", "peer"}})});
   const auto against_peer = [&](double first, double second) {
     std::vector<NamedResult> runs{{"one", run}, {"two", run}};
-    runs[0].result.run.settings->timing["max_time"] = first;
-    runs[1].result.run.settings->timing["max_time"] = second;
+    runs[0].result.run.timing.max_time = first;
+    runs[1].result.run.timing.max_time = second;
     // The peer, which comes first, tells of no such setting.
     return compared(side(peer, "backend"), Side("runs", runs, "backend"), {"backend"});
   };

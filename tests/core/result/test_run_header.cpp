@@ -31,8 +31,11 @@ RunHeader full_header() {
                                 .cases = {"a", "b"},
                                 .baselines = {"summit"},
                                 .ceilings = false,
-                                .timeout = 60,
-                                .timing = {{"min_samples", 5}}};
+                                .timeout = 60};
+  header.timing.min_samples = 5;
+  header.suite_timing.emplace().max_time = 2.5;
+  header.suite_timing->min_samples = 7;
+  header.suite_timing->rest = {{"timeout", 30}};
   header.case_hashes = {{"conv", "c"}};
   header.resumed = 1;
   header.left_out = {"b"};
@@ -44,6 +47,27 @@ TEST(RunHeader, WhatIsWrittenIsRead) {
   EXPECT_EQ(json(written.get<RunHeader>()), written);
   EXPECT_EQ(written.at("min_samples"), 5);
   EXPECT_TRUE(written.at("max_time").is_null());
+  EXPECT_EQ(written.at("suite_timing"),
+            json({{"max_time", 2.5}, {"min_samples", 7}, {"timeout", 30}}));
+  EXPECT_TRUE(written.get<RunHeader>().rest.empty());
+}
+
+TEST(RunHeader, GivenTimingCountsBeforeTheSuites) {
+  const RunTiming timing = json(full_header()).get<RunHeader>().whole_timing();
+  EXPECT_EQ(timing.min_samples, 5);
+  EXPECT_EQ(timing.max_time, 2.5);
+  EXPECT_FALSE(timing.burn);
+}
+
+TEST(RunHeader, OfAProgramAloneHasScaleAllocatorAndTheGivenTiming) {
+  RunHeader header;
+  header.timing.burn = 4;
+  const json written = header;
+  EXPECT_TRUE(written.at("scale").is_null());
+  EXPECT_TRUE(written.at("allocator").is_null());
+  EXPECT_EQ(written.at("burn"), 4);
+  EXPECT_FALSE(written.contains("max_time"));
+  EXPECT_EQ(json(written.get<RunHeader>()), written);
   EXPECT_TRUE(written.get<RunHeader>().rest.empty());
 }
 

@@ -325,7 +325,7 @@ TEST(TimeLimit, IsTheSuitesUnlessOneIsGivenAndElseFollowsFromTheTimedSeconds) {
   EXPECT_EQ(limit({{"max_time", 5}}), 100);
   EXPECT_EQ(limit({{"max_time", 5}, {"timeout", 1200}}), 1200);
   EXPECT_EQ(limit({{"max_time", 5}, {"timeout", 1200}}, 7), 7);
-  plan.timing["max-time"] = 30;  // the command line's
+  plan.timing.max_time = 30;  // the command line's
   EXPECT_EQ(limit({{"max_time", 5}}), 600);
 }
 

@@ -19,33 +19,24 @@ namespace assay {
 
 namespace {
 
-/// What a training reached at the end of an epoch: the median of its launches.
-struct EpochEnd {
-  std::optional<double> loss{}, images_per_s{};
-  std::map<std::string, std::optional<double>> scores{};  ///< by quality
-};
+/// A training's numbers at the end of an epoch by their names in a row: the medians of its
+/// launches.
+using EpochEnd = std::map<std::string, double>;
 using EpochEnds = std::map<int, EpochEnd>;
 
-std::optional<double> median_at(const Series& series, int epoch, const std::string& name) {
-  std::vector<double> values;
+EpochEnds ends_of(const Series& series) {
+  std::map<int, std::map<std::string, std::vector<double>>> all;
   for (const Row& row : series.rows)
     for (const std::map<std::string, double>& end : row.epochs)
-      if (static_cast<int>(end.at("epoch")) == epoch && end.contains(name))
-        values.push_back(end.at(name));
-  // Launches that ended earlier have no value there: the others alone are no median of all.
-  return values.size() == series.rows.size() ? std::optional(median(values)) : std::nullopt;
-}
-
-EpochEnds ends_of(const Series& series) {
+      for (const auto& [name, value] : end)
+        all[static_cast<int>(end.at("epoch"))][name].push_back(value);
   EpochEnds ends;
-  for (const Row& row : series.rows)
-    for (const std::map<std::string, double>& end : row.epochs) {
-      const int epoch = static_cast<int>(end.at("epoch"));
-      ends[epoch].loss = median_at(series, epoch, "training_loss");
-      ends[epoch].images_per_s = median_at(series, epoch, "images_per_s");
-      for (const char* quality : qualities)
-        ends[epoch].scores[quality] = median_at(series, epoch, quality);
-    }
+  for (const auto& [epoch, numbers] : all) {
+    EpochEnd& end = ends[epoch];
+    // Launches that ended earlier have no value there: the others alone are no median of all.
+    for (const auto& [name, values] : numbers)
+      if (values.size() == series.rows.size()) end[name] = median(values);
+  }
   return ends;
 }
 
@@ -101,10 +92,6 @@ std::string key_without(const Series& series, const std::string& by) {
                      by == "parallel" ? samples_of_rank(series) : 0);
 }
 
-std::string digits(const std::optional<double>& value) {
-  return value ? fmt::format("{:.4f}", *value) : "-";
-}
-
 /// All groups, and the values in the order in which they are told.
 struct Epochs {
   std::vector<EpochGroup> groups{};
@@ -148,6 +135,15 @@ struct EpochLine {
     const auto found = its->second.find(epoch);
     return found == its->second.end() ? nullptr : &found->second;
   }
+  /// A number of the training with a value of the parameter.
+  std::optional<double> number(const std::string& of, const std::string& name) const {
+    const EpochEnd* const its = end(of);
+    return its != nullptr && its->contains(name) ? std::optional(its->at(name)) : std::nullopt;
+  }
+  std::string score(const std::string& of, const std::string& title) const {
+    const auto value = number(of, title == "loss" ? "training_loss" : title);
+    return value ? fmt::format("{:.4f}", *value) : "-";
+  }
 };
 
 std::vector<EpochLine> lines_of(const Epochs& all, bool of_values) {
@@ -166,18 +162,13 @@ std::vector<EpochLine> lines_of(const Epochs& all, bool of_values) {
   return lines;
 }
 
-std::string score_at(const EpochEnd* end, const std::string& title) {
-  if (end == nullptr) return "-";
-  return digits(title == "loss" ? end->loss : end->scores.at(title));
-}
-
 /// The values beside each other.
 void add_beside(const std::vector<EpochLine>& lines, const Texts& values, const Texts& titles,
                 Table& table) {
   for (const std::string& title : titles)
     for (const std::string& value : values)
       table.add({fmt::format("{} {}", title, value), true},
-                [&](std::size_t i) { return score_at(lines[i].end(value), title); });
+                [&](std::size_t i) { return lines[i].score(value, title); });
 }
 
 /// The values one after the other, with their speed, of which `first` has 1.
@@ -185,8 +176,7 @@ void add_below(const std::vector<EpochLine>& lines, const std::string& by, const
                const Texts& titles, Table& table) {
   table.add({by}, [&](std::size_t i) { return *lines[i].value; });
   const auto rate = [&](std::size_t i, const std::string& value) {
-    const EpochEnd* const end = lines[i].end(value);
-    return end == nullptr ? std::nullopt : end->images_per_s;
+    return lines[i].number(value, "images_per_s");
   };
   table.add({"images/s", true}, [&](std::size_t i) {
     const auto own = rate(i, *lines[i].value);
@@ -198,8 +188,7 @@ void add_below(const std::vector<EpochLine>& lines, const std::string& by, const
                                     : Cell("-");
   });
   for (const std::string& title : titles)
-    table.add({title, true},
-              [&](std::size_t i) { return score_at(lines[i].end(*lines[i].value), title); });
+    table.add({title, true}, [&](std::size_t i) { return lines[i].score(*lines[i].value, title); });
 }
 
 }  // namespace

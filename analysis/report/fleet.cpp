@@ -151,7 +151,7 @@ FleetRow summarize(const std::string& id, const Case& fleet_case, const Member& 
                 {"launches", launches},
                 {"max_error", error},
                 {"error_over_bound", over_bound}};
-  for (const char* name : {"samples", "min", "p95", "p99", "energy"}) row.values[name] = nullptr;
+  for (const char* name : {"samples", "p95", "p99", "energy"}) row.values[name] = nullptr;
   return row;
 }
 

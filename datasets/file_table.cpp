@@ -12,6 +12,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/hash.hpp"
+#include "core/measure/agreement.hpp"
 #include "core/measure/rank_failure.hpp"
 #include "datasets/file_formats.hpp"
 
@@ -89,14 +90,13 @@ void FileTable::make_index(Communicator& ranks) {
     // A name may never be needed where nobody has to share the work.
     told["hashes"] = ranks.size() > 1 ? file_->hashes(mine) : std::vector<std::string>{};
   });
-  const std::vector<std::string> all = ranks.allgather(told.dump());
+  const std::vector<json> all = allgather_json(told, ranks);
   throw_on_all(ranks, [&] {
     std::vector<std::vector<std::int64_t>> index;
     std::vector<std::string> hashes;
     for (const std::size_t rank : readers) {
-      const json of_rank = json::parse(all[rank]);
-      index.push_back(of_rank.at("index").get<std::vector<std::int64_t>>());
-      for (const json& hash : of_rank.at("hashes")) hashes.push_back(hash.get<std::string>());
+      index.push_back(all[rank].at("index").get<std::vector<std::int64_t>>());
+      for (const json& hash : all[rank].at("hashes")) hashes.push_back(hash.get<std::string>());
     }
     set_index(index);
     if (ranks.size() > 1) canonical_ = name_of(hashes);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 namespace assay {
 
@@ -36,6 +37,15 @@ std::vector<double> all_numbers(double mine, Communicator& ranks) {
   numbers[static_cast<std::size_t>(ranks.rank())] = mine;
   ranks.allreduce_max(numbers);
   return numbers;
+}
+
+std::vector<nlohmann::json> allgather_json(const nlohmann::json& mine, Communicator& ranks) {
+  using nlohmann::json;
+  std::vector<json> all;
+  for (const std::string& text :
+       ranks.allgather(mine.dump(-1, ' ', false, json::error_handler_t::replace)))
+    all.push_back(json::parse(text));
+  return all;
 }
 
 }  // namespace assay

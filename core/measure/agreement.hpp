@@ -2,6 +2,7 @@
 // How ranks agree: each rank has a finding or a number, and all ranks learn all of them.
 
 #include <cstddef>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -37,5 +38,9 @@ class Agreement {
 
 /// The numbers of all ranks, by rank, exactly; none is infinite or NaN. Collective.
 std::vector<double> all_numbers(double mine, Communicator& ranks);
+
+/// The documents of all ranks, by rank. In texts, whatever is not UTF-8 (as of drivers) is
+/// replaced: no rank throws alone. Collective.
+std::vector<nlohmann::json> allgather_json(const nlohmann::json& mine, Communicator& ranks);
 
 }  // namespace assay

@@ -353,8 +353,8 @@ class BurnLoop {
   void gather_faults() {
     json mine = json::array();
     for (const BurnFault& fault : faults_) mine.push_back(fault);
-    for (const std::string& of_rank : ranks_.allgather(mine.dump()))
-      for (const json& fault : json::parse(of_rank)) burn_.faults.push_back(fault);
+    for (const json& of_rank : allgather_json(mine, ranks_))
+      for (const json& fault : of_rank) burn_.faults.push_back(fault);
     std::ranges::stable_sort(burn_.faults, {}, &BurnFault::unix_s);
     if (burn_.faults.size() > most_located) burn_.faults.resize(most_located);
   }

@@ -7,6 +7,8 @@
 #include <string>
 #include <tuple>
 
+#include "core/measure/agreement.hpp"
+
 namespace assay {
 namespace {
 
@@ -122,8 +124,7 @@ json DeviceWatch::found() const {
   if (ranks_.size() == 1) return mine;
   json worst;
   bool unsteady = false;
-  for (const std::string& text : ranks_.allgather(mine.dump())) {
-    const json state = json::parse(text);
+  for (const json& state : allgather_json(mine, ranks_)) {
     if (state.is_null()) continue;
     unsteady = unsteady || !state.value("steady", true);
     const auto severity = [](const json& its) {

@@ -7,6 +7,8 @@
 #include <set>
 #include <variant>
 
+#include "core/measure/agreement.hpp"
+
 namespace assay {
 namespace {
 
@@ -25,11 +27,6 @@ std::string key_of(const Communicator& ranks, const EnergyMeter& meter) {
   std::string key = ranks.host();
   for (const EnergyDomain& domain : meter.domains()) key += "\n" + domain.name;
   return key;
-}
-
-/// Whatever bytes a system's message has: one rank must not throw alone.
-std::string as_text(const json& said) {
-  return said.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 }  // namespace
@@ -116,8 +113,7 @@ Energy EnergyCount::found() {
       mine["joules"][meter_->domains()[i].name] = joules_[i] / runs_;
   Energy all;
   std::map<std::string, std::set<std::string>> domains;  // by host
-  for (const std::string& text : ranks_.allgather(as_text(mine))) {
-    const json said = json::parse(text);
+  for (const json& said : allgather_json(mine, ranks_)) {
     const std::string host = said.at("host"), reason = said.at("reason");
     if (!reason.empty())
       return {{}, ranks_.nodes() > 1 ? fmt::format("on {}: {}", host, reason) : reason};

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/measure/agreement.hpp"
+
 namespace assay {
 namespace {
 
@@ -74,8 +76,7 @@ json HealthWatch::found() const {
   }
   if (!mine.is_null()) mine["host"] = ranks_.host();
   std::set<std::pair<std::string, std::string>> known;  // ranks may share a device
-  for (const std::string& text : ranks_.allgather(mine.dump())) {
-    json its = json::parse(text);
+  for (json& its : allgather_json(mine, ranks_)) {
     if (!its.is_null() && known.emplace(its.at("host"), its.at("device")).second)
       all.push_back(std::move(its));
   }

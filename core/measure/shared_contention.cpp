@@ -1,14 +1,11 @@
 #include "core/measure/shared_contention.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <cmath>
-#include <iterator>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <span>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -21,13 +18,12 @@ namespace {
 /// The processors that ranks on the host of this rank may use.
 std::set<int> allowed_on_host(const std::set<int>& mine, const std::vector<std::string>& hosts,
                               Communicator& ranks) {
-  const std::vector<std::string> sets = ranks.allgather(fmt::format("{}", fmt::join(mine, " ")));
+  const std::vector<nlohmann::json> sets = allgather_json(mine, ranks);
   std::set<int> all;
   for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
     if (hosts[rank] != ranks.host()) continue;
     if (sets[rank].empty()) return {};
-    std::istringstream numbers(sets[rank]);
-    all.insert(std::istream_iterator<int>(numbers), {});
+    all.merge(sets[rank].get<std::set<int>>());
   }
   return all;
 }

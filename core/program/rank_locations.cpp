@@ -11,6 +11,7 @@
 #include "core/base/hash.hpp"
 #include "core/base/text.hpp"
 #include "core/machine/binding.hpp"
+#include "core/measure/agreement.hpp"
 
 namespace assay {
 
@@ -60,9 +61,7 @@ json rank_locations(Communicator& ranks) {
                      {"sockets", or_null(binding.sockets)},
                      {"numa_nodes", or_null(binding.numa_nodes)},
                      {"cores", or_null(binding.cores)}};
-  json all = json::array();
-  for (const std::string& text : ranks.allgather(mine.dump())) all.push_back(json::parse(text));
-  return all;
+  return allgather_json(mine, ranks);
 }
 
 void add_ranks(json& environment, Communicator& ranks) {
@@ -70,14 +69,10 @@ void add_ranks(json& environment, Communicator& ranks) {
   const std::vector<std::string> hosts = ranks.allgather(ranks.host());
   const auto mine = std::find(hosts.begin(), hosts.end(), ranks.host());
   const bool first_here = mine - hosts.begin() == ranks.rank();
-  const std::vector<std::string> all =
-      ranks.allgather(first_here && ranks.rank() > 0 ? environment.dump() : "");
   json others = json::array();
-  const std::vector<std::string> hashes = ranks.allgather(environment.at("hashes").dump());
-  const json reference = json::parse(hashes.front());
-  for (const std::string& text : all) {
-    if (text.empty()) continue;
-    json other = json::parse(text);
+  const json reference = allgather_json(environment.at("hashes"), ranks).front();
+  for (json& other : allgather_json(first_here && ranks.rank() > 0 ? environment : json(), ranks)) {
+    if (other.is_null()) continue;
     for (const char* part : {"hardware", "software"})
       if (other.at("hashes").at(part) == reference.at(part)) other.erase(part);
     others.push_back(std::move(other));

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/base/error.hpp"
+#include "core/measure/agreement.hpp"
 #include "models/ranks.hpp"
 
 namespace assay {
@@ -79,9 +80,8 @@ std::int64_t number_of(const std::vector<BadSamples>& mine, Communicator& ranks)
   for (const BadSamples& of : mine) {
     auto& [faults, samples] = sets[of.set];
     faults = of.faults;
-    for (const std::string& found : ranks.allgather(nlohmann::json(of.samples).dump()))
-      for (const nlohmann::json& sample : nlohmann::json::parse(found))
-        samples.insert(sample.get<std::int64_t>());
+    for (const nlohmann::json& found : allgather_json(of.samples, ranks))
+      samples.merge(found.get<std::set<std::int64_t>>());
   }
   std::int64_t all = 0;
   for (const auto& [set, found] : sets) all += found.first + std::ssize(found.second);

@@ -14,6 +14,7 @@
 #include "core/base/error.hpp"
 #include "core/base/statistics.hpp"
 #include "core/base/text.hpp"
+#include "core/measure/agreement.hpp"
 #include "kernels/conv_norm/problem.hpp"
 #include "kernels/convert/problem.hpp"
 #include "kernels/norm/problem.hpp"
@@ -120,11 +121,9 @@ std::vector<std::string> hosts_included(const Executor& executor, Communicator& 
   std::vector<std::string> reasons;
   for (std::size_t i = 0; i < executor.graph().nodes.size(); ++i)
     reasons.push_back(executor.host_included(i));
-  for (const std::string& text : ranks.allgather(nlohmann::json(reasons).dump())) {
-    const auto its = nlohmann::json::parse(text).get<std::vector<std::string>>();
+  for (const nlohmann::json& its : allgather_json(reasons, ranks))
     for (std::size_t i = 0; i < reasons.size(); ++i)
       if (reasons[i].empty()) reasons[i] = its.at(i);
-  }
   return reasons;
 }
 

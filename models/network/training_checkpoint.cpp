@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/base/error.hpp"
+#include "core/measure/agreement.hpp"
 #include "core/measure/rank_failure.hpp"
 #include "core/result/schema.hpp"
 #include "models/ranks.hpp"
@@ -160,9 +161,7 @@ CheckpointCost TrainingCheckpoint::write(const TrainingProgress& progress) const
   for (double& value : state.running) value /= ranks_.size();
   double losses = progress.losses;
   RankCalls(ranks_).sum(std::span(&losses, 1));
-  json bad_samples = json::array();
-  for (const std::string& of_rank : ranks_.allgather(json(progress.bad_samples).dump()))
-    bad_samples.push_back(json::parse(of_rank));
+  const json bad_samples = allgather_json(progress.bad_samples, ranks_);
   Fingerprints own;
   throw_on_all(ranks_, [&] {
     if (ranks_.rank() == 0) own = fingerprints_of(trainer_);

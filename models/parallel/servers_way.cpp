@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <random>
 #include <thread>
 
 #include "comm/layers/staged.hpp"
 #include "core/base/error.hpp"
+#include "core/measure/agreement.hpp"
 #include "core/measure/rank_failure.hpp"
 #include "models/network/checked_steps.hpp"
 #include "models/network/parameters.hpp"
@@ -225,10 +227,7 @@ std::vector<double> ServersWay::averages_of(int worker) {
 }
 
 std::vector<std::uint64_t> ServersWay::gathered(std::uint64_t own) const {
-  std::vector<std::uint64_t> all;
-  for (const std::string& sum : parts_.ranks.allgather(std::to_string(own)))
-    all.push_back(std::stoull(sum));
-  return all;
+  return nlohmann::json(allgather_json(own, parts_.ranks)).get<std::vector<std::uint64_t>>();
 }
 
 /// What the replay begins with.

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "tests/core/thread_communicator.hpp"
 
 namespace assay {
@@ -51,6 +53,16 @@ TEST(Agreement, NumbersArriveExactly) {
     EXPECT_EQ(all_numbers(numbers[static_cast<std::size_t>(ranks.rank())], ranks), numbers);
   });
   EXPECT_EQ(all_numbers(7, *serial_communicator()), std::vector<double>{7});
+}
+
+TEST(Agreement, DocumentsArriveByRank) {
+  on_threads(3, [](Communicator& ranks) {
+    const std::vector<nlohmann::json> all = allgather_json(
+        {{"rank", ranks.rank()}, {"driver", ranks.rank() == 1 ? "bad \xff" : "good"}}, ranks);
+    ASSERT_EQ(all.size(), 3U);
+    EXPECT_EQ(all[2].at("rank"), 2);
+    EXPECT_EQ(all[1].at("driver"), "bad \xEF\xBF\xBD");
+  });
 }
 
 }  // namespace test_agreement

@@ -11,6 +11,7 @@
 
 #include "kernels/blas/backend.hpp"
 #include "kernels/blas/cblas.hpp"
+#include "kernels/oracle/refused_algorithm.hpp"
 
 namespace assay::blas {
 namespace {
@@ -97,9 +98,7 @@ std::string why_not_extents(const GemmShape& s) {
 Result<std::unique_ptr<Operation>> make_gemm(Device&, const Problem& problem,
                                              const Options& options, Communicator&) {
   const GemmProblem& gemm = problem_cast<GemmProblem>(problem);
-  const std::string algorithm = options.get("algorithm", "auto");
-  if (algorithm != "auto" && algorithm != "direct")
-    return Unsupported{fmt::format("blas has no algorithm {} for gemm. Use auto.", algorithm)};
+  if (auto why = refused_algorithm(options, "blas", {"direct"}, "gemm")) return std::move(*why);
   const std::vector<std::string> names = names_of(gemm.precision());
   if (names.empty())
     return Unsupported{fmt::format(

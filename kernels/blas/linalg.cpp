@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "kernels/blas/backend.hpp"
+#include "kernels/oracle/refused_algorithm.hpp"
 
 namespace assay::blas {
 namespace {
@@ -64,10 +65,9 @@ MadeOperation make_syrk(const LinalgProblem& problem, int threads) {
 MadeOperation make_linalg(Device&, const Problem& problem, const Options& options, Communicator&) {
   const auto& linalg = problem_cast<LinalgProblem>(problem);
   const LinalgShape& s = linalg.shape();
-  const std::string algorithm = options.get("algorithm", "auto"), known = algorithm_of(s.kernel);
-  if (algorithm != "auto" && algorithm != known)
-    return Unsupported{fmt::format("blas has no algorithm {} for {} (it is {}). Use auto.",
-                                   algorithm, name(s.kernel), known)};
+  const std::string known = algorithm_of(s.kernel);
+  if (auto why = refused_algorithm(options, "blas", {known}, name(s.kernel), "it is " + known))
+    return std::move(*why);
   if (!library().wide() && largest_extent(s) > std::numeric_limits<std::int32_t>::max())
     return Unsupported{fmt::format(
         "{} has 32-bit integers (LP64), which do not hold {}. Use a library with 64-bit ones.",

@@ -11,6 +11,7 @@
 #include "core/base/numbers.hpp"
 #include "kernels/cuda/backend.hpp"
 #include "kernels/cuda/copy_device.hpp"
+#include "kernels/oracle/refused_algorithm.hpp"
 #include "support/cuda/error.hpp"
 
 namespace assay::cuda {
@@ -233,8 +234,7 @@ Result<CopyPlace> place_of(const std::string& name) {
 Result<std::unique_ptr<Operation>> make_copy(Device& device, const Problem& what,
                                              const Options& options, Communicator&) {
   const CopyProblem& problem = problem_cast<CopyProblem>(what);
-  if (const std::string algorithm = options.get("algorithm", "auto"); algorithm != "auto")
-    return Unsupported{fmt::format("cuda has no algorithm {} for copies. Use auto.", algorithm)};
+  if (auto why = refused_algorithm(options, "cuda", {}, "copies")) return std::move(*why);
   std::vector<CopyPlace> places;
   for (const auto& [from, to] : problem.paths())
     for (const std::string& name : {from, to}) {

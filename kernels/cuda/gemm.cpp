@@ -12,6 +12,7 @@
 #include "kernels/cuda/arithmetic.hpp"
 #include "kernels/cuda/backend.hpp"
 #include "kernels/cuda/trial_run.hpp"
+#include "kernels/oracle/refused_algorithm.hpp"
 #include "kernels/oracle/sums.hpp"
 #include "support/cuda/error.hpp"
 
@@ -264,9 +265,7 @@ class LtGemm final : public BoundOperation {
 Result<std::unique_ptr<Operation>> make_gemm(Device& place, const Problem& what,
                                              const Options& options, Communicator&) {
   const GemmProblem& problem = problem_cast<GemmProblem>(what);
-  const std::string algorithm = options.get("algorithm", "auto");
-  if (algorithm != "auto" && algorithm != "direct")
-    return Unsupported{fmt::format("cuda has no algorithm {} for gemm. Use auto.", algorithm)};
+  if (auto why = refused_algorithm(options, "cuda", {"direct"}, "gemm")) return std::move(*why);
   return make_product(static_cast<CudaDevice&>(place), problem);
 }
 

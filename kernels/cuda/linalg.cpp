@@ -6,6 +6,7 @@
 
 #include "kernels/cuda/arithmetic.hpp"
 #include "kernels/cuda/backend.hpp"
+#include "kernels/oracle/refused_algorithm.hpp"
 
 namespace assay::cuda {
 namespace {
@@ -72,10 +73,8 @@ Result<std::unique_ptr<Operation>> make_linalg(Device& place, const Problem& wha
   const auto& problem = problem_cast<LinalgProblem>(what);
   const LinalgKernel kernel = problem.shape().kernel;
   const std::string known = algorithm_of(kernel);
-  const std::string algorithm = options.get("algorithm", "auto");
-  if (algorithm != "auto" && algorithm != known)
-    return Unsupported{fmt::format("cuda has no algorithm {} for {} (it is {}). Use auto.",
-                                   algorithm, name(kernel), known)};
+  if (auto why = refused_algorithm(options, "cuda", {known}, name(kernel), "it is " + known))
+    return std::move(*why);
   if (kernel == LinalgKernel::qr && problem.shape().n > std::numeric_limits<int>::max())
     return Unsupported{fmt::format(
         "cuBLAS packs triangles of matrices of up to 2^31 - 1 rows, of which there are {}. Use "

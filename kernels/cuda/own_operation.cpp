@@ -5,6 +5,7 @@
 #include "core/api/layout.hpp"
 #include "kernels/cuda/arithmetic.hpp"
 #include "kernels/cuda/trial_run.hpp"
+#include "kernels/oracle/refused_algorithm.hpp"
 #include "support/cuda/error.hpp"
 
 namespace assay::cuda {
@@ -48,11 +49,8 @@ void OwnOperation::lay_channels_last() {
 
 std::optional<Unsupported> why_not_own(const Problem& problem, Precision precision,
                                        const Options& options, const Device& device) {
-  const std::string algorithm = options.get("algorithm", "auto"),
-                    layout = options.get("layout", "any");
-  if (algorithm != "auto" && algorithm != "direct")
-    return Unsupported{
-        fmt::format("cuda has no algorithm {} for {}. Use auto.", algorithm, problem.kind())};
+  const std::string layout = options.get("layout", "any");
+  if (auto why = refused_algorithm(options, "cuda", {"direct"}, problem.kind())) return why;
   if (layout != "any" && layout != "nhwc")
     return Unsupported{fmt::format(
         "cuda has no layout {} for {} (channels are its innermost dimension). Use any or nhwc.",

@@ -11,6 +11,7 @@
 #include "kernels/cuda/for_each.hpp"
 #include "kernels/cuda/gemm.hpp"
 #include "kernels/cuda/stream_kernels.hpp"
+#include "kernels/oracle/refused_algorithm.hpp"
 #include "support/cuda/device.hpp"
 #include "support/cuda/error.hpp"
 
@@ -174,11 +175,10 @@ Result<std::unique_ptr<Operation>> make_stream(Device& place, const Problem& wha
   const StreamKernel kernel = problem.shape().kernel;
   const std::string algorithm = options.get("algorithm", "auto");
   const bool stores = kernel <= StreamKernel::triad;
-  if (algorithm != "auto" && !(stores && (algorithm == "regular" || algorithm == "nontemporal")))
-    return Unsupported{fmt::format(
-        "cuda has no algorithm {} for {} (regular and nontemporal are of copy, scale, add and "
-        "triad). Use auto.",
-        algorithm, problem.canonical())};
+  if (!stores || (algorithm != "regular" && algorithm != "nontemporal"))
+    if (auto why = refused_algorithm(options, "cuda", {}, problem.canonical(),
+                                     "regular and nontemporal are of copy, scale, add and triad"))
+      return std::move(*why);
   if (kernel == StreamKernel::fma)
     return Unsupported{
         "cuda measures the peak with cuBLAS (not in registers). Use --problem "

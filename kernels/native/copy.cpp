@@ -12,6 +12,7 @@
 #include "core/machine/placement.hpp"
 #include "kernels/native/backend.hpp"
 #include "kernels/native/stream.hpp"
+#include "kernels/oracle/refused_algorithm.hpp"
 
 namespace assay::native {
 namespace {
@@ -94,10 +95,9 @@ Result<std::unique_ptr<Operation>> make_copy(Device&, const Problem& what, const
             "native copies between memories of the host that this process may use ({}, not {}).",
             fmt::join(known, ", "), place)};
   const std::string algorithm = options.get("algorithm", "auto");
-  if (algorithm != "auto" && algorithm != "regular" && algorithm != "nontemporal")
-    return Unsupported{fmt::format(
-        "native has no algorithm {} for copies (it has regular and nontemporal). Use auto.",
-        algorithm)};
+  if (auto why = refused_algorithm(options, "native", {"regular", "nontemporal"}, "copies",
+                                   "it has regular and nontemporal"))
+    return std::move(*why);
   if (problem.paths().empty()) return Unsupported{"the NUMA nodes of this machine are unknown."};
   std::vector<CopyTeam> teams = copy_teams(problem, options.get("copied_by", "to") == "to");
   const auto count = static_cast<int>(teams.size());

@@ -1,4 +1,5 @@
 #include "kernels/native/parts.hpp"
+#include "kernels/oracle/refused_algorithm.hpp"
 
 #include <fmt/format.h>
 
@@ -39,11 +40,9 @@ Executed executed_direct(Precision precision, std::string_view target, std::stri
 }
 
 std::optional<std::string> why_not_direct(const Problem& problem, const Options& options) {
-  const std::string algorithm = options.get("algorithm", "auto"),
-                    layout = options.get("layout", "any");
-  if (algorithm != "auto" && algorithm != "direct")
-    return fmt::format("native has no algorithm {} for {} (it has direct). Use auto.", algorithm,
-                       problem.kind());
+  const std::string layout = options.get("layout", "any");
+  if (auto why = refused_algorithm(options, "native", {"direct"}, problem.kind(), "it has direct"))
+    return std::move(why->reason);
   if (layout != "any" && layout != "nhwc")
     return fmt::format(
         "native has no layout {} (channels are its innermost dimension). Use any or nhwc.", layout);

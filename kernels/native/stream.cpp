@@ -10,6 +10,7 @@
 #include "core/base/statistics.hpp"
 #include "core/machine/placement.hpp"
 #include "kernels/native/backend.hpp"
+#include "kernels/oracle/refused_algorithm.hpp"
 
 namespace assay::native {
 
@@ -229,11 +230,10 @@ Result<std::unique_ptr<Operation>> make_stream(Device&, const Problem& what, con
   const StreamKernel kernel = problem.shape().kernel;
   const std::string algorithm = options.get("algorithm", "auto");
   const bool stores = kernel <= StreamKernel::triad;
-  if (algorithm != "auto" && !(stores && (algorithm == "regular" || algorithm == "nontemporal")))
-    return Unsupported{fmt::format(
-        "native has no algorithm {} for {} (regular and nontemporal are of copy, scale, add and "
-        "triad). Use auto.",
-        algorithm, problem.canonical())};
+  if (!stores || (algorithm != "regular" && algorithm != "nontemporal"))
+    if (auto why = refused_algorithm(options, "native", {}, problem.canonical(),
+                                     "regular and nontemporal are of copy, scale, add and triad"))
+      return std::move(*why);
   if (kernel == StreamKernel::matmul)
     return Unsupported{"native has no matmul (fma measures its peak). Use --problem fma."};
   if (auto why = why_not_precision(problem)) return Unsupported{std::move(*why)};

@@ -7,6 +7,7 @@
 #include "kernels/onednn/backend.hpp"
 #include "kernels/onednn/device.hpp"
 #include "kernels/onednn/implementation.hpp"
+#include "kernels/oracle/refused_algorithm.hpp"
 
 namespace assay::onednn {
 namespace {
@@ -90,9 +91,7 @@ Result<std::unique_ptr<Operation>> make_gemm(Device& device, const Problem& prob
                                              const Options& options, Communicator&) {
   const GemmProblem& gemm = problem_cast<GemmProblem>(problem);
   auto& place = static_cast<OneDnnDevice&>(device);
-  const std::string algorithm = options.get("algorithm", "auto");
-  if (algorithm != "auto" && algorithm != "direct")
-    return Unsupported{fmt::format("onednn has no algorithm {} for gemm. Use auto.", algorithm)};
+  if (auto why = refused_algorithm(options, "onednn", {"direct"}, "gemm")) return std::move(*why);
   const std::string request = fmt::format("{} {}", name(gemm.precision()), gemm.canonical());
   if (gemm.precision() == Precision::fp64 || gemm.precision() == Precision::tf32 ||
       is_fp8(gemm.precision()))

@@ -12,6 +12,7 @@
 #include "core/api/layout.hpp"
 #include "kernels/onednn/backend.hpp"
 #include "kernels/onednn/device.hpp"
+#include "kernels/oracle/refused_algorithm.hpp"
 
 namespace assay::onednn {
 
@@ -65,13 +66,11 @@ Result<std::unique_ptr<Operation>> make_in_layout(Device& device, const Problem&
                                                   const Options& options, const char* noun) {
   const P& problem = problem_cast<P>(what);
   const dnnl::engine& engine = static_cast<OneDnnDevice&>(device).engine();
-  const std::string algorithm = options.get("algorithm", "auto"),
-                    layout = options.get("layout", "any"),
+  const std::string layout = options.get("layout", "any"),
                     request = fmt::format("{} {} {}", name(problem.precision()),
                                           name(problem.direction()), problem.canonical());
-  if (algorithm != "auto" && algorithm != "direct")
-    return Unsupported{
-        fmt::format("onednn has no algorithm {} for {}. Use auto.", algorithm, problem.kind())};
+  if (auto why = refused_algorithm(options, "onednn", {"direct"}, problem.kind()))
+    return std::move(*why);
   if (layout != "any" && layout != "nchw" && layout != "nhwc")
     return Unsupported{fmt::format("onednn has no layout {}. Use any, nchw or nhwc.", layout)};
   if (const auto why = why_not_precision(problem)) return Unsupported{*why};

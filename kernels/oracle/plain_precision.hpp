@@ -21,4 +21,15 @@ inline std::optional<std::string> why_not_plain(
   return fmt::format("{} has no {} ({}).", operation, name(precision), has);
 }
 
+/// The same, where tensors of one type alone take part: "pooling has no int8 (…). Use fp32.".
+inline std::optional<std::string> why_not_stored_alike(Precision precision, const char* operation) {
+  if (precision == Precision::tf32)
+    return fmt::format("{} multiplies no matrices (tf32 is a precision of those). Use fp32.",
+                       operation);
+  if (precision == Precision::int8 || is_mixed(precision))
+    return fmt::format("{} has no {} (it stores all activations alike). Use {}.", operation,
+                       name(precision), precision == Precision::int8 ? "fp32" : "bf16 or fp16");
+  return std::nullopt;
+}
+
 }  // namespace assay

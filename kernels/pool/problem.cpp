@@ -6,6 +6,7 @@
 
 #include "core/base/descriptor.hpp"
 #include "core/base/name_table.hpp"
+#include "kernels/oracle/plain_precision.hpp"
 
 namespace assay {
 namespace {
@@ -128,13 +129,7 @@ std::vector<TensorSpec> PoolProblem::tensors() const {
 }
 
 std::optional<std::string> why_not_precision(const PoolProblem& problem) {
-  const Precision precision = problem.precision();
-  if (precision == Precision::tf32)
-    return "pooling multiplies no matrices (tf32 is a precision of those). Use fp32.";
-  if (precision == Precision::int8 || is_mixed(precision))
-    return fmt::format("pooling has no {} (it stores all activations alike). Use {}.",
-                       name(precision), precision == Precision::int8 ? "fp32" : "bf16 or fp16");
-  return std::nullopt;
+  return why_not_stored_alike(problem.precision(), "pooling");
 }
 
 }  // namespace assay

@@ -26,7 +26,6 @@ class Slots {
   }
   Item& operator[](std::uintptr_t number) { return *items_[number - 1]; }
   void give_back(std::uintptr_t number) { free_.push_back(number); }
-  std::size_t in_flight() const { return items_.size() - free_.size(); }
 
  private:
   std::vector<std::unique_ptr<Item>> items_;

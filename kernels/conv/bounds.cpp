@@ -107,12 +107,6 @@ std::vector<double> winograd_amplifications(int outputs, int taps) {
   return of_outputs;
 }
 
-double winograd_amplification(int outputs, int taps) {
-  // One dimension's factor of the variance is two dimensions' factor of the standard deviation.
-  const std::vector<double> all = winograd_amplifications(outputs, taps);
-  return *std::max_element(all.begin(), all.end());
-}
-
 std::optional<std::string> unjudged(const ConvProblem& problem, const Executed& executed) {
   if (method(executed) != Method::winograd || !executed.tile) return std::nullopt;
   const ConvShape& s = problem.shape();

@@ -34,8 +34,6 @@ Method method(const Executed& executed);
 /// Winograd over one direct sum, for each output of a tile, from the Cook-Toom transforms with the
 /// points 0, 1, -1, 2, -2, 1/2, -1/2, 4, -4, … and infinity.
 std::vector<double> winograd_amplifications(int outputs, int taps);
-/// The largest of them: that of the standard deviation in two dimensions.
-double winograd_amplification(int outputs, int taps);
 
 /// Number of points of the largest Winograd transform, F(6x6, 3x3), for which bounds were derived
 /// and compared with computed errors. The bound grows with the tile that a backend declares, so

@@ -213,13 +213,4 @@ ConvDescriptors::ConvDescriptors(const ConvProblem& problem, const ConvForm& for
         "telling cuDNN the arithmetic");
 }
 
-std::vector<std::int64_t> output_extents(const ConvDescriptors& descriptors, std::size_t dims) {
-  std::vector<int> extents(dims);
-  check(cudnnGetConvolutionNdForwardOutputDim(descriptors.convolution.get(), descriptors.x.get(),
-                                              descriptors.w.get(), static_cast<int>(dims),
-                                              extents.data()),
-        "asking cuDNN for the extents of the output");
-  return {extents.begin(), extents.end()};
-}
-
 }  // namespace assay::cuda

@@ -73,7 +73,4 @@ struct ConvDescriptors {
   ConvolutionDescriptor convolution;
 };
 
-/// The extents of y that cuDNN itself derives from x, w and the convolution.
-std::vector<std::int64_t> output_extents(const ConvDescriptors& descriptors, std::size_t dims);
-
 }  // namespace assay::cuda

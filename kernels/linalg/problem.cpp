@@ -46,8 +46,6 @@ const NameTable<LinalgKernel>& kernels() {
 
 }  // namespace
 
-const std::vector<std::string>& linalg_kernel_names() { return kernels().names(); }
-
 std::string name(LinalgKernel kernel) { return kernels()[kernel]; }
 
 LinalgShape parse_linalg(const std::string& descriptor) {

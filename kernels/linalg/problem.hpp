@@ -37,8 +37,6 @@
 namespace assay {
 
 enum class LinalgKernel { syrk, moments, eigh, qr, kmeans_assign, hinge, hinge_hessian };
-/// Names of kernels, in the order of the enumerators.
-const std::vector<std::string>& linalg_kernel_names();
 std::string name(LinalgKernel kernel);
 
 struct LinalgShape {

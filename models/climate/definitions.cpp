@@ -268,7 +268,7 @@ class SmallDeepLab {
   }
   Node up(const std::string& name, const Node& from) {
     return function(name + ".norm", pass_.deconv(name, from, depth, 3, 2, 1, 2 * from->height,
-                                                 2 * from->width, false, normalizes_ ? 1 : half));
+                                                 2 * from->width, normalizes_ ? 1 : half));
   }
   /// A bottleneck that normalizes and rectifies what it reads.
   Node unit(const std::string& name, const Node& from, bool first, std::int64_t channels,

@@ -85,10 +85,6 @@ class GraphBuilder {
   ValueIndex deconv(const std::string& layer, ValueIndex from, std::int64_t channels,
                     std::int64_t taps, std::int64_t stride, std::int64_t padding,
                     std::int64_t height, std::int64_t width, double start = 1);
-  /// The same, then bias (0 at first) and `function`.
-  ValueIndex deconv_biased(const std::string& layer, ValueIndex from, std::int64_t channels,
-                           std::int64_t taps, std::int64_t stride, std::int64_t padding,
-                           std::int64_t height, std::int64_t width, ActivationFunction function);
   /// max(x, 0).
   ValueIndex relu(const std::string& layer, ValueIndex from);
   /// The element-wise sum of two values.
@@ -152,13 +148,6 @@ class GraphBuilder {
   void add_product(const std::string& layer, const std::string& direction, Phase phase,
                    const ConvShape& shape, bool transposed, ValueIndex from, std::size_t filters,
                    ValueIndex to);
-  /// The convolution whose backward pass by data is a transposed one of `from`.
-  ConvShape under_deconv(ValueIndex from, std::int64_t channels, std::int64_t taps,
-                         std::int64_t stride, std::int64_t padding, std::int64_t height,
-                         std::int64_t width) const;
-  /// The transposed convolution, and what follows it.
-  ValueIndex deconvolve(const std::string& layer, ValueIndex from, const ConvShape& shape,
-                        double start, std::optional<ActivationFunction> function);
   /// The gradient of filters. `src` and `diff`: of the convolution.
   void filter_gradient(const std::string& layer, const ConvShape& shape, ValueIndex src,
                        ValueIndex diff, std::size_t filters);

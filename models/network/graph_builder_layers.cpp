@@ -131,37 +131,17 @@ ValueIndex GraphBuilder::conv_biased(const std::string& layer, ValueIndex from,
   return convolve(layer, from, s, false, options.start * std::sqrt(6 / fan_in(s)), function);
 }
 
-ConvShape GraphBuilder::under_deconv(ValueIndex from, std::int64_t channels, std::int64_t taps,
-                                     std::int64_t stride, std::int64_t padding, std::int64_t height,
-                                     std::int64_t width) const {
-  return parse_conv(planes(batch_, channels, height, width) +
-                    fmt::format("oc{}oh{}ow{}", dim(from, 1), dim(from, 2), dim(from, 3)) +
-                    square_window(taps, stride, padding));
-}
-
-ValueIndex GraphBuilder::deconvolve(const std::string& layer, ValueIndex from, const ConvShape& s,
-                                    double start, std::optional<ActivationFunction> function) {
-  const auto products = static_cast<double>(s.oc * s.kh * s.kw),
-             share = static_cast<double>(s.sh * s.sw);
-  return convolve(layer, from, s, true, start * std::sqrt(6 * share / products), function);
-}
-
 ValueIndex GraphBuilder::deconv(const std::string& layer, ValueIndex from, std::int64_t channels,
                                 std::int64_t taps, std::int64_t stride, std::int64_t padding,
                                 std::int64_t height, std::int64_t width, double start) {
-  channels = own_part(layer, channels);
-  return deconvolve(layer, from, under_deconv(from, channels, taps, stride, padding, height, width),
-                    start, std::nullopt);
-}
-
-ValueIndex GraphBuilder::deconv_biased(const std::string& layer, ValueIndex from,
-                                       std::int64_t channels, std::int64_t taps,
-                                       std::int64_t stride, std::int64_t padding,
-                                       std::int64_t height, std::int64_t width,
-                                       ActivationFunction function) {
-  channels = own_part(layer, channels);
-  return deconvolve(layer, from, under_deconv(from, channels, taps, stride, padding, height, width),
-                    1, function);
+  // The convolution whose backward pass by data this is.
+  const ConvShape s =
+      parse_conv(planes(batch_, own_part(layer, channels), height, width) +
+                 fmt::format("oc{}oh{}ow{}", dim(from, 1), dim(from, 2), dim(from, 3)) +
+                 square_window(taps, stride, padding));
+  const auto products = static_cast<double>(s.oc * s.kh * s.kw),
+             share = static_cast<double>(s.sh * s.sw);
+  return convolve(layer, from, s, true, start * std::sqrt(6 * share / products), std::nullopt);
 }
 
 ValueIndex GraphBuilder::pool(const std::string& layer, ValueIndex from, PoolMode mode,

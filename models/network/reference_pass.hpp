@@ -88,10 +88,10 @@ class ReferencePass {
             std::int64_t stride, std::int64_t dilation = 1, bool bias = false, double start = 0);
   /// Each number of `from`, times a filter [inputs, channels, taps, taps], is added to a window of
   /// planes of height x width; windows are `stride` apart, the first begins at -padding. Filters
-  /// are uniform up to start sqrt(6 stride^2 / (inputs taps^2)), biases 0.
+  /// are uniform up to start sqrt(6 stride^2 / (inputs taps^2)).
   Node deconv(const std::string& layer, const Node& from, std::int64_t channels, std::int64_t taps,
               std::int64_t stride, std::int64_t padding, std::int64_t height, std::int64_t width,
-              bool bias = false, double start = 1);
+              double start = 1);
   /// The channels of all, one after the other.
   Node concat(const std::vector<Node>& from);
   /// Bilinear, by coordinates of the centres of pixels.

@@ -145,8 +145,7 @@ ReferencePass::Node ReferencePass::conv(const std::string& layer, const Node& fr
 ReferencePass::Node ReferencePass::deconv(const std::string& layer, const Node& from,
                                           std::int64_t channels, std::int64_t taps,
                                           std::int64_t stride, std::int64_t padding,
-                                          std::int64_t height, std::int64_t width, bool bias,
-                                          double start) {
+                                          std::int64_t height, std::int64_t width, double start) {
   const std::int64_t inputs = from->channels;
   const Window w{from->images, height, width, channels, from->height,
                  from->width,  inputs, taps,  stride,   padding};
@@ -156,7 +155,7 @@ ReferencePass::Node ReferencePass::deconv(const std::string& layer, const Node& 
       parameter(name, inputs * channels * taps * taps,
                 {.bound = start * static_cast<double>(stride) *
                           std::sqrt(6 / static_cast<double>(inputs * taps * taps)),
-                 .factor = bias ? 1 : start_.filter_factor,
+                 .factor = start_.filter_factor,
                  .decays = true}),
       inputs, channels, taps * taps);
   w.for_each_tap([&](std::int64_t large, std::int64_t tap, std::int64_t small) {
@@ -183,7 +182,6 @@ ReferencePass::Node ReferencePass::deconv(const std::string& layer, const Node& 
     });
     of_weights.add_to(gradients.at(name));
   });
-  if (bias) add_bias(layer, to);
   return to;
 }
 

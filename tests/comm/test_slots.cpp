@@ -15,10 +15,8 @@ TEST(Slots, AreUsedAgainAndStayWhereTheyAre) {
   for (int i = 0; i < 100; ++i) slots.take();
   EXPECT_EQ(&slots[first], where);
   EXPECT_EQ(slots[first], 7);
-  EXPECT_EQ(slots.in_flight(), 102u);
   slots.give_back(second);
   EXPECT_EQ(slots.take(), second);
-  EXPECT_EQ(slots.in_flight(), 102u);
 }
 
 }  // namespace test_slots

@@ -58,6 +58,16 @@ Described described(const TensorDescriptor& descriptor) {
   return found;
 }
 
+/// The extents of y that cuDNN itself derives from x, w and the convolution.
+std::vector<std::int64_t> output_extents(const ConvDescriptors& descriptors, std::size_t dims) {
+  std::vector<int> extents(dims);
+  EXPECT_EQ(cudnnGetConvolutionNdForwardOutputDim(descriptors.convolution.get(),
+                                                  descriptors.x.get(), descriptors.w.get(),
+                                                  static_cast<int>(dims), extents.data()),
+            CUDNN_STATUS_SUCCESS);
+  return {extents.begin(), extents.end()};
+}
+
 TEST(ConvForm, CudnnDerivesTheSameOutputFromRandomShapes) {
   std::mt19937 random(3);
   int tried = 0, refused = 0;

@@ -43,8 +43,9 @@ inline Network layered_network(double dropped = 0.25, const LayeredFaults& fault
                    dropped);
     const ValueIndex up =
         to.norm("up_bn", to.deconv("up", joined, 4, 3, 2, 1, 10, 14), NormFusion::relu);
-    ValueIndex up2 =
-        to.deconv_biased("up2", down, 4, 3, 2, 1, faults.last_row_of_deconv ? 10 : 9, 14, sigmoid);
+    ValueIndex up2 = to.conv_biased(
+        "up2_end", to.deconv("up2", down, 4, 3, 2, 1, faults.last_row_of_deconv ? 10 : 9, 14), 4, 1,
+        {}, sigmoid);
     if (!faults.last_row_of_deconv) up2 = to.resize("stretched", up2, 10, 14);
     const ValueIndex wide = to.resize("wide", whole, 10, 14);
     const ValueIndex all = to.dropout("drop2", to.concat("all", {up, up2, dilated, wide}), dropped);
@@ -57,23 +58,24 @@ inline Network layered_network(double dropped = 0.25, const LayeredFaults& fault
 }
 
 inline ReferenceNetwork reference_layered(double dropped = 0.25) {
-  return {layered_input, layered_classes, [=](ReferencePass& pass, const ReferenceNode& images) {
-            using Node = ReferenceNode;
-            const Node first = pass.relu(pass.conv("first", images, 8, 3, 1, 1, true, 0.5));
-            const Node dilated = pass.tanh(pass.conv("dilated", first, 4, 3, 1, 2, true));
-            const Node down =
-                pass.relu(pass.norm("down_bn", pass.conv("down", dilated, 8, 3, 2, 2)));
-            const Node whole = pass.resize(
-                pass.gelu(pass.conv("pooled", pass.mean(down), 4, 1, 1, 1, true)), 5, 7);
-            const Node joined = pass.dropout("drop", pass.concat({down, whole}), dropped);
-            const Node up =
-                pass.relu(pass.norm("up_bn", pass.deconv("up", joined, 4, 3, 2, 1, 10, 14)));
-            const Node up2 = pass.sigmoid(pass.deconv("up2", down, 4, 3, 2, 1, 10, 14, true));
-            const Node all = pass.dropout(
-                "drop2", pass.concat({up, up2, dilated, pass.resize(whole, 10, 14)}), dropped);
-            const Node last = pass.conv("last", all, 6, 5, 3, 1, true);
-            pass.cross_entropy(pass.dense("fc", pass.mean(last), layered_classes));
-          }};
+  return {
+      layered_input, layered_classes, [=](ReferencePass& pass, const ReferenceNode& images) {
+        using Node = ReferenceNode;
+        const Node first = pass.relu(pass.conv("first", images, 8, 3, 1, 1, true, 0.5));
+        const Node dilated = pass.tanh(pass.conv("dilated", first, 4, 3, 1, 2, true));
+        const Node down = pass.relu(pass.norm("down_bn", pass.conv("down", dilated, 8, 3, 2, 2)));
+        const Node whole =
+            pass.resize(pass.gelu(pass.conv("pooled", pass.mean(down), 4, 1, 1, 1, true)), 5, 7);
+        const Node joined = pass.dropout("drop", pass.concat({down, whole}), dropped);
+        const Node up =
+            pass.relu(pass.norm("up_bn", pass.deconv("up", joined, 4, 3, 2, 1, 10, 14)));
+        const Node up2 = pass.sigmoid(
+            pass.conv("up2_end", pass.deconv("up2", down, 4, 3, 2, 1, 10, 14), 4, 1, 1, 1, true));
+        const Node all = pass.dropout(
+            "drop2", pass.concat({up, up2, dilated, pass.resize(whole, 10, 14)}), dropped);
+        const Node last = pass.conv("last", all, 6, 5, 3, 1, true);
+        pass.cross_entropy(pass.dense("fc", pass.mean(last), layered_classes));
+      }};
 }
 
 }  // namespace assay::network_test

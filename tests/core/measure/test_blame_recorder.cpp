@@ -86,6 +86,25 @@ TEST(BlameRecorder, CommunicationBeforeIsNoWorkOfARank) {
   });
 }
 
+TEST(BlameRecorder, BlamesNobodyForWhomNobodyWaited) {
+  for (const double wait : {0.8e-3, 1.2e-3})  // of rank 0, where rank 1 is late by 1 ms
+    testing_fakes::on_threads(2, [&](Communicator& ranks) {
+      BlameRecorder recorder(ranks, {"a test"});
+      recorder.begin();
+      std::vector<Arrival> arrivals;
+      const double late = ranks.rank() == 1 ? 1e-3 : 0;
+      for (int i = 0; i < 50; ++i) {
+        const double now = 10e-3 * i;
+        arrivals.push_back({now, now + 8e-3 + late, 0, 0, 4e-3, late > 0 ? 0.2e-3 : wait, 10e-3});
+      }
+      recorder.end(arrivals);
+      const Blame blame = recorder.found();
+      EXPECT_EQ(blame.blamed.size(), wait > 1e-3 ? 1U : 0U);
+      EXPECT_EQ(blame.ranks.size(), wait > 1e-3 ? 2U : 0U);
+      EXPECT_EQ(blame.unsupported.find("contradicts") == std::string::npos, wait > 1e-3);
+    });
+}
+
 /// Runs of two events, of which `numbers` stay of so many.
 std::vector<double> kept_of(std::size_t runs, std::size_t most, double& part) {
   ThinnedRuns thinned(most);

@@ -68,8 +68,9 @@ struct Resize {
   ASSAY_ITEM void add(Sum& to, const Axis::Weight& row, const Axis::Weight& column,
                       double value) const {
     const double term = row.value * column.value * value, size = std::fabs(term);
-    to.more += ((row.value + row.more) * (column.value + column.more) - row.value * column.value) *
-               std::fabs(value);
+    // (row + its error) (column + its error) - row column, of which nothing cancels.
+    to.more +=
+        (row.value * column.more + row.more * (column.value + column.more)) * std::fabs(value);
     if (row.value == 0 || column.value == 0) return;
     to.terms.value += term;
     to.terms.absolute += size;

@@ -62,11 +62,14 @@ struct Elements {
  private:
   /// h / (of_root sqrt(s) + epsilon), of an s with an error.
   ASSAY_ITEM Number divided(const Number& h, const Number& s, const UpdateStep<double>& f) const {
-    const double below = s.value - s.error, root = f.of_root * std::sqrt(s.value) + f.epsilon,
-                 least = (f.of_root * std::sqrt(below > 0 ? below : 0) + f.epsilon) * (1 - 8 * u),
-                 value = h.value / root;
-    return {value, h.error / least + std::fabs(h.value) * (1 / least - 1 / root) +
-                       2 * u * std::fabs(value)};
+    const double below = s.value - s.error, of_s = std::sqrt(s.value),
+                 of_below = std::sqrt(below > 0 ? below : 0), roots = of_s + of_below,
+                 root = f.of_root * of_s + f.epsilon, lower = f.of_root * of_below + f.epsilon,
+                 least = lower * (1 - 8 * u), value = h.value / root;
+    // of_s - of_below, and root - least, of which nothing cancels.
+    const double apart = roots > 0 ? (below > 0 ? s.error : s.value) / roots : 0,
+                 more = f.of_root * apart + 8 * u * lower;
+    return {value, h.error / least + std::fabs(value) * (more / least + 2 * u)};
   }
 
   /// Factors are relative to 8u: three products, and norms.

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "kernels/resize/formula_items.hpp"
 #include "kernels/resize/problem.hpp"
 
 namespace assay {
@@ -124,6 +125,13 @@ TEST(ResizeOracle, IntegersAreExactWhereWeightsAreShort) {
   EXPECT_EQ(magnitude("mb1ic1ih1oh48ow72", ResizeDirection::forward, Precision::fp32), 1024);
   EXPECT_EQ(magnitude("mb1ic1ih1oh48ow72", ResizeDirection::forward, Precision::fp32, true), 0);
   EXPECT_EQ(magnitude("mb1ic1ih1oh48ow72", ResizeDirection::backward, Precision::fp16), 18);
+}
+
+/// Errors of coordinates that are smaller than a rounding of the weights.
+TEST(ResizeOracle, SmallErrorsOfCoordinatesDoNotCancel) {
+  resize::Resize::Sum sum;
+  resize::Resize{}.add(sum, {0.3, 0x1p-60}, {0.7, 0x1p-62}, -2);
+  EXPECT_DOUBLE_EQ(sum.more, 2 * (0.3 * 0x1p-62 + 0.7 * 0x1p-60));
 }
 
 }  // namespace test_resize_oracle

@@ -228,7 +228,7 @@ std::optional<double> find_amount(const RowProblem& problem) {
   return batch ? batch : problem.number("size");
 }
 
-/// Whether all ranks share the problem, or each has its own; nothing for one rank. Rows of older
+/// True if all ranks share the problem, or each has its own; nothing for one rank. Rows of older
 /// programs do not contain it; if their ranks share the problem, they have the fields tested last.
 std::optional<bool> shared(const Series& series) {
   const RowProblem& problem = series.first().problem;

@@ -53,7 +53,7 @@ struct Curve {
   bool fits() const { return fit && fit->r_squared >= least_r_squared; }
   /// The number of other curves that differ from this curve in the algorithm only.
   std::size_t rivals = 0;
-  /// Whether this curve and all of its rivals have a fit that reaches least_r_squared.
+  /// True if this curve and all of its rivals have a fit that reaches least_r_squared.
   bool comparable = true;
   /// It has no fit, and so withholds what would be said of a rival that has one.
   bool withholds = false;

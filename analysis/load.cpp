@@ -25,13 +25,13 @@ bool is_result(const fs::path& file) {
   return document.is_object() && text_of(document, "schema").starts_with("assay-result/");
 }
 
-/// Whether this is the name of a shipped baseline, and no file has that name.
+/// True if this is the name of a shipped baseline, and no file has that name.
 bool is_baseline(const std::string& name) {
   const std::vector<std::string> names = baseline_names();
   return !fs::exists(name) && std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// Whether this is the folder of a run that has not ended. Its files are in the form of results,
+/// True if this is the folder of a run that has not ended. Its files are in the form of results,
 /// but are none: rows of ceilings, parts of rows that are to come.
 bool is_unfinished_run(const fs::path& folder) {
   return fs::exists(folder / "journal.jsonl") && !fs::exists(folder / "result.json");

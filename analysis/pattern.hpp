@@ -21,7 +21,7 @@ class Pattern {
   /// expression. RE2 does not support back-references and look-ahead, which ECMAScript has: they
   /// need more than linear time.
   Pattern(const std::string& text, const std::string& what);
-  /// Whether any part of the text matches.
+  /// True if any part of the text matches.
   bool in(const std::string& text) const;
   /// The groups of a match of the whole text ("" for an unused group); nothing if it does not
   /// match.

@@ -38,7 +38,7 @@ std::string preloaded(const Row& row, const std::string& recorded) {
   return names.empty() ? "" : names.front();
 }
 
-/// Whether a launcher sets the variable for its job, by its own flags.
+/// True if a launcher sets the variable for its job, by its own flags.
 bool is_of_launcher(const std::string& name) {
   return std::ranges::any_of(std::array{"SLURM_", "PALS_", "PMI_"},
                              [&](const char* prefix) { return name.starts_with(prefix); });

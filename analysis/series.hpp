@@ -33,7 +33,7 @@ struct Series : Launches {
   std::size_t result = 0;  ///< index of the result
   Interval interval;       ///< of the medians of the launches; of the samples with a single launch
   bool has_interval = false;
-  /// Whether `interval` is only the range of a few launches, which contains the median with less
+  /// True if `interval` is only the range of a few launches, which contains the median with less
   /// than 95 %. It must never be called an interval.
   bool is_range = false;
   std::string parameter(const std::string& name) const;
@@ -52,9 +52,9 @@ SeriesList series_of(const Results& results);
 /// The same, with rows of their own.
 SeriesList series_of(Results&& results);
 
-/// Whether the series is a published rate without a time.
+/// True if the series is a published rate without a time.
 bool rate_alone(const Series& series);
-/// Whether the series is ok, with a time above the resolution of the timer.
+/// True if the series is ok, with a time above the resolution of the timer.
 bool has_time(const Series& series);
 /// The rate `name` at the median of the series; nothing where the rows do not have it.
 std::optional<double> rate_of(const Series& series, const std::string& name);
@@ -81,17 +81,17 @@ std::string environment_but(const Results& results, const Series& series, const 
 std::string work_of(const Series& series);
 /// The value of a parameter that is a number, else 0.
 double parameter_number(const Series& series, const std::string& name);
-/// Whether the series is of a collective (it has a bus bandwidth).
+/// True if the series is of a collective (it has a bus bandwidth).
 bool is_collective(const Series& series);
 
-/// Whether `is` (was_shared, was_disturbed) holds for any launch.
+/// True if `is` (was_shared, was_disturbed) holds for any launch.
 bool any_launch(const Launches& launches, auto is) {
   return std::any_of(launches.rows.begin(), launches.rows.end(), is);
 }
 /// The mark of a number that comes from the times of both: the more severe one.
 std::string mark_of(const Series& a, const Series& b);
 
-/// Whether a result has an id more than once, because its launches ran in different environments.
+/// True if a result has an id more than once, because its launches ran in different environments.
 bool ids_repeat(const SeriesList& all);
 inline constexpr const char* environments_note =
     "An id is listed more than once: its launches ran with different hardware or software "
@@ -104,7 +104,7 @@ std::string text_of(const nlohmann::json& object, const std::string& key);
 
 /// The median of the launches; nothing without a ceiling.
 std::optional<double> ceiling_fraction(const Series& series);
-/// Whether a launch was faster than its ceiling by more than 3 % (the mark ^).
+/// True if a launch was faster than its ceiling by more than 3 % (the mark ^).
 bool exceeds_ceiling(const Series& series);
 
 }  // namespace assay

@@ -21,7 +21,7 @@ std::string shown(const json* value) {
   return text.size() > 40 ? text.substr(0, 37) + "..." : text;
 }
 
-/// Whether a field of "software" is the identity of a library of the C library, the compiler or a
+/// True if a field of "software" is the identity of a library of the C library, the compiler or a
 /// driver, which are updated with the machine.
 bool is_machine_binary(const std::string& field) {
   const std::string folder = "/binaries/";

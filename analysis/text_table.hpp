@@ -108,7 +108,7 @@ std::string markdown_text(const std::string& text);
 /// Columns of characters that a table and its notes should fit. `assay` sets it to the width of the
 /// terminal that the output goes to.
 inline std::size_t table_width = 120;
-/// Whether a note that does not fit gets several lines: on a terminal; a script reads it whole.
+/// True if a note that does not fit gets several lines: on a terminal; a script reads it whole.
 inline bool wraps_notes = false;
 /// The text with line breaks for blanks, so that no line is longer than `width` (a longer word
 /// stays whole); lines after the first are indented by two.

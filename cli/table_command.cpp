@@ -55,7 +55,7 @@ std::vector<Baseline> load_baselines(const std::vector<std::string>& names) {
   return baselines;
 }
 
-/// Whether this is the name of a shipped summary, and no file or baseline has it.
+/// True if this is the name of a shipped summary, and no file or baseline has it.
 bool is_summary(const std::string& name) {
   const auto among = [&](const std::vector<std::string>& names) {
     return std::ranges::find(names, name) != names.end();

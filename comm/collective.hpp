@@ -68,9 +68,9 @@ struct CollectiveShape {
 
 bool reduces(Pattern pattern);
 bool has_root(Pattern pattern);
-/// Whether it consists of messages, and is not a call.
+/// True if it consists of messages, and is not a call.
 bool is_exchange(Pattern pattern);
-/// Whether each rank has its own part of the message, so that its length must be divisible by the
+/// True if each rank has its own part of the message, so that its length must be divisible by the
 /// number of ranks.
 bool has_parts(Pattern pattern);
 

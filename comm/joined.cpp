@@ -69,7 +69,7 @@ bool on_gpu(const Options& options) { return options.get("device", "cpu") != "cp
 bool is_staged(const Options& options) {
   return on_gpu(options) && options.get("transport", "") != gpu_transport;
 }
-/// Whether no library below the algorithm reads GPU memory: then the whole algorithm runs on the
+/// True if no library below the algorithm reads GPU memory: then the whole algorithm runs on the
 /// host and its buffers are staged.
 bool all_staged(const Options& options) {
   return is_staged(options) && options.get("inside", "same") != gpu_transport;

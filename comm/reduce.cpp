@@ -104,7 +104,7 @@ constexpr bool streams =
         sizeof(typename Format::Stored) >=
     16;
 
-/// Whether all begin at the same place of a line.
+/// True if all begin at the same place of a line.
 bool alike(std::span<std::byte* const> places) {
   return std::all_of(places.begin(), places.end(), [&](const std::byte* place) {
     return before_streamed_line(place) == before_streamed_line(places.front());

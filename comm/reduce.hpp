@@ -12,7 +12,7 @@ namespace assay {
 /// integers have no average.
 std::string why_not_reduce(DataType type, ReduceOp op);
 
-/// Whether the collective applies a reduction operator.
+/// True if the collective applies a reduction operator.
 bool combines(Collective what);
 
 /// into[i] = a[i] op b[i]; `average` sums, and scale() divides. 16-bit types are combined in fp32

@@ -139,7 +139,7 @@ bool is_header(const std::vector<Field>& fields) {
   return names && (!numbers || std::any_of(fields.begin(), fields.end(), names_labels));
 }
 
-/// Whether a first row that numbers the columns is data. One column of whole numbers often begins
+/// True if a first row that numbers the columns is data. One column of whole numbers often begins
 /// with 0; two columns may well begin with 0 and 1, or be numbered.
 bool begins_data(const DataFile& file, const std::vector<Field>& first,
                  const std::vector<Field>& second) {

@@ -21,7 +21,7 @@ namespace {
 
 enum class Format { npy, csv, libsvm };
 
-/// Whether the second word of the first line with words has a colon.
+/// True if the second word of the first line with words has a colon.
 bool looks_like_libsvm(std::string_view text) {
   constexpr std::string_view blanks = " \t\r\n", ends = "\r\n";
   const std::size_t begin = text.find_first_not_of(blanks);

@@ -28,12 +28,12 @@ std::string why_disturbed(const NodeRow& row) {
       throttled_mark);
 }
 
-/// Whether a finding is of all rows alike, and is told once: of the fleet or of the node.
+/// True if a finding is of all rows alike, and is told once: of the fleet or of the node.
 bool is_told_once(const std::string& reason) {
   return reason == too_few_nodes || reason == other_environment;
 }
 
-/// Whether a finding of the node tells why its rows are not comparable.
+/// True if a finding of the node tells why its rows are not comparable.
 bool told_by_the_node(const JudgedRow& row) {
   return row.verdict == not_comparable && row.reason.starts_with(not_comparable_text);
 }

@@ -117,7 +117,7 @@ std::string next_command(const Acceptance& acceptance, const std::vector<std::st
 Health judge_health(const Node& node, const Criteria& criteria);
 /// The state of this machine as judge_health() gives it: all names that this version reports.
 nlohmann::json present_state();
-/// Whether the quantity of a rule is a number or boolean in one of the states, or unknown (null):
+/// True if the quantity of a rule is a number or boolean in one of the states, or unknown (null):
 /// only then the rule has judged something. InputError with `where` if it is of another kind, or if
 /// no state has such a name and the rule is not optional.
 bool names_a_state(const HealthRule& rule, const std::vector<const nlohmann::json*>& states,

@@ -77,7 +77,7 @@ struct Criteria {
   std::vector<AbsoluteRule> absolute;
   std::vector<HealthRule> health;
   std::vector<DeviceRule> devices;
-  /// Whether a row is judged.
+  /// True if a row is judged.
   bool includes(const std::string& id) const;
 };
 

@@ -31,7 +31,7 @@ TimeRatio time_ratio(const LaunchComparison& launches) {
   return {launches.ratio, launches.interval, launches.p};
 }
 
-/// Whether the row has no result because of an error, not because it is unsupported.
+/// True if the row has no result because of an error, not because it is unsupported.
 bool went_wrong(const SideRow& row) {
   return row.launches.status != "ok" && row.launches.status != "unsupported";
 }

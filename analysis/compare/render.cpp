@@ -326,7 +326,7 @@ class Rendering {
     if (!comparison_.rows.empty()) rule(comparison_.settings);
   }
 
-  /// Whether --confirm can start the launches of a side: it repeats a run of `assay run`.
+  /// True if --confirm can start the launches of a side: it repeats a run of `assay run`.
   static bool can_repeat(const Side& side) {
     const auto& settings = side.results().front().run().settings;
     return side.results().size() == 1 && settings && !settings->suite_file.empty();

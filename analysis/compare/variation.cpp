@@ -46,7 +46,7 @@ void check_selection(const Selection& selection, const ValuesOfRows& known,
                                  selection.flag(), selection.text()));
 }
 
-/// Whether a parameter says how the work was done, not what it is; the rows tell.
+/// True if a parameter says how the work was done, not what it is; the rows tell.
 bool is_of_system(const std::string& name, const Results& results) {
   return std::ranges::any_of(results, [&](const NamedResult& result) {
     return std::ranges::any_of(result.rows(), [&](const Row& row) {
@@ -55,7 +55,7 @@ bool is_of_system(const std::string& name, const Results& results) {
   });
 }
 
-/// Whether the ranks of every chosen row that has several share its problem: their number then says
+/// True if the ranks of every chosen row that has several share its problem: their number then says
 /// how the work was done.
 bool ranks_share(const Results& results, const Selection& base, const Selection& updated) {
   return std::ranges::all_of(results, [&](const NamedResult& result) {

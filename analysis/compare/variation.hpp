@@ -13,7 +13,7 @@ struct Variation {
   std::string name;  ///< as documents show it
   /// The parameters in which the rows of a pair differ; empty where rows are paired by their ids.
   std::vector<std::string> parameters{};
-  /// Whether a side may load libraries, and have settings, that the other does not have.
+  /// True if a side may load libraries, and have settings, that the other does not have.
   bool other_libraries = false;
   std::string note{};  ///< what a reader must know of such a comparison, or ""
 

@@ -33,7 +33,7 @@ struct Judgement {
   std::string reason;               ///< why it is inconclusive, and what would resolve it
 };
 
-/// Whether the row may have changed: the interval is not inside the tolerance, and p <= screen_p or
+/// True if the row may have changed: the interval is not inside the tolerance, and p <= screen_p or
 /// the ratio is outside of a positive tolerance. (A single slow launch of five can hide a change
 /// from p. The screen decides nothing, so flagging too many rows costs fresh launches only.)
 bool is_flagged(const LaunchComparison& screen, double tolerance);

@@ -89,7 +89,7 @@ std::optional<Ensemble> ensemble_of(const RunResult& result, const std::string& 
 const Row* row_of(const Ensemble& ensemble, const std::vector<Row>& rows, int member, int rung);
 /// The rank that a row gives its member. A row that is not verified gives none.
 std::optional<RankedMember> reached_by(const Row& row, int rung, double target);
-/// Whether `a` is better: the target in fewer epochs, else the later rung, then the quality, then
+/// True if `a` is better: the target in fewer epochs, else the later rung, then the quality, then
 /// the smaller number. Seconds do not count: equal seeds give equal rankings.
 bool is_better(const RankedMember& a, const RankedMember& b);
 /// The members of the next rung: the best 1/factor of those of the rung `rung`, at least one. Empty

@@ -221,7 +221,7 @@ class EnsembleCheck {
     }
   }
 
-  /// Whether `a` must not stand behind `b`.
+  /// True if `a` must not stand behind `b`.
   static bool precedes(const RankedMember& a, const RankedMember& b) {
     if (a.reached != b.reached) return a.reached;
     if (a.reached && a.epochs != b.epochs) return a.epochs < b.epochs;

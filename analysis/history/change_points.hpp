@@ -41,7 +41,7 @@ struct ChangePoint {
 std::vector<ChangePoint> change_points(std::span<const double> values, double level,
                                        std::uint64_t seed);
 
-/// Whether `n` values are enough for the test: the clearest possible step must be rarer among their
+/// True if `n` values are enough for the test: the clearest possible step must be rarer among their
 /// permutations than `level`.
 bool can_find(std::size_t n, double level);
 

@@ -196,7 +196,7 @@ class Judge {
     verdict.rolling = {compare_with(median_value(baseline)), baseline.size()};
   }
 
-  /// Whether there is a significant change in this direction that no promotion has accepted.
+  /// True if there is a significant change in this direction that no promotion has accepted.
   bool has_changed(bool up) const {
     return std::ranges::any_of(verdict.changes, [&](const LevelChange& change) {
       if (promoted_ != nullptr && change.index <= accepted_) return false;
@@ -227,7 +227,7 @@ class Judge {
     return std::clamp(level, promoted / shift, promoted * shift);
   }
 
-  /// Whether the last points are slower than those before: beyond the margin and beyond the fence
+  /// True if the last points are slower than those before: beyond the margin and beyond the fence
   /// of these, and at a level that did not stay.
   ///
   /// One or two slow values are no level of the machine: they may be the first runs of a slower

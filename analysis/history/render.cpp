@@ -155,7 +155,7 @@ std::vector<std::string> list_details(const RowHistory& series) {
   return lines;
 }
 
-/// Whether there is more to know about a series than its line in the table.
+/// True if there is more to know about a series than its line in the table.
 bool has_details(const RowHistory& series) {
   const std::string& state = series.verdict.state;
   return (state != "steady" && state != "too short" && state != "no result") ||

@@ -31,7 +31,7 @@ struct DesignColumn {
   };
   std::string name{};  ///< log(size), architecture[Power9], a[x]:log(size)
   std::vector<Part> parts{};
-  /// Whether it is a level of a single factor, compared with its reference level.
+  /// True if it is a level of a single factor, compared with its reference level.
   bool against_reference = false;
 };
 

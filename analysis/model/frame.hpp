@@ -57,7 +57,7 @@ class Frame {
   /// NothingToModel if no observation is left.
   void select(const std::vector<std::string>& columns);
   const std::vector<LeftOut>& left_out() const { return left_out_; }
-  /// Whether every observation that has the column has a number there.
+  /// True if every observation that has the column has a number there.
   bool numeric(const std::string& column) const;
 
  private:

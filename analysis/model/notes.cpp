@@ -15,7 +15,7 @@ namespace {
 /// With fewer groups the literature finds clustered errors too small on average.
 constexpr std::size_t few_groups = 20;
 
-/// Whether several launches repeat the measured observations of any problem.
+/// True if several launches repeat the measured observations of any problem.
 bool problems_repeat(const Frame& frame, const Indices& problem) {
   std::map<Eigen::Index, std::set<std::string>> launches;
   for (std::size_t i = 0; i < frame.size(); ++i)

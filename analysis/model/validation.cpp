@@ -41,7 +41,7 @@ LeftOutErrors refit(const FittedModel& model, const Indices& rows,
   return refitted;
 }
 
-/// Whether a column is zero in all other observations, as that of a level of the left-out machine.
+/// True if a column is zero in all other observations, as that of a level of the left-out machine.
 bool have_own_column(const FittedModel& model, const Indices& rows,
                      const std::vector<bool>& left_out) {
   for (const auto column : model.design.values().colwise()) {

@@ -29,7 +29,7 @@ nlohmann::json head_part(const ReportInput& input);
 nlohmann::json verdict_part(const ReportInput& input, const SeriesList& all);
 /// {failed, lost, noisy}: lists of {word, what, section, count, items: [{name, reason}]}.
 nlohmann::json findings_part(const ReportInput& input, const SeriesList& all);
-/// Whether the series is unsupported although its suite requires it.
+/// True if the series is unsupported although its suite requires it.
 bool lacks_required(const Series& series);
 
 nlohmann::json rows_part(const Results& results, const SeriesList& all, const FleetSummary& fleet,

@@ -18,7 +18,7 @@ struct Quantity {
 Quantity quantity_of(const Series& series);
 /// "ok" where there is a number; its reason is then empty.
 std::string status_of(const Series& series);
-/// Whether there is a number.
+/// True if there is a number.
 bool has_number(const Series& series);
 
 /// "1.90 s", "905 images/s".
@@ -50,7 +50,7 @@ Cell ceiling_cell(const Series& series, Legend& legend);
 /// theoretical ones from the vendor's documents.
 void note_ceilings(const Results& results, const SeriesList& all, Legend& legend);
 
-/// Whether a table may fold the series: it is unsupported, and its suite does not require it.
+/// True if a table may fold the series: it is unsupported, and its suite does not require it.
 bool may_fold(const Series& series);
 /// "6 unsupported rows are not shown [1] [2]". Each footnote has a reason, and the properties that
 /// the rows with this reason share. "" without rows.
@@ -59,7 +59,7 @@ std::string folded_line(const SeriesList& folded, const SeriesList& all, Legend&
 /// Adds the columns "result" and "benchmark" where there are several; the lines of the table are
 /// those of the series.
 void add_origin(Table& table, const Results& results, const SeriesList& rows);
-/// Whether the series are of several benchmarks.
+/// True if the series are of several benchmarks.
 bool several_benchmarks(const SeriesList& all);
 /// "3 ok, 1 failed"
 std::string counts(const SeriesList& all);

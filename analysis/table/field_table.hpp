@@ -22,7 +22,7 @@ inline constexpr int spared_first = 4;
 struct Field : Column {
   bool shown = true;  ///< without --columns
   std::function<Cell(const Series&, Legend&)> cell;
-  /// Whether the legend keeps its lines where the column is left out because it is empty.
+  /// True if the legend keeps its lines where the column is left out because it is empty.
   bool told = false;
 };
 
@@ -58,7 +58,7 @@ struct FieldTable {
   Legend legend{};    ///< lines before those of the columns
   /// Whether each benchmark may have a table of its own where one of all would be too wide.
   bool may_split = true;
-  /// Whether problems may be lines above their rows instead of a column, if the table is too wide:
+  /// True if problems may be lines above their rows instead of a column, if the table is too wide:
   /// the rows are in the order of their problems.
   bool problems_may_head = false;
   /// How to see the columns that a terminal has no room for.

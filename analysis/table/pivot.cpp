@@ -24,7 +24,7 @@ std::string shared_parameter(const PivotLine& line, const std::string& name) {
   return join(values, " / ");
 }
 
-/// Whether some line has a time at this value, and at another that can be set against it.
+/// True if some line has a time at this value, and at another that can be set against it.
 bool is_base(const std::vector<PivotLine>& lines, const std::string& value) {
   const auto measured = [](const auto& entry) { return has_number(*entry.second); };
   return std::ranges::any_of(lines, [&](const PivotLine& line) {
@@ -145,7 +145,7 @@ Cell ratio_of(const PivotLine& line, const Pivot& pivot, const Series& series,
   return {ratio_cell(text, options.absolutes, first, second), match->speedup};
 }
 
-/// Whether cells have rates, without ratios: a matrix.
+/// True if cells have rates, without ratios: a matrix.
 bool has_rates(const TableOptions& options) {
   return std::ranges::find(options.columns, "rate") != options.columns.end();
 }

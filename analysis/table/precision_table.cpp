@@ -41,7 +41,7 @@ Cell speedup_cell(const PrecisionRow& row, bool absolutes) {
           ratio.number};
 }
 
-/// Whether all intervals of speedups are ranges, or none of them.
+/// True if all intervals of speedups are ranges, or none of them.
 bool every_interval_is(const Rows& rows, bool range) {
   return std::ranges::all_of(rows, [range](const auto& entry) {
     const std::optional<OverFp32>& speedup = entry.second.speedup;
@@ -145,7 +145,7 @@ std::string make_heading(const Results& results, bool benchmarks, bool environme
   return join(parts, ", ");
 }
 
-/// Whether the row has an error against a reference of inputs that were rounded to 16 bits.
+/// True if the row has an error against a reference of inputs that were rounded to 16 bits.
 bool has_inputs_of_16_bits(const Series& series) {
   const std::string asked = series.parameter("precision");
   return (asked.starts_with("bf16") || asked.starts_with("fp16")) &&

@@ -65,7 +65,7 @@ Mean geometric_mean(const std::vector<Mean>& parts) {
   return mean;
 }
 
-/// Whether two rows of one system have times of the same work.
+/// True if two rows of one system have times of the same work.
 bool same_problem(const Row& first, const Row& second, const SummaryWorkload& workload) {
   return first.benchmark == second.benchmark &&
          first.problem.descriptor == second.problem.descriptor &&

@@ -22,7 +22,7 @@ struct TableOptions {
   std::string sort{};  ///< as of sort_by()
   bool latex = false;
 
-  /// Whether there is room for every column.
+  /// True if there is room for every column.
   bool any_width() const { return markdown || latex; }
 };
 inline const Texts all_columns{"all"};

@@ -37,7 +37,7 @@ struct Schedule {
 /// still in the second-level cache when they are reduced.
 inline constexpr std::int64_t segment_bytes = std::int64_t{256} * 1024;
 
-/// Whether send and receive are the same buffer (or one is the rank's part of the other).
+/// True if send and receive are the same buffer (or one is the rank's part of the other).
 bool in_place(const Call& call, int rank);
 
 /// Writes a schedule. It tracks the transfers in flight, and inserts the wait for a transfer before
@@ -55,7 +55,7 @@ class ScheduleBuilder {
   Part whole_receive() const { return whole_receive_; }
   /// New scratch memory.
   Part scratch(std::int64_t count);
-  /// Whether two parts share elements, in-place calls considered.
+  /// True if two parts share elements, in-place calls considered.
   bool overlap(Part x, Part y) const;
   /// Elements of a segment, which is sent as one message and reduced while the next is in flight.
   std::int64_t segment() const { return segment_; }

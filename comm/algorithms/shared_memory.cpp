@@ -333,7 +333,7 @@ class SharedMemory final : public ForwardingCommunicator {
     }
   }
 
-  /// Whether the whole result is for this rank.
+  /// True if the whole result is for this rank.
   bool gets_result(const Call& call) const {
     return call.what == Collective::allreduce ||
            (call.what == Collective::reduce && rank_ == call.root);

@@ -11,7 +11,7 @@
 
 namespace assay {
 
-/// Collective. Whether `run(true)` takes less time than `run(false)`: medians of seven runs each,
+/// Collective. True if `run(true)` takes less time than `run(false)`: medians of seven runs each,
 /// in turn, each the slowest rank's. Equal on all ranks.
 bool faster_when_streamed(Communicator& ranks, const std::function<void(bool streamed)>& run);
 
@@ -33,7 +33,7 @@ class StoreChoice {
   /// `given`: the choice for all long results; without it, it is measured.
   StoreChoice(Communicator& ranks, std::optional<bool> given) : ranks_(ranks), given_(given) {}
 
-  /// Whether this rank writes the result of the call past the caches: only a long one that is not
+  /// True if this rank writes the result of the call past the caches: only a long one that is not
   /// in place, of a kind that was measured.
   bool streamed(const Call& call, const Kind& kind) const;
   /// Collective. Measures a kind that some rank does not know, in memory of its own: registered

@@ -19,7 +19,7 @@ class Mesh final : public gloo::Context {
   /// connects. Throws CaseError with Gloo's message.
   Mesh(Communicator& known, const std::string& interface);
 
-  /// Whether Gloo's thread runs with SCHED_BATCH, so that the caller's thread has priority where
+  /// True if Gloo's thread runs with SCHED_BATCH, so that the caller's thread has priority where
   /// both share a processor.
   bool gives_way() const { return gives_way_; }
 

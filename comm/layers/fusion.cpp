@@ -25,7 +25,7 @@ struct Batch {
   Request request;
 };
 
-/// Whether b begins where a ends.
+/// True if b begins where a ends.
 bool follows(const Buffer& a, const Buffer& b) {
   return static_cast<std::byte*>(a.data) + a.bytes() == b.data;
 }

@@ -33,7 +33,7 @@ MPI_Datatype moved_as(DataType type);
 /// The reduction operator for elements of `type`: MPI's own, or Assay's for 16-bit floating point.
 /// `average` sums.
 MPI_Op operation(DataType type, ReduceOp op);
-/// Whether operation() is an operator of Assay: 16-bit floating-point types.
+/// True if operation() is an operator of Assay: 16-bit floating-point types.
 bool own_operation(DataType type);
 
 }  // namespace assay::mpi

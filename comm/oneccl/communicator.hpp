@@ -43,7 +43,7 @@ class OneCclCommunicator final : public KnownRanks {
   };
   Request queue(Buffer data, int peer, bool sending);
   void begin(Transfer& transfer);
-  /// Whether it has ended; then begins the message that waited for it.
+  /// True if it has ended; then begins the message that waited for it.
   bool ended(Transfer& transfer);
   void progress();
   ccl::event enqueue(const Call& call);

@@ -38,7 +38,7 @@ class CeilingProblem final : public ProblemOf<CeilingProblem> {
 /// The backend that measures the ceilings of the processor, for the rows of all backends: the one
 /// that makes this problem (kernels/<backend>/ceiling.cpp).
 const char* ceiling_backend();
-/// Whether ASSAY_<BACKEND>_TARGET limits the instructions of ceiling_backend(). Its ceilings then
+/// True if ASSAY_<BACKEND>_TARGET limits the instructions of ceiling_backend(). Its ceilings then
 /// bound its own rows alone, since other backends may use more.
 bool is_ceiling_limited();
 

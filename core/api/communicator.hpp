@@ -110,7 +110,7 @@ class Communicator {
   /// The non-blocking call. A transport without one makes the blocking call and returns a request
   /// that is done.
   virtual Request start(const Call& call, Stream& stream) = 0;
-  /// Whether messages have tags. With tags, messages between two ranks that have equal tags arrive
+  /// True if messages have tags. With tags, messages between two ranks that have equal tags arrive
   /// in the order in which they were sent. Without, all messages between two ranks do, and their
   /// tags are ignored: a caller must then receive in the order of sending.
   virtual bool has_tags() const { return true; }
@@ -120,7 +120,7 @@ class Communicator {
   virtual Request receive(Buffer data, int from, int tag, Stream& stream) = 0;
   /// Waits until the request is done. Returns at once if it already is.
   virtual void wait(Request& request) = 0;
-  /// Whether the request is done; makes progress, but does not wait.
+  /// True if the request is done; makes progress, but does not wait.
   virtual bool done(Request& request) = 0;
   /// Prints `why` and ends the whole job with the exit code `code`: for a rank that cannot continue
   /// while other ranks wait for it.

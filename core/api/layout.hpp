@@ -34,7 +34,7 @@ void lay_channels_last(std::vector<TensorSpec>& specs);
 /// ("nChw16c"). The last block is padded.
 Layout channel_blocks(const std::vector<std::int64_t>& dims, std::int64_t block);
 
-/// Whether two tensors of equal dimensions and type have every element at the same position. Two
+/// True if two tensors of equal dimensions and type have every element at the same position. Two
 /// descriptions of the same positions are equal, and strides of dimensions of extent 1 do not
 /// count. False if a tensor is opaque or in pieces.
 bool same_places(const TensorSpec& a, const TensorSpec& b);

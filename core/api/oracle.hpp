@@ -61,7 +61,7 @@ class Oracle {
   /// Full-significand data of a floating type are multiplied by 2 to this power. A recurrence needs
   /// weights of about 1/sqrt(n), so that errors do not grow from step to step.
   virtual int scale_exponent(const TensorSpec&) const { return 0; }
-  /// Whether full-significand data of a floating type are not negative, as variances.
+  /// True if full-significand data of a floating type are not negative, as variances.
   virtual bool nonnegative(const TensorSpec&) const { return false; }
   /// Number of bits of the data in place of full significands (Values::Kind::fixed), if sums must
   /// be exact in any order; 0: full significands.
@@ -126,7 +126,7 @@ class Oracle {
   /// nothing if they can.
   virtual std::optional<std::string> cannot_judge(const Executed&) const { return std::nullopt; }
 
-  /// Whether `output` is judged by relations() instead of element by element, because it has
+  /// True if `output` is judged by relations() instead of element by element, because it has
   /// several correct values: eigenvectors are determined up to their signs, and in clusters of
   /// eigenvalues up to a rotation. whole(), sample(), expect() and checksum() are then not called.
   /// All elements are read and stored (8 bytes each), and must be written and finite. The answer

@@ -78,9 +78,9 @@ DataType storage(Precision precision);
 /// Element type of the weights, the left matrix of a product: that of storage(), but s8 of int8 and
 /// fp8_e4m3 of fp8_e5m2.
 DataType weight_type(Precision precision);
-/// Whether inputs are fp8_e4m3 or fp8_e5m2.
+/// True if inputs are fp8_e4m3 or fp8_e5m2.
 bool is_fp8(Precision precision);
-/// Whether inputs and results have floating types of different width.
+/// True if inputs and results have floating types of different width.
 bool is_mixed(Precision precision);
 std::vector<std::string> precision_names();
 /// The name of the precision whose peak rate bounds this one (PrecisionFormat::arithmetic). A name

@@ -68,7 +68,7 @@ class Prover {
   }
   /// False, with c unchanged, where the device cannot multiply.
   virtual bool multiply(const KeptMatrix&, const KeptProduct&) { return false; }
-  /// Whether the host has to check `what` before it is believed of the device.
+  /// True if the host has to check `what` before it is believed of the device.
   bool is_new(const std::string& what) const { return !believed_.contains(what); }
   void believe(const std::string& what) { believed_.insert(what); }
 

@@ -52,7 +52,7 @@ class Values {
   explicit Values(std::shared_ptr<const StoredValues> stored);
   explicit Values(std::vector<double> stored);
 
-  /// Whether elements are random: independent of each other and symmetric about zero, which error
+  /// True if elements are random: independent of each other and symmetric about zero, which error
   /// bounds may assume. True for all but stored values.
   bool random() const { return stored_ == nullptr; }
   /// Those that are stored; null if they are random.
@@ -75,7 +75,7 @@ class Values {
 
   /// The same, but zero except in the rows `kept`. Element i belongs to row (i / width) % rows.
   Values in_rows(std::int64_t width, std::int64_t rows, std::span<const std::int64_t> kept) const;
-  /// Whether in_rows() has kept this row.
+  /// True if in_rows() has kept this row.
   bool keeps(std::int64_t row) const { return recipe_.kept == nullptr || recipe_.kept[row] != 0; }
 
   /// The value of element `index`, rounded to the tensor's type.

@@ -145,7 +145,7 @@ ASSAY_ITEM void plain_values(const ValueRecipe& recipe, const std::uint32_t* fir
 #undef ASSAY_FORM
 }
 
-/// Whether an element is of this rank's group and in a row that is kept. Others are zero.
+/// True if an element is of this rank's group and in a row that is kept. Others are zero.
 ASSAY_ITEM bool is_kept(const ValueRecipe& recipe, std::uint64_t index) {
   if (recipe.groups > 1 && index % recipe.groups != recipe.rank % recipe.groups) return false;
   return recipe.kept == nullptr || recipe.kept[index / recipe.width % recipe.rows] != 0;

@@ -10,7 +10,7 @@
 
 namespace assay {
 
-/// Whether a result of this type never has this value: NaN, infinity or the smallest s32.
+/// True if a result of this type never has this value: NaN, infinity or the smallest s32.
 bool no_result(DataType type, double value);
 
 /// A sink for Device::get(): the weighted sum, the elements that are no results, and those of a

@@ -13,7 +13,7 @@
 
 namespace assay {
 
-/// Whether the enumeration type of `value` has an enumerator with this value. C++20 cannot tell,
+/// True if the enumeration type of `value` has an enumerator with this value. C++20 cannot tell,
 /// but the function's name does, in g++ and clang: "Kind::copy" for an enumerator, "(Kind)7" for
 /// other values.
 template <auto value>

@@ -78,7 +78,7 @@ void survive_leaving_reader() { std::signal(SIGPIPE, SIG_IGN); }
 
 namespace {
 
-/// Whether nothing reads the pipe or socket that stdout is any more.
+/// True if nothing reads the pipe or socket that stdout is any more.
 bool reader_has_left() {
   pollfd out{STDOUT_FILENO, POLLOUT, 0};
   return ::poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0;

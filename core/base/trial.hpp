@@ -19,7 +19,7 @@ struct Trial {
 /// has.
 Trial try_in_child(const std::function<std::string()>& body, std::chrono::milliseconds limit);
 
-/// Whether a limit (ulimit -v, -d) may deny this process memory that the machine has.
+/// True if a limit (ulimit -v, -d) may deny this process memory that the machine has.
 bool memory_is_limited();
 
 /// The reason why a library ends or hangs the process that opens it; "" if it does not. Allocators

@@ -41,7 +41,7 @@ void unbind_this_thread();
 
 nlohmann::json hardware();
 nlohmann::json software();
-/// Whether this environment variable is a user's choice that can change results or times; it is
+/// True if this environment variable is a user's choice that can change results or times; it is
 /// then recorded as software. Variables that a launcher sets for one job (ids, addresses,
 /// directories, secrets, lists of nodes) are not.
 bool is_user_setting(const std::string& variable);

@@ -158,7 +158,7 @@ hwloc_obj_t object_of(const std::string& place) {
                   place, fmt::join(memory_places(), ", ")));
 }
 
-/// Whether pages of this process cannot lie elsewhere.
+/// True if pages of this process cannot lie elsewhere.
 bool is_only_place(hwloc_obj_t place) {
   return hwloc_bitmap_isincluded(hwloc_topology_get_allowed_nodeset(machine().topology.get()),
                                  place->nodeset) != 0;

@@ -18,7 +18,7 @@ class Agreement {
   /// Collective.
   Agreement(const std::string& mine, Communicator& ranks);
   bool none() const { return first_ == findings_.size(); }
-  /// Whether every rank has a finding.
+  /// True if every rank has a finding.
   bool all() const;
   /// The first rank with a finding.
   std::size_t rank() const { return first_; }

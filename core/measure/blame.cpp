@@ -43,7 +43,7 @@ double excess(const Blame& blame, std::size_t rank, const Number& number) {
   return number(blame.ranks[rank]) - median(others);
 }
 
-/// Whether several threads of a rank work: while one is stopped, the others may spin until it
+/// True if several threads of a rank work: while one is stopped, the others may spin until it
 /// comes.
 bool has_threads(const Blame::Rank& rank) {
   constexpr double of_one = 1.05;  // a library's own thread may work beside it at times

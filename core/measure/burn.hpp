@@ -47,7 +47,7 @@ class BurnTarget {
   virtual std::vector<BurnOutput> outputs() = 0;
   /// Compares the outputs with the reference, as any check of the case does.
   virtual Verification check_outputs() = 0;
-  /// Whether outputs of which these elements have changed are wrong beyond their bounds.
+  /// True if outputs of which these elements have changed are wrong beyond their bounds.
   virtual bool is_wrong(const Elements& /*changed*/) { return check_outputs().wrong(); }
 };
 
@@ -112,7 +112,7 @@ struct BurnVerdict {
   std::string reason{};
 };
 BurnVerdict judge(const Burn& burn);
-/// Whether the runs on some data count: not if their results differ from the first runs on.
+/// True if the runs on some data count: not if their results differ from the first runs on.
 bool counts(const Burn::Kind& data);
 
 /// The upper 95 % limit of a rate: `events` in `hours` (exact Poisson, one-sided: chi-square

@@ -41,7 +41,7 @@ void tell(const ElementComparison& of, OutputCheck& check) {
   check.error_over_bound = std::isfinite(of.worst_ratio) ? of.worst_ratio : 0;
 }
 
-/// Whether the bounds cannot tell a wrong result from a right one. A few elements may happen to be
+/// True if the bounds cannot tell a wrong result from a right one. A few elements may happen to be
 /// small: then all bounds must be wider than any result.
 bool undecided(const ElementComparison& of) {
   return of.count < 16 ? of.count > 0 && of.least_bound > of.largest
@@ -125,7 +125,7 @@ class RangeCheck {
   bool begun_ = false;
 };
 
-/// Whether two expectations are equal but for roundings of fp64: their bounds are far wider, or 0.
+/// True if two expectations are equal but for roundings of fp64: their bounds are far wider, or 0.
 /// Data of a network may overflow: what is not finite is equal to the same.
 bool agree(const Expected& a, const Expected& b, DataType type) {
   const auto within = [](double x, double y, double tolerance) {
@@ -141,7 +141,7 @@ bool agree(const Expected& a, const Expected& b, DataType type) {
          near(a.rms_bound, b.rms_bound);
 }
 
-/// Whether the device has the formula. CaseError if it expects other values than the host of a
+/// True if the device has the formula. CaseError if it expects other values than the host of a
 /// sample of the range.
 bool believe(Prover& prover, const TensorSpec& spec, const Expectation& expectation) {
   constexpr std::int64_t most = 64;

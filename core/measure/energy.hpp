@@ -27,7 +27,7 @@ class EnergyCount {
   /// Collective. Measures how often the counters are updated.
   EnergyCount(Workload& workload, Communicator& ranks);
 
-  /// Whether an interval of this length is long enough to count: at least 20 updates of the
+  /// True if an interval of this length is long enough to count: at least 20 updates of the
   /// counters, so that its energy is wrong by at most 5 %.
   bool resolves(double seconds) const;
   /// Seconds of an interval that would count, if none has counted yet; 0 if one has, or if this

@@ -29,7 +29,7 @@ class Sampler {
   /// Measures the energy of each following iteration separately, without the untimed parts before
   /// and after it. nullptr: stops doing so.
   void count_energy(EnergyCount* energy) { energy_ = energy; }
-  /// Whether the device is held back while the runs of an iteration are submitted, if it can be. It
+  /// True if the device is held back while the runs of an iteration are submitted, if it can be. It
   /// then idles between iterations.
   void hold(bool held) { wanted_ = held; }
   bool holds() const { return apart_ && wanted_ && !in_vain_; }
@@ -41,7 +41,7 @@ class Sampler {
     deadline_ = deadline;
     over_ = false;
   }
-  /// Whether the deadline has passed; once() then takes no samples.
+  /// True if the deadline has passed; once() then takes no samples.
   bool over() const { return over_; }
 
   /// Times one iteration. Returns its seconds per run on this rank, or 0 after a failure or the
@@ -50,7 +50,7 @@ class Sampler {
   /// Why the time of the last once() may contain that of a host that submits; "" if it is the
   /// device's alone, or if the device is the host.
   const std::string& host_included() const { return early_.why(); }
-  /// Whether the stream's clock is the host's, so that a sample is as long as it took.
+  /// True if the stream's clock is the host's, so that a sample is as long as it took.
   bool host() const { return host_; }
   /// Seconds by raw_seconds() that passed around the two marks of the last once().
   double passed_s() const { return passed_s_; }
@@ -72,7 +72,7 @@ class Sampler {
   void settle();
 
  private:
-  /// Whether no rank has failed. If `late` is true on any rank, over() is true from then on; if
+  /// True if no rank has failed. If `late` is true on any rank, over() is true from then on; if
   /// held devices have begun early on any, holds() is false.
   bool others_agree(bool late) noexcept;
   /// Behind a barrier, with the energy from here on.

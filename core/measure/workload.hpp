@@ -94,7 +94,7 @@ class Workload {
   virtual void reset() = 0;
   /// Timed. Asynchronous on stream(); allocates no memory. May throw WrongResult.
   virtual void run(Stream& stream) = 0;
-  /// Whether several runs may be timed together, between two marks and without reset() between
+  /// True if several runs may be timed together, between two marks and without reset() between
   /// them.
   virtual bool batchable() const = 0;
   /// The exact number of samples that the case needs (fewer only if time runs out); 0: the timing

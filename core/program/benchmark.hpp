@@ -62,7 +62,7 @@ class Benchmark {
   virtual void expect_compatible(const std::vector<Case>&) const {}
   /// The problem of a case; null if the workload is not a single problem.
   virtual std::shared_ptr<const Problem> problem(const Case& benchmark_case) const = 0;
-  /// Whether all ranks solve the problem of a case together; else each rank solves its own.
+  /// True if all ranks solve the problem of a case together; else each rank solves its own.
   virtual bool ranks_share(const Case&) const { return false; }
   /// The sorted names of the dimensions that determine what a step of the case computes. A row has
   /// them, so that a throughput is shown beside the convergence of the same steps. By default none.
@@ -91,7 +91,7 @@ Dimension backend(const std::string& operation, std::vector<std::string> default
 /// "collectives": the transports; "launched ranks": the transports that connect launched processes
 /// without the help of another transport.
 std::vector<std::string> backends_of(const std::string& operation);
-/// Whether the operations of the backend are known: those of other plugins are not.
+/// True if the operations of the backend are known: those of other plugins are not.
 bool is_known_backend(const std::string& name);
 Dimension precision(std::vector<std::string> values, std::vector<std::string> defaults);
 /// Default auto. The names of algorithms of loaded backends are valid, too.

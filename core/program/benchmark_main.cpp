@@ -110,7 +110,7 @@ std::optional<SignalNote> last_note(const RunRequest& request, const Communicato
                                                               ranks.host(), ended_by_signal));
 }
 
-/// Whether --quiet still reports the row.
+/// True if --quiet still reports the row.
 bool is_wrong(const Row& row) { return !row.is_ok() && row.status != "unsupported"; }
 
 /// CaseError for a plugin that the run could open before. The case is then lost, not unsupported,

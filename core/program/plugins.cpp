@@ -30,7 +30,7 @@ std::string plugin_name(const fs::path& file) {
   return name == "core" ? "" : name;
 }
 
-/// Whether a library ends before its own table of sections, which linkers write last: an
+/// True if a library ends before its own table of sections, which linkers write last: an
 /// interrupted copy or a full disk. The loader maps such a file unseen and dies of SIGBUS.
 bool incomplete(const fs::path& file) {
   ElfW(Ehdr) header{};

@@ -25,7 +25,7 @@ std::vector<NamedProblem> find_problems(const Benchmark& benchmark, const std::s
 
 /// Where the name of a list's file ends in "mine.json/conv1@mb32"; npos if no file is named.
 std::size_t end_of_file_name(const std::string& problem);
-/// Whether a problem of a suite is in a list whose file's name begins at the suite's folder.
+/// True if a problem of a suite is in a list whose file's name begins at the suite's folder.
 bool is_beside_suite(const std::string& problem);
 
 /// Names of the lists of a benchmark.
@@ -43,7 +43,7 @@ std::filesystem::path find_suite(const std::string& name);
 std::vector<std::string> texts_in(const nlohmann::json& document);
 /// Names of the suites in suites/. Files with another schema (criteria) are not suites.
 std::vector<std::string> suite_names();
-/// Whether a key of a suite's group applies to all its cases ("required") and is no dimension.
+/// True if a key of a suite's group applies to all its cases ("required") and is no dimension.
 bool is_about_group(const std::string& key);
 /// Names of the benchmarks that a suite needs, in the order in which they first appear.
 std::vector<std::string> suite_benchmarks(const nlohmann::json& suite);

@@ -15,7 +15,7 @@ inline constexpr std::size_t least_terminal_width = 80;
 /// width is unknown.
 std::optional<std::size_t> terminal_width(int descriptor);
 
-/// Whether text for this file descriptor may have colours: it is a terminal, NO_COLOR is not set
+/// True if text for this file descriptor may have colours: it is a terminal, NO_COLOR is not set
 /// (https://no-color.org), TERM is not "dumb", and no launcher started the process (Open MPI's
 /// mpirun gives ranks pseudo-terminals even if its own output goes to a file).
 bool colour_wanted(int descriptor);

@@ -31,7 +31,7 @@ bool same_number(const std::string& a, const std::string& b) {
   return left && right && *left == *right;
 }
 
-/// Whether a value changes nothing of a case: a value of a closed list that completing takes out,
+/// True if a value changes nothing of a case: a value of a closed list that completing takes out,
 /// and any other with which the case is what it is without. (What was asked for may be written in
 /// another way, "4M", or decide another axis, as the file of a table does; so a difference of the
 /// texts alone says nothing.)

@@ -40,7 +40,7 @@ bool same_way(const Row& a, const Row& b) {
   return (!asked.empty() && asked == b.parameter("algorithm")) || algorithm(a) == algorithm(b);
 }
 
-/// Whether two rows come from the same source, within which incomparable rows may be compared.
+/// True if two rows come from the same source, within which incomparable rows may be compared.
 bool have_one_source(const Row& row, const Row& base) {
   return !row.comparable_within.empty() && row.comparable_within == base.comparable_within;
 }

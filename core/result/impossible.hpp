@@ -19,7 +19,7 @@ struct LeastTime {
   std::string bound_by;  ///< "compute", "memory", "L1"
 };
 
-/// Whether the row is bounded by the ceilings that ceiling_backend() measures. False if
+/// True if the row is bounded by the ceilings that ceiling_backend() measures. False if
 /// is_ceiling_limited(), but for rows of that backend.
 bool is_bounded(const Row& row);
 

@@ -105,7 +105,7 @@ struct stat state_of(int descriptor) {
   return state;
 }
 
-/// Whether the file may be appended to: its first line is an event, or what a dead writer left of
+/// True if the file may be appended to: its first line is an event, or what a dead writer left of
 /// one.
 bool is_journal(int descriptor, off_t size) {
   std::string line;

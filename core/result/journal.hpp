@@ -65,7 +65,7 @@ class JournalHold {
   FileDescriptor lock_;
 };
 
-/// Whether a process that writes the journal alone (Writers::one), or holds it, is still running.
+/// True if a process that writes the journal alone (Writers::one), or holds it, is still running.
 /// False where the file system has no locks.
 bool is_being_written(const std::filesystem::path& file);
 

@@ -101,7 +101,7 @@ struct Form<Interval> {
   static nlohmann::json write(const Interval& interval) { return {interval.low, interval.high}; }
 };
 
-/// Whether a field says nothing: an empty text, list or object, false, an optional without value.
+/// True if a field says nothing: an empty text, list or object, false, an optional without value.
 template <class T>
 bool is_nothing(const T& value) {
   if constexpr (std::is_same_v<T, nlohmann::json>)

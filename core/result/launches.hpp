@@ -18,7 +18,7 @@ inline constexpr std::array row_statuses{"ok",      "unsupported", "target misse
                                          "timeout", "failed",      "incorrect"};
 /// The place in `row_statuses`; -1 of another text.
 int row_gravity(const std::string& status);
-/// Whether a row without a result is a finding about its computation, which no later attempt makes
+/// True if a row without a result is a finding about its computation, which no later attempt makes
 /// good.
 bool is_final(const std::string& status);
 

@@ -13,7 +13,7 @@ bool has_one_rank(const Row& row) {
 
 bool exceeds(const std::optional<double>& part) { return part.value_or(0) > shared_above; }
 
-/// Whether something kept the only thread of a row from running. A team also waits rightfully, for
+/// True if something kept the only thread of a row from running. A team also waits rightfully, for
 /// untimed serial work between samples; ranks wait for each other, a process for its accelerator,
 /// and readers of files for their disk.
 bool was_kept_from_running(const Row& row) {

@@ -10,18 +10,18 @@ namespace assay {
 /// A row's time is doubtful if more than this part of one processor was missing while it was timed,
 /// or if the clock of its device was held down for more than this part of the time.
 inline constexpr double shared_above = 0.05;
-/// Whether other work used the processors while the row was timed: a hypervisor took time
+/// True if other work used the processors while the row was timed: a hypervisor took time
 /// (time_s.stolen), the quota of a cgroup was used up (.throttled), threads waited for a processor
 /// (.waiting) while there was foreign work (.foreign; if unknown, it is assumed), or the only
-/// thread of a row that has nothing to wait for did not run (.own). Never of a row of one
-/// rank that is a held device's time alone (.held).
+/// thread of a row that has nothing to wait for did not run (.own). Never of a row of one rank that
+/// is a held device's time alone (.held).
 bool was_shared(const Row& row);
-/// Whether power or heat held the clock of the row's device down while it was timed
+/// True if power or heat held the clock of the row's device down while it was timed
 /// (device_state.throttled_s).
 bool was_throttled(const Row& row);
-/// Whether either kept the time from being that of a quiet machine.
+/// True if either kept the time from being that of a quiet machine.
 bool was_disturbed(const Row& row);
-/// Whether threads waited for other threads or ranks of the same job, because the job has more of
+/// True if threads waited for other threads or ranks of the same job, because the job has more of
 /// them than processors. Without foreign work a repetition gives the same time.
 bool was_oversubscribed(const Row& row);
 

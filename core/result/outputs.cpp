@@ -44,7 +44,7 @@ bool is_result(const fs::path& file) {
 
 using Takes = std::function<bool(const fs::path&)>;
 
-/// Whether `file` is one of the files below `top`, also below its links to folders, that the
+/// True if `file` is one of the files below `top`, also below its links to folders, that the
 /// command takes.
 bool is_below(const fs::path& top, const fs::path& file, const Takes& takes) {
   struct stat state {};
@@ -73,7 +73,7 @@ bool is_below(const fs::path& top, const fs::path& file, const Takes& takes) {
   return false;
 }
 
-/// Whether the input, a file or a folder, is or has `output`.
+/// True if the input, a file or a folder, is or has `output`.
 bool is_input(const fs::path& input, const fs::path& output, const Takes& takes) {
   std::error_code missing;
   if (is_special(output)) return false;  // a terminal may be read and written
@@ -100,7 +100,7 @@ bool among(const auto& names, const fs::path& name) {
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 
-/// Whether a run writes a file of this name, relative to the run's folder.
+/// True if a run writes a file of this name, relative to the run's folder.
 bool is_kept_by_run(const fs::path& relative) {
   if (relative.empty()) return false;
   if (relative.has_parent_path()) return among(folders_of_run, *relative.begin());

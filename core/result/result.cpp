@@ -147,7 +147,7 @@ RowTime make_time(const Timing& timing, const Summary& summary) {
   return time;
 }
 
-/// Whether the whole, or a layer of it, does fewer operations than the direct sum.
+/// True if the whole, or a layer of it, does fewer operations than the direct sum.
 bool saves_somewhere(const Outcome& outcome) {
   return saves_operations(outcome.executed->algorithm) ||
          std::any_of(outcome.layers.begin(), outcome.layers.end(), [](const LayerTime& layer) {

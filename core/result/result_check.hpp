@@ -10,7 +10,7 @@
 
 namespace assay {
 
-/// Whether the algorithm does fewer operations than a direct sum (Winograd, FFT). The rate of the
+/// True if the algorithm does fewer operations than a direct sum (Winograd, FFT). The rate of the
 /// operations that it does is then unknown, unless the implementation reports their number.
 bool saves_operations(const std::string& algorithm);
 

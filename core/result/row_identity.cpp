@@ -22,7 +22,7 @@ bool is_digits(const std::string& text) {
                                       [](unsigned char c) { return std::isdigit(c) != 0; });
 }
 
-/// Whether `text` stands in `id` at `at` and a part of the id ends there.
+/// True if `text` stands in `id` at `at` and a part of the id ends there.
 bool part_at(const std::string& id, std::size_t at, const std::string& text) {
   return id.compare(at, text.size(), text) == 0 &&
          (at + text.size() == id.size() || id[at + text.size()] == '/');
@@ -181,7 +181,7 @@ class Identity {
       expect("bytes", json::parse(descriptor_), "the descriptor");
   }
 
-  /// Whether groups of ranks do the problem, each by itself.
+  /// True if groups of ranks do the problem, each by itself.
   bool is_grouped() const {
     const json& parameters = row_.at("parameters");
     return parameters.contains("groups") && parameters.at("groups").is_number() &&
@@ -211,7 +211,7 @@ class Identity {
     }
   }
 
-  /// Whether what follows digits continues their number: ".5", "e-05".
+  /// True if what follows digits continues their number: ".5", "e-05".
   bool is_fraction(std::size_t at) const {
     const std::string rest = descriptor_.substr(at, 2);
     return rest.starts_with('.') ||

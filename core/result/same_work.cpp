@@ -35,7 +35,7 @@ bool describes_system_by_default(const std::string& parameter) {
   return std::find(how.begin(), how.end(), parameter) != how.end();
 }
 
-/// Whether a parameter of the row describes the system. A row without it agrees with the other.
+/// True if a parameter of the row describes the system. A row without it agrees with the other.
 bool describes_system(const std::string& parameter, const Row& row) {
   if (!row.parameters.contains(parameter)) return true;
   if (!row.system_parameters) return describes_system_by_default(parameter);
@@ -43,7 +43,7 @@ bool describes_system(const std::string& parameter, const Row& row) {
          row.system_parameters->end();
 }
 
-/// Whether a parameter of either row may differ where both did the same work: it says how and where
+/// True if a parameter of either row may differ where both did the same work: it says how and where
 /// they did it. All other parameters define the work; so does one of which the rows say different
 /// things.
 bool may_differ(const std::string& parameter, const Row& row, const Row& base) {
@@ -91,7 +91,7 @@ std::string within_list(const std::string& name) { return name.substr(name.find(
 
 namespace {
 
-/// Whether a list gives the row's problem the name by which the other row knows it.
+/// True if a list gives the row's problem the name by which the other row knows it.
 bool is_named(const Row& row, const Row& base) {
   return std::any_of(row.names.begin(), row.names.end(), [&](const std::string& name) {
     return within_list(name) == base.problem.descriptor;

@@ -50,7 +50,7 @@ class ImageDecoder {
   /// Reads the header of an image, whose bytes must stay valid until decode() returns. Throws
   /// BadSample.
   virtual ImageSize open(std::span<const std::uint8_t> encoded) = 0;
-  /// Whether decode() accepts reductions above 1.
+  /// True if decode() accepts reductions above 1.
   virtual bool reduces() const = 0;
   /// Decodes the pixels of `box` (not empty, within the image) of the opened image, whose sides are
   /// divided by `reduction` (1, 2, 4 or 8) and rounded up. Call it once after each open(). Throws

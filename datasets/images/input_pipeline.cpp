@@ -294,7 +294,7 @@ class InputPipeline::Threads {
     if (index < 0) std::fill_n(out, elements, 0.0F);
   }
 
-  /// Whether a sample could be read and decoded. InputError: one bad sample too many.
+  /// True if a sample could be read and decoded. InputError: one bad sample too many.
   bool good(std::int64_t index, std::uint64_t epoch, Worker& mine, float* out) {
     const Clock::time_point start = Clock::now();
     try {

@@ -11,7 +11,7 @@ namespace assay {
 class ReadCounter final {
  public:
   ReadCounter();
-  /// Whether the system counts.
+  /// True if the system counts.
   bool known() const { return begin_.known; }
   /// Bytes since then.
   std::int64_t requested();

@@ -22,13 +22,13 @@ class Library {
   /// they have that memory, before tensors take it. "" without a limit: nothing is tried.
   std::string why_not_threads(int threads) const;
 
-  /// Whether `name` denotes this library. "auto" only does if it was opened as "auto".
+  /// True if `name` denotes this library. "auto" only does if it was opened as "auto".
   bool is(const std::string& name) const;
   /// The file that was opened: "/usr/lib/x86_64-linux-gnu/libopenblas.so.0".
   const std::string& file() const { return file_; }
   /// The library's version text, "OpenBLAS 0.3.21 DYNAMIC_ARCH …", or its file if it has none.
   const std::string& version() const { return version_; }
-  /// Whether extents are 64-bit integers (ILP64), rather than 32-bit ones (LP64).
+  /// True if extents are 64-bit integers (ILP64), rather than 32-bit ones (LP64).
   bool wide() const { return wide_; }
   nlohmann::json software() const;
 
@@ -42,7 +42,7 @@ class Library {
   /// Sets the number of threads of the library and of OpenMP. Operations of one process may have
   /// different numbers, so each sets its own before a call; setting the same number costs nothing.
   void use_threads(int threads) const;
-  /// Whether more than one thread computes where more are wanted. A library without a function that
+  /// True if more than one thread computes where more are wanted. A library without a function that
   /// sets their number may follow OpenMP's, or not: the first call sees to it by a product, and
   /// sets the number of threads to 2.
   bool is_threaded() const;

@@ -230,7 +230,7 @@ void copy(ConvShape& s, const AxisMembers& from, const AxisMembers& to) {
     s.*(to.*field) = s.*(from.*field);
 }
 
-/// Whether parse_conv would find this padding by itself.
+/// True if parse_conv would find this padding by itself.
 bool padding_is_derived(const ConvShape& s, const AxisMembers& a) {
   const std::int64_t reach = (s.*a.taps - 1) * (s.*a.dilation + 1) + 1;
   const std::int64_t derived =

@@ -14,7 +14,7 @@ const std::vector<std::string>& conv_algorithm_names(ConvDirection direction);
 /// The names of all directions, each once.
 std::vector<std::string> all_conv_algorithm_names();
 
-/// Whether an algorithm adds by atomic operations, in no fixed order, by cuDNN's documentation
+/// True if an algorithm adds by atomic operations, in no fixed order, by cuDNN's documentation
 /// ("Reproducibility").
 bool adds_in_any_order(ConvDirection direction, int algorithm);
 

@@ -185,7 +185,7 @@ struct Timed {
   bool parts = false;  ///< on some rank sums are split into parts that are added in 16 bits
 };
 
-/// Whether `a` is better than `b`, which the library proposes first: faster by more than a trace
+/// True if `a` is better than `b`, which the library proposes first: faster by more than a trace
 /// may vary. False if a duration is unknown.
 bool is_better(const Timed& a, const Timed& b) {
   if (a.seconds <= 0 || b.seconds <= 0) return false;

@@ -54,11 +54,11 @@ struct ConvEngine {
   std::string name;  ///< as cudnn-frontend writes it: "eng62_k2=0_k13=1"
   std::vector<cudnnBackendNumericalNote_t> notes;
   bool has(cudnnBackendNumericalNote_t note) const;
-  /// Whether the notes say that sums are split, and the parts added in the type of the result.
+  /// True if the notes say that sums are split, and the parts added in the type of the result.
   bool adds_parts() const;
 };
 
-/// Whether the notes of an engine allow the precision and are of the family.
+/// True if the notes of an engine allow the precision and are of the family.
 bool keeps_to(const ConvEngine& engine, Precision precision, Family family);
 
 /// A convolution as a graph. It has several operations if a normalization, or the sums of one,

@@ -110,7 +110,7 @@ double lane_rate(int generation) {
              : 0;
 }
 
-/// Whether GPU memory and the host's are joined by PCIe, as far as the GPU tells: one that uses the
+/// True if GPU memory and the host's are joined by PCIe, as far as the GPU tells: one that uses the
 /// host's page tables (Grace) has a faster link.
 bool is_behind_pcie(int gpu) {
   cudaDeviceProp properties;

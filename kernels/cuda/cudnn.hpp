@@ -13,7 +13,7 @@ namespace assay::cuda {
 
 /// "cuDNN 9.19.0", of the library that is loaded.
 std::string cudnn_library();
-/// Whether the status means that the library does not support the call, rather than a failure.
+/// True if the status means that the library does not support the call, rather than a failure.
 bool not_supported(cudnnStatus_t status);
 /// cuDNN's type of a tensor's elements; std::logic_error for u8 and s32.
 cudnnDataType_t cudnn_type(DataType type);

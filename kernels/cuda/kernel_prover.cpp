@@ -114,7 +114,7 @@ double faulty(Fault fault, DataType type, const Expected& want) {
                                    std::copysign(1.5 * size + 3 * want.max_bound + 1, want.value)));
 }
 
-/// Whether two comparisons are equal but for roundings of fp64.
+/// True if two comparisons are equal but for roundings of fp64.
 bool alike(const ElementComparison& a, const ElementComparison& b, Fault fault) {
   const auto near = [](double x, double y, double size) {
     return x == y || (!std::isfinite(x) && !std::isfinite(y)) ||

@@ -35,7 +35,7 @@ class KernelProver final : public Prover {
   /// Compares the elements from `at` on with what the formula expects of the range.
   std::optional<ElementComparison> compare(Tensor& output, std::int64_t at, ElementRange range,
                                            const ElementFormula& formula, const Inputs& inputs);
-  /// Whether the GPU finds faults in a tensor of the type as the host does. Plants them at the
+  /// True if the GPU finds faults in a tensor of the type as the host does. Plants them at the
   /// first call for a formula, with what the GPU expects of it, which the host has checked.
   bool finds_faults(DataType type, ElementRange range, const ElementFormula& formula,
                     const Inputs& inputs);

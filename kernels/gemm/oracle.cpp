@@ -277,7 +277,7 @@ class GemmOracle final : public Oracle {
     return total;
   }
 
-  /// Whether some element is likely to be no integer that a 16-bit type holds, were all inputs
+  /// True if some element is likely to be no integer that a 16-bit type holds, were all inputs
   /// integers.
   bool may_be_rounded(DataType type, const Values& a, const Values& b, const Values* c) const {
     const sums::Moments of_a = sums::moments(a, tensors_[0].elements()),

@@ -22,7 +22,7 @@ class Table {
   virtual ~Table() = default;
   std::int64_t rows() const { return rows_; }
   std::int64_t columns() const { return columns_; }
-  /// Whether the sums include this row.
+  /// True if the sums include this row.
   virtual bool has(std::int64_t) const { return true; }
   virtual void fill(std::int64_t row, std::span<double> out) const = 0;
   virtual double at(std::int64_t row, std::int64_t column) const = 0;

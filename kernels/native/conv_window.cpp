@@ -12,7 +12,7 @@ void clear(float* to, std::ptrdiff_t values) {
   if (values > 0) std::memset(to, 0, static_cast<std::size_t>(values) * 4);
 }
 
-/// Whether any of `outputs` reads an input of [0, inputs).
+/// True if any of `outputs` reads an input of [0, inputs).
 bool reaches(std::ptrdiff_t offset, std::ptrdiff_t step, std::ptrdiff_t outputs,
              std::ptrdiff_t inputs) {
   const std::ptrdiff_t first = offset >= 0 ? 0 : blocks_of(-offset, step);

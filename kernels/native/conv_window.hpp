@@ -12,7 +12,7 @@ struct Tap {
   std::ptrdiff_t dy, dx, index;
 };
 
-/// Whether any of rows x columns outputs reads an input of height x width at this tap. Taps of a
+/// True if any of rows x columns outputs reads an input of height x width at this tap. Taps of a
 /// filter that is dilated by more than the plane is large read padding alone.
 bool reads_inputs(const Tap& tap, std::ptrdiff_t step_y, std::ptrdiff_t step_x, std::ptrdiff_t rows,
                   std::ptrdiff_t columns, const Activations& in);

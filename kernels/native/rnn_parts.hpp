@@ -61,7 +61,7 @@ struct RnnPlan {
   RnnProblem problem;
   RnnShape s;
   int threads;
-  /// Whether operands of products are bf16: they are stored so, 32 in a cache line instead of 16.
+  /// True if operands of products are bf16: they are stored so, 32 in a cache line instead of 16.
   /// All else is fp32.
   bool pairs;
   std::ptrdiff_t per_line;
@@ -110,7 +110,7 @@ struct RnnPlan {
   std::ptrdiff_t time(const RnnWalk& walk, std::ptrdiff_t k) const {
     return walk.direction == 0 ? k : s.steps - 1 - k;
   }
-  /// Whether a walk reads its layer's inputs in parts of `kept` steps.
+  /// True if a walk reads its layer's inputs in parts of `kept` steps.
   bool reads_parts(const RnnWalk& walk) const { return walk.layer == 0 && kept < s.steps; }
   /// The place of step k of a walk among the inputs of its layer: by time, in a part by its order.
   std::ptrdiff_t input_place(const RnnWalk& walk, std::ptrdiff_t k) const {

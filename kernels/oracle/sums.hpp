@@ -104,7 +104,7 @@ double variance_of_sum(double terms, bool truncates);
 /// of a false alarm, 1e-9. The error of a running sum is a Gaussian mixture over random walks, with
 /// tail exp(-pi x / (2 sqrt 2)): much heavier than a Gaussian's.
 double most_deviations(std::size_t samples);
-/// Whether the accumulator truncates (truncating_fp32, truncating_fp22). False for fp32 and fp64,
+/// True if the accumulator truncates (truncating_fp32, truncating_fp22). False for fp32 and fp64,
 /// which do not allow it, whatever the backend reports.
 bool drops_digits(Precision precision, const Executed& executed);
 

@@ -73,7 +73,7 @@ double RnnProblem::flops() const {
   return direction_ == RnnDirection::bwd ? 2 * once : once;
 }
 
-/// Whether a run must read or write a tensor of the problem. A backward pass has what its forward
+/// True if a run must read or write a tensor of the problem. A backward pass has what its forward
 /// pass saved in place of states and biases, bwd_weights also in place of weights and gradients.
 bool RnnProblem::is_moved(const TensorSpec& tensor) const {
   if (is_forward(direction_) || tensor.role == Role::output) return true;

@@ -81,7 +81,7 @@ class AnalyticsBenchmark : public Benchmark {
   virtual bool needs_labels() const { return false; }
   /// The table in the form that the analysis needs.
   virtual std::unique_ptr<Table> prepared(std::unique_ptr<Table> table) const { return table; }
-  /// Whether the results do not depend on the origin, and squares of differences are summed: files
+  /// True if the results do not depend on the origin, and squares of differences are summed: files
   /// are then centred, and their differences must be squared without underflow.
   virtual bool is_centred() const { return true; }
   /// InputError where the labels of a file, which is not prepared(), are not what the analysis

@@ -15,7 +15,7 @@
 
 namespace assay {
 
-/// Whether a value of --data names a file: it is not the name of one of the generated `tables`.
+/// True if a value of --data names a file: it is not the name of one of the generated `tables`.
 bool is_file(const std::string& data, const std::vector<std::string>& tables);
 
 /// The table of a file, by its path or by the canonical name of an earlier call. InputError if it

@@ -172,7 +172,7 @@ class BareLoopWorkload final : public Workload {
     return tasks;
   }
 
-  /// Whether memory suffices.
+  /// True if memory suffices.
   bool load(std::uint64_t first_epoch, Tasks& tasks) {
     const std::size_t available = device_.memory_available();
     std::size_t bytes = 0;

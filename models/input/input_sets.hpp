@@ -9,7 +9,7 @@
 
 namespace assay {
 
-/// Whether a value of --data is a generated set ("generated",
+/// True if a value of --data is a generated set ("generated",
 /// "generated:n256c10w500h375q90files8").
 bool is_generated(const std::string& data);
 /// The normalised text with all fields: n images of c classes, w x h pixels, JPEG quality q, in so

@@ -52,7 +52,7 @@ class StageFolder final {
   StageFolder(std::filesystem::path folder, std::vector<StageFile> files,
               std::int64_t piece = stage_piece);
 
-  /// Whether the file is there, with the checksum of its manifest.
+  /// True if the file is there, with the checksum of its manifest.
   bool whole(std::size_t file) const { return checksums_[file].has_value(); }
   /// Files that the manifest had as whole, but were removed since they differ.
   std::int64_t replaced() const { return replaced_; }

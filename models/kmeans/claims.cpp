@@ -33,7 +33,7 @@ double error_of_move(const KmeansClaims& claims) {
 
 namespace {
 
-/// Whether the run stopped where the case does not let it, or went on where it had to stop.
+/// True if the run stopped where the case does not let it, or went on where it had to stop.
 bool stops_wrongly(const Trajectory& trajectory, const KmeansClaims& claims) {
   const auto iterations_made = iterations_in(trajectory);
   if (iterations_made == 0 || static_cast<std::int64_t>(iterations_made) > claims.iterations)

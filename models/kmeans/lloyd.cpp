@@ -31,7 +31,7 @@ class LloydRun {
   }
 
   std::int64_t clusters() const { return settings_.clusters; }
-  /// Whether the run decides how many iterations it has.
+  /// True if the run decides how many iterations it has.
   bool decides() const { return settings_.tolerance >= 0; }
   /// Passes over the table in the last run, and operations.
   double passes() const { return static_cast<double>(trajectory_.passes); }

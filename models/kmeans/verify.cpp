@@ -69,7 +69,7 @@ double error_of_scores(std::size_t d) {
   return 2 * (static_cast<double>(d) + 8) * unit_roundoff(DataType::fp64);
 }
 
-/// Whether the score of `nearest` is below every other by more than any rounding. False where a
+/// True if the score of `nearest` is below every other by more than any rounding. False where a
 /// score is NaN.
 bool is_clear(const Eigen::VectorXd& scores, Eigen::Index nearest, double norm,
               const Checked& checked, Roundoff roundoff) {

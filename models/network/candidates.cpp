@@ -27,7 +27,7 @@ constexpr double much_slower = 2;
 /// about as many layers as ResNet-50 has, whose errors are independent.
 constexpr double share_of_tolerance = 1.0 / 8;
 
-/// Whether two operations of a backend do the same in the same way.
+/// True if two operations of a backend do the same in the same way.
 bool same_way(const Executed& a, const Executed& b) {
   return a.algorithm == b.algorithm && a.implementation == b.implementation && a.tile == b.tile &&
          a.operand_roundings == b.operand_roundings;

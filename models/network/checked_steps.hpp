@@ -38,7 +38,7 @@ class CheckedSteps {
   /// was not overwritten is not finite with any scale. `when` is used in the reason. `checked`: the
   /// number of operations, beside the update. Collective.
   Verification make(const std::string& when, std::size_t checked = nodes);
-  /// Whether make() has repeated a step.
+  /// True if make() has repeated a step.
   bool skipped() const { return skipped_; }
 
   /// With a lag: makes the step after a timed one, which applies the gradients of the timed one. It

@@ -13,7 +13,7 @@ class ClaimedMask {
   ClaimedMask(const std::string& layer, std::uint64_t seed, std::int64_t rank);
   /// The key of its random numbers, the rank in its high half.
   std::int64_t key() const { return static_cast<std::int64_t>(of_rank_ << 32 | of_layer_); }
-  /// Whether an element is kept in the pass `pass` of a training, if each is dropped with the
+  /// True if an element is kept in the pass `pass` of a training, if each is dropped with the
   /// probability `p`. Elements are counted with the channels innermost.
   bool keeps(std::int64_t pass, std::int64_t element, double p) const;
 

@@ -21,7 +21,7 @@ class ClaimedRate {
   double constant() const { return peak_; }
   /// The rate of a step of the training, counted from 0 over all epochs.
   double at(std::int64_t step) const;
-  /// Whether `rate` is `claimed`. Both need fewer than 100 roundings, also with the C library's cos
+  /// True if `rate` is `claimed`. Both need fewer than 100 roundings, also with the C library's cos
   /// and pow.
   static bool agrees(double rate, double claimed);
 

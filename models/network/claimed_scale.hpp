@@ -20,7 +20,7 @@ class ClaimedScale {
   std::string begin(const LossScaleState& state, bool restarted);
   /// The difference after a step; "" if there is none.
   std::string step(const LossScaleState& state);
-  /// Whether the last step was skipped.
+  /// True if the last step was skipped.
   bool skipped() const { return skipped_; }
 
  private:

@@ -28,7 +28,7 @@ struct Choice {
   /// of that normalization, which reads them (Executor::add_sums).
   static constexpr const char* with_sums = "sums";
   bool has_sums() const { return algorithm == with_sums; }
-  /// Whether the backend would choose it by itself.
+  /// True if the backend would choose it by itself.
   bool is_own() const { return algorithm.empty() || is_in_parts() || has_sums(); }
   std::string text() const;  ///< "native", "native (winograd_2x2)"
 };
@@ -73,9 +73,9 @@ class Executor {
 
   const Graph& graph() const { return graph_; }
   Device& device() const { return *device_; }
-  /// Whether activations have the layout nhwc; else they are in row-major order.
+  /// True if activations have the layout nhwc; else they are in row-major order.
   bool nhwc() const { return !row_major_; }
-  /// Whether filters, their gradients and their optimizer's state are kept as [oc, kh, kw, ic], as
+  /// True if filters, their gradients and their optimizer's state are kept as [oc, kh, kw, ic], as
   /// convolutions of a GPU take them; else in row-major order. No rule of an update depends on it.
   bool filters_last() const { return settings_.device != "cpu"; }
   /// Runs each candidate of each node several times on the data that the nodes before it have
@@ -120,7 +120,7 @@ class Executor {
   /// The device of these tensors, which is that of the node's backend.
   Device& device(std::size_t node) const { return *candidates_[node].front().device; }
   const Choice& choice(std::size_t node) const { return candidates_[node].front().choice; }
-  /// Whether the stream submits the phase as one recording.
+  /// True if the stream submits the phase as one recording.
   bool recorded(Phase phase) const {
     return recordings_.has(key_of(phase, false)) || recordings_.has(key_of(phase, true));
   }

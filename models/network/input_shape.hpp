@@ -13,7 +13,7 @@ struct InputShape {
   std::int64_t pixels() const { return height * width; }
   std::int64_t elements() const { return channels * pixels(); }
   bool is_vector() const { return pixels() == 1; }
-  /// Whether samples may be photographs: files and generated images have three colours and are
+  /// True if samples may be photographs: files and generated images have three colours and are
   /// square.
   bool is_photograph() const { return channels == 3 && height == width && !is_vector(); }
 };

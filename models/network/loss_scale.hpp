@@ -16,7 +16,7 @@ struct LossScaleSettings {
 /// Limits of a dynamic scale. If gradients are not finite at the scale 1, the scale is not the
 /// reason.
 constexpr double least_loss_scale = 1, most_loss_scale = 16777216;
-/// Whether a scale is a power of two within these limits.
+/// True if a scale is a power of two within these limits.
 bool is_loss_scale(double scale);
 
 /// Parses "none", "fixed:SCALE" or "dynamic[:START[:STEPS]]". InputError, with a message that
@@ -54,11 +54,11 @@ class LossScale {
   /// The same for gradients that an earlier step has computed with the scale `made_with`. If they
   /// are not finite, the scale becomes half of `made_with`, unless it is smaller already.
   bool update(bool finite, double made_with);
-  /// Whether finite steps may double a dynamic scale; initially true.
+  /// True if finite steps may double a dynamic scale; initially true.
   void let_grow(bool grows) { grows_ = grows; }
-  /// Whether a step was skipped at the scale 1: the training has diverged.
+  /// True if a step was skipped at the scale 1: the training has diverged.
   bool diverged() const { return diverged_; }
-  /// Whether most_skipped_in_row steps in a row were skipped: later steps will be, too. (Half as
+  /// True if most_skipped_in_row steps in a row were skipped: later steps will be, too. (Half as
   /// many steps bring any dynamic scale to 1, also with a lag, so this happens to fixed scales.)
   bool stuck() const { return state_.skipped_in_row >= most_skipped_in_row; }
   static constexpr std::int64_t most_skipped_in_row = 100;

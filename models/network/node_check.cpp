@@ -49,7 +49,7 @@ void judge(const OutputCheck& check, const std::string& where, Verification& res
   result.passed = false;
 }
 
-/// Whether no element of a product has an error of tf32, if it is only known that tf32 was
+/// True if no element of a product has an error of tf32, if it is only known that tf32 was
 /// requested. Each alone may by chance, but not all of so many, of which none may hide behind a
 /// large one (docs/method-training.md).
 bool is_promoted(const GraphNode& node, const Executed& executed, const Expectation& expected,

@@ -95,7 +95,7 @@ struct Side {
 
   const Graph& graph() const { return executor->graph(); }
   void put_scale() { executor->device().fill(executor->tensor(graph().loss_scale), scale.scale()); }
-  /// Whether gradients overflowed, and are to be made again with a smaller loss scale.
+  /// True if gradients overflowed, and are to be made again with a smaller loss scale.
   bool overflowed() {
     bool finite = true;
     executor->device().stream().wait();

@@ -33,7 +33,7 @@ double relative_to_deviation(std::span<const double> is, std::span<const double>
 double difference_of_outputs(std::span<const double> is, std::span<const double> should,
                              const Executor& executor);
 
-/// Whether rounding may explain that a gradient differs by `relative` from its reference (`zero`:
+/// True if rounding may explain that a gradient differs by `relative` from its reference (`zero`:
 /// it is 0), where `change` is the largest that so many random roundings of its inputs have made of
 /// it. A change is random: that of one element, or of a few equal terms, may be 0 by chance. So one
 /// small one rejects nothing, and the first ones only what exceeds them by far: nothing is returned

@@ -13,7 +13,7 @@ namespace assay {
 /// The difference with the largest ratio to what is allowed, or the first that is no number.
 Trainer::Difference worst(const std::vector<Trainer::Difference>& differences);
 
-/// Whether one of `differences` is larger than is allowed, and allow_spread() may explain it:
+/// True if one of `differences` is larger than is allowed, and allow_spread() may explain it:
 /// products have 16-bit operands. A sum in another order differs by a rounding of fp32, which turns
 /// a few roundings to 16 bits, and all layers after these show them.
 bool may_spread(Precision precision, const std::vector<Trainer::Difference>& differences);

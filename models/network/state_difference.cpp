@@ -56,7 +56,7 @@ std::vector<Distance> distances(const Executor& executor, ValueIndex value,
   return distances;
 }
 
-/// Whether the 16-bit copy of a parameter is the rounded parameter. Arithmetic may make 0 of
+/// True if the 16-bit copy of a parameter is the rounded parameter. Arithmetic may make 0 of
 /// subnormal numbers.
 bool is_copy(std::span<const double> copy, DataType type, std::span<const double> weights) {
   for (std::size_t i = 0; i < copy.size(); ++i) {

@@ -24,7 +24,7 @@ constexpr double momentum_of_statistics = 0.1;              // PyTorch's default
 /// Moving averages are fp64 on both sides.
 constexpr double tolerance_of_statistics = 1e-12;
 
-/// Whether weight decay applies: to filters and to the matrix of the last layer ("….weight"), but
+/// True if weight decay applies: to filters and to the matrix of the last layer ("….weight"), but
 /// neither to biases nor to normalizations, which have statistics.
 bool decays(const std::string& parameter, const std::vector<Statistics>& normalizations) {
   const std::string suffix = ".weight";

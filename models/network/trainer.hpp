@@ -38,7 +38,7 @@ struct TrainerSettings {
   std::uint64_t seed = 1;  ///< of the initial parameters
   /// Smallest number of bytes of gradients that one call sums over the ranks.
   std::size_t bucket_bytes = 25 << 20;
-  /// Whether the communicator that sums the gradients reads the memory of the device; else, on a
+  /// True if the communicator that sums the gradients reads the memory of the device; else, on a
   /// GPU, they are staged through memory of the host.
   bool sums_on_device = false;
 };
@@ -147,19 +147,19 @@ class Trainer {
   /// How gradients are summed, as far as it is known; empty for one rank.
   Executed executed_sum() const;
   const LossScale& loss_scale() const { return loss_scale_; }
-  /// Whether finite steps may double a dynamic loss scale; initialise() sets it to true.
+  /// True if finite steps may double a dynamic loss scale; initialise() sets it to true.
   void let_loss_scale_grow(bool grows) { loss_scale_.let_grow(grows); }
   /// Updates the loss scale, as step() does. `finite`: whether the summed gradients are finite on
   /// this rank. Collective. CaseError on all ranks if they are finite on some ranks only, because
   /// the weights of the ranks then differ.
   void judge_gradients(bool finite);
-  /// Whether the last step's update was skipped and the loss scale was reduced for it.
+  /// True if the last step's update was skipped and the loss scale was reduced for it.
   bool lowered() const { return lowered_; }
-  /// Whether lowered() is true, or will be after the next step because of gradients of this step.
+  /// True if lowered() is true, or will be after the next step because of gradients of this step.
   /// Checks of such a step mean nothing. With a lag, waits for the sum of the gradients.
   /// Collective, equal on all ranks.
   bool overflowed();
-  /// Whether the last step made or skipped an update. With a lag the first step does neither.
+  /// True if the last step made or skipped an update. With a lag the first step does neither.
   bool updated() const { return updated_; }
   /// Moving averages of the statistics (momentum 0.1, unbiased variances), in the order of
   /// Graph::batch_statistics.

@@ -39,10 +39,10 @@ void expect_same_classes(const std::string& data, const std::string& validation,
 /// InputError if the files of validation have more classes than the network. For the beginning of a
 /// run: a training reads them after its first epoch.
 void expect_validation(const TrainingData& data);
-/// Whether the data is "synthetic", one batch that stays in memory.
+/// True if the data is "synthetic", one batch that stays in memory.
 bool is_resident(const std::string& data);
 
-/// Whether the data is read from files.
+/// True if the data is read from files.
 bool is_files(const std::string& data);
 /// The files that a training reads; empty for other data.
 std::vector<std::string> files_of(const TrainingData& data);

@@ -101,7 +101,7 @@ void PartServer::receive(Peer& peer) {
   listen(peer);
 }
 
-/// Whether no weights are being sent from where the update writes.
+/// True if no weights are being sent from where the update writes.
 bool PartServer::may_apply() {
   if (!roles_.bound) return true;
   return std::ranges::all_of(peers_, [this](Peer& peer) { return ranks_.done(peer.weights_out); });

@@ -73,7 +73,7 @@ class PartServer {
   void begin(std::int64_t tickets, AsyncRecord& record);
   /// Applies what has come, and answers what may be answered. Does not wait.
   void serve();
-  /// Whether all workers have ended.
+  /// True if all workers have ended.
   bool over() const;
   /// Waits for the last answers.
   void finish();
@@ -137,7 +137,7 @@ class PartWorker {
 
   /// Begins with weights that are those of these versions.
   void begin(const std::vector<std::int64_t>& versions, std::int64_t tickets, AsyncRecord& record);
-  /// Whether the next step may begin. Does not wait.
+  /// True if the next step may begin. Does not wait.
   bool ready();
   /// Begins it: writes the newest weights to those of the network. Returns its batch; -1 if no
   /// more steps follow.
@@ -155,7 +155,7 @@ class PartWorker {
     double scale = 1;
   };
   std::optional<Outcome> outcome();
-  /// Whether all gradients are answered. Does not wait.
+  /// True if all gradients are answered. Does not wait.
   bool all_answered();
   /// Tells all servers that no more steps follow.
   void end();

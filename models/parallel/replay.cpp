@@ -97,7 +97,7 @@ class Replay {
     server.versions[server.version] = weights_of(server);
   }
 
-  /// Whether the server's next update was made: its gradient is there, or all of its weights are.
+  /// True if the server's next update was made: its gradient is there, or all of its weights are.
   bool apply_next(ReplayedServer& server) {
     const AppliedGradient& next = server.log[server.next];
     Gradient* const gradient = gradient_of({next.worker, next.step}, next.scale);

@@ -30,10 +30,10 @@ class ReplicaSums {
   /// After them: `running` is then that of the passes of all groups, one after the other.
   /// Collective.
   void run(const Executor& executor, std::vector<double>& running);
-  /// Whether the gradients are the sum of `own` of each group. Collective.
+  /// True if the gradients are the sum of `own` of each group. Collective.
   void judge_gradients(const Executor& executor, const std::vector<double>& own,
                        Verification& found) const;
-  /// Whether all groups have equal weights and averages, up to `allowed` of their 2-norm.
+  /// True if all groups have equal weights and averages, up to `allowed` of their 2-norm.
   /// Collective.
   void judge_copies(const Executor& executor, const std::vector<double>& running, double allowed,
                     Verification& found) const;

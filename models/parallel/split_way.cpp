@@ -167,7 +167,7 @@ class SplitWay final : public ParallelWay {
     });
   }
 
-  /// Whether each rank had the samples of its group's passes; `sums`: of those of all groups.
+  /// True if each rank had the samples of its group's passes; `sums`: of those of all groups.
   void compare_samples(const std::vector<std::string>& of_ranks,
                        const std::vector<std::uint64_t>& sums, Verification& found) const {
     const auto passes = std::ssize(sums) / grid_.groups();

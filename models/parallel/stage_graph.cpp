@@ -70,7 +70,8 @@ class Crossings {
     return parameter == value_of_gradient_.end() ? value : parameter->second;
   }
 
-  /// Whether a node of the backward pass has to be behind the place, and whether before it.
+  /// True if a node of the backward pass has to be behind the place, and if one has to be before
+  /// it.
   std::pair<bool, bool> sides(const GraphNode& node, const StageCut& cut) const {
     const auto layer = layer_.find(node.layer);
     bool behind = layer != layer_.end() && node.phase == Phase::backward &&

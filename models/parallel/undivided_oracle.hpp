@@ -54,7 +54,7 @@ class UndividedOracle {
     std::vector<double> running;
   };
   Allowed allowed(const DividedStep& step, const Batch& batch);
-  /// Whether a step was skipped because of its gradients, and then has changed nothing.
+  /// True if a step was skipped because of its gradients, and then has changed nothing.
   void judge_skipped(const DividedStep& step, bool skipped, Verification& found) const;
   void compare_state(const DividedStep& step, const Trainer::State& after, Verification& found);
   void compare_gradients(const StageState& after, Verification& found);

@@ -86,7 +86,7 @@ class IoWorkload : public Workload {
   virtual Amounts done() = 0;
   /// Bytes of this rank that a run must move.
   virtual StorageBytes expected_bytes() const = 0;
-  /// Whether a run syncs what it has done: the device has then written something.
+  /// True if a run syncs what it has done: the device has then written something.
   virtual bool syncs() const { return false; }
   /// Bytes of the last run that are not yet at storage.
   virtual double unwritten() const { return 0; }

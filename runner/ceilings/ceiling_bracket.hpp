@@ -56,7 +56,7 @@ class CeilingMeter {
   /// Returns a document as read_brackets() reads it. Failures are its "reason": a run never fails
   /// because a ceiling is missing. Throws Interrupted.
   nlohmann::json measure();
-  /// Whether to measure a new bracket before the next cases: more than ten times the duration of
+  /// True if to measure a new bracket before the next cases: more than ten times the duration of
   /// the last bracket has passed since it ended.
   bool due() const;
 

@@ -154,7 +154,7 @@ class EnsembleRun {
     return true;
   }
 
-  /// Whether a member has nothing to train in the rung: it has a result there, or has reached the
+  /// True if a member has nothing to train in the rung: it has a result there, or has reached the
   /// target before. A resumed run repeats a row that failed.
   bool is_done(int member, int rung) {
     for (int i = 0; i <= rung; ++i) {

@@ -21,7 +21,7 @@ struct ProcessShape {
 
   /// ranks, or else nodes * ranks_per_node; 0 where neither is known.
   std::uint64_t all_ranks() const { return ranks != 0 ? ranks : nodes * ranks_per_node; }
-  /// Whether at most a number of ranks is set.
+  /// True if at most a number of ranks is set.
   bool is_number_alone() const {
     ProcessShape number;
     number.ranks = ranks;
@@ -78,7 +78,7 @@ class Launcher {
   static Launcher load(const std::string& name_or_file);
   /// The names of the launchers in scripts/launchers.
   static std::vector<std::string> names();
-  /// Whether `text`, a value of --launcher, names a launcher file; else it is a command ("mpirun -n
+  /// True if `text`, a value of --launcher, names a launcher file; else it is a command ("mpirun -n
   /// 2").
   static bool is_name(const std::string& text);
 

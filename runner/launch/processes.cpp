@@ -55,7 +55,7 @@ std::vector<std::string> with_ranks(std::vector<std::string> words, std::uint64_
   return words;
 }
 
-/// Whether these words start several processes, and leave their number open.
+/// True if these words start several processes, and leave their number open.
 bool leaves_ranks_open(const std::vector<std::string>& words) {
   if (words.empty()) return false;
   const std::string program = std::filesystem::path(words.front()).filename().string();

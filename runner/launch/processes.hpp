@@ -61,7 +61,7 @@ std::vector<Processes> processes_of(const ProcessRequest& request,
                                     const std::vector<ProcessShape>& suite);
 /// The words of a command given by --launcher.
 std::vector<std::string> launcher_words(const std::string& text);
-/// Whether these words contain a number of processes ("-n 2").
+/// True if these words contain a number of processes ("-n 2").
 bool names_ranks(const std::vector<std::string>& words);
 
 std::vector<Flag> process_flags();

@@ -115,7 +115,7 @@ void write_end(const fs::path& folder, const std::string& how) {
   }
 }
 
-/// Whether a line of the journal is the event of a row, however damaged it is.
+/// True if a line of the journal is the event of a row, however damaged it is.
 static bool has_row(const fs::path& journal) {
   std::ifstream stream(journal);
   for (std::string line; std::getline(stream, line);)

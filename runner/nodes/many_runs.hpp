@@ -58,7 +58,7 @@ Ended run_logged(
 /// code.
 void write_end(const std::filesystem::path& folder, const std::string& how);
 std::string ended_with(int code);
-/// Whether a folder below `folder` has a run that --resume would continue. Removes the journals
+/// True if a folder below `folder` has a run that --resume would continue. Removes the journals
 /// without a row that ended runs have left: a launcher may have killed them before they could.
 bool any_run_below(const std::filesystem::path& folder);
 /// The exit code that the run in a folder ended with; nothing if it has not ended, or without one.

@@ -52,7 +52,7 @@ void sync_folder(const fs::path& folder) {
   if (opened.number() >= 0) ::fsync(opened.number());
 }
 
-/// Whether the folder has but the words of a run that ended before it began.
+/// True if the folder has but the words of a run that ended before it began.
 bool holds_no_run(const fs::path& folder) {
   for (const auto& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();

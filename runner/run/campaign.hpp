@@ -84,7 +84,7 @@ class Campaign {
   /// (a benchmark refuses its input), JournalLost and std::system_error (the journal cannot be
   /// written). Rows that are finished stay in the journal.
   void run_round(int launch);
-  /// Whether every case has its row in every launch.
+  /// True if every case has its row in every launch.
   bool complete() const;
   /// The ids of the cases that lack a row in at least one launch, in the order of the suite.
   std::vector<std::string> left_out() const;

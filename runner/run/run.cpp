@@ -185,7 +185,7 @@ void run_rounds(std::vector<Side>& sides) {
   brackets.measure();
 }
 
-/// Whether the journal of a side may have a row, also one that does not count: of a process that
+/// True if the journal of a side may have a row, also one that does not count: of a process that
 /// wrote while it was being ended.
 bool has_rows(const Side& side) {
   const fs::path journal = side.plan.campaign.journal();

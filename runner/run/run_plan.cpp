@@ -288,7 +288,7 @@ void check_machine(const RunPlan& plan, const ResultEnvironment& environment,
 
 namespace {
 
-/// Whether several ranks run the case together: the settings of any other have one or none.
+/// True if several ranks run the case together: the settings of any other have one or none.
 bool is_joint(const Case& benchmark_case) {
   for (const char* name : {"ranks", "nodes"})
     if (const auto count = benchmark_case.settings.find(name);

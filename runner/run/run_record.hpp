@@ -84,7 +84,7 @@ RunRecord make_record(const std::vector<nlohmann::json>& events);
 /// refused in a result file.
 RunRecord read_run(const std::filesystem::path& journal);
 
-/// Whether a resumed run repeats the case of this row: its status is failed or timeout. An
+/// True if a resumed run repeats the case of this row: its status is failed or timeout. An
 /// incorrect row is a finding, and is not repeated.
 bool may_be_repeated(const Row& row);
 

@@ -83,7 +83,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Whether the file, which there must not be yet, was created: who does so is decided without
+/// True if the file, which there must not be yet, was created: who does so is decided without
 /// locks, too.
 bool creates(const fs::path& file) {
   const FileDescriptor created(open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
@@ -111,7 +111,7 @@ bool takes_over(const fs::path& file) {
   return collecting::has_ended(readable_text(file)) && fs::remove(file, stays) && holds_by(file);
 }
 
-/// Whether this process is the one that the file names. `fault` says which one is otherwise.
+/// True if this process is the one that the file names. `fault` says which one is otherwise.
 bool gets_file(const fs::path& file, std::string& fault) {
   if (holds_by(file)) return true;
   const std::string holder = readable_text(file);
@@ -123,7 +123,7 @@ bool gets_file(const fs::path& file, std::string& fault) {
   return false;
 }
 
-/// Whether the folder is got. `fault`: who else may have it, where there are no locks.
+/// True if the folder is got. `fault`: who else may have it, where there are no locks.
 bool gets_folder(int descriptor, const fs::path& folder, const LockFile& lock, std::string& fault) {
   if (lock(descriptor, LOCK_EX | LOCK_NB) == 0) return true;
   if (errno == EWOULDBLOCK || errno == EINTR) return false;

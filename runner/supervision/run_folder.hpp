@@ -27,13 +27,13 @@ inline constexpr const char* next_holder_name = ".held-by.next";
 /// The content of held_by_name for this process. The first line is for people.
 std::string holder_here();
 
-/// Whether the process that `holder`, the content of held_by_name, names has certainly ended: it
+/// True if the process that `holder`, the content of held_by_name, names has certainly ended: it
 /// was started on this host, since the host's boot and among the processes that can be seen from
 /// here, and there is no process with its number and its time of start. Of another host's processes
 /// nothing is known.
 bool has_ended(const std::string& holder);
 
-/// Whether an `assay run` is at work in the folder.
+/// True if an `assay run` is at work in the folder.
 bool is_at_work(const std::filesystem::path& folder, const LockFile& lock = ::flock);
 
 }  // namespace assay::collecting

@@ -19,7 +19,7 @@ def rnn_flops(r):
 
 
 def rnn_differs(label, r):
-    """Whether a sheet's label (lstm_h512_b1_t25) is of another problem."""
+    """True if a sheet's label (lstm_h512_b1_t25) is of another problem."""
     return label != f"{r['cell']}_h{r['hidden']}_b{r['batch']}_t{r['steps']}"
 
 

@@ -58,7 +58,7 @@ class PacedRank {
         values.push_back(static_cast<float>(rank % 5 + i % 3));
     }
   }
-  /// Starts the allreduces that are ready, and follows those under way. Whether all are done.
+  /// Starts the allreduces that are ready, and follows those under way. True if all are done.
   bool advance() {
     transport.polls();
     for (; started_ < requests_.size() && work_.buckets[started_].ready <= now(); ++started_) {

@@ -132,7 +132,7 @@ class Lazy final : public ForwardingCommunicator {
   int honest_;
 };
 
-/// Whether any of three ranks found that their transport is lazy. A rank whose own data are its
+/// True if any of three ranks found that their transport is lazy. A rank whose own data are its
 /// result has nothing to be found.
 bool laziness_found(const CollectiveShape& shape, int honest) {
   std::atomic<bool> wrong = false;

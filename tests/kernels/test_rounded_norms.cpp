@@ -29,7 +29,7 @@ double truncated(DataType type, double value) {
   return std::trunc(value / step) * step;
 }
 
-/// Whether the errors' norm exceeds its bound.
+/// True if the errors' norm exceeds its bound.
 bool refused(DataType type, const std::vector<Expected>& expected, const Rounding& rounding) {
   double errors = 0, bounds = 0;
   for (const Expected& of : expected) {

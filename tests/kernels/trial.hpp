@@ -70,7 +70,7 @@ inline testing::AssertionResult verify(const Problem& problem, std::unique_ptr<O
   return testing::AssertionSuccess();
 }
 
-/// Whether the plugin of a backend was built here. A test may be skipped only where it was not: a
+/// True if the plugin of a backend was built here. A test may be skipped only where it was not: a
 /// refusal of a backend that is there is a failure.
 inline bool is_built(const std::string& backend) {
   return exists(std::filesystem::path(ASSAY_BUILD_DIR) / "lib" / "assay" /

@@ -7,7 +7,7 @@
 
 namespace assay {
 
-/// Whether the environment names this mutation. If so, notes that its code was reached.
+/// True if the environment names this mutation. If so, notes that its code was reached.
 inline bool switched_on(const char* mutation) {
   const char* const name = std::getenv("ASSAY_MUTATION");
   if (name == nullptr || std::strcmp(name, mutation) != 0) return false;

@@ -179,7 +179,7 @@ def state_of(folder):
 
 
 def quoted(value, text):
-    """Whether a message has a value, be it escaped as messages do or shortened."""
+    """True if a message has a value, be it escaped as messages do or shortened."""
     if isinstance(value, bytes):
         value = "".join(chr(byte) if 32 <= byte < 127 else f"\\x{byte:02x}" for byte in value)
     shown = value.replace("\n", "\\n").replace("\x1b", "\\x1b").replace("\u202e", "\\u202e")

@@ -54,7 +54,7 @@ class Contract {
   template <class Element>
   void large_call(Collective what, DataType type);
   void large_message();
-  /// Whether every rank has memory for so many bytes of its own. Collective.
+  /// True if every rank has memory for so many bytes of its own. Collective.
   bool enough_memory(double bytes, const std::string& title);
   void ring_messages(std::int64_t count, int messages, bool backwards);
 

@@ -40,7 +40,7 @@ void geqrf(std::int64_t m, std::int64_t n, void* a, std::int64_t lda, void* tau)
       factors.hCoeffs();
 }
 
-/// Whether both workspaces are as they were asked for.
+/// True if both workspaces are as they were asked for.
 bool served(void* device, std::size_t bytes, void* host, std::size_t of_host) {
   return device != nullptr && bytes == on_device && host != nullptr && of_host == on_host;
 }

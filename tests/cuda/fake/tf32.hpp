@@ -18,7 +18,7 @@ inline double tf32(double value) {
   return cut;
 }
 
-/// Whether a library computes in fp32 where it was asked for tf32 (FAKE_PROMOTES_TF32).
+/// True if a library computes in fp32 where it was asked for tf32 (FAKE_PROMOTES_TF32).
 inline bool promotes_tf32() { return std::getenv("FAKE_PROMOTES_TF32") != nullptr; }
 
 }  // namespace fake

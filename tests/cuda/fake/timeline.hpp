@@ -21,7 +21,7 @@ void wait_for_gate(const void* stream, const std::uint32_t* gate, std::uint32_t 
 /// The host waits for a stream, or for all of them.
 void finish(const void* stream);
 void finish_all();
-/// Whether the GPU has passed an event, and when.
+/// True if the GPU has passed an event, and when.
 bool passed(const void* event);
 double time_of(const void* event);
 

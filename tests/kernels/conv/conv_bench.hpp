@@ -94,7 +94,7 @@ class Bench {
   std::vector<std::unique_ptr<Tensor>> tensors_;
 };
 
-/// Whether this direction has this precision.
+/// True if this direction has this precision.
 inline bool has(ConvDirection direction, Precision precision) {
   if (is_mixed(precision)) return direction == ConvDirection::bwd_weights;
   return precision != Precision::int8 || direction == ConvDirection::forward;

@@ -92,7 +92,7 @@ TEST(ReferenceConv, BlocksOfChannelsAndLargerPlanes) {
     }
 }
 
-/// Whether some tap reads padding alone. There oneDNN 3.2's jit_bf16 bwd_weights returns what it
+/// True if some tap reads padding alone. There oneDNN 3.2's jit_bf16 bwd_weights returns what it
 /// finds in uninitialised scratch memory (seen with NaN in a user's scratchpad): a row is then
 /// rightly `incorrect`, and no test can rely on it.
 bool has_idle_tap(const ConvShape& s) {

@@ -22,7 +22,7 @@ std::vector<Expected> expect(const GemmProblem& problem, const Inputs& inputs, b
   return expected;
 }
 
-/// Whether a result keeps to all bounds.
+/// True if a result keeps to all bounds.
 struct Judged {
   double largest = 0, norm = 0;  ///< over the bound
   bool passed() const { return largest <= 1 && norm <= 1; }

@@ -29,7 +29,7 @@ std::vector<double> gram(const LinalgProblem& problem, const Inputs& inputs,
   return c;
 }
 
-/// Whether all elements keep to the bounds.
+/// True if all elements keep to the bounds.
 bool passes(const LinalgProblem& problem, const Inputs& inputs, const std::vector<double>& got) {
   const TensorSpec c = problem.tensors()[1];
   const std::vector<std::int64_t> indices = every_index(c);

@@ -319,7 +319,7 @@ TEST(RnnVerification, FindsFaultsInLaterDrawsOfWeightGradients) {
     }
 }
 
-/// Whether an audit with other inputs finds a fault that the checks before timing cannot see.
+/// True if an audit with other inputs finds a fault that the checks before timing cannot see.
 bool is_found_later(Bench& bench, const RnnProblem& of, const Fault& fault) {
   auto workload = bench.make(of, fault);
   EXPECT_TRUE(workload->verify_before().passed) << text_of(of);

@@ -54,7 +54,7 @@ class Flips {
   Flips();
   /// After a run. `outputs`: in the host's memory.
   void maybe(const std::vector<assay::Tensor*>& outputs);
-  /// Whether a run is struck now.
+  /// True if a run is struck now.
   bool now();
 
  private:

@@ -72,7 +72,7 @@ class JournalCheck : public testing::Test {
     for (std::size_t i = 0; i < result.at("rows").size(); ++i)
       check_row(result["rows"][i], i, result, "");
   }
-  /// Whether the journal was refused.
+  /// True if the journal was refused.
   bool refused(const std::string& what) const {
     try {
       use();

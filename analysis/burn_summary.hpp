@@ -13,8 +13,8 @@
 
 namespace assay {
 
-/// How the time of a run has changed: second half of the burn-in over the first one (above 1:
-/// slower), with its interval. Nothing with too few windows for one.
+/// Change of the time of a run: second half of the burn-in over the first one (above 1: slower),
+/// with its interval. Nothing with too few windows for one.
 using Drift = std::optional<LaunchComparison>;
 
 /// One run: minutes since the first run, and its time divided by the median time on its device.

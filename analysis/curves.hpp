@@ -40,7 +40,7 @@ struct Fastest {
   std::size_t which = 0;  ///< index of the line
 };
 /// The fastest line for each range of sizes, in the order of size, beginning at size 0. Lines that
-/// are never the fastest do not appear. Of equal lines the first counts.
+/// are never the fastest do not appear. The first of equal lines counts.
 std::vector<Fastest> fastest(std::span<const AlphaBeta> lines);
 
 /// The times of a collective over message sizes: one algorithm of one transport on one machine.

@@ -29,7 +29,7 @@ class JunitSuite final {
   std::map<std::string, std::size_t> counts_;  ///< by outcome
 };
 
-/// The document of these testsuites. What XML 1.0 cannot represent in a text is replaced.
+/// The document of these testsuites. Characters that XML 1.0 cannot represent are replaced.
 std::string junit_text(const std::string& testsuites);
 
 }  // namespace assay

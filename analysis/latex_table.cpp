@@ -120,7 +120,7 @@ std::optional<NumberColumn> parse_column(const Table& table, std::size_t column)
   return any ? std::optional(parsed) : std::nullopt;
 }
 
-/// What all texts end with.
+/// The longest common end of all texts.
 std::string common_end(const Texts& texts) {
   std::string end = texts.front();
   for (const std::string& text : texts) {
@@ -233,7 +233,7 @@ LatexColumn make_column(const Table& table, std::size_t at) {
   return made;
 }
 
-/// How a character that stands for itself in no LaTeX text is written; "" of others.
+/// LaTeX source of a character that has a meaning of its own in LaTeX; "" of others.
 std::string_view latex_character(std::string_view character) {
   static const std::map<std::string_view, std::string_view> characters{
       {"%", "\\%"},

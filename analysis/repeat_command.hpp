@@ -10,8 +10,8 @@ namespace assay {
 
 /// The command for a shell: the settings of the environment that change times, the launcher, the
 /// program, the parameters of the row, the seed and the timing of its run, and `launches`. "" for a
-/// published row. Of the environment no value that names a file: a result must not choose what is
-/// loaded.
+/// published row. No environment value that names a file is included: a result must not choose the
+/// files that are loaded.
 std::string repeat_command(const RunHeader& run, const ResultEnvironment& environment,
                            const Row& row, std::size_t launches = 1);
 

@@ -1,5 +1,5 @@
 #pragma once
-// How the software of two environments differs.
+// Differences of the software of two environments.
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -7,8 +7,8 @@
 namespace assay {
 
 /// The first difference between the software that an installation loaded when it was promoted and
-/// the software that it loads now, or "". What belongs to the machine (kernel, drivers, C library,
-/// …) is not compared: a confirmation asks whether the machine became slower.
+/// the software that it loads now, or "". Software that belongs to the machine (kernel, drivers, C
+/// library, …) is not compared: a confirmation asks whether the machine became slower.
 std::string software_difference(nlohmann::json promoted, nlohmann::json now);
 
 }  // namespace assay

@@ -43,7 +43,7 @@ bool hidden(char32_t point) {
          (point >= 0x2060 && point <= 0x206F) || point == 0xFEFF;
 }
 
-/// A note behind `row`. Where the table is too wide for it, it has lines of its own.
+/// A note behind `row`. The note has lines of its own if the table is too wide for it.
 std::string with_note(const std::string& row, const std::string& note) {
   std::size_t before = shown_width(row), longest = 0;
   if (!wraps_notes || note.empty() || before + shown_width(note) <= table_width)

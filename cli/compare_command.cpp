@@ -29,7 +29,7 @@ const std::vector<std::string> comparison_formats = {"terminal", "markdown", "la
 /// The sides: folders of fresh launches, and words in their progress lines.
 const std::vector<std::string> side_names = {"base", "new"};
 
-/// What the rows of the sides are chosen by.
+/// The options that choose the rows of the sides.
 struct Choice {
   Variation vary{};
   std::vector<Selection> selections{};  ///< of base and of new, where both are in one result

@@ -15,7 +15,7 @@ configure_file("${PROJECT_SOURCE_DIR}/cmake/build_info.hpp.in" "${ASSAY_GENERATE
 configure_file("${PROJECT_SOURCE_DIR}/cmake/test_paths.hpp.in" "${ASSAY_GENERATED_DIRECTORY}/assay/test_paths.hpp" @ONLY)
 
 # An operation is a folder with a problem.hpp, a backend one without. A backend has an operation where it has a file of its name,
-# kernels/<backend>/<operation>.cpp. What transports have, they declare (assay_add_backend).
+# kernels/<backend>/<operation>.cpp. Transports declare their properties (assay_add_backend).
 set_property(GLOBAL PROPERTY ASSAY_KNOWN_BACKENDS "")
 function(assay_know_backend operation backend)
   set_property(GLOBAL APPEND_STRING PROPERTY ASSAY_KNOWN_BACKENDS "    {\"${operation}\", \"${backend}\"},\n")
@@ -58,8 +58,9 @@ add_custom_target(assay_git_info
   BYPRODUCTS "${ASSAY_GENERATED_DIRECTORY}/assay/git_info.hpp"
   COMMENT "Looking up the git commit" VERBATIM)
 
-# What a plugin and the programs share. A plugin may include the headers of core/base, core/machine and core/api, and those of the
-# operations that it makes: a change of the first refuses the plugin, a change of <folder>/problem.hpp that kind alone.
+# Versions that a plugin and the programs share. A plugin may include the headers of core/base, core/machine and
+# core/api, and those of the operations that it makes: a change of the first refuses the plugin, a change of
+# <folder>/problem.hpp that kind alone.
 set(version_headers "")
 function(assay_hash_headers name header root)  # further arguments: the headers
   set(made "${ASSAY_GENERATED_DIRECTORY}/assay/${header}")

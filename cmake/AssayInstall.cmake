@@ -8,8 +8,8 @@ install(DIRECTORY scripts/launchers scripts/templates DESTINATION share/assay/sc
 install(FILES LICENSE README.md CHANGELOG.md CONTRIBUTING.md DESTINATION share/doc/assay OPTIONAL)
 install(DIRECTORY docs DESTINATION share/doc/assay OPTIONAL)
 
-# What a plugin needs that is built elsewhere: the headers that it may include (docs/design.md, "Interface versions"), the versions of
-# the interface, the problems, and find_package(Assay).
+# Installs the needs of a plugin that is built elsewhere: the headers that it may include (docs/design.md, "Interface
+# versions"), the versions of the interface, the problems, and find_package(Assay).
 install(DIRECTORY core/base core/machine core/api DESTINATION include/assay/core FILES_MATCHING PATTERN "*.hpp")
 foreach(header IN LISTS problem_headers)
   cmake_path(RELATIVE_PATH header BASE_DIRECTORY "${PROJECT_SOURCE_DIR}" OUTPUT_VARIABLE folder)

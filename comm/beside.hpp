@@ -1,7 +1,7 @@
 #pragma once
 // A victim beside an aggressor: the even ranks call an allreduce again and again, first alone, then
-// while the odd ranks exchange long messages (alltoall). What it costs them is told by the
-// latencies of single calls.
+// while the odd ranks exchange long messages (alltoall). The latencies of single calls tell what it
+// costs them.
 
 #include <memory>
 

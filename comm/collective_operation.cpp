@@ -61,7 +61,7 @@ class CollectiveOperation final : public Operation {
   }
 
  private:
-  /// Collective, as the first run after a bind is. That run belongs to the verification, before
+  /// Collective, as the first run after a bind is. This run belongs to the verification, before
   /// which every rank has allocated its buffers, and is never timed.
   void prepare() {
     if (!is_exchange(problem_.shape().pattern)) ranks_->prepare(call_);

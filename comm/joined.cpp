@@ -21,8 +21,8 @@
 namespace assay {
 namespace {
 
-/// Agrees on a step that a single rank may refuse. What all ranks refuse is unsupported; what only
-/// some refuse is an error, of which all ranks must know before the next collective call.
+/// Agrees on a step that a single rank may refuse. A refusal by all ranks means unsupported; a
+/// refusal by some is an error, of which all ranks must know before the next collective call.
 std::optional<Unsupported> agreed(const std::string& mine, Communicator& ranks) {
   const Agreement refusals(mine, ranks);
   if (refusals.all()) return Unsupported{mine};
@@ -37,7 +37,7 @@ std::string reason_of(const Result<T>& result) {
   return refusal == nullptr ? "" : refusal->reason;
 }
 
-/// Runs a step on all ranks. Where it throws on one rank, it throws on all.
+/// Runs a step on all ranks. If it throws on one rank, it throws on all.
 template <class T, class Step>
 Result<T> together(Communicator& ranks, const Step& step) {
   std::string thrown;
@@ -262,7 +262,8 @@ JobNetwork job_network(const std::string& transport, Communicator* ranks) {
 
 namespace {
 
-/// How it is known who comes late to the calls, whose messages `transport` transfers.
+/// The source of the arrivals, which show who comes late to the calls; `transport` transfers the
+/// messages of these.
 ArrivalSource arrivals_of(const CollectivesSettings& asked, const Options& options,
                           Communicator& transport) {
   if (on_gpu(options)) return {{}, "a GPU makes the calls: the host's clock does not tell when"};

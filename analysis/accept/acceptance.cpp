@@ -38,8 +38,8 @@ bool told_by_the_node(const JudgedRow& row) {
   return row.verdict == not_comparable && row.reason.starts_with(not_comparable_text);
 }
 
-/// Which of two checks tells less about a row. A finding of all rows alike tells less than every
-/// other.
+/// True if check `a` tells less about a row than check `b`. A finding of all rows alike tells less
+/// than every other.
 bool less_severe(const Check& a, const Check& b) {
   const auto rank = [](const Check& check) {
     return is_told_once(check.reason) ? 2 * static_cast<int>(pass) + 1

@@ -37,7 +37,7 @@ Fields fields_of(const json& tree) {
   return fields;
 }
 
-/// What differs between a node and most nodes; null where one of them does not have the field.
+/// A difference between a node and most nodes; null where one of them does not have the field.
 struct Difference {
   std::string field;
   json own, common;

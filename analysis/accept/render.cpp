@@ -284,7 +284,7 @@ class Renderer {
     add("Rows that are not judged", acceptance_.not_judged, &Acceptance::NotJudged::id);
   }
 
-  /// What the verdict was given by.
+  /// The limits that gave the verdict.
   void limits() {
     std::vector<std::string> items;
     for (const Acceptance::Limit& limit : acceptance_.limits) {

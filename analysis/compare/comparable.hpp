@@ -28,8 +28,8 @@ struct Mismatch {
 std::vector<Mismatch> find_mismatches(const Side& base, const Side& updated, const Variation& vary,
                                       const std::string& prefix);
 
-/// What the rows of a pair say of the software that one side alone has, where that is meant to
-/// differ: a note, or "".
+/// Describes the software that one side of a pair of rows alone has, where that is meant to differ:
+/// a note, or "".
 std::string note_lone_software(const Side& base, const Side& updated);
 
 /// The fields of the software by which the rows of two builds differ, a line for each of the first

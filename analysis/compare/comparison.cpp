@@ -55,8 +55,8 @@ std::string obstacle(const SideRow& side, const std::string& name,
   return "";
 }
 
-/// How often a timed run of new has the work of one of base, by the FLOPs and by all amounts alike
-/// (a way to be parallel may need several steps in a run); nothing where they do not agree.
+/// Runs of base whose work a timed run of new does, by the FLOPs and by all amounts alike (a way to
+/// be parallel may need several steps in a run); nothing where they do not agree.
 std::optional<double> work_ratio(const RowProblem& base, const RowProblem& updated) {
   if (!base.flops || !updated.flops || *base.flops == *updated.flops) return 1;
   if (!base.amounts || !updated.amounts || base.amounts->size() != updated.amounts->size())

@@ -353,7 +353,7 @@ class Rendering {
     page_.gap();
   }
 
-  /// How the rows were judged.
+  /// States the rule by which the rows were judged.
   void rule(const Comparison::Settings& settings) {
     std::string text = fmt::format(
         "The first launches flag a row at p <= {:.2g}, or if its speedup is outside of the "

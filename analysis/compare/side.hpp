@@ -70,7 +70,7 @@ struct MorePairs {
   std::size_t rows = 0;                      ///< number of measured rows that they pair
 };
 
-/// Those that pair more measured rows than `vary` does, at most three, the most rows first.
+/// The choices that pair more measured rows than `vary` does, at most three, the most rows first.
 std::vector<MorePairs> find_more_pairs(const Side& base, const Side& updated,
                                        const Variation& vary);
 

@@ -1,5 +1,6 @@
 #pragma once
-// What is meant to differ between the sides of a comparison, and the two sides of one result.
+// The settings that are meant to differ between the sides of a comparison, and the two sides of one
+// result.
 
 #include <map>
 #include <string>

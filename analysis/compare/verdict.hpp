@@ -57,9 +57,9 @@ double trimmed_welch_p(std::span<const double> base, std::span<const double> upd
 
 /// compare_launches with the larger of its p and trimmed_welch_p: the test of the fresh launches of
 /// a flagged row. The rank sum is exact for any distribution where nothing changed and the launches
-/// of both sides are exchangeable. Where one side spreads more, it rejects 3 to 7 times too often
-/// at small rates; a studentised permutation of the rank statistic (Neubert & Brunner 2007) still 2
-/// to 3 times too often. Welch's test is near its rate for any spreads. The larger p keeps the rate
+/// of both sides are exchangeable. If one side spreads more, it rejects 3 to 7 times too often at
+/// small rates; a studentised permutation of the rank statistic (Neubert & Brunner 2007) still 2 to
+/// 3 times too often. Welch's test is near its rate for any spreads. The larger p keeps the rate
 /// where either test keeps it.
 LaunchComparison compare_fresh(std::span<const double> base, std::span<const double> updated,
                                double confidence);

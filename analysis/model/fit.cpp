@@ -161,9 +161,9 @@ MatrixXd sum_scores(const Clustered& data, const VectorXd& residuals) {
   return scores;
 }
 
-/// How many combinations of coefficients differ only between groups: the rank that is lost when the
-/// means of the groups are subtracted. Their errors have G minus this number degrees of freedom,
-/// however many observations there are.
+/// Number of combinations of coefficients that differ only between groups: the rank that is lost
+/// when the means of the groups are subtracted. Their errors have G minus this number degrees of
+/// freedom, however many observations there are.
 Index coefficients_between_groups(const Clustered& data) {
   MatrixXd means = MatrixXd::Zero(data.groups, data.x.cols());
   VectorXd sizes = VectorXd::Zero(data.groups);

@@ -19,7 +19,7 @@ struct FittedModel {
   std::string clustered_by;  ///< "none", "launch" or a column
 };
 
-/// How to get more launches; for messages.
+/// Advice on getting more launches; for messages.
 inline constexpr const char* more_launches =
     "run the suite several times: `assay run SUITE --launches 5 --out DIR`";
 

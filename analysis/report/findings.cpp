@@ -52,7 +52,7 @@ struct Findings {
   Groups failed, lost, noisy;
 };
 
-/// Who ran the series: its host in a fleet, else its system.
+/// Owner of the series: its host in a fleet, else its system.
 std::string find_owner(const ReportInput& input, const Series& series) {
   if (input.fleet.rows.empty()) return system_of(input.results, series);
   return input.results[series.result].environment(series.first()).host;

@@ -18,7 +18,8 @@
 
 namespace assay {
 
-/// A document of another command. That of `assay model` is JSON, which the page alone reads.
+/// A document of another command. The document of `assay model` is JSON, which the page alone
+/// reads.
 struct NamedDocument {
   std::string name;
   std::variant<Acceptance, Comparison, History, nlohmann::json> content;
@@ -36,8 +37,8 @@ struct ReportInput {
 };
 
 /// Sorts files into results and documents by their "schema"; InputError as load_results and
-/// read_checked. Samples are dropped after they are checked, since the page does not show them. Of
-/// a fleet (analysis/report/fleet.hpp) only medians and the rows that need attention are kept.
+/// read_checked. Samples are dropped after they are checked, since the page does not show them. A
+/// fleet (analysis/report/fleet.hpp) keeps only medians and the rows that need attention.
 ReportInput load_report(const std::vector<std::string>& files);
 
 /// Parts without data are absent. Texts of rows are indices into "strings".

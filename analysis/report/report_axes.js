@@ -95,7 +95,7 @@ function count_axis(title, counts) {
 }
 
 const is_disturbed = (point) => point.mark === '!' || point.mark === '\u00b0';
-// Those of a list of numbers that do not lie so far away that they would flatten the rest: not beyond 5 quartile ranges, and a
+// The numbers of a list without outliers, which would flatten the rest: an outlier is beyond 5 quartile ranges, and a
 // whole median, from the quartiles. All of fewer than 5.
 function without_outliers(numbers) {
   const sorted = [...numbers].sort((a, b) => a - b), quantile = (part) => sorted[Math.round(part * (sorted.length - 1))];
@@ -121,7 +121,7 @@ function view_range(list, value, disturbed, from_zero, ends = () => []) {
 }
 const ranged = (range, otherwise) => range ? {...otherwise, rangemode: 'normal', range} : otherwise;
 const outside = (range, one) => Boolean(range) && known(one) && (one < range[0] || one > range[1]);
-// What lies outside the range of the y axis: a triangle at the edge, where its value stands beside it. `text`: as of series_of.
+// A value outside the range of the y axis is a triangle at the edge, with the value beside it. `text`: as of series_of.
 function edge_marks(list, x, value, text, range) {
   const far = list.filter((item) => outside(range, value(item)));
   if (!far.length) return [];

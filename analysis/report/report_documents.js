@@ -90,7 +90,7 @@ function history_part(history, source) {
 
 // "column = level, column = level"
 const equations = (object) => Object.entries(object || {}).map(([name, value]) => name + ' = ' + value).join(', ');
-// How much of the observations the model explains, in a sentence.
+// States in a sentence how much of the observations the model explains.
 function model_quality(model) {
   const f = model.f && known(model.f.value) ?
       ', F(' + model.f.df1 + ', ' + model.f.df2 + ') = ' + plain(model.f.value) + ', p = ' + plain(model.f.p) :

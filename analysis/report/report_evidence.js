@@ -1,5 +1,5 @@
-// What rows tell beside their times: devices, burn-in, links, storage, blame. The tables come with their texts; a map is a
-// drawing of a table.
+// Evidence of rows beside their times: devices, burn-in, links, storage, blame. The tables come with their texts; a map
+// is a drawing of a table.
 
 // Columns that a narrow page keeps, beside the first.
 const kept_titles = ['Errors', 'wrong', 'Rate', 'cost', 'Slow links'];
@@ -42,7 +42,7 @@ function evidence_table(table, caption) {
   const unit = table.heat ? common_unit(table) : '', title = table.title && table.title[0].toUpperCase() + table.title.slice(1);
   const heading = title ? subtitle(title + (unit ? ', ' + unit : '')) : null;
   if (!table.heat || !has_plots) return [heading, made];
-  // Where the cells of a narrow map have no room for numbers, its table is open: no number is a colour alone.
+  // The table of a narrow map, whose cells have no room for numbers, is open: no number is a colour alone.
   const map = matrix_map(table, unit), roomy = unit && map.hosts.length <= 8;
   return [
     heading, plot('Map: ' + table.title, (width) => heat_plot(map, width), 'free'),

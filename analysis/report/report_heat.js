@@ -21,7 +21,7 @@ function extent_of(ratios) {
   const largest = Math.max(0.07, ...ratios.filter((value) => known(value) && value > 0).map((value) => Math.abs(Math.log2(value))));
   return {extent: Math.min(1, largest), cut: largest > 1};
 }
-// That of all maps of nodes on the page, so that one colour means one speedup.
+// The extent of all maps of nodes on the page, so that one colour means one speedup.
 function heat_extent() {
   const judged = each(report.acceptance).flatMap((fleet) => fleet.nodes).flatMap((node) => node.rows);
   return extent_of([...report.nodes ? report.nodes.rows.flatMap((row) => row.speedups) : [], ...judged.map((row) => row.speedup)]);

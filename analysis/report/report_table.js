@@ -140,7 +140,7 @@ class DataTable {
     const line = element('tr', {}, element('td', {class: 'opener'}, opener), cells);
     return open ? [line, this.details(row)] : [line];
   }
-  // What tells a row from others, where there is no room for its columns: a second line below it.
+  // The distinguishing values of a row whose columns have no room: a second line below it.
   under(row, columns) {
     const most_numbers = 3, numbers = columns.filter(({right}) => right).slice(0, most_numbers);
     const told = columns.filter((column) => !column.right || numbers.includes(column))

@@ -131,7 +131,7 @@ function acceptance_map(acceptance) {
   return [of_nodes, text, place];
 }
 
-// What a PASS met: the limits, the criteria and the results by their hashes.
+// The grounds of a PASS: the limits, the criteria and the results by their hashes.
 function acceptance_grounds(acceptance) {
   const criteria = acceptance.criteria, met = ({judged, unknown, met, of}) => judged === 0 ? 'nothing was judged by it' :
       judged === unknown                                                                   ? 'not reported by any node' :

@@ -8,7 +8,7 @@
 
 namespace assay::scaling {
 
-/// Which computation overlaps with the sums of gradients over the ranks.
+/// The computation that overlaps with the sums of gradients over the ranks.
 enum class Overlap : std::uint8_t {
   none,      ///< the sums begin when the backward pass has ended
   backward,  ///< each begins when its gradients are there

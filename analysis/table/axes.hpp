@@ -1,6 +1,6 @@
 #pragma once
-// Which parameters of the rows are columns of a table, and which are constant and printed once
-// above it.
+// Chooses the parameters of the rows that are columns of a table, and those that are constant and
+// printed once above it.
 
 #include <map>
 #include <set>

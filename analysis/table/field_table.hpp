@@ -61,7 +61,7 @@ struct FieldTable {
   /// True if problems may be lines above their rows instead of a column, if the table is too wide:
   /// the rows are in the order of their problems.
   bool problems_may_head = false;
-  /// How to see the columns that a terminal has no room for.
+  /// Advice on seeing the columns that a terminal has no room for.
   const char* to_see_all = "--columns all shows them";
 };
 

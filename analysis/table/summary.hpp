@@ -38,7 +38,7 @@ SpeedupSummary read_summary(const std::string& name);
 
 /// For each workload and each pair of a result and a baseline the geometric mean of the speedups of
 /// its problems, and for each category the geometric mean of its workloads, beside the speedups
-/// that the summary's source prints. Of each problem the fastest rows of both sides count, as far
+/// that the summary's source prints. The fastest rows of both sides count for each problem, as far
 /// as they are comparable (Baseline::match). If a workload of a category has no speedup, the
 /// category has no mean, since a mean of the others would look like that of the whole category.
 std::string summary_table(const SpeedupSummary& summary, const Results& results,

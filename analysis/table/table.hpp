@@ -50,7 +50,7 @@ std::string render_table(const Results& results, const std::vector<Baseline>& ba
                          const TableOptions& options);
 
 /// The same numbers for other programs: a record for each series and each number beside it, all
-/// digits, SI units without prefixes. CSV, or JSON by table.schema.json. Of the options `by`,
+/// digits, SI units without prefixes. CSV, or JSON by table.schema.json. Only the options `by`,
 /// `filter` and `sort` count.
 std::string render_csv(const Results& results, const std::vector<Baseline>& baselines,
                        const TableOptions& options);

@@ -1,5 +1,5 @@
 #pragma once
-// How the shared-memory algorithm cuts the vector of a call into blocks, and a block into one slice
+// Cuts the vector of a call of the shared-memory algorithm into blocks, and a block into one slice
 // for each rank.
 
 #include <cstdint>

@@ -15,7 +15,7 @@ namespace assay {
 /// in turn, each the slowest rank's. Equal on all ranks.
 bool faster_when_streamed(Communicator& ranks, const std::function<void(bool streamed)>& run);
 
-/// Which way is faster depends on the sizes of the caches, on the cores that share them, and on the
+/// The faster way depends on the sizes of the caches, on the cores that share them, and on the
 /// memory of the buffers; the wrong one can take twice the time. So both are timed, once for each
 /// kind of call.
 class StoreChoice {
@@ -37,8 +37,8 @@ class StoreChoice {
   /// in place, of a kind that was measured.
   bool streamed(const Call& call, const Kind& kind) const;
   /// Collective. Measures a kind that some rank does not know, in memory of its own: registered
-  /// where the call's is, at most 64 MiB a buffer, since no cache holds longer data anyway. Where
-  /// memory is short on some rank, results go through the caches.
+  /// where the call's is, at most 64 MiB a buffer, since no cache holds longer data anyway. Results
+  /// go through the caches if memory is short on some rank.
   void measure(const Call& call, const Kind& kind, RegisteredMemory& registered, const Run& run);
 
  private:

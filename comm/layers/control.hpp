@@ -1,13 +1,13 @@
 #pragma once
 // The order in which ranks sum tensors that become ready at their own pace.
 //
-// All ranks must make collective calls in one order. Where backward passes give gradients in
-// different orders, ranks report each tensor that is ready, the root appends a tensor to the order
-// once every rank has it, and tells all ranks. Flat, the root receives a message of each other rank
-// for each tensor; in a tree of radix r, whose ranks pass a report on when they and the ranks below
-// them have the tensor, each rank receives at most r reports and a decision, and sends a report and
-// at most r decisions. The exaflop run replaced Horovod's flat form by such a tree (T. Kurth et
-// al., Exascale Deep Learning for Climate Analytics, SC18, arXiv:1810.01993).
+// All ranks must make collective calls in one order. Backward passes may give gradients in
+// different orders. Ranks then report each tensor that is ready, the root appends a tensor to the
+// order once every rank has it, and tells all ranks. Flat, the root receives a message of each
+// other rank for each tensor; in a tree of radix r, whose ranks pass a report on when they and the
+// ranks below them have the tensor, each rank receives at most r reports and a decision, and sends
+// a report and at most r decisions. The exaflop run replaced Horovod's flat form by such a tree (T.
+// Kurth et al., Exascale Deep Learning for Climate Analytics, SC18, arXiv:1810.01993).
 
 #include <cstdint>
 #include <deque>

@@ -113,9 +113,9 @@ class OneCclBackend final : public Backend {
       if (rank < known.rank()) ++before;
     }
     // Every rank has its own thread and the library's workers, and all of them spin while they
-    // wait. Where they share processors, each message waits until the scheduler takes the
-    // processor from one that spins: an allreduce of 4 bytes took 40 ms on two processors. Threads
-    // that sleep take longer to wake (0.4 to 2 ms) than those that offer the processor (0.1 ms).
+    // wait. If ranks share processors, each message waits until the scheduler takes the processor
+    // from one that spins: an allreduce of 4 bytes took 40 ms on two processors. Threads that sleep
+    // take longer to wake (0.4 to 2 ms) than those that offer the processor (0.1 ms).
     const int threads =
         all * (1 + std::max(1, parse_number<int>(value_of("CCL_WORKER_COUNT", "1")).value_or(1)));
     if (threads > processors_here(known, hosts)) setenv("CCL_YIELD", "sched_yield", 0);

@@ -58,7 +58,7 @@ bool processor_can_add(DataType type) {
   return true;
 }
 
-/// How the library's threads wait; its own default where nothing is set.
+/// The setting by which the library's threads wait; its own default where nothing is set.
 std::string yield() {
   const char* value = std::getenv("CCL_YIELD");
   return value == nullptr ? "" : value;
@@ -249,7 +249,7 @@ bool OneCclCommunicator::ended(Transfer& transfer) {
   return true;
 }
 
-/// Whoever waits for one moves all on: the other side may wait for another.
+/// A wait for one request moves all requests on: the other side may wait for another.
 void OneCclCommunicator::progress() {
   for (const std::vector<std::uintptr_t>& line : lines_)
     if (!line.empty()) ended(transfers_[line.front()]);

@@ -9,8 +9,8 @@
 
 namespace assay {
 
-/// What a plugin exports. `create` returns a Backend, which the caller owns, or null with the
-/// reason in `reason` (a missing device or library).
+/// The entry that a plugin exports. `create` returns a Backend, which the caller owns, or null with
+/// the reason in `reason` (a missing device or library).
 struct BackendEntry {
   const char* interface_version;
   Backend* (*create)(std::string& reason);

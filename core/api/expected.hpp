@@ -1,6 +1,6 @@
 #pragma once
-// What a reference expects of one element, and what a comparison with it finds: on the host or on a
-// device (item_code.hpp).
+// The value of one element by a reference, and the finding of a comparison with it: on the host or
+// on a device (item_code.hpp).
 
 #include <cmath>
 #include <cstdint>
@@ -52,7 +52,7 @@ struct ElementComparison {
     if (finite && error > max_error) max_error = error;
   }
 
-  /// Adds the comparison of other elements. Of equally bad ones the first is told.
+  /// Adds the comparison of other elements. The first of equally bad ones is reported.
   ASSAY_ITEM void add(const ElementComparison& other) {
     if (other.count == 0) return;
     if (count == 0 || other.least_bound < least_bound) least_bound = other.least_bound;

@@ -1,6 +1,6 @@
 #pragma once
-// What an oracle expects of an element, or sums over a channel, as code of one thread that the host
-// and a device both have (item_code.hpp).
+// The value of an element by an oracle, or its sums over a channel, as code of one thread that the
+// host and a device both have (item_code.hpp).
 //
 // The code of an expectation is a trivially copyable struct with a `name` and
 //   Expected operator()(const In& in, const double* table, std::int64_t i) const,

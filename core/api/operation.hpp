@@ -17,7 +17,7 @@
 
 namespace assay {
 
-/// What to compute: shape, direction and precision, but not how. Immutable.
+/// The computation: shape, direction and precision, but not how it is done. Immutable.
 class Problem {
  public:
   virtual ~Problem() = default;
@@ -96,8 +96,8 @@ ProblemKind kind_of() {
 template <class P>
 const P& problem_cast(const Problem& problem);
 
-/// How to compute it. A backend obeys the settings "algorithm", "layout" and "device", or returns
-/// Unsupported; it never ignores one of them.
+/// The way in which a problem is computed. A backend obeys the settings "algorithm", "layout" and
+/// "device", or returns Unsupported; it never ignores one of them.
 struct Options {
   std::map<std::string, std::string> settings;  ///< the case's value of every dimension, by name
   int threads = 1;
@@ -108,8 +108,8 @@ struct Options {
 /// The number of Executed that says that nothing is documented of the algorithm's arithmetic.
 inline constexpr const char* undocumented_arithmetic = "undocumented_arithmetic";
 
-/// What was executed, as far as the backend knows it. An unknown text is empty; its field in the
-/// row is then null.
+/// The executed computation, as far as the backend knows it. An unknown text is empty; its field in
+/// the row is then null.
 struct Executed {
   std::string algorithm;       ///< the common name of the algorithm that ran
   std::string implementation;  ///< the library's own name of the kernel
@@ -117,12 +117,12 @@ struct Executed {
       accumulate;  ///< element types: of the tensors, of products, of sums
   std::string layout;
   std::size_t workspace_bytes = 0;
-  /// How it is known: "library" (the library says so), "trace" (names of the kernels that ran),
-  /// "numerical" (the results show it), "requested" (only that it was requested).
+  /// The source of this knowledge: "library" (the library says so), "trace" (names of the kernels
+  /// that ran), "numerical" (the results show it), "requested" (only that it was requested).
   std::string evidence = "requested";
   /// Operations that the algorithm does; 0: Problem::flops() for direct sums, else unknown.
   double algorithmic_flops = 0;
-  // What error bounds depend on; empty if unknown.
+  // Facts on which error bounds depend; empty if unknown.
   std::optional<int> tile;                ///< output points of a Winograd tile in each dimension
   std::optional<int> operand_roundings;   ///< roundings of transformed operands to the storage type
   std::optional<int> wire_bits;           ///< significand bits of a collective's data on the wire

@@ -54,7 +54,7 @@ class Prover {
   virtual std::optional<ElementComparison> compare(Tensor& output, ElementRange range,
                                                    const ElementFormula& formula,
                                                    const Inputs& inputs) = 0;
-  /// What the formula expects of the elements `indices`.
+  /// The values of the elements `indices` by the formula.
   virtual std::optional<std::vector<Expected>> expect(const ElementFormula& formula,
                                                       const Inputs& inputs,
                                                       std::span<const std::int64_t> indices) = 0;

@@ -55,7 +55,7 @@ class Values {
   /// True if elements are random: independent of each other and symmetric about zero, which error
   /// bounds may assume. True for all but stored values.
   bool random() const { return stored_ == nullptr; }
-  /// Those that are stored; null if they are random.
+  /// The stored values; null if they are random.
   const StoredValues* stored() const { return stored_.get(); }
 
   /// The values that `rank` has in this tensor (the constructor's are those of rank 0), for the
@@ -86,7 +86,7 @@ class Values {
 
   /// The type to which they are rounded.
   DataType type() const { return type_; }
-  /// How random values are made; its `kept` is memory of the host, which belongs to these values.
+  /// The recipe of random values; its `kept` is memory of the host, which belongs to these values.
   const ValueRecipe& recipe() const { return recipe_; }
 
  private:

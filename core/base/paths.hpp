@@ -1,5 +1,5 @@
 #pragma once
-// Where files are, in a build tree and in an install tree.
+// Locations of files, in a build tree and in an install tree.
 
 #include <filesystem>
 #include <string>

@@ -22,8 +22,8 @@ std::string nearest(std::string_view name, std::span<const std::string> valid);
 
 /// The most valid names that a message lists.
 inline constexpr std::size_t most_valid_names = 20;
-/// The message about an unknown name: "unknown <what> 'x' (valid: a, b, c). Did you mean 'a'?". Of
-/// more than most_valid_names only the nearest is shown.
+/// The message about an unknown name: "unknown <what> 'x' (valid: a, b, c). Did you mean 'a'?".
+/// Only the nearest name is shown if there are more than most_valid_names.
 std::string unknown_name(std::string_view what, std::string_view name,
                          std::span<const std::string> valid);
 

@@ -19,7 +19,7 @@ std::string three_digits(double value) {
   return fmt::format("{:.0f}", value);
 }
 
-/// How the name of a rate ends, and the unit that it then has.
+/// The end of the name of a rate, and the unit that it then has.
 struct RateUnit {
   std::string_view ending, unit;
   bool whole_name = false;  ///< the ending says what the rate is of: it stays in the label

@@ -45,9 +45,9 @@ double joules_between(const EnergyDomain& domain, double before, double after, d
 
 /// The counters of this host's processor packages, and of their memory if it has counters of its
 /// own; or the reason why there are none. They are the folders intel-rapl:N of `powercap` (Linux,
-/// Documentation/power/powercap; AMD's counters have the same names). Of the domains inside a
-/// package only dram is read, because the package's counter includes the others. "psys" is not
-/// read, because it includes the packages.
+/// Documentation/power/powercap; AMD's counters have the same names). Only dram is read of the
+/// domains inside a package, because the package's counter includes the others. "psys" is not read,
+/// because it includes the packages.
 Result<std::unique_ptr<EnergyMeter>> package_energy(
     const std::filesystem::path& powercap = "/sys/class/powercap");
 

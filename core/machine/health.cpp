@@ -29,7 +29,7 @@ std::vector<fs::path> folders_in(const fs::path& folder, const std::string& pref
 }
 
 /// Errors of memory by module, and those whose module is not known: Linux,
-/// Documentation/admin-guide/RAS, "EDAC". Of modules only those that have any.
+/// Documentation/admin-guide/RAS, "EDAC". Modules without errors are left out.
 void add_memory(DeviceHealth& health, const std::string& root) {
   for (const fs::path& controller : folders_in(root + "/sys/devices/system/edac/mc", "mc")) {
     const std::string name = controller.filename();

@@ -10,7 +10,7 @@ namespace assay {
 /// One reading. A value that a device does not tell is absent. A device tells the same counters at
 /// all times, so a counter that it names later has been 0 before.
 struct DeviceHealth {
-  /// Which device it is: "cpu", or the address of a GPU.
+  /// Identity of the device: "cpu", or the address of a GPU.
   std::string device{};
   /// States: "pcie_width", "memory_modules".
   std::map<std::string, double> values{};

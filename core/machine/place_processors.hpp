@@ -1,5 +1,5 @@
 #pragma once
-// How many processors a part of the machine has.
+// Number of processors of a part of the machine.
 
 #include <string>
 

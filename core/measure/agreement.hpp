@@ -1,5 +1,5 @@
 #pragma once
-// How ranks agree: each rank has a finding or a number, and all ranks learn all of them.
+// An agreement of ranks: each rank has a finding or a number, and all ranks learn all of them.
 
 #include <cstddef>
 #include <nlohmann/json_fwd.hpp>

@@ -29,7 +29,7 @@ struct JobNetwork {
   std::string unsupported{};      ///< why its links cannot be measured
 };
 
-/// How the arrivals of a workload are known.
+/// The way in which the arrivals of a workload are known.
 struct ArrivalSource {
   enum class Kind {
     none,

@@ -1,5 +1,5 @@
 #pragma once
-// How far apart several ranks begin. Internal to timing.cpp.
+// The times between the beginnings of several ranks. Internal to timing.cpp.
 
 #include "core/api/communicator.hpp"
 

@@ -1,12 +1,12 @@
 #pragma once
-// Which rank of a job the others wait for, and why: a table of blame.
+// Finds the rank of a job for which the others wait, and the reason: a table of blame.
 //
-// Each collective ends when the last rank has come. What the ranks wait for beyond the typical one
-// (the lower median of the arrivals) is divided among those that are not yet there: each of k late
-// ranks has 1/k of the time in which k are late (the Shapley value of Littlechild & Owen's airport
-// game, Management Science 20, 1973), so two ranks that are late together do not hide each other.
-// Chance makes every rank late at times; the cost of a rank is what it has more than the median of
-// the others.
+// Each collective ends when the last rank has come. The ranks wait longer than for the typical one
+// (the lower median of the arrivals). This time is divided among those that are not yet there: each
+// of k late ranks has 1/k of the time in which k are late (the Shapley value of Littlechild &
+// Owen's airport game, Management Science 20, 1973), so two ranks that are late together do not
+// hide each other. Chance makes every rank late at times; the cost of a rank is what it has more
+// than the median of the others.
 
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -40,7 +40,7 @@ struct Blame {
     std::string network{};      ///< whose messages were measured: JobNetwork::name
     std::string unsupported{};  ///< why none were; then there is nothing else
   };
-  /// Who is to blame.
+  /// The rank or link to blame.
   struct Blamed {
     std::optional<int> rank{};  ///< nothing: a link
     std::string host{}, place{};
@@ -84,13 +84,13 @@ struct EventTimes {
 /// 40 blocks of events that follow each other.
 void set_costs(const EventTimes& times, std::span<const double> errors, Blame& blame);
 
-/// Sets resolution, undecided and blamed from the other fields. Of a late rank and a slow link of
-/// its host, whose messages may be slow because the rank does not run, the link is blamed only if
-/// it costs more.
+/// Sets resolution, undecided and blamed from the other fields. The messages of a late rank may be
+/// slow because it does not run; so the link of its host is blamed only if it costs more than the
+/// rank.
 void judge(Blame& blame);
 
-/// How many runs make the intervals narrow enough to decide, by those that there are: chance falls
-/// with the root of their number. Nothing if clocks alone make them too wide.
+/// Number of runs that make the intervals narrow enough to decide, estimated from the runs so far:
+/// chance falls with the root of their number. Nothing if clocks alone make them too wide.
 std::optional<double> runs_to_decide(const Blame& blame);
 
 /// The part of the time that a slow link costs at most: collectives cannot be faster than their

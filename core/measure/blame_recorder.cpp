@@ -145,7 +145,7 @@ void BlameRecorder::add_times(Blame& blame) const {
     if (ready[rank] >= 0) blame.ranks[rank].ready_s = ready[rank];
 }
 
-/// Those between hosts, if collectives take time there.
+/// The links between hosts, if collectives take time there.
 std::optional<Blame::Links> BlameRecorder::links(const Blame& blame) const {
   std::set<std::string> hosts;
   for (const Blame::Rank& rank : blame.ranks) hosts.insert(rank.host);

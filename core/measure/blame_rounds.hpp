@@ -1,6 +1,6 @@
 #pragma once
-// Who is slow in a workload that is one collective: rounds of equal work of each rank, then the
-// collective, as in a job that trains. Within the samples there is nothing to be late with.
+// Finds slow ranks in a workload that is one collective: rounds of equal work of each rank, then
+// the collective, as in a job that trains. Within the samples there is nothing to be late with.
 
 #include "core/api/communicator.hpp"
 #include "core/measure/blame.hpp"

@@ -99,7 +99,7 @@ class BurnLoop {
   bool usable() const {
     return std::ranges::any_of(burn_.data, [](const Burn::Kind& k) { return k.excluded.empty(); });
   }
-  /// Of rank 0, so that all ranks stop together.
+  /// The time of rank 0, so that all ranks stop together.
   double wall(Clock::time_point begun) { return ranks_.broadcast(seconds_since(begun)); }
 
   void begin() {
@@ -252,7 +252,7 @@ class BurnLoop {
       data.undecided += of_rank;
   }
 
-  /// What is known of the moment of a fault.
+  /// Records the moment of a fault.
   void note(std::size_t kind, BurnFault& fault) {
     fault.unix_s = unix_now();
     fault.rank = ranks_.rank();

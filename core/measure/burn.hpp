@@ -65,7 +65,7 @@ struct BurnFault {
   std::string remark{};                                     ///< what repeating the run has shown
 };
 
-/// What a burn-in has found. Numbers of several ranks are those of all of them together.
+/// The findings of a burn-in. Numbers of several ranks are those of all of them together.
 struct Burn {
   struct Kind {
     std::string name{};

@@ -18,8 +18,8 @@
 namespace assay {
 namespace {
 
-/// The value that an element should have. What a tensor holds is representable: where it equals the
-/// expected value, rounding changes nothing.
+/// The value that an element should have. The value of a tensor is representable: where it equals
+/// the expected value, rounding changes nothing.
 double target_of(DataType type, const Expected& want, double found) {
   return want.max_bound != 0 || found == want.value ? want.value : round_to(type, want.value);
 }

@@ -30,7 +30,7 @@ struct Expectation {
   /// Computes the expected values of elements [first, first + size of the span). Several threads
   /// call it, after its first call has returned (Oracle::whole).
   std::function<void(std::int64_t first, std::span<Expected>)> block;
-  /// What `block` computes, as code that a device may have; `inputs` are those that it reads.
+  /// The formula of `block`, as code that a device may have; `inputs` are those that it reads.
   std::optional<ElementFormula> formula{};
   std::shared_ptr<const Inputs> inputs{};
   /// Number of elements that are compared.

@@ -1,6 +1,6 @@
 #pragma once
-// How the clocks of ranks differ, with the largest error of what is said (F. Cristian,
-// Probabilistic clock synchronization, Distributed Computing 3, 1989).
+// Differences of the clocks of ranks, with the largest error of each (F. Cristian, Probabilistic
+// clock synchronization, Distributed Computing 3, 1989).
 
 #include "core/api/communicator.hpp"
 

@@ -1,6 +1,6 @@
 #pragma once
-// What the devices of the ranks tell of themselves around the timed phase. Internal to timing.cpp,
-// but for throttled_part().
+// States of the devices of the ranks around the timed phase. Internal to timing.cpp, but for
+// throttled_part().
 
 #include <chrono>
 #include <functional>

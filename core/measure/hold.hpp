@@ -27,7 +27,7 @@ class Hold {
   bool held_;
 };
 
-/// True if holding a device back is of use for some work. Where a library within it waits for the
+/// True if holding a device back is of use for some work. If a library within it waits for the
 /// device, each hold lasts as long as the longest one: after two early begins in a row it is given
 /// up, and the last reason stands for all runs that follow.
 class EarlyBegins {

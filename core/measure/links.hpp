@@ -47,9 +47,9 @@ struct LinkFindings {
   };
   std::vector<Slow> slow{};
 };
-/// `hosts`: of each rank. Where there are several hosts, pairs inside of one do not count. A
-/// typical time is the lower median of the pairs without the slowest, of which as many are left out
-/// as the host with the most pairs has, so that one bad host spoils it nowhere.
+/// `hosts`: of each rank. With several hosts, pairs inside of one do not count. A typical time is
+/// the lower median of the pairs without the slowest, of which as many are left out as the host
+/// with the most pairs has, so that one bad host spoils it nowhere.
 LinkFindings links_of(const std::vector<PairTime>& pairs, const std::vector<std::string>& hosts);
 
 struct MeasuredLinks {

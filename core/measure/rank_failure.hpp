@@ -47,7 +47,7 @@ void throw_on_all(Communicator& ranks, const Body& body) {
   if (of_case = fault_of_any(of_case, ranks); !of_case.empty()) throw CaseError(of_case);
 }
 
-/// What `body` makes, which makes no collective calls, if it does so on all ranks. If it is
+/// The result of `body`, which makes no collective calls, if it has one on all ranks. If it is
 /// Unsupported on any rank, every rank gets its reason: ranks with a result would else go on, and
 /// wait for one without. If it throws on any rank, as throw_on_all(). Collective.
 template <class T, class Body>

@@ -135,7 +135,7 @@ std::string unexplained(const std::optional<Executed>& executed, const Verificat
       checked.reason, least_error_of_tf32);
 }
 
-/// The burn-in of a case. What it has found stays, also of a case that failed in it.
+/// The burn-in of a case. Its findings stay, also those of a case that failed in it.
 Finding burn_in(Workload& workload, Communicator& ranks, double seconds,
                 std::optional<Burn>& found) {
   try {

@@ -117,8 +117,8 @@ double await_steady_clock(DeviceWatch& watch, Sampler& sampler, Communicator& ra
   return seconds;
 }
 
-/// How many runs one sample takes together, so that the clock's cost does not show, nor that of
-/// ranks that do not begin at one time.
+/// Number of runs that one sample takes together, so that neither the clock's cost shows nor the
+/// different beginnings of the ranks.
 int choose_batch(Sampler& sampler, Communicator& ranks, double seconds, double shortest,
                  Timing& timing) {
   double batch = 1;
@@ -243,8 +243,8 @@ class Measurement {
   }
 
   /// Takes samples with nothing else between them, and counts their energy: of long ones each by
-  /// itself, without what is done before it (refilled tensors), else of all together. Of several
-  /// ranks always together: the end of one rank's run is not that of all.
+  /// itself, without what is done before it (refilled tensors), else of all together. Several ranks
+  /// always take them together: the end of one rank's run is not that of all.
   void samples_in_a_row(int count) {
     std::vector<double> own;
     own.reserve(static_cast<std::size_t>(count));
@@ -313,7 +313,7 @@ class Measurement {
     return told && !told->device.empty() ? told->device : device->name();
   }
 
-  /// Who is slow, by the arrivals in the samples, or else in rounds of their own. Collective.
+  /// Finds slow ranks by the arrivals in the samples, or else in rounds of their own. Collective.
   std::optional<Blame> find_blame(bool right) {
     if (ranks_.size() == 1 || !right) return std::nullopt;
     if (recorder_) return recorder_->found();

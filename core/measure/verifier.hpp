@@ -59,8 +59,8 @@ class Verifier {
   /// `result`. `when` names the moment in the reason of a failure: "before timing".
   void check(std::size_t set, const std::string& when, Verification& result);
 
-  /// How many of these elements of an output (sorted row-major indices) are beyond their bounds, or
-  /// hold no result.
+  /// Number of these elements of an output (sorted row-major indices) that are beyond their bounds,
+  /// or hold no result.
   std::int64_t wrong_elements(std::size_t set, std::size_t output,
                               std::vector<std::int64_t> indices) const;
 

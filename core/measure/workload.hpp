@@ -59,7 +59,7 @@ struct LayerTime {
   double flops = 0, bytes = 0;  ///< Problem::flops(), Problem::bytes()
 };
 
-/// How an audit prepares the buffers of a run whose results are then checked.
+/// The state in which an audit leaves the buffers of a run whose results are then checked.
 enum class Audit {
   poisoned_outputs,  ///< outputs are filled with poison(): the run must write all of them
   new_inputs,        ///< inputs get other data, outputs stay: the run must compute new results
@@ -119,7 +119,7 @@ class Workload {
   /// of a run that is one operation, which cannot do a part of its work, because all of its outputs
   /// are verified. Collective.
   virtual std::map<std::string, double> take_done() { return {}; }
-  /// How it is known when this rank comes to collectives. Equal on all ranks.
+  /// The source that tells when this rank comes to collectives. Equal on all ranks.
   virtual ArrivalSource arrival_source() const { return {}; }
   /// The arrivals in the runs since the last call, as many on all ranks, if they are those of
   /// steps.
@@ -137,7 +137,7 @@ class Workload {
   virtual std::map<std::string, double> setup() const = 0;
 };
 
-/// How an OperationWorkload is prepared.
+/// Settings with which an OperationWorkload is prepared.
 struct OperationSetup {
   bool cold = false;  ///< rotate through sets of buffers that together exceed twice the cache
   std::uint64_t seed = 1;

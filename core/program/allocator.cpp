@@ -54,8 +54,8 @@ std::vector<std::string> allocator_libraries(const std::string& allocator) {
 }
 
 LoadedAllocator loaded_allocator() {
-  // The first malloc in the order of the dynamic linker is the one that all libraries call. That a
-  // library is mapped would prove less: a plugin may have brought it for itself.
+  // The first malloc in the order of the dynamic linker is the one that all libraries call. A
+  // mapped library would prove less: a plugin may have brought it for itself.
   Dl_info place{};
   std::string file = "unknown";
   if (void* const symbol = ::dlsym(RTLD_DEFAULT, "malloc");

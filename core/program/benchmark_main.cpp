@@ -145,8 +145,8 @@ Result<std::unique_ptr<Workload>> prepared(const Benchmark& benchmark, const Cas
   return benchmark.prepare(selected, context);
 }
 
-/// The baselines that the command line names. Of cases from the command line without any: those of
-/// the shipped suite that bears the benchmark's name.
+/// The baselines that the command line names. Cases from the command line that name no baseline
+/// have those of the shipped suite that bears the benchmark's name.
 std::vector<Baseline> baselines_of(const std::string& benchmark, const RunRequest& request) {
   std::vector<std::string> names = request.baselines;
   if (names.empty() && request.suite.empty() && request.plan.empty()) {
@@ -286,7 +286,7 @@ int run_on(Communicator& ranks, const Benchmark& benchmark, RunRequest& request,
   std::vector<Baseline> baselines;
   ProcessJournal journal(benchmark.name(), request);
   on_rank_0(ranks, [&] {
-    // Whatever would make the numbers unusable is asked before any is measured.
+    // Every condition that would make the numbers unusable is checked before any is measured.
     check_out(benchmark, request);
     baselines = baselines_of(benchmark.name(), request);
     journal.open();

@@ -103,7 +103,7 @@ void CeilingProbe::judge(Row& row) {
   };
   if (const auto work = operations_done(row); work && *work > 0)
     at_least(*work, peak(row, threads), "compute");
-  // Whatever lies where: no byte comes faster than from the first cache.
+  // Wherever the data lies, no byte comes faster than from the first cache.
   if (const double bytes = row.problem.bytes.value_or(0); bytes > 0)
     at_least(bytes, rate(false, "fp64", threads), "L1");
   if (const auto why = why_impossible(row.median(), least)) take_back(row, *why);

@@ -61,7 +61,7 @@ Flag verbose_flag();
 /// --format with these choices; the first one is the default.
 Flag format_flag(const std::vector<std::string>& choices);
 Flag out_flag();
-/// How much is printed, by -q and -v. InputError if both are given.
+/// The amount of output, chosen by -q and -v. InputError if both are given.
 enum class Talk { quiet, normal, verbose };
 Talk talk_of(const Given& given);
 

@@ -30,7 +30,8 @@ using nlohmann::json;
 
 namespace {
 
-/// How the finished rows become a result; "" if none is finished: the journal is then removed.
+/// Tells where the finished rows are, and how they become a result; "" if none is finished: the
+/// journal is then removed.
 std::string told_where_rows_are(const std::optional<fs::path>& journal) {
   if (!journal) return "";
   const std::vector<json> events = read_journal(*journal);

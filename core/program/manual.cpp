@@ -212,7 +212,7 @@ std::string indented(const std::string& text, std::size_t width, const std::stri
   return lines;
 }
 
-/// Where " --" begins outside of quotes, from `at` on; else the end.
+/// The position of the next " --" outside of quotes, from `at` on; else the end.
 std::size_t next_flag(const std::string& command, std::size_t at) {
   char quote = 0;
   for (; at < command.size(); ++at) {

@@ -230,7 +230,7 @@ std::vector<std::string> suite_names() {
       const json document = read_json(data_folder("suites") / (name + ".json"));
       if (document.is_object() && document.value("schema", json()) == "assay-criteria/1") continue;
     } catch (const InputError&) {
-      // Whoever reads it tells what is wrong with it.
+      // The reader of the file reports its faults.
     }
     names.push_back(name);
   }

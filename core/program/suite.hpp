@@ -23,7 +23,7 @@ struct NamedProblem {
 /// suites/problems/<benchmark>/<list>.json. InputError with the nearest name.
 std::vector<NamedProblem> find_problems(const Benchmark& benchmark, const std::string& text);
 
-/// Where the name of a list's file ends in "mine.json/conv1@mb32"; npos if no file is named.
+/// The end of the name of a list's file in "mine.json/conv1@mb32"; npos if no file is named.
 std::size_t end_of_file_name(const std::string& problem);
 /// True if a problem of a suite is in a list whose file's name begins at the suite's folder.
 bool is_beside_suite(const std::string& problem);
@@ -48,7 +48,7 @@ bool is_about_group(const std::string& key);
 /// Names of the benchmarks that a suite needs, in the order in which they first appear.
 std::vector<std::string> suite_benchmarks(const nlohmann::json& suite);
 
-/// What to do with a given value that affects no case, because of the other settings. On a command
+/// The treatment of a given value that affects no case, because of the other settings. On a command
 /// line it is an error; in a suite a group may give it for some of its cases only.
 enum class Unused { left_out, refused };
 

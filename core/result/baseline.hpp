@@ -13,7 +13,7 @@
 
 namespace assay {
 
-/// Which of several comparable rows of a baseline is used: one that was measured in the same way
+/// Chooses among several comparable rows of a baseline: one that was measured in the same way
 /// (algorithm, SMT, framework, transport) if there is one, or always the fastest.
 enum class Preference { same_way, fastest };
 
@@ -55,8 +55,8 @@ class Baseline {
   /// Indices of the rows with the same benchmark and descriptor. If there are none, of those whose
   /// descriptor is the name of the row's problem in a list ("8GB" of "coral2/8GB").
   std::vector<std::size_t> of_same_problem(const Row& row) const;
-  /// Of the rows `candidates` (indices), those that did the same work as `row`: their launches by
-  /// id. `reason`: why another candidate did not.
+  /// The rows among `candidates` (indices) that did the same work as `row`: their launches by id.
+  /// `reason`: why another candidate did not.
   std::map<std::string, LaunchGroups> same_work(const Row& row,
                                                 const std::vector<std::size_t>& candidates,
                                                 std::string& reason) const;

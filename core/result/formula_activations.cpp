@@ -24,7 +24,7 @@ Fields activation_amounts(const Operation& operation) {
   const bool forward = operation.setting("direction") == "forward",
              bias = operation.setting("bias") == "channel";
   // Forward: what is read and what is written. Backward: both gradients, and src or dst; of the
-  // identity one gradient alone. Of a bias its own, or its gradient, or of gelu both.
+  // identity one gradient alone. A bias adds itself, or its gradient, or for gelu both.
   const double tensors = forward                  ? 2
                          : function == "identity" ? 1
                                                   : 3,

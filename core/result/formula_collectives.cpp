@@ -8,8 +8,8 @@
 namespace assay::formula {
 namespace {
 
-/// Of the elements of one rank, those that the busiest one sends to others or receives. Rank r gets
-/// those between two sums of 1 / k^zipf, k = 1 … r and 1 … r + 1, as parts of the whole.
+/// The elements of one rank that the busiest rank sends to others or receives. Rank r gets those
+/// between two sums of 1 / k^zipf, k = 1 … r and 1 … r + 1, as parts of the whole.
 double busiest(double ranks, double elements, const Claims& claims) {
   const double exponent = claims.number("/parameters/zipf").value_or(0);
   double whole = 0, sum = 0, most = 0, below = 0;

@@ -81,7 +81,7 @@ void check_stages(const Claims& claims, const Pipeline& of) {
                  metric("judged_steps_equal_bits"), "at most judged_steps", "/metrics");
 }
 
-/// Of "mlp" without dropout, whose layers are divided by pairs: the features behind each pair are
+/// "mlp" without dropout, whose layers are divided by pairs: the features behind each pair are
 /// summed, and backward those before each but the first.
 void check_split_mlp(const Claims& claims, double feature) {
   const std::string text = claims.text("/problem/descriptor");
@@ -96,8 +96,8 @@ void check_split_mlp(const Claims& claims, double feature) {
                 "the layers of the descriptor, /parameters/batch and accumulate");
 }
 
-/// Of each layer that is divided a rank has one of `parts` parts. Sums take what they take alone,
-/// and what a rank waits for others.
+/// A rank has one of `parts` parts of each divided layer. Sums take what they take alone, and what
+/// a rank waits for others.
 void check_split(const Claims& claims, double parts, double passes, const SplitSums& of_network) {
   const double divided = claims.number(metric("divided_flops_share")).value_or(0);
   claims.require(divided > 0 && divided <= 1, metric("divided_flops_share"), "above 0, up to 1",

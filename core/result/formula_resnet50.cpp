@@ -192,7 +192,7 @@ struct Way {
     return kind == "pipeline" || kind == "split" ? ranks / number : ranks;
   }
 
-  /// Of "2", of "2:fill-drain", or of "2*sync".
+  /// The number in "2", in "2:fill-drain", or in "2*sync".
   static double number_of(const std::string& text) {
     return parse_number(text.substr(0, text.find_first_of(":*"))).value_or(1);
   }

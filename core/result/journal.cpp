@@ -24,8 +24,8 @@ namespace {
 using nlohmann::json;
 
 /// Writers exclude each other, so that nobody takes another's line in the making for a torn one.
-/// The kernel frees the lock of a dead process. Where the file system has no locks, O_APPEND alone
-/// must do.
+/// The kernel frees the lock of a dead process. O_APPEND alone must do if the file system has no
+/// locks.
 class Lock {
  public:
   explicit Lock(int descriptor) : descriptor_(descriptor) {
@@ -146,7 +146,7 @@ Journal::Journal(const std::filesystem::path& file, Writers writers)
     : file_(file), writers_(writers) {
   survive_size_limit();
   constexpr int how = O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK;
-  // Who creates a file is decided without locks, too.
+  // O_EXCL decides who creates a file even without locks.
   descriptor_ = ::open(file.c_str(), how | O_CREAT | O_EXCL, 0666);
   const bool made = descriptor_ >= 0;
   if (!made) descriptor_ = ::open(file.c_str(), how | O_CREAT, 0666);

@@ -42,7 +42,7 @@ concept Visited = requires(T& value, FieldReader& reader) {
   visit_fields(value, reader);
 };
 
-/// How a value stands in JSON.
+/// The form of a value in JSON.
 template <class T>
 struct Form {
   static void read(const nlohmann::json& json, T& value);

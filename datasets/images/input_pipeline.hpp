@@ -24,7 +24,7 @@ struct PipelineSettings {
   std::int64_t max_bad_samples = 0;  ///< of this rank alone; one more is an error
 };
 
-/// Which samples of an epoch a pipeline with these settings reads, and in which order.
+/// The samples of an epoch that a pipeline with these settings reads, in their order.
 RankShare share_of(const SampleSet& set, const PipelineSettings& settings);
 EpochOrder order_of(const SampleSet& set, const PipelineSettings& settings);
 
@@ -86,9 +86,10 @@ class InputPipeline {
   /// message has file and offset of the last one). After an InputError every call throws it again.
   /// Throws std::logic_error if all batches of start() have been taken.
   const Batch& next();
-  /// Threads begin no further samples until the next call of next() or start(). Where a caller does
-  /// what shall not count as time of its steps (checks), nothing is prepared meanwhile: else the
-  /// steps after it would find batches ready that they would otherwise have to wait for.
+  /// Threads begin no further samples until the next call of next() or start(). A caller pauses it
+  /// for work that shall not count as time of its steps (checks), and nothing is prepared
+  /// meanwhile: else the steps after it would find batches ready that they would otherwise have to
+  /// wait for.
   void pause();
   /// The state from which start() continues with the batch that next() would return.
   PipelineState state() const;

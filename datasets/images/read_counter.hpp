@@ -6,8 +6,8 @@
 namespace assay {
 
 /// Counts what the read calls of the calling thread return, from its creation on: `rchar` of
-/// /proc/thread-self/io, which has bytes of every file system, be they from its cache or not. What
-/// reading that file itself adds is taken off, so the count is exact.
+/// /proc/thread-self/io, which has bytes of every file system, be they from its cache or not. The
+/// reads of that file itself are subtracted, so the count is exact.
 class ReadCounter final {
  public:
   ReadCounter();

@@ -17,7 +17,7 @@ inline constexpr float imagenet_deviation[] = {0.229F, 0.224F, 0.225F};
 inline constexpr float normal_scale(int c) { return 1 / (255 * imagenet_deviation[c]); }
 inline constexpr float normal_shift(int c) { return imagenet_mean[c] / imagenet_deviation[c]; }
 
-/// How pixels of one axis make up each pixel of the result: out[i] is the sum over k < taps of
+/// The pixels of one axis that make up each pixel of the result: out[i] is the sum over k < taps of
 /// weights[i * taps + k] * in[first[i] + k]. If fewer than `taps` pixels contribute, the last
 /// weights are 0; their pixels are within the axis.
 struct ResizeAxis {

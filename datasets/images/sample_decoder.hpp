@@ -10,7 +10,8 @@
 
 namespace assay {
 
-/// How samples are decoded. Equal settings give equal bytes, on any number of threads and ranks.
+/// Settings by which samples are decoded. Equal settings give equal bytes, on any number of threads
+/// and ranks.
 struct DecodeSettings {
   int size = 224;        ///< height and width of the result
   bool training = true;  ///< random views, by `augment`; else the centre
@@ -37,7 +38,7 @@ class SampleDecoder {
  public:
   explicit SampleDecoder(const DecodeSettings& settings);
   /// Decodes the view of sample `index` in `epoch`: settings.elements() numbers in fp32, size x
-  /// size x 3 (nhwc) or 3 x size x size (nchw). Of a JPEG only the crop is decoded, at 1/8, 1/4 or
+  /// size x 3 (nhwc) or 3 x size x size (nchw). Only the crop of a JPEG is decoded, at 1/8, 1/4 or
   /// 1/2 of its size if the crop then still has `size` pixels. Throws BadSample.
   void decode(std::span<const std::uint8_t> encoded, std::uint64_t epoch, std::int64_t index,
               float* out);

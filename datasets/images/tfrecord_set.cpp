@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// How many of the shards may stay open: each sample of one then costs one call of the file system.
+/// Number of shards that may stay open: each sample of one then costs one call of the file system.
 /// The limit of open files is raised as far as it may be; some are left to the rest of the process.
 std::size_t shards_kept_open(std::size_t count) {
   rlimit limit = {};

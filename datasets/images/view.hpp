@@ -19,7 +19,7 @@ struct View {
   bool flip = false;  ///< mirrored left to right
 };
 
-/// How the view of an image in training varies from epoch to epoch.
+/// The variation of an image's view in training from epoch to epoch.
 enum class Augment { crop_and_flip, crop, shift, none };
 inline const NameTable<Augment> augment_names({"crop+flip", "crop", "shift", "none"});
 

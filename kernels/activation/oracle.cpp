@@ -100,7 +100,8 @@ class ActivationOracle final : public WholeOracle {
   }
 
   /// Errors of terms whose gradients have random signs are independent; those of others may all
-  /// have one sign. Those of the additions are as in batch normalization (docs/method-norm.md).
+  /// have one sign. The errors of the additions are as in batch normalization
+  /// (docs/method-norm.md).
   Expected diff_bias(std::size_t channel, const sums::Bounds& bounds, const Inputs& inputs) const {
     const double* const of = known_.sums.data() + channel * Sums::terms;
     const bool random = inputs.find("diff_dst")->second.random();

@@ -16,7 +16,7 @@
 namespace assay::blas {
 namespace {
 
-/// CBLAS's name for a precision, or an empty list. Of several names libraries have one. OpenBLAS's
+/// CBLAS's name for a precision, or an empty list. A library has one of these names. OpenBLAS's
 /// cblas_bgemm takes its factors as bf16, which is an integer or a floating-point argument as the
 /// library was compiled; MKL's cblas_gemm_s8u8s32 has offsets of its own. Neither is called.
 std::vector<std::string> names_of(Precision precision) {
@@ -51,7 +51,7 @@ class BlasGemm final : public BlasOperation {
     executed_.implementation = fmt::format("{} {}", library().version(), name);
     executed_.storage = std::string(assay::name(problem.precision()));
     // The bounds of fp32 exclude tf32 and bf16, and integers come out exactly: an ok row proves the
-    // arithmetic. How 16-bit inputs are multiplied is not told.
+    // arithmetic. Nothing tells how 16-bit inputs are multiplied.
     const bool shown = !is_mixed(problem.precision());
     executed_.compute = shown ? executed_.storage : "";
     executed_.accumulate = std::string(assay::name(format(problem.precision()).accumulator));

@@ -34,7 +34,8 @@ constexpr std::array known{"libopenblas.so.0",
                            "libcblas.so.3",
                            "libblas.so.3"};
 
-/// How names of functions end: plainly, in OpenBLAS with 64-bit integers, in MKL with them.
+/// Suffixes of the names of functions: none, that of OpenBLAS with 64-bit integers, that of MKL
+/// with them.
 constexpr std::array suffixes{"", "64_", "_64"};
 
 std::string loader_words() {
@@ -65,8 +66,8 @@ void square(void* sgemm, int n, const std::vector<float>& a, std::vector<float>&
                                                     a.data(), extent, 0.0F, c.data(), extent);
 }
 
-/// Why `compute` ends or hangs a process where memory is limited; "" if it does not. What has hung
-/// once is not tried again, nor with more threads.
+/// Why `compute` ends or hangs a process where memory is limited; "" if it does not. A call that
+/// has hung once is not tried again, nor with more threads.
 std::string why_not_computing(const std::string& file, int threads,
                               const std::function<void()>& compute) {
   constexpr std::chrono::seconds limit{20};  // a product takes milliseconds
@@ -186,8 +187,8 @@ Result<void*> Library::lapack(const std::string& name) const {
                   file_, loader_words())};
 }
 
-/// Level 1 BLAS does nothing for a count below 1. Of 1 - 2^32 a library with 32-bit integers reads
-/// the low half, which is 1; one with 64-bit integers reads a negative count.
+/// Level 1 BLAS does nothing for a count below 1. A library with 32-bit integers reads the low half
+/// of 1 - 2^32, which is 1; one with 64-bit integers reads a negative count.
 Result<bool> Library::probe_width() const {
   using Dot = float (*)(std::int64_t, const float*, std::int64_t, const float*, std::int64_t);
   const auto dot = reinterpret_cast<Dot>(function("cblas_sdot"));
@@ -245,8 +246,8 @@ bool Library::is_threaded() const {
   return *is_threaded_;
 }
 
-/// By the processor time of the other threads. Where those wait actively for work
-/// (OMP_WAIT_POLICY), nothing can be told, and the answer is yes.
+/// By the processor time of the other threads. If those wait actively for work (OMP_WAIT_POLICY),
+/// nothing can be told, and the answer is yes.
 bool Library::follows_openmp() const {
   multiply();  // starts threads
   // They stop looking for work (LLVM's after 200 ms).

@@ -32,8 +32,8 @@ std::array<std::int64_t, 2> plane(const ConvProblem& problem) {
 }
 
 /// The root mean square of the outputs' amplifications: for each place in a tile, `amplifications`
-/// has one dimension's. Where the first tile begins, and at which end a library has the point at
-/// infinity, is its own choice: the largest of all.
+/// has one dimension's. The place of the first tile, and the end at which the point at infinity
+/// lies, are the library's own choice: the largest of all is taken.
 double typical(const std::vector<double>& amplifications, const ConvProblem& problem,
                std::span<const std::int64_t> indices) {
   const std::size_t m = amplifications.size();

@@ -1,7 +1,7 @@
 // benchdnn's convolution descriptors. The derivation rules are those of
-// tests/benchdnn/conv/conv_aux.cpp (str2desc) and sanitize_desc. Where benchdnn lets the library
-// fail later, or computes nonsense (a division that truncates towards zero turns a kernel larger
-// than the input into one output), this refuses and names the field.
+// tests/benchdnn/conv/conv_aux.cpp (str2desc) and sanitize_desc. benchdnn lets the library fail
+// later, or computes nonsense (a division that truncates towards zero turns a kernel larger than
+// the input into one output); this refuses instead and names the field.
 
 #include <fmt/format.h>
 

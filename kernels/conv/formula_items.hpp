@@ -14,7 +14,7 @@ struct Window {
 };
 
 /// Products of an output, in the order of the filter, or, of gradients of filters, of the outputs
-/// of the forward pass. Those that read padding are none.
+/// of the forward pass. Products that read padding do not count.
 struct Products {
   static constexpr const char* name = "conv part of a sum";
   enum class Of : std::int64_t { dst, diff_src, diff_weights };

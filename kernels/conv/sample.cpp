@@ -1,6 +1,6 @@
-// Which outputs are compared with the reference when all would cost too much: where implementations
-// go wrong (the first and last of everything, the edges that padding makes, the last partial block
-// of channels and of tiles), and a random rest.
+// Chooses the outputs that are compared with the reference if all would cost too much: those where
+// implementations go wrong (the first and last of everything, the edges that padding makes, the
+// last partial block of channels and of tiles), and a random rest.
 
 #include <array>
 

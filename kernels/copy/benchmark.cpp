@@ -52,8 +52,8 @@ Dimension place(const char* name, const char* what) {
 
 constexpr const char* all_processors = "auto";
 
-/// Those that all places have which copy at once, shared by the teams of a place. It is 2 where a
-/// place has 1 for two teams: then the case has a reason.
+/// The number of processors that every copying place has, shared by the teams of a place. It is 2
+/// where a place has 1 for two teams: then the case has a reason.
 int default_threads(const CopyProblem& problem, bool pulls) {
   const std::vector<CopyTeam> teams = copy_teams(problem, pulls);
   const auto count = static_cast<int>(teams.size());

@@ -16,7 +16,7 @@ class CopyOracle final : public WholeOracle {
     if (indices.empty()) return;
     const Values& source = inputs.find("from" + output.name.substr(2))->second;
     std::vector<double> values(indices.size());
-    // Those of whole() are consecutive, those of tests need not be.
+    // The indices of whole() are consecutive, those of tests need not be.
     if (indices.back() - indices.front() + 1 == std::ssize(indices))
       source.fill(indices.front(), values);
     else

@@ -48,7 +48,7 @@ class CopyProblem final : public ProblemOf<CopyProblem> {
   double copied() const {
     return static_cast<double>(shape_.bytes) * static_cast<double>(paths_.size());
   }
-  /// Of each path its source (an input) and its destination (an output), in the order of paths().
+  /// For each path its source (an input) and its destination (an output), in the order of paths().
   /// Sources have different data, so that bytes of another path are wrong ones.
   std::vector<TensorSpec> tensors() const;
 

@@ -1,5 +1,5 @@
 #pragma once
-// Which precisions a GPU supports, and environment variables that change the arithmetic.
+// The precisions that a GPU supports, and environment variables that change the arithmetic.
 
 #include <string>
 

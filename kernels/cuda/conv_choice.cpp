@@ -97,7 +97,8 @@ class Convolution final : public BoundOperation {
     if (!seen && !way_->told) {
       // The bounds of fp32 exclude tf32, and integers that come out exactly exclude transforms: an
       // ok row proves both, while sums are not so long that the bounds are wide and no integers
-      // are small enough. Of 16-bit tensors, and of which transform, errors tell too little.
+      // are small enough. Errors tell too little about 16-bit tensors, and about which transform it
+      // was.
       const bool shown = (precision_ == Precision::fp32 || precision_ == Precision::fp64 ||
                           precision_ == Precision::int8) &&
                          products_ < longest_shown;

@@ -11,7 +11,7 @@
 
 namespace assay::cuda {
 
-/// How the tensors lie.
+/// The layout of the tensors.
 struct ConvForm {
   std::string layout;             ///< "nchw", "nhwc", or "nchw_vect_c4": channels in fours (int8)
   std::vector<TensorSpec> specs;  ///< of ConvProblem::tensors(), with the types and layouts of here
@@ -45,7 +45,7 @@ ConvForm summed(ConvForm form);
 /// type of its inputs.
 Result<ConvForm> conv_form(const ConvProblem& problem, const std::string& layout);
 
-/// Which of a form's three tensors are the input, the filter and the output of the convolution,
+/// The tensors of a form that are the input, the filter and the output of the convolution,
 /// whichever of them is computed.
 struct ConvParts {
   std::size_t x, w, y;

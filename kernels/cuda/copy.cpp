@@ -17,7 +17,7 @@
 namespace assay::cuda {
 namespace {
 
-/// Where a tensor lies: its TensorSpec::opaque.
+/// The place of a tensor: its TensorSpec::opaque.
 struct CopyPlace {
   bool host = false, pinned = false;
   int gpu = 0;  ///< by its number in CUDA_VISIBLE_DEVICES

@@ -1,5 +1,5 @@
 #pragma once
-// The items (item.hpp) that make inputs and read outputs. Those that write or read elements know
+// The items (item.hpp) that make inputs and read outputs. Items that write or read elements know
 // their places in the layout of the tensor.
 
 #include "core/api/random_items.hpp"

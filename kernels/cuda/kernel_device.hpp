@@ -1,8 +1,8 @@
 #pragma once
 // The GPU with our kernels: it makes inputs and reads outputs itself, so that no tensor crosses to
-// the host as a whole. Where its kernels cannot run, or a tensor has a layout that they do not
-// know, the host does (Device's defaults). Kernels are believed of a type of elements after they
-// have made and found what the host does, in every process.
+// the host as a whole. If its kernels cannot run, or do not know the layout of a tensor, the host
+// does the work (Device's defaults). Kernels are believed of a type of elements after they have
+// made and found what the host does, in every process.
 
 #include <cstddef>
 #include <functional>

@@ -26,9 +26,9 @@ constexpr std::array tensor_words{"s884",     "h884",      "s1688",     "h1688",
                                   "tensor8x", "tensor16x", "warpgroup", "wgmma",  "hmma",
                                   "imma",     "tf32",      "nvjet"};
 
-/// Those of fp64 multiply and add as every fp64 unit: cutlass_80_tensorop_d884gemm_… and the larger
-/// shapes of sm_90, sm80_xmma_gemm_f64f64_f64f64_f64_…_tensor8x8x4_kernel. Sums in fp64 are no
-/// other arithmetic.
+/// The kernels of fp64 multiply and add as every fp64 unit: cutlass_80_tensorop_d884gemm_… and the
+/// larger shapes of sm_90, sm80_xmma_gemm_f64f64_f64f64_f64_…_tensor8x8x4_kernel. Sums in fp64 are
+/// no other arithmetic.
 constexpr std::array fp64_words{"d884", "d1684", "d1688", "d16816", "f64f64"};
 
 bool has_any(const std::string& text, std::span<const char* const> words) {

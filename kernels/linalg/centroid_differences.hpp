@@ -1,7 +1,7 @@
 #pragma once
 // The nearest centroid of a row by products with differences of centroids. With b the centroid
 // nearest to 0, (c - b) . (c + b) / 2 - x . (c - b) is half of the squared distance of x to c less
-// that to b. Where x is far from 0 and the centroids are not far from each other, little cancels.
+// that to b. Little cancels if x is far from 0 and the centroids are not far from each other.
 
 #include <cstddef>
 #include <limits>
@@ -9,7 +9,7 @@
 
 namespace assay {
 
-/// Index of the centroid nearest to 0; centroids are [k, d]. Of equal ones the first.
+/// Index of the centroid nearest to 0; centroids are [k, d]. The first of equal ones is taken.
 template <class T>
 std::ptrdiff_t nearest_to_zero(const T* centroids, std::ptrdiff_t k, std::ptrdiff_t d) {
   std::ptrdiff_t found = 0;

@@ -161,9 +161,9 @@ class MomentsOracle final : public Oracle {
            square(u_fp64) * variance_of_sum(n, terms.squares, terms.value);
   }
 
-  /// Relative error of an operand: at most this. Where the shift has digits below those of x, all
-  /// differences are rounded in one direction, so their errors add up. Those of the reference count
-  /// as well.
+  /// Relative error of an operand: at most this. If the shift has digits below those of x, all
+  /// differences are rounded in one direction, so their errors add up. The roundings of the
+  /// reference count as well.
   double of_operands(const Executed& executed) const {
     if (selects_) return 0;
     return executed.operand_roundings.value_or(1) * unit_roundoff(storage(problem_.precision())) +

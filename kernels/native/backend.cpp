@@ -27,8 +27,8 @@ class NativeBackend final : public HostBackend {
   }
 };
 
-/// ASSAY_NATIVE_TARGET=AVX2 limits the instruction set, as ONEDNN_MAX_CPU_ISA does oneDNN's. Of
-/// Highway's numbers for instruction sets, the better one is the smaller. Returns why not.
+/// ASSAY_NATIVE_TARGET=AVX2 limits the instruction set, as ONEDNN_MAX_CPU_ISA does oneDNN's.
+/// Highway numbers instruction sets so that a better one has a smaller number. Returns why not.
 std::string limit_target() {
   hwy::DisableTargets(0);
   const char* wanted = std::getenv("ASSAY_NATIVE_TARGET");

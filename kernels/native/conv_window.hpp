@@ -54,7 +54,7 @@ class Window {
   std::ptrdiff_t stored_rows_ = 0;
 };
 
-/// How outputs of one plane are divided into blocks that a window serves: about 200 outputs,
+/// The division of the outputs of one plane into blocks that a window serves: about 200 outputs,
 /// windows of at most 192 KiB.
 struct Blocking {
   std::ptrdiff_t height, width;
@@ -62,7 +62,7 @@ struct Blocking {
 Blocking choose_blocking(const std::vector<Tap>& taps, std::ptrdiff_t step_y, std::ptrdiff_t step_x,
                          std::ptrdiff_t rows, std::ptrdiff_t columns,
                          std::ptrdiff_t pixel = channel_block);
-/// How many of `blocks` blocks of channels a window holds at once, at most `most`.
+/// Number of blocks of channels among `blocks` that a window holds at once, at most `most`.
 std::ptrdiff_t blocks_at_once(const Window& window, std::ptrdiff_t blocks, std::ptrdiff_t most);
 
 }  // namespace assay::native

@@ -13,8 +13,9 @@ namespace {
 /// Observations that are assigned, and then added while they are in the second cache: enough that
 /// several have the same centroid.
 constexpr std::ptrdiff_t block_rows = 48;
-/// How many observations later memory is read. While the observations of a block are added nothing
-/// is requested, so with few centroids, where memory is the limit, those of two blocks are.
+/// Number of observations by which memory is read ahead. While the observations of a block are
+/// added nothing is requested, so with few centroids, where memory is the limit, those of two
+/// blocks are.
 constexpr std::ptrdiff_t rows_ahead = 16, rows_ahead_of_few = 2 * block_rows;
 
 template <class T>

@@ -15,7 +15,7 @@ inline constexpr std::ptrdiff_t pixels_at_once = 64;
 template <class Value>
 struct PixelLossTable {
   const char* target;
-  /// Of `pixels` pixels, whose classes follow each other: adds each to `confusion` [classes,
+  /// Takes `pixels` pixels, whose classes follow each other: adds each to `confusion` [classes,
   /// classes], writes diff_logits, unless that is null, with by * weight (softmax - one), and
   /// returns the sum of the weighted losses. `scratch`: 2 * pixels_at_once * classes.
   double (*add)(const void* logits, const std::int32_t* labels, const Value* weights,

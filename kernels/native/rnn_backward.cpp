@@ -73,8 +73,8 @@ const float* RnnNetwork::transposed_group(std::ptrdiff_t weights, const RnnGroup
          gate * plan_.units * groups.blocks_in(group) * channel_block;
 }
 
-/// Adds the products of one gate with a thread's transposed weights. Of the gate that comes then,
-/// the first weights are fetched.
+/// Adds the products of one gate with a thread's transposed weights. It fetches the first weights
+/// of the next gate.
 void RnnNetwork::through_gate(const RnnWalk& walk, const float* diff, std::ptrdiff_t gate,
                               std::ptrdiff_t next, float* to) const {
   const RnnGroups groups = plan_.transposed(plan_.unit_blocks);

@@ -24,7 +24,7 @@ inline constexpr std::ptrdiff_t blocks_of_rows = 4;
 /// need no more memory.
 inline constexpr std::ptrdiff_t rows_at_once = 4096;
 
-/// How the columns of a matrix of weights are divided among threads: into groups of blocks of 16
+/// The division of the columns of a matrix of weights among threads: into groups of blocks of 16
 /// units. A block has the columns of all these gates, side by side in a product.
 struct RnnGroups {
   std::ptrdiff_t gate = 0, gates = 1;  ///< the first gate, and how many

@@ -42,8 +42,8 @@ std::uint32_t dot_group(Precision precision, const int (&factors)[4]);
 std::optional<Result<Registers>> tile_registers(Precision precision);
 
 /// Clock of the cores under `threads` threads, from chains of dependent integer additions of two
-/// registers, each of which takes one cycle on all known processors. Of a few short chains a thread
-/// takes the fastest (an interrupted chain is slower); the result is the mean over the threads.
+/// registers, each of which takes one cycle on all known processors. A thread takes the fastest of
+/// a few short chains (an interrupted chain is slower); the result is the mean over the threads.
 /// Each thread calls `before` just before each chain. 0 on processors for which there is no such
 /// chain.
 double clock_hz(

@@ -16,7 +16,7 @@
 #include <optional>
 #include <utility>
 
-// Which compilers know _Float16 in a function for AVX512_FP16 inside a file for less.
+// Compilers that know _Float16 in a function for AVX512_FP16 inside a file for less.
 #if defined(__clang__) ? __clang_major__ >= 15 : __GNUC__ >= 12
 #define ASSAY_AVX512_FP16 1
 #else

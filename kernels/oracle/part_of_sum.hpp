@@ -20,10 +20,9 @@ ASSAY_ITEM double rounded_product(double a, double b) {
 ///
 /// Products knows where the factors of product `number` of an output are:
 ///   bool find(std::int64_t output, std::int64_t number, std::int64_t& a, std::int64_t& b) const
-/// is false if it is none. Inputs: the two that are multiplied. Where factors are made of elements,
-/// it has in place of find()
-///   bool read(const In& in, const double* table, std::int64_t output, std::int64_t number,
-///             double& a, double& b) const
+/// is false if it is none. Inputs: the two that are multiplied. If factors are made of elements, it
+/// has in place of find() bool read(const In& in, const double* table, std::int64_t output,
+/// std::int64_t number, double& a, double& b) const
 template <class Products>
 struct PartOfSum {
   static constexpr const char* name = Products::name;

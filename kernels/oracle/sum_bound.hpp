@@ -86,7 +86,7 @@ struct SumBound {
     double most = 0, typical = 0;
     add_sum(terms, k, most, typical);
     if (parts > 1) {
-      // How many parts there are is not known: the bounds are largest at one, or at the most.
+      // The number of parts is not known: the bounds are largest at one, or at the most.
       double most_of_parts = 0, typical_of_parts = 0;
       add_sum(terms, std::ceil(k / parts), most_of_parts, typical_of_parts);
       add_parts(terms, most_of_parts, typical_of_parts);

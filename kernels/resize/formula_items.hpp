@@ -44,7 +44,7 @@ struct Axis {
   /// Outputs among which are all that read input i.
   ASSAY_ITEM Range readers(std::int64_t i) const {
     if (in == 1) return {0, out};
-    // Of inputs about i - 1 and i + 1, in outputs: i out / in, or i (out - 1) / (in - 1); two more.
+    // The outputs of inputs about i - 1 and i + 1: i out / in, or i (out - 1) / (in - 1); two more.
     const std::int64_t steps = aligned ? out - 1 : out, of = aligned ? in - 1 : in,
                        first = (i - 1) * steps / of - 2, last = (i + 2) * steps / of + 3;
     return {i == 0 || first < 0 ? 0 : first, i == in - 1 || last > out ? out : last};
@@ -57,7 +57,7 @@ struct Resize {
   bool exact = false;
   bool random = false;  ///< the terms are
 
-  /// What one output is computed from.
+  /// The inputs from which one output is computed.
   struct Sum {
     sums::Terms terms;
     double more = 0;  ///< of the errors of coordinates

@@ -105,8 +105,8 @@ class ResizeOracle final : public WholeOracle {
             input != inputs.end() && input->second.random()};
   }
 
-  /// Bits behind the point of an axis' weights; -1 where they have no end. Of an axis of one input
-  /// all weights are 1. A backend that computes coordinates does so exactly where they and their
+  /// Bits behind the point of an axis' weights; -1 where they have no end. All weights of an axis
+  /// of one input are 1. A backend that computes coordinates does so exactly where they and their
   /// dividends are short, and adds w and 1 - w.
   static int bits(const resize::Axis& axis, bool computed) {
     constexpr std::int64_t exact_in_fp32 = 1 << 24;

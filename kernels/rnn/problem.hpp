@@ -98,10 +98,10 @@ class RnnProblem final : public ShapedProblem<RnnProblem, RnnShape> {
   /// results/train/DeepBench_NV_V100.xlsx: 2, 6 and 8 H^2 N T for G = 1, 3 and 4 with a skipped
   /// input.)
   double flops() const override;
-  /// Each operand once, in the type of storage. Of a backward pass these are, of what its forward
-  /// pass saved, the gates (of bwd_weights their gradients) and, for gradients of weights, the
-  /// state before each step; and of the problem's tensors the outputs, the inputs that gradients of
-  /// input weights multiply, and (not in bwd_weights) weights and diff_dst_*.
+  /// Each operand once, in the type of storage. The operands of a backward pass are the gates that
+  /// its forward pass saved (in bwd_weights their gradients) and, for gradients of weights, the
+  /// saved state before each step; also the outputs, the inputs that gradients of input weights
+  /// multiply, and (not in bwd_weights) weights and diff_dst_*.
   double bytes() const override;
 
   RnnInput input() const { return input_; }

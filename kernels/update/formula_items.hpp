@@ -38,8 +38,8 @@ ASSAY_ITEM const Row& row_of(const double* table, std::int64_t rows, std::int64_
   return all[first];
 }
 
-/// What all elements share. Inputs of all formulas: gradient, weights, velocity and, but for
-/// momentum, second.
+/// Settings that all elements share. Inputs of all formulas: gradient, weights, velocity and, but
+/// for momentum, second.
 struct Elements {
   UpdateLoop loop{};
   bool lamb = false;
@@ -150,7 +150,7 @@ struct SquareSums {
   }
 };
 
-/// Of the squares of weights, steps and errors of steps.
+/// Sums of the squares of weights, steps and errors of steps.
 struct StepSums : Elements {
   static constexpr const char* name = "update step sums";
   static constexpr int terms = 3;

@@ -24,7 +24,7 @@ using sums::Bounds;
 using sums::square;
 using update::Row;
 
-/// What one pass over all inputs finds.
+/// The findings of one pass over all inputs.
 struct Pass {
   std::vector<double> rows;  ///< of update::Row
   double squares_of_gradient = 0, squares_of_weights = 0, not_finite = 0, zeros = 0;
@@ -125,7 +125,7 @@ class UpdateOracle final : public WholeOracle {
     return {elements(u), bounds, of, pass_.not_finite > 0};
   }
 
-  /// How far 2-norms over n elements may lie apart, relative: sums of n squares, made in fp64 in
+  /// The largest relative distance of 2-norms over n elements: sums of n squares, made in fp64 in
   /// any order, here too.
   static double of_sums(std::int64_t n) {
     return 8 * std::sqrt(static_cast<double>(n)) * unit_roundoff(DataType::fp64);

@@ -27,7 +27,7 @@ struct AnalyticsSettings {
   bool conforms = false;  ///< to the problem that a procurement prescribes
   std::any method{};      ///< further settings, as complete_own() has read them
   bool is_whole() const { return part == "whole"; }
-  /// How many sums over rows the backend holds at once.
+  /// Number of sums over rows that the backend holds at once.
   int sums_of_threads() const { return backend == "native" ? threads : 1; }
 };
 

@@ -32,7 +32,7 @@ using AddRows = std::function<void(std::int64_t first, std::span<const double> x
 /// all_rows()). Reads the table in blocks, so that it needs little memory.
 std::vector<double> sums_over_rows(const Table& table, const RowPass& pass, std::size_t count,
                                    const AddRows& add);
-/// The same over the rows of all ranks. What one rank cannot read is an error of all
+/// The same over the rows of all ranks. If one rank cannot read its rows, all ranks throw
 /// (throw_on_all). Collective.
 std::vector<double> sums_over_ranks(const Table& table, const RowPass& mine, std::size_t count,
                                     const AddRows& add, RankCalls& ranks);

@@ -19,7 +19,7 @@ Step::Step(std::unique_ptr<Operation> operation, Device& device,
     if (entry == shared.end()) own_.push_back(device_.allocate(spec));
     bound_.push_back(entry == shared.end() ? own_.back().get() : entry->second);
     by_name_[spec.name] = bound_.back();
-    // Those that it reads: a shared tensor may have more.
+    // Counts the bytes that it reads: a shared tensor may have more.
     if (spec.name == "x") x_bytes_ = static_cast<double>(spec.bytes);
   }
   operation_->bind(bound_);

@@ -71,7 +71,7 @@ std::int64_t InputAudit::sample(const Place& place) const {
 
 std::string InputAudit::fault_of_samples(std::uint64_t first_epoch,
                                          const std::vector<std::int64_t>& samples, bool replaced) {
-  // How often each sample of the first epoch comes, over all ranks.
+  // Number of times that each sample of the first epoch comes, over all ranks.
   std::vector<double> times(static_cast<std::size_t>(set_->size()) + 1);
   times.back() = replaced ? 1 : 0;
   const std::int64_t expected = std::min(images(), steps() * claims_.batch);

@@ -25,9 +25,8 @@ class Reading {
 
   bool any() const { return images_ > 0; }
 
-  /// All images over all seconds (of the slowest rank). Of regions that follow each other it is
-  /// what was read, where single ones may have found batches ready. 0 if no image was taken.
-  /// Collective.
+  /// All images over all seconds (of the slowest rank). Over successive regions it is the rate of
+  /// reading, while single ones may have found batches ready. 0 if no image was taken. Collective.
   double images_per_s(Communicator& ranks) const;
 
   /// stall_percent (of the time, the largest of the ranks), and means over all ranks per image that

@@ -205,8 +205,8 @@ class Stager final {
     });
   }
 
-  /// Broadcasts a chunk of `reader`, which has it in `own`, and keeps what this node lacks. What
-  /// fails here is told before the next chunk, so that no node waits for another.
+  /// Broadcasts a chunk of `reader`, which has it in `own`, and keeps what this node lacks. An
+  /// error is told before the next chunk, so that no node waits for another.
   void pass_on(std::size_t reader, const StageChunk& chunk, const std::string& checksums,
                std::vector<char>& own) {
     const std::span<char> bytes(reader == me() ? own.data() : received_.data(),

@@ -32,12 +32,12 @@ struct StageOptions {
 /// The folder of a node: "{node}" in `folder` is replaced by its number.
 std::string stage_folder_of(const std::string& folder, int node);
 
-/// Copies the set `data` (a path as for open_samples()) into `folder` of each node. Of all files
-/// that a node lacks, the first rank of one node reads each once; the nodes take files in turns,
-/// so that all read at once, and pass pieces on by broadcasts while the next ones are read. Memory:
-/// four pieces a node. InputError or CaseError on all ranks: as StageFolder; if two nodes share a
-/// folder, or it lies in the set (nothing is then created); if a shared file changes while it is
-/// read; if the system counts no reads. Collective.
+/// Copies the set `data` (a path as for open_samples()) into `folder` of each node. The first rank
+/// of one node reads each file that a node lacks once; the nodes take files in turns, so that all
+/// read at once, and pass pieces on by broadcasts while the next ones are read. Memory: four pieces
+/// a node. InputError or CaseError on all ranks: as StageFolder; if two nodes share a folder, or it
+/// lies in the set (nothing is then created); if a shared file changes while it is read; if the
+/// system counts no reads. Collective.
 StagedSet stage(const std::string& data, const std::string& folder, const StageOptions& options,
                 Communicator& ranks);
 

@@ -24,7 +24,8 @@ struct StageListing {
 /// InputError on all ranks if `data` names no set. Collective.
 StageListing list_stage_files(const std::string& data, Communicator& ranks);
 
-/// What one node reads before it passes that on: pieces of one file, or small files as a whole.
+/// The unit that one node reads before it passes it on: pieces of one file, or small files as a
+/// whole.
 using StageChunk = std::vector<StagePiece>;
 std::int64_t bytes_of(const StageChunk& chunk);
 
@@ -42,7 +43,7 @@ class SharedReader final {
   /// which has InputError for a file that differs from the listed one or changes meanwhile.
   std::future<Read> start(const StageChunk& chunk);
 
-  /// What all threads have read; valid while none reads.
+  /// Amounts that all threads have read; valid while none reads.
   double read_bytes = 0, device_bytes = 0, seconds = 0;
 
  private:

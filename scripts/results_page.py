@@ -1,5 +1,5 @@
-"""What the scripts share that put a measured table into a page: options, the run of a suite, the marks between which the table goes, the
-conditions in words."""
+"""The common part of the scripts that put a measured table into a page: options, the run of a suite, the marks between
+which the table goes, the conditions in words."""
 import argparse
 import json
 import pathlib
@@ -34,7 +34,7 @@ def run(given, suite, *flags):
 
 
 def markdown(given, command, result, *flags):
-    """What `assay table` or another command says of a result, for a page."""
+    """The output of `assay table` or another command about a result, for a page."""
     return subprocess.run([given.programs / "assay", command, result, *flags, "--format", "markdown"], check=True, text=True,
                           stdout=subprocess.PIPE).stdout
 

@@ -1,5 +1,5 @@
 #pragma once
-// What the staging of a set costs, and what proves that each shared file was read once.
+// The cost of staging a set, and the evidence that each shared file was read once.
 
 #include <map>
 #include <string>
@@ -23,7 +23,7 @@ struct StagingCost {
   double seconds = 0, read_s = 0, pass_s = 0, keep_s = 0;
 };
 
-/// What a case costs that finds the set as an earlier one of its process has staged it: nothing.
+/// The cost for a case that finds the set as an earlier case of its process staged it: nothing.
 StagingCost of_later_row(const StagingCost& cost);
 /// Bytes read from shared files over bytes staged; 1 if none had to be.
 double staging_read_ratio(const StagingCost& cost);

@@ -9,7 +9,7 @@
 
 namespace assay {
 
-/// How the case makes the starting centroids from its seed, drawn again.
+/// The starting centroids that the case makes from its seed, drawn again.
 class ClaimedStart {
  public:
   ClaimedStart(const KmeansClaims& claims, std::int64_t clusters);

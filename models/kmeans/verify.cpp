@@ -112,8 +112,8 @@ Eigen::Index nearest_of(const Rows::ConstRowXpr& x, double norm, const Checked& 
   return nearest;
 }
 
-/// Adds the squared distance of row number `row` to the centroids before each one. Those that are
-/// negative are rounding errors.
+/// Adds the squared distance of row number `row` to the centroids before each one. Negative weights
+/// are rounding errors.
 void add_weights(const Eigen::VectorXd& scores, double norm, std::int64_t row,
                  const Checked& checked, double* weights) {
   double least = std::numeric_limits<double>::infinity();

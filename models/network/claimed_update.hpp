@@ -13,7 +13,7 @@ struct ClaimedNumber {
   double value = 0, error = 0;
 };
 
-/// What is known of a parameter's tensor before the update.
+/// The known state of a parameter's tensor before the update.
 struct ClaimedTensor {
   double decay = 0;                  ///< 0 for biases and normalizations
   double gradient = 0, weights = 0;  ///< norms

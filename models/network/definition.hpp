@@ -16,17 +16,17 @@ namespace assay {
 /// [classes, features]; biases and normalizations have one.
 using DefinedParameters = std::map<std::string, std::vector<std::int64_t>>;
 
-/// What a network reads, and the classes of its labels.
+/// The input of a network, and the classes of its labels.
 struct DefinedInput {
   InputShape shape;
   std::int64_t classes = 0;
   Labels labels = Labels::per_sample;
-  /// Of labels of pixels: the factor of each class in the loss
+  /// The factor of each class in the loss, for labels of pixels
   /// (ReferencePass::pixel_cross_entropy).
   std::vector<double> class_factors{};
 };
 
-/// How far apart lie the places of a convolution's filter, and the taps of the filter.
+/// The distances of the places of a convolution's filter, and of the taps of the filter.
 struct DefinedWindow {
   std::int64_t stride = 1, dilation = 1;
   static constexpr std::int64_t half_filter = -1;
@@ -43,8 +43,8 @@ struct NetworkDefinition {
   bool glorot = false;
   /// Filters, by name, that begin uniform up to another number than sqrt(6 / (channels taps^2)).
   std::map<std::string, double> bounds{};
-  /// By layer, of convolutions that have another window than DefinedWindow{}. That of a transposed
-  /// convolution is the window of the convolution whose bwd_data it is.
+  /// By layer, of convolutions that have another window than DefinedWindow{}. A transposed
+  /// convolution has the window of the convolution whose bwd_data it is.
   std::map<std::string, DefinedWindow> windows{};
 };
 

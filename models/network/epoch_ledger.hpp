@@ -1,5 +1,5 @@
 #pragma once
-// Which samples the ranks have taken in an epoch of training.
+// The samples that the ranks have taken in an epoch of training.
 
 #include <cstdint>
 #include <string>

@@ -22,7 +22,7 @@ bool agrees(double found, double expected, double bound) {
   return std::fabs(found - expected) <= bound;
 }
 
-/// Of one sample, and how far a right result may be from it.
+/// The loss and score of one sample, and the largest distance of a right result from them.
 struct Answer {
   double loss = 0, bound = 0;
   double score = 0, score_bound = 0;
@@ -42,7 +42,7 @@ Answer answer_of(std::span<const double> logits, std::size_t label, double u) {
   return answer;
 }
 
-/// What sample `i` of a batch that an executor has run must have. `outputs`: the network's of it.
+/// The answer for sample `i` of a batch that an executor has run. `outputs`: the network's of it.
 Answer answer_of(const Executor& executor, const Batch& batch, const DataClaims& claims,
                  std::size_t i, std::span<const double> outputs) {
   const Graph& graph = executor.graph();

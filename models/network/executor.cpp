@@ -160,8 +160,8 @@ void Executor::allocate() {
     else if (graph_.values[v].storage == Storage::persistent && !settings_.memory.contains(v))
       persistent += in_lines(bytes);
   }
-  // Scratch memory is one more tensor of a node, that no other needs. Where most activations are
-  // alive, layers are small and need little of it.
+  // Scratch memory is one more tensor of a node, that no other needs. The layers at the time when
+  // most activations are alive are small and need little of it.
   for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
     std::size_t scratch = 0;
     for (const Candidate& candidate : candidates_[i])

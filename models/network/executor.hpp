@@ -96,7 +96,7 @@ class Executor {
   void run_node(std::size_t node);
   /// Tells `observer` of each node, which then runs by itself; nullptr: nobody any more.
   void observe(NodeObserver* observer) { observer_ = observer; }
-  /// How often a node has run since the executor was made, without timed runs. Counted when it
+  /// Number of runs of a node since the executor was made, without timed runs. Counted when it
   /// runs.
   std::int64_t runs(std::size_t node) const { return runs_[node]; }
   /// Runs a node, waits for it, and returns its seconds.
@@ -125,8 +125,8 @@ class Executor {
     return recordings_.has(key_of(phase, false)) || recordings_.has(key_of(phase, true));
   }
   const Recordings& recordings() const { return recordings_; }
-  /// The backend and algorithm that compute each node, for ExecutorSettings::chosen. Of another
-  /// batch, a backend that may choose might choose another algorithm.
+  /// The backend and algorithm that compute each node, for ExecutorSettings::chosen. A backend that
+  /// may choose might choose another algorithm for another batch.
   std::vector<Choice> chosen() const;
   Executed executed(std::size_t node) const;
   /// Why a convolution and its normalization are not one operation, or, in training, its sums not
@@ -175,9 +175,9 @@ class Executor {
 
   Executor(Graph graph, const ExecutorSettings& settings);
   /// Makes one node of each convolution and the normalization that follows it in inference, where
-  /// the backend of a GPU computes both at once. What was between them is then in no value. The two
-  /// operations, one after the other, are its other candidate: measure() takes them where they are
-  /// faster, or the one is wrong.
+  /// the backend of a GPU computes both at once. The values between them then no longer exist. The
+  /// two operations, one after the other, are its other candidate: measure() takes them where they
+  /// are faster, or the one is wrong.
   void fuse(Plugins& plugins, Communicator& ranks);
   Result<std::vector<Candidate>> find_fused(const GraphNode& one, const GraphNode& conv,
                                             const GraphNode& norm, Plugins& plugins,

@@ -20,7 +20,8 @@ std::map<ValueIndex, std::vector<std::size_t>> users_of_values(const Graph& grap
   return all;
 }
 
-/// A convolution and its normalization, one after the other. What is between them is a workspace.
+/// A convolution and its normalization, one after the other. The tensor between them is a
+/// workspace.
 class InParts final : public Operation {
  public:
   InParts(std::unique_ptr<Operation> conv, std::unique_ptr<Operation> norm)

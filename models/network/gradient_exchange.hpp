@@ -44,7 +44,7 @@ class GradientExchange {
 
   /// Prepares all sums (Communicator::prepare). CaseError if the ranks cannot compute them.
   void prepare();
-  /// How gradients are summed, as far as it is known; empty for one rank.
+  /// The way in which gradients are summed, as far as it is known; empty for one rank.
   Executed executed() const;
 
   /// Call it at the beginning of a step. With `seed`, stores some of the step's own gradients,

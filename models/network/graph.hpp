@@ -81,8 +81,7 @@ struct Statistics {
   }
 };
 
-/// What decides the masks of dropout, beside the layer and the pass (mask_key in
-/// graph_builder.hpp).
+/// The seed of the masks of dropout, beside the layer and the pass (mask_key in graph_builder.hpp).
 struct MaskSeed {
   std::uint64_t seed = 1;
   int rank = 0;

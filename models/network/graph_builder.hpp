@@ -27,7 +27,7 @@ enum class DenseStart {
            ///< and Y. Bengio, AISTATS 2010)
 };
 
-/// How a window moves over a plane. `dilation`: the distance of adjacent taps, 1: none lies
+/// The movement of a window over a plane. `dilation`: the distance of adjacent taps, 1: none lies
 /// between.
 struct ConvOptions {
   std::int64_t stride = 1, padding = 0, dilation = 1;
@@ -53,8 +53,8 @@ class GraphBuilder {
   GraphBuilder(Graph begun, std::int64_t statistics);
 
   /// Divides these layers, whose features (or channels) `ranks` divides, among `ranks` ranks with
-  /// parts alike. Of such a layer each rank has some features, and of the layer that reads these
-  /// some inputs; then its sums are those over all ranks (GraphNode::summed; M. Shoeybi et al.,
+  /// parts alike. Each rank has some features of such a layer, and some inputs of the layer that
+  /// reads these, whose sums are then over all ranks (GraphNode::summed; M. Shoeybi et al.,
   /// Megatron-LM, arXiv:1909.08053). Between the two may lie what computes each channel by itself.
   /// Call it before all layers.
   void divide(int ranks, std::set<std::string> layers) {

@@ -20,7 +20,7 @@ std::string planes(std::int64_t batch, std::int64_t channels, std::int64_t heigh
   return fmt::format("mb{}ic{}ih{}iw{}", batch, channels, height, width);
 }
 
-/// Of taps x taps, with the same distances in both directions.
+/// A window of taps x taps, with the same distances in both directions.
 std::string square_window(std::int64_t taps, std::int64_t stride, std::int64_t padding,
                           std::int64_t dilation = 1) {
   std::string text;

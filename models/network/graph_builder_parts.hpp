@@ -1,5 +1,5 @@
 #pragma once
-// What the files of GraphBuilder share.
+// Declarations that the files of GraphBuilder share.
 
 #include <map>
 #include <memory>

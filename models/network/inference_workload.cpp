@@ -63,7 +63,7 @@ void compare(const std::string& name, double relative, std::size_t count, double
   verification.wrong_elements += static_cast<std::int64_t>(count);
 }
 
-/// What `executor` has computed with the network in fp64.
+/// Compares the results of `executor` with those of the network in fp64.
 void compare_with_fp64(const Executor& executor, const Results& is, const Results& should,
                        double tolerance, Verification& verification) {
   for (std::size_t i = 0; i < should.size(); ++i)
@@ -127,7 +127,7 @@ Result<Memory> learnt(const TrainerSettings& settings, Plugins& plugins) {
   return memory;
 }
 
-/// Of `batch` images, with what a training has learnt.
+/// An executor for `batch` images, with the parameters that a training has learnt.
 Result<std::unique_ptr<Executor>> made_for(const TrainerSettings& settings, Plugins& plugins,
                                            Communicator& ranks, double* fill_seconds = nullptr) {
   const auto start = Clock::now();
@@ -331,7 +331,7 @@ class InferenceWorkload final : public Workload {
       compare(found.what, found.relative, count, found.allowed, "those of the same run with checks",
               verification);
     };
-    // Of the same logits: where two are nearly equal, their rounding decides a score.
+    // The scores are of the same logits: if two are nearly equal, their rounding decides a score.
     const std::vector<double> scores = read_scores(*executor_);
     run_checked(*executor_, executor_->graph().nodes.size() - 1, budget_of_node, seed_of(checks_),
                 verification);

@@ -12,7 +12,7 @@ namespace assay {
 /// Samples are whole numbers, times this.
 inline constexpr float learnable_unit = 0x1p-14F;
 
-/// What a number is drawn for. Numbers of different draws are independent.
+/// The purpose for which a number is drawn. Numbers of different draws are independent.
 enum class Draw : std::uint32_t {
   waves = 1,
   choices,

@@ -15,8 +15,8 @@ namespace assay {
 ///   they turn the wind (channels 0 and 1), and have low pressure (2) and humid air (3);
 /// - one or two rivers (class 2: pixels within 1/48 of that side of a bent line): they have humid
 ///   air, and a wind along the rows.
-/// All other pixels are background (class 0), about 19 of 20. A vortex crosses a river. What is
-/// planted fades beyond its edge, where it is as strong as three deviations of the waves. Columns
+/// All other pixels are background (class 0), about 19 of 20. A vortex crosses a river. A planted
+/// object fades beyond its edge, where it is as strong as three deviations of the waves. Columns
 /// are cyclic, rows are not; further channels have weather alone.
 ///
 /// All arithmetic is in integers, and the last step multiplies by a power of two, so fields are
@@ -35,7 +35,7 @@ class LearnableFields final : public LearnableSamples {
   std::string canonical() const override;  ///< "learnable:c3i16h96w144seed1"
 
  private:
-  /// What is planted at a pixel: `strength` is 256 at its centre and 128 at its edge.
+  /// The objects that are planted at a pixel: `strength` is 256 at its centre and 128 at its edge.
   struct Planted {
     std::int64_t row, column, strength;
     std::int64_t down = 0, right = 0, radius = 0;  ///< of vortices: from the centre

@@ -51,7 +51,7 @@ class FieldOracle {
   struct River {
     std::int64_t row, first, length, bend, phase;
   };
-  /// How far a pixel is from a centre, with columns the shorter way round.
+  /// The distance of a pixel from a centre, with columns the shorter way round.
   std::int64_t right_of(const Vortex& of, std::int64_t column) const;
   std::int64_t strength(const Vortex& of, std::int64_t row, std::int64_t column) const;
   /// Rows between a pixel and the river's centre; nothing where the river does not flow.

@@ -11,7 +11,7 @@ namespace assay {
 namespace {
 
 constexpr std::uint32_t one_in_markers = 4;
-// Of 256: below the first an element is not 0, below the second it is 2.
+// Numbers out of 256: below the first an element is not 0, below the second it is 2.
 constexpr std::uint8_t of_class = 64, of_others = 6, twice_of_class = 16, twice_of_others = 1;
 
 }  // namespace

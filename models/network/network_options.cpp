@@ -30,8 +30,8 @@ constexpr const char* of_training[] = {"data",           "augment",
                                        "trial",          "lag",
                                        "self_check",     "weight_gradients",
                                        "weight_decay",   "parallel"};
-/// Those that do not affect what a step computes: which images there are, how long a training
-/// lasts.
+/// Options that do not affect the computation of a step: the set of images, the length of a
+/// training.
 constexpr const char* outside_step[] = {
     "augment", "control", "data",   "epochs", "label_base", "max_bad_samples", "page_cache",
     "restart", "steps",   "target", "trial",  "unreached",  "validate_every",  "validation"};

@@ -11,7 +11,7 @@
 
 namespace assay {
 
-/// How a rank moves its weights, gradients and state, if each has the whole network.
+/// The traffic of a rank's weights, gradients and state, if each rank has the whole network.
 struct StepTraffic {
   Precision precision = Precision::fp32;
   Learning learning{};
@@ -32,7 +32,7 @@ class NetworkProblem final : public Problem {
   /// step has them forward, for the gradients of inputs (except the first layer's) and for the
   /// gradients of weights.
   double flops() const override;
-  /// What no fusion spares, of all ranks: weights that products read, their gradients, and the
+  /// Bytes of all ranks that no fusion spares: weights that products read, their gradients, and the
   /// update. 0: unknown.
   double bytes() const override;
   std::map<std::string, double> amounts() const override;
@@ -41,7 +41,8 @@ class NetworkProblem final : public Problem {
   std::vector<double> working_sets(std::int64_t rank_batch, Precision precision) const;
 
  private:
-  /// How often bytes() goes over the same memory, whose part in the caches each time may save.
+  /// Number of times that bytes() goes over the same memory; the caches may save their part of it
+  /// each time.
   double passes() const;
 
   std::string kind_;

@@ -21,7 +21,7 @@ namespace {
 
 using network_options::measured;
 
-/// Those that only a training to an accuracy has; --epochs asks for one.
+/// Options that only a training to an accuracy has; --epochs asks for one.
 constexpr const char* of_epochs[] = {"validation",     "target",     "unreached",
                                      "validate_every", "checkpoint", "restart"};
 constexpr std::uint64_t most_images = 1 << 20, most_steps = 1 << 30;

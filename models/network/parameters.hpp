@@ -29,8 +29,8 @@ void put_batch(Executor& executor, std::span<const float> images,
                std::span<const std::int64_t> labels);
 void put_labels(Executor& executor, std::span<const std::int64_t> labels);
 
-/// All elements of a value in row-major order, after all submitted work is done. Of a value that
-/// holds all parameters (Graph::weights), of each parameter in its row-major order.
+/// All elements of a value in row-major order, after all submitted work is done. A value that holds
+/// all parameters (Graph::weights) has each parameter in its row-major order.
 std::vector<double> read_values(const Executor& executor, ValueIndex value);
 void put_values(Executor& executor, ValueIndex value, std::span<const double> values);
 /// The same elements as they are stored.

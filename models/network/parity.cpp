@@ -129,7 +129,7 @@ Result<Side> made(const TrainerSettings& settings, const ParityForm& form, Plugi
   return side;
 }
 
-/// What is chosen for the whole network need not do for a form of it.
+/// A backend that suits the whole network need not suit a form of it.
 Result<Side> tried_side(TrainerSettings settings, const ParityForm& form, Plugins& plugins,
                         Communicator& ranks) {
   auto side = made(settings, form, plugins, ranks);

@@ -16,7 +16,7 @@ namespace assay {
 /// loss, logits, statistics and all gradients. The reference's backward pass starts from the
 /// images, parameters, activations and statistics of the tested network. With its own activations,
 /// rounding would change signs before rectifiers, and a single one of N elements changes a gradient
-/// by a part of about N^-1/2. Of a network beyond `limits` a smaller form is compared
+/// by a part of about N^-1/2. A network beyond `limits` is compared in a smaller form
 /// (parity_form()).
 Verification compare_with_reference(TrainerSettings settings, Plugins& plugins,
                                     const ParityLimits& limits = {});

@@ -8,7 +8,7 @@
 namespace assay {
 namespace {
 
-/// Of all values, as if they lived at the same time.
+/// Bytes of all values, as if they lived at the same time.
 double bytes_of(const Graph& graph) {
   double all = 0;
   for (ValueIndex v = 0; v < graph.values.size(); ++v)
@@ -17,7 +17,7 @@ double bytes_of(const Graph& graph) {
   return all;
 }
 
-/// Of two values in fp64 that are compared.
+/// Bytes of two values in fp64 that are compared.
 double bytes_of_two(const Graph& graph) {
   std::int64_t largest = 0;
   for (ValueIndex v = 0; v < graph.values.size(); ++v)

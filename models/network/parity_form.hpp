@@ -1,5 +1,5 @@
 #pragma once
-// What is compared with fp64 of networks that are too large for it.
+// The part of a network that is compared with fp64, if the network is too large for it.
 
 #include <cstdint>
 #include <functional>
@@ -11,7 +11,7 @@
 
 namespace assay {
 
-/// What a pass in plain fp64 loops may take on this host.
+/// Limits of a pass in plain fp64 loops on this host.
 struct ParityLimits {
   double flops = 1e11;  ///< a minute or two
   double bytes = static_cast<double>(memory_available());

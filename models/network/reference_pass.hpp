@@ -41,7 +41,7 @@ struct ReferenceParameter {
 };
 using ReferenceParameters = std::map<std::string, ReferenceParameter>;
 
-/// How a training begins.
+/// The start of a training.
 struct ReferenceStart {
   std::uint64_t seed = 1;
   double filter_factor = 1;  ///< of all filters, beside their documented range
@@ -54,7 +54,7 @@ struct ReferenceBatch {
   std::vector<std::int64_t> labels;
 };
 
-/// Where in a training a pass is: masks of dropout depend on it.
+/// The place of a pass in a training: masks of dropout depend on it.
 struct ReferenceMoment {
   std::int64_t passes = 0;  ///< of the training before this one
   std::int64_t rank = 0;
@@ -125,7 +125,7 @@ class ReferencePass {
   double last_norm() const { return start_.last_norm; }
 
  private:
-  /// How a parameter begins.
+  /// The initial values of a parameter.
   struct Initial {
     double bound = 0, constant = 0, factor = 1;
     bool decays = false;

@@ -225,9 +225,9 @@ TrainingTolerance training_tolerance(DataType operands, bool sent_in_16_bits) {
 
 namespace {
 
-/// Of optimizers with second moments: where a gradient is next to 0, its rounding decides the sign
-/// of a whole step, so that a change may differ by its own length twice. In 16 bits their decay is
-/// less than that.
+/// Optimizers with second moments need more: if a gradient is next to 0, its rounding decides the
+/// sign of a whole step, so that a change may differ by its own length twice. In 16 bits their
+/// decay is less than that.
 TrainingTolerance with_moments(TrainingTolerance of, bool narrow) {
   if (!narrow)
     return {5 * of.largest, 5 * of.normalizations, 10 * of.length, 10 * of.last_length,

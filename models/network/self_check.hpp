@@ -11,7 +11,7 @@
 
 namespace assay {
 
-/// How the changes of the weights in two trainings differ.
+/// Differences of the changes of the weights in two trainings.
 struct TrainingDifference {
   /// ||found - expected|| / ||expected||: the largest one of the weights and the last layer's bias,
   /// and that of all normalizations and other biases as one vector. (The gradients of some of these

@@ -104,8 +104,8 @@ std::vector<Trainer::Difference> Trainer::differences(const State& state) const 
   std::vector<Difference> all;
   const std::set<ValueIndex> narrow =
       sums_in_16_bits(*executor_, settings_.executor.device != "cpu");
-  // Of gradients next to 0 a moment's error decides the sign of the step: with an error of e in
-  // their norm, of a part e of the elements.
+  // A moment's error decides the sign of the step if the gradient is next to 0: an error of e in
+  // their norm does so for a part e of the elements.
   const auto add = [&](double relative, const char* what, const Parameter& parameter,
                        bool signs = false) {
     const double tolerance =

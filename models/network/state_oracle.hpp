@@ -21,7 +21,7 @@ std::uint64_t fingerprint(std::span<const std::byte> bytes);
 /// in progress. It does not use Trainer::save().
 using Fingerprints = std::map<std::string, std::string>;
 Fingerprints fingerprints_of(Trainer& trainer);
-/// Those of the numbers that are not on the device.
+/// Adds the fingerprints of the numbers that are not on the device.
 void add_fingerprints(std::span<const double> running, const LossScaleState& scale,
                       Fingerprints& to);
 std::string fingerprint_text(std::span<const std::byte> bytes);

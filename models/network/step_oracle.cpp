@@ -347,7 +347,7 @@ ClaimedLoss StepOracle::claimed_loss(std::span<const double> logits, std::span<c
 void StepOracle::judge_losses() {
   const Graph& graph = executor_.graph();
   const std::vector<double> logits = read_logits(executor_),
-                            // Where there are none, the sample is what it should return.
+                            // Without labels, the sample is what it should return.
       labels = read_values(executor_, claims_.labels == Labels::none ? graph.images : graph.labels),
                             losses = read_values(executor_, graph.losses);
   const std::size_t of_sample = logits.size() / losses.size(),

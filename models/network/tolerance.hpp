@@ -1,5 +1,5 @@
 #pragma once
-// How accurate a network has to be.
+// The accuracy that a network has to have.
 
 #include "core/api/precision.hpp"
 #include "models/network/input_shape.hpp"
@@ -10,7 +10,7 @@ namespace assay {
 /// tensors are fp32, that of fp16, which has as many bits.
 DataType operand_type(Precision precision);
 
-/// How far a network may be from fp64, as a part of the 2-norm of each tensor.
+/// The largest distance of a network from fp64, as a part of the 2-norm of each tensor.
 struct NetworkTolerance {
   double forward;        ///< of losses, logits and statistics
   double gradients;      ///< of each tensor

@@ -119,7 +119,7 @@ class Trainer {
   /// Exchanges the trainer's state with `state` and continues from that. InputError if these
   /// settings cannot give the state (its loss scale, or waiting gradients without a lag).
   void exchange(State& state);
-  /// How far a tensor is from that of an equal run, as a part of its 2-norm.
+  /// The distance of a tensor from that of an equal run, as a part of its 2-norm.
   struct Difference {
     double relative = 0, allowed = 0;
     std::string what;  ///< "the velocity of conv1.weight"
@@ -144,7 +144,7 @@ class Trainer {
   const std::vector<Arrival>& arrivals() const { return arrivals_; }
   /// GradientExchange::control_messages().
   std::int64_t control_messages() const { return exchange_->control_messages(); }
-  /// How gradients are summed, as far as it is known; empty for one rank.
+  /// The way in which gradients are summed, as far as it is known; empty for one rank.
   Executed executed_sum() const;
   const LossScale& loss_scale() const { return loss_scale_; }
   /// True if finite steps may double a dynamic loss scale; initialise() sets it to true.

@@ -7,7 +7,8 @@
 
 namespace assay {
 
-/// The outputs are all that a step learns: weights, velocities, moving averages. Of one rank.
+/// The outputs are all that a step learns: weights, velocities, moving averages. It is for one
+/// rank.
 class TrainingBurn final : public BurnTarget {
  public:
   /// The arguments must outlive it. `rate`: of all steps.

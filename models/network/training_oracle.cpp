@@ -157,9 +157,9 @@ void TrainingOracle::end(const Convergence& convergence, bool restarted) {
 }
 
 /// The seconds of a training are those of its steps, at the speed of each epoch, and of its
-/// validations. Those of a run before a restart are not known here. A processor that is taken away
-/// between the readings of both clocks makes one short epoch longer for one of them: a training
-/// that counts too little does so in most.
+/// validations. The seconds of a run before a restart are not known here. A processor that is taken
+/// away between the readings of both clocks makes one short epoch longer for one of them: a
+/// training that counts too little does so in most.
 void TrainingOracle::judge_times(const Convergence& convergence, bool restarted) {
   const double images =
       static_cast<double>(claims_.steps() * claims_.passes * claims_.batch * claims_.ranks);

@@ -349,7 +349,7 @@ class TrainingWorkload final : public Workload {
     });
   }
 
-  /// Those since the last call. Collective.
+  /// Judges the batches since the last call. Collective.
   void judge_batches(Verification& verification) {
     if (batches_) verification.fail(batches_->take_fault());
   }

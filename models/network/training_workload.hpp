@@ -30,7 +30,7 @@ struct TrainingRun {
       network{};  ///< of the sum of the gradients; its ranks are `gradients`, where it is set
   std::map<std::string, double> amounts;
   double create_seconds = 0;
-  /// Parameters of the case. What the steps claim to do is read from them, and from nothing that
+  /// Parameters of the case. The claims about the steps are read from them, and from nothing that
   /// was made of them for the training itself. None: the steps are not judged as a whole.
   std::optional<Settings> claims{};
   NetworkDefinition definition{};  ///< of the network that the case names

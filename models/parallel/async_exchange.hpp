@@ -22,7 +22,7 @@
 
 namespace assay {
 
-/// Which ranks do what. Worker w is rank w; server s is rank first_server + s.
+/// The roles of the ranks. Worker w is rank w; server s is rank first_server + s.
 struct AsyncRoles {
   int workers = 1, first_server = 0;
   std::vector<WeightsPart> parts;  ///< by server
@@ -41,7 +41,7 @@ struct AsyncRoles {
   std::int64_t unanswered() const { return bound.value_or(0); }
 };
 
-/// What goes before a gradient. 8 words.
+/// The header of a gradient. 8 words.
 struct GradientHead {
   std::int64_t step = 0;  ///< of the worker; -1: it makes no more steps
   std::int64_t ticket = 0, base = 0;
@@ -49,7 +49,7 @@ struct GradientHead {
   std::int64_t unused[3] = {};
 };
 
-/// What goes before weights. 8 words.
+/// The header of weights. 8 words.
 struct WeightsHead {
   std::int64_t version = 0;
   std::int64_t ticket = 0;  ///< of the worker's next batch, by server 0; -1: there is none
@@ -148,8 +148,8 @@ class PartWorker {
   /// Sends the gradients of the step, which have_left() before others are written in their place.
   void send(const GradientHead& head);
   bool have_left();
-  /// Of the oldest step whose answers are there, once: whether all servers have applied its
-  /// gradient, and the loss scale that this was made with.
+  /// The outcome of the oldest step whose answers are there, given once: whether all servers have
+  /// applied its gradient, and the loss scale that this was made with.
   struct Outcome {
     bool finite = true;
     double scale = 1;

@@ -43,7 +43,8 @@ Graph mask_graph(const Executor& of, const MaskSeed& masks, ExecutorSettings& se
     graph.nodes.push_back(std::move(node));
     settings.chosen.push_back(of.choice(i));
   }
-  // Of no node: reference alone would have tensors in another order than the network's.
+  // This choice belongs to no node: reference alone would have tensors in another order than the
+  // network's.
   if (of.nhwc()) settings.chosen.push_back({"native", ""});
   return graph;
 }

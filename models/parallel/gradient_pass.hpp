@@ -10,14 +10,14 @@
 
 namespace assay {
 
-/// What a pass computes from, beside the weights.
+/// The inputs of a pass, beside the weights.
 struct PassSettings {
   std::int64_t epoch = 0, batch = 0;  ///< of OrderedBatches
   std::int64_t worker = 0;            ///< whose masks of dropout it has
   double loss_scale = 1;
 };
 
-/// What is called within a pass.
+/// Functions that are called within a pass.
 struct PassCalls {
   std::function<void()> after_node{};
   std::function<void()> before_gradients{};  ///< before the first node that writes to them
@@ -31,9 +31,9 @@ class GradientPass {
   /// Runs the passes of the undivided network's graph, at its present weights. `check`: its nodes
   /// are compared with their oracles. Returns the mean loss of the batch. Not collective.
   double run(const PassSettings& of, const PassCalls& calls = {}, StepCheck* check = nullptr);
-  /// Of the whole network, after run().
+  /// Gradients of the whole network, after run().
   Buffer gradients();
-  /// Of the whole network, which all passes read.
+  /// Weights of the whole network, which all passes read.
   Buffer weights();
   /// Rounds the 16-bit copies of the weights, where the network has them.
   void store();

@@ -1,5 +1,5 @@
 #pragma once
-// What a way of parallel training does for its workload (parallel_workload.hpp), which has data,
+// The part of a way of parallel training in its workload (parallel_workload.hpp), which has data,
 // epochs, evaluation, quality and the row.
 
 #include <cstdint>
@@ -56,7 +56,7 @@ struct StepRange {
 /// need it (steps_of_run()).
 void expect_one_judged(const StepRange& steps);
 
-/// What this rank has done, counted where it is done. Sums over the ranks are those of all steps.
+/// The work of this rank, counted where it is done. Sums over the ranks are those of all steps.
 struct MadeSteps {
   double images = 0;  ///< on which all nodes, forward and backward, have run
   double flops = 0;   ///< of these nodes, and of updates
@@ -64,7 +64,7 @@ struct MadeSteps {
   double batches = 0;
 };
 
-/// What a way is made of. All outlive it.
+/// The parts of a way. All outlive it.
 struct WayParts {
   const TrainingRun& run;
   Plugins& plugins;

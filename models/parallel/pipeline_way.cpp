@@ -179,12 +179,12 @@ class PipelineWay final : public ParallelWay {
     return all;
   }
 
-  /// Of steps.
+  /// The median of steps.
   static double median_of(const std::vector<double>& seconds) {
     return seconds.empty() ? 0 : median(seconds);
   }
 
-  /// What each stage computes and keeps. Stages count from 1.
+  /// Adds what each stage computes and keeps. Stages count from 1.
   void add_stages(const std::vector<StageCost>& cost, double seconds,
                   const std::vector<double>& bytes, std::map<std::string, Metric>& to) const {
     double flops = 0;

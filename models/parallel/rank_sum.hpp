@@ -30,7 +30,7 @@ class RankSum {
   void run(const Executor& executor, ValueIndex value, const std::string& what = "",
            Verification* found = nullptr) const;
   Communicator& ranks() const { return ranks_; }
-  /// How such a call is made, as far as it is known.
+  /// The communicator that makes such a call, as far as it is known.
   Communicator& adding() const { return staged_ ? *staged_ : adding_; }
 
  private:

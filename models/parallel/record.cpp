@@ -138,8 +138,8 @@ class RecordCheck {
     return "";
   }
 
-  /// What a worker reads has its own last gradient; with a bound, the gradients of all workers up
-  /// to the last step that it may not miss.
+  /// A worker reads weights with its own last gradient; with a bound, also with the gradients of
+  /// all workers up to the last step that it may not miss.
   std::string of_bound() {
     for (const auto& [of, version] : reads_) {
       const auto& [server, worker, step] = of;

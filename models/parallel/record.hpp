@@ -1,5 +1,6 @@
 #pragma once
-// What servers and workers write down of asynchronous steps, and what must hold of it.
+// The record that servers and workers write of asynchronous steps, and the conditions that it must
+// meet.
 
 #include <cstdint>
 #include <optional>
@@ -46,14 +47,14 @@ struct AsyncRecord {
   static AsyncRecord gathered(const AsyncRecord& own, Communicator& ranks);
 };
 
-/// What the case says of the steps of a record.
+/// The claims of the case about the steps of a record.
 struct AsyncClaims {
   std::int64_t workers = 1, servers = 1;
   std::vector<std::int64_t> versions;   ///< by server: before the first update
   std::vector<double> rates;            ///< of each step of all workers
   std::optional<std::int64_t> bound{};  ///< of staleness, in steps
   std::int64_t tickets() const { return workers * static_cast<std::int64_t>(rates.size()); }
-  /// Of one of the gradients of a step.
+  /// The rate of one of the gradients of a step.
   double rate(std::int64_t ticket) const;
 };
 

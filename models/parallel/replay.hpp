@@ -12,7 +12,7 @@
 
 namespace assay {
 
-/// What a server's next update depends on.
+/// The state on which a server's next update depends.
 struct PartState {
   std::vector<std::vector<std::byte>> values;  ///< as PartUpdate::state()
   std::int64_t updates = 0;

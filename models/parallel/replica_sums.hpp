@@ -1,5 +1,5 @@
 #pragma once
-// What groups of ranks add that have the same network and other samples: their gradients and
+// Sums over groups of ranks that have the same network and other samples: their gradients and
 // statistics after the passes of a step.
 
 #include <cstdint>

@@ -230,7 +230,7 @@ std::vector<std::uint64_t> ServersWay::gathered(std::uint64_t own) const {
   return nlohmann::json(allgather_json(own, parts_.ranks)).get<std::vector<std::uint64_t>>();
 }
 
-/// What the replay begins with.
+/// Prepares the start of the replay.
 void ServersWay::prepare_judge() {
   check_records();
   if (update_ && fault_.empty())

@@ -44,7 +44,7 @@ class SplitNetwork {
   void begin_step();
   /// Since begin_step().
   const SplitSeconds& seconds() const { return seconds_; }
-  /// How values are added, as far as it is known.
+  /// The way in which values are added, as far as it is known.
   Executed executed_sum() const;
   /// Values, and their bytes, that a pass adds.
   std::ptrdiff_t sums() const;

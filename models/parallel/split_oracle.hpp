@@ -6,8 +6,9 @@
 
 namespace assay {
 
-/// What compare_with_undivided() compares: the network, or its small form (Network::make_small) if
-/// it has many parameters and the small form adds as many values over the ranks.
+/// The network that compare_with_undivided() compares: the network itself, or its small form
+/// (Network::make_small) if it has many parameters and the small form adds as many values over the
+/// ranks.
 Network compared_form(const TrainerSettings& settings, int ranks);
 
 /// A pass of the divided layers and of the undivided ones, both in fp64, from equal parameters and

@@ -14,7 +14,7 @@
 
 namespace assay {
 
-/// What a step begins with, or leaves.
+/// The state before or after a step.
 struct SplitState {
   StageState values;
   LossScaleState scale;
@@ -37,7 +37,7 @@ class SplitTraining {
   /// Adds what the last step has done, where it is done. Layers that all ranks of a group have
   /// count once. Collective.
   void count(double loss, MadeSteps& made);
-  /// What has run until now is not counted.
+  /// The runs until now are not counted.
   void forget_runs();
 
   SplitState state() const;
@@ -51,14 +51,14 @@ class SplitTraining {
   }
   std::string fault() const { return batches_.fault(); }
   static std::uint64_t sum_of(const Batch& batch);
-  /// Of the samples of each pass of this group in the last judged step.
+  /// Sums of the samples of each pass of this group in the last judged step.
   const std::vector<std::uint64_t>& sample_sums() const { return sample_sums_; }
 
   SplitNetwork& network() { return network_; }
   const SplitNetwork& network() const { return network_; }
   const ReplicaSums& replicas() const { return replicas_; }
   const std::vector<double>& running() const { return running_; }
-  /// Those of this group, of the last step with a check.
+  /// Gradients of this group, of the last step with a check.
   const std::vector<double>& own_gradients() const { return own_gradients_; }
 
  private:

@@ -14,12 +14,13 @@
 namespace assay {
 namespace {
 
-/// What every rank can have by itself: samples, labels, constants and the numbers of a step.
+/// True if every rank can have the value by itself: samples, labels, constants and the numbers of a
+/// step.
 bool is_of_every_stage(const Graph& graph, ValueIndex value) {
   return graph.value(value).storage == Storage::persistent && value != graph.logits;
 }
 
-/// Which nodes touch a value, and what the places between nodes say about it.
+/// The nodes that touch a value, and what the places between nodes say about it.
 class Crossings {
  public:
   explicit Crossings(const Graph& graph) : graph_(graph) {

@@ -27,7 +27,7 @@ std::vector<StageCut> stage_cuts(const Graph& pass);
 /// Each stage has parameters. Unsupported if there are too few places.
 Result<std::vector<StageCut>> balanced_cuts(const Graph& pass, int stages);
 
-/// A stage of a network. What crosses to and from its neighbours is memory of its own, which
+/// A stage of a network. Values that cross to and from its neighbours are memory of its own, which
 /// messages fill and empty; `none` where it has no neighbour.
 struct Stage {
   Graph graph;

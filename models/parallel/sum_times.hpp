@@ -12,9 +12,9 @@
 namespace assay {
 
 /// A rank waits in a sum for the one that comes last. So a prediction needs what each rank computes
-/// before each sum. That is measured in every second step; the sums of the other steps are compared
-/// with it. Each sum begins on all ranks when the last one comes, and ends on each after what it
-/// takes there alone.
+/// before each sum. Times are measured in every second step; the sums of the other steps are
+/// compared with it. Each sum begins on all ranks when the last one comes, and ends on each after
+/// what it takes there alone.
 class SumTimes {
  public:
   /// Forgets all steps. Untimed.

@@ -18,7 +18,7 @@ namespace assay {
 namespace {
 
 constexpr const char* not_plain = "in plain accumulation on the undivided network";
-/// Of samples, and how much more those of all layers may change results.
+/// Roundings of samples, and how much more the roundings of all layers may change results.
 constexpr double roundings = 4, amplified = 16;
 
 /// Means and variances of a normalization.
@@ -122,8 +122,8 @@ void UndividedOracle::compare_state(const DividedStep& step, const Trainer::Stat
                                  difference.what, difference.relative, not_plain));
 }
 
-/// Of each parameter. The order of sums is the same, so that they are equal bit by bit where each
-/// operation is.
+/// Compares the gradient of each parameter. The order of sums is the same, so that they are equal
+/// bit by bit where each operation is.
 void UndividedOracle::compare_gradients(const StageState& after, Verification& found) {
   const Graph& graph = plain_->graph();
   const StageState plain = state_of(plain_->executor(), {});
@@ -163,7 +163,7 @@ void UndividedOracle::compare_gradients(const StageState& after, Verification& f
 }
 
 /// Sums in parts are rounded otherwise, which a network of few pixels and samples may amplify to
-/// any number. How much this one does, it tells of samples that are rounded otherwise, alone.
+/// any number. The share of this one is known from samples that alone are rounded otherwise.
 UndividedOracle::Allowed UndividedOracle::allowed(const DividedStep& step, const Batch& batch) {
   const double u = unit_roundoff(operand_type(run_.trainer.precision));
   const std::vector<Statistics>& norms = plain_->graph().statistics;
@@ -205,7 +205,8 @@ void UndividedOracle::compare_loss(const DividedStep& step, double loss, double 
                            not_plain));
 }
 
-/// Of each normalization: its batches are that part of its averages which the step has changed.
+/// Compares the averages of each normalization: its batches are that part of its averages which the
+/// step has changed.
 void UndividedOracle::compare_running(const StageState& after, const std::vector<double>& running,
                                       const Allowed& allowed, Verification& found) const {
   found.checked += std::ssize(running);

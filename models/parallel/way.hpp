@@ -1,5 +1,5 @@
 #pragma once
-// How the ranks of a training divide its work: the flag --parallel.
+// The division of the work of a training among ranks: the flag --parallel.
 
 #include <cstdint>
 #include <string>
@@ -26,8 +26,8 @@ Parallel parallel_of(const std::string& text);
 /// The shortest text that parallel_of() reads as the same.
 std::string to_text(const Parallel& way);
 
-/// How many ranks, or groups of ranks, have samples of their own in a step. 1 if the way does not
-/// fit the ranks (which is refused later).
+/// Number of ranks, or groups of ranks, that have samples of their own in a step. 1 if the way does
+/// not fit the ranks (which is refused later).
 std::int64_t replicas(const Parallel& way, std::int64_t ranks);
 
 /// Steps of a timed run. Ranks that do not wait for each other need several, since a run begins

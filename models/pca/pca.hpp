@@ -73,9 +73,8 @@ class Shift {
   std::vector<double> decoded_, values_;
 };
 
-// The linalg problems of the methods. Those of d x d matrices are computed in fp64, since they cost
-// little compared with the passes over the rows.
-/// gram: the moments of a rank's rows.
+// The linalg problems of the methods. Problems of d x d matrices are computed in fp64, since they
+// cost little compared with the passes over the rows. gram: the moments of a rank's rows.
 LinalgProblem moments_of(std::int64_t rows, std::int64_t features, Precision precision);
 LinalgProblem eigh_of(std::int64_t features);
 /// tsqr: the QR factorization of a block of rows of [1, x - shift] below the triangle of the blocks

@@ -129,7 +129,7 @@ void IoWorkload::expect_memory(double of_rank) const {
       bytes / 1e9, available / 1e9));
 }
 
-/// What the last run has done, and whether storage has done it.
+/// Counts the work of the last run, and the part that storage has done.
 void IoWorkload::count() {
   if (!std::exchange(ran_, false)) return;
   for (const auto& [name, amount] : done()) done_[name] += amount;

@@ -1,6 +1,6 @@
 #pragma once
-// What the operations of assay-io share: evidence that each run reached storage, and the order of
-// their checks.
+// The common part of the operations of assay-io: evidence that each run reached storage, and the
+// order of their checks.
 
 #include <cstdint>
 #include <exception>
@@ -42,7 +42,7 @@ struct IoSetup {
   bool device_counts = true;  ///< whether its device's counters tell anything
 };
 
-/// What a file of 1 MiB shows that is written, synced, dropped from the cache and read again.
+/// The behaviour of a file of 1 MiB that is written, synced, dropped from the cache and read again.
 struct StorageProbe {
   /// Why the rates of a folder would not be those of storage, or "": its file system counts no
   /// bytes.
@@ -82,7 +82,7 @@ class IoWorkload : public Workload {
   /// Untimed, before each run: removes its results, drops what it reads from the cache.
   virtual void prepare_run() = 0;
   virtual void timed_run() = 0;
-  /// What the last run has done on this rank, by the names of the rates, as its results show.
+  /// The work of the last run on this rank, by the names of the rates, as its results show.
   virtual Amounts done() = 0;
   /// Bytes of this rank that a run must move.
   virtual StorageBytes expected_bytes() const = 0;
@@ -95,7 +95,7 @@ class IoWorkload : public Workload {
   /// Checks all bytes of the last run. Collective, and all ranks have ended that run.
   virtual Verification judge() = 0;
   virtual std::string method() const = 0;
-  /// Of the timed runs. Collective.
+  /// Metrics of the timed runs. Collective.
   virtual std::map<std::string, Metric> own_metrics() { return {}; }
   /// The runs from here on are timed.
   virtual void forget_times() {}

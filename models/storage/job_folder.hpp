@@ -21,8 +21,8 @@ std::string file_system_of(const std::filesystem::path& folder);
 class JobFolder final {
  public:
   /// InputError on all ranks if another job has the folder `parent`, if it cannot be written, or if
-  /// some rank does not see what rank 0 has made there. What killed jobs of this host have
-  /// left is removed. `keep`: it gets another name at the end. Collective.
+  /// some rank does not see what rank 0 has made there. Files that killed jobs of this host have
+  /// left are removed. `keep`: it gets another name at the end. Collective.
   JobFolder(std::filesystem::path parent, bool keep, Communicator& ranks);
   ~JobFolder();
   JobFolder(const JobFolder&) = delete;

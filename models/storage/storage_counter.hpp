@@ -1,5 +1,5 @@
 #pragma once
-// What proves that bytes went to storage or came from there, and not from a cache.
+// Evidence that bytes went to storage or came from there, and not from a cache.
 
 #include <filesystem>
 #include <optional>

@@ -72,7 +72,7 @@ class SvmBenchmark final : public AnalyticsBenchmark {
     read.method = svm;
   }
 
-  // How many passes a run needs is known after it.
+  // The passes that a run needs are known after it.
   double passes(const AnalyticsSettings&) const override { return 0; }
   double work(const AnalyticsSettings&, double, double) const override { return 0; }
 

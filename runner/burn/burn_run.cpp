@@ -40,9 +40,9 @@ namespace {
 constexpr double seconds_of_turn = 60;
 /// The samples before the burn-in of each turn are for the row alone.
 constexpr const char* max_time = "0.5";
-/// What a case may take beyond its turn, without --timeout.
+/// Seconds that a case may take beyond its turn, without --timeout.
 constexpr double usual_timeout = 60;
-/// What a member may take beside its cases.
+/// Seconds that a member may take beside its cases.
 constexpr double seconds_of_start = 30;
 
 /// "90", "90s", "30m" or "8h" in seconds.
@@ -104,7 +104,7 @@ std::string filter_of(const std::vector<std::string>& benchmarks) {
   return "^(" + join(benchmarks, "|") + ")/";
 }
 
-/// How the time is divided: each case several times, so that all kinds follow each other.
+/// The division of the time: each case has several turns, so that all kinds follow each other.
 struct Turns {
   int passes = 1;
   double seconds = 0;  ///< of a case in a pass

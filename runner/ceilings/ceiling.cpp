@@ -30,8 +30,8 @@ struct NoCeiling {
 struct Rate {
   double per_s = 0, amount = 0;
   bool judges = false;  ///< undisturbed: a row may be called impossible by it
-  /// The rate by which it judges. What a library reached may lie far below what the device can:
-  /// then it is at least the data sheet's, and without one nothing is judged.
+  /// The rate by which it judges. The rate that a library reached may lie far below the peak of the
+  /// device: the ceiling is then at least the data sheet's, and without one nothing is judged.
   double surely = 0;
 };
 
@@ -177,8 +177,8 @@ struct Traffic {
   double each = 0, passes = 1;
 };
 
-/// The traffic of all ranks that share the levels. How often an analysis goes over its table may be
-/// known after the run alone.
+/// The traffic of all ranks that share the levels. The number of times that an analysis goes over
+/// its table may be known after the run alone.
 Traffic traffic_of(const Row& row, const Ranks& ranks) {
   const double share = ranks.here / ranks.sharers;
   const json passes = row.executed ? row.executed->rest.value("passes", json()) : json();

@@ -31,7 +31,7 @@ struct CeilingNeeds {
   void add(const CeilingNeeds& other);
 };
 
-/// How assay-stream is started, so that it has the same processes and cores as the cases.
+/// The command that starts assay-stream, so that it has the same processes and cores as the cases.
 struct CeilingStart {
   std::vector<std::string> launcher;
   bool all_ranks = false;  ///< all processes measure at the same time; else only one of them

@@ -51,7 +51,7 @@ nlohmann::json suite_of(const nlohmann::json& suite, nlohmann::json groups);
 /// of the suite `file`.
 void check_space(const std::filesystem::path& file, const std::filesystem::path& executable);
 
-/// What the benchmark makes of the draws.
+/// The members that the benchmark makes of the draws.
 struct CanonicalMembers {
   std::vector<std::map<std::string, std::string>> draws{};
   double target = 0;

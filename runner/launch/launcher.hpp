@@ -43,7 +43,7 @@ struct TemplatePart {
 };
 using Template = std::vector<TemplatePart>;
 
-/// How the batch system of a launcher takes jobs.
+/// The interface of a launcher's batch system.
 struct BatchSystem {
   Template script{};             ///< first lines of a batch script
   Template submit{};             ///< command that submits {script}

@@ -1,5 +1,5 @@
 #pragma once
-// How the processes of a run are started: the launcher, and the shapes of the process groups.
+// Starts the processes of a run: the launcher, and the shapes of the process groups.
 
 #include <cstdint>
 #include <nlohmann/json.hpp>

@@ -26,7 +26,7 @@ namespace {
 
 const std::string prefix = "assay-";
 
-/// How to allow what a launcher refuses.
+/// Advice on allowing what a launcher refuses.
 std::string way_out(const std::string& said) {
   const auto tells = [&](const char* word) { return said.find(word) != std::string::npos; };
   if (tells("run-as-root"))

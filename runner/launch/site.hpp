@@ -22,7 +22,7 @@ struct SiteCeilings {
 };
 
 struct Site {
-  /// How ranks are placed on a node; 0 and "": the site does not say.
+  /// The placement of ranks on a node; 0 and "": the site does not say.
   struct Placement {
     std::uint64_t ranks_per_node = 0, threads_per_rank = 0;
     std::string bind{};

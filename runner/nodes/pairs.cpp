@@ -84,7 +84,7 @@ std::map<std::string, std::map<std::string, double>> times_of(const std::vector<
   return times;
 }
 
-/// How much slower than a typical pair each pair is, by its slowest case.
+/// The ratio of each pair's time to that of a typical pair, by its slowest case.
 std::map<std::string, Pair> slowest_of(const std::vector<LeftRun>& runs,
                                        std::map<std::string, double>& ratios) {
   std::map<std::string, Pair> where;

@@ -67,7 +67,7 @@ std::set<std::string> expected_nodes(const std::vector<std::string>& allocated,
   std::set<std::string> names(allocated.begin(), allocated.end());
   // An allocation's names may be long ("n1.cluster"), a host's short.
   std::erase_if(names, [&](const std::string& node) { return is_among(node, answered); });
-  // Which nodes of a larger allocation were meant is unknown, but not that some are missing.
+  // The nodes of a larger allocation that were meant are unknown, but not that some are missing.
   if (names.size() + answered.size() != nodes) {
     names.clear();
     for (std::size_t node = answered.size() + 1; node <= nodes; ++node)

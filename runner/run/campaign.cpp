@@ -325,7 +325,7 @@ void Campaign::settle(Attempt& attempt) {
   }
   if (attempt.timed_out) give_up(attempt);
   std::string said = attempt.said;
-  // MPICH's launcher tells on stdout which rank died and where. Where none did, there are rows.
+  // MPICH's launcher tells on stdout which rank died and where. If none did, there are rows.
   if (said.empty() && !attempt.benchmark.launcher.empty() && !attempt.timed_out)
     said = tail_of(attempt.out);
   expect_fault_of_a_case(attempt, said);

@@ -68,7 +68,7 @@ struct RunRecord {
   std::vector<Session> sessions{};
   std::vector<Process> processes{};        ///< in the order of their starts
   std::vector<nlohmann::json> brackets{};  ///< as in the result's run.bracket
-  /// The rows that stand in the result. Of each case in a launch it is the first one, and each
+  /// The rows that stand in the result. The first row of each case in a launch counts, and each
   /// later one if all before it failed or were unsupported, and a resumed run has tried again.
   std::vector<RecordedRow> rows{};
 };

@@ -135,7 +135,7 @@ std::vector<pid_t> children() {
   return all;
 }
 
-/// Those that nobody watches any more: what a child that is over has left to us.
+/// Processes that nobody watches any more: a child that is over has left them to us.
 std::vector<pid_t> orphans() {
   std::vector<pid_t> all = children();
   std::erase_if(all, [](pid_t pid) { return watched_children().contains(pid); });

@@ -20,7 +20,7 @@ struct Interrupted {
   int signal = 0;
 };
 
-/// How a process ended.
+/// The end of a process.
 struct Ended {
   bool signalled = false;
   int code = 0;  ///< exit code, or the signal's number
@@ -46,7 +46,7 @@ class Child final {
   Child& operator=(const Child&) = delete;
 
   pid_t pid() const { return pid_; }
-  /// How the process ended, or nothing while it runs.
+  /// The end of the process, or nothing while it runs.
   std::optional<Ended> poll();
   /// Sends SIGKILL to the group and to every orphan that this process adopted from it. With `grace`
   /// above 0, SIGTERM is sent first, and so much time given: a launcher like mpirun then ends its

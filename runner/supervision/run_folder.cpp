@@ -101,8 +101,8 @@ bool holds_by(const fs::path& file) {
   return true;
 }
 
-/// Takes the place of a process that was killed. Of several runs that find its file only one may:
-/// the others could remove what that one has written.
+/// Takes the place of a process that was killed. Only one of several runs that find its file may
+/// take over: the others could remove what that one has written.
 bool takes_over(const fs::path& file) {
   const fs::path next = file.parent_path() / collecting::next_holder_name;
   if (!creates(next)) return false;

@@ -21,7 +21,7 @@ namespace assay::collecting {
 /// The files of the process that has the folder. They are the node's alone.
 inline constexpr const char* lock_name = ".lock";
 inline constexpr const char* held_by_name = ".held-by";
-/// Which of several processes may replace held_by_name.
+/// The lock that decides which of several processes may replace held_by_name.
 inline constexpr const char* next_holder_name = ".held-by.next";
 
 /// The content of held_by_name for this process. The first line is for people.
@@ -29,8 +29,8 @@ std::string holder_here();
 
 /// True if the process that `holder`, the content of held_by_name, names has certainly ended: it
 /// was started on this host, since the host's boot and among the processes that can be seen from
-/// here, and there is no process with its number and its time of start. Of another host's processes
-/// nothing is known.
+/// here, and there is no process with its number and its time of start. Nothing is known of another
+/// host's processes.
 bool has_ended(const std::string& holder);
 
 /// True if an `assay run` is at work in the folder.
@@ -40,8 +40,8 @@ bool is_at_work(const std::filesystem::path& folder, const LockFile& lock = ::fl
 
 namespace assay {
 
-/// How long a resumed run waits for the previous run in its folder to end. A batch system may start
-/// the next job while the processes of the previous one are still being terminated.
+/// The time that a resumed run waits for the previous run in its folder to end. A batch system may
+/// start the next job while the processes of the previous one are still being terminated.
 inline constexpr std::chrono::seconds patience_with_earlier(30);
 
 /// Creates the folder and its log/, and locks it until this process ends, so that only one run uses

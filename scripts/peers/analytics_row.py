@@ -38,7 +38,8 @@ def file_hash(path):
 
 
 def table_name(data, labels, shape):
-    """What Assay's programs call the same table (FileTable::canonical() of datasets/file_table.cpp), so that rows of both are of one problem."""
+    """The name that Assay's programs give the same table (FileTable::canonical() of datasets/file_table.cpp), so that
+    rows of both are of one problem."""
     name = re.sub(rb"[^A-Za-z0-9.-]", b"_", os.fsencode(pathlib.Path(data).name)).decode()  # byte by byte
     whole = content_hash("table", [file_hash(data), file_hash(labels) if labels else ""])
     return f"{name}:n{shape[0]}d{shape[1]}:{whole[-12:]}"
@@ -66,7 +67,7 @@ def metric(value, better=None):
 
 
 def head_of(args, shape, dtype):
-    """What a row says before anything ran."""
+    """The fields of a row that are known before anything ran."""
     backend = "sklearnex" if args.intelex else "scikit-learn"
     descriptor, data = f"n{shape[0]}d{shape[1]}", table_name(args.data, args.labels, shape)
     precision = {"float64": "fp64", "float32": "fp32"}[str(dtype)]

@@ -9,7 +9,7 @@ from torch import nn
 from torch.nn import functional
 
 CLASSES = 3
-# Of background, cyclones and rivers in DeepCAM's data: models/network/pixel_classes.hpp.
+# Frequencies of background, cyclones and rivers in DeepCAM's data: models/network/pixel_classes.hpp.
 FREQUENCIES = (0.986267818390377, 0.0004578708870701058, 0.01327431072255291)
 STANDARD = {"tiramisu": {"r": 2}, "deeplab": {"r": 2}, "deepcam": {"r": 8}}
 
@@ -56,7 +56,7 @@ class Planes(nn.Module):
         return samples, labels.view(count, self.height, self.width)
 
     def loss(self, logits, labels):
-        """Of a sample the sum over its pixels; the mean over the samples."""
+        """The loss of a sample is the sum over its pixels; the result is the mean over the samples."""
         weights = torch.tensor(self.class_weights, dtype=logits.dtype, device=logits.device)
         return functional.cross_entropy(logits, labels, weights, reduction="sum") / len(logits)
 

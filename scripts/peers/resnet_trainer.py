@@ -4,9 +4,10 @@ import warnings
 
 from torch_clock import Clock
 
-# Of the relative error of the loss and of a gradient's norm, of the error of its product over the norm, and of that of a logit over
-# the RMS: five times what was seen at depths 18 and 50 and images of 32 to 224, in bf16 twice; a missing gradient gives 1. Gradients
-# err much more than losses, for rounding moves inputs of rectifiers past 0 (tests/models/resnet50/golden.py).
+# Bounds of the relative error of the loss and of a gradient's norm, of the error of its product over the norm, and of
+# that of a logit over the RMS: five times what was seen at depths 18 and 50 and images of 32 to 224, in bf16 twice; a
+# missing gradient gives 1. Gradients err much more than losses, for rounding moves inputs of rectifiers past 0
+# (tests/models/resnet50/golden.py).
 BOUNDS = {"fp32": {"loss": 1e-5, "norm": 5e-3, "product": 3e-2, "logits": 1e-4},
           "bf16": {"loss": 5e-3, "norm": 0.4, "product": 0.8, "logits": 0.1}}
 BOUNDS["fp16"] = BOUNDS["tf32"] = BOUNDS["bf16"]  # not measured: their roundoff is an eighth of bf16's
@@ -86,7 +87,7 @@ class Trainer:
             return self.torch.nn.functional.cross_entropy((model or self.model)(images), labels)
 
     def gradients(self, images, labels):
-        """Of one batch, times the loss scale, after which update() may follow; the loss."""
+        """The gradients of one batch, times the loss scale, after which update() may follow; returns the loss."""
         self.optimizer.zero_grad()
         loss = self.loss(images, labels)
         (loss if self.scaler is None else self.scaler.scale(loss)).backward()
@@ -100,7 +101,7 @@ class Trainer:
             self.scaler.update()
 
     def captured_part(self, images, labels):
-        """Of a step all that does not wait for the device: its loss, or the sum of the logits."""
+        """Runs the part of a step that does not wait for the device: its loss, or the sum of the logits."""
         if self.args.mode == "inference":
             return self.forward(images).sum()
         loss = self.gradients(images, labels)
@@ -203,7 +204,7 @@ class Trainer:
 
 
 def why_not_fp16(torch, resnet, device):
-    """Of processors not every PyTorch computes all layers in fp16; some say so, others compute in fp32."""
+    """Not every PyTorch computes all layers in fp16 on processors; some say so, others compute in fp32."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -40,8 +40,8 @@ class Clock:
         return first.elapsed_time(last) / 1000, submitted, waited
 
     def seconds(self, run, runs=1, waits=False):
-        """Of one of `runs` runs, one after the other. `waits`: a run itself waits for its device, so that its time contains that of the host
-        from there on."""
+        """The time of one of `runs` runs, one after the other. `waits`: a run itself waits for its device, so that its
+        time contains that of the host from there on."""
         if not self.on_gpu:
             start = time.perf_counter()
             for _ in range(runs):
@@ -57,7 +57,8 @@ class Clock:
 
 
 def about(torch, device):
-    """What a peer says of itself. `folders`: of the libraries of CUDA that it has opened, so that Assay can be measured with the same ones."""
+    """The statement of a peer about itself. `folders`: of the libraries of CUDA that it has opened, so that Assay can
+    be measured with the same ones."""
     told = {"peer": "PyTorch " + torch.__version__}
     if device == "cuda":
         version = torch.backends.cudnn.version()
@@ -68,7 +69,7 @@ def about(torch, device):
 
 
 def prepare(torch, precision):
-    """Of a GPU the settings of the comparison: cuDNN's fastest algorithms, and tf32 where it is asked for alone (PyTorch's convolutions
-    in fp32 take it otherwise)."""
+    """A GPU gets the settings of the comparison: cuDNN's fastest algorithms, and tf32 where it is asked for alone
+    (PyTorch's convolutions in fp32 take it otherwise)."""
     torch.backends.cudnn.benchmark = True
     torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"

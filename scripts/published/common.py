@@ -1,4 +1,5 @@
-"""What every converter shares: a published row, a result file, and the check of its constants against their sources."""
+"""The common part of the converters: a published row, a result file, and the check of its constants against their
+sources."""
 import json
 import re
 import sys

@@ -14,7 +14,7 @@ def rnn_descriptor(r):
 
 
 def rnn_flops(r):
-    """Of a pass whose input is skipped: products with the recurrent weights alone."""
+    """The FLOPs of a pass whose input is skipped: products with the recurrent weights alone."""
     return 2 * GATES[r["cell"]] * r["batch"] * r["steps"] * r["hidden"] ** 2
 
 

@@ -21,7 +21,7 @@ def write_system(folder, name, description, rows, environments):
     write(folder / f"{name}.json", result(name, f"published-{name}", environments, rows, {"description": description}))
 
 
-# What the procurement's suite prescribes beside data and size, and its page tells.
+# Settings that the procurement's suite prescribes beside data and size, and its page tells.
 CORAL2 = {"kmeans": {"clusters": "2+3+4", "iterations": 2}, "svm": {"evaluations": 500}}
 
 

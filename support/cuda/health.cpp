@@ -52,7 +52,7 @@ class HealthReader {
         nvml().next_event != nullptr && nvml().make_events(&events_) == 0 &&
         nvml().watch_events(gpu_, NvmlEvent::xid, events_) != 0)
       events_ = nullptr;
-    // Those that do not answer now are not asked again.
+    // Counters that do not answer now are not asked again.
     unsigned long long count = 0;
     std::erase_if(counters_, [&](const Counter& counter) { return counter.ask(&count) != 0; });
   }

@@ -12,8 +12,8 @@
 namespace assay::cuda {
 
 /// One hold at a time. The stream waits for a word of host memory (cuStreamWaitValue32 of the
-/// driver: the GPU's front end reads it, no multiprocessor is busy). What is submitted behind it
-/// piles up in the stream's queue, so that it then runs without gaps. A host that is itself made
+/// driver: the GPU's front end reads it, no multiprocessor is busy). Work that is submitted behind
+/// it piles up in the stream's queue, so that it then runs without gaps. A host that is itself made
 /// to wait for the stream (by a library, or because the queue is full, about a thousand launches)
 /// would wait for ever: a thread lets the stream go after a fifth of a second at most.
 class StreamHold {

@@ -86,8 +86,8 @@ const Nvml& nvml();
 Result<NvmlDevice> nvml_device(const std::string& pci_address);
 
 /// Calls `ask` on a thread of its own, and waits for it for 5 s: a driver whose GPU hangs may never
-/// answer. False if it has not; from then on it is not asked again. What `ask` uses must live as
-/// long as the process.
+/// answer. False if it has not; from then on it is not asked again. The objects that `ask` uses
+/// must live as long as the process.
 bool nvml_answers(const std::function<void()>& ask);
 
 }  // namespace assay::cuda

@@ -1,4 +1,4 @@
-// Which files the name of a folder stands for.
+// The files that the name of a folder stands for.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// Which differences of software belong to an installation, not to the machine.
+// Differences of software that belong to an installation, not to the machine.
 
 #include <gtest/gtest.h>
 

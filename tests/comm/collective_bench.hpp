@@ -16,7 +16,7 @@
 
 namespace assay::testing_fakes {
 
-/// What a rank's communicator does after the real call.
+/// A change that a rank's communicator makes after the real call.
 using Spoil = std::function<void(const Call&)>;
 
 /// A transport that is right, but for what `spoil` does to it.

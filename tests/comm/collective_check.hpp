@@ -20,7 +20,7 @@
 
 namespace assay::testing_comm {
 
-/// What a call is of; `count` is that of the least buffer (the part, where there are parts).
+/// The shape of a call; `count` is that of the least buffer (the part, where there are parts).
 struct Shape {
   Collective what = Collective::allreduce;
   std::int64_t count = 0;
@@ -39,7 +39,7 @@ inline double value(int rank, std::int64_t index) {
   return static_cast<double>((rank * 7 + index * 13 + index / 5) % 17 - 8);
 }
 
-/// Where a buffer's memory comes from; empty: ordinary memory.
+/// The source of a buffer's memory; empty: ordinary memory.
 using Allocate = std::function<std::shared_ptr<void>(std::size_t)>;
 
 /// Elements with 16 more behind them that nobody may touch.

@@ -62,7 +62,7 @@ class PacedWorld {
         queues_(texts.size()) {}
 
   int size() const { return static_cast<int>(texts.size()); }
-  /// Of the level `level`; all ranks are one group of the outermost.
+  /// The group of the level `level`; all ranks are one group of the outermost.
   int group(int rank, std::size_t level) const {
     return level + 1 >= levels_.size() ? 0 : rank / levels_[level].ranks;
   }

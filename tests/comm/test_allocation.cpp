@@ -16,7 +16,7 @@
 #include "tests/comm/collective_check.hpp"
 
 namespace {
-// Of each thread, which is a rank.
+// Each thread, which is a rank, has its own.
 thread_local bool counting = false;
 thread_local long allocations = 0;
 
@@ -30,8 +30,8 @@ void* counted(std::size_t bytes) {
 }
 }  // namespace
 
-// Of the whole program: the core, a shared library, calls these, too. All of them, since a
-// sanitizer has its own of those that are left, and minds a pair of two makers.
+// These operators serve the whole program: the core, a shared library, calls these, too. All of
+// them, since a sanitizer has its own of those that are left, and minds a pair of two makers.
 void* operator new(std::size_t bytes) { return counted(bytes); }
 void* operator new[](std::size_t bytes) { return counted(bytes); }
 void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {

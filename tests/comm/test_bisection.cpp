@@ -70,7 +70,7 @@ TEST(Links, OneSlowHostOrPathIsNamedAndNoOther) {
 }
 
 TEST(Links, ASlowHostDoesNotMakeASlowerPairTypical) {
-  // Of the six pairs of four hosts three are slow, and one of the others is slower by chance.
+  // Three of the six pairs of four hosts are slow, and one of the others is slower by chance.
   const LinkFindings of = found(4, 3, [](int a, int b) {
     return a == 2 || b == 2 ? 2 : a == 0 && b == 1 ? 1.4 : 1.0;
   });
@@ -82,7 +82,7 @@ TEST(Links, RanksOfOneHostAreNumbersAndPairsInsideOfAHostDoNotCount) {
   const std::vector<PairTime> pairs{{0, 1, 1}, {2, 3, 1}, {0, 2, 1},
                                     {1, 3, 1}, {0, 3, 1}, {1, 2, 3}};
   EXPECT_EQ(names(links_of(pairs, {"h", "h", "h", "h"})), std::vector<std::string>{"rank1+rank2"});
-  // Of two hosts: 0 and 1, 2 and 3. The pairs inside are ten times as fast.
+  // Two hosts have the ranks 0 and 1, 2 and 3. The pairs inside are ten times as fast.
   const std::vector<PairTime> mixed{{0, 1, .1}, {2, 3, .1}, {0, 2, 1},
                                     {1, 3, 1},  {0, 3, 1},  {1, 2, 1}};
   EXPECT_EQ(names(links_of(mixed, {"a", "a", "b", "b"})), std::vector<std::string>{});

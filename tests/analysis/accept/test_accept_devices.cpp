@@ -30,7 +30,7 @@ std::vector<NamedResult> fleet(const RowDeviceHealth& other) {
 std::string verdict(const RowDeviceHealth& other, const json& limits) {
   std::vector<NamedResult> results = fleet(other);
   const Criteria rules = make_criteria(limits);
-  // What accept keeps of a file's rows suffices.
+  // The fields that accept keeps of a file's rows suffice.
   for (NamedResult& named : results)
     for (Row& row : named.result.rows) keep_for_acceptance(rules)(row, "", {});
   const json document = judge(results, limits);

@@ -107,8 +107,8 @@ TEST(AcceptEnvironments, EachProcessIsComparedWithThatOfItsSuite) {
 }
 
 TEST(AcceptEnvironments, ANodeThatIsNotComparableIsNoReference) {
-  // Of n00, n01 (20 % slow) and n02 (half as fast, other software): with n02 among the others, n01
-  // would be faster than their median.
+  // The nodes are n00, n01 (20 % slow) and n02 (half as fast, other software): with n02 among the
+  // others, n01 would be faster than their median.
   std::vector<NamedResult> results{node(0, {row("ok", 1)}), node(1, {row("ok", 1.2)}),
                                    node(2, {row("ok", 2)})};
   for (NamedResult& named : results) set_software(named, plain_software);
@@ -151,14 +151,14 @@ TEST(AcceptThreads, HalfTheThreadsAreTheSameCaseAndFailNoOtherNode) {
             "not comparable: 2 rows ran with 4 threads, elsewhere with 8");
   EXPECT_EQ(document["judged"].size(), 2U);
   EXPECT_EQ(find_node(document, 5)["rows"][0]["id"], "conv/forward/fp32/native/direct/a/hot/t8");
-  // What was wrong with 4 threads stays wrong.
+  // A row that was wrong with 4 threads stays wrong.
   results[5] = node(5, {threaded("incorrect", 2, 4, "a"), threaded("ok", 4, 1, "b")});
   const json wrong = judge(results, five_percent);
   EXPECT_EQ(find_node(wrong, 5)["verdict"], "INCORRECT");
   EXPECT_EQ(wrong["exit_code"], 3);
   EXPECT_EQ(find_node(wrong, 5)["health"]["findings"][0]["reason"],
             "not comparable: 1 row ran with 1 thread, elsewhere with 8");
-  // What accept keeps of a row in memory suffices.
+  // The fields that accept keeps of a row in memory suffice.
   const Criteria rules = make_criteria(five_percent);
   for (NamedResult& named : results)
     for (Row& kept : named.result.rows) keep_for_acceptance(rules)(kept, "", {});

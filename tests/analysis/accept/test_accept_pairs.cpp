@@ -45,7 +45,7 @@ json judge_pairs(int nodes, const MakePair& make, const json& criteria = five_pe
   for (int a = 0; a < nodes; ++a)
     for (int b = a + 1; b < nodes; ++b) results.push_back(pair_of(a, b, make(a, b)));
   const Criteria rules = make_criteria(criteria);
-  // What accept keeps of a file's rows suffices.
+  // The fields that accept keeps of a file's rows suffice.
   for (NamedResult& named : results)
     for (Row& each : named.result.rows) keep_for_acceptance(rules)(each, "", {});
   return judge(results, criteria, all_listed(results));

@@ -32,7 +32,7 @@ TEST(Spreads, WithoutAnySpread) {
   EXPECT_DOUBLE_EQ(compare_fresh(low, high, 0.95).p, compare_launches(low, high, 0.95).p);
 }
 
-/// How often fresh launches without a change show one at 0.001, in parts of 0.001.
+/// Rate at which fresh launches without a change show one at 0.001, in parts of 0.001.
 template <class Test>
 double size_of(double spread, Test test) {
   simulation::Random random(31);

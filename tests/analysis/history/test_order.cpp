@@ -1,4 +1,4 @@
-// Which run is the last of a series, where two hosts have two clocks.
+// The last run of a series is found although two hosts have two clocks.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

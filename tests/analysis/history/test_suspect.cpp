@@ -1,4 +1,4 @@
-// Which levels excuse a slow value: those that stayed, in undisturbed runs, or were promoted.
+// Levels that excuse a slow value: those that stayed, in undisturbed runs, or were promoted.
 #include <gtest/gtest.h>
 
 #include <set>

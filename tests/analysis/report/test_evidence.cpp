@@ -1,4 +1,4 @@
-// What a report shows beside times: devices, burn-in, links, storage, blame.
+// A report shows evidence beside times: devices, burn-in, links, storage, blame.
 #include <gtest/gtest.h>
 
 #include "report_data.hpp"

@@ -71,7 +71,7 @@ TEST(EpochTable, OtherParametersMakeLines) {
   EXPECT_TRUE(test::has(beside, "| loss 0 | loss 1 |")) << beside;
 }
 
-/// Which differ in speed, and cut the same samples into other batches.
+/// Ways to be parallel differ in speed, and cut the same samples into other batches.
 TEST(EpochTable, WaysToBeParallelStandBelowEachOther) {
   TableOptions by{.markdown = true, .by = "parallel"};
   const auto way = [](const char* name, double loss, const char* batch, const char* passes = "1") {

@@ -63,7 +63,7 @@ TEST(PublishedTables, Power8OverPower9) {
   }
   EXPECT_TRUE(RE2::PartialMatch(text, R"(\npca 8GB +summit +1\.90 s\* +2\.10 s\* +2\.40 s\*\n)"))
       << text;
-  // Who over whom: 3.58x is Power9's gain.
+  // The ratio has a direction: 3.58x is Power9's gain.
   EXPECT_TRUE(has(text, "summit smt 1 over row")) << text;
   EXPECT_TRUE(has(text,
                   "speedup: the column's system over the row's, above 1 the column's system "

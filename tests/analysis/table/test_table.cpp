@@ -140,7 +140,7 @@ TEST(Table, LibrariesOfTwoProcessesStandSideBySide) {
   };
   EXPECT_TRUE(has(line("blas"), "2.00 ms")) << line("blas");
   EXPECT_TRUE(has(line("blas"), "0.5")) << line("blas");
-  // Whatever else differs is not the library's doing.
+  // Other differences are not the library's doing.
   document["environments"][1] = environment("b", "B 2", "2");
   EXPECT_FALSE(has(line("blas"), "2.00 ms")) << line("blas");
 }

@@ -152,7 +152,7 @@ bool laziness_found(const CollectiveShape& shape, int honest) {
 }
 
 TEST(Collective, ATransportThatStopsMovingDataIsFoundOut) {
-  // Of one type and one reduction: what is moved is not looked at.
+  // One type and one reduction suffice: moved data is not looked at.
   for (const std::int64_t per_part : {41, 5000})
     for (const CollectiveShape& shape : shapes(3, per_part)) {
       if (shape.op != ReduceOp::sum || shape.type != DataType::fp32) continue;

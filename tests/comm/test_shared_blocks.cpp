@@ -1,4 +1,4 @@
-// How the shared-memory algorithm cuts calls into blocks and slices.
+// Cuts of calls into blocks and slices by the shared-memory algorithm.
 #include "comm/algorithms/shared_blocks.hpp"
 
 #include <gtest/gtest.h>

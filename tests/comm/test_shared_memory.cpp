@@ -28,7 +28,7 @@ namespace test_shared_memory {
 
 using namespace testing_comm;
 
-/// What forked ranks share before they have a segment: enough for allgather().
+/// Memory that forked ranks share before they have a segment: enough for allgather().
 struct Board {
   std::atomic<int> arrived[2] = {};
   std::atomic<int> left[2] = {};

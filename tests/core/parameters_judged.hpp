@@ -1,5 +1,5 @@
 #pragma once
-// That a reader refuses each parameter of a benchmark's rows that is not the one of the id.
+// Checks that a reader refuses each parameter of a benchmark's rows that is not the one of the id.
 
 #include <gtest/gtest.h>
 

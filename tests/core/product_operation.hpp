@@ -92,7 +92,7 @@ class ProductOracle final : public Oracle {
   int magnitude_;
 };
 
-/// What a test may break: called after each run with the number of the run and the output.
+/// A fault that a test may inject: called after each run with the number of the run and the output.
 using Fault = std::function<void(int run, float* y)>;
 
 class ProductOperation final : public Operation {

@@ -83,7 +83,7 @@ inline nlohmann::json result(std::vector<nlohmann::json> rows) {
   return document;
 }
 
-/// What is said when `body` refuses its input.
+/// The message when `body` refuses its input.
 inline std::string message_of(const std::function<void()>& body) {
   try {
     body();

@@ -21,7 +21,7 @@
 
 namespace assay::testing_fakes {
 
-/// What the threads share.
+/// Data that the threads share.
 struct ThreadWorld {
   explicit ThreadWorld(int ranks, int ranks_per_node = 0)
       : barrier(ranks),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a sample of a GPU contains: the time of the device, and not that of a host that submits slowly. The fake GPU
+"""A sample of a GPU contains the time of the device, and not that of a host that submits slowly. The fake GPU
 (fake/timeline.cpp) takes WORK_US for each piece of work, its host SUBMIT_US to submit one."""
 import json
 import os

@@ -39,7 +39,7 @@ class Collectives(RunTest):
         rows = self.rows(3, "--transport", "mpi", "--collective",
                          "allreduce,reduce,reduce_scatter,allgather,broadcast,alltoall,sendrecv,barrier", "--placement", "all",
                          "--mode", "all", "--root", "1", "--bytes", "n60")
-        # Of a message in place nobody would know what was sent.
+        # Nobody would know what was sent in a message in place.
         refused = [row for row in rows if row["status"] == "unsupported"]
         self.assertEqual({row["parameters"]["collective"] for row in refused}, {"sendrecv"})
         for row in self.expect_ok([row for row in rows if row not in refused], len(rows) - len(refused)):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What a row tells of its GPU, by a fake NVML (fake/nvidia-ml.cpp): clocks, temperature, power and throttling around the
-timed phase. Nothing here says anything of NVIDIA's own library."""
+"""The state of the GPU in a row, by a fake NVML (fake/nvidia-ml.cpp): clocks, temperature, power and throttling around
+the timed phase. Nothing here says anything of NVIDIA's own library."""
 import json
 import os
 import pathlib

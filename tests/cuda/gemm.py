@@ -68,7 +68,7 @@ class Gemm(RunTest):
         for fault in ("unscaled", "scaled_once", "transposed", "7_bits"):
             for row in self.fp8("m32n16k512ta", code=3, FAKE_CUBLASLT_FP8=fault):
                 self.assertEqual(row["status"], "incorrect", (fault, row["reason"]))
-        # Of two matrices of one format there is nothing to swap.
+        # There is nothing to swap in two matrices of one format.
         self.assertEqual([row["status"] for row in self.fp8("m32n16k512ta", code=3, FAKE_CUBLASLT_FP8="swapped")], ["ok", "incorrect"])
 
     def test_fp8_that_cannot_be_is_unsupported(self):

@@ -38,7 +38,7 @@ class Resnet(RunTest):
         for backend in ("cuda", "auto"):
             row = self.row("--steps", "2", backend=backend)
             self.assertEqual((row["status"], len(row["samples_s"])), ("ok", 2), row["reason"])
-            # Of the GPU: the tensors of the network, and little else.
+            # The memory is that of the GPU: the tensors of the network, and little else.
             tensors = row["executed"]["workspace_bytes"]
             self.assertTrue(tensors <= row["metrics"]["peak_memory_bytes"]["value"] < 1.1 * tensors + (1 << 20), row)
             self.assertIn("62 gradients", row["verification"]["reference"])
@@ -179,7 +179,7 @@ class Resnet(RunTest):
                 self.assertRegex(row["executed"]["implementation"], "left out as wrong: .* forward by cuda \\(sums\\): (dst|mean|variance)")
 
     def weights(self, file):
-        """Those of all parameters, as they lie in a checkpoint (models/network/checkpoint.hpp)."""
+        """The bytes of all parameters, as they lie in a checkpoint (models/network/checkpoint.hpp)."""
         content = file.read_bytes()
         length = int.from_bytes(content[8:16], "little")
         header, at = json.loads(content[20:20 + length]), 20 + length

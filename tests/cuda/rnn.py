@@ -56,7 +56,8 @@ class Rnn(RunTest):
                 self.assertEqual("undocumented_arithmetic" in row["executed"], "gru" in row["id"] and algorithm == "persist_static")
 
     def test_errors_of_an_undocumented_arithmetic_are_unsupported(self):
-        # Of a GRU by persist_static, whose errors an H100 found above the norm's bound of fp32; each element was within its own.
+        # A row of a GRU by persist_static, whose errors an H100 found above the norm's bound of fp32; each element was
+        # within its own.
         def row(algorithm, cell, fault, code, **variables):
             return self.rows("--problem", f"{cell}:64-4-5", "--direction", "forward_training", "--algorithm", algorithm, code=code,
                              FAKE_CUDNN_RNN=fault, **variables)[0]
@@ -129,7 +130,7 @@ class Rnn(RunTest):
                 if status == "ok":
                     self.assertEqual(row["executed"]["evidence"], "trace")
                     self.assertEqual(row["executed"]["implementation"], kernels.replace(";", " + "))
-                    # Of 16-bit tensors without tensor cores the names tell not in what they were multiplied.
+                    # Names do not tell in which type 16-bit tensors without tensor cores were multiplied.
                     unknown = precision == "fp16" and kernels == adders
                     self.assertEqual(row["executed"]["compute"], None if unknown else precision)
                 else:

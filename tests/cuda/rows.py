@@ -144,7 +144,7 @@ class Rows(RunTest):
                             FAKE_CUDNN_ENGINE=f"engine_{engine}")[0]
             self.assertEqual(row["status"], "unsupported", (precision, engine))
             self.assertIn("offers no plan in this arithmetic", row["reason"])
-        # That an engine may use tensor cores is no proof that it did.
+        # An engine that may use tensor cores need not have used them.
         row = self.rows("--problem", SHAPES[0], "--precision", "tf32", "--algorithm", "graph", code=6, FAKE_PROMOTES_TF32="1")[0]
         self.assertIn("silently promoted", row["reason"])
         # F(m x m) of 13 points in one dimension has no bound.
@@ -183,7 +183,7 @@ class Rows(RunTest):
         executed = self.all_ok(*words, "--algorithm", "graph", count=1, FAKE_CUPTI_US_engine_67="3", **traced)[0]["executed"]
         self.assertEqual((executed["evidence"], executed["kernels_s"]), ("trace", 3e-6))
         self.assertRegex(executed["implementation"], f"eng67_k2=3 TENSOR_CORE: {kernel}")
-        # Of the older interface the first whose kernel is no transform. A plan that breaks is left out.
+        # The older interface takes the first algorithm whose kernel is no transform. A plan that breaks is left out.
         for variables, algorithm in (({"FAKE_CUPTI_US_engine_65": "4"}, "graph"), ({}, "direct"),
                                      ({"FAKE_CUPTI_US_engine_65": "4", "FAKE_CUDNN_FAILS": "engine_65"}, "direct")):
             row = self.all_ok(*words, count=1, **traced, **variables)[0]
@@ -192,7 +192,8 @@ class Rows(RunTest):
         for us, engine in (("98", "eng65"), ("96", "eng67")):
             row = self.all_ok(*words, "--algorithm", "graph", count=1, FAKE_CUPTI_US="100", FAKE_CUPTI_US_engine_67=us, **traced)[0]
             self.assertIn(engine, row["executed"]["implementation"])
-        # That parts are added the kernel's name need not tell. Where it tells that they are added in fp32, their bound is that of fp32.
+        # The kernel's name need not tell that parts are added. If it tells that they are added in fp32, their bound is
+        # that of fp32.
         parts = {"FAKE_CUDNN_ENGINE": "engine_47", **traced}
         words = ("--problem", "mb4ic3ih46oc8oh46kh3ph1", "--direction", "bwd_weights", "--precision", "fp16", "--algorithm", "graph")
         executed = self.all_ok(*words, count=1, **parts)[0]["executed"]
@@ -326,8 +327,8 @@ class Rows(RunTest):
         self.assertIn("fits into the memory that is free", rows[0]["reason"])
 
     def test_no_tensor_crosses_to_or_from_the_gpu_as_a_whole(self):
-        # 3,211,264 bytes of fp32 each, but for the weights. What crosses are some elements of outputs and what is expected of
-        # them, small tables, and a small tensor by which the kernels are proved.
+        # 3,211,264 bytes of fp32 each, but for the weights. Only some elements of outputs and their expected values
+        # cross, small tables, and a small tensor by which the kernels are proved.
         limit = {"FAKE_GPU_CROSSES": "2000000"}
         words = ("--problem", "mb16ic16ih56oc16oh56kh1", "--reference-budget", "1e4", "--algorithm", "implicit_gemm,algo_1")
         for direction in ("forward", "bwd_data", "bwd_weights"):
@@ -335,7 +336,7 @@ class Rows(RunTest):
                 rows = self.rows(*words, "--direction", direction, "--layout", layout, code=0, **limit)
                 self.assertIn("ok", [row["status"] for row in rows], rows)
                 self.assertNotIn("failed", [row["status"] for row in rows], rows)
-        # Where our kernels cannot run the host makes and reads tensors.
+        # The host makes and reads tensors where our kernels cannot run.
         row = self.rows(*words[:-2], "--algorithm", "gemm", code=7, FAKE_GPU_LAUNCHES="0", **limit)[0]
         self.assertRegex(row["reason"], "copying '.*' (to|from) the GPU")
         self.all_ok(*words[:-2], "--algorithm", "gemm", count=1, FAKE_GPU_LAUNCHES="0")
@@ -349,7 +350,7 @@ class Rows(RunTest):
         self.assertIn("buffer sets", row["verification"]["reference"])
 
     def test_arithmetic_is_never_lent(self):
-        # Of an fp32 row every mode of cuDNN's but FMA_MATH would be tf32, which the fake really computes.
+        # Every mode of cuDNN's but FMA_MATH would make an fp32 row tf32, which the fake really computes.
         self.assertEqual(self.rows("--problem", SHAPES[0], "--precision", "fp32", code=0)[0]["status"], "ok")
         for precision, value, status in (("fp32", "1", "unsupported"), ("fp32", "0", "ok"), ("tf32", "0", "unsupported"),
                                          ("tf32", "1", "ok")):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What can be missing where the backend cuda is loaded: each is one line of reason, and no crash.
+"""States in which something is missing where the backend cuda is loaded: each is one line of reason, and no crash.
 
 A machine of each kind is a folder with the real programs and the real plugin: where a library is to be absent, the plugin's
 copy asks for another name of it, which nobody has.
@@ -43,7 +43,7 @@ class States(RunTest):
         return changed, other
 
     def reason(self, root, **variables):
-        """What every place says of the backend: the list, a row, a required row."""
+        """The text of every place about the backend: the list, a row, a required row."""
         environment = self.environment(ASSAY_DATA_PATH=str(SOURCE), **variables)
         del environment["ASSAY_PLUGIN_PATH"]
         listed = self.command(root / "bin" / "assay", "list", "backends", env=environment, code=0).stdout
@@ -85,7 +85,7 @@ class States(RunTest):
         self.assertRegex(self.reason(self.tree(changed)), f"^{other}: cannot open shared object file")
 
     def test_no_driver_or_no_gpu(self):
-        # Where there is a driver, none of its GPUs is to be seen: both are this machine without one.
+        # There is a driver, but none of its GPUs is to be seen: both are this machine without one.
         reason = self.reason(self.tree(lambda content: content), CUDA_VISIBLE_DEVICES="")
         self.assertRegex(reason, r'^no GPU can be used \(CUDA: "(CUDA driver version is insufficient for CUDA runtime version", '
                                  r'error 35|no CUDA-capable device is detected", error 100)\)$')

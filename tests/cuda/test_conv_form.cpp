@@ -1,4 +1,4 @@
-// How convolutions are described to cuDNN, by the real library, which needs no GPU for this.
+// The description of convolutions to cuDNN, by the real library, which needs no GPU for this.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -43,7 +43,7 @@ std::int64_t place_by_layout(const TensorSpec& spec, const std::vector<std::int6
   return place;
 }
 
-/// What cuDNN itself makes of a tensor descriptor: type, extents, strides.
+/// The content of a tensor descriptor by cuDNN itself: type, extents, strides.
 struct Described {
   cudnnDataType_t type;
   std::vector<std::int64_t> dims, strides;
@@ -207,7 +207,7 @@ TEST(ConvForm, EachPrecisionAsksForItsArithmetic) {
         form_of(problem_of("mb1ic8ih4oc8kh1", ConvDirection::forward, precision), "any");
     return std::tuple{form.arithmetic.math, form.arithmetic.accumulate};
   };
-  // Of fp32 tensors everything but FMA_MATH allows tf32.
+  // Every mode but FMA_MATH allows tf32 for fp32 tensors.
   EXPECT_EQ(math(Precision::fp32), (std::tuple{CUDNN_FMA_MATH, std::string("fp32")}));
   EXPECT_EQ(math(Precision::tf32), (std::tuple{CUDNN_TENSOR_OP_MATH, std::string("fp32_rz")}));
   EXPECT_EQ(math(Precision::fp16), (std::tuple{CUDNN_TENSOR_OP_MATH, std::string("fp32_rz")}));

@@ -1,5 +1,5 @@
-// How convolutions become graphs of cuDNN, by the real library, which needs no GPU for this: since
-// 9.8 it proposes engines for a GPU that is described.
+// Convolutions as graphs of cuDNN, by the real library, which needs no GPU for this: since 9.8 it
+// proposes engines for a GPU that is described.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// What the items of our kernels share: divisions by multiplication, sums of few rows, and warps,
-// whose lanes the host runs one after the other.
+// The common part of the items of our kernels: divisions by multiplication, sums of few rows, and
+// warps, whose lanes the host runs one after the other.
 
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ TEST(Divisor, DividesAsTheProcessorDoes) {
     ASSERT_EQ(divisor.by(), by);
     for (const std::int64_t n : numbers) {
       ASSERT_EQ(divisor.quotient(n), n / by) << n << " / " << by;
-      // Where a quotient changes, a wrong factor shows first.
+      // A wrong factor shows first where a quotient changes.
       const std::int64_t multiple = n / by * by;
       ASSERT_EQ(divisor.quotient(multiple), multiple / by) << multiple << " / " << by;
       if (multiple == 0) continue;

@@ -1,4 +1,5 @@
-// How a recurrent network is described to cuDNN, by the real library, which needs no GPU for this.
+// The description of a recurrent network to cuDNN, by the real library, which needs no GPU for
+// this.
 #include <gtest/gtest.h>
 
 #include "kernels/cuda/rnn_form.hpp"

@@ -91,7 +91,7 @@ TEST(Csv, ErrorsNameRowAndColumn) {
   expect("1,2\n3\n", "row 2, column 2: the row has 1 columns, the first line has 2");
   expect("1,2\n3,4,5\n", "row 2, column 3: the row has 3 columns, the first line has 2");
   expect("a,b,c\n1,2\n", "row 1, column 3: the row has 2 columns");
-  // What looks like a row of missing values is not taken for a header.
+  // A row of missing values is not taken for a header.
   for (const char* row : {"nan,nan", "NA,na", "?,?", ",", "null,None"})
     EXPECT_NE(error_of(folder.write("a.csv", row + std::string("\n1,2\n"))).find("row 1, column 1"),
               std::string::npos)

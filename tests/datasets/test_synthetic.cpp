@@ -136,7 +136,7 @@ TEST(Synthetic, WhatCannotBeGeneratedIsRefused) {
 
 /// The elements of x^T x / n of normal rows have the covariances of Wishart's distribution, so in
 /// the planted eigenvectors, scaled by the planted deviations, each differs from the identity by
-/// sqrt(2 / n) at most (1 sd). That holds for small eigenvalues, too.
+/// sqrt(2 / n) at most (1 sd). This holds for small eigenvalues, too.
 TEST(Spectrum, TheCovarianceIsThePlantedOne) {
   const std::int64_t d = 12;
   const double n = 200000;

@@ -13,7 +13,7 @@
 namespace assay {
 namespace test_tables_of_ranks {
 
-/// What a rank finds: the table's name, the rows of its part, or an error.
+/// The findings of a rank: the table's name, the rows of its part, or an error.
 struct Found {
   std::string name, error;
   std::int64_t rows = 0;

@@ -22,7 +22,7 @@ inline double round_bits(double value, int bits) {
   return std::bit_cast<double>(pattern & ~((std::uint64_t{1} << dropped) - 1));
 }
 
-/// What is done to an operation that is right.
+/// A fault that is added to an operation that is right.
 struct Fault {
   std::string output{};           ///< one element of it is wrong by `error`
   std::optional<double> error{};  ///< by default its root mean square

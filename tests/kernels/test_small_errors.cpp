@@ -1,4 +1,4 @@
-// How small an error of all elements is found: each of these passed while the bounds were wider.
+// Small errors of all elements that are found: each of these passed while the bounds were wider.
 #include <gtest/gtest.h>
 
 #include "kernels/conv/problem.hpp"
@@ -26,8 +26,8 @@ class Claiming final : public Operation {
   Executed claims_;
 };
 
-/// What the checks before timing find of a backend's operation with a fault. `tile`: it says that
-/// it was a Winograd convolution of this tile in fp32.
+/// The findings of the checks before timing about a backend's operation with a fault. `tile`: it
+/// says that it was a Winograd convolution of this tile in fp32.
 Verification judge(const Problem& problem, std::unique_ptr<Oracle> oracle,
                    const std::string& backend, const std::string& algorithm, broken::Fault fault,
                    int tile = 0) {

@@ -15,7 +15,7 @@ inline std::vector<std::string> cheating_and_others() {
   if (cheats_on_gpu()) return {"cheating", "cuda"};
   return {"cheating", "native", "blas", "reference"};
 }
-/// How often a cheat is tried: a fake GPU is slow.
+/// Number of trials of a cheat: a fake GPU is slow.
 inline int cheat_trials(int on_processor) {
   return cheats_on_gpu() ? on_processor / 5 : on_processor;
 }

@@ -80,14 +80,14 @@ TEST_F(Cheats, HonestRunsAreOk) {
         }
 }
 
-/// What a backend leaves out, with which algorithm, hot or cold.
+/// The work that a backend leaves out, with which algorithm, hot or cold.
 class Cheat
     : public Cheats,
       public testing::WithParamInterface<std::tuple<const char*, const char*, const char*>> {};
 
 TEST_P(Cheat, IsFoundInEachTrial) {
   const auto& [cheat, algorithm, cache] = GetParam();
-  // What cannot be judged is not said to be wrong.
+  // A result that cannot be judged is not said to be wrong.
   const bool coarse = cheat == std::string("coarse_arithmetic");
   for (const char* problem : cheats_problems())
     expect_found(cheat, algorithm, problem, cheat_trials(20), coarse ? "unsupported" : "incorrect",

@@ -1,4 +1,4 @@
-// What `--backend auto` chooses: the fastest candidate of each operation that is right.
+// `--backend auto` chooses the fastest candidate of each operation that is right.
 #include <gtest/gtest.h>
 #include <omp.h>
 
@@ -29,7 +29,7 @@ class MeasuredChoices : public testing::Test {
     run_.steps = 5;
   }
 
-  /// Those that have no convolution are left beside it.
+  /// Backends without convolution stay beside it.
   void without_native() {
     run_.trainer.executor.backends =
         cheats_on_gpu() ? std::vector<std::string>{"cheating"}

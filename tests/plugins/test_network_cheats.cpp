@@ -108,7 +108,7 @@ TEST_F(NetworkCheats, GradientsThatRoundingDoesNotExcuse) {
 }
 
 /// Two equal steps may differ by roundings to 16 bits in filters whose gradients add parts in them,
-/// and in nothing else. Those of cuDNN may.
+/// and in nothing else. The kernels of cuDNN may.
 TEST_F(NetworkCheats, DifferencesThatPartsDoNotExcuse) {
   for (const char* cheat : {"claims_parts", ""}) {
     setenv("ASSAY_CHEAT", cheat, 1);

@@ -1,4 +1,4 @@
-// Whatever is wrong with a plugin is one line of reason.
+// Every fault of a plugin is one line of reason.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -174,7 +174,7 @@ def commands(folder, count=None):
 
 
 def state_of(folder):
-    """What a command must leave as it was."""
+    """The files that a command must leave unchanged."""
     return {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file() and not file.is_symlink()}
 
 
@@ -187,7 +187,7 @@ def quoted(value, text):
 
 
 def faults(words, blamed, value, done, hangs):
-    """What is wrong with how a command ended."""
+    """The fault in the way in which a command ended."""
     if hangs:
         yield "hangs"
         return
@@ -256,7 +256,7 @@ def judge(command, inputs):
 
 
 def told(judge_one, everything):
-    """What judge_one() found in each; every fault is printed as it is found."""
+    """The finding of judge_one() in each; every fault is printed as it is found."""
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for found in pool.map(judge_one, everything):
             for fault in found:
@@ -265,7 +265,7 @@ def told(judge_one, everything):
 
 
 def judge_all(count=None):
-    """How many commands were run, and their faults; each is printed as it is found."""
+    """The number of commands that were run, and their faults; each is printed as it is found."""
     with tempfile.TemporaryDirectory(prefix="assay-bad-inputs-") as name:
         inputs = pathlib.Path(name)
         make_inputs(inputs)

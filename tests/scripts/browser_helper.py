@@ -1,4 +1,5 @@
-"""What the tests of a page in a browser share: Chromium, what it says and asks for, and measuring what it shows.
+"""The common part of the tests of a page in a browser: Chromium, what it says and asks for, and measuring what it
+shows.
 
 Chromium is Debian's, its client playwright: scripts/bootstrap --full brings both."""
 import glob

@@ -54,7 +54,7 @@ def launch(count_flag, rank, size, known):
     with open(FOLDER / "launched", "a") as log:
         log.write(json.dumps([NAME, flags]) + "\n")
     count = int(flags[count_flag])
-    # Where hosts are named, each rank is on its own by its host name (needs root).
+    # If hosts are named, each rank is on its own by its host name (needs root).
     hosts = flags.get("--hosts", "").split(",")
     if hosts == [""] and "--ppn" in flags and "PBS_NODEFILE" in os.environ:
         hosts = pathlib.Path(os.environ["PBS_NODEFILE"]).read_text().split()

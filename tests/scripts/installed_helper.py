@@ -1,4 +1,5 @@
-"""What the script tests of an installed tree share: it was moved, and nothing leads to the source tree or the build."""
+"""The common part of the script tests of an installed tree: it was moved, and nothing leads to the source tree or the
+build."""
 import os
 import pathlib
 import re

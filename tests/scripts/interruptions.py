@@ -315,7 +315,7 @@ def swap(place, what, lines):
 
 
 def make(folder):
-    """What the faults of journals and checkpoints damage, made once."""
+    """The files that the faults of journals and checkpoints damage, made once."""
     place = Place(folder, SUITE)
     place.expect_code({0}, ASSAY, "run", "suite.json", "--out", "out", "-q")
     place.expect_code({0}, *TRAINING, "--checkpoint", "kept", "--out", "x.json")
@@ -388,7 +388,8 @@ def judge(fault):
 
 
 def judge_all(count=None):
-    """How many faults were injected (a process may end before), and what fell, printed as it is found; with `count` a sample, the same each time."""
+    """The number of faults that were injected (a process may end before), and those that were not handled, printed as
+    they are found; with `count` a sample, the same each time."""
     with tempfile.TemporaryDirectory(prefix="assay-faults-") as name:
         made = pathlib.Path(name)
         make(made)

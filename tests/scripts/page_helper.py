@@ -1,4 +1,4 @@
-"""What the tests of scripts share that put a measured table into a page."""
+"""The common part of the tests of scripts that put a measured table into a page."""
 from run_helper import SOURCE
 
 
@@ -10,7 +10,7 @@ class PageTests:
         return [f"<!-- scripts/{cls.script}: {mark} -->\n" for mark in ("begin", "end")]
 
     def made_twice(self):
-        """What stands between the marks of a page, after the first time and after the table was replaced."""
+        """The text between the marks of a page, after the first time and after the table was replaced."""
         begin, end = self.marks()
         page = self.folder / "page.md"
         page.write_text(f"before\n{begin}old\n{end}after\n")

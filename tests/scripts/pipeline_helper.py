@@ -1,4 +1,5 @@
-"""What the tests of ci/ and scripts/reframe share: check-jsonschema and ReFrame, which scripts/bootstrap --full brings into .deps/pipeline."""
+"""The common part of the tests of ci/ and scripts/reframe: check-jsonschema and ReFrame, which scripts/bootstrap --full
+brings into .deps/pipeline."""
 import glob
 import sys
 

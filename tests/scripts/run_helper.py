@@ -1,4 +1,4 @@
-"""What the script tests of `assay run` share: programs, throw-away plugins, suites, journals."""
+"""The common part of the script tests of `assay run`: programs, throw-away plugins, suites, journals."""
 import json
 import os
 import pathlib
@@ -124,7 +124,7 @@ class RunTest(unittest.TestCase):
         return found
 
     def check_file(self):
-        """What was written is valid by our own judgement (test_result_schema.py asks an independent one)."""
+        """The written file is valid by our own judgement (test_result_schema.py asks an independent one)."""
         self.command(ASSAY, "validate", self.out / "result.json", code=0)
 
 

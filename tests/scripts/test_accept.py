@@ -48,7 +48,7 @@ class Accept(RunTest):
         self.assertEqual({node: verdict for node, verdict in verdicts.items() if verdict != "PASS"},
                          {"n17": "PERF-FAIL", "n30": "INCORRECT", "n40": "MISSING"})
         self.assertEqual(document["stragglers"][0]["node"], "n17")
-        # What was met: the criteria and every result, by hashes that sha256sum gives.
+        # The met limits are the criteria and every result, by hashes that sha256sum gives.
         self.assertEqual(document["criteria"]["content"], json.loads(criteria.read_text()))
         self.assertEqual(document["criteria"]["sha256"], hashlib.sha256(criteria.read_bytes()).hexdigest())
         self.assertEqual({result["file"]: result["sha256"] for result in document["results"]},
@@ -96,7 +96,7 @@ class Accept(RunTest):
         self.accept(criteria=self.criteria(absolute=floor), code=4)
 
     def test_the_example_of_the_docs(self):
-        """What docs/acceptance.md prints works as printed, and has every key of the schema."""
+        """The example of docs/acceptance.md works as printed, and has every key of the schema."""
         self.fleet(["n0", "n1", "n2"], spread=0.005)
         text = (SOURCE / "docs" / "acceptance.md").read_text()
         (example,) = re.findall(r"```json\n(.*?)```", text, re.DOTALL)

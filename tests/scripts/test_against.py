@@ -138,7 +138,7 @@ class Against(RunTest):
         self.run_suite(suite, "--launches", 5, "--against", other, code=0)
         words = [ASSAY, "compare", self.out / "against", self.out, "--vary", "nothing", "--confirm", self.folder / "fresh",
                  "--format", "json"]
-        # What the file says is shown, never executed.
+        # The text of the file is shown, never executed.
         refused = self.command(*words, code=2)
         for word in (str(other), "--base-build"):
             self.assertIn(word, refused.stderr)

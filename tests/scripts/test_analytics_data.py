@@ -28,7 +28,7 @@ class AnalyticsTest(RunTest):
         return environment
 
     def start(self, ranks, program, *words, code=0):
-        """What was said, and the rows."""
+        """The messages and the rows."""
         self.count = getattr(self, "count", 0) + 1
         out = self.folder / f"{self.count}.json"
         launched = () if ranks is None else (launcher(), "-n", ranks)

@@ -34,7 +34,7 @@ class Faults(AnalyticsTest):
                 [row] = self.rows(case, "--backend", "faulty", "--min-samples", "60", ASSAY_FAULT=fault, ASSAY_FAULT_SIZE="1",
                                   ASSAY_FAULT_AFTER="60")
                 with self.subTest(case, fault=fault):
-                    # Of NaN some solvers make an error of their own.
+                    # Some solvers make an error of their own of NaN.
                     self.assertIn(row["status"], ("incorrect", "failed") if fault == "nan" else ("incorrect",), row["reason"])
                     self.assertIsNone(row["time_s"])
                     self.assertNotIn("metrics", row)

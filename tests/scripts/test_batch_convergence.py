@@ -90,7 +90,7 @@ class BatchConvergence(RunTest):
 
 
 def curve_of(row):
-    """What a curve has in common."""
+    """The parameters that a curve has in common."""
     return tuple(str(row["parameters"][name]) for name in ("scaling", "warmup", "optimizer"))
 
 

@@ -64,7 +64,8 @@ def rule_of(rules, variables):
 
 
 class Pipelines(RunTest):
-    """Which jobs the pipelines have. A job that needs one that its pipeline lacks makes GitLab refuse the whole pipeline."""
+    """The jobs of the pipelines. A job that needs one that its pipeline lacks makes GitLab refuse the whole pipeline.
+    """
     MEASURING = {"weekly", "kernels-onednn", "collectives-mpi", "collectives-oneccl"}
 
     def jobs_of(self, document, **variables):
@@ -112,7 +113,7 @@ class Scripts(RunTest):
         super().setUp()
         self.clone = self.folder / "clone"
         self.command("git", "-c", "safe.directory=*", "clone", "-q", "--depth", "1", f"file://{SOURCE}", self.clone, code=0)
-        # What is tested is the working tree, not the last commit.
+        # The test uses the working tree, not the last commit.
         for name in ("ci", "suites", "results-schema", ".ci", "scripts"):
             shutil.copytree(SOURCE / name, self.clone / name, dirs_exist_ok=True)
         (self.clone / "build").symlink_to(BUILD)
@@ -174,7 +175,7 @@ class Scripts(RunTest):
                               ("collectives-oneccl", "oneccl")):
             for rule, record in records.items():
                 with self.subTest(name, rule=rule):
-                    # Where the library is not built, nothing is measured: 6.
+                    # Without the library, nothing is measured: 6.
                     code = 0 if library is None or self.has[library] else 6
                     self.run_lines(Job(document, name).lines(), code, **variables, RECORD=record)
                     cases = self.expect_artifacts(name, *(["history.md"] if record else []))

@@ -13,7 +13,7 @@ NODES = ("node0", "node1", "node2")
 CHUNK = 4 << 20  # bytes of a message
 MPI = [name for name in ("mpi", "mpich") if (BUILD / "lib" / "assay" / f"libassay_{name}.so").exists()]
 
-# What a rank's shell does before the command: it takes the name and the disk of its node.
+# The commands of a rank's shell before the command: it takes the name and the disk of its node.
 ON_NODE = 'hostname "node$OMPI_COMM_WORLD_RANK" && mount --bind "$DISKS/node$OMPI_COMM_WORLD_RANK" "$LOCAL" && exec "$@"'
 NAMED = 'import os, socket, sys; socket.sethostname(sys.argv[1]); os.execv(sys.argv[2], sys.argv[2:])'
 # The command of the first of these ranks is killed in the middle of its largest file.

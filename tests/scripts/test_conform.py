@@ -116,7 +116,7 @@ class Scaled(RunTest):
         text = " ".join(self.command(ASSAY, "table", self.out, "--baseline", "summit", code=0).stdout.split())
         self.assertIn("scale 1/40000", text)
         self.assertNotIn("speedup", text)
-        # What is resumed is the same run.
+        # The resumed run is the same run.
         self.assertIn("scale was \"1/40000\"", self.run_scaled("--resume", "--scale", "1/20000", code=2).stderr)
         self.run_scaled("--resume", code=0)
         self.assertEqual(len(self.rows()), 3)

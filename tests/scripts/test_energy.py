@@ -64,7 +64,7 @@ class EnergyOfRows(RunTest):
         return kernel
 
     def inside(self, *words, **more):
-        """Where /sys/class is the folder of this test."""
+        """The folder of this test is its /sys/class."""
         return self.command(*NAMESPACE, "sh", "-c", ENTER, "sh", self.root.parent, *words, **more)
 
     def stream(self, *words, problem="triad_n100000", precision="1e-9", code=0):

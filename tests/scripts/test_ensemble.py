@@ -217,7 +217,7 @@ class Faults(Ensemble):
         shown = self.command(ASSAY, "ensemble", self.out, code=0).stdout
         self.assertIn("5 members: 0 reached 1, 2 did not, 1 crashed (exit 139), 1 missing, 1 timed out", shown)
         self.assertIn("member 2 (rate 0.01), rung 1: timed out: killed after 4 s", " ".join(shown.split()))
-        # What has failed is tried again; nobody else is trained again.
+        # A member that has failed is tried again; nobody else is trained again.
         times = {member: (self.member_folder(member) / "result.json").stat().st_mtime_ns for member in (0, 4)}
         self.ensemble(suite, "--timeout", 60, "--resume", count=5)
         self.assertEqual(len(self.summary()["ranking"]), 5)

@@ -55,7 +55,7 @@ class Usage(RunTest):
                 done = self.refused(ASSAY, "run", suite, "--out", self.folder / "x" / "y", names=names)
                 self.assertTrue(done.stderr.startswith(told), done.stderr)
                 self.assertFalse((self.folder / "x").exists(), "a folder was made for a suite that cannot be run")
-                # What a run would refuse is not valid.
+                # A suite that a run would refuse is not valid.
                 done = self.refused(ASSAY, "validate", suite, names=names)
                 self.assertTrue(done.stderr.startswith(told), done.stderr)
                 for valid in re.findall(r"\(valid: ([^)]*)\)", done.stderr):
@@ -127,7 +127,7 @@ class Rows(RunTest):
         self.run_suite(self.suite([group(["direct", "winograd"], backend="reference", required=True)]), code=7)
 
     def test_to_show_is_not_to_judge(self):
-        # What ran them says 3 and 7; who shows such rows has shown them.
+        # Programs that run them exit with 3 and 7; commands that only show such rows exit with 0.
         for algorithm, status, code in (("wrong_element", "incorrect", 3), ("throw", "failed", 7)):
             with self.subTest(status):
                 self.out = self.folder / status

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What users of other benchmarks expect of a command line: previews, quiet and verbose, colour, launches, help with examples."""
+"""Users of other benchmarks expect this of a command line: previews, quiet and verbose, colour, launches, help with
+examples."""
 import json
 import os
 import pty
@@ -141,7 +142,7 @@ class Talk(RunTest):
 
 class Colour(RunTest):
     def on_a_terminal(self, *words, **more):
-        """What a program writes to a terminal."""
+        """The output of a program to a terminal."""
         own, its = pty.openpty()
         environment = self.environment(TERM="xterm", **more)
         if "NO_COLOR" not in more:
@@ -241,7 +242,7 @@ class Help(RunTest):
         for what in ("benchmarks", "suites", "problems", "criteria", "baselines", "summaries", "launchers", "sites"):
             lines = self.command(ASSAY, "list", what, code=0).stdout.splitlines()
             self.assertEqual([line for line in lines if len(line) > 120 and str(BIN.resolve()) not in line], [], what)
-        # What has several lines has its name once.
+        # An entry of several lines has its name once.
         suites = self.command(ASSAY, "list", "suites", code=0).stdout
         self.assertRegex(suites, r"(?m)^weekly  +What a pipeline measures every week, .*\n {10,}\S")
 

@@ -65,7 +65,7 @@ class Input(RunTest):
         # Both are in one line of the table.
         lines = self.command(ASSAY, "table", file, "--by", "reader", code=0).stdout.splitlines()
         self.assertEqual(len([line for line in lines if line.lstrip().startswith("n16mb4s16")]), 1, lines)
-        # What it does not have is no case of its own, and what it cannot decode is told.
+        # A flag that the loop does not have makes no case of its own, and an image that it cannot decode is told.
         self.assertIn("no use here", self.refused("--data", self.folder / "set", "--reader", "bare_loop", "--prefetch", 1))
         self.damage()
         self.assertIn("wrong checksum", self.refused("--data", self.folder / "set", "--label-base", 1, "--reader", "bare_loop", problem="n24mb4s16"))

@@ -55,7 +55,7 @@ class Install(RunTest):
                     self.assertRegex(completion, rf"[ \"]{flag}[ \"]")
 
     def completed(self, *words):
-        """What the shell proposes for the last of these words."""
+        """The proposals of the shell for the last of these words."""
         script = 'source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); $(complete -p "$1" | sed "s/.*-F //;s/ .*//"); echo "${COMPREPLY[@]}"'
         file = self.moved / "share" / "bash-completion" / "completions" / words[0]
         return self.command("bash", "-c", script, file, *words, code=0).stdout.split()
@@ -73,7 +73,7 @@ class Install(RunTest):
             if file.is_symlink():
                 self.assertTrue(file.resolve().is_relative_to(self.moved.resolve()), f"{file} -> {os.readlink(file)}")
                 self.assertTrue(file.exists(), f"{file} -> {os.readlink(file)}")
-        # What came from .deps is loaded from the tree itself, by the name that the plugins ask for.
+        # Libraries from .deps are loaded from the tree itself, by the name that the plugins ask for.
         for plugin in (self.moved / "lib" / "assay").iterdir():
             told = subprocess.run(["ldd", plugin], text=True, capture_output=True, check=True).stdout
             for line in told.splitlines():

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Which changes of the headers refuse a plugin that was built before (docs/design.md, "Interface versions")."""
+"""Changes of the headers that refuse a plugin that was built before (docs/design.md, "Interface versions")."""
 import json
 import pathlib
 import re

@@ -9,7 +9,7 @@ from run_helper import DEADLINE, SMALL, RunTest, group, main
 
 class JournalSwapped(RunTest):
     def swapped(self, swap):
-        """What is said, after `swap` was called between the first row and the last."""
+        """The messages after `swap` was called between the first row and the last."""
         problems = [SMALL.replace("mb1", f"mb{batch}") for batch in range(1, 13)]
         suite = self.suite([group(["direct"], problems, backend="reference")])
         process = self.start_suite(suite, "--max-time", 0.3)

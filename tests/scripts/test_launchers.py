@@ -201,7 +201,7 @@ class Launchers(RunTest):
     def test_every_node_of_a_site(self):
         suite = self.suite([group(["direct"], [SMALL], backend="reference")])
         words = ["--per-node", "--nodes", 1, "--site"]
-        # Where the site places ranks: every node runs the single-node suite all the same.
+        # The site places ranks: every node runs the single-node suite all the same.
         self.run_suite(suite, *words, self.site(processes={"ranks_per_node": 2, "threads_per_rank": 1, "bind": "core"}), code=0)
         result = json.loads((self.out / socket.gethostname() / "result.json").read_text())
         self.assertEqual(result["system"]["name"], "Mine")

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # full: every recurrent network of every shipped list, in every direction, verified and briefly timed
-"""No network of a list may be refused, fail or be wrong. Of long sequences the first steps: all others do the same."""
+"""No network of a list may be refused, fail or be wrong. Only the first steps of long sequences are run: all others do
+the same."""
 import json
 import os
 

@@ -12,7 +12,7 @@ PEERS = SOURCE / ".deps" / "peers" / "bin" / "python3"
 GOLDEN = SOURCE / "tests" / "golden" / "mllog"
 WHO = ["--org", "Example Lab", "--platform", "testbed"]
 NETWORK = "d50w64s224c1000"
-# What a run on ImageNet would have. Its images are not here, so its epochs are made up.
+# The parameters of a run on ImageNet. Its images are not here, so its epochs are made up.
 PARAMETERS = {"data": "tfrecord:n1281167c1000:0123456789ab", "validation": "tfrecord:n50000c1000:ba9876543210",
               "schedule": "poly:2:0.0001", "epochs": 8, "warmup": 2, "target": "0.759", "validate_every": 4}
 

@@ -52,7 +52,7 @@ class Parallel(RunTest):
         self.assertIn(words, done.stdout + done.stderr)
 
     def judge(self, row, ranks, way, target):
-        """What follows from the numbers of the row themselves."""
+        """The consequences of the numbers of the row themselves."""
         metrics = {name: of["value"] for name, of in row["metrics"].items()}
         workers = ranks - 1 if way == "server:1" else ranks
         servers = 1 if way == "server:1" else ranks

@@ -128,7 +128,8 @@ class PeerPytorch(RunTest):
                 self.assertEqual((row["time_s"], row["samples_s"], row["rates"]), (None, [], {}))
 
     def test_golden_files(self):
-        """Of the smallest network; the values are those that assay::Values gives (seed 0x123456789abcdef, rank 3)."""
+        """The test uses the smallest network; the values are those that assay::Values gives (seed 0x123456789abcdef,
+        rank 3)."""
         program = f"""
 import sys
 sys.path[:0] = [{str(SCRIPT.parent)!r}, {str(SOURCE / "tests" / "models" / "resnet50")!r}]

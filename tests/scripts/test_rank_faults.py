@@ -75,7 +75,7 @@ class Faults:
         self.faulty(fault, status, *words, algorithm=["ring", "halving_doubling"], problem=["40000"], variables={"ASSAY_FAULT_AFTER": str(after)})
 
     def within_shared_memory(self, fault, status, *words):
-        """Which makes no calls that could be struck: some time in a second of it."""
+        """The algorithm makes no calls that could be struck: some time in a second of it."""
         self.faulty(fault, status, *words, algorithm=["shared_memory"], problem=["4000000"],
                     timing={"max_time": 2, "precision_target": 1e-9}, timeout=15, variables={"ASSAY_FAULT_LATER": "1000"})
 
@@ -179,7 +179,7 @@ class OpenMpi(Faults, RunTest):
 @unittest.skipIf(why_not("mpich"), f"unsupported: {why_not('mpich')}")
 class Mpich(Faults, RunTest):
     mpi = "mpich"
-    # Of its launcher: no rank, and a process that is not always the one that ended first.
+    # The words are those of its launcher: no rank, and a process that is not always the one that ended first.
     names_the_dead = (f"RUNNING AT {socket.gethostname()}", "EXIT CODE: 9")
     silent = rf"ranks 0, 1 on {socket.gethostname()}"  # it kills the others, too
     unequal_within = ((3, "timeout"), (6, "failed"))  # the other of two ranks needs no more messages, or one more

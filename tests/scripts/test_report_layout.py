@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # full: a headless Chromium opens the pages
-"""What the page of `assay report` looks like at 1280 px, by measurement: nothing wider than the page, no two labels on one another,
-one verdict first, a filter that filters plots and tables, columns that can be chosen."""
+"""The layout of the page of `assay report` at 1280 px, by measurement: nothing wider than the page, no two labels on
+one another, one verdict first, a filter that filters plots and tables, columns that can be chosen."""
 
 import json
 import struct
@@ -239,7 +239,7 @@ class Layout(BrowserTest):
         self.assertIn("p99", shown())
         table.locator(".choice label", has_text="Precision").click()
         self.assertNotIn("Precision", shown())
-        # What all rows share is said once; what varies stands before the time.
+        # Parameters that all rows share are said once; those that vary stand before the time.
         self.assertNotIn("cache", shown())
         self.assertIn("cache hot", table.inner_text())
         self.assertLess(shown().index("threads"), shown().index("Time"))

@@ -15,7 +15,7 @@ RANKS = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CO
 
 
 def options(words):
-    """Of a small network, and `words`, of which the last one counts."""
+    """The words of a small network, and `words`, of which the last one counts."""
     pairs = dict(SMALL)
     pairs.update(zip(words[::2], words[1::2]))
     return [word for pair in pairs.items() for word in pair]
@@ -383,7 +383,7 @@ class Resnet(RunTest):
             row = self.row("--data", images, "--steps", 1, "--epochs", 2, "--target", 1, "--unreached", "kept", "--max-bad-samples", 1,
                            before=before, env=RANKS)
             self.assertEqual((row["status"], row["metrics"]["bad_samples"]["value"]), ("ok", 1), row["reason"])
-        # Of all ranks together: whichever of them finds the second one.
+        # The limit is for all ranks together: whichever of them finds the second one.
         data[len(data) // 4] ^= 0xFF
         file.write_bytes(data)
         for before in launchers:
@@ -424,7 +424,7 @@ class Resnet(RunTest):
                       ["--data", "learnable:n2v1", "--batch", 4]):
             with self.subTest(words):
                 self.refused(*words)
-        # What would change nothing, but stand in the row's id.
+        # Options that would change nothing, but stand in the row's id.
         for words in (["--restart", "yes", "--checkpoint", "none-there"], ["--label-base", 1], ["--max-bad-samples", 1],
                       ["--checkpoint", self.folder / "none-there"], ["--target", 0.5], ["--unreached", "kept"], ["--validate-every", 2]):
             with self.subTest(words):

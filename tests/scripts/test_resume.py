@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Whatever ends a run, what was finished stands, and --resume repeats only the rest."""
+"""However a run ends, its finished rows stay, and --resume repeats only the rest."""
 import fcntl
 import json
 import os

@@ -62,7 +62,7 @@ expect 8
 expect 0 --exclude-regex broken1
 says_not 'once more'
 
-# Where no test is chosen, nothing is shown to work.
+# If no test is chosen, nothing is shown to work.
 tests ok1
 got=0
 "$root/ci/run_tests" "$tree/build" --tests-regex nothing >"$tree/log" 2>&1 || got=$?

@@ -52,7 +52,7 @@ class SoftwareHash(RunTest):
 
     def test_open_mpi(self):
         first = self.check("mpi", "mpirun.openmpi")
-        # What a user chooses is another software, and named.
+        # A library that a user chooses is another software, and named.
         chosen = self.measure("mpirun.openmpi", "mpi", "chosen", launches=1, OMPI_MCA_coll_tuned_priority="31")
         done = self.command(ASSAY, "compare", first, chosen, "--vary", "nothing", "--format", "json")
         self.assertEqual([mismatch["field"] for mismatch in json.loads(done.stdout)["mismatches"]],

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Whatever ends a program that `assay run` has not started, its finished rows can be made a result."""
+"""However a program ends that `assay run` has not started, its finished rows can be made a result."""
 import json
 import pathlib
 import signal
@@ -53,7 +53,8 @@ class Ends(RunTest):
                 self.file.unlink()
 
     def test_launches_under_inherited_signals(self):
-        """Whoever ignores ended children, as some job managers do, or blocks signals before it starts the program."""
+        """The parent may ignore ended children, as some job managers do, or block signals before it starts the program.
+        """
         words = [str(word) for word in (*self.words("direct"), "--launches", 2)]
         done = subprocess.run(words, env=self.environment(), text=True, capture_output=True, timeout=60,
                               preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))

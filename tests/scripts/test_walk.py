@@ -151,7 +151,7 @@ class Walk(InstalledTest):
         self.assertEqual(re.sub(r"\\[{}]", "", latex).count("{"), re.sub(r"\\[{}]", "", latex).count("}"))
         self.assertIsNone(re.search(r"(?<!\\)[%#_]", latex), "a special character of LaTeX")
         self.assertNotIn("6 ok", latex, "what is for the terminal stands in comments")
-        # Which backend is faster is decided by fresh launches; the command says how.
+        # Fresh launches decide which backend is faster; the command says how.
         compare = "assay compare rows.json --base backend=reference --new backend=native"
         text = self.shell(compare, code=5).stdout
         self.assertIn("3 need fresh launches", text)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""How the watchdog ends what does not go on: it waits for nobody, and counts nothing that comes while a job is being ended."""
+"""The watchdog ends a case that hangs: it waits for nobody, and counts nothing that comes while a job is being ended.
+"""
 import json
 import pathlib
 import signal

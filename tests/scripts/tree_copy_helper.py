@@ -55,7 +55,8 @@ class TreeCopyTest(RunTest):
         return ""
 
     def known_objects(self):
-        """How the build under test has made its objects, for reuse_object.py: command and dependencies of each that is up to date."""
+        """The way in which the build under test has made its objects, for reuse_object.py: command and dependencies of
+        each that is up to date."""
         commands, compiler = {}, self.cached("CMAKE_CXX_COMPILER")
         for made in json.loads((BUILD / "compile_commands.json").read_text()):
             words = shlex.split(made["command"])

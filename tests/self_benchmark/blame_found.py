@@ -5,7 +5,8 @@
 # statistic: max
 # group: blame
 """Real jobs of enough steps. A part of them that is really 0.99 is below the exact upper 95 % limit in 19 of 20 calls: so this finds that
-blame is right too seldom. That it is right as often as that is shown by more jobs (--pairs 300), or by the replays of blame_replay."""
+blame is right too seldom. More jobs (--pairs 300), or the replays of blame_replay, show that it is right as often as
+that."""
 import json
 import math
 import pathlib
@@ -53,7 +54,7 @@ RUNS -= unequal
 
 
 def at_most(count, part):
-    """How probable it is that so many of the jobs are right, or fewer, if this part of all is."""
+    """The probability that so many of the jobs are right, or fewer, if this part of all is."""
     return math.fsum(math.comb(RUNS, i) * part**i * (1 - part) ** (RUNS - i) for i in range(count + 1))
 
 

@@ -19,7 +19,7 @@ using namespace assay;
 /// The number of units is no thing that a processor tells: it is the least whole number that the
 /// median rate does not exceed by more than the clock's reading varies, so a rate that is half of
 /// what it should be passes as one unit.
-/// What the ratio shows is that nothing but the units bounds the loop.
+/// The ratio shows that nothing but the units bounds the loop.
 nlohmann::json peak(int pairs) {
   const OperationBenchmark& benchmark = stream_benchmark();
   Plugins plugins;

@@ -2,7 +2,8 @@
 # ratio: whole processes of trainings, K-means and input rows over those of the build in ASSAY_EARLIER_BUILD
 # target: <= 1.10
 # pairs: 30
-"""What checks that were added cost: start, checks and samples of a program of this build, and of a build of an earlier commit."""
+"""The cost of checks that were added: start, checks and samples of a program of this build, and of a build of an
+earlier commit."""
 import os
 import pathlib
 import subprocess

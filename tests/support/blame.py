@@ -99,7 +99,8 @@ def decided(out, *delay, **delayed):
 
 
 def slower_processor(row):
-    """How much longer one of two equal ranks had a processor for the same work, as a part of the job's time: hogs and stops do not count."""
+    """The difference of the processor times of two equal ranks for the same work, as a part of the job's time: hogs and
+    stops do not count."""
     return abs(row["blame"]["ranks"][0]["processor_s"] - row["blame"]["ranks"][1]["processor_s"]) / row["blame"]["seconds"]
 
 

@@ -38,7 +38,7 @@ def random_words(seed):
 
 
 def starting_rows(rows, clusters, seed=1234):
-    """Those of assay-kmeans --start random: distinct rows."""
+    """The starting centroids of assay-kmeans --start random: distinct rows."""
     chosen = []
     for word in random_words(seed):
         if len(chosen) == clusters:

@@ -3,7 +3,7 @@
 import math
 import random
 
-# What a page must not take for markup.
+# Text that a page must not take for markup.
 HOSTILE = "<b>bold</b><img src=x onerror=alert(1)></script><script>alert(2)</script>"
 
 

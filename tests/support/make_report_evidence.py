@@ -115,7 +115,7 @@ def storage(document):
 
 
 def blame(row):
-    """Of four ranks the third waits for a processor."""
+    """The third of four ranks waits for a processor."""
     ranks = [{"rank": i, "host": HOSTS[i // 2], "place": f"processors {i % 2}", "last": 300 if i == 2 else 10, "cost_s": 0.3 if i == 2 else 0.0,
               "low_s": 0.29 if i == 2 else -0.01, "high_s": 0.31 if i == 2 else 0.01, "input_s": 0, "compute_s": 3.4 if i == 2 else 3.1,
               "network_s": 0, "wait_s": 0.3 if i == 2 else 0.6, "processor_s": 3.1, "ready_s": 0.31 if i == 2 else 0.0} for i in range(4)]

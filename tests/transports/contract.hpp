@@ -1,5 +1,5 @@
 #pragma once
-// What core/api/communicator.hpp promises, checked over any Communicator: by the ranks of a
+// Checks the promises of core/api/communicator.hpp over any Communicator: by the ranks of a
 // launcher (contract_main.cpp) and by threads (test_contract.cpp). All inputs are small integers,
 // so every result is exact in every type and order, and is compared bit for bit.
 
@@ -39,8 +39,8 @@ class Contract {
   /// there is less memory than `memory_factor` times the buffers.
   void large(double memory_factor);
 
-  /// What was wrong on this rank, what the transport said that it has not, and what there was too
-  /// little memory for.
+  /// The faults on this rank, the features that the transport said to lack, and the tests for which
+  /// there was too little memory.
   const std::vector<std::string>& failures() const { return failures_; }
   const std::set<std::string>& refused() const { return refused_; }
   const std::set<std::string>& not_tried() const { return not_tried_; }

@@ -70,7 +70,7 @@ bool differs(DataType type, ReduceOp op, double a, double b) {
   return !(std::abs(a - b) <= 4 * unit_roundoff(type) * std::abs(b));
 }
 
-/// Which call: everything but the rank that makes it.
+/// The kind of a call: everything but the rank that makes it.
 struct CallKind {
   Collective what;
   DataType type;

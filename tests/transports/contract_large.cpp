@@ -20,7 +20,7 @@ unsigned element(int rank, std::int64_t i) {
          29;
 }
 
-/// What the numbers 0, 1, 2 … are as elements.
+/// The numbers 0, 1, 2 … as elements.
 template <class Element>
 std::vector<Element> encoded(DataType type, int numbers) {
   std::vector<double> values;

@@ -97,7 +97,7 @@ int check(const Arguments& arguments) {
   if (arguments.expect_nodes > 0 && ranks->nodes() != arguments.expect_nodes)
     nodes = fmt::format("{} nodes, expected {}", ranks->nodes(), arguments.expect_nodes);
   if (arguments.large) {
-    // What an algorithm of ours needs beside the buffers is little; a library may copy them.
+    // An algorithm of ours needs little beside the buffers; a library may copy them.
     contract.large(arguments.algorithm == "library" ? 2 : 1.1);
   } else {
     contract.talk();

@@ -102,7 +102,7 @@ class HostOnly final : public ForwardingCommunicator {
   const LazyDevice& device_;
 };
 
-/// What a caller does before it looks at its memory.
+/// A caller waits before it looks at its memory.
 class Waiting final : public ForwardingCommunicator {
  public:
   Waiting(Communicator& under, Device& device) : ForwardingCommunicator(under), device_(device) {}

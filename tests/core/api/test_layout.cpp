@@ -97,7 +97,7 @@ TEST(Layout, EqualPlacesAreSeenInAllSpellings) {
   other = rows;
   other.opaque = std::make_shared<int>(0);
   EXPECT_FALSE(same_places(other, other));
-  // Where a pixel has one channel, or there is one pixel, the orders are the same.
+  // The orders are the same if a pixel has one channel, or if there is one pixel.
   const std::vector<std::int64_t> one{2, 6, 1, 1};
   EXPECT_TRUE(same_places(spec_of(DataType::fp32, one), laid_out(one, channels_last(one))));
 }

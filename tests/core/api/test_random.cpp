@@ -158,7 +158,7 @@ TEST(Values, FullSignificandsAreUniform) {
   }
 }
 
-/// How often each of the last `bits` bits of the significand of `type` is set.
+/// Frequency of each of the last `bits` bits of the significand of `type`.
 TEST(Values, EverySignificandBitIsRandom) {
   for (const DataType type : {DataType::fp64, DataType::fp32, DataType::bf16, DataType::fp16}) {
     const int bits = static_cast<int>(std::lround(-std::log2(unit_roundoff(type))));

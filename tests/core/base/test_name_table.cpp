@@ -8,7 +8,7 @@ namespace test_name_table {
 enum class Colour { red, green, blue };
 enum class Sign { minus = -1, plus = 1 };
 
-// What makes a name too few or too many not compile.
+// Conditions under which a name too few or too many does not compile.
 static_assert(is_enumerator<Colour::red>() && is_enumerator<Colour::blue>());
 static_assert(!is_enumerator<static_cast<Colour>(3)>());
 static_assert(is_enumerator<Sign::minus>() && !is_enumerator<static_cast<Sign>(-2)>());

@@ -74,7 +74,7 @@ TEST(Numbers, LimitsOfARangeBelongToIt) {
     EXPECT_THROW(number_between("--tolerance", text, 0, 10), InputError) << text;
 }
 
-/// What a benchmark says to these words.
+/// The answer of a benchmark to these words.
 std::string refusal(std::vector<const char*> words) {
   words.insert(words.begin(), "assay-conv");
   int exit = -1;

@@ -191,7 +191,7 @@ TEST(PairedRatio, SeesWhatDriftHides) {
   EXPECT_THROW(paired_ratio(std::vector<double>{0}, std::vector<double>{1}), std::invalid_argument);
 }
 
-/// That swapping the sides gives the reciprocal, to the rounding of the logarithms.
+/// Swapped sides give the reciprocal, to the rounding of the logarithms.
 void expect_reciprocal(double ratio, double swapped) { EXPECT_NEAR(ratio * swapped, 1, 1e-13); }
 
 TEST(Ratios, AreReciprocalWhenTheSidesAreSwapped) {
@@ -350,7 +350,7 @@ TEST(MinimumDetectable, IsFoundAsOftenAsItSays) {
     double alpha;
   };
   for (const Design& design : {Design{5, 0.1}, Design{12, 0.001}, Design{12, 0.01}}) {
-    // Of the true spread: the mean of the estimates over many samples.
+    // The result is a part of the true spread: the mean of the estimates over many samples.
     const int trials = 1500;
     double change = 0;
     const auto draw = [&](double shift) {

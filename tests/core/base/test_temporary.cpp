@@ -46,7 +46,7 @@ TEST(Temporary, GoesUnlessItIsKept) {
   EXPECT_TRUE(fs::remove(kept));
 }
 
-/// How a child process ends that has a temporary folder and raises a signal.
+/// The end of a child process that has a temporary folder and raises a signal.
 int status_after(int number, bool noted, const fs::path& folder) {
   const pid_t child = fork();
   if (child == 0) {

@@ -1,4 +1,4 @@
-// What ends or hangs a process ends a child.
+// Calls that end or hang a process end only a child.
 #include "core/base/trial.hpp"
 
 #include <gtest/gtest.h>

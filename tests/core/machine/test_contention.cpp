@@ -53,7 +53,7 @@ Contention average(double waiting, double idle, double own) {
   return made;
 }
 
-/// What a rank would say over so many processors.
+/// The foreign work that a rank would report over so many processors.
 double foreign(const std::vector<Contention>& ranks, double processors) {
   return *foreign_work(ranks, processors);
 }
@@ -68,7 +68,7 @@ TEST(Contention, WhatTheJobUsesItselfIsNotForeign) {
   // Half of one is somebody else's.
   EXPECT_NEAR(foreign({average(0.5, 0, 1.5)}, 2), 0.5, 1e-12);
   EXPECT_NEAR(foreign({average(0, 1, 1)}, 2), 0, 1e-12);
-  // What the hypervisor took nobody of this machine had.
+  // Time that the hypervisor took was used by nobody of this machine.
   Contention taken = average(0, 0, 1.75);
   taken.stolen = 0.25;
   EXPECT_NEAR(foreign({taken}, 2), 0, 1e-12);

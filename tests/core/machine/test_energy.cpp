@@ -36,7 +36,7 @@ std::vector<std::string> names_of(const EnergyMeter& meter) {
   return names;
 }
 
-/// What `body` says when it gives up.
+/// The message of `body` when it gives up.
 std::string failure_of(const std::function<void()>& body) {
   try {
     body();

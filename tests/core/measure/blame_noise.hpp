@@ -1,7 +1,7 @@
 #pragma once
-// How long two equal ranks of a training worked in 43 successive steps, beyond their median, in
-// 1e-4 of a step (35.6 ms; resnet18:w16s32c10, 8 images, one thread each, on a machine of two
-// processors with other work on them: the standard deviation is 12.3 % of a step).
+// Times of two equal ranks of a training in 43 successive steps, beyond their median, in 1e-4 of a
+// step (35.6 ms; resnet18:w16s32c10, 8 images, one thread each, on a machine of two processors with
+// other work on them: the standard deviation is 12.3 % of a step).
 
 namespace assay::test_blame {
 

@@ -1,4 +1,4 @@
-// Who is to blame: waits are divided, causes told from each other, chance and clocks blame nobody.
+// Blame of ranks: waits are divided, causes told from each other, chance and clocks blame nobody.
 
 #include "core/measure/blame.hpp"
 
@@ -165,7 +165,7 @@ TEST(Blame, CausesAreToldFromEachOther) {
       said([](Blame::Rank& rank, Blame&) { rank.compute_s += 10, rank.processor_s += 9.5; });
   EXPECT_EQ(slow.did, "compute");
   EXPECT_EQ(slow.how, "it computed longer");
-  // Of two threads one is stopped, and the other one spins until it comes.
+  // One of two threads is stopped, and the other one spins until it comes.
   const auto threads = said([](Blame::Rank& rank, Blame& blame) {
     for (Blame::Rank& of : blame.ranks) of.processor_s = 1.9 * of.compute_s;
     rank.compute_s += 10, rank.processor_s += 10;
@@ -251,7 +251,7 @@ TEST(Blame, AnUndecidedTableSaysHowManyRunsItNeeds) {
   const Blame enough = noisy(static_cast<int>(3 * *needed), 0);
   EXPECT_EQ(enough.undecided, "");
   EXPECT_LE(*runs_to_decide(enough), 3 * *needed);
-  // What clocks take of the interval does not fall.
+  // The clocks' part of the interval does not fall.
   EXPECT_GT(*runs_to_decide(noisy(100, 5e-3)), *needed);
   const Blame hopeless = noisy(100, 8e-3);
   EXPECT_FALSE(runs_to_decide(hopeless));
@@ -320,8 +320,8 @@ TEST(Blame, ItStandsInARowAsItIs) {
   EXPECT_EQ(nlohmann::json(reason.get<Blame>()), reason);
 }
 
-/// How often ranks of simulated jobs are blamed. Their noise was measured (blame_noise.hpp): each
-/// has another part of the record.
+/// Rates at which ranks of simulated jobs are blamed. Their noise was measured (blame_noise.hpp):
+/// each has another part of the record.
 struct Simulation {
   int ranks = 2;
   double quiet = 1;            ///< factor of the noise

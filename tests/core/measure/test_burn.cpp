@@ -142,7 +142,7 @@ TEST(Burn, HashSeesEveryBitOfEveryWordAndPairsOfSignBits) {
   EXPECT_NE(hash_bytes(large.data(), large.size()), whole);
 }
 
-/// Of N runs that each fail with probability p a burn-in finds a fault with 1 - (1 - p)^N, as
+/// A burn-in of N runs that each fail with probability p finds a fault with 1 - (1 - p)^N, as
 /// docs/acceptance.md says, since it misses none.
 TEST(Burn, FindsFaultsWithThePredictedProbability) {
   for (const double probability : {1e-4, 3e-5}) {
@@ -164,7 +164,7 @@ TEST(Burn, FindsFaultsWithThePredictedProbability) {
 }
 
 TEST(Burn, TwentyHoursOfRunsHaveNoFalseAlarm) {
-  // Of 10 ms each.
+  // Runs take 10 ms each.
   for (double runs = 0; runs < 20 * 3600 / 0.01;) {
     FlippingTarget target(0, 1);
     const Burn burnt = burn_in(target, 0.5);

@@ -22,7 +22,7 @@ using Clock = std::chrono::steady_clock;
 
 double now() { return std::chrono::duration<double>(Clock::now().time_since_epoch()).count(); }
 
-/// What a host's counter has counted: what is spent, and some watts at all times, shown in steps.
+/// The count of a host's counter: the energy spent, and some watts at all times, shown in steps.
 class Spent {
  public:
   explicit Spent(double update_s = 1e-3, double idle_watts = 1)
@@ -62,7 +62,7 @@ constexpr double watts = 100;  // of a run
 /// changes no energy by a part that a test would see.
 constexpr double idle_watts = 0.01;
 
-/// Runs of so many seconds. What else happens takes more power.
+/// Runs of so many seconds. Other work takes more power.
 class Spender : public testing_fakes::ScriptedWorkload {
  public:
   Spender(Spent& spent, EnergyMeter* meter, double run_s, double reset_s = 0)
@@ -104,7 +104,7 @@ class Spender : public testing_fakes::ScriptedWorkload {
   HostStream clock_;
 };
 
-/// What the package took of a run, which must be known.
+/// The energy of a run by the package, which must be known.
 double joules_of(const Energy& energy) {
   EXPECT_EQ(energy.reason, "");
   EXPECT_EQ(energy.joules.size(), 1u);
@@ -116,7 +116,7 @@ Energy energy_of(Workload& workload, double max_time = 0.4) {
   return measure(workload, *ranks, {max_time, 0, 10, 10000}).energy;
 }
 
-/// What is between the runs of a busy machine, or the interval between two updates that a meter
+/// The time between the runs of a busy machine, or the interval between two updates that a meter
 /// finds there, may be too long for the energy to be known: it is tried again then, with a meter
 /// that has found nothing yet. `check` looks at the workload that was measured.
 template <class Meter = SpentMeter, class Check>

@@ -301,7 +301,7 @@ TEST(OperationWorkload, BoundsWiderThanTheResultsDecideNothing) {
   few.rows = 15;  // some of so few may happen to be small
   EXPECT_FALSE(verified(few, widened(1)).undecided);
   EXPECT_TRUE(verified(few, widened(40)).undecided);
-  // What is wrong is wrong, however wide the bound.
+  // A wrong result is wrong, however wide the bound.
   const Verification wrong = verified({}, [](Expected& expected) {
     expected.max_bound = expected.rms_bound = 8;
     expected.value += 100;

@@ -9,7 +9,7 @@
 namespace assay {
 namespace test_rank_failure {
 
-/// What each of 3 ranks throws ("" if nothing) where rank r does body(r).
+/// The exception of each of 3 ranks ("" if none) where rank r does body(r).
 template <class Error>
 std::vector<std::string> texts_thrown(const std::function<void(int)>& body) {
   std::vector<std::string> all(3);
@@ -48,7 +48,7 @@ TEST(ThrowOnAll, BadInputOfOneRankIsToldBeforeWhatElseFails) {
             thrice("rank 2 on threads0: no file"));
 }
 
-/// What each of 3 ranks gets, where rank 1 makes `of_rank_1`.
+/// The result of each of 3 ranks, where rank 1 makes `of_rank_1`.
 std::vector<std::string> made_where(const Result<int>& of_rank_1) {
   std::vector<std::string> all(3);
   testing_fakes::on_threads(3, [&](Communicator& ranks) {

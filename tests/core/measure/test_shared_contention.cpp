@@ -20,7 +20,7 @@ TEST(SharedContention, RanksOfAHostShareTheirWork) {
     share(mine, ranks, 2);
     EXPECT_NEAR(*mine.foreign, 0, 1e-9);
     EXPECT_NEAR(*mine.own, 2, 1e-9);
-    // Where one sees other work, all tell it.
+    // If one rank sees other work, all report it.
     Contention other = average(1, 0, ranks.rank() == 0 ? 0.5 : 1);
     share(other, ranks, 2);
     EXPECT_NEAR(*other.foreign, 0.5, 1e-9);

@@ -89,7 +89,7 @@ TEST_F(Suite, WhatIsFoundOutIsInTheIdAndCannotBeAskedFor) {
               expand(ranked, {{"ranks", {"4"}}}, plugins_);
             }).find("unknown"),
             std::string::npos);
-  // What complete() settles alike is one case.
+  // Settings that complete() makes equal are one case.
   EXPECT_EQ(
       expand(ranked, {{"direction", {"bwd_data"}}, {"algorithm", {"all"}}, {"threads", {"1"}}},
              plugins_)
@@ -164,7 +164,7 @@ TEST_F(Suite, WrongNamesAreToldWithTheNearest) {
     EXPECT_NE(told({{"threads", {threads}}}).find("threads"), std::string::npos) << threads;
 }
 
-/// Of two backends, which are not built here.
+/// It has two backends, which are not built here.
 class WithBackend : public FakeBenchmark {
  public:
   std::vector<Dimension> dimensions() const override {
@@ -187,7 +187,7 @@ TEST_F(Suite, NoBackendOfAnotherBenchmarkIsSuggested) {
       told("glo").starts_with("unknown backend 'glo' (valid: native, onednn, elsewhere). "));
   EXPECT_NE(told("glo").find("ASSAY_PLUGIN_PATH"), std::string::npos);
   EXPECT_NE(told("elswhere").find("Did you mean 'elsewhere'?"), std::string::npos);
-  // Whoever names it gets its own reason.
+  // A suite that names it gets its own reason.
   EXPECT_EQ(told("gloo"), "");
 }
 

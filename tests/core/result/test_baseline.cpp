@@ -138,7 +138,7 @@ TEST(Match, ARowDeclaresWhichParametersDescribeTheSystem) {
   EXPECT_EQ(matched(with(0.1, 1, system), with(0.2, 2, system)), "matched");
   EXPECT_SAYS(matched(with(0.1, 1, older), with(0.2, 2, older)), differs);
   EXPECT_SAYS(matched(with(0.1, 1, work), with(0.2, 2, work)), differs);
-  // Where they disagree, it is the work: of a list as of the names that older rows follow.
+  // If they disagree, the work differs: of a list as of the names that older rows follow.
   EXPECT_SAYS(matched(with(0.1, 1, system), with(0.2, 2, work)), differs);
   EXPECT_SAYS(matched(with(0.1, 1, system), with(0.2, 2, older)), differs);
   // A name that older rows use for the system is the work's where a benchmark says so.
@@ -257,7 +257,7 @@ TEST(Match, AFigureOfMeritIsOfTheWholeMachine) {
   differs("scale is 1/2 here and 1 there",
           [](json& other) { other["parameters"]["scale"] = "1/2"; });
   differs("the size in bytes is", [](json& other) { other["problem"]["size"] = 8e9; });
-  // Of a run that did not ask to conform: one job's nodes are other nodes, and it has no figure.
+  // The run did not ask to conform: one job's nodes are other nodes, and it has no figure.
   differs("conform is none here and coral2 there", [](json& other) {
     other["parameters"].erase("conform");
     other["parameters"]["nodes"] = 18688;

@@ -119,7 +119,7 @@ TEST(Mark, TheOnlyThreadMustHaveRunWhileTimed) {
   row["time_s"]["own"] = 0.96;
   EXPECT_EQ(mark_of(row), "");
   row["time_s"]["own"] = 0.51;
-  // Those may wait rightfully: teams, ranks, for an accelerator, for files.
+  // These may wait rightfully: teams, ranks, for an accelerator, for files.
   for (const json& other : {json{{"threads", 2}}, json{{"ranks", 2}}, json{{"device", "cuda"}},
                             json{{"page_cache", "cached"}}}) {
     json waits = row;

@@ -20,7 +20,7 @@ std::string refusal(const json& document) {
 
 std::string refusal_of_row(const json& row) { return refusal(fixture::result({row})); }
 
-/// What is said of `row` with another value at one place.
+/// The message about `row` with another value at one place.
 std::string refusal_of(json row, const std::string& pointer, const json& value) {
   row[json::json_pointer(pointer)] = value;
   return refusal_of_row(row);

@@ -1,4 +1,4 @@
-// Which numbers of a file a reader recomputes: those of its own version of the statistics.
+// Numbers of a file that a reader recomputes: those of its own version of the statistics.
 #include <gtest/gtest.h>
 
 #include "assay/test_paths.hpp"
@@ -79,8 +79,8 @@ TEST(StatisticsVersion, OnlyEstimatorsAreTakenAsTheyAre) {
   EXPECT_SAYS(refusal(none), "/run/statistics: found 0");
 }
 
-/// What version 1 made of measured samples. If this fails because an estimator is a better one now,
-/// raise statistics_version, and archives stay readable.
+/// The numbers that version 1 made of measured samples. If this fails because an estimator is a
+/// better one now, raise statistics_version, and archives stay readable.
 TEST(StatisticsVersion, ArchivesOfVersion1StayReadable) {
   const std::filesystem::path archive =
       std::filesystem::path(ASSAY_SOURCE_DIR) / "tests/golden/results/statistics_1.json";

@@ -242,7 +242,7 @@ TEST(ResultSchema, AWrongNumberCannotBeARow) {
 }
 
 TEST(ResultSchema, EveryFieldOfARowIsChecked) {
-  // Whatever a field of an ok row holds, a value of another type in its place is refused.
+  // A value of another type in place of any field of an ok row is refused.
   const json row = fixture::row(fixture::good_outcome());
   for (const auto& [key, value] : row.items()) {
     json document = fixture::result({row});

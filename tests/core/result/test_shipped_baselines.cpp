@@ -1,4 +1,4 @@
-// What lies in results-schema/baselines/: every number cited, in SI units as printed, and compared
+// The files of results-schema/baselines/: every number cited, in SI units as printed, and compared
 // only with what it is comparable with.
 #include <gtest/gtest.h>
 
@@ -70,7 +70,7 @@ void expect_canonical_rnn(const json& row) {
   expect_consistent(row, problem.flops());
 }
 
-/// What is printed, in SI units.
+/// The printed unit, in SI units.
 double scale_of(const std::string& unit) {
   static const std::map<std::string, double> scales{{"ms", 1e-3},
                                                     {"s", 1},
@@ -120,9 +120,9 @@ TEST(ShippedBaselines, AreValidCitedAndCanonical) {
       ASSERT_NEAR(number, expected, 1e-12 * expected) << row["id"];
     }
   }
-  // Of DeepBench all conv times without the sheets' own sums, all gemm times, all rnn times;
-  // summit, summitdev, titan, fugaku, v100, a100, h100, sapphire-rapids, the records, the exascale
-  // runs, CANDLE on a K80.
+  // The baselines have all conv times of DeepBench without the sheets' own sums, all gemm times,
+  // all rnn times; summit, summitdev, titan, fugaku, v100, a100, h100, sapphire-rapids, the
+  // records, the exascale runs, CANDLE on a K80.
   EXPECT_EQ(rows["ok"] + rows["unsupported"],
             4502u - 188u + 2579 + 1797 + 24 + 30 + 4 + 20 + 5 + 4 + 1 + 1 + 6 + 7 + 2);
   // Power9's SVM (a damaged cell, three that are not given), the exaflop.
@@ -366,7 +366,7 @@ TEST(ShippedBaselines, APrintedRatioBelongsToOneCell) {
   EXPECT_EQ(ratios, 4u * 4 * 3 + 4 + 6);  // as many as the slides print
 }
 
-/// Of the cited version of the README, the row of one GPU of a DGX A100.
+/// The row of one GPU of a DGX A100 in the cited version of the README.
 TEST(ShippedBaselines, TrainingOnA100IsAsItsSourcePrintsIt) {
   EXPECT_EQ(row_of("a100", "resnet50/training/mixed/mxnet/nodes1")["printed"]["text"], "2180");
   EXPECT_EQ(row_of("a100", "resnet50/training/tf32/mxnet/nodes1")["printed"]["text"], "1022");

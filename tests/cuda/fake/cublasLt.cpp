@@ -1,6 +1,6 @@
 // A fake cuBLASLt, which multiplies on the host what the descriptors say, in fp64; in the compute
-// mode of tf32, operands of 11 digits. For LD_PRELOAD, over the fake CUDA runtime. Where the parts
-// of a sum may be stored in the type of the result, its algorithm does that; it wants the alignment
+// mode of tf32, operands of 11 digits. For LD_PRELOAD, over the fake CUDA runtime. Its algorithm
+// stores the parts of a sum in the type of the result if that is allowed; it wants the alignment
 // that it was promised. Products of 8-bit floating types are added as on a Hopper
 // (docs/method-gemm.md).
 //
@@ -46,14 +46,14 @@ struct Layout {
   std::int64_t ld, offset = 0;
   std::int32_t batch = 1;
 };
-/// Of a, b, c and d.
+/// The alignments of a, b, c and d.
 using Alignments = std::array<std::uint32_t, 4>;
 struct Preference {
   std::size_t most = 0;
   std::uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_MASK;
   Alignments alignments{256, 256, 256, 256};
 };
-/// What a choice says, in cublasLtMatmulAlgo_t.
+/// The content of a choice, in cublasLtMatmulAlgo_t.
 struct Algorithm {
   bool stores_parts = false;  ///< of sums, in the type of the result
   Alignments alignments{};

@@ -79,7 +79,7 @@ std::map<const void*, const char*>& kernels() {
   static std::map<const void*, const char*> all;
   return all;
 }
-/// Of the launch that is being made.
+/// The launch that is being made.
 struct {
   dim3 grid, block;
   std::size_t bytes = 0;
@@ -330,8 +330,8 @@ cudaError_t cudaGetDriverEntryPoint(const char* name, void** function, unsigned 
   return cudaGetDriverEntryPointByVersion(name, function, 0, flags, known);
 }
 
-// What nvcc puts into a library that has kernels. Those that the host can run, too, do; others
-// cannot be launched here.
+// Calls that nvcc puts into a library that has kernels. Kernels that the host can run, too, do;
+// others cannot be launched here.
 void** __cudaRegisterFatBinary(void*) {
   static void* none = nullptr;
   return &none;

@@ -63,7 +63,7 @@ struct Tap {
   std::size_t x, w, y;
 };
 
-/// Those of each element of w, where x is not padded.
+/// The taps of each element of w, where x is not padded.
 inline std::vector<std::vector<Tap>> taps_of_weights(const cudnnTensorStruct& x,
                                                      const cudnnFilterStruct& w,
                                                      const cudnnConvolutionStruct& convolution,

@@ -1,5 +1,5 @@
 #pragma once
-// What the parts of the fake cuDNN share: faults by environment variables (cudnn.cpp has the list),
+// The common part of the fake cuDNN: faults by environment variables (cudnn.cpp has the list),
 // elements of its types.
 #include <cuda_fp16.h>
 #include <cudnn.h>

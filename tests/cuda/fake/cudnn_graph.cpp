@@ -64,7 +64,7 @@ cudnnStatus_t read_sums(const Object& operation, Convolving& into) {
   return CUDNN_STATUS_SUCCESS;
 }
 
-/// What follows the convolution: a chain, of which the last tensor alone is in memory.
+/// The points that follow the convolution: a chain, of which the last tensor alone is in memory.
 cudnnStatus_t read_points(const std::vector<std::shared_ptr<Object>>& operations,
                           Convolving& into) {
   const auto no = [](const char* why) { return refuse(why, CUDNN_STATUS_BAD_PARAM); };

@@ -39,7 +39,8 @@ struct Object {
   }
   const Object& part(int name) const { return *parts.at(name).at(0); }
 };
-/// What a cudnnBackendDescriptor_t points to. Objects live on in those that they were given to.
+/// The object to which a cudnnBackendDescriptor_t points. Objects live on in those that they were
+/// given to.
 using Handle = std::shared_ptr<Object>;
 
 inline Object& object(cudnnBackendDescriptor_t descriptor) {

@@ -1,5 +1,5 @@
 #pragma once
-// What the graphs of the fake cuDNN do behind a convolution, point by point.
+// The operations of the fake cuDNN's graphs behind a convolution, point by point.
 #include <algorithm>
 
 #include "cudnn_convolve.hpp"

@@ -33,7 +33,7 @@ inline int inputs_of(const cudnnRNNStruct& net, int layer) {
   return layer == 0 ? net.input : net.directions * net.hidden;
 }
 
-/// Where the matrix and the bias of an id lie, as elements; columns 0: there is none.
+/// The places of the matrix and the bias of an id, as elements; columns 0: there is none.
 struct Place {
   std::size_t matrix = 0, bias = 0;
   int columns = 0;
@@ -94,7 +94,7 @@ class Weights {
   std::vector<Place> places_;
 };
 
-/// What a forward pass reserves of one pseudo-layer, step (as it is walked) and row: gates, cell
+/// The reserve of a forward pass for one pseudo-layer, step (as it is walked) and row: gates, cell
 /// state, U_o h of a GRU, state.
 struct Reserve {
   Reserve(const cudnnRNNStruct& net, const cudnnRNNDataStruct& x, void* memory)
@@ -167,7 +167,7 @@ struct Call {
     store(between, &memory, 0, value);
     return load(between, &memory, 0);
   }
-  /// What a layer reads at a time: the input, or both directions of the layer below.
+  /// The input of a layer at a time: the input, or both directions of the layer below.
   double input(int layer, int t, int n, int i, const void* x) const {
     if (layer == 0) return load(net.type, x, static_cast<std::size_t>((t * N + n) * net.input + i));
     const int p = (layer - 1) * D + i / H, k = i / H == 0 ? t : T - 1 - t;

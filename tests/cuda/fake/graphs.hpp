@@ -1,5 +1,5 @@
 #pragma once
-// What other calls of the fake runtime ask its graphs.
+// Questions that other calls of the fake runtime ask its graphs.
 
 namespace fake {
 

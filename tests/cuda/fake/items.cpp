@@ -1,5 +1,5 @@
 // Our kernels on the fake GPU: what a thread of theirs does is compiled for the host, too, and runs
-// here for every index of a launch. How threads find their index is not tried.
+// here for every index of a launch. The way in which threads find their index is not tried.
 #include "tests/cuda/fake/items.hpp"
 
 #include <cxxabi.h>

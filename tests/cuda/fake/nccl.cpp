@@ -42,7 +42,7 @@ struct Working {
 };
 
 std::string last;
-/// What a group is made of until it ends.
+/// The calls of a group until it ends.
 std::vector<std::function<void(std::vector<MPI_Request>&)>> group;
 bool grouping = false;
 

@@ -21,7 +21,7 @@ struct Passing {
   const void* stream = nullptr;
 };
 
-/// What a stream does next: work, an event, waiting for the event of another, or for a gate.
+/// The next task of a stream: work, an event, waiting for the event of another, or for a gate.
 struct Task {
   double submitted = 0, cost = 0;
   std::shared_ptr<Passing> records{}, waits_for{};

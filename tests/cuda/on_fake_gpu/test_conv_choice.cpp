@@ -1,4 +1,4 @@
-// Which of cuDNN's plans several ranks take.
+// The plan of cuDNN's that several ranks take.
 
 #include <gtest/gtest.h>
 

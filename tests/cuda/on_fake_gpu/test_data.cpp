@@ -330,7 +330,7 @@ TEST(DataOnGpu, WhatWasNotWrittenIsFound) {
     }
 }
 
-/// Who is shown a part of a tensor may use the GPU.
+/// A reader of a part of a tensor may use the GPU.
 TEST(DataOnGpu, IsReadWhileItIsRead) {
   const Dims dims{3, 9, 1000};
   for (const TensorSpec& spec : specs_of(DataType::fp32, dims)) {

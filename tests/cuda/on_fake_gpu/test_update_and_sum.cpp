@@ -57,7 +57,7 @@ TEST(UpdateOnGpu, HasEveryRuleAndPrecision) {
 
 using Tensors = std::map<std::string, std::vector<double>>;
 
-/// What one run makes of these tensors.
+/// The result of one run on these tensors.
 Tensors updated(const UpdateProblem& problem, Tensors tensors) {
   Plugins plugins({std::filesystem::path(ASSAY_BUILD_DIR) / "lib" / "assay"});
   const auto ranks = serial_communicator();

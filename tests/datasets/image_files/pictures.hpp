@@ -7,7 +7,7 @@
 
 #include "datasets/image_files/image_files.hpp"
 
-/// Where the build has no image libraries there is nothing to test but its message.
+/// A build without image libraries has nothing to test but its message.
 #define ASSAY_SKIP_WITHOUT_IMAGES() \
   if (!assay::why_no_images().empty()) GTEST_SKIP() << assay::why_no_images()
 

@@ -40,7 +40,7 @@ TEST(Jpeg, EveryKindOfColoursComesBack) {
   EXPECT_LT(worst, 6);
 }
 
-/// What a decoder leaves out must not change what it decodes.
+/// The parts that a decoder leaves out must not change those that it decodes.
 TEST(Jpeg, ABoxHasThePixelsOfTheWholeImage) {
   ASSAY_SKIP_WITHOUT_IMAGES();
   std::mt19937 random(1);

@@ -45,7 +45,7 @@ TEST(DecodeOracle, AgreesWithTheDecoder) {
             EXPECT_LE(compare(encoded, settings, oracle, 9, index), 1)
                 << augment << " " << size.width << " x " << size.height << " to " << side;
           }
-          // Of a smooth picture, half a pixel beside it or another constant shows.
+          // A smooth picture shows half a pixel beside it, or another constant.
           if (!training || size.width < 100) continue;
           const DecodeOracle other(encoded, {side, !training, augment, 5}, 9, 0);
           if (std::string(augment) == "none") continue;
@@ -68,7 +68,8 @@ TEST(DecodeOracle, ViewsAreThoseOfTraining) {
       }
 }
 
-/// Of both formulas: a view that is the same for all samples or epochs would agree with itself.
+/// Both formulas must differ: a view that is the same for all samples or epochs would agree with
+/// itself.
 TEST(DecodeOracle, ViewsDifferBetweenSamplesAndEpochs) {
   std::set<std::pair<double, double>> claimed, made;
   int mirrored = 0;

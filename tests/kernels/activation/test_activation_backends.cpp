@@ -144,7 +144,7 @@ TEST(ActivationBackends, AreWithinTheirBoundsFarFromZero) {
         }
 }
 
-/// What is no number stays so, in vectors and at their ends.
+/// NaN stays NaN, in vectors and at their ends.
 TEST(ActivationBackends, KeepNan) {
   for (const char* backend : {"reference", "native"})
     for (const Precision precision : {Precision::fp64, Precision::fp32, Precision::bf16})

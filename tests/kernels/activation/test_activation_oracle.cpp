@@ -19,7 +19,7 @@ using Rounding = std::function<double(double)>;
 double to_fp32(double value) { return round_to(DataType::fp32, value); }
 double itself(double value) { return value; }
 
-/// What a wrong implementation does otherwise.
+/// A mistake of a wrong implementation.
 struct Mistake {
   std::int64_t channel = 0;  ///< the bias of so many channels further
   bool forgets_bias = false;
@@ -191,7 +191,7 @@ TEST(ActivationOracle, RefusesSumsOfRoundedGradients) {
       const Inputs inputs = make_inputs(problem, 7);
       const int found = complaints(problem, inputs,
                                    compute(problem, inputs, to_fp32, {.rounds_before_sum = true}));
-      // Of identity and relu they are copies.
+      // Outputs of identity and relu are copies.
       const bool copies = problem.function() == ActivationFunction::identity ||
                           problem.function() == ActivationFunction::relu;
       EXPECT_EQ(found > 0, !copies) << text(problem);

@@ -12,7 +12,7 @@ namespace test_concat {
 
 using namespace kernel_test;
 
-/// What the oracle expects of the elements first, first + step, ….
+/// The values that the oracle expects of the elements first, first + step, ….
 std::vector<double> expected(const ConcatProblem& problem, const std::string& output,
                              const Inputs& inputs, std::int64_t step = 1) {
   const std::vector<TensorSpec> specs = problem.tensors();

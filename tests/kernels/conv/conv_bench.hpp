@@ -1,6 +1,6 @@
 #pragma once
-// What the tests of convolution backends share: operations made and run through the plugins as the
-// programs load them, and both passes of verification.
+// The common part of the tests of convolution backends: operations made and run through the plugins
+// as the programs load them, and both passes of verification.
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 #pragma once
-// What the convolution tests share: random shapes, their data, and a brute-force convolution of the
-// tests' own.
+// The common part of the convolution tests: random shapes, their data, and a brute-force
+// convolution of the tests' own.
 
 #include <gtest/gtest.h>
 
@@ -144,7 +144,7 @@ inline Executed honest(Precision precision, const std::string& algorithm = "dire
   return executed;
 }
 
-/// What a checksum with `weights` must be for these elements.
+/// The right checksum with `weights` of these elements.
 inline double weighted_sum(std::span<const double> elements, const ChecksumWeights& weights) {
   std::vector<double> factors(elements.size());
   weights.fill(0, factors);

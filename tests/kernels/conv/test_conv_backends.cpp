@@ -164,7 +164,7 @@ TEST_F(OneDnn, EqualsTheOracleOnRealisticChannels) {
             if (algorithm == std::string("auto") && layout != std::string("any")) continue;
             const ConvProblem problem(parse_conv(text), direction, precision);
             if (!bench_.make(problem, algorithm, layout)) {
-              // Whatever else a processor lacks, every one has these.
+              // Every processor has these, whatever else it lacks.
               EXPECT_FALSE(precision == Precision::fp32 && algorithm == std::string("auto"))
                   << text << ": " << bench_.reason();
               continue;

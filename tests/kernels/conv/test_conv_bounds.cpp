@@ -1,4 +1,4 @@
-// That the bounds separate honest arithmetic from cheaper arithmetic: sums are simulated in the
+// The bounds separate honest arithmetic from cheaper arithmetic: sums are simulated in the
 // arithmetic in question, with the oracle's own judgement of them.
 
 #include <gtest/gtest.h>
@@ -271,8 +271,8 @@ TEST(ConvBounds, TransformedOperandsOfFewerDigitsThanTheTensorsFail) {
 }
 
 TEST(ConvBounds, LibrariesMayRoundEveryStageOfWinogradTo16Bits) {
-  // What says nothing of its roundings is held to three; transforms that round each of their stages
-  // are within that, too.
+  // An implementation that says nothing of its roundings is held to three; transforms that round
+  // each of their stages are within that, too.
   for (const char* text : {"mb1ic3ih12oc4kh3ph1", "mb1ic64ih18oc4kh3ph1", "mb1ic300ih8oc4kh3ph1"})
     for (const auto& [w, tile] : {std::pair{f2(), 2.0}, {f4(), 4.0}, {f4(), 0.0}})
       for (const auto& [precision, bits] : {std::pair{Precision::fp16, 11}, {Precision::bf16, 8}}) {

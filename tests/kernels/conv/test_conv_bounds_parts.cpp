@@ -59,7 +59,7 @@ TEST_P(Parts, PassWithMargin) {
     }
 }
 
-/// What one element may err by, which nothing else tells: docs/method-conv.md.
+/// The error of one element, which nothing else tells, is bounded: docs/method-conv.md.
 TEST_P(Parts, FaultsOfSingleElementsAreFound) {
   const std::int64_t k = GetParam();
   for (const Precision precision : narrow) {

@@ -70,7 +70,7 @@ TEST_P(TensorCores, Tf32PassesRoundedOrCutWithTruncatedSums) {
       EXPECT_LT(judged.largest, 0.9) << core.at_once;
       EXPECT_LT(judged.norm, 0.9) << core.at_once;
     }
-  // What rounds its sums, and what is fp32 throughout, is more exact still.
+  // An arithmetic that rounds its sums, or that is fp32 throughout, is more exact still.
   EXPECT_TRUE(judge(Precision::tf32, k, outputs_for(k), rounded_inputs(11)).passed());
   EXPECT_TRUE(judge(Precision::tf32, k, outputs_for(k), blocked_fp32).passed());
 }
@@ -79,7 +79,7 @@ TEST_P(TensorCores, Bf16IsNotLentToTf32) {
   const std::int64_t k = GetParam();
   EXPECT_GT(judge(Precision::tf32, k, outputs_for(k), rounded_inputs(8)).norm, 1);
   EXPECT_GT(judge(Precision::tf32, k, outputs_for(k), narrow_sum(8)).norm, 1.1);
-  // Where drift of truncated sums is allowed, it hides bf16 in the end: the limit is documented.
+  // The allowed drift of truncated sums hides bf16 in the end: the limit is documented.
   if (k <= 4608) {
     EXPECT_GT(
         judge(Precision::tf32, k, outputs_for(k), cores({8, 1}, rounded_bf16), 1, "fp32_rz").norm,

@@ -120,7 +120,7 @@ TEST(ConvDescriptor, RoundTripOfRandomShapes) {
     const std::string text = to_descriptor(shape);
     ASSERT_EQ(parse_conv(text), shape) << text;
     ASSERT_EQ(to_descriptor(parse_conv(text)), text);
-    // What follows from benchdnn's definition of the right-hand padding.
+    // This follows from benchdnn's definition of the right-hand padding.
     ASSERT_EQ((shape.oh - 1) * shape.sh + (shape.kh - 1) * (shape.dh + 1) + 1,
               shape.ih + shape.ph + shape.ph_r)
         << text;
@@ -129,7 +129,7 @@ TEST(ConvDescriptor, RoundTripOfRandomShapes) {
 }
 
 TEST(ConvDescriptor, RandomTextNeverDoesAnythingElse) {
-  // Whatever the text, it is a shape that round-trips, or an InputError.
+  // Every text is a shape that round-trips, or an InputError.
   std::mt19937 random(2);
   const std::vector<std::string> pieces{"g",
                                         "mb",

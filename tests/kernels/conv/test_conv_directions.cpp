@@ -1,4 +1,4 @@
-// What is counted and named by direction: Winograd's operations by hand, names and their inverse.
+// Numbers and names by direction: Winograd's operations by hand, names and their inverse.
 
 #include <gtest/gtest.h>
 

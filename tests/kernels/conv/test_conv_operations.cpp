@@ -1,4 +1,5 @@
-// What operations tell before they run: the memory that they need, and what will be executed.
+// Properties that operations tell before they run: the memory that they need, and what will be
+// executed.
 
 #include <gtest/gtest.h>
 

@@ -30,7 +30,7 @@ TEST(Dropout, TheOraclesGeneratorGivesThePublishedAnswers) {
             (std::vector<std::uint32_t>{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
 }
 
-/// What a problem gives at a step, of elements that are 1, by the oracle.
+/// The results of a problem at a step, for elements that are 1, by the oracle.
 std::vector<double> masked(const DropoutProblem& problem, double step) {
   const TensorSpec output = problem.tensors().back();
   const auto elements = static_cast<std::size_t>(output.elements());
@@ -63,7 +63,7 @@ TEST(Dropout, MasksDependOnStepAndKeyAlone) {
   const std::vector<double> one = masked(first, 7);
   EXPECT_EQ(one, masked(first, 7));
   EXPECT_EQ(one, masked(problem("mb10ic1000p0.25", DropoutDirection::backward), 7));
-  // Of independent masks 2 p (1 - p) of the elements differ, 3750 here, with a deviation of 48.
+  // Independent masks differ in 2 p (1 - p) of the elements, 3750 here, with a deviation of 48.
   EXPECT_NEAR(differing(one, masked(first, 8)), 3750, 300);
   for (const char* other : {"mb10ic1000p0.25k1", "mb10ic1000p0.25k4294967296"})
     EXPECT_NEAR(differing(one, masked(problem(other, DropoutDirection::forward), 7)), 3750, 300);

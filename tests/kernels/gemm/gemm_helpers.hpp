@@ -1,5 +1,6 @@
 #pragma once
-// What the tests of matrix multiplication share: random shapes, data, and the sums by plain loops.
+// The common part of the tests of matrix multiplication: random shapes, data, and the sums by plain
+// loops.
 
 #include <gtest/gtest.h>
 

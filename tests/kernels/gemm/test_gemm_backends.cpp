@@ -39,7 +39,7 @@ bool verify(const std::string& backend, const std::string& problem, Precision pr
   return true;
 }
 
-/// How many of the shapes a backend has, in each precision.
+/// Number of the shapes that a backend has, in each precision.
 std::map<Precision, int> verify_random(const std::string& backend, int shapes) {
   std::mt19937 random(21);
   std::map<Precision, int> had;
@@ -131,8 +131,8 @@ Verification verify_broken(Backend& backend, const GemmProblem& problem,
       ->verify_before();
 }
 
-/// Of shapes that are not small, too, whose samples are a part: the checksum finds the element,
-/// unless results are rounded to 16 bits; of these all are compared.
+/// Shapes that are not small, whose samples are a part, are tried, too: the checksum finds the
+/// element, unless results are rounded to 16 bits; of these all are compared.
 TEST(GemmVerification, FindsOneWrongElementNaNAndInfinity) {
   Plugins plugins({std::filesystem::path(ASSAY_BUILD_DIR) / "lib" / "assay"});
   std::map<std::string, int> had;

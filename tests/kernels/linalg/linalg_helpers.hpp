@@ -1,5 +1,5 @@
 #pragma once
-// What the tests of linalg's oracles share: inputs, and arithmetic in fewer digits.
+// The common part of the tests of linalg's oracles: inputs, and arithmetic in fewer digits.
 
 #include <cmath>
 #include <cstdint>

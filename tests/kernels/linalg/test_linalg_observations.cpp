@@ -21,8 +21,8 @@ using Numbers = std::vector<double>;
 using Outputs = std::map<std::string, Numbers>;
 using Rounding = double (*)(double);
 
-/// How an implementation computes: `operand` rounds what enters products, `step` each result of an
-/// operation on them.
+/// The arithmetic of an implementation: `operand` rounds what enters products, `step` each result
+/// of an operation on them.
 struct Arithmetic {
   Rounding operand = same, step = same;
   std::size_t block = 256;  ///< observations that are added so, before their sum is added in fp64
@@ -94,7 +94,7 @@ Outputs hinge(const LinalgProblem& problem, const Inputs& inputs, const Arithmet
   return {{"s", s}, {"losses", losses}, {"direction", direction}};
 }
 
-/// Of (x - shift, 1), or of (x, 1) where 0 < s < 1.
+/// The outer products of (x - shift, 1), or of (x, 1) where 0 < s < 1.
 Outputs outer(const LinalgProblem& problem, const Inputs& inputs, const Arithmetic& with) {
   const std::size_t n = place(problem.shape().n), d = place(problem.shape().d), e = d + 1;
   const bool selects = problem.shape().kernel == LinalgKernel::hinge_hessian;
@@ -212,7 +212,7 @@ TEST(LinalgObservations, BoundsPassCorrectSumsAndFindCoarserOnes) {
       };
       EXPECT_EQ(judged({same, to_fp32}), "") << problem.canonical();
       EXPECT_EQ(judged({}), "") << problem.canonical();
-      // Of 300 observations the nearest centroids are the same in tf32.
+      // The nearest centroids of 300 observations are the same in tf32.
       if (n < 20000 && kernel == "kmeans_assign") continue;
       EXPECT_NE(judged({to_tf32, to_fp32}), "") << problem.canonical();
       EXPECT_NE(judged({to_bf16, to_fp32}), "") << problem.canonical();

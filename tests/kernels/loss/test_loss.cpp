@@ -147,7 +147,7 @@ TEST(LossBackends, HaveEveryPrecision) {
         }
 }
 
-/// What a layer before has left out shows in the loss and in all gradients of its sample.
+/// A value that a layer before has left out shows in the loss and in all gradients of its sample.
 TEST(LossBackends, KeepWhatIsNoNumber) {
   const LossProblem problem({2, 37, 0}, LossPass::training, Precision::fp32);
   Plugins plugins({std::filesystem::path(ASSAY_BUILD_DIR) / "lib" / "assay"});

@@ -66,7 +66,7 @@ class NativeLinalg : public testing::Test {
     ASSERT_TRUE(after.passed) << problem << " " << precision << ": " << after.reason;
   }
 
-  /// What follows each tensor, which no run may change.
+  /// The guard behind each tensor, which no run may change.
   static constexpr std::size_t guard = 256;
 
   /// All outputs of a run, byte for byte.

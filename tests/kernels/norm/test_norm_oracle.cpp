@@ -39,7 +39,7 @@ Tensors read(const NormProblem& problem, const Inputs& inputs) {
   return all;
 }
 
-/// What a wrong implementation does otherwise.
+/// A mistake of a wrong implementation.
 struct Mistake {
   double epsilon = norm_epsilon;
   double divisor_less = 0;  ///< variance over m less this

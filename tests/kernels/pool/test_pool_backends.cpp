@@ -65,7 +65,7 @@ TEST(PoolBackends, OneDnnHasFp32InBothLayouts) {
   EXPECT_EQ(had.at("fp64"), 0);
 }
 
-/// Of a network for segmentation: the mean of an image that is not square.
+/// The problem is of a network for segmentation: the mean of an image that is not square.
 TEST(PoolBackends, EachHasTheMeanOfAWholeImage) {
   const std::string image = "mb2ic40ih48iw72kh48kw72";
   EXPECT_EQ(parse_pool(image).oh * parse_pool(image).ow, 1);

@@ -37,7 +37,7 @@ TEST(PoolOracle, ByHand) {
             (std::vector<double>{1, 5, 7, 3}));
   EXPECT_EQ(values_of(expect(problem(PoolDirection::forward_inference, PoolMode::average), inputs)),
             (std::vector<double>{1, 3.5, 3.5, 1.25}));
-  // Of the three equal elements of the last window the first one takes the gradient.
+  // The first of the three equal elements of the last window takes the gradient.
   EXPECT_EQ(values_of(expect(problem(PoolDirection::backward, PoolMode::max), inputs)),
             (std::vector<double>{10, 20, 0, 30, 40, 0, 0, 0, 0}));
   EXPECT_EQ(values_of(expect(problem(PoolDirection::backward, PoolMode::average), inputs)),

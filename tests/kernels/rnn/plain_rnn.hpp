@@ -119,7 +119,8 @@ inline Arrays forward(const RnnProblem& problem, Arrays in) {
   return out;
 }
 
-/// What the gradients are of: the sum of all outputs times the diff_dst of their names.
+/// The function whose gradients are taken: the sum of all outputs times the diff_dst of their
+/// names.
 inline double loss(const RnnProblem& problem, const Arrays& in) {
   double sum = 0;
   for (const auto& [name, values] : forward(problem, in))

@@ -200,7 +200,7 @@ TEST(NativeRnn, NeedsNoMoreMemoryForLongerSequences) {
     }
 }
 
-/// Of each direction, the outputs in which a fault must show.
+/// For each direction, the outputs in which a fault must show.
 const std::pair<RnnDirection, std::vector<std::string>> outputs[] = {
     {RnnDirection::forward_inference, {"dst_layer", "dst_iter", "dst_iter_c"}},
     {RnnDirection::forward_training, {"dst_layer", "dst_iter", "dst_iter_c"}},

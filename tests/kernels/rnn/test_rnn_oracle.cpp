@@ -42,8 +42,8 @@ std::vector<RnnProblem> problems(RnnDirection direction) {
   return all;
 }
 
-/// What an H100 stored in the first step, with the sum over inputs in fp16 (persist_static), or
-/// with both sums (standard): the bound needs each rounding that there is.
+/// The values that an H100 stored in the first step, with the sum over inputs in fp16
+/// (persist_static), or with both sums (standard): the bound needs each rounding that there is.
 TEST(RnnOracle, BoundsKnowWhichSumsOfGatesWereRounded) {
   struct Seen {
     int draw;

@@ -53,7 +53,7 @@ TEST(RnnWeightGradients, OfPartsOfTheBatchAreThoseOfTheWhole) {
       }
 }
 
-/// Where some rows alone contribute, their recurrences may be those of the states' check.
+/// If some rows alone contribute, their recurrences may be those of the states' check.
 TEST(RnnWeightGradients, OfRecurrencesThatAreDoneAreTheSame) {
   for (const std::string& cell : rnn_cell_names()) {
     const RnnProblem problem(parse_rnn(cell + ":9-8-3-l2-bi"), RnnInput::skip, RnnDirection::bwd,

@@ -282,8 +282,8 @@ TEST(NativeStream, RefusesWithAReason) {
             std::string::npos);
 }
 
-/// An oracle that would take anything is none. What rounds once has no room at all, triad that of
-/// two roundings.
+/// An oracle that would take anything is none. Kernels that round once have no room at all, triad
+/// that of two roundings.
 TEST(StreamOracle, LeavesNoRoomForErrors) {
   for (const char* text : {"copy_n1000", "scale_n1000", "add_n1000", "triad_n1000", "fma_n64"})
     for (const Precision precision : {Precision::fp64, Precision::fp32}) {

@@ -271,8 +271,8 @@ TEST(UpdateOracle, CountsStaleWeights) {
   EXPECT_EQ(complaints(problem, inputs, right), 1);
 }
 
-/// Of parts that cancel, the step's error is more than the weight's last place: whether the weight
-/// stays depends on roundings.
+/// If parts cancel, the step's error is more than the weight's last place: whether the weight stays
+/// depends on roundings.
 TEST(UpdateOracle, AStepOfPartsThatCancelMayLeaveAWeightStale) {
   const UpdateProblem problem({UpdateRule::sgd, 0.9, 0, 0, {{1}}}, Precision::fp32);
   Inputs inputs = inputs_of({to_fp32(-0.9)}, {to_fp32(0.01)});
@@ -284,7 +284,7 @@ TEST(UpdateOracle, AStepOfPartsThatCancelMayLeaveAWeightStale) {
   EXPECT_EQ(complaints(problem, inputs, right), 0);
   right["counts"][2] = 2;
   EXPECT_EQ(complaints(problem, inputs, right), 1);
-  // Of a clear step it is known.
+  // The result of a clear step is known.
   inputs.insert_or_assign("velocity", stored({2}));
   right = compute(problem, inputs);
   EXPECT_EQ(complaints(problem, inputs, right), 0);

@@ -40,7 +40,7 @@ inline Case one_case(const Benchmark& benchmark, const Flags& flags, int ranks) 
   return expand(benchmark, given, plugins(), false, {ranks, 1}).at(0);
 }
 
-/// What a finished case tells of itself.
+/// The results of a finished case.
 struct Ran {
   Verification before, after;
   std::map<std::string, Metric> metrics;

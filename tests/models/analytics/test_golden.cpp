@@ -1,6 +1,6 @@
-// What scikit-learn finds in its own data sets (data/golden.json, made by
-// tests/support/make_analytics_data.py) passes the verification that results of Assay pass. Both
-// are so within its bounds of the same components, iterations and objectives.
+// The results of scikit-learn on its own data sets (data/golden.json, made by
+// tests/support/make_analytics_data.py) pass the verification that results of Assay pass. Both are
+// so within its bounds of the same components, iterations and objectives.
 
 #include <gtest/gtest.h>
 

@@ -262,7 +262,7 @@ GivenTable between(double left, double middle = 0) {
           }};
 }
 
-/// Of one iteration, from any centroids.
+/// Verifies one iteration, from any centroids.
 Verification verify_one(Trajectory trajectory, const Table& table, RankCalls& ranks) {
   const std::vector<double>&from = trajectory.centroids[0], &to = trajectory.centroids[1];
   double farthest = 0;
@@ -294,7 +294,7 @@ TEST(KmeansVerification, ACentroidWithoutRowsKeepsItsPlace) {
     EXPECT_EQ(checked.passed, place == 100) << place << checked.reason;
     EXPECT_EQ(checked.reason.starts_with("centroids"), place != 100) << place << checked.reason;
   }
-  // Where it is as near to some rows as others it may be their mean, but is a number.
+  // A centroid that is as near to some rows as others may be their mean, but is a number.
   trajectory.counts = {{3, 1, 0}};
   trajectory.inertia = {2};
   for (const double place : {1.0, static_cast<double>(NAN)}) {

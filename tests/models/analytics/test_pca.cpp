@@ -94,8 +94,8 @@ TEST(Pca, BackendsAndPrecisions) {
                          {{"backend", backend}, {"precision", precision}, {"problem", problem}}, 1);
 }
 
-/// What a variance of the planted spectrum may differ by in a sample of n rows: some standard
-/// errors, variance sqrt(2 / n).
+/// The largest difference of a variance of the planted spectrum in a sample of n rows: some
+/// standard errors, variance sqrt(2 / n).
 TEST(Pca, FindsThePlantedSpectrum) {
   const std::int64_t n = 20000, d = 12;
   const SpectrumTable table({n, d, 1}, 1e16);

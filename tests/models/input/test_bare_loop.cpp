@@ -47,7 +47,7 @@ TEST_F(BareLoop, TheCentresOfEvaluationPass) {
   });
 }
 
-/// What it decodes must be what the set has, not only what it has loaded.
+/// The decoded images must be those of the set, not only the loaded ones.
 TEST_F(BareLoop, AWrongImageIsFoundOnItsRankAndKeepsNoneWaiting) {
   set_->fault = FaultySet::other_image;
   set_->wrong_reads = 1;  // the one that loads it

@@ -21,7 +21,7 @@ TEST(Reading, CountsEachBadSampleOnce) {
   });
 }
 
-/// Of two regions, of which the second one found its images ready.
+/// There are two regions, of which the second one found its images ready.
 TEST(Reading, TellsImagesOverAllOfItsTime) {
   testing_fakes::on_threads(2, [](Communicator& ranks) {
     Reading reading;
@@ -71,7 +71,7 @@ TEST(Reading, TheLimitOfBadSamplesIsForAllRanks) {
     EXPECT_EQ(message_of<InputError>([&] { number_within(1, mine, ranks); }),
               "file, offset 7: truncated (one of 2 bad samples of all ranks; --max-bad-samples is "
               "1). Repair the set, or allow more.");
-    // Of a restart only the numbers may be known.
+    // A restart may know only the numbers.
     EXPECT_TRUE(message_of<InputError>([&] {
                   number_within(1, {{"a", 0, {own}}}, ranks);
                 }).starts_with("a (one of 2 bad samples"));

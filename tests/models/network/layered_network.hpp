@@ -13,7 +13,7 @@ namespace assay::network_test {
 inline constexpr InputShape layered_input{3, 10, 14};
 inline constexpr std::int64_t layered_classes = 5;
 
-/// What a faulty network does otherwise.
+/// The faults of a faulty network.
 struct LayeredFaults {
   std::int64_t dilation = 2;
   bool reversed_concat = false, last_row_of_deconv = true;

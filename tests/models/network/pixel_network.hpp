@@ -12,7 +12,7 @@
 
 namespace assay::network_test {
 
-/// What a faulty network does otherwise.
+/// The faults of a faulty network.
 struct PixelFaults {
   bool next_weight = false;  ///< each class has the weight of the next one
 };

@@ -21,7 +21,7 @@ inline Settings small_claims(const Settings& others = {}) {
   return claims;
 }
 
-/// What a trainer that does what `claims` say gets.
+/// The settings of a trainer that does what `claims` say.
 inline TrainerSettings claimed_settings(const Settings& claims, const std::string& backend,
                                         Precision precision) {
   TrainerSettings settings = small_settings(backend);

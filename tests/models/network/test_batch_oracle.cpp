@@ -185,7 +185,7 @@ TEST(BatchOracle, OtherImagesAreRefused) {
   EXPECT_SAYS(fault("learnable:n60v22", learnt.batch, 0, false), "channel ");
 }
 
-/// What the ledgers of three ranks say of two epochs, of which `change` changes batches.
+/// The message of the ledgers of three ranks about two epochs, of which `change` changes batches.
 std::string ledger(const std::function<void(int rank, Changed& batch)>& change,
                    std::int64_t left_out = 0) {
   std::vector<std::string> faults(3);

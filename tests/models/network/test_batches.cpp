@@ -142,7 +142,7 @@ TEST(LearnableBatches, SeedsAndEpochsHaveOtherOrders) {
   EXPECT_NE(order(1, 0), order(2, 0));
 }
 
-/// What a source made by `make` gives in two parts is what it gives in one.
+/// A source made by `make` gives in two parts the same as in one.
 void expect_restarts(const std::function<std::unique_ptr<Batches>()>& make, int total) {
   const std::vector<Copy> whole = take(*make(), total);
   for (const int before : {0, 1, total / 2, total - 1}) {

@@ -26,7 +26,7 @@ using nlohmann::json;
 
 const std::string architecture = "resnet18w16s32c10";
 
-/// What a run of a test keeps; another `step` has other numbers.
+/// The state that a run of a test keeps; another `step` has other numbers.
 struct Training {
   explicit Training(int step, std::size_t count = 1000) : weights(count), velocity(count / 10) {
     std::iota(weights.begin(), weights.end(), static_cast<float>(step));
@@ -66,7 +66,7 @@ std::size_t files_in(const fs::path& folder) {
   return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder), {}));
 }
 
-/// What is said when the disk does not take a checkpoint.
+/// The message when the disk does not take a checkpoint.
 std::string failure(const fs::path& file, const Training& training) {
   try {
     training.write(file);

@@ -46,8 +46,8 @@ struct Digits {
   Samples training, validation;
 };
 
-/// Every sixth of the 1797 digits validates: each writer has digits among both. Of writers that it
-/// has not seen, a network may tell as few as 96 %, so that the target would judge the writers.
+/// Every sixth of the 1797 digits validates: each writer has digits among both. A network may tell
+/// as few as 96 % of writers that it has not seen, so that the target would judge the writers.
 Digits digits_of_all(const Folder& folder) {
   std::ifstream all(table);
   std::string head, line, training, validation;
@@ -156,8 +156,8 @@ INSTANTIATE_TEST_SUITE_P(Precisions, DigitsInPrecisionFull,
                          testing::Values(Precision::fp32, Precision::bf16, Precision::fp16),
                          [](const auto& info) { return std::string(name(info.param)); });
 
-/// The rate is chosen by the digits that validate. Those of other writers, which had no part in any
-/// choice, judge the network that learnt with it.
+/// The rate is chosen by the digits that validate. The digits of other writers, which had no part
+/// in any choice, judge the network that learnt with it.
 TEST(DigitsFull, AreToldByARateThatOthersChose) {
   ASSAY_SKIP_WITHOUT_IMAGES();
   const Folder folder;

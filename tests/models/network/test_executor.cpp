@@ -26,7 +26,7 @@ TEST(Executor, TellsOnceOfEachBackendWhyNoneComputesANode) {
   EXPECT_TRUE(told.ends_with("Use --backend reference, which computes a whole network.")) << told;
 }
 
-/// What each of 2 ranks is told by Trainer::make, where rank 1 has other backends.
+/// The result of Trainer::make on each of 2 ranks, where rank 1 has other backends.
 std::vector<std::string> told(const std::vector<std::string>& of_rank_1) {
   std::vector<std::string> all(2);
   (void)plugins();

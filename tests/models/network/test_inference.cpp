@@ -69,7 +69,7 @@ TEST(Inference, OneImageIsEnough) {
   EXPECT_EQ(outcome.status, "ok") << outcome.reason;
 }
 
-/// What an audit is for: results that are left from before.
+/// An audit finds results that are left from before.
 TEST(Inference, RunsThatDoNothingAreFound) {
   const Case selected = one_case({{"backend", {"native"}}});
   const auto ranks = serial_communicator();

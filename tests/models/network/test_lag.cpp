@@ -185,8 +185,8 @@ TEST(Lag, InitialiseForgetsGradients) {
   EXPECT_FALSE(trainer->updated());
 }
 
-/// What the update reads is compared with what was there before the step: here it is the gradients
-/// of two steps before.
+/// The tensor that the update reads is compared with the gradients before the step: here it is the
+/// gradients of two steps before.
 TEST(Lag, AnUpdateByAnotherStepsGradientsIsFound) {
   const auto alone = serial_communicator();
   const auto trainer = made(lagging(), *alone);

@@ -27,7 +27,7 @@ using network_test::made;
 using network_test::plugins;
 using network_test::small_settings;
 
-/// What is started is summed when it is waited for, and not before.
+/// A started sum is made when it is waited for, and not before.
 class Deferred : public ForwardingCommunicator {
  public:
   using ForwardingCommunicator::ForwardingCommunicator;
@@ -272,7 +272,7 @@ TEST(LagRanks, SumsAreHiddenBehindTheNextStep) {
     double least = whole;
     for (int i = 0; i < 5; ++i) least = std::min(least, exposed(ranks, 1, false).first);
     EXPECT_LT(least, 0.9 * whole);
-    // What starts and ends in one call is not hidden, and no part of the backward pass.
+    // A sum that starts and ends in one call is not hidden, and no part of the backward pass.
     for (const std::int64_t lag : {0, 1}) {
       const auto [communication, computation] = exposed(ranks, lag, true);
       EXPECT_GT(communication, 0.9 * whole);

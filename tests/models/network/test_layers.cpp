@@ -210,7 +210,7 @@ TEST(Layers, KeysOfMasksAreThoseThatAreClaimed) {
         EXPECT_EQ(mask_key(layer, {seed, rank}), ClaimedMask(layer, seed, rank).key());
 }
 
-/// What is wrong with the masks of a step before which the training has made `steps` others, if its
+/// The fault in the masks of a step before which the training has made `steps` others, if its
 /// counter says that it has made none.
 std::string fault_of_masks(std::int64_t steps, Communicator& trained, Communicator& judged) {
   const auto trainer = made(settings_of("native", Precision::fp32), trained);

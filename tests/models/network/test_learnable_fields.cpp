@@ -24,7 +24,7 @@ struct Field {
   }
 };
 
-/// Of sides that are even and odd, wide and high, with vortices at borders and rivers that wrap.
+/// The sides are even and odd, wide and high, with vortices at borders and rivers that wrap.
 TEST(LearnableFields, EqualTheirSecondDefinition) {
   for (const std::uint64_t seed : {std::uint64_t{1}, std::uint64_t{7} << 33})
     for (const InputShape& shape : {InputShape{5, 16, 27}, InputShape{4, 70, 33}}) {
@@ -47,7 +47,7 @@ TEST(LearnableFields, EqualTheirSecondDefinition) {
     }
 }
 
-/// Of every size: each class in every field or nearly so, and most pixels of none.
+/// Every size is tried: each class in every field or nearly so, and most pixels of none.
 TEST(LearnableFields, MostPixelsAreBackground) {
   for (const InputShape& shape : {InputShape{4, 32, 48}, InputShape{4, 96, 144}}) {
     const LearnableFields samples(shape, 3, 1);

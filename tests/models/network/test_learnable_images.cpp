@@ -68,8 +68,8 @@ TEST(LearnableImages, HaveMeanNear0AndDeviationNear1) {
   }
 }
 
-/// How well mean images of classes tell unseen images, where an image is first moved to where it
-/// fits best, by up to `reach` pixels in each direction.
+/// The part of unseen images that mean images of classes tell, where an image is first moved to
+/// where it fits best, by up to `reach` pixels in each direction.
 class Templates {
  public:
   Templates(const LearnableImages& images, int reach) : images_(images), reach_(reach) {

@@ -69,7 +69,7 @@ TEST(MixedTrainer, GradientsOfFiltersAreMadeIn16Bits) {
 TEST(MixedTrainer, EmulatedArithmeticIsWide) {
   const auto alone = serial_communicator();
   for (const Precision precision : narrow) {
-    // What oneDNN would compute in 16 bits, another backend computes.
+    // Another backend computes the operations that oneDNN would compute in 16 bits.
     TrainerSettings settings = mixed_settings("onednn", precision, "dynamic");
     settings.executor.wide_products = true;
     const auto trainer = made(settings, *alone);
@@ -109,8 +109,8 @@ TEST(MixedTrainer, EveryNodePassesItsOracle) {
   }
 }
 
-/// Of ten small steps of a network whose blocks begin as small changes: without these, rounding
-/// alone takes training elsewhere.
+/// The losses of ten small steps of a network whose blocks begin as small changes: without these,
+/// rounding alone takes training elsewhere.
 std::vector<double> losses(TrainerSettings settings) {
   settings.learning.last_norm = 0.1;
   settings.batch = 8;
@@ -187,7 +187,8 @@ TEST(MixedTrainer, StepsThatOverflowAreSkipped) {
   EXPECT_LT(trainer->loss(), 0.5);
 }
 
-/// What was not computed is finite with no scale: it ends at 1, where no step is forgiven.
+/// A gradient that was not computed is finite with no scale: it ends at 1, where no step is
+/// forgiven.
 TEST(MixedTrainer, WhatIsNotComputedIsNotForgiven) {
   const auto alone = serial_communicator();
   const auto trainer = made(mixed_settings("native", Precision::fp16, "dynamic:4"), *alone);

@@ -1,4 +1,4 @@
-// Which gradients differ from the reference by rounding alone, by changes that a test draws.
+// Gradients that differ from the reference by rounding alone, by changes that a test draws.
 #include "models/network/parity.hpp"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ TEST(Parity, OneSmallDrawRejectsNothing) {
   EXPECT_EQ(is_rounding(NAN, false, 1, 2, DataType::bf16), false);
 }
 
-/// How many of 100000 gradients, which differ by `relative` by rounding, are rejected.
+/// Number of 100000 gradients, which differ by `relative` by rounding, that are rejected.
 int rejected(double relative, const std::function<double()>& draw) {
   int all = 0;
   for (int trial = 0; trial < 100000; ++trial) {

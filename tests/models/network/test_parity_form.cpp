@@ -1,4 +1,4 @@
-// What is compared with fp64 of networks that are too large for it.
+// The form of networks that is compared with fp64 if they are too large for it.
 #include "models/network/parity_form.hpp"
 
 #include <gtest/gtest.h>

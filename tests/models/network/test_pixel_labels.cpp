@@ -64,7 +64,7 @@ TEST(PixelLabels, AComparisonWithFp64HasThoseOfTheSyntheticBatch) {
   EXPECT_EQ(labels, std::vector<double>(expected.begin(), expected.end()));
 }
 
-/// Where two logits are nearly equal, their rounding decides the class of a pixel.
+/// If two logits are nearly equal, their rounding decides the class of a pixel.
 TEST(PixelLabels, InferencePassesInEveryPrecision) {
   for (const char* precision : {"fp32", "bf16", "fp16"}) {
     const Outcome outcome = outcome_of(PixelBenchmark(), {{"direction", {"inference"}},

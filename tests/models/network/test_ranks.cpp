@@ -165,7 +165,7 @@ TEST(Ranks, AccumulateToo) {
   });
 }
 
-/// What is started is not done: each rank keeps its own gradients.
+/// A started sum is never made: each rank keeps its own gradients.
 class NotAdding final : public Communicator {
  public:
   explicit NotAdding(Communicator& inner) : inner_(inner) {}

@@ -51,7 +51,7 @@ Data data_of(const Settings& claims) {
   return all;
 }
 
-/// What the trainer of the product learns, on rank 0.
+/// The result of the product's trainer, on rank 0.
 Trained trained_by_product(const TrainerSettings& settings, double rate, const Data& data) {
   Trained found;
   const int ranks = static_cast<int>(data[0].size());
@@ -129,7 +129,7 @@ double difference(const std::map<std::string, std::vector<double>>& found,
   return largest;
 }
 
-/// Of weights, velocities, statistics and losses.
+/// The largest difference of weights, velocities, statistics and losses.
 double difference(const Trained& found, const Trained& expected) {
   return std::max({difference(found.weights, expected.weights),
                    difference(found.velocities, expected.velocities),

@@ -55,7 +55,7 @@ struct Autoencoder {
   Executor& executor() { return trainer->executor(); }
 };
 
-/// What the oracle says of a batch that `damage` has changed after the network has run.
+/// The message of the oracle about a batch that `damage` has changed after the network has run.
 template <class Damage>
 std::string fault_after(Precision precision, const Damage& damage) {
   Autoencoder of(precision);

@@ -94,7 +94,7 @@ TEST(Trainer, StatesAreExchanged) {
   EXPECT_LT(trainer->difference(state).relative, 1e-5);
 }
 
-/// Of velocities, weights and 16-bit copies alike.
+/// It finds differences of velocities, weights and 16-bit copies alike.
 TEST(Trainer, EveryDifferenceOfStatesIsFound) {
   const auto alone = serial_communicator();
   TrainerSettings settings = small_settings("native");

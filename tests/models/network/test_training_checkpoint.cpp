@@ -1,4 +1,4 @@
-// What a checkpoint of a training keeps, and for which training it is.
+// The content of a checkpoint of a training, and the training that it belongs to.
 
 #include "models/network/learnable_images.hpp"
 #include "models/network/training_checkpoint.hpp"
@@ -77,14 +77,14 @@ TEST(TrainingCheckpoint, ARestartHasMomentsAndTheNumberOfTheirUpdates) {
   }
 }
 
-/// What is said when `run` continues from `file`.
+/// The message when `run` continues from `file`.
 std::string refusal(Session run, const std::filesystem::path& file, bool restart = true) {
   run.settings.checkpoint = file;
   run.settings.restart = restart;
   return fixture::message_of([&] { run.train(); });
 }
 
-/// Of a training that would make other steps.
+/// The checkpoint is of a training that would make other steps.
 TEST(TrainingCheckpoint, ACheckpointOfAnotherTrainingIsRefused) {
   const auto file =
       std::filesystem::temp_directory_path() / ("assay_other_" + std::to_string(getpid()));
@@ -213,7 +213,7 @@ TEST(TrainingCheckpoint, IsOfAllRanks) {
   });
 }
 
-/// Of ten batches of an epoch nine are used, in three steps; the next epoch begins with its own.
+/// Nine of ten batches of an epoch are used, in three steps; the next epoch begins with its own.
 TEST(TrainingCheckpoint, AccumulatesBatches) {
   const auto file =
       std::filesystem::temp_directory_path() / ("assay_accumulate_" + std::to_string(getpid()));
@@ -350,8 +350,7 @@ TEST(TrainingCheckpointDeathTest, ATerminatedRunContinues) {
   std::filesystem::remove(file);
 }
 
-/// Where an epoch has one step, and after the last one, when nothing but the row is left to be
-/// made.
+/// An epoch may have one step, and nothing but the row is left to be made after the last one.
 TEST(TrainingCheckpointDeathTest, ARequestOfTheLastStepIsObeyed) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   const auto file = std::filesystem::path(ASSAY_BUILD_DIR) / "terminated_late.checkpoint";

@@ -114,7 +114,7 @@ TEST(TrainingOracle, SamplesThatComeTwiceAreRefused) {
               "batch 3 of epoch 1 is that of step 2 of epoch 1");
 }
 
-/// What is said of an epoch with these results, as parts of the right ones.
+/// The message about an epoch with these results, as parts of the right ones.
 std::string fault_of_results(double loss, double speed) {
   Session run(1, 8, 160);
   TrainingOracle oracle(run.claims(), run.definition(), 1, *run.ranks);
@@ -145,7 +145,7 @@ TEST(TrainingOracle, LossAndSpeedOfAnEpochAreThoseOfItsSteps) {
   EXPECT_SAYS(fault_of_results(1, 1.5), "have passed in those without checks");
 }
 
-/// Of three epochs at 0.01 s for their steps, which count so many seconds.
+/// The message about three epochs at 0.01 s for their steps, which count so many seconds.
 std::string fault_of_times(const std::vector<double>& seconds) {
   Session run(1, 8, 160);
   Settings claims = run.claims();
@@ -173,7 +173,7 @@ TEST(TrainingOracle, AnInterruptedClockIsNoTrainingThatCountsTooLittle) {
   EXPECT_SAYS(fault_of_times({0.01, 0.01, -0.2}), "epoch 3 and its validation count -0.2 s");
 }
 
-/// Of one evaluation with right images, whose result or statistics are changed.
+/// The message about one evaluation with right images, whose result or statistics are changed.
 std::string fault_of_evaluation(const std::function<void(Evaluation&)>& change,
                                 double statistic = 0) {
   Session run(1, 8, 160);

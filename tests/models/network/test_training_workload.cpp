@@ -1,4 +1,4 @@
-// What training tells of its timed steps while they are made.
+// The report of training about its timed steps while they are made.
 
 #include "models/network/training_workload.hpp"
 

@@ -22,7 +22,8 @@ StepClaims claims_of(const std::string& optimizer) {
   return StepClaims(expand(resnet50_benchmark(), flags, network_test::plugins()).at(0).settings);
 }
 
-/// What is found of two updates of the second of three parts. `change` makes what is claimed wrong.
+/// The finding about two updates of the second of three parts. `change` makes what is claimed
+/// wrong.
 std::string found(const std::string& optimizer,
                   const std::function<void(ClaimedPartUpdate&)>& change = {}) {
   constexpr double rate = 0.02, scale = 8;

@@ -38,7 +38,7 @@ TrainingRun run_of(const std::string& network, const std::string& way, std::int6
   return run;
 }
 
-/// What one stage sends goes wrong, once.
+/// One message of a stage goes wrong, once.
 class FaultyMessages final : public ForwardingCommunicator {
  public:
   enum class Fault { none, exchanged, repeated };

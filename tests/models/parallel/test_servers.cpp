@@ -308,7 +308,8 @@ TEST(Servers, AChecksumSeesEveryByteAndTheirOrder) {
   EXPECT_NE(checksum(data.data(), 1002), checksum(data.data(), 1001));
 }
 
-/// Of all bytes, or of pages: one of each 16 with each version, so that 16 versions show all.
+/// A version is checked by all bytes, or by pages: one of each 16 with each version, so that 16
+/// versions show all.
 TEST(Servers, AVersionIsKnownByAllOfItsBytesOrBySomePages) {
   for (const std::size_t bytes : {std::size_t{100}, std::size_t{40 * 4096 + 5}}) {
     std::vector<std::byte> from(bytes), to(bytes);

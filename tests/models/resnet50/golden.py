@@ -12,17 +12,19 @@ A file holds one training of ResNet v1.5 from the initial values and on the synt
   gradients             of `loss`, by the name of the parameter: [2-norm, product with the values of the stream NAME.gradient].
                         The product is right only where every element is in its place
   losses                of ten steps of SGD with momentum: the first is `loss`, the next follows one update
-  fp32                  relative differences between PyTorch's fp32 and the numbers above: what fp32 alone may cost. Of
-                        a product relative to the norm; of a tensor of parameters or statistics, the worst. `margin`: the
-                        distance of the nearest input of a rectifier from 0, or of the largest two in a window of the
-                        maximum pooling, over the RMS error of that layer's inputs in fp32
-  bf16, fp16            the same of PyTorch's mixed precision (torch.autocast; the loss times 1024), without margin; not of the
-                        whole width, which takes long
-Rounding can change a gradient by much more than a rounding error: where an input of a rectifier is almost 0, one precision
-passes the gradient and the other does not (one of N such elements: about N^-1/2 of that layer's gradient and of all before
-it). At depth 50 with last_norm 1, every block amplifies errors, to 7e-5 in the last: gradient norms of fp32 are then up to 4e-2
-off, elements 0.14, and the losses of a rate of 1e-5 up to 0.16 (measured, width 16, seeds 1 to 4). With last_norm 0.1 errors stay
-near 1e-6. Seeds are those of the largest margin among the first 149, 119 and 12; rates are such that fp32 follows for ten steps.
+  fp32 relative differences between PyTorch's fp32 and the numbers above: what fp32 alone may cost. The error of a
+                        product is relative to the norm; that of a tensor of parameters or statistics is the worst.
+                        `margin`: the distance of the nearest input of a rectifier from 0, or of the largest two in a
+                        window of the maximum pooling, over the RMS error of that layer's inputs in fp32 bf16, fp16 the
+                        same of PyTorch's mixed precision (torch.autocast; the loss times 1024), without margin; not of
+                        the whole width, which takes long Rounding can change a gradient by much more than a rounding
+                        error: where an input of a rectifier is almost 0, one precision passes the gradient and the
+                        other does not (one of N such elements: about N^-1/2 of that layer's gradient and of all before
+                        it). At depth 50 with last_norm 1, every block amplifies errors, to 7e-5 in the last: gradient
+                        norms of fp32 are then up to 4e-2 off, elements 0.14, and the losses of a rate of 1e-5 up to
+                        0.16 (measured, width 16, seeds 1 to 4). With last_norm 0.1 errors stay near 1e-6. Seeds are
+                        those of the largest margin among the first 149, 119 and 12; rates are such that fp32 follows
+                        for ten steps.
 """
 import json
 import pathlib
@@ -79,7 +81,7 @@ def trained(case, dtype, mixed=None):
 
 
 def first(model, images, labels, logits, seed):
-    """What the first step shows, before its update."""
+    """The results of the first step, before its update."""
     buffers = dict(model.named_buffers())
     found = {"logits_norm": float(logits.double().norm()), "logits": logits[0, :8].tolist(),
              "smoothed": float(functional.cross_entropy(logits, labels, label_smoothing=SMOOTHING)),
@@ -94,7 +96,8 @@ def first(model, images, labels, logits, seed):
 
 
 def distances(case, dtype):
-    """Of every rectifier its inputs, of the maximum pooling the differences of the largest two; pairs with whether they count."""
+    """The inputs of every rectifier, and the differences of the largest two of the maximum pooling; pairs with whether
+    they count."""
     model, images, _ = made(case, dtype)
     seen = []
 

@@ -47,7 +47,7 @@ double norm(std::span<const double> values) {
   return std::sqrt(squares);
 }
 
-/// How far a number may be from the golden one, as a part of its size.
+/// The largest distance of a number from the golden one, as a part of its size.
 struct Tolerance {
   double forward, gradients, places, losses;  ///< places: of elements in a gradient
   explicit Tolerance(double all) : Tolerance(all, all, all, all) {}
@@ -121,7 +121,8 @@ class Comparison {
       near_zero_;  ///< rounding may change the sign of a rectifier's input, so gradients turn a bit
 };
 
-/// What differs in `steps` steps of training. From step `flips` on a loss may be 20 times as far.
+/// The differences in `steps` steps of training. From step `flips` on a loss may be 20 times as
+/// far.
 Comparison trained(const json& of, const TrainerSettings& settings, const Tolerance& tolerance,
                    std::size_t steps = 10, std::size_t flips = 10) {
   const auto alone = serial_communicator();
@@ -151,7 +152,7 @@ void expect_right(const Comparison& found, std::size_t least) {
 /// Relative, of each number; golden.py says what fp32 costs of it in each file.
 const Tolerance fp32_tolerance(1e-3);
 
-/// In step 3 of d18w16s32c10b8 one rectifier of layer4.1.bn1 has an input of 1.8e-5 in fp64. Where
+/// In step 3 of d18w16s32c10b8 one rectifier of layer4.1.bn1 has an input of 1.8e-5 in fp64. If
 /// rounding makes it negative, as it does for some backends, the gradients of all layers before it
 /// change by 8 %, and the losses from step 4 on by up to 1 %. GoldenFp64 has no such freedom.
 constexpr std::size_t first_flip = 4;

@@ -59,7 +59,7 @@ class IoWorkloadTest : public testing::Test {
 
   bool is_empty() const { return fs::is_empty(here_ / ""); }
 
-  /// What take_done() says of a run that another one has disturbed.
+  /// The message of take_done() about a run that another one has disturbed.
   template <class Disturb>
   std::string fault_of(const std::string& operation, const Disturb& disturb) const {
     const auto ranks = serial_communicator();

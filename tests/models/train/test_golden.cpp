@@ -79,7 +79,7 @@ TEST_P(TrainGolden, LossesAndGradientsArePyTorchs) {
                   10 * std::max(fp32.at("losses").get<double>(), 1e-6));
 }
 
-/// Of networks of vectors: rectifiers of planes flip in 16 bits.
+/// These are networks of vectors: rectifiers of planes flip in 16 bits.
 class VectorsGolden : public TrainGolden {};
 
 TEST_P(VectorsGolden, StepsInSixteenBitsAreNear) {

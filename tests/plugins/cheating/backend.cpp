@@ -1,6 +1,6 @@
 // A backend that gets good times without doing the work: it hands all on to another one
 // (ASSAY_CHEAT_INNER, by default `native`), and the timed runs leave something out. The cheat is
-// what ASSAY_CHEAT names. Of the test tree alone.
+// what ASSAY_CHEAT names. It belongs to the test tree alone.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -34,8 +34,8 @@ namespace {
 /// Runs on each set of buffers that are honest: those of the verification before timing.
 constexpr std::size_t honest_runs_of_set = 4, least_honest_runs = 8;
 
-/// So small that a cold rotation has a few sets. Where it has more than there are timed runs, each
-/// of them is the first on its outputs, and leaving work out of later ones saves nothing.
+/// So small that a cold rotation has a few sets. With more sets than timed runs, each of them is
+/// the first on its outputs, and leaving work out of later ones saves nothing.
 constexpr std::size_t cache_of_device = 64 * 1024;
 
 std::string cheat_name() {
@@ -171,7 +171,8 @@ class CheatingOperation final : public Operation {
         cheat_.starts_with("shift_times:") && shift != nullptr && find("diff_addend") != nullptr &&
         shift->spec().elements() == 1)
       scale(*shift, std::stod(cheat_.substr(cheat_.find(':') + 1)));
-    // Of a normalization, which the backward pass reads: each operation is right by what it reads.
+    // The input is that of a normalization, which the backward pass reads: each operation is right
+    // by what it reads.
     if (cheat_ == "spoils_input" && find("shift") != nullptr) scale(*find("src"), 0.5);
     if (cheat_ == "third_not_finite" && runs_ == 3 && find("diff_weights") != nullptr)
       scale(*find("diff_weights"), NAN);
@@ -198,7 +199,7 @@ class CheatingOperation final : public Operation {
     return nullptr;
   }
 
-  /// What an update does not change, unless a check has poisoned its outputs; or null.
+  /// The tensor that an update does not change, unless a check has poisoned its outputs; or null.
   Tensor* lost_by_update() {
     if (find("velocity") == nullptr || std::isnan(values_of(device_, *find("norms"))[0]))
       return nullptr;
@@ -207,7 +208,7 @@ class CheatingOperation final : public Operation {
     return nullptr;
   }
 
-  /// Of the inference graph: the statistics are an input of the forward pass.
+  /// True for the inference graph: the statistics are an input of the forward pass.
   bool normalizes_by_averages() {
     Tensor* const mean = find("mean");
     Tensor* const out = find("dst");

@@ -1,5 +1,5 @@
 // A backend called `native` that measures nothing: it appends a line to the file ASSAY_COUNT_FILE
-// for each ceiling that it is asked for. Of the test tree alone.
+// for each ceiling that it is asked for. It belongs to the test tree alone.
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>

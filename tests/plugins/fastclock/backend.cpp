@@ -1,6 +1,6 @@
 // A backend that does another one's work (ASSAY_FAULT_INNER, by default `reference`), all of it and
 // right, on a clock that shows ASSAY_FAST_CLOCK (1000) times less than has passed: its rows pass
-// every verification, and no processor is so fast. Of the test tree alone.
+// every verification, and no processor is so fast. It belongs to the test tree alone.
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <stdexcept>

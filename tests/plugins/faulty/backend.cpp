@@ -1,7 +1,7 @@
 // A backend that does another one's work (ASSAY_FAULT_INNER, by default `reference`) with a fault:
 // the one that --algorithm names, or else ASSAY_FAULT. Any other algorithm is handed on.
 // ASSAY_FAULT_OFF=1 takes all faults back, so that ids stay and a resumed run ends well;
-// ASSAY_FAULT_PROBLEM leaves them to one problem. Of the test tree alone.
+// ASSAY_FAULT_PROBLEM leaves them to one problem. It belongs to the test tree alone.
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <stdexcept>

@@ -10,7 +10,7 @@
 // Calls are collectives and messages: an algorithm of ours makes none but messages, and is struck
 // in its midst. One that makes neither (shared_memory) is struck ASSAY_FAULT_LATER milliseconds
 // after it has first asked where the other ranks' memory is, by kill or stop. ASSAY_FAULT_OFF=1
-// takes all back. Of the test tree alone.
+// takes all back. It belongs to the test tree alone.
 #include <chrono>
 #include <csignal>
 #include <cstdlib>

@@ -1,7 +1,7 @@
 // A backend for simulated pipelines: the results are those of `reference`, the clock of its device
 // is a model, in which every run takes WEEKLY_WAIT seconds, within 0.2 %. So a slowdown of 10 % is
-// one however loaded the machine is, which no waiting or computing could promise. Of the test tree
-// alone.
+// one however loaded the machine is, which no waiting or computing could promise. It belongs to the
+// test tree alone.
 //
 // WEEKLY_WAIT: seconds of every run (0.005). WEEKLY_SLOWER: factor on it. WEEKLY_LOST: a precision
 // that is unsupported. WEEKLY_DISTURBED: a further factor, for the run of a suite but not for

@@ -1,4 +1,4 @@
-// Which cache holds a working set, and which working set measures a cache.
+// The cache that holds a working set, and the working set that measures a cache.
 #include "runner/ceilings/cache_levels.hpp"
 
 #include <gtest/gtest.h>

@@ -87,7 +87,7 @@ TEST(Ceiling, OfLayersEachByItsOwnWork) {
   ASSERT_TRUE(layers[1]["ceiling"].is_object()) << layers[1];
   EXPECT_DOUBLE_EQ(layers[1]["ceiling"]["fraction"], 0.5);
   EXPECT_EQ(layers[1]["ceiling"]["bound_by"], "memory");
-  // How many operations it did is not known; and what a cache held may be faster than memory.
+  // The number of operations is not known; and data that a cache held may be faster than memory.
   for (const std::size_t none : {2, 3}) {
     EXPECT_TRUE(layers[none]["ceiling"].is_null());
     EXPECT_TRUE(layers[none]["ceiling_reason"].is_string());
@@ -112,7 +112,7 @@ TEST(Ceiling, IsTheLargerOfBeforeAndAfter) {
     EXPECT_DOUBLE_EQ(row["ceiling"]["bytes_per_s"], 2e10);
     EXPECT_EQ(row["ceiling"]["brackets"], json({0, 1}));
   }
-  // Of both kinds of stores, too; and of none that is not around the row.
+  // The ceiling is of both kinds of stores, too; and of none that is not around the row.
   const json both = bracket({stream("triad_n9", "fp64", 1e10), stream("triad_n9", "fp64", 3e10),
                              stream("fma_n2", "fp32", 1e12), read(8000, 1e11)});
   const json row = with_ceiling(row_of(10, 2e12, 5e10 + cache), {slow, both}, {1});

@@ -9,7 +9,7 @@ namespace test_ceiling_ranks {
 using namespace assay;
 using namespace test::ceilings;
 
-/// What each of two ranks has beside the other: half of what one has alone.
+/// The rate of each of two ranks beside the other: half of that of one alone.
 json of_two_ranks() {
   json together = plain();
   for (json& row : together["rows"]) {
@@ -94,7 +94,7 @@ TEST(Ceiling, NeedsAreTheLevelsThatMayBoundACase) {
   EXPECT_EQ(needed({1e6}, "hot"), (Data{{2, "read_n125"}, {2, "read_n1000"}}));
   EXPECT_EQ(needed({1e9}, "hot"), (Data{{2, "read_n1000"}, {2, "triad"}}));
   EXPECT_EQ(needed({100}, "cold"), (Data{{2, "triad"}}));
-  // Of a network, whose operations have data of several sizes.
+  // The row is of a network, whose operations have data of several sizes.
   EXPECT_EQ(needed({100, 1e9}, "hot"), (Data{{2, "read_n125"}, {2, "read_n1000"}, {2, "triad"}}));
 }
 

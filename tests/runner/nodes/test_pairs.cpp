@@ -1,4 +1,4 @@
-// Rounds of pairs: each pair once, a node once in a round. What slow links and nodes are told.
+// Rounds of pairs: each pair once, a node once in a round. The names of slow links and nodes.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -17,8 +17,8 @@ struct ToldOfPairs {
   bool has(const std::string& part) const { return text.find(part) != std::string::npos; }
 };
 
-/// What is told of all pairs of the nodes a, b, c, … with these times of each case; 0: the pair was
-/// not measured.
+/// The findings about all pairs of the nodes a, b, c, … with these times of each case; 0: the pair
+/// was not measured.
 ToldOfPairs told_of_pairs(int nodes,
                           const std::function<double(char, char, const std::string&)>& time,
                           const std::vector<std::string>& cases) {
@@ -102,7 +102,7 @@ TEST(TwoBadNodes, AreFoundAmongSix) {
 }
 
 TEST(PairsThatAreSlowInOneOfManyCases, NameNoNode) {
-  // Of three nodes, each pair is slow in a case of its own.
+  // Each pair of three nodes is slow in a case of its own.
   const ToldOfPairs noisy = told_of_pairs(3,
                                           [](char first, char second, const std::string& id) {
                                             return id == std::string{first, second} ? 1.2 : 1;

@@ -1,4 +1,4 @@
-// What `assay run` finds in its result.
+// The findings of `assay run` in its result.
 #include <gtest/gtest.h>
 
 #include "runner/run/findings.hpp"

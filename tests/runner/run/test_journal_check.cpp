@@ -60,7 +60,7 @@ class JournalCheck : public testing::Test {
     Journal journal(file_);
     for (const json& event : events) journal.append(event);
   }
-  /// What `assay run --resume` does with it.
+  /// The use of it by `assay run --resume`.
   void use() const {
     const RunRecord record = read_run(file_);
     RunPlan plan = plan_of_suite(suite_.string());
@@ -178,7 +178,7 @@ TEST_F(JournalCheck, ARowIsHeldToWhatHoldsOfAResult) {
   expect_refused("/verification/norm_error", 1, "/verification/norm_error: found 1");
   expect_refused("/parameters/precision", "bf16", "/parameters/precision: found \"bf16\"");
   expect_refused("/problem/ic", 9, "/problem/ic: found 9");
-  // What is not even a row is told by the schema, not by an exception of the JSON library.
+  // The schema refuses a document that is not even a row, not an exception of the JSON library.
   expect_refused("/status", "okay", "/");
   expect_refused("/samples_s", "none", "/samples_s: found");
   expect_refused("/time_s", nullptr, "/time_s: found null");

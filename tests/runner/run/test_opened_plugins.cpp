@@ -1,4 +1,4 @@
-// What a run could open: tried when it is planned, and told by its earlier processes.
+// The plugins that a run could open: tried when it is planned, and told by its earlier processes.
 #include "runner/run/benchmark_processes.hpp"
 
 #include <gtest/gtest.h>

@@ -286,7 +286,7 @@ TEST(AbandonedAttempt, RowsThatCameTooLateDoNotCountWhereverTheEventStands) {
                                   row("timeout", 0, "c", 1), row("ok", 0, "d", 2)};
   for (std::size_t place = 0; place < 6; ++place) {
     std::vector<json> events = counted;
-    // Of the case that was open, and of the next one.
+    // The rows are those of the case that was open, and of the next one.
     const std::vector<json> late{row("ok", 0, "c", 1), row("failed", 0, "d", 1)};
     events.insert(events.begin() + 2, late.begin(), late.end());
     events.insert(events.begin() + static_cast<std::ptrdiff_t>(place), event);

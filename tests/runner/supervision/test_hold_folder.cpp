@@ -68,13 +68,13 @@ TEST_F(HeldFolder, IsGotWhenTheOtherLeaves) {
   EXPECT_THROW(hold_folder(folder_, seconds(0)), InputError) << "it is held now";
 }
 
-/// What flock does on a file system without locks.
+/// The behaviour of flock on a file system without locks.
 int no_lock(int, int) {
   errno = ENOLCK;
   return -1;
 }
 
-/// What hold_folder says, or "" if the folder is got.
+/// The message of hold_folder, or "" if the folder is got.
 std::string refusal(const fs::path& folder) {
   try {
     hold_folder(folder, seconds(0), no_lock);

@@ -1,5 +1,6 @@
-"""What the ratios of PCA, K-means and SVM share: our programs, scikit-learn's process, the pairs. A program is started for each pair, verifies what it
-computes, and counts with the median of its samples; the peer's process stays, and counts with the median of as many seconds.
+"""The common part of the ratios of PCA, K-means and SVM: our programs, scikit-learn's process, the pairs. A program is
+started for each pair, verifies what it computes, and counts with the median of its samples; the peer's process stays,
+and counts with the median of as many seconds.
 
 --size n8192d50 takes a smaller table, to try the scripts: the claims are about the default alone."""
 import atexit
@@ -153,7 +154,7 @@ class Peer:
         return statistics.median(self.run() for _ in range(runs))
 
     def run(self):
-        """What it says of one run: its seconds, or those of each of its cases."""
+        """The report of one run: its seconds, or those of each of its cases."""
         with contextlib.suppress(BrokenPipeError):  # it has ended, and has said why
             self.process.stdin.write("\n")
         answer = self.process.stdout.readline()

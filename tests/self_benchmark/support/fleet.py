@@ -1,4 +1,5 @@
-"""What the claims about fleets share: 1,000 simulated nodes with 200 rows each, made of one real result, and runs of `assay` on them.
+"""The common part of the claims about fleets: 1,000 simulated nodes with 200 rows each, made of one real result, and
+runs of `assay` on them.
 
 200 rows are 40 ids of 5 launches, as docs/acceptance.md advises; --rows-of-one-launch makes them 200 ids."""
 import json
@@ -83,7 +84,7 @@ class Nodes:
         return cost
 
     def report(self):
-        """Of the results and of the acceptance, which must be there."""
+        """The report of the results and of the acceptance, which must be there."""
         return run("report", self.folder, self.work / "acceptance.json", "--out", self.work / "report.html")
 
 

@@ -105,7 +105,7 @@ def read_again(layer, width):
 
 
 def pytorch(script, *words):
-    """A peer that has checked its results. What Assay opens from here on are the libraries of CUDA that PyTorch has opened."""
+    """A peer that has checked its results. From here on Assay opens the libraries of CUDA that PyTorch has opened."""
     peer = Peer(*words, script=script, absent=(2, 3))
     if peer.name is None:
         tell(skip=peer.reason)
@@ -180,7 +180,7 @@ def convolutions(precision):
 
 
 def states(found):
-    """How many rows are in which state."""
+    """The number of rows in each state."""
     return ", ".join(f"{count} {state}" for state, count in collections.Counter(each["status"] for each in found).items())
 
 

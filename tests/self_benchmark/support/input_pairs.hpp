@@ -1,6 +1,6 @@
 #pragma once
-// What the ratios of the input pipeline share: a generated set, a bare loop of libjpeg-turbo over
-// the same images, one thread on each side.
+// The common part of the ratios of the input pipeline: a generated set, a bare loop of
+// libjpeg-turbo over the same images, one thread on each side.
 
 #include <stdlib.h>
 

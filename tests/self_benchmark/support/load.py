@@ -1,6 +1,6 @@
-"""What the claims about the load of results share: 199 simulated nodes with 57 rows each, whose samples are most of their 300 MB, and
-every command that reads them, from the folder or from the gathered file; the same nodes again as the other side of a comparison; and
-a list of 20,000 nodes more, which are missing."""
+"""The common part of the claims about the load of results: 199 simulated nodes with 57 rows each, whose samples are
+most of their 300 MB, and every command that reads them, from the folder or from the gathered file; the same nodes again
+as the other side of a comparison; and a list of 20,000 nodes more, which are missing."""
 import json
 import sys
 

@@ -1,5 +1,5 @@
 #pragma once
-// What every ratio in C++ shares: --pairs N, the alternation, the output that
+// The common part of every ratio in C++: --pairs N, the alternation, the output that
 // scripts/self-benchmark reads.
 
 #include <functional>

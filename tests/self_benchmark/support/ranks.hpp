@@ -19,8 +19,8 @@ inline void allow_root() {
   setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 0);
 }
 
-/// Where no launcher has started this program, becomes mpirun with `ranks` of it. Returns only
-/// under a launcher; where there is no mpirun, prints why the ratio is unavailable and ends.
+/// If no launcher has started this program, becomes mpirun with `ranks` of it. Returns only under a
+/// launcher; where there is no mpirun, prints why the ratio is unavailable and ends.
 inline void on_ranks(int ranks, int argc, char** argv) {
   if (launched().size > 1) return;
   allow_root();

@@ -1,4 +1,5 @@
-"""What the claims about `assay report` share: a result file of 10,000 rows with data for most parts, and a run of the command."""
+"""The common part of the claims about `assay report`: a result file of 10,000 rows with data for most parts, and a run
+of the command."""
 
 import json
 import os

@@ -62,7 +62,7 @@ std::string burn_text(const BurnTotal& total);
 Table burn_lines(const std::vector<BurnTotal>& totals);
 /// The first faults of the totals, a line each: what was wrong, where and when.
 std::vector<std::string> burn_faults(const std::vector<BurnTotal>& totals);
-/// Both for a terminal.
+/// Both are for a terminal.
 std::string burn_table(const std::vector<BurnTotal>& totals);
 
 }  // namespace assay

@@ -75,8 +75,8 @@ AlphaBeta fit_alpha_beta(std::span<const double> messages, std::span<const doubl
 std::vector<Fastest> fastest(std::span<const AlphaBeta> lines) {
   std::vector<Fastest> all;
   if (lines.empty()) return all;
-  // At size 0 the line with the least alpha, then the least beta; then always the line that first
-  // crosses the current one from above.
+  // The first line at size 0 is the one with the least alpha, then the least beta; then always the
+  // line that first crosses the current one from above.
   const auto less = [](const AlphaBeta& a, const AlphaBeta& b) {
     return std::tie(a.alpha, a.beta) < std::tie(b.alpha, b.beta);
   };
@@ -272,7 +272,7 @@ std::vector<Kind> kinds() {
     };
   };
   return {{"threads", false, {"threads"}, of_threads(false)},
-          // As in peak/fma.
+          // Each thread has a problem of its own, as in peak/fma.
           {"threads", true, {"threads"}, of_threads(true)},
           // All ranks share the work, so the batch of a rank differs.
           {"ranks", false, {"ranks", "nodes", "batch"}, of_ranks(false)},

@@ -12,12 +12,12 @@ namespace assay {
 
 /// Reads and checks the results that `names` stand for: a result file, the folder of a run (its
 /// result.json), a shipped baseline, or a folder with runs and result files anywhere below it
-/// (other JSON files are ignored, and hidden folders, and runs that have not ended). In the order
-/// given; within a folder by path.
-/// A result gets the name that was given, "" where it is the only result. A gathered file (assay
-/// gather) is read as the results that it was made of. InputError for what cannot be read, for a
-/// folder without results or of a run that has not ended, and for a file that is given twice. Files
-/// are read in parallel, and rows come without their samples.
+/// (other JSON files are ignored, and hidden folders, and runs that have not ended). Files are in
+/// the order given, within a folder by path. A result gets the name that was given, "" where it is
+/// the only result. A gathered file (assay gather) is read as the results that it was made of.
+/// InputError for what cannot be read, for a folder without results or of a run that has not ended,
+/// and for a file that is given twice. Files are read in parallel, and rows come without their
+/// samples.
 Results load_results(const std::vector<std::string>& names);
 
 /// The same, but only the parts that `keep` keeps of each row stay in memory: most of the memory

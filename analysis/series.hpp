@@ -70,7 +70,7 @@ std::optional<double> problem_number(const Series& series, const std::string& na
 std::string parameters_but(const Series& series, const std::vector<std::string>& without);
 std::string system_of(const Results& results, const Series& series);
 
-/// The hash of the hardware. Only on equal hardware is a ratio of two rows due to their settings.
+/// The hash of the hardware. A ratio of two rows is due to their settings only on equal hardware.
 std::string hardware_of(const Results& results, const Series& series);
 /// Tells the environment of a series from others (ResultEnvironment::key), without the library that
 /// the parameter `by` chooses, whose version is in software.libraries under the parameter's name:

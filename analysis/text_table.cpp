@@ -57,8 +57,8 @@ std::string with_note(const std::string& row, const std::string& note) {
   return lines;
 }
 
-/// The lines of each title. On a terminal for which the table is too wide, a title that is wider
-/// than its cells is broken at blanks; `widths` are then those of the narrower columns.
+/// The lines of each title. A title that is wider than its cells is broken at blanks if the table
+/// is too wide for the terminal; `widths` are then those of the narrower columns.
 std::vector<std::vector<std::string>> head_lines(const Table& table,
                                                  std::vector<std::size_t>& widths) {
   std::vector<std::vector<std::string>> heads;

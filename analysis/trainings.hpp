@@ -25,7 +25,7 @@ class Trainings {
   /// Finds the trainings among all rows of the results.
   explicit Trainings(const Results& results);
 
-  /// For a row that trains: a hash of the parameters that determine its step (row.step_parameters),
+  /// A row that trains has a hash of the parameters that determine its step (row.step_parameters),
   /// and of the software (Assay's build and its libraries). "" for other rows.
   std::string step_hash(const Series& series) const;
   /// The trainings with the steps of the series that reached their targets, one entry for each set

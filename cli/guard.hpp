@@ -13,7 +13,7 @@
 
 namespace assay {
 
-/// To be called before anything is measured: InputError if the history cannot be read.
+/// Call it before anything is measured: InputError if the history cannot be read.
 void check_guard(const std::filesystem::path& history);
 
 /// Judges the series of the rows of this run, which counts as part of the history. Confirms suspect

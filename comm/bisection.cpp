@@ -67,8 +67,8 @@ class BisectionWorkload final : public VerifiedWorkload {
   }
 
   /// A message begins when all ranks have ended the one before: a slow pair delays nobody's clock.
-  /// Both at once would be one after the other for pairs whose ranks leave the barrier apart, where
-  /// a library asks for the data of a long message behind its own data.
+  /// Both directions at once would be one after the other for pairs whose ranks leave the barrier
+  /// apart, where a library asks for the data of a long message behind its own data.
   void execute(Stream& stream) override {
     for (std::size_t round = 0; round < partners_.size(); ++round) {
       const int self = ranks_->rank(), partner = partners_[round][static_cast<std::size_t>(self)];

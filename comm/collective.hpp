@@ -47,7 +47,7 @@ std::string_view name(Pattern pattern);
 /// The pattern, or the reduction operator, of that name. InputError for an unknown name.
 Pattern pattern_of(const std::string& name);
 ReduceOp reduce_op(const std::string& name);
-/// In the order of the enumerations.
+/// They are in the order of the enumerations.
 std::vector<Pattern> all_patterns();
 std::vector<std::string> pattern_names();
 std::vector<std::string> reduce_op_names();

@@ -72,7 +72,7 @@ class CollectiveOperation final : public Operation {
     const int n = ranks_->size(), rank = ranks_->rank();
     const int next = (rank + 1) % n, before = (rank + n - 1) % n;
     Request sent, received;
-    // A receive that is posted first saves the library a copy. To itself, a rank sends first.
+    // A receive that is posted first saves the library a copy. A rank sends to itself first.
     if (n == 1) sent = ranks_->send(call_.send, next, sendrecv_tag, stream);
     received = ranks_->receive(call_.receive, before, sendrecv_tag, stream);
     if (n > 1) sent = ranks_->send(call_.send, next, sendrecv_tag, stream);

@@ -37,7 +37,7 @@ bool same_buffers(const Call& a, const Call& b);
 /// Why `ranks` cannot run the problem, or empty. The same on every rank.
 std::string why_not_collective(const CollectiveProblem& problem, const Communicator& ranks);
 
-/// Takes over `ranks`. For every pattern except barrier, which has no data.
+/// Takes over `ranks`. It serves every pattern except barrier, which has no data.
 std::unique_ptr<Operation> collective_operation(const CollectiveProblem& problem,
                                                 std::unique_ptr<Communicator> ranks,
                                                 const CollectiveSettings& settings);

@@ -44,8 +44,8 @@ void with_format(DataType type, Body body) {
   }
 }
 
-// The operators. Not Highway's Min and Max: these take the first where one is no number, on all
-// processors.
+// The operators. Highway's Min and Max are not used: these take the first where one is no number,
+// on all processors.
 struct Sum {
   template <class V>
   HWY_INLINE V operator()(V x, V y) const {
@@ -111,8 +111,8 @@ bool alike(std::span<std::byte* const> places) {
   });
 }
 
-/// The same, and out to each of `also`, all alike, past the caches. From the register: a vector
-/// that was just stored to a line that is still on its way would be waited for.
+/// The same, and out to each of `also`, all alike, past the caches. It reads the register, because
+/// a load would wait for a vector that was just stored to a line that is still on its way.
 template <class Format, class Operator>
 void each_streamed(typename Format::Stored* out, const typename Format::Stored* x,
                    const typename Format::Stored* y, std::int64_t count,

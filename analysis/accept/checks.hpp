@@ -28,9 +28,9 @@ inline constexpr const char* not_comparable_text = "not comparable: ";
 /// Nodes of which a deviation is told: of fewer, the spread of the others is chance.
 inline constexpr std::size_t least_for_deviation = 5;
 
-/// From the mildest to the most severe: a fault that noise cannot explain is more severe than
-/// noise. unknown: a state that is not required; it counts as a pass. not_comparable: hardware,
-/// software or threads are not those of most nodes.
+/// They are ordered from the mildest to the most severe: a fault that noise cannot explain is more
+/// severe than noise. unknown: a state that is not required; it counts as a pass. not_comparable:
+/// hardware, software or threads are not those of most nodes.
 enum class NodeVerdict { unknown, pass, not_quiet, perf_fail, missing, not_comparable, incorrect };
 inline const NameTable<NodeVerdict> verdict_names({"unknown", "PASS", "NOT-QUIET", "PERF-FAIL",
                                                    "MISSING", "NOT-COMPARABLE", "INCORRECT"});

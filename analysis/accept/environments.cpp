@@ -187,7 +187,7 @@ std::vector<Check> compare(const std::string& name, const PartByHash& own,
   for (const auto& [hash, part] : own) {
     if (most.contains(hash)) continue;
     other = true;
-    // Beside the environment of the same suite: the one that differs least.
+    // It is compared with the environment of the same suite that differs least.
     const Fields fields = fields_of(*part);
     std::vector<Difference> least;
     bool first = true;

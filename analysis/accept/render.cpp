@@ -326,7 +326,7 @@ namespace {
 
 void add(JunitSuite& suite, const std::string& test, NodeVerdict verdict,
          const std::string& reason) {
-  // In the order of NodeVerdict.
+  // They are in the order of NodeVerdict.
   constexpr const char* outcomes[] = {"skipped", "",      "error",  "failure",
                                       "error",   "error", "failure"};
   suite.add(test, outcomes[static_cast<std::size_t>(verdict)], verdict_names[verdict], reason);

@@ -40,7 +40,7 @@ void take_off_others(std::vector<double>& values) {
 }
 
 double simulate_factor(std::size_t nodes, double false_alarms) {
-  // As many numbers for large fleets, whose slowest node varies less.
+  // Large fleets get as many numbers in all: their slowest node varies less.
   const std::size_t fleets = std::clamp<std::size_t>(4'000'000 / nodes, 4000, 40000);
   std::mt19937_64 random(nodes);
   std::normal_distribution<double> normal;

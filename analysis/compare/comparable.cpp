@@ -18,7 +18,8 @@ using nlohmann::json;
 
 namespace {
 
-/// From the first start to the last end of a side's runs. RFC 3339 times in UTC sort as text.
+/// The time from the first start to the last end of a side's runs. RFC 3339 times in UTC sort as
+/// text.
 struct Period {
   std::string start, end;
   bool known() const { return !start.empty(); }
@@ -58,8 +59,8 @@ void refuse_same_run(const Side& first, const Side& second, const std::string& w
     }
 }
 
-/// By each side's own clock. Earlier launches may be of another state of the build, and may have
-/// been chosen for their outcome.
+/// The order is by each side's own clock. Earlier launches may be of another state of the build,
+/// and may have been chosen for their outcome.
 void refuse_early(const Side& screen, const Side& fresh, const std::string& suggestion) {
   const Period before = make_period(screen), after = make_period(fresh);
   if (before.known() && after.known() && after.start < before.end)

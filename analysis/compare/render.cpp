@@ -204,7 +204,7 @@ class Rendering {
     page_.blank();
   }
 
-  /// At the beginning and at the end, so that every part of a long output shows it.
+  /// It is printed at the beginning and at the end, so that every part of a long output shows it.
   void stamp() {
     if (comparison_.refused)
       line("REFUSED: fields differ that were not meant to. Nothing was compared.");

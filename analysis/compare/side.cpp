@@ -161,8 +161,8 @@ Rows rows_by_work(const Side& side, const Variation& vary) {
   return rows;
 }
 
-/// By which further values two rows of equal work differ. A value that one of them does not have
-/// cannot be chosen: no difference is then given.
+/// The further values by which two rows of equal work differ. A value that one of them does not
+/// have cannot be chosen: no difference is then given.
 std::optional<MorePairs> difference(const std::map<std::string, std::string>& base,
                                     const std::map<std::string, std::string>& updated) {
   MorePairs values;

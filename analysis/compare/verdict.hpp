@@ -1,6 +1,6 @@
 #pragma once
-// From launch medians to verdicts: pure functions, used by `assay compare` and by its calibration
-// on simulated suites.
+// Computes verdicts from launch medians: pure functions, used by `assay compare` and by its
+// calibration on simulated suites.
 //
 // There are two stages. The screen flags rows; the verdict of a flagged row uses fresh launches
 // only. Flagged rows were selected because they looked changed, so the launches of the screen

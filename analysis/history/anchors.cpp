@@ -102,7 +102,7 @@ const Anchor* Anchors::find(const RowHistory& series) const {
 const Anchor* Anchors::accepted_loss(const RowHistory& series) const {
   const std::optional<std::size_t> since = first_gap_of_loss(series);
   if (!since) return nullptr;
-  // By run, not by time: a result that came back and disappeared again is a new loss.
+  // The key is the run, not the time: a result that came back and disappeared again is a new loss.
   const auto line = std::ranges::find_if(lines_, [&](const Anchor& anchor) {
     return anchor.event == "accept-lost" && concerns(anchor, series) &&
            std::any_of(series.gaps.begin() + static_cast<std::ptrdiff_t>(*since), series.gaps.end(),

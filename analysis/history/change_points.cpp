@@ -163,7 +163,7 @@ class Search {
     const double most = std::ceil(3 / level);
     double as_strong = 0;
     for (double trial = 1; trial < most; ++trial) {
-      // Not std::shuffle, whose result differs between libraries.
+      // std::shuffle is not used, because its result differs between libraries.
       for (std::size_t i = values.size() - 1; i > 0; --i)
         std::swap(values[i], values[random_() % (i + 1)]);
       sum_up(values, sums);

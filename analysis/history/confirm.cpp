@@ -19,8 +19,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// A lower bound of the median of the launches, with the error probability `limit`. At least the
-/// smallest launch, whose error probability is 2.4e-4 for 12 launches.
+/// A lower bound of the median of the launches, with the error probability `limit`. It is at
+/// least the smallest launch, whose error probability is 2.4e-4 for 12 launches.
 double lower_bound_of_median(std::span<const double> launches, double limit) {
   std::vector<double> sorted(launches.begin(), launches.end());
   std::ranges::sort(sorted);

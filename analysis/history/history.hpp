@@ -34,7 +34,7 @@ inline constexpr std::size_t reference_points = 40;
 /// step of the whole tolerance is found only from a lower value on: with noise of a fifth of the
 /// tolerance in 95 % of the series (docs/method.md has the rates).
 inline constexpr double suspect_margin = 0.6;
-/// So many undisturbed points near each other are a level that stayed. It is a mode of the machine,
+/// A level that stayed has so many undisturbed points near each other. It is a mode of the machine,
 /// and its next value is not suspect.
 inline constexpr std::ptrdiff_t level_points = 3;
 /// Declared rate of suspects for each series of 8 to 52 points and run where nothing changed, also

@@ -118,7 +118,7 @@ class Judge {
     const std::vector<ChangePoint> changes =
         change_points(take_logs(0), level, std::uint64_t{seed[0]} << 32 | seed[1]);
     for (std::size_t i = 0, first = 0; i < changes.size(); first = changes[i++].index) {
-      // Only points near the step, because a segment may also drift.
+      // It uses only points near the step, because a segment may also drift.
       const auto [at, p] = changes[i];
       const std::size_t end = i + 1 < changes.size() ? changes[i + 1].index : n;
       const double before = median_value(take_last(slice(points_, first, at), rolling_points)),
@@ -208,8 +208,8 @@ class Judge {
   Points select_reference(std::size_t last) const {
     const std::size_t end = points_.size() - last;
     std::size_t first = level_start_;
-    // Only points since the last change, if enough are left: a slow level that was fixed may come
-    // back, and is then suspect again.
+    // It uses only points since the last change, if enough are left: a slow level that was fixed
+    // may come back, and is then suspect again.
     for (const LevelChange& change : verdict.changes)
       if (change.index + anchor_points <= end) first = std::max(first, change.index);
     const std::size_t enough =

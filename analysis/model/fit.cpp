@@ -153,7 +153,7 @@ struct Clustered {
   Index groups;
 };
 
-/// For each group (a column) the sum of its rows, each times its residual.
+/// The sum of the rows of each group (a column), each times its residual.
 MatrixXd sum_scores(const Clustered& data, const VectorXd& residuals) {
   MatrixXd scores = MatrixXd::Zero(data.x.cols(), data.groups);
   for (Index i = 0; i < data.x.rows(); ++i)

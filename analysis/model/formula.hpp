@@ -21,7 +21,8 @@ struct Formula {
   std::string text;
   Factor response;
   bool intercept = true;
-  /// Without repetitions; main effects before interactions, then in the order of the formula.
+  /// There are no repetitions; main effects stand before interactions, then in the order of the
+  /// formula.
   std::vector<Term> terms;
   /// The columns in the formula, without repetitions; the response first.
   std::vector<std::string> columns() const;

@@ -101,7 +101,7 @@ std::string level_name(const FrameValue& cell) {
 Frame::Frame(const Results& results) {
   std::map<std::string, std::size_t> excluded;
   for (std::size_t i = 0; i < results.size(); ++i) {
-    // By id, because an incorrect launch excludes the other launches of its id.
+    // The set is by id, because an incorrect launch excludes the other launches of its id.
     std::vector<std::string> ids;
     std::map<std::string, LaunchGroups> groups;
     const auto& rows = results[i].rows();

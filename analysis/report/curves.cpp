@@ -154,7 +154,7 @@ std::vector<Trained> list_trainings(const SeriesList& all, std::size_t index) {
     // A row that failed or was stopped says nothing of learning.
     if (!row.is_ok() && !is_final(row.status)) continue;
     Trained& trial = trained.emplace_back(Trained{index});
-    // Without a result: it has diverged, or missed a target that was demanded.
+    // A training without a result has diverged, or missed a target that was demanded.
     if (row.epochs.empty()) continue;
     const std::map<std::string, double>& last = row.epochs.back();
     trial.quality = quality_of(last);

@@ -182,7 +182,7 @@ json findings_part(const ReportInput& input, const SeriesList& all) {
   add_unfinished(findings, input.results);
   std::map<std::string, std::size_t> counts;
   for (const NamedDocument& named : input.documents) {
-    // As the page calls its sections: history, history1, …
+    // Names are those of the page's sections: history, history1, …
     const std::size_t before = counts[named.kind()]++;
     const std::string section = named.kind() + (before == 0 ? "" : std::to_string(before));
     std::visit([&](const auto& document) { add(findings, document, section); }, named.content);

@@ -89,10 +89,10 @@ FleetCases collect_fleet_cases(const Results& results, const SeriesList& all) {
   return cases;
 }
 
-/// For each fleet the result that has most rows in order, and of these the one nearest the medians.
+/// The result of each fleet that has most rows in order, and of these the one nearest the medians.
 /// One for all rows: relations between rows are then those within a node.
 std::map<std::string, std::size_t> typical_results(const FleetCases& cases) {
-  // By fleet and result: the rows in order, and how near they are.
+  // Number of rows in order and their distance from the medians, by fleet and result.
   std::map<std::string, std::map<std::size_t, std::pair<int, double>>> candidates;
   for (const auto& [key, fleet_case] : cases)
     for (const Member& member : fleet_case.members)

@@ -59,8 +59,8 @@ ExitCode rows_exit_code(const Results& results);
 /// Unpacks rows that were read by pack_row(): of a fleet only those that the page shows, else all.
 FleetSummary condense(Results& results);
 
-/// A document of `assay accept`. For more than `most_nodes` nodes, the rows that passed on nodes
-/// that passed are left out, and of the others those beyond what a page can show; "rows_of" then
+/// A document of `assay accept`. A page of more than `most_nodes` nodes leaves out the rows that
+/// passed on nodes that passed, and of the others those beyond what it can show; "rows_of" then
 /// counts a node's rows.
 nlohmann::json condensed_acceptance(Acceptance acceptance);
 

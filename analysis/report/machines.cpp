@@ -41,9 +41,9 @@ struct Host {
   std::string mark;  ///< of what disturbed its rows from outside
 };
 
-/// By id and fleet, then by node. A fleet is what has the same processors under one name (where
-/// nobody has given one, a system is named after its host); a node whose hardware differs otherwise
-/// belongs to it.
+/// The order is by id and fleet, then by node. A fleet is what has the same processors under one
+/// name (where nobody has given one, a system is named after its host); a node whose hardware
+/// differs otherwise belongs to it.
 using Cases = std::map<std::pair<std::string, std::string>, std::map<std::string, Host>>;
 
 Cases collect_cases(const Results& results, const SeriesList& all) {
@@ -75,7 +75,7 @@ struct Line {
 
 double departure(double speedup) { return std::fabs(std::log(speedup)); }
 
-/// Without speedups where too few nodes have a number, by the rule of `assay accept`.
+/// There are no speedups where too few nodes have a number, by the rule of `assay accept`.
 Line compare_nodes(const std::string& id, const std::map<std::string, Host>& nodes) {
   Line line{id};
   std::vector<double> medians;

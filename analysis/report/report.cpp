@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// In the order of NamedDocument::content.
+/// They are in the order of NamedDocument::content.
 constexpr const char* kinds[] = {"acceptance", "comparison", "history", "model"};
 
 /// The kind of a document of another command, "" for all else (a result, or what load_results

@@ -20,7 +20,7 @@ function choose_look() {
   look = wishes_dark.matches && !printing ? looks.dark : looks.light;
 }
 choose_look();
-// On a narrow page all room is for the data: names stand in the legend, the pointer tells the rest.
+// A narrow page gives all room to the data: names stand in the legend, the pointer tells the rest.
 const is_narrow = (width) => width < 640;
 
 const unit = (name) => (value) => human(value, name), seconds = unit('s');
@@ -62,7 +62,7 @@ function even_ticks(low, high) {
     list.push(Number((i * step).toPrecision(6)));
   return list;
 }
-// At most some 9 ticks from `low` to `high`: powers of ten, with 2 and 5 between them where there is room.
+// Some 9 ticks at most from `low` to `high`: powers of ten, with 2 and 5 between them where there is room.
 function log_ticks(low, high) {
   const first = Math.floor(Math.log10(low)), last = Math.ceil(Math.log10(high)), decades = Math.log10(high / low);
   const powers = (every, digits) => Array.from({length: last - first + 1}, (_, i) => first + i)

@@ -128,7 +128,7 @@ function all_rows() {
         ];
       }));
 }
-// For many nodes the page has medians; this says all that is left out.
+// The page of many nodes has medians; this says all that is left out.
 function fleet_note() {
   const fleet = report.fleet;
   return fleet ? paragraph(

@@ -71,7 +71,7 @@ function findings() {
   const groups = finding_lists.filter(([key]) => report.findings[key].length)
                    .map(([key, title]) => [element('h3', {id: key}, title), report.findings[key].map(finding)]);
   const none = finding_lists.filter(([key]) => !report.findings[key].length).map(([, , nothing]) => nothing);
-  // Under a verdict that is bad, no green line: criteria may have failed that no list here has.
+  // A bad verdict has no green line below it: criteria may have failed that no list here has.
   if (!none.length || report.verdict.code === null || mood_of(report.verdict.code) === 'bad') return groups;
   const last = none.pop(), others = none.length ? none.join(', nothing ') + ', and nothing ' : '';
   const calm = paragraph(marks.good + 'Nothing ' + others + last + '.', 'calm');

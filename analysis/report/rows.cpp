@@ -32,8 +32,8 @@ std::string shown_status(const Series& series) {
 
 void name_apart(json& curves, const Results& results, const std::vector<const Series*>& series,
                 const std::vector<std::string>& without) {
-  // In the order in which people name them; a setting that speaks for itself stands without its
-  // name.
+  // They are in the order in which people name them; a setting that speaks for itself stands
+  // without its name.
   static const std::vector<std::string> plain{"system",     "benchmark", "problem",
                                               "collective", "direction", "transport",
                                               "algorithm",  "backend",   "precision"};

@@ -16,8 +16,8 @@ struct Level {
   double alpha = 0;  ///< seconds
   double beta = 0;   ///< seconds per byte
   /// Number of messages that can leave a group of the next inner level at full speed at the same
-  /// time (its network ports). More messages share the ports evenly. Not used for the innermost
-  /// level.
+  /// time (its network ports). More messages share the ports evenly. It is not used for the
+  /// innermost level.
   double links = 1;
 };
 

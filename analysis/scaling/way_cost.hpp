@@ -68,7 +68,7 @@ struct ControlCost {
   double messages = 0;  ///< of the busiest rank for each tensor
   /// Between two decisions: the longest time for which one rank handles the messages of a tensor.
   double interval = 0;
-  /// From the time when all ranks have a tensor until the last rank knows its place.
+  /// The time from the moment when all ranks have a tensor until the last rank knows its place.
   double latency = 0;
   /// Until the last rank knows the order of so many tensors, which all ranks have at once.
   double seconds(double tensors) const { return latency + (tensors - 1) * interval; }

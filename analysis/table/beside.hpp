@@ -13,7 +13,7 @@ namespace assay {
 /// Another system's number for a row; nothing if there is none.
 using Match = std::optional<RowBaseline>;
 
-/// A system whose numbers stand beside the rows. Without a baseline: those that the rows hold.
+/// A system whose numbers stand beside the rows. The default is the baselines that the rows hold.
 struct System {
   std::string name;
   const Baseline* baseline = nullptr;

@@ -140,7 +140,7 @@ Crossed cross(const Results& results, const SeriesList& all, const std::vector<B
     CrossedLine& line = crossed.lines.emplace_back(CrossedLine{&series});
     for (const CrossedColumn& column : crossed.columns) {
       Series same = series;
-      // As the column has it, with its type.
+      // The value as the column has it, with its type.
       same.rows.front().own().parameters[by] = column.rows.rows().front()->parameters.at(by);
       line.matches.push_back(beside(same, {column.system, &column.rows}, &line.why.emplace_back()));
     }
@@ -188,7 +188,7 @@ void add_crossed(Page& page, const Results& results, const Crossed& crossed, con
     shown.lines.push_back(table.speedups(line));
   }
   Legend& legend = table.legend;
-  // As sources print such tables: the gain of the newer system, which the columns are.
+  // Sources print such tables in this way: the gain of the newer system, which the columns are.
   legend.add(speedup_header("the column's system", "the row's") + ". " + no_verdict);
   if (table.errors) legend.add(error_note);
   if (crossed.left_out > 0)

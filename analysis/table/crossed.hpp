@@ -34,7 +34,7 @@ struct Crossed {
 Crossed cross(const Results& results, const SeriesList& all, const std::vector<Baseline>& baselines,
               const std::string& by);
 
-/// For every problem, a line with the columns' absolute values, and below it a line for each series
+/// Each problem has a line with the columns' absolute values, and below it a line for each series
 /// with its value and, in every column, the speedup of the column's system over it.
 void add_crossed(Page& page, const Results& results, const Crossed& crossed, const SeriesList& all,
                  const TableOptions& options);

@@ -31,8 +31,8 @@ Pivot pivot_of(const Results& results, const SeriesList& all, const std::string&
 void sort_counts(Texts& values);
 
 /// One line per case, ignoring `options.by`; a column for each value of `options.by`, and the ratio
-/// of each to the first; reasons for missing numbers below. On a terminal a table for each
-/// benchmark where one of all would be too wide. InputError if no row has the parameter.
+/// of each to the first; reasons for missing numbers below. A terminal gets a table for each
+/// benchmark if one of all would be too wide. InputError if no row has the parameter.
 void add_pivot(Page& page, const Results& results, const SeriesList& all,
                const TableOptions& options);
 

@@ -76,7 +76,7 @@ class Records {
              {"against_unit", of_match(&RowBaseline::unit)},
              {"against_published", of_match(&RowBaseline::published)},
              {"speedup", compared ? json(match->speedup) : json()},
-             // As the crossed tables show it, and as sources print it: this over the other.
+             // The direction is that of the crossed tables, and of sources: this over the other.
              {"ratio", compared ? json(1 / match->speedup) : json()},
              {"ratio_printed", match ? text_or_null(match->ratio_printed) : json()},
              {"note", text_or_null(match ? match->note : why)},

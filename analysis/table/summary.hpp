@@ -36,11 +36,12 @@ Texts summary_names();
 /// A shipped summary. InputError if it does not follow summary.schema.json.
 SpeedupSummary read_summary(const std::string& name);
 
-/// For each workload and each pair of a result and a baseline the geometric mean of the speedups of
-/// its problems, and for each category the geometric mean of its workloads, beside the speedups
-/// that the summary's source prints. The fastest rows of both sides count for each problem, as far
-/// as they are comparable (Baseline::match). If a workload of a category has no speedup, the
-/// category has no mean, since a mean of the others would look like that of the whole category.
+/// Computes the geometric mean of the speedups of the problems of each workload, for each pair of a
+/// result and a baseline, and the geometric mean of the workloads of each category, beside the
+/// speedups that the summary's source prints. The fastest rows of both sides count for each
+/// problem, as far as they are comparable (Baseline::match). If a workload of a category has no
+/// speedup, the category has no mean, since a mean of the others would look like that of the whole
+/// category.
 std::string summary_table(const SpeedupSummary& summary, const Results& results,
                           const std::vector<Baseline>& baselines, bool markdown,
                           bool latex = false);

@@ -52,8 +52,8 @@ Texts system_names(const Results& results) {
   return names;
 }
 
-/// Title, table and legend. Without options.columns: the columns that tell rows apart, with
-/// unsupported rows folded to one line.
+/// Title, table and legend. The default of options.columns is the columns that tell rows apart,
+/// with unsupported rows folded to one line.
 void add_rows(Page& page, const Results& results, const SeriesList& all,
               const std::vector<System>& systems, const TableOptions& options) {
   if (options.absolutes && systems.empty())
@@ -81,7 +81,7 @@ SeriesList selected(const Results& results, const TableOptions& options) {
       for (SharedRow& launch : series.rows) {
         Row& row = launch.own();
         row.parameters["system"] = names[series.result];
-        // Not the work, whatever else a row may list.
+        // The system does not describe the work, whatever else a row may list.
         if (row.system_parameters) row.system_parameters->push_back("system");
       }
   }

@@ -32,8 +32,8 @@ inline const Texts all_columns{"all"};
 /// problem's name. A key is a parameter, benchmark, problem (its name or descriptor), id, status,
 /// result or system. InputError with the nearest key, or where no series is left.
 SeriesList filtered(const Results& results, SeriesList all, const Texts& clauses);
-/// In the order of "KEY" or "KEY:desc": a key of the above, time, rate or error. Numbers are in
-/// their own order, and a series without a value is last. "" leaves the order.
+/// Rows are in the order of "KEY" or "KEY:desc": a key of the above, time, rate or error. Numbers
+/// are in their own order, and a series without a value is last. "" leaves the order.
 void sort_by(const Results& results, SeriesList& all, const std::string& order);
 /// The series of the results, filtered and sorted by `options`. If options.by is "system", each row
 /// gets this parameter (if two results are of one system, the part of their names in which these
@@ -42,10 +42,10 @@ SeriesList selected(const Results& results, const TableOptions& options);
 
 /// One line per id (or, with `by`, per id without that parameter): value, interval, rate, error,
 /// and beside each other system's number its absolute value and the speedup. A row that is not ok
-/// shows its reason, never a number. Without `baselines` those that the rows hold are shown. With
-/// `by` and `baselines`: the baselines' values of that parameter as columns (crossed.hpp). `by` may
-/// be "system": a column for each result. By "precision" a line for each precision of a problem
-/// (precision_table.hpp). InputError for a `by` that no row has.
+/// shows its reason, never a number. The baselines that the rows hold are shown if there are no
+/// `baselines`. `by` with `baselines` shows the baselines' values of that parameter as columns
+/// (crossed.hpp). `by` may be "system": a column for each result. `by` "precision" makes a line for
+/// each precision of a problem (precision_table.hpp). InputError for a `by` that no row has.
 std::string render_table(const Results& results, const std::vector<Baseline>& baselines,
                          const TableOptions& options);
 

@@ -85,7 +85,7 @@ class ScheduleBuilder {
   int rank_, size_;
   Part whole_send_, whole_receive_;
   std::int64_t segment_;
-  // In place: elements of `inner_` are those of the other one from `offset_` on.
+  // In place, elements of `inner_` are those of the other one from `offset_` on.
   bool in_place_;
   Part::In inner_ = Part::In::receive;
   std::int64_t offset_ = 0;

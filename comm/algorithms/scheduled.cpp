@@ -25,9 +25,9 @@ struct Execution {
   std::vector<Request> requests;
   std::vector<std::byte> scratch;
   bool active = false;
-  /// From the start of its call until its request is done: how many are in use at a time then
-  /// depends on the calls that are made, never on how fast they go, and what the first runs have
-  /// allocated is enough for all.
+  /// A slot is in use from the start of its call until its request is done: so the number in use at
+  /// a time depends on the calls that are made, never on how fast they go, and the slots that the
+  /// first runs have allocated are enough for all.
   bool taken = false;
 
   Buffer buffer(const Part& part) {

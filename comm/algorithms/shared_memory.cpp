@@ -37,8 +37,8 @@ namespace {
 /// contribution where it stands, and put their slices of the result where they belong. Each rank
 /// tells, before its first `contributed` of a call, where its buffers are; the others look after
 /// they have seen it, and for the last time before their last `reduced`, for which this rank waits.
-/// In place, too: only the rank that reduces a slice reads it from anyone, and it writes a tile
-/// after it has read it everywhere.
+/// This also holds in place: only the rank that reduces a slice reads it from anyone, and it writes
+/// a tile after it has read it everywhere.
 ///
 /// Data lie in a place as in their buffer, relative to the lines of a cache: long buffers of malloc
 /// begin 16 bytes after the beginning of a line, and vectors would be split on one of both sides.
@@ -207,7 +207,7 @@ class SharedMemory final : public ForwardingCommunicator {
   RegisteredMemory::Place place_of_send(const Call& call) const {
     if (call.what == Collective::broadcast)
       return rank_ == call.root ? registered_.place(call.receive) : RegisteredMemory::Place();
-    // In place, what another rank has still to read of an alltoall would be overwritten.
+    // An alltoall in place would overwrite data that another rank has still to read.
     if (call.what == Collective::alltoall && call.send.data == call.receive.data) return {};
     return registered_.place(call.send);
   }

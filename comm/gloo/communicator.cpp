@@ -55,7 +55,7 @@ template <class Options>
 void set_buffers(Options& options, const Call& call, void* out) {
   const auto elements = static_cast<std::size_t>(call.receive.count);
   with_type(call.receive.type, [&]<class T>(T*) {
-    // Without an input gloo takes the output's: in place.
+    // gloo takes the output as the input if there is none: in place.
     if (call.send.data != out) options.setInput(static_cast<T*>(call.send.data), elements);
     options.setOutput(static_cast<T*>(out), elements);
   });

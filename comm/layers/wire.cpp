@@ -62,7 +62,7 @@ class Wire final : public ForwardingCommunicator {
     under().run(exchanged, stream);
     stream.wait();
 
-    // In blocks that stay in the first-level cache with all that is added to them.
+    // It works in blocks that stay in the first-level cache with all that is added to them.
     const std::int64_t part = part_of(call);
     const Buffer own = collected.send;
     for (std::int64_t first = 0; first < part; first += block) {
@@ -100,7 +100,7 @@ class Wire final : public ForwardingCommunicator {
             ReduceOp::sum,
             0};
   }
-  /// In place: my part stands where the whole is gathered.
+  /// In place, my part stands where the whole is gathered.
   Call collection(const Call& call) const {
     const Buffer whole = exchange(call).receive;
     const std::int64_t part = part_of(call);

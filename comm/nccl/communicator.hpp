@@ -46,8 +46,8 @@ class NcclCommunicator final : public KnownRanks, public StreamOrdered {
   void prepare(const Call&) override {}
   void describe(const Call& call, Executed& executed) const override;
   void run(const Call& call, Stream& stream) override;
-  /// On a stream of its own, after what was submitted to `stream`, so that it overlaps with what is
-  /// submitted there next.
+  /// It runs on a stream of its own, after the work that was submitted to `stream`, so that it
+  /// overlaps with the work that is submitted there next.
   Request start(const Call& call, Stream& stream) override;
   /// The library requires a send and a receive that depend on each other to be in one group, so
   /// messages are submitted together at the next wait(), done() or collective. It has no tags:

@@ -100,8 +100,8 @@ class OneCclBackend final : public Backend {
     return value == nullptr ? otherwise : value;
   }
 
-  /// The library knows the launcher of Intel's MPI alone. Without being told, each rank believes to
-  /// be the only one of its node, and pins its worker thread to the same core as all others do.
+  /// The library knows the launcher of Intel's MPI alone. A rank that is not told assumes that it
+  /// is the only one of its node, and pins its worker thread to the same core as all others do.
   /// Settings of the user stay.
   void initialise(Communicator& known) {
     if (initialised_) return;

@@ -146,7 +146,7 @@ class Communicator {
 std::unique_ptr<Communicator> serial_communicator();
 
 /// The reason why the buffers of a call do not match each other or the number of ranks; empty if
-/// they do. For implementations of Communicator::why_not.
+/// they do. It is for implementations of Communicator::why_not.
 std::string why_not_counts(const Call& call, int ranks);
 
 }  // namespace assay

@@ -53,9 +53,10 @@ std::shared_ptr<void> memory_of_host(
     const std::function<std::shared_ptr<void>(std::size_t bytes)>& from = {});
 
 /// Writes `elements` consecutive elements of `type` to `data`: block by block, several threads at a
-/// time. For the put() of host devices.
+/// time. Serves the put() of host devices.
 void fill_packed(DataType type, std::int64_t elements, void* data, const Source& source);
-/// Passes consecutive elements to a sink, block by block, in order. For the get() of host devices.
+/// Passes consecutive elements to a sink, block by block, in order. Serves the get() of host
+/// devices.
 void show_packed(DataType type, std::int64_t elements, const void* data, const Sink& sink);
 
 }  // namespace assay

@@ -32,7 +32,7 @@ constexpr std::array<TypeFacts, 9> type_facts{{{DataType::fp64, "fp64", 8, 0x1p-
                                                {DataType::fp8_e5m2, "fp8_e5m2", 1, 0x1p-3}}};
 
 using enum Precision;
-/// In the enumeration's order.
+/// The order is that of the enumeration.
 constexpr std::array<PrecisionFormat, 10> precisions{
     {{fp64, "fp64", DataType::fp64, DataType::fp64, DataType::fp64, fp64},
      {fp32, "fp32", DataType::fp32, DataType::fp32, DataType::fp32, fp32},

@@ -20,7 +20,7 @@ class Scan {
   /// `indices`: sorted; must outlive the scan, as `weights`. Null weights: no sum is wanted.
   Scan(DataType type, std::span<const std::int64_t> indices, const ChecksumWeights* weights);
   void operator()(std::int64_t first, std::span<const double> values);
-  /// After all elements.
+  /// Call it after all elements.
   Scanned take();
 
  private:

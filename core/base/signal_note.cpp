@@ -14,7 +14,7 @@ namespace assay {
 namespace {
 
 constexpr int told[] = {SIGINT, SIGTERM, SIGHUP};
-// Not those of a crash: Open MPI warns of a handler that it finds there.
+// Signals of a crash are not included: Open MPI warns of a handler that it finds there.
 constexpr int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU, SIGUSR1, SIGUSR2};
 // Result before the signal: a handler may neither allocate nor format.
 char note[4096];

@@ -61,8 +61,8 @@ std::string escaped(const std::string& text) {
 }
 
 void fill_standard_streams() {
-  // In order: open gives the lowest number that is free. Read-only, so that a write to a stdout
-  // that was closed fails, as it would have.
+  // They are opened in order: open gives the lowest number that is free. Read-only, so that a write
+  // to a stdout that was closed fails, as it would have.
   for (int stream = 0; stream <= 2; ++stream)
     if (::fcntl(stream, F_GETFD) < 0 && errno == EBADF)
       if (::open("/dev/null", stream == 2 ? O_WRONLY : O_RDONLY) < 0) return;

@@ -38,7 +38,7 @@ class EscapedErrors {
 std::string escaped(const std::string& text);
 
 /// The program goes on if the reader of its stdout leaves (`| head -1`), where SIGPIPE would end
-/// it. For programs whose results go to a file.
+/// it. It serves programs whose results go to a file.
 void survive_leaving_reader();
 
 /// Flushes std::cout. The reason why output was lost, or nothing. A reader that has left wanted no

@@ -29,7 +29,7 @@ struct Interval {
 /// The effective sample size n / (1 + 2 sum rho_k): the number of independent samples with the same
 /// information as `values`. rho_k are autocorrelations of the ranks of the values, summed over the
 /// initial positive sequence (Geyer, Practical Markov chain Monte Carlo, Statistical Science 7,
-/// 1992). Between 1 and n.
+/// 1992). The result is between 1 and n.
 double effective_samples(std::span<const double> values);
 
 /// Confidence interval of the median: order statistics by the binomial distribution with the

@@ -21,7 +21,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// In the child: runs the body and writes its answer.
+/// The child runs the body and writes its answer.
 [[noreturn]] void report(const std::function<std::string()>& body, int answer) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   const int nowhere = open("/dev/null", O_RDWR);

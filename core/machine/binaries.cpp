@@ -51,8 +51,8 @@ std::string build_id_in(const char* notes, std::size_t size, std::size_t alignme
   return "";
 }
 
-/// For dl_iterate_phdr. The notes are read where the loader has mapped them: the file may have been
-/// replaced since.
+/// It is the callback of dl_iterate_phdr. The notes are read where the loader has mapped them: the
+/// file may have been replaced since.
 int add_binary(dl_phdr_info* info, std::size_t, void* all) {
   Binary binary{info->dlpi_name == nullptr ? "" : info->dlpi_name, ""};
   for (int i = 0; i < info->dlpi_phnum && binary.build_id.empty(); ++i) {

@@ -30,7 +30,7 @@ constexpr double most_watts = 1000;
 /// More than any GPU takes, whose counters do not wrap around: some take more than 1000 W.
 constexpr double most_watts_without_range = 5000;
 
-// For how long, and how many, updates are watched.
+// Limits of the time, and of the number of updates, that are watched.
 constexpr double least_s = 0.02, most_s = 0.5;
 constexpr std::size_t least_changes = 4;
 

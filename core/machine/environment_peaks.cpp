@@ -1,6 +1,6 @@
-// Theoretical peaks: highest clock x cores x units x lanes. Only of processors whose units are
-// documented by their makers, and only where the machine tells its clock: a guess would make an
-// efficiency of its own.
+// Theoretical peaks: highest clock x cores x units x lanes. There are peaks only for
+// processors whose makers document their units, and only if the machine tells its clock: a guess
+// would make an efficiency of its own.
 
 #include <fmt/format.h>
 

@@ -20,8 +20,8 @@ constexpr std::array chosen{
     "HSA_*", "ROCR_*", "SYCL_*", "ONEAPI_*", "ZE_*", "TF_ENABLE_*", "NUMBA_*",
     // transports
     "CCL_*", "GLOO_*", "NCCL_*", "UCX_*", "FI_*", "MPIR_CVAR_*", "MPICH_*",
-    // Open MPI: its frameworks for messages, memory and binding. Not ess, pmix, orte, plm, ras,
-    // oob, routed and the like, by which it starts a job.
+    // Open MPI: its frameworks for messages, memory and binding. The frameworks ess, pmix, orte,
+    // plm, ras, oob, routed and the like, by which it starts a job, are not included.
     "OMPI_MCA_@(accelerator|allocator|bml|btl|coll|common|fbtl|fcoll|fs|hwloc|io|memory|mpi|mpool|"
     "mtl|op|opal|osc|part|patcher|pml|rcache|rmaps|sharedfp|smsc|threads|topo|vprotocol)?(_*)",
     "OMPI_MCA_shmem", "PRTE_MCA_@(hwloc|rmaps)?(_*)", "PMIX_MCA_gds", "PMIX_MCA_gds_*",

@@ -57,7 +57,7 @@ nlohmann::json variables_of(const std::filesystem::path& file) {
   return launcher.value("variables", nlohmann::json::object());
 }
 
-/// By a launcher that only a site's file knows (scripts/launchers/<name>.json).
+/// The launcher is one that only a site's file knows (scripts/launchers/<name>.json).
 std::optional<Launched> by_file(const std::filesystem::path& file) {
   const nlohmann::json variables = variables_of(file);
   const auto value = [&](const char* what) {
@@ -94,7 +94,8 @@ std::vector<std::string> variables_of_files() {
 }
 
 /// Beginnings of the names of all variables by which launchers and batch systems speak to their
-/// processes, and to the MPI of those. Not OMPI_MCA_ as a whole: users set parameters so.
+/// processes, and to the MPI of those. OMPI_MCA_ as a whole is not included: users set parameters
+/// so.
 constexpr const char* prefixes[] = {"OMPI_COMM_WORLD_",
                                     "OMPI_UNIVERSE",
                                     "OMPI_APP",

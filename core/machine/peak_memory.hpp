@@ -5,10 +5,10 @@
 
 namespace assay {
 
-/// By how much the resident memory of this process has grown at most since the object was made:
-/// Linux's VmHWM, which the constructor resets, minus the resident memory at that moment. The
-/// constructor returns freed memory to the system, if glibc allocates: other allocators keep it,
-/// and work that uses it again grows less than it needs.
+/// The largest growth of the resident memory of this process since the object was made: Linux's
+/// VmHWM, which the constructor resets, minus the resident memory at that moment. The constructor
+/// returns freed memory to the system, if glibc allocates: other allocators keep it, and work that
+/// uses it again grows less than it needs.
 class PeakMemory {
  public:
   PeakMemory();

@@ -32,7 +32,7 @@ std::vector<Audits::Moment> Audits::plan(int count, double elapsed) {
   first_ = false;
   wanted = ranks_.broadcast(wanted);
   if (wanted == 0) return {};
-  // As one number: ranks agree on numbers.
+  // They are one number, because ranks agree on numbers.
   const auto code = static_cast<int>(
       ranks_.broadcast(static_cast<double>(random_() % (2 * static_cast<std::uint64_t>(count)))));
   return {{code / 2, code % 2 == 1 ? Audit::new_inputs : Audit::poisoned_outputs}};

@@ -99,7 +99,8 @@ double link_cost(const Blame& blame, const Blame::Link& link);
 
 /// The rank or link that may have cost the most, which a limit is for.
 struct LargestCost {
-  /// By the upper ends of the ranks' intervals and the costs of slow links, as a part of the time.
+  /// The largest cost by the upper ends of the ranks' intervals and by the costs of slow links, as
+  /// a part of the time.
   double most = 0;
   double least = 0;   ///< by the lower ends
   std::string who{};  ///< "rank 2 (processors 3) on h1", "the link h2"
@@ -108,7 +109,7 @@ struct LargestCost {
 /// was not measured.
 Result<LargestCost> largest_cost(const Blame& blame);
 
-/// As it stands in a row, and back.
+/// Conversion to the form of a row, and back.
 void to_json(nlohmann::json& json, const Blame& blame);
 void from_json(const nlohmann::json& json, Blame& blame);
 

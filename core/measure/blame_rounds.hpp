@@ -1,6 +1,6 @@
 #pragma once
 // Finds slow ranks in a workload that is one collective: rounds of equal work of each rank, then
-// the collective, as in a job that trains. Within the samples there is nothing to be late with.
+// the collective, as in a job that trains. The samples contain no work that could be late.
 
 #include "core/api/communicator.hpp"
 #include "core/measure/blame.hpp"

@@ -1,6 +1,6 @@
 #pragma once
-// A burn-in: a case runs again and again on inputs that repeat. After every run all outputs must
-// have the bits of the first run on the same inputs, which the oracle has verified.
+// A burn-in: a case runs again and again on inputs that repeat. All outputs must have the bits of
+// the first run on the same inputs, which the oracle has verified, after every run.
 
 #include <cstddef>
 #include <cstdint>
@@ -35,7 +35,7 @@ class BurnTarget {
   using Elements = std::vector<std::vector<std::int64_t>>;
   /// Writes inputs of a kind, the same in each call, and destroys the outputs.
   virtual void load_data(std::size_t kind) = 0;
-  /// Restores what a run overwrites of its inputs. Before each run.
+  /// Restores what a run overwrites of its inputs. Called before each run.
   virtual void restore() = 0;
   /// Destroys the outputs: a run that does not write them has others than the one before.
   virtual void poison_outputs() = 0;

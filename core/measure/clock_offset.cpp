@@ -18,7 +18,7 @@ namespace assay {
 namespace {
 
 constexpr int messages_of_clock = 20, clock_tag = 19;
-/// Between two oscillators of ±100 ppm, which is more than those of computers may have.
+/// The drift between two oscillators of ±100 ppm, which is more than those of computers may have.
 constexpr double most_drift = 2e-4;
 
 /// The name of the clock that this rank reads: containers of a kernel may have clocks of their own,

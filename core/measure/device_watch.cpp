@@ -39,7 +39,7 @@ json state_json(const DeviceState& state) {
 
 using Seconds = std::map<std::string, double>;
 
-/// By reason, of counters that were read twice.
+/// Times by reason, of counters that were read twice.
 Seconds throttled_between(const DeviceState& before, const DeviceState& after, double passed) {
   Seconds all;
   for (const auto& [reason, end] : after.throttled_s) {

@@ -89,7 +89,7 @@ void EnergyCount::end(double runs, double seconds) noexcept {
 
 std::string EnergyCount::why_not() const {
   if (!reads()) return reason_;
-  // Without numbers of this row, so that the rows of a table share one footnote.
+  // It has no numbers of this row, so that the rows of a table share one footnote.
   if (runs_ == 0)
     return fmt::format(
         "less than {:.1g} s of runs followed each other ({:.0f} updates of the energy counters). "

@@ -17,8 +17,8 @@ namespace {
 using nlohmann::json;
 using Counters = std::map<std::string, double>;
 
-/// By how much counters have risen. One that went back was set to 0 (a reset, an overflow): how
-/// much it has counted is not known, so its new value is taken, which is the least.
+/// Increases of the counters. One that went back was set to 0 (a reset, an overflow): how much it
+/// has counted is not known, so its new value is taken, which is the least.
 Counters rises(const Counters& before, const Counters& after) {
   Counters all;
   for (const auto& [name, count] : after) {

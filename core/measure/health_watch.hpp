@@ -19,8 +19,8 @@ class HealthWatch {
   /// Reads it again. Why results cannot be trusted: this rank's device has counted errors since, of
   /// that kind at that place, was lost, or no longer tells what it told. "" if they can.
   std::string end();
-  /// row.device_health of the result's schema: an entry for each device of the ranks, once. After
-  /// end(), else an empty list. Collective.
+  /// row.device_health of the result's schema: an entry for each device of the ranks, once. The
+  /// list after end(), else an empty one. Collective.
   nlohmann::json found() const;
 
  private:

@@ -17,7 +17,7 @@ namespace assay {
 
 namespace {
 
-/// In the order in which one rank's finding overrides another's.
+/// They are in the order in which one rank's finding overrides another's.
 enum class Severity { ok, unsupported, target_missed, incorrect, failed };
 
 const char* name(Severity severity) {
@@ -154,7 +154,7 @@ Finding burn_in(Workload& workload, Communicator& ranks, double seconds,
 }
 
 /// The steps of a case, each on all ranks. The first that fails sets status and reason of the
-/// outcome. Both kinds return whether to go on.
+/// outcome. Both kinds return true to go on.
 class Steps {
  public:
   Steps(Communicator& ranks, Outcome& outcome) : ranks_(ranks), outcome_(outcome) {}

@@ -75,7 +75,7 @@ class Sampler {
   /// True if no rank has failed. If `late` is true on any rank, over() is true from then on; if
   /// held devices have begun early on any, holds() is false.
   bool others_agree(bool late) noexcept;
-  /// Behind a barrier, with the energy from here on.
+  /// It begins behind a barrier, with the energy from here on.
   void begin_together();
 
   Workload& workload_;

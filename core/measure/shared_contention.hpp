@@ -13,9 +13,9 @@ std::optional<double> worst(const std::optional<double>& mine, Communicator& ran
 
 /// Collective. Extends the averages of this rank (between()) to the job: `own` becomes the sum over
 /// the ranks on this rank's host, `stolen` and `throttled` the largest value of any rank, and
-/// `foreign` the largest value of any host (nothing if a host cannot tell). Only processors count
-/// that a rank on the host may use. `processors`: their number where the counters do not tell them
-/// apart; 0: those that are online.
+/// `foreign` the largest value of any host (nothing if a host cannot tell). Only the processors
+/// that a rank on the host may use count. `processors`: their number where the counters do not tell
+/// them apart; 0: those that are online.
 void share(Contention& averages, Communicator& ranks, double processors = 0);
 
 }  // namespace assay

@@ -273,7 +273,7 @@ class Measurement {
     check_.end(timing_.batch);
     const double timed = add(own);
     if (together) energy_.end(static_cast<double>(own.size()) * timing_.batch, timed);
-    // Behind the energy and the check of the samples' time: it sends messages.
+    // It comes after the energy and the check of the samples' time, because it sends messages.
     if (recorder_) recorder_->end(workload_.take_arrivals());
   }
 

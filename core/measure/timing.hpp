@@ -41,8 +41,8 @@ struct Timing {
   /// Seconds between two marks without work between them, on the slowest rank. Every iteration of
   /// `batch` runs includes this overhead once.
   double timer_overhead_s = 0;
-  /// In how many samples of a device the time may contain that of the host that submits, and why;
-  /// "" if in none.
+  /// Number of samples of a device whose time may contain that of the host that submits, and the
+  /// reason; "" if in none.
   std::string host_included;
   bool held = false;  ///< all samples are the time of a device alone
   /// Result of the audits (Workload::begin_audit), and the number of audited runs. Timing ends at

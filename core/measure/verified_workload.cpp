@@ -109,7 +109,8 @@ Verification VerifiedWorkload::verify_before() {
 }
 
 void VerifiedWorkload::begin_audit(Audit kind) {
-  // Before the tensors change: a bind is not timed, and nothing that it computes may be of use.
+  // It runs before the tensors change: a bind is not timed, and nothing that it computes may be of
+  // use.
   bind_next();
   bound_next_ = true;
   if (kind == Audit::poisoned_outputs)

@@ -71,7 +71,7 @@ class Workload {
  public:
   virtual ~Workload() = default;
   virtual Stream& stream() = 0;
-  /// On which it runs; null if it has none.
+  /// The device on which it runs; null if it has none.
   virtual Device* device() { return nullptr; }
   /// The meter of the energy of its runs: that of its device.
   virtual Result<EnergyMeter*> energy_meter() {

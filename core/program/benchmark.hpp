@@ -41,8 +41,8 @@ class Benchmark {
   virtual ~Benchmark() = default;
   virtual std::string name() const = 0;         ///< "conv"
   virtual std::string description() const = 0;  ///< one line for --help
-  /// Command lines that --help shows; each must work as printed. By default those that work for
-  /// every benchmark.
+  /// Command lines that --help shows; each must work as printed. The default is the flags that work
+  /// for every benchmark.
   virtual std::vector<Example> examples() const;
   /// The dimensions in the order of the id. The namespace `dimension` below has those that
   /// benchmarks share.
@@ -50,7 +50,7 @@ class Benchmark {
   /// The canonical form of a problem descriptor. Throws InputError that names the invalid field.
   virtual std::string canonical(const std::string& descriptor) const = 0;
   /// The descriptors that a text denotes, each valid for canonical(); several for a range of sizes
-  /// ("8:64M:2"). By default the text itself.
+  /// ("8:64M:2"). The default is the text itself.
   virtual std::vector<std::string> descriptors(const std::string& text) const { return {text}; }
   /// Completes the settings of a case before its id is made: sets the dimensions that are `found`,
   /// and gives a dimension that has no effect a fixed value, so that equal work has one id. Returns
@@ -65,21 +65,23 @@ class Benchmark {
   /// True if all ranks solve the problem of a case together; else each rank solves its own.
   virtual bool ranks_share(const Case&) const { return false; }
   /// The sorted names of the dimensions that determine what a step of the case computes. A row has
-  /// them, so that a throughput is shown beside the convergence of the same steps. By default none.
+  /// them, so that a throughput is shown beside the convergence of the same steps. The default is
+  /// none.
   virtual std::vector<std::string> step_parameters(const Case&) const { return {}; }
   /// Words that a printed row has behind its rates; by default none.
   virtual std::string row_label(const nlohmann::json&) const { return ""; }
   /// The plugins that a case may use beside those that its settings name.
   virtual std::vector<std::string> candidates(const Case&) const { return {}; }
   /// Bytes that a rank uses in one run, or in each of the run's operations. They determine which
-  /// levels of memory can limit the case. Unknown ones are omitted. By default the problem's bytes.
+  /// levels of memory can limit the case. Unknown ones are omitted. The default is the problem's
+  /// bytes.
   virtual std::vector<double> working_sets(const Case& benchmark_case) const;
   /// Makes the workload of a case, or gives the reason why it is unsupported.
   virtual Result<std::unique_ptr<Workload>> prepare(const Case& benchmark_case,
                                                     CaseContext& context) const = 0;
   /// The communicator over the launched ranks through which the runner itself communicates (the
-  /// status of ranks, their times). A benchmark of transports connects those in prepare(). By
-  /// default the serial one.
+  /// status of ranks, their times). A benchmark of transports connects those in prepare(). The
+  /// default is the serial one.
   virtual std::unique_ptr<Communicator> connect(Plugins& plugins) const;
 };
 

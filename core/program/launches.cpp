@@ -63,7 +63,7 @@ class HeldSignals final {
   HeldSignals(const HeldSignals&) = delete;
   HeldSignals& operator=(const HeldSignals&) = delete;
 
-  /// As before the object, in a new process as well.
+  /// Restores the state before the object, in a new process as well.
   void release() const { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
   /// Waits until the child has ended; its wait status. A signal that has come ends it.

@@ -62,7 +62,8 @@ Result<std::unique_ptr<Workload>> OperationBenchmark::prepare(const Case& select
   Result<Device*> device = backend.device(options);
   if (auto* refusal = std::get_if<Unsupported>(&device)) return std::move(*refusal);
   OperationSetup setup;
-  // Before the operation is made: a library may divide its work among the threads that there are.
+  // It is called before the operation is made: a library may divide its work among the threads that
+  // there are.
   if (read.threads > 0 && std::get<Device*>(device)->name() == "cpu") {
     if (auto why = why_not_threads(options.threads)) return Unsupported{std::move(*why)};
     setup.threads = options.threads;

@@ -148,7 +148,7 @@ class HelpFormatter final : public CLI::Formatter {
       lines += (lines.empty() ? "" : "\n") + assay::in_lines(line, *terminal_);
     return lines;
   }
-  /// With one blank line between groups, where CLI11 has two.
+  /// It prints one blank line between groups, where CLI11 has two.
   std::string make_help(const CLI::App* app, std::string name,
                         CLI::AppFormatMode mode) const override {
     std::string text = CLI::Formatter::make_help(app, std::move(name), mode);

@@ -13,7 +13,7 @@ namespace assay {
 std::vector<Case> selected_cases(const Benchmark& benchmark, RunRequest& request, Plugins& plugins,
                                  const RankCount& started);
 
-/// With --plan, only the planned cases, in the plan's order; else all.
+/// Only the planned cases with --plan, in the plan's order; else all.
 std::vector<Case> planned_cases(const RunRequest& request, std::vector<Case> cases);
 
 /// The cases that --benchmark_filter selects, as in Google Benchmark: those of which the regular

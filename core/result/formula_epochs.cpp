@@ -144,7 +144,7 @@ class Epochs {
     claims_.require(*begun <= *trained && *trained <= *ended, place(i, "trained_unix_s"),
                     fmt::format("{:.6f} to {:.6f}", *begun, *ended),
                     "the beginning and the end of the epoch");
-    // Before its first epoch a training opens its files.
+    // A training opens its files before its first epoch.
     const auto previous = i == 0 ? (prompt_ ? begun : std::nullopt) : number(i - 1, "ended_unix_s");
     if (!knows_checks_ || !previous) return;
     // The time between epochs counts, without checkpoints. Outside of the stamps, ranks wait for

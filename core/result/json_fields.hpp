@@ -139,7 +139,7 @@ class FieldReader {
     if (field != object_.end() && !field->is_null()) fields::Form<T>::read(*field, value);
     if constexpr (sizeof...(more) > 0) optional(more...);
   }
-  /// After all other calls.
+  /// Call it after all other calls.
   void rest(nlohmann::json& rest) {
     rest = nlohmann::json::object();
     const std::set<std::string_view> known(known_.begin(), known_.end());
@@ -172,7 +172,7 @@ class FieldWriter {
     if (!fields::is_nothing(value)) object_[name] = fields::Form<T>::write(value);
     if constexpr (sizeof...(more) > 0) optional(more...);
   }
-  /// After all other calls: a field that one of them has written keeps its value.
+  /// Call it after all other calls: a field that one of them has written keeps its value.
   void rest(const nlohmann::json& rest) { object_.insert(rest.begin(), rest.end()); }
 
   nlohmann::json take() { return std::move(object_); }

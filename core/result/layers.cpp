@@ -17,7 +17,7 @@ using nlohmann::json;
 
 namespace {
 
-/// By the names of the rates; an operation without an amount has no such rate.
+/// Amounts by the names of the rates; an operation without an amount has no such rate.
 OptionalNumbers rates_of(double seconds, double flops, double bytes) {
   OptionalNumbers rates;
   if (!(seconds > 0)) return rates;  // below the clock's resolution there is no rate

@@ -25,7 +25,7 @@ bool was_disturbed(const Row& row);
 /// them than processors. Without foreign work a repetition gives the same time.
 bool was_oversubscribed(const Row& row);
 
-/// In the order of their severity.
+/// They are in the order of their severity.
 inline constexpr const char *shared_mark = "!", *throttled_mark = "\u00b0",
                             *oversubscribed_mark = "~";
 /// The mark of every number that comes from the row's time; "" if it has none.

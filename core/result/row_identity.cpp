@@ -52,7 +52,7 @@ class Identity {
                        row_.at("parameters").value(name, json()).dump(), json(id_).dump()));
   }
 
-  /// As the id would write it.
+  /// The value as the id would write it.
   std::optional<std::string> parameter(const std::string& name) const {
     const json value = row_.at("parameters").value(name, json());
     if (value.is_null()) return std::nullopt;

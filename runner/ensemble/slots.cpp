@@ -98,7 +98,7 @@ std::vector<Slot> slots_of(const Given& given, int threads, const fs::path& log,
       whole_of(given, "nodes", 1, 1'000'000).value_or(std::max<std::size_t>(1, allocated)));
   command.insert(command.end(), {(executable_folder() / "assay").string(), "placement"});
   const FinishedCommand placement = finish_command(command, log / "placement", patience);
-  // In the order of their names: equal allocations have equal slots.
+  // Slots are in the order of their names: equal allocations have equal slots.
   std::map<std::string, PlacedProcess> nodes;
   for (PlacedProcess& node : placed_processes(placement.output)) nodes[node.host] = node;
   for (const auto& [host, node] : nodes) {

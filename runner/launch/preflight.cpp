@@ -131,7 +131,7 @@ std::string crowded_fault(const ProcessShape& shape, const std::vector<PlacedPro
       return fmt::format("the {} on {} may use {} together ({}), {}",
                          counted(theirs.size(), "rank"), host, counted(cores.size(), "core"),
                          fmt::join(cores, ","), requested(wanted));
-    // Nor may one part be crowded while another one is spared.
+    // No part may be crowded while another one is spared.
     std::map<std::vector<int>, std::size_t> ranks;
     for (const PlacedProcess* process : theirs) ++ranks[process->cores];
     for (const auto& [part, count] : ranks)

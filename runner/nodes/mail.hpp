@@ -39,7 +39,7 @@ class Mail final {
  public:
   /// `ranks` must outlive this.
   explicit Mail(Communicator& ranks) : ranks_(ranks) {}
-  /// Returns once the memory of `message` may be reused. At most most_message_bytes.
+  /// Returns once the memory of `message` may be reused. A message has at most most_message_bytes.
   void send(int to, const Message& message);
   /// Waits for the next message of a rank. Its bytes are valid until the next call. CaseError if
   /// its checksum does not match.

@@ -46,7 +46,7 @@ void move_folder(const fs::path& folder, const fs::path& target) {
   check(target, error);
 }
 
-/// Names are on the disk before somebody relies on them. Not every file system can.
+/// Names are on the disk before somebody relies on them. Some file systems cannot do that.
 void sync_folder(const fs::path& folder) {
   const FileDescriptor opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (opened.number() >= 0) ::fsync(opened.number());

@@ -37,7 +37,7 @@ class NodeFolder final {
   /// Takes a message file or data. Unwritable if it cannot be written; CaseError for an invalid
   /// message.
   void take(const Message& message);
-  /// To be called after the last file: gives the folder its name.
+  /// Call it after the last file: gives the folder its name.
   void commit();
   std::size_t files() const { return files_; }
   std::uint64_t bytes() const { return bytes_; }

@@ -19,8 +19,8 @@ class NodeProgress final {
   /// Only lines of these nodes count.
   NodeProgress(std::filesystem::path log, std::set<std::string> nodes);
   /// Reads what was appended to the log. Returns the text to print, or "": the nodes whose line has
-  /// changed, at most `most_lines` every `interval` in turns, and how far the others are. At the
-  /// end (`last`) without waiting for the interval.
+  /// changed, at most `most_lines` every `interval` in turns, and how far the others are. The end
+  /// (`last`) does not wait for the interval.
   std::string news(Clock::time_point now, bool last = false);
 
   static constexpr std::chrono::seconds interval{10};

@@ -69,7 +69,7 @@ bool run_rounds(const Rounds& rounds, const std::vector<std::string>& words, con
   return all;
 }
 
-/// By case: the time of each pair that has one.
+/// The time of each pair that has one, by case.
 std::map<std::string, std::map<std::string, double>> times_of(const std::vector<LeftRun>& runs) {
   std::map<std::string, std::map<std::string, std::vector<double>>> samples;
   for (const LeftRun& run : runs) {

@@ -127,8 +127,8 @@ class LocalResults final {
 
   const fs::path& folder() const { return local_; }
 
-  /// To be called before anything is timed: CaseError if the results of `hosts` could not be
-  /// collected afterwards. Removes the marks of the ends of earlier runs on the nodes.
+  /// Call it before anything is timed: CaseError if the results of `hosts` could not be collected
+  /// afterwards. Removes the marks of the ends of earlier runs on the nodes.
   void prepare(const std::set<std::string>& hosts, std::uint64_t nodes, bool resume) const {
     std::vector<std::string> words = command(hosts, nodes);
     words.emplace_back("--prepare");

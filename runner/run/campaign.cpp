@@ -289,7 +289,7 @@ void Campaign::report_removed(const std::vector<std::string>& removed) {
     progress_.note("removed from /dev/shm what the killed job left there: " + join(removed, ", "));
 }
 
-/// The processes for which a job waits that does not go on. To be called before it is killed.
+/// The processes for which a job waits that does not go on. Call it before the job is killed.
 std::string Campaign::waited_for(const Attempt& attempt) const {
   std::vector<Stopped> stopped = stopped_here();
   std::string unknown;

@@ -239,7 +239,7 @@ std::vector<RunResult> run_side_by_side(std::vector<RunPlan> plans) {
         remove_made(side->plan.campaign.folder, side->missing);
       throw;
     }
-    // Not before every side is known to be possible: a refused run leaves nothing behind.
+    // It waits until every side is known to be possible: a refused run leaves nothing behind.
     for (std::size_t i = 1; i < sides.size(); ++i)
       sides[i].header.id += fmt::format("-{}", i);  // begun in one second by one process
     for (Side& side : sides) {

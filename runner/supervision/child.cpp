@@ -51,8 +51,8 @@ Ended ended_of(int status) {
   return {false, WEXITSTATUS(status)};
 }
 
-/// Between fork and exec: async-signal-safe calls only. Reports errno through `report` if exec
-/// fails.
+/// This code runs between fork and exec: async-signal-safe calls only. Reports errno through
+/// `report` if exec fails.
 [[noreturn]] void become(char* const* arguments, int out, int err, int report, pid_t parent) {
   setpgid(0, 0);
   // If the parent dies, so does the child: no benchmark may go on unwatched beside the next run.

@@ -14,8 +14,8 @@
 
 namespace assay {
 
-/// A signal asked this process to end. Not an error: finished rows are in the journal, and the run
-/// can be resumed.
+/// A signal asked this process to end. It is not an error: finished rows are in the journal, and
+/// the run can be resumed.
 struct Interrupted {
   int signal = 0;
 };
@@ -60,8 +60,7 @@ class Child final {
 };
 
 /// Blocks the signals that wait_for_signal() handles, so that none ends this process in the middle
-/// of writing a line, and makes this process adopt orphans. To be called once, before the first
-/// Child.
+/// of writing a line, and makes this process adopt orphans. Call it once, before the first Child.
 void prepare_parent();
 
 /// Sleeps until a child ends, a signal asks this process to end, or `longest` is over. Returns the

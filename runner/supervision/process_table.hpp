@@ -63,13 +63,13 @@ std::string text_of(std::vector<Stopped> stopped, const std::vector<std::string>
 /// job, and is mapped by no process after the end of the job.
 class LeftSegments final {
  public:
-  /// To be constructed before the job is started.
+  /// Construct it before the job is started.
   LeftSegments();
-  /// Records the segments that the descendants of this process have mapped. To be called before
-  /// these are killed.
+  /// Records the segments that the descendants of this process have mapped. Call it before these
+  /// are killed.
   void look();
-  /// Removes the segments that are left, and returns their names. To be called when the processes
-  /// are dead.
+  /// Removes the segments that are left, and returns their names. Call it when the processes are
+  /// dead.
   std::vector<std::string> remove() const;
 
  private:

@@ -1,9 +1,10 @@
 # assay_add_library_and_programs(<folder>)
-# For the calling folder and each subfolder without a CMakeLists.txt (an operation): *.cpp without mains become the static library
-# assay_<folder>; <name>_main.cpp becomes the program assay-<name>. A subfolder with a benchmark.cpp is the program assay-<subfolder>,
-# whose main is generated: it calls <subfolder>_benchmark() of <subfolder>/benchmark.hpp, which is generated, too, where the subfolder
-# has none. Then every subfolder that has a CMakeLists.txt (a backend) is added. Adding a kernel or a backend edits no file.
-# Further arguments: libraries that the library links publicly beside assay_core.
+# For the calling folder and each subfolder without a CMakeLists.txt (an operation), *.cpp without mains become the
+# static library assay_<folder>; <name>_main.cpp becomes the program assay-<name>. A subfolder with a benchmark.cpp is
+# the program assay-<subfolder>, whose main is generated: it calls <subfolder>_benchmark() of <subfolder>/benchmark.hpp,
+# which is generated, too, where the subfolder has none. Then every subfolder that has a CMakeLists.txt (a backend) is
+# added. Adding a kernel or a backend edits no file. Further arguments: libraries that the library links publicly beside
+# assay_core.
 function(assay_add_library_and_programs folder)
   file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cpp")
   file(GLOB below CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*/*.cpp")

@@ -33,7 +33,7 @@ const char* kind_of(mode_t mode) {
 }  // namespace
 
 DataFile::DataFile(std::string path) : path_(std::move(path)) {
-  // To open a pipe for reading would wait for its writer.
+  // The open of a pipe for reading would wait for its writer.
   descriptor_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor_ < 0)
     throw InputError(

@@ -47,7 +47,7 @@ Format format_of(const DataFile& file) {
   return looks_like_libsvm(text) ? Format::libsvm : Format::csv;
 }
 
-/// Without its index.
+/// The name without its index.
 std::unique_ptr<FileTable> opened(const std::string& path, const TableOptions& options) {
   if (options.index_bytes < 1) throw std::invalid_argument("the index has a step below 1 byte");
   auto file = std::make_unique<DataFile>(path);

@@ -77,7 +77,7 @@ HWY_INLINE Reals logarithm(Reals u) {
   constexpr double even[] = {3.999999999940941908e-01, 2.222219843214978396e-01,
                              1.531383769920937332e-01};
   const Words shifted = hn::Add(hn::BitCast(words, u), word(0x0009'5F62'0000'0000u));
-  // Beside 2^52 an integer is the lower bits of the significand.
+  // An integer that is added to 2^52 is the lower bits of the significand.
   const Reals k =
       hn::Sub(hn::BitCast(reals, hn::Or(hn::ShiftRight<52>(shifted), word(0x4330000000000000u))),
               real(0x1p52 + 1023));

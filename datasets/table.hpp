@@ -20,7 +20,7 @@ class Table {
   virtual std::int64_t features() const = 0;  ///< at least 1
   virtual bool has_labels() const = 0;
   /// The name of the data in the id of a result: "normal:n262144d250seed1",
-  /// "iris.csv:n150d4:1f3c5a7e9b2d". For a file, the first call reads all of it, to hash the
+  /// "iris.csv:n150d4:1f3c5a7e9b2d". The first call for a file reads all of it, to hash the
   /// content, and throws InputError as read() does.
   virtual std::string canonical() const = 0;
 

@@ -64,7 +64,8 @@ class ImageDecoder {
 std::unique_ptr<ImageDecoder> jpeg_decoder();
 /// PNG of any kind, as 8-bit colours; transparency is ignored.
 std::unique_ptr<ImageDecoder> png_decoder();
-/// Both. The first bytes of the image decide, not the name: a few .JPEG files of ImageNet are PNG.
+/// Decodes both. The first bytes of the image decide, not the name: a few .JPEG files of ImageNet
+/// are PNG.
 std::unique_ptr<ImageDecoder> image_decoder();
 
 /// Rows of R, G, B, three bytes each: those of `box`, and perhaps more columns.

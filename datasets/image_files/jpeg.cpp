@@ -10,8 +10,8 @@
 namespace assay {
 namespace {
 
-// Interpolated chroma of a column needs that of the next one: two columns of the image. Beyond them
-// the columns of a box are those of the whole image.
+// Interpolated chroma of a column needs that of the next one: two columns of the image. The columns
+// of a box beyond them are those of the whole image.
 constexpr int margin = 2;
 
 /// a * b / 255, rounded.
@@ -75,8 +75,8 @@ class JpegDecoder final : public ImageDecoder, Decompressor {
  public:
   ImageSize open(std::span<const std::uint8_t> encoded) override {
     if (!read_header(encoded)) refuse();
-    // Behind the first scan begins coded data, in which FF is always followed by 0, so FF D9 is the
-    // marker of the end. Data that end before it are truncated, be it behind what is decoded.
+    // Coded data begins behind the first scan header. FF is always followed by 0 there, so FF D9 is
+    // the marker of the end. Data that end before it are truncated, be it behind what is decoded.
     constexpr std::uint8_t end_of_image[] = {0xFF, 0xD9};
     const std::uint8_t* const from = info_.src->next_input_byte;
     const std::uint8_t* const to = from + info_.src->bytes_in_buffer;

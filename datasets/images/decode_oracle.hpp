@@ -19,10 +19,11 @@ struct ClaimedView {
   bool mirrored = false;
   bool decided = true;  ///< false: so near to a tie of rounding that two parts are right
 };
-/// In training. `augment`: the text of the option ("crop+flip"). CaseError for an unknown one.
+/// The view in training. `augment`: the text of the option ("crop+flip"). CaseError for an unknown
+/// one.
 ClaimedView claimed_view(ImageSize image, const std::string& augment, std::uint64_t seed,
                          std::uint64_t epoch, std::int64_t sample);
-/// In evaluation.
+/// The view in evaluation.
 ClaimedView claimed_view(ImageSize image);
 
 struct DecodeClaims {

@@ -21,7 +21,7 @@ Words words_of(std::uint64_t seed, Use use, std::int64_t number, std::uint32_t a
                             {{low(seed), low(seed >> 32)}});
 }
 
-/// In [0, 1), a multiple of 2^-8 of the byte `which` of a word.
+/// A number in [0, 1), a multiple of 2^-8 of the byte `which` of a word.
 double part(std::uint32_t word, int which) { return (word >> (8 * which) & 0xFF) * 0x1p-8; }
 
 /// Rises from 0 to 1 and falls again, with period 1.

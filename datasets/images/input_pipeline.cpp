@@ -217,7 +217,7 @@ class InputPipeline::Threads {
     return !paused_ && next_step_ < std::min(limit_, wanted_ + settings_.prefetch);
   }
 
-  /// Under the mutex. Elements of a step are taken in order, and steps one after the other.
+  /// Call it under the mutex. Elements of a step are taken in order, and steps one after the other.
   Task take() {
     Task task{next_step_, next_element_, 0, -1, &slot_of(next_step_)};
     const std::int64_t step = first_step_ + task.step;
@@ -264,7 +264,8 @@ class InputPipeline::Threads {
         task.slot->error = error;
         task.slot->failed_at = task.element;
       }
-      // Not for each sample: a consumer that wakes takes a processor from the threads.
+      // It does not notify for each sample: a consumer that wakes takes a processor from the
+      // threads.
       if (--task.slot->left == 0) made_.notify_all();
       if (busy_ == 0 && limit_ == 0) idle_.notify_all();
     }

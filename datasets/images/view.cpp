@@ -23,9 +23,9 @@ Words words_of(std::uint64_t seed, std::uint64_t epoch, std::int64_t sample,
                             {{low(seed), low(seed >> 32) ^ view_key}});
 }
 
-/// In (0, 1).
+/// A number in (0, 1).
 double unit(std::uint32_t word) { return (word + 0.5) * 0x1p-32; }
-/// From 0 to count - 1.
+/// A number from 0 to count - 1.
 double below(std::uint32_t word, double count) { return std::floor(unit(word) * count); }
 
 Crop centred(ImageSize image, double width, double height) {

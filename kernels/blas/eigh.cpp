@@ -1,7 +1,7 @@
 // Eigenvalues and eigenvectors of a symmetric matrix by LAPACK's ?syevd. LAPACK has matrices by
 // columns: the lower triangle of a row-major matrix is the upper one of its transpose, which is the
 // same matrix. ?syevd overwrites its argument by the eigenvectors; so a is copied to v, and v is
-// transposed in place afterwards. Both are in the time.
+// transposed in place afterwards. The time includes both.
 
 #include "kernels/blas/linalg.hpp"
 

@@ -38,7 +38,7 @@ class KmeansAssign final : public BlockedPass {
     const Real *const x = data<Real>(0) + first * d_, *const centroids = data<Real>(1);
     auto* const products = reinterpret_cast<Real*>(scratch);
     const auto d = static_cast<Int>(d_), k = static_cast<Int>(k_);
-    // By columns these are the transposes: [k, rows] of [k, d] and [d, rows].
+    // Seen by columns, these are the transposes: [k, rows] of [k, d] and [d, rows].
     gemm_(column_major, transpose, no_transpose, k, static_cast<Int>(rows), d, Real(1),
           differences_.data(), d, x, d, Real(0), products, k);
     double *const counts = sums + k_ * d_, *const inertia = counts + k_;

@@ -246,8 +246,8 @@ bool Library::is_threaded() const {
   return *is_threaded_;
 }
 
-/// By the processor time of the other threads. If those wait actively for work (OMP_WAIT_POLICY),
-/// nothing can be told, and the answer is yes.
+/// It is found by the processor time of the other threads. If those wait actively for work
+/// (OMP_WAIT_POLICY), nothing can be told, and the answer is yes.
 bool Library::follows_openmp() const {
   multiply();  // starts threads
   // They stop looking for work (LLVM's after 200 ms).

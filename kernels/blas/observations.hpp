@@ -19,7 +19,7 @@ class BlockedPass : public BlasOperation {
   /// observation of a block.
   BlockedPass(const LinalgProblem& problem, int threads, Executed executed, std::int64_t sums,
               std::int64_t each);
-  /// Before the first block.
+  /// Called before the first block.
   virtual void begin() {}
   /// Adds observations [first, first + rows); on several threads at once.
   virtual void add(std::int64_t first, std::int64_t rows, double* sums, double* scratch) const = 0;

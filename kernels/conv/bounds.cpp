@@ -130,7 +130,7 @@ ErrorModel::ErrorModel(const ConvProblem& problem, const Executed& executed, std
       rounds_operands ? u_tf32
                       : std::min(unit_roundoff(type_or(executed.compute, DataType::fp64)), u_out);
   const double stored = std::max(u, u_stored) / u;
-  // As in expected(), for the transformed operands.
+  // The rounding is as in expected(), for the transformed operands.
   const auto sum_of = [this](double terms) { return sums::variance_of_sum(terms, truncates); };
   double terms =
       static_cast<double>(problem.direction() == ConvDirection::bwd_data ? s.oc / s.g : s.ic / s.g);
@@ -172,7 +172,7 @@ Expected ErrorModel::expected(const Terms& terms) const {
   const double norm = std::sqrt(std::max(terms.squares, nominal_squares_)),
                deviation = u * std::sqrt(variance_) * norm,
                rounding = u * std::sqrt(rounding_) * norm;
-  // Among the errors of all outputs, whose typical deviation counts, is one large one at most.
+  // At most one of the errors of all outputs, whose typical deviation counts, is large.
   const auto in_norm = [this](double number, double concentrated) {
     return std::min(number, concentrated * typical_ + number - concentrated);
   };

@@ -263,7 +263,7 @@ struct GivenAxes {
 };
 
 GivenAxes given_axes(const ConvShape& shape, const DescriptorComplaint& complain) {
-  // By any of its fields (benchdnn's no_d, no_h, no_w).
+  // The volume may be given by any of its fields (benchdnn's no_d, no_h, no_w).
   const auto is_given = [&](const AxisMembers& a) {
     return shape.*a.in != 0 || shape.*a.out != 0 || shape.*a.taps != 0 || shape.*a.dilation != 0 ||
            shape.*a.stride != 1 || shape.*a.pad > 0;

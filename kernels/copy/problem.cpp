@@ -64,7 +64,7 @@ std::vector<CopyTeam> copy_teams(const CopyProblem& problem, bool pulls) {
   std::vector<CopyTeam> teams;
   for (std::size_t i = 0; i < paths.size(); ++i) {
     const std::string& place = pulls ? paths[i].second : paths[i].first;
-    // There and back inside of one place are two teams, too.
+    // Copies there and back inside of one place are two teams, too.
     auto team = std::find_if(teams.begin(), teams.end(), [&](const CopyTeam& each) {
       return !problem.shape().both && each.place == place;
     });

@@ -77,8 +77,8 @@ Made make_uniform(CudnnDevice& place, const ConvProblem& conv, const Options& op
   return with_plain_weights(conv, std::move(std::get<std::unique_ptr<Operation>>(operation)));
 }
 
-/// From inputs that are widened. tf32 holds all digits of 16-bit numbers, so their products are
-/// exact in it; what a transform makes of them is not.
+/// It computes from inputs that are widened. tf32 holds all digits of 16-bit numbers, so their
+/// products are exact in it; the results of a transform are not.
 Made make_mixed(CudnnDevice& place, const ConvProblem& conv, const Options& options,
                 Communicator& ranks) {
   if (Made has = precision_on_all(place, format(conv.precision()).arithmetic, ranks);
@@ -108,7 +108,7 @@ Made make_mixed(CudnnDevice& place, const ConvProblem& conv, const Options& opti
   return Unsupported{std::move(why)};
 }
 
-/// With the sums of a normalization in training.
+/// In training it also makes the sums of a normalization.
 Made make_summed(CudnnDevice& place, const ConvProblem& conv, const Options& options,
                  Communicator& ranks) {
   const Precision precision = conv.precision();

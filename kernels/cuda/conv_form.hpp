@@ -41,8 +41,8 @@ inline constexpr SummedParts summed_parts{3, 4};
 ConvForm summed(ConvForm form);
 
 /// The form of a problem in a layout ("any": the one that the precision's kernels are written for),
-/// or why cuDNN cannot take it. Not of a mixed precision: cuDNN's gradients of weights have the
-/// type of its inputs.
+/// or why cuDNN cannot take it. A mixed precision is excluded: cuDNN's gradients of weights have
+/// the type of its inputs.
 Result<ConvForm> conv_form(const ConvProblem& problem, const std::string& layout);
 
 /// The tensors of a form that are the input, the filter and the output of the convolution,
@@ -52,8 +52,8 @@ struct ConvParts {
 };
 ConvParts conv_parts(ConvDirection direction);
 
-/// The spatial axes of a shape, the depth first if it has one. As cuDNN has it, a dilation of 1 is
-/// dense.
+/// The spatial axes of a shape, the depth first if it has one. A dilation of 1 is dense, as in
+/// cuDNN.
 struct ConvAxes {
   std::vector<std::int64_t> pads, strides, dilations;
 };

@@ -249,7 +249,7 @@ ConvGraph::ConvGraph(const GraphTarget& target, const ConvProblem& problem, cons
   graph_.finalize();
 }
 
-/// As the convolution's output, but in no memory.
+/// The tensor is the convolution's output, but in no memory.
 const GraphObject& ConvGraph::virtual_output(const ConvForm& form, cudnnDataType_t type) {
   const TensorSpec& dst = form.specs[conv_parts(ConvDirection::forward).y];
   return *(last_ =

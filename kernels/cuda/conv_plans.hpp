@@ -1,7 +1,7 @@
 #pragma once
 // Convolutions by cuDNN's graphs. A graph has engines; an engine with its settings (knobs) is a
-// plan. An engine has numerical notes, which are the library's own word on its arithmetic. By the C
-// interface that every cuDNN has: cudnn-frontend, the C++ headers over it, is not needed.
+// plan. An engine has numerical notes, which are the library's own word on its arithmetic. It uses
+// the C interface that every cuDNN has: cudnn-frontend, the C++ headers over it, is not needed.
 
 #include <memory>
 #include <span>

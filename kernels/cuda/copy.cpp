@@ -174,7 +174,7 @@ class Copying final : public BoundOperation {
   Copying(const Copying&) = delete;
   Copying& operator=(const Copying&) = delete;
 
-  /// There and back: two streams, which begin and end together.
+  /// Copies there and back use two streams, which begin and end together.
   void run(Stream& stream) override {
     const cudaStream_t here = cuda_stream(stream);
     if (back_ != nullptr) {
@@ -188,8 +188,8 @@ class Copying final : public BoundOperation {
     check(cudaStreamWaitEvent(here, ended_, 0), "waiting for an event");
   }
 
-  /// With what the link can carry in one direction: its highest generation (it slows down while
-  /// nothing runs) and the lanes that it has now.
+  /// The limit is the rate of the link in one direction: its highest generation (it slows down
+  /// while nothing runs) and the lanes that it has now.
   Executed executed() const override {
     Executed ran = executed_;
     const std::optional<DeviceHealth> health = bounded_ ? device_.health() : std::nullopt;

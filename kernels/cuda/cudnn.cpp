@@ -68,7 +68,7 @@ const char* math_name(cudnnMathType_t math) {
 
 namespace {
 
-/// To be asked once for an error: cuDNN forgets the last one when it has told it.
+/// Ask it once for an error: cuDNN forgets the last one when it has told it.
 std::string library_words(cudnnStatus_t status) {
   std::string text =
       fmt::format("{}, status {}", cudnnGetErrorString(status), static_cast<int>(status));

@@ -234,7 +234,7 @@ void KernelDevice::set_all(Tensor& tensor, double value) {
   const TensorSpec& spec = tensor.spec();
   Places places;
   Tables tables;
-  // Without padding every place gets the value, in whatever order.
+  // Without padding, every place gets the value, in any order.
   if (in_pieces(spec) || (spec.layout && spec.layout->elements > spec.elements()))
     places = places_of(spec);
   const std::size_t pieces = add_pieces(spec, tables);
@@ -258,8 +258,8 @@ Scanned KernelDevice::read(Tensor& tensor, std::span<const std::int64_t> indices
   const std::size_t pieces = add_pieces(spec, tables), wanted = tables.add(indices);
   const WeightTables factors =
       weights == nullptr ? WeightTables{} : add_weights(spec, *weights, tables);
-  // After the tables: the parts of the lanes, of each stage, and what goes to the host: the last
-  // part and the elements.
+  // These follow the tables: the parts of the lanes, of each stage, and the data that goes to the
+  // host: the last part and the elements.
   std::int64_t parts = lanes;
   for (std::int64_t left = lanes; left > 1; parts += left)
     left = (left + rows_of_stage - 1) / rows_of_stage;

@@ -19,7 +19,7 @@ std::string lower(std::string text) {
 // Shapes of the tensor cores' instructions, m16n8k8 as "1688" behind the type of the sums, and the
 // words of cuDNN, cuBLAS and CUTLASS: volta_fp16_s884cudnn_…, …_tensor16x8x16_…,
 // cutlass_80_tensorop_…; kernels for sm_90 tell by their groups of warps, and those of cuBLAS since
-// CUDA 12.8 by their generator: nvjet_hsh_256x128_64x4_…. Not "tensor" alone:
+// CUDA 12.8 by their generator: nvjet_hsh_256x128_64x4_…. The word "tensor" alone is no evidence:
 // scalePackedTensor_kernel is none.
 constexpr std::array tensor_words{"s884",     "h884",      "s1688",     "h1688",  "s16816",
                                   "h16816",   "i8816",     "i16832",    "i16864", "tensorop",
@@ -54,8 +54,8 @@ bool adds_in_fp32(const std::string& text) {
          text.find("reduceadd<float, float,") != std::string::npos;
 }
 
-/// Without the parameters: the first parenthesis that is not one of "(anonymous namespace)" or of a
-/// template's cast, as in "kernel<(int)4>(float*)".
+/// The name without the parameters: the first parenthesis that is not one of "(anonymous
+/// namespace)" or of a template's cast, as in "kernel<(int)4>(float*)".
 std::string without_parameters(const std::string& name) {
   int depth = 0;
   for (std::size_t i = 0; i < name.size(); ++i) {

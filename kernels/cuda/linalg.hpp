@@ -109,10 +109,10 @@ void add_transposed(const BlasOf<Real>& of, cublasHandle_t handle, std::int64_t 
   check_blas(of.scal(handle, d, &half<Real>, c, d + 1), what);
 }
 
-/// For moments and hinge_hessian.
+/// It serves moments and hinge_hessian.
 std::unique_ptr<LinalgOperation> make_outer_products(const LinalgProblem& problem, const Blas& blas,
                                                      const Facts& gpu);
-/// By our own kernels alone, as hinge is. `processors`: the multiprocessors of the GPU.
+/// Only our own kernels compute it, as hinge. `processors`: the multiprocessors of the GPU.
 std::unique_ptr<Operation> make_kmeans_assign(const LinalgProblem& problem, int processors);
 std::unique_ptr<Operation> make_hinge(const LinalgProblem& problem, int processors);
 std::unique_ptr<LinalgOperation> make_eigh(const LinalgProblem& problem, const Blas& blas,

@@ -109,7 +109,7 @@ struct ResizeGather {
   }
 
  private:
-  /// With which an output reads a pixel that is one of its two.
+  /// The weights with which an output reads a pixel that is one of its two.
   ASSAY_ITEM static Value weight(const ResizeAxis& axis, std::int64_t output, std::int64_t pixel) {
     const ResizeAxis::Place place = axis.place(output);
     const std::int64_t part = place.left == pixel       ? axis.by - place.rest

@@ -17,7 +17,7 @@ class SharedMemory {
   SharedMemory(CudaDevice& device, std::size_t bytes, std::size_t tensors)
       : device_(device), bytes_(bytes), tensors_(tensors) {}
 
-  /// For tensor `which`: of the set that is still without it, else of a new one.
+  /// Takes the set that is still without tensor `which`, else a new one.
   std::shared_ptr<void> of(std::size_t which) {
     std::shared_ptr<void> memory = open_.lock();
     if (memory == nullptr || taken_[which]) {

@@ -3,7 +3,7 @@
 // shuffles. An item of thread i begins with
 //   const Warp warp(i);
 //   if (warp.idle()) return;
-// On the host, where there are no warps, the first of 32 threads does the work of all: a lane's
+// There are no warps on the host, so the first of 32 threads does the work of all: a lane's
 // variables are Lanes, of which a thread of a GPU holds one and the host all. Launches have whole
 // warps.
 

@@ -1,7 +1,7 @@
 #pragma once
-// The nearest centroid of a row by products with differences of centroids. With b the centroid
-// nearest to 0, (c - b) . (c + b) / 2 - x . (c - b) is half of the squared distance of x to c less
-// that to b. Little cancels if x is far from 0 and the centroids are not far from each other.
+// The nearest centroid of a row by products with differences of centroids. Let b be the centroid
+// nearest to 0; then (c - b) . (c + b) / 2 - x . (c - b) is half of the squared distance of x to c
+// less that to b. Little cancels if x is far from 0 and the centroids are not far from each other.
 
 #include <cstddef>
 #include <limits>

@@ -10,7 +10,7 @@ namespace assay::linalg {
 std::unique_ptr<Oracle> syrk_oracle(const LinalgProblem& problem);
 std::unique_ptr<Oracle> eigh_oracle(const LinalgProblem& problem);
 std::unique_ptr<Oracle> qr_oracle(const LinalgProblem& problem);
-/// For moments and hinge_hessian.
+/// It serves moments and hinge_hessian.
 std::unique_ptr<Oracle> moments_oracle(const LinalgProblem& problem);
 std::unique_ptr<Oracle> kmeans_assign_oracle(const LinalgProblem& problem);
 std::unique_ptr<Oracle> hinge_oracle(const LinalgProblem& problem);

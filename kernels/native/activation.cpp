@@ -24,7 +24,7 @@ class Activation final : public BoundOperation {
         problem_(problem),
         table_(activation_tables(problem.function()).of<Value>(storage(problem.precision()))),
         threads_(threads),
-        // Without a bias all elements are one row.
+        // All elements are one row if there is no bias.
         channels_(problem.bias() ? problem.shape().ic : problem.shape().elements()),
         rows_(problem.shape().elements() / channels_),
         element_(static_cast<std::ptrdiff_t>(size_of(storage(problem.precision())))) {
@@ -65,7 +65,7 @@ class Activation final : public BoundOperation {
         add_rows(first, last, totals_ + thread * channels_, partial_ + thread * channels_);
     }
     if (diff_bias_ == nullptr) return;
-    // In the order of the threads.
+    // Parts are in the order of the threads.
     for (std::ptrdiff_t c = 0; c < channels_; ++c) {
       double sum = 0;
       for (std::ptrdiff_t thread = 0; thread < threads_; ++thread)

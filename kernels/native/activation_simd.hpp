@@ -23,7 +23,7 @@ struct ActivationTable {
                    std::ptrdiff_t channels, Value* sums, void* to);
 };
 
-/// By the type of the tensors.
+/// The key is the type of the tensors.
 const StorageTables<ActivationTable>& activation_tables(ActivationFunction function);
 
 }  // namespace assay::native

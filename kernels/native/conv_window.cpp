@@ -57,7 +57,8 @@ Window::Window(const std::vector<Tap>& taps, std::ptrdiff_t step_y, std::ptrdiff
 void Window::load(const GemmTable& table, const Activations& in, const void* data, std::ptrdiff_t n,
                   std::ptrdiff_t g, std::ptrdiff_t first, std::ptrdiff_t last, std::ptrdiff_t u,
                   std::ptrdiff_t v, float* to) const {
-  // In the order of memory: what a pixel writes into those behind it is overwritten by them.
+  // Pixels are in the order of memory: the values that a pixel writes into those behind it are
+  // overwritten by them.
   for (std::ptrdiff_t at = first; at < last; ++at)
     for (std::ptrdiff_t r = 0; r < rows_; ++r) {
       if (row_used_[static_cast<std::size_t>(r)] == 0) continue;

@@ -20,9 +20,9 @@ bool reads_inputs(const Tap& tap, std::ptrdiff_t step_y, std::ptrdiff_t step_x, 
 class Window {
  public:
   Window() = default;
-  /// For blocks of height x width outputs. Columns that are step_x apart lie side by side, so that
-  /// neighbouring outputs always read neighbouring pixels. A pixel has `pixel` values: 16, or 4 if
-  /// there are no more channels.
+  /// It serves blocks of height x width outputs. Columns that are step_x apart lie side by side, so
+  /// that neighbouring outputs always read neighbouring pixels. A pixel has `pixel` values: 16, or
+  /// 4 if there are no more channels.
   Window(const std::vector<Tap>& taps, std::ptrdiff_t step_y, std::ptrdiff_t step_x,
          std::ptrdiff_t height, std::ptrdiff_t width, std::ptrdiff_t pixel = channel_block);
 
@@ -48,7 +48,7 @@ class Window {
   std::ptrdiff_t step_y_ = 1, step_x_ = 1, dy_ = 0, dx_ = 0, rows_ = 0, columns_ = 0,
                  pixel_ = channel_block;
   std::vector<char> row_used_, phase_used_;  ///< by row; by column modulo step_x
-  /// The place of each row. With step_y 1 only the rows that taps read have one: the taps of a
+  /// The place of each row. If step_y is 1, only the rows that taps read have one: the taps of a
   /// dilated filter leave out many others.
   std::vector<std::ptrdiff_t> place_;
   std::ptrdiff_t stored_rows_ = 0;

@@ -84,7 +84,8 @@ HWY_INLINE void output2(const float* in, std::ptrdiff_t from, float* out, std::p
   store_at(hn::Sub(hn::Sub(m1, m2), load_at(in + 3 * from)), out + to);
 }
 
-// Both dimensions: columns first, then rows, for 16 channels in as many vectors as they take.
+// It transforms both dimensions: columns first, then rows, for 16 channels in as many vectors as
+// they take.
 #define ASSAY_2D(name, transform, kIn, kOut)                                                       \
   HWY_INLINE void name##_2d(const float* in, std::ptrdiff_t row, std::ptrdiff_t pixel, float* out, \
                             std::ptrdiff_t out_row, std::ptrdiff_t out_pixel) {                    \

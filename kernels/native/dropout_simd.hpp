@@ -19,7 +19,7 @@ struct DropoutTable {
                void* to);
 };
 
-/// By the type of the tensors.
+/// The key is the type of the tensors.
 const StorageTables<DropoutTable>& dropout_tables();
 
 }  // namespace assay::native

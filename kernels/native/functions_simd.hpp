@@ -69,9 +69,10 @@ HWY_INLINE V logistic(D d, V z) {
   return reciprocal(d, hn::Add(constant(d, 1), hn::Exp(d, hn::Neg(bounded))));
 }
 
-/// tanh z. In fp32 z p(z^2) / q(z^2), with the coefficients of Eigen 3.4 (generic_fast_tanh_float
+/// tanh z. fp32 uses z p(z^2) / q(z^2), with the coefficients of Eigen 3.4 (generic_fast_tanh_float
 /// in MathFunctionsImpl.h): its relative error is 5.3 * 2^-24 at most, where docs/method-rnn.md
-/// allows 6. Beyond +-7.9 the result is 1. In fp64 Highway's, wrong by 4 units in the last place.
+/// allows 6. Beyond +-7.9 the result is 1. fp64 uses Highway's, which is wrong by 4 units in the
+/// last place.
 template <class D, class V>
 HWY_INLINE V hyperbolic(D d, V z) {
   if constexpr (is_single<D>) {

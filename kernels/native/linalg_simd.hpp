@@ -39,7 +39,8 @@ struct LinalgSimd {
   /// multiple of the vector.
   std::int32_t (*least)(const T* start, const T* dots, std::ptrdiff_t count);
   /// sums += the rows x[0 … rows), rows <= most_members; returns the sum of squares of their
-  /// differences to `centroid`. Both in fp64. sums has room for d rounded up to vectors of fp64.
+  /// differences to `centroid`. Both are in fp64. sums has room for d rounded up to vectors of
+  /// fp64.
   double (*add_members)(const T* const* x, int rows, std::ptrdiff_t d, const T* centroid,
                         double* sums);
   /// sums += the rows x[0 … rows), each times its factor, in fp64; as add_members.

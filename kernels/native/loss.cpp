@@ -27,7 +27,7 @@ class Loss final : public BoundOperation {
                    size_of(storage(problem.precision()))),
         no_bias_(static_cast<std::size_t>(shape_.biased ? 0 : shape_.classes)) {
     executed_ = executed_direct(problem.precision(), table_.target, "rows");
-    // For each thread: one sample, and the sums of its samples' gradients.
+    // Each thread has one sample, and the sums of its samples' gradients.
     executed_.workspace_bytes = static_cast<std::size_t>(threads) * 2 *
                                 static_cast<std::size_t>(shape_.classes) * sizeof(Value);
     arguments_.push_back(workspace(executed_.workspace_bytes));
@@ -57,7 +57,7 @@ class Loss final : public BoundOperation {
         sample(n, x, x + classes);
     }
     if (!training_ || !shape_.biased) return;
-    // In the order of the threads.
+    // Sums are in the order of the threads.
     std::copy_n(work_ + classes, classes, diff_bias_);
     for (std::int64_t thread = 1; thread < threads_; ++thread) {
       const Value* const part = work_ + 2 * classes * thread + classes;

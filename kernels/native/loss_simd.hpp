@@ -23,7 +23,7 @@ struct LossTable {
                     void* to, Value* of_bias);
 };
 
-/// By the type of the logits.
+/// The key is the type of the logits.
 const StorageTables<LossTable>& loss_tables();
 
 }  // namespace assay::native

@@ -61,7 +61,7 @@ struct Norm {
         const auto centred = hn::Sub(Format::load(d, x + j), hn::LoadU(d, mean + j));
         auto value = hn::MulAdd(centred, hn::LoadU(d, factor + j), hn::LoadU(d, shift + j));
         if (more != nullptr) value = hn::Add(value, Format::load(d, more + j));
-        // Not Max, which would make a number of what is none.
+        // Max is not used, because it would make a number of what is none.
         if (relu) value = hn::IfThenElse(hn::Le(value, hn::Zero(d)), hn::Zero(d), value);
         assay::HWY_NAMESPACE::store(Format(), value, d, y + j);
       });

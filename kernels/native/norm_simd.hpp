@@ -31,7 +31,7 @@ struct NormTable {
                     const Value* slope, const Value* offset, void* to);
 };
 
-/// By the type of the activations.
+/// The key is the type of the activations.
 const StorageTables<NormTable>& norm_tables();
 
 }  // namespace assay::native

@@ -23,7 +23,7 @@ struct PixelLossTable {
                 std::int32_t* confusion, void* diff_logits);
 };
 
-/// By the type of the logits.
+/// The key is the type of the logits.
 const StorageTables<PixelLossTable>& pixel_loss_tables();
 
 }  // namespace assay::native

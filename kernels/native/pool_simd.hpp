@@ -35,7 +35,7 @@ struct PoolTable {
                 void* to);
 };
 
-/// By the type of the activations.
+/// The key is the type of the activations.
 const StorageTables<PoolTable>& pool_tables();
 
 }  // namespace assay::native

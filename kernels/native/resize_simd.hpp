@@ -39,7 +39,7 @@ struct ResizeTable {
                       std::ptrdiff_t taps, std::ptrdiff_t count, void* to);
 };
 
-/// By the type of the activations.
+/// The key is the type of the activations.
 const StorageTables<ResizeTable>& resize_tables();
 
 }  // namespace assay::native

@@ -184,7 +184,7 @@ struct RnnNetwork::Reduction {
 };
 
 /// Operands of steps [first, first + count) as products read them: of each part of the rows
-/// [blocks of 16 rows of the batch][row][16], padded with zeros. By all threads.
+/// [blocks of 16 rows of the batch][row][16], padded with zeros. All threads call it.
 void RnnNetwork::transpose_operands(const Reduction& of, std::ptrdiff_t first,
                                     std::ptrdiff_t count) const {
   const std::ptrdiff_t N = plan_.s.batch, each = plan_.batch_blocks;

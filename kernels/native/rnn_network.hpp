@@ -25,11 +25,11 @@ class RnnNetwork {
   /// Packs the weights as forward() reads them, and as backward_data() does.
   void pack_forward();
   void pack_backward();
-  /// After pack_forward(). Writes those of the dst_* that are bound.
+  /// Call it after pack_forward(). Writes those of the dst_* that are bound.
   void forward();
-  /// After forward() and pack_backward(). Writes those of the diff_src_* that are bound.
+  /// Call it after forward() and pack_backward(). Writes those of the diff_src_* that are bound.
   void backward_data();
-  /// After backward_data().
+  /// Call it after backward_data().
   void backward_weights();
 
  private:

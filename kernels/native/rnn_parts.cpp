@@ -16,7 +16,7 @@ constexpr std::ptrdiff_t rows_ahead = 16;
 
 constexpr std::ptrdiff_t line_bytes = 64;
 
-/// At most a line; a whole one by instructions of a fixed size.
+/// It copies at most a line; a whole one by instructions of a fixed size.
 template <class T>
 void copy_line(const T* from, std::ptrdiff_t count, T* to) {
   if (count >= line_bytes / static_cast<std::ptrdiff_t>(sizeof(T)))
@@ -48,7 +48,7 @@ struct Column {
     width = std::min(most, groups.blocks_in(group) * groups.gates - first);
     at = column - first;
   }
-  /// In floats, of a row of lines.
+  /// The distance is in floats, of a row of lines.
   std::ptrdiff_t operator()(std::ptrdiff_t row) const {
     return panel + (row * width + at) * channel_block;
   }

@@ -42,7 +42,7 @@ struct RnnGroups {
 };
 
 /// One layer in one direction. Offsets are in floats; steps are in the order in which they are
-/// computed. For `aside` see RnnStep.
+/// computed. RnnStep explains `aside`.
 struct RnnWalk {
   std::ptrdiff_t layer = 0, direction = 0;
   std::ptrdiff_t h = 0, c = 0;               ///< [kept + 1][unit blocks][N][16]

@@ -25,7 +25,7 @@ struct SquaredError {
   using Stored = typename Format::Stored;
   using Value = typename Format::Value;
 
-  /// In fp64.
+  /// The elements in fp64.
   template <class D>
   static HWY_INLINE hn::Vec<D> wide(D d, const Stored* from) {
     if constexpr (std::is_same_v<Value, double>)

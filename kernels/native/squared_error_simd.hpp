@@ -23,7 +23,7 @@ struct SquaredErrorTable {
                     void* to);
 };
 
-/// By the type of the outputs.
+/// The key is the type of the outputs.
 const StorageTables<SquaredErrorTable>& squared_error_tables();
 
 }  // namespace assay::native

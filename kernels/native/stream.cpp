@@ -56,7 +56,7 @@ class StreamOperation : public BoundOperation {
 
  protected:
   virtual void bound() {}
-  /// On each thread: brings its core to the clock that it has while the operation runs.
+  /// Each thread brings its core to the clock that it has while the operation runs.
   virtual void warm() const {}
 
   StreamProblem problem_;

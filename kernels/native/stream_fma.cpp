@@ -30,8 +30,8 @@ constexpr std::size_t chains = 12;
 constexpr std::size_t chains = 24;
 #endif
 
-/// As many vectors as there are `X`, updated in turn: a pack needs no array, which would lie in
-/// memory.
+/// A pack has as many vectors as there are `X`, updated in turn: it needs no array, which would lie
+/// in memory.
 template <class D, class T, class V, class... X>
 HWY_INLINE void update(D d, T* y, std::int64_t pairs, V a, V b, V back, V up, X... x) {
   for (std::int64_t i = 0; i < pairs; ++i) {

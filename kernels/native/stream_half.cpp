@@ -107,7 +107,7 @@ HWY_INLINE void update_bf16(float* y, std::int64_t pairs, __m512bh first, __m512
 template <std::size_t... I>
 HWY_INLINE void block_bf16(const float* x, float* y, std::int64_t pairs, const DotConstants& c,
                            std::index_sequence<I...>) {
-  // To whole units, to nearest even: a number above 2^23 has no place for less.
+  // It rounds to whole units, to nearest even: a number above 2^23 has no place for less.
   const __m512 many = _mm512_set1_ps(0x1p20F), whole = _mm512_set1_ps(0x1.8p23F),
                unit = _mm512_set1_ps(0x1p-14F);
   update_bf16(

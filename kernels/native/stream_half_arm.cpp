@@ -163,7 +163,7 @@ HWY_INLINE void update_fp16(float16_t* y, std::int64_t pairs, svfloat16_t a, svf
 
 HWY_INLINE svfloat16_t all_fp16(double value) { return svdup_f16(static_cast<float16_t>(value)); }
 
-/// As fma_start.
+/// The arguments are as in fma_start.
 HWY_INLINE svfloat16_t start_fp16(const float16_t* x) {
   const svbool_t all = svptrue_b16();
   return svmad_f16_x(all, svld1_f16(all, x), all_fp16(0.125), all_fp16(1.125));

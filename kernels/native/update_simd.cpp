@@ -33,8 +33,8 @@ struct Update {
       return hn::PromoteTo(d, stored);
   }
 
-  /// In fp64, whatever is stored: in fp32, squares of small gradients are 0, and of large ones
-  /// infinite.
+  /// The sums are in fp64, whatever is stored: in fp32, squares of small gradients are 0, and
+  /// squares of large ones are infinite.
   static void sums(const Value* gradient, const Value* weights, std::ptrdiff_t count,
                    UpdateSums& to) {
     const hn::CappedTag<double, 64 / sizeof(double)> all;

@@ -21,7 +21,7 @@ struct UpdateTable {
   /// `count` at most 1024: squares are added in Value.
   void (*sums)(const Value* gradient, const Value* weights, std::ptrdiff_t count, UpdateSums& to);
   /// stored = the new weights in 16 bits, unless it is null. Returns how many weights did not
-  /// change although their step is not 0. By UpdateLoop; `second` is null for momentum.
+  /// change although their step is not 0. The key is UpdateLoop; `second` is null for momentum.
   std::ptrdiff_t (*update[3])(const Value* gradient, std::ptrdiff_t count,
                               const UpdateStep<Value>& step, Value* weights, Value* velocity,
                               Value* second, void* stored);
@@ -32,7 +32,8 @@ struct UpdateTable {
   void (*store)(const Value* weights, std::ptrdiff_t count, void* stored);
 };
 
-/// By the type of the 16-bit copies of weights (bf16, fp16), or of the weights without copies.
+/// The key is the type of the 16-bit copies of weights (bf16, fp16), or of the weights without
+/// copies.
 const StorageTables<UpdateTable>& update_tables();
 
 }  // namespace assay::native

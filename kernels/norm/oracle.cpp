@@ -129,7 +129,7 @@ class NormOracle final : public WholeOracle {
     return problem_.precision() == Precision::fp64 ? 2 * u : u;  // the reference is in fp64, too
   }
 
-  /// By which the terms of sums that are given may differ from the elements of src.
+  /// The largest difference of the terms of given sums from the elements of src.
   double roundoff_of_terms(const Executed& executed) const {
     return executed.numbers.contains(norm_sums_given) ? unit_roundoff(storage(problem_.precision()))
                                                       : 0;
@@ -238,7 +238,8 @@ class NormOracle final : public WholeOracle {
     const std::vector<double> centred = this->sums(norm::CentredSums{planes()}, inputs);
     for (std::size_t c = 0; c < channels; ++c) {
       const Uncertain& mean = table_.own[0][c];
-      // As of the formula of one pass, sum x^2 / m - mean^2, whose terms are the larger ones.
+      // The bound is that of the formula of one pass, sum x^2 / m - mean^2, whose terms are the
+      // larger ones.
       const double squares = of(c)[2], mean_square = squares / m;
       Uncertain& variance = table_.own[1][c];
       variance = mean_of_rounded({centred[c], variance_of(squares, squares, of(c)[3], false, u),
@@ -257,7 +258,7 @@ class NormOracle final : public WholeOracle {
       const double shift = of[0], scale = of[3], reach_absolute = of[4], reach_squares = of[5];
       table_.own[3][c] = {shift, variance_of(shift, of[1], of[2], random, u),
                           error_of_equal(of[1], random, u)};
-      // As of sum g x - mean sum g, whose terms are the larger ones.
+      // The bound is that of sum g x - mean sum g, whose terms are the larger ones.
       const double reach =
           std::max(std::abs(scale), std::abs(row(c).mean.value * row(c).inverse * shift));
       table_.own[2][c] = {scale,

@@ -151,7 +151,8 @@ constexpr std::size_t weights_of(ConvDirection direction) {
   return direction == ConvDirection::bwd_weights ? 2 : 1;
 }
 
-/// Between plain weights and the ones that the primitive takes or gives, in every run.
+/// The reorder is between plain weights and the ones that the primitive takes or gives, in every
+/// run.
 class Packing {
  public:
   Packing(const memory::desc& packed, bool pack, const dnnl::engine& engine) : pack_(pack) {

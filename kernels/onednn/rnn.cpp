@@ -32,7 +32,7 @@ constexpr std::array arguments_of_forward{Argument{"src_layer", DNNL_ARG_SRC_LAY
                                           Argument{"dst_iter", DNNL_ARG_DST_ITER},
                                           Argument{"dst_iter_c", DNNL_ARG_DST_ITER_C}};
 
-/// From the number of an argument to that of its gradient.
+/// A map from the number of an argument to that of its gradient.
 constexpr int to_diff = DNNL_ARG_DIFF_SRC_0 - DNNL_ARG_SRC_0;
 /// An argument that the timed primitive does not take.
 constexpr int not_in_call = -1;

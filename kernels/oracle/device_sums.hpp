@@ -31,9 +31,8 @@ inline bool are_random(const std::vector<std::string>& names, const Inputs& inpu
 /// each process for each problem; CaseError if it does not. `table`: of the products' code.
 ///
 /// A compensated part is rounded once, and P parts are added plainly. The variance of all these
-/// roundings is at most (1 + P / 2) u^2 / 3 times the squared norm of the products. With at
-/// least 512 products a part that is below 1/500 of what their bound allows for `terms`
-/// (sum_bound.hpp).
+/// roundings is at most (1 + P / 2) u^2 / 3 times the squared norm of the products. With at least
+/// 512 products it is below 1/500 of their bound for `terms` (sum_bound.hpp).
 template <class Products, class Here>
 std::optional<std::vector<Terms>> sums_of_device(Prover& prover, const Products& products,
                                                  std::int64_t terms,

@@ -1,7 +1,7 @@
 #pragma once
 // Chooses the output elements that are compared with the reference if all would cost too much:
 // those where implementations are often wrong (first and last elements, the last partial block),
-// and random ones. For all operations.
+// and random ones. It serves all operations.
 
 #include <cstdint>
 #include <vector>

@@ -49,8 +49,8 @@ inline Terms of_any_data(Terms terms) {
 /// small (fp16), or whose subnormal numbers are kept (fp64). Random data have no such products.
 double flushed(Precision precision, const Terms& terms);
 
-/// Sums products. For fp64 problems the reference must be more precise than fp64: `compensated`
-/// sums use Dot2, which is as precise as twice the precision (T. Ogita, S. M. Rump and S. Oishi,
+/// Sums products. The reference of fp64 problems must be more precise than fp64: `compensated` sums
+/// use Dot2, which is as precise as twice the precision (T. Ogita, S. M. Rump and S. Oishi,
 /// Accurate sum and dot product, SIAM J. Sci. Comput. 26, 2005). Products of narrower types are
 /// exact in fp64, whose roundoff is negligible beside theirs.
 class Sum {

@@ -44,7 +44,7 @@ class PlainActivation final : public PlainOperation {
     return z;
   }
 
-  /// By y = dst; of gelu by y = src + bias.
+  /// The derivative is by y = dst; for gelu by y = src + bias.
   double derivative(double y) const {
     switch (problem_.function()) {
       case ActivationFunction::identity:

@@ -8,7 +8,8 @@
 
 namespace assay::reference {
 
-/// Both in fp64, rounded once to the precision of the problem; on `threads` threads of Eigen.
+/// Both are computed in fp64, rounded once to the precision of the problem; on `threads` threads of
+/// Eigen.
 std::unique_ptr<Operation> make_eigh(const LinalgProblem& problem, int threads);
 std::unique_ptr<Operation> make_qr(const LinalgProblem& problem, int threads);
 

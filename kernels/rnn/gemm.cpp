@@ -26,8 +26,8 @@ constexpr std::int64_t tallest = 256, widest = 256, narrowest = 32;
 /// Terms that are added together: their part of b stays in the second-level cache.
 constexpr std::int64_t depth = 128;
 constexpr int rows_at_once = 6;
-/// From one strip to the next in memory: strips that lie a multiple of 4 KiB apart would take the
-/// same lines of the first-level cache.
+/// Distance of one strip from the next in memory: strips that lie a multiple of 4 KiB apart would
+/// take the same lines of the first-level cache.
 constexpr std::int64_t between_strips = 8;
 
 std::int64_t quotient_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
@@ -39,7 +39,7 @@ HWY_INLINE hn::Vec<Wide> load(const float* from) {
 
 /// Columns of a strip.
 std::int64_t strip_columns() { return 2 * static_cast<std::int64_t>(hn::Lanes(Wide())); }
-/// From one strip to the next.
+/// The distance of one strip from the next.
 std::int64_t strip_distance() { return depth * strip_columns() + between_strips; }
 
 /// Widens b[k][width] to strips of two vectors, [strip][k][columns]. Rows of b are read from one
@@ -111,7 +111,7 @@ void block(std::int64_t width, std::int64_t k, const double* a, std::int64_t lda
 
 using Block = void (*)(std::int64_t width, std::int64_t k, const double* a, std::int64_t lda,
                        const double* strip, double* c, std::int64_t ldc);
-/// By rows - 1.
+/// The index is rows - 1.
 constexpr Block blocks[rows_at_once] = {&block<1>, &block<2>, &block<3>,
                                         &block<4>, &block<5>, &block<6>};
 
@@ -197,7 +197,7 @@ void product(std::int64_t m, std::int64_t n, std::int64_t k, const double* a, st
                                                  ldb, c + first, ldc, add);
     return;
   }
-  // As many tiles for each thread as for any other.
+  // Each thread has as many tiles as any other.
   const std::int64_t down = quotient_up(m, tallest), each = quotient_up(n * down, threads * widest),
                      share = quotient_up(n * down, threads * each),
                      columns = std::min(quotient_up(share, narrowest) * narrowest, widest),

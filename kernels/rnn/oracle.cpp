@@ -46,7 +46,7 @@ class Bounds {
   double u_, tiny_, most_, norm_;
 };
 
-/// Without a checksum: the sum over a state would cost the whole recurrence.
+/// It has no checksum: the sum over a state would cost the whole recurrence.
 class RnnOracle final : public Oracle {
  public:
   explicit RnnOracle(const RnnProblem& problem) : problem_(problem) {}

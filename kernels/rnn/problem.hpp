@@ -28,10 +28,10 @@
 // (B = 4). The second direction goes from the last step to the first. The states of both directions
 // are concatenated, forward first, in dst_layer and between layers, as in cuDNN and PyTorch; so
 // layers after the first read D*H values.
-// With the input `skip` (cuDNN's CUDNN_SKIP_INPUT, used by DeepBench), the first layer has no input
-// weights: x is added to the sum of every gate. Then I = H, and weights_layer has L - 1 layers
-// (does not exist if L = 1). All layers of weights_layer have the same shape, so linear input with
-// L > 1 needs I = D*H.
+// The input `skip` (cuDNN's CUDNN_SKIP_INPUT, used by DeepBench) leaves the first layer without
+// input weights: x is added to the sum of every gate. Then I = H, and weights_layer has L - 1
+// layers (does not exist if L = 1). All layers of weights_layer have the same shape, so linear
+// input with L > 1 needs I = D*H.
 
 #include <cstdint>
 #include <memory>

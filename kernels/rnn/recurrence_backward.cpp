@@ -152,7 +152,7 @@ void Recurrence::backward_step(Walk& walk, std::int64_t k) {
     }
 }
 
-/// Through U_o (r*h): what comes back to the reset gate and to h.
+/// The gradients through U_o (r*h): those of the reset gate and of h.
 void Recurrence::finish_gru_backward(Walk& walk, std::int64_t at, std::int64_t k) {
   const std::int64_t H = shape_.hidden, R = count_;
   product_.clear(R * H);  // gradient of r*h

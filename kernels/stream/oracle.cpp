@@ -91,7 +91,7 @@ class StreamOracle final : public Oracle {
       for (std::int64_t i = 0; i < n; ++i) indices.push_back(i);
       return indices;
     }
-    // Both ends, where vectors are not whole, and places between them.
+    // Places at both ends, where vectors are not whole, and between them.
     for (std::int64_t i = 0; i < most / 8; ++i) {
       indices.push_back(i);
       indices.push_back(n - 1 - i);
@@ -186,7 +186,8 @@ class StreamOracle final : public Oracle {
     return {passes * all.plain, bound, bound};
   }
 
-  /// Not by following the chase: by counting on in the order that it was made of.
+  /// The expected value does not follow the chase: it counts on in the order in which the chase was
+  /// made.
   double end(double input) const {
     const std::int64_t n = problem_.shape().n;
     const std::vector<std::size_t> order = latency_order(n);

@@ -223,7 +223,8 @@ FmaConstants<double> fma_constants(int bits) {
   const double first = std::floor(1.333 / unit) * unit;
   for (double a = first + unit; a < 1.34; a += unit) {
     const double exact = 1 / a;
-    // To `bits` bits: numbers in [1/2, 1) are multiples of unit / 2. In fp64 the division did it.
+    // Precision of `bits` bits: numbers in [1/2, 1) are multiples of unit / 2. The division in fp64
+    // did it.
     const double back = bits >= 53 ? exact : std::nearbyint(exact / (unit / 2)) * (unit / 2);
     if (std::abs(std::fma(a, back, -1.0)) < unit / 16) return {a, -a / 4, back, 0.25 + unit};
   }

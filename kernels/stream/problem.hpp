@@ -44,7 +44,7 @@ inline constexpr std::int64_t stream_values = 1536;
 
 /// Parses "triad_n16777216", or "triad" for the default size: fp64 arrays of four times the last
 /// level of the processor's caches, as STREAM requires (latency: the cache lines of one such array;
-/// fma: 65536; matmul: 8192). On a GPU a size must be given. InputError names the invalid part.
+/// fma: 65536; matmul: 8192). A size must be given on a GPU. InputError names the invalid part.
 StreamShape parse_stream(const std::string& descriptor);
 std::string to_descriptor(const StreamShape& shape);
 

@@ -54,7 +54,7 @@ struct Elements {
     return updated(row_of(table, rows, i), in(0, i), in(1, i), in(2, i), second);
   }
 
-  /// As stored.
+  /// The value is as stored.
   ASSAY_ITEM double rounded(double weight) const {
     return narrow ? static_cast<double>(static_cast<float>(weight)) : weight;
   }

@@ -85,7 +85,7 @@ class UpdateProblem final : public ShapedProblem<UpdateProblem, UpdateShape> {
   /// Each input read once, each output written once.
   double bytes() const override;
 
-  /// In the order above.
+  /// They are in the order above.
   std::vector<TensorSpec> tensors() const;
 };
 

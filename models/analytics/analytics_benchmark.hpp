@@ -99,7 +99,7 @@ class AnalyticsBenchmark : public Benchmark {
                                           std::int64_t features) const = 0;
   /// Benchmark::complete for a part alone: gives settings that do not affect it a fixed value.
   virtual void complete_part(Settings&, AnalyticsSettings& /*read*/) const {}
-  /// Makes the analysis. Not collective, since a rank may refuse.
+  /// Makes the analysis. It is not collective, since a rank may refuse.
   virtual Result<std::unique_ptr<Analysis>> make(const AnalysisCase& analysis) const = 0;
 
  private:

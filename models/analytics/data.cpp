@@ -13,7 +13,7 @@
 namespace assay {
 namespace {
 
-/// By the name that --data gave and by the canonical one.
+/// It is found by the name that --data gave and by the canonical one.
 std::map<std::string, std::shared_ptr<Table>>& opened() {
   static std::map<std::string, std::shared_ptr<Table>> tables;
   return tables;

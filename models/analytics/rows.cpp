@@ -84,7 +84,8 @@ std::vector<double> sums_over_rows(const Table& table, const RowPass& pass, std:
   std::exception_ptr failure;
 #pragma omp parallel num_threads(pass.threads)
   {
-    // For this thread in this region: products of Eigen in `add` start no threads of their own.
+    // It holds for this thread in this region: products of Eigen in `add` start no threads of their
+    // own.
     omp_set_num_threads(1);
     std::vector<double> sums, part, x, labels;
     std::int64_t read = 0;

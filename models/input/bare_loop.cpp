@@ -106,7 +106,8 @@ class BareLoopWorkload final : public Workload {
   Verification end_audit() override { return end_check(); }
 
   Verification verify_before() override {
-    // Both, whatever the first has found here: the other ranks may have found another thing.
+    // Both are agreed on, whatever the first has found here: the other ranks may have found another
+    // thing.
     const Verification other = verified_run(Audit::new_inputs);
     const Verification timed = verified_run(Audit::poisoned_outputs);
     return other.passed ? timed : other;
@@ -114,7 +115,7 @@ class BareLoopWorkload final : public Workload {
 
   Verification verify_after() override {
     sum_bytes();
-    // As the timed ones: nothing looks at its images while it runs.
+    // It is made as the timed ones: nothing looks at its images while it runs.
     run(stream());
     const Verification last = judge_last();
     const Verification again = verify_before();

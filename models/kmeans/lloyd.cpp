@@ -82,7 +82,7 @@ class LloydRun {
   }
 
  private:
-  /// From centroids[step] to centroids[step + 1].
+  /// The move from centroids[step] to centroids[step + 1].
   void iterate(std::size_t step, RankCalls& ranks) {
     const std::vector<double>& from = trajectory_.centroids[step];
     std::vector<double>& to = trajectory_.centroids[step + 1];
@@ -99,7 +99,7 @@ class LloydRun {
       const double count = trajectory_.counts[step][c] = sums_[k_ * d_ + c];
       double moved = 0;
       for (std::size_t j = c * d_; j < (c + 1) * d_; ++j) {
-        // As the table's type holds it: the kernel reads this, and so does the check.
+        // Values are as the table's type holds them: the kernel reads these, and so does the check.
         to[j] = count > 0 ? round_to(type_, sums_[j] / count) : from[j];
         moved += (to[j] - from[j]) * (to[j] - from[j]);
       }

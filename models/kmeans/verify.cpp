@@ -27,7 +27,7 @@ constexpr std::int64_t rows_at_once = 64;  // of 250 features: 128 KB, which sta
 /// norms of each centroid's rows [k], inertia, what the rows that may be with another centroid can
 /// add to it, and of these rows for each centroid [k]: how many, and their distances; the distances
 /// of each centroid's own rows [k]; for each column [d]: its part of the inertia, and of the
-/// squared norms. At the start of kmeans++ also, for each centroid [k], the squared distances to
+/// squared norms. The start of kmeans++ also gives, for each centroid [k], the squared distances to
 /// those before it: of all rows, of those before its row, and of its row.
 struct Sizes {
   std::size_t k = 0, d = 0, offset = 0;
@@ -285,7 +285,8 @@ std::vector<Checked> checked_iterations(const std::vector<const Trajectory*>& cl
 double differing_centroids(const std::vector<const Trajectory*>& claimed, RankCalls& ranks) {
   double differing = 0;
   for (const Trajectory* trajectory : claimed) {
-    // After the iterations that were made: --until-moved may have left the last ones unwritten.
+    // Only the iterations that were made count: --until-moved may have left the last ones
+    // unwritten.
     const std::vector<double>& mine = trajectory->centroids[iterations_in(*trajectory)];
     std::vector<double> first = mine;
     ranks.broadcast(first);

@@ -72,7 +72,7 @@ Sample read_again(const SampleSet& set, std::int64_t index, std::int64_t label_b
   return sample;
 }
 
-/// At most `most` of `count` labels, others in each step.
+/// Chooses at most `most` of `count` labels, others in each step.
 struct Strided {
   std::int64_t count, step, first;
   Strided(std::int64_t labels, std::int64_t most, std::int64_t begin)
@@ -145,7 +145,7 @@ std::string BatchOracle::fault(const Batch& batch, bool training) const {
 std::string BatchOracle::glance(const Batch& batch) {
   if (claims_.kind == DataClaims::Kind::one_batch) return "";
   if (std::string fault = fault_of_numbers(batch, true); !fault.empty()) return fault;
-  // In an epoch a sample comes once, unless it replaces a bad one.
+  // A sample comes once in an epoch, unless it replaces a bad one.
   const Taken before = std::exchange(last_, {batch.epoch, batch.step, batch.samples.front()});
   if (before.epoch == batch.epoch && before.step != batch.step &&
       before.sample == batch.samples.front() && claims_.bad_samples == 0)

@@ -54,9 +54,9 @@ class BatchOracle {
   /// The first fault of a batch that this rank has taken: numbers, labels, and some pixels of each
   /// image (of files, of 8 images); "" if there is none.
   std::string fault(const Batch& batch, bool training) const;
-  /// For every batch of training, fast: the numbers, some labels, and of one generated image two
-  /// pixels and the label, or about 64 labels of its pixels. A batch of files is judged by fault()
-  /// if it looks like one of the last 16.
+  /// A fast check for every batch of training: the numbers, some labels, and of one generated image
+  /// two pixels and the label, or about 64 labels of its pixels. A batch of files is judged by
+  /// fault() if it looks like one of the last 16.
   std::string glance(const Batch& batch);
   /// The first difference between a batch and what an executor holds; "" if there is none.
   static std::string fault_of_copy(const Batch& batch, const Executor& executor);

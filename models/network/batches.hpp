@@ -24,9 +24,9 @@ class Batches {
   Batches(const Batches&) = delete;
   Batches& operator=(const Batches&) = delete;
 
-  /// The next batch; the first is step 0 of epoch 0. After the last step of an epoch follows the
-  /// first one of the next epoch. The batch is valid until the next call of next() or start().
-  /// InputError as by InputPipeline.
+  /// The next batch; the first is step 0 of epoch 0. The first step of the next epoch follows the
+  /// last step of an epoch. The batch is valid until the next call of next() or start(). InputError
+  /// as by InputPipeline.
   virtual const Batch& next() = 0;
   /// InputPipeline::pause(); nothing if batches are made in next().
   virtual void pause() {}

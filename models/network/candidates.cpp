@@ -23,8 +23,8 @@ constexpr int measured_runs = 3;
 /// A candidate whose first run took this many times as long as the fastest is not run again.
 constexpr double much_slower = 2;
 
-/// By how much the error of one operation must be below what is allowed of the network: the root of
-/// about as many layers as ResNet-50 has, whose errors are independent.
+/// The part of the network's bound that the error of one operation may have: the root of about as
+/// many layers as ResNet-50 has, whose errors are independent.
 constexpr double share_of_tolerance = 1.0 / 8;
 
 /// True if two operations of a backend do the same in the same way.

@@ -30,7 +30,8 @@ struct DefinedInput {
 struct DefinedWindow {
   std::int64_t stride = 1, dilation = 1;
   static constexpr std::int64_t half_filter = -1;
-  /// On each side; half_filter: half its extent, so that the stride alone makes planes smaller.
+  /// The padding on each side; half_filter: half its extent, so that the stride alone makes planes
+  /// smaller.
   std::int64_t padding = half_filter;
 };
 
@@ -43,7 +44,7 @@ struct NetworkDefinition {
   bool glorot = false;
   /// Filters, by name, that begin uniform up to another number than sqrt(6 / (channels taps^2)).
   std::map<std::string, double> bounds{};
-  /// By layer, of convolutions that have another window than DefinedWindow{}. A transposed
+  /// Windows by layer, of convolutions that have another window than DefinedWindow{}. A transposed
   /// convolution has the window of the convolution whose bwd_data it is.
   std::map<std::string, DefinedWindow> windows{};
 };

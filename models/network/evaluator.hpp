@@ -28,8 +28,8 @@ class Evaluator {
                                                  Communicator& ranks);
 
   /// Evaluates all images of `batches` once. Collective: all ranks have the same number of steps.
-  /// In one batch, drawn by the seed of `check`, the operations that it names are compared with
-  /// their oracles. `oracle` judges the statistics, this batch as a whole, and the result.
+  /// The operations that `check` names are compared with their oracles in one batch, which its seed
+  /// draws. `oracle` judges the statistics, this batch as a whole, and the result.
   Evaluation evaluate(Batches& batches, StepCheck* check = nullptr,
                       EvaluationOracle* oracle = nullptr);
   Executor& executor() { return *executor_; }

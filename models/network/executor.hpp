@@ -234,7 +234,7 @@ class Executor {
   std::map<std::size_t, std::size_t> sums_at_;  ///< their offsets, by node of both kinds
   std::vector<std::shared_ptr<void>> places_;   ///< by value
   std::vector<std::unique_ptr<Tensor>> tensors_;
-  /// By value, as after swap_gradients(); null for values that this does not change.
+  /// Tensors by value, as after swap_gradients(); null for values that this does not change.
   std::vector<std::unique_ptr<Tensor>> swapped_tensors_;
 };
 

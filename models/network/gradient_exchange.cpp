@@ -207,7 +207,7 @@ void GradientExchange::end() {
 
 double GradientExchange::take_seconds() { return std::exchange(seconds_, 0); }
 
-/// From the tensor that the operation is bound to, whatever the graph calls it.
+/// It is read from the tensor that the operation is bound to, whatever the graph calls it.
 std::vector<double> GradientExchange::gradients_of_update() const {
   const std::vector<GraphNode>& nodes = executor_.graph().nodes;
   for (std::size_t i = nodes.size(); i-- > 0;) {

@@ -17,8 +17,8 @@ std::int64_t aligned(std::int64_t elements) {
   return (elements + alignment - 1) / alignment * alignment;
 }
 
-/// By columns: logits are classes x batch, the weights features x classes, the input features x
-/// batch.
+/// Matrices are by columns: logits are classes x batch, the weights features x classes, the input
+/// features x batch.
 GemmShape by_columns(std::int64_t m, std::int64_t n, std::int64_t k, bool ta, bool tb) {
   GemmShape shape{m, n, k};
   shape.ta = ta;

@@ -55,8 +55,8 @@ class GraphBuilder {
   /// Divides these layers, whose features (or channels) `ranks` divides, among `ranks` ranks with
   /// parts alike. Each rank has some features of such a layer, and some inputs of the layer that
   /// reads these, whose sums are then over all ranks (GraphNode::summed; M. Shoeybi et al.,
-  /// Megatron-LM, arXiv:1909.08053). Between the two may lie what computes each channel by itself.
-  /// Call it before all layers.
+  /// Megatron-LM, arXiv:1909.08053). Operations that compute each channel by itself may lie between
+  /// the two. Call it before all layers.
   void divide(int ranks, std::set<std::string> layers) {
     divided_ranks_ = ranks;
     divided_layers_ = std::move(layers);

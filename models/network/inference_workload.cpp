@@ -305,7 +305,7 @@ class InferenceWorkload final : public Workload {
         .forward;
   }
 
-  /// In passes of their own: to wait for each operation costs time.
+  /// They are timed in passes of their own: to wait for each operation costs time.
   void time_layers() {
     std::vector<std::vector<double>> runs;
     for (int run = 0; run < timed_runs; ++run) {

@@ -14,7 +14,7 @@ namespace {
 // The scale of all integers: the waves of a channel have a deviation of about 8500, of 2^14.
 constexpr int field_noise_step = 25, waves_of_channel = 2, most_periods = 3;
 constexpr std::int64_t at_centre = 256, at_edge = 128;
-/// By channel, for the strength 1.
+/// The weights by channel, for the strength 1.
 constexpr std::int64_t of_wind = 192, of_pressure = 192, of_humidity = 96, of_river = 192,
                        of_river_wind = 64;
 constexpr std::int64_t vortex = 1, river = 2;  // classes, and parts of the draws

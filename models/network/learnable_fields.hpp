@@ -10,7 +10,7 @@
 namespace assay {
 
 /// A field is a function of the seed and its index. Each channel has two waves of 1 to 3 periods
-/// along each axis, and noise of a third of their deviation. Into them are planted:
+/// along each axis, and noise of a third of their deviation. The planted objects are:
 /// - one or two vortices (class 1: pixels within a radius of 1/16 of the shorter side and more):
 ///   they turn the wind (channels 0 and 1), and have low pressure (2) and humid air (3);
 /// - one or two rivers (class 2: pixels within 1/48 of that side of a bent line): they have humid

@@ -15,9 +15,8 @@ class MemoryUse {
   /// Loads the backends, whose libraries are no part of what the network needs, and counts from
   /// then on.
   MemoryUse(const ExecutorSettings& settings, Plugins& plugins);
-  /// On a host, the largest growth of the resident memory of this process (PeakMemory). On a GPU,
-  /// by how much its free memory has shrunk: a network allocates nothing in its steps. 0 if it is
-  /// not known.
+  /// The largest growth of the resident memory of this process on a host (PeakMemory). The decrease
+  /// of the free memory of a GPU: a network allocates nothing in its steps. 0 if it is not known.
   double bytes() const;
   /// bytes() of the network and `work` alone, not of what was allocated and freed before (checks of
   /// candidates hold their tensors in fp64): the rank's that needs the most. 0, too, if it is less

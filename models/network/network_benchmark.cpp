@@ -23,7 +23,7 @@
 namespace assay {
 namespace {
 
-/// Between the seeds of two trials: more than a run draws.
+/// The distance of the seeds of two trials: more than a run draws.
 constexpr std::uint64_t seeds_of_trial = 2654435761;
 
 NetworkProblem problem_of(const std::string& benchmark, const NetworkSettings& network) {
@@ -110,7 +110,7 @@ Result<std::unique_ptr<Workload>> NetworkBenchmark::prepare(const Case& selected
   const auto& asked = typed_settings<NetworkSettings>(selected);
   TrainingRun run = asked.run;
   run.trainer.seed = context.seed + asked.trial * seeds_of_trial;
-  // On all ranks alike: the others would go on, and wait for this one.
+  // All ranks return alike: the others would go on, and wait for this one.
   const std::string why_not = why_not_threads(run.trainer.executor.threads).value_or("");
   if (std::string why = fault_of_any(why_not, context.ranks); !why.empty())
     return Unsupported{std::move(why)};

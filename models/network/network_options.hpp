@@ -14,7 +14,7 @@ inline constexpr const char* inference = "inference";
 /// Value of "backend": the fastest one for each operation, found by measuring.
 inline constexpr const char* measured = "auto";
 
-/// In the order of the id. `problem`: --problem and the flags of its fields.
+/// They are in the order of the id. `problem`: --problem and the flags of its fields.
 std::vector<Dimension> dimensions(const std::vector<Dimension>& problem);
 /// The sorted names of the dimensions that determine what a training step computes. A throughput
 /// and a convergence belong together if they agree in all of them and in their software.

@@ -22,7 +22,7 @@ struct StepTraffic {
 class NetworkProblem final : public Problem {
  public:
   /// `kind`: name of the benchmark. `batch`: images of all ranks in a step. `steps`: of a run.
-  /// Without `traffic` its bytes are unknown.
+  /// Its bytes are unknown without `traffic`.
   NetworkProblem(std::string kind, Network network, std::int64_t batch, bool training,
                  std::int64_t steps = 1, std::optional<StepTraffic> traffic = std::nullopt);
   std::string kind() const override { return kind_; }

@@ -87,7 +87,8 @@ void complete_data(Settings& settings, SettingsReader& reader, TrainingData& dat
     throw InputError("--restart yes needs a --checkpoint. Name the file.");
 }
 
-/// Without a training to an accuracy: nothing is validated, written or continued.
+/// These settings are unused without a training to an accuracy: nothing is validated, written or
+/// continued.
 void complete_without_epochs(Settings& settings, const std::vector<Dimension>& dimensions,
                              SettingsReader& reader, ConvergenceSettings& convergence) {
   for (const Dimension& dimension : dimensions)

@@ -82,7 +82,8 @@ void run_checked(Executor& executor, std::size_t index, double budget, std::uint
   for (Tensor* const tensor : executor.arguments(index)) {
     const TensorSpec& spec = tensor->spec();
     if (spec.role == Role::input) before.emplace(tensor, sum_of(*tensor));
-    // Before it runs: an operation that spoils an input would be judged by what it has made of it.
+    // It is read before the operation runs: an operation that spoils an input would be judged by
+    // what it has made of it.
     if (is_input(spec))
       inputs->emplace(spec.name, Values(std::make_shared<const TensorValues>(device, *tensor)));
     if (spec.role == Role::output) device.fill(*tensor, poison(spec.type));

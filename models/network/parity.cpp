@@ -111,7 +111,7 @@ struct Side {
   }
 };
 
-/// After its forward pass.
+/// A side after its forward pass.
 Result<Side> made(const TrainerSettings& settings, const ParityForm& form, Plugins& plugins,
                   Communicator& ranks) {
   Graph graph = gradient_graph(form.network, form.images, settings.precision, settings.learning,
@@ -204,8 +204,8 @@ std::string wrong_node(Executor& executor) {
 }
 
 /// Makes the comparison undecided where every node is right for its own inputs, and rounding alone
-/// may change every gradient that differs too much by as much: its terms cancel. Behind a
-/// normalization of one channel, the gradient of the scale is 0 but for them.
+/// may change every gradient that differs too much by as much: its terms cancel. The gradient of
+/// the scale behind a normalization of one channel is 0 but for rounding errors.
 void leave_undecided(Comparison& all, Executor& is, Executor& should, DataType stored) {
   const std::vector<double> expected = read_values(should, should.graph().gradients);
   std::vector<double> changes(all.gradients.size());

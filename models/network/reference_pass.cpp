@@ -60,7 +60,7 @@ const std::vector<double>& ReferencePass::parameter(const std::string& name, std
   return parameter.values;
 }
 
-/// With batch statistics: y = weight (x - mean) / sqrt(variance + epsilon) + bias.
+/// The function with batch statistics: y = weight (x - mean) / sqrt(variance + epsilon) + bias.
 ReferencePass::Node ReferencePass::norm(const std::string& layer, const Node& from,
                                         double initial) {
   const std::int64_t channels = from->channels;
@@ -195,8 +195,8 @@ ReferencePass::Node ReferencePass::dense(const std::string& layer, const Node& f
   return to;
 }
 
-/// Between the softmax of the logits and q, where q is 1 - smoothing for the label, and smoothing /
-/// classes more for each class.
+/// The cross-entropy between the softmax of the logits and q, where q is 1 - smoothing for the
+/// label, and smoothing / classes more for each class.
 void ReferencePass::cross_entropy(const Node& logits) {
   const std::size_t classes = place(logits->channels);
   const auto images = static_cast<double>(batch_.labels.size());

@@ -81,7 +81,7 @@ class ReferencePass {
 
   // Layers, for ReferenceNetwork::forward.
   using Node = ReferenceNode;
-  /// With a padding of dilation (taps / 2). Filters are uniform up to sqrt(6 / (channels taps^2));
+  /// The padding is dilation (taps / 2). Filters are uniform up to sqrt(6 / (channels taps^2));
   /// with a bias, which is 0 at first, or a `start`, up to start sqrt(6 / (inputs taps^2)), where
   /// the start is 1 if it is not given.
   Node conv(const std::string& layer, const Node& from, std::int64_t channels, std::int64_t taps,
@@ -103,7 +103,7 @@ class ReferencePass {
   Node sigmoid(const Node& from);
   Node log_sigmoid(const Node& from);
   Node tanh(const Node& from);
-  /// In the form with the error function.
+  /// It is the form with the error function.
   Node gelu(const Node& from);
   Node add(const Node& one, const Node& other);
   /// Maxima of windows with the stride 2 and a padding of taps / 2; of 1 tap: every second pixel.
@@ -116,7 +116,8 @@ class ReferencePass {
              bool glorot = false);
   /// The loss of the batch's labels.
   void cross_entropy(const Node& logits);
-  /// For each pixel, times the factor of its label's class, summed over the pixels of an image.
+  /// The loss of each pixel, times the factor of its label's class, summed over the pixels of an
+  /// image.
   void pixel_cross_entropy(const Node& logits, const std::vector<double>& class_weights,
                            double factor);
   /// The mean over the features of (output - sample)^2.

@@ -185,7 +185,7 @@ ReferencePass::Node ReferencePass::deconv(const std::string& layer, const Node& 
   return to;
 }
 
-/// In place: what made `to` reads its values no more.
+/// It works in place: the operation that made `to` reads its values no more.
 void ReferencePass::add_bias(const std::string& layer, const Node& to) {
   const std::string name = layer + ".bias";
   const std::size_t channels = place(to->channels);

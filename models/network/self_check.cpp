@@ -155,7 +155,7 @@ struct ChangeSums {
       expected_decay += should * start;
     }
   }
-  /// Each step rounds the weights once. Not a number if the error is none.
+  /// Each step rounds the weights once. It is not a number if the error is none.
   double relative(double roundoff) const {
     const double beyond = std::sqrt(error) - steps_of_check * roundoff * std::sqrt(initial);
     return beyond < 0 ? 0 : beyond / std::sqrt(expected);

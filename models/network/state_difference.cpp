@@ -68,7 +68,8 @@ bool is_copy(std::span<const double> copy, DataType type, std::span<const double
 }
 
 /// Gradients of filters whose sums may be split into parts that are added in 16 bits, in any order:
-/// where the operation says so, or a GPU's says nothing. With what they are converted to.
+/// where the operation says so, or a GPU's says nothing. It includes the tensors to which they are
+/// converted.
 std::set<ValueIndex> sums_in_16_bits(const Executor& executor, bool on_gpu) {
   const Graph& graph = executor.graph();
   std::set<ValueIndex> narrow;
@@ -117,7 +118,7 @@ std::vector<Trainer::Difference> Trainer::differences(const State& state) const 
   const double rate = numbers(graph().rate)[0];
   const bool moments = loop_of(rule) != UpdateLoop::momentum;
   const DataType type = graph().value(graph().weights).type;
-  // In the order of state_values().
+  // They are in the order of state_values().
   const std::vector<Distance> velocity =
                                   distances(*executor_, graph().velocity, state.values[0], 0),
                               weights = distances(*executor_, graph().weights, state.values[1],

@@ -116,7 +116,7 @@ std::string why_not_measured(const std::vector<LayerTime>& layers,
   return "";
 }
 
-/// For each node, the reason of the first rank that has one.
+/// The reason of the first rank that has one, for each node.
 std::vector<std::string> hosts_included(const Executor& executor, Communicator& ranks) {
   std::vector<std::string> reasons;
   for (std::size_t i = 0; i < executor.graph().nodes.size(); ++i)

@@ -166,7 +166,7 @@ void StepOracle::before(std::size_t node) {
 void StepOracle::after(std::size_t node) {
   const Graph& graph = executor_.graph();
   masks_.after(node);
-  // Before the ranks add: they may do so in place.
+  // The ranks have not added yet: they may do so in place.
   for (const auto& [name, value] : graph.nodes[node].tensors) {
     const auto entry = parameter_of_.find(value);
     if (entry == parameter_of_.end()) continue;
@@ -327,7 +327,7 @@ void StepOracle::judge_statistics(const std::vector<double>& running) {
         const double statistic = running[at], expected = expected_running_[at];
         if (std::abs(statistic - expected) <= tolerance_of_statistics * (1 + std::abs(expected)))
           continue;
-        // After an overflow both may be infinite or NaN.
+        // Both may be infinite or NaN after an overflow.
         if (!std::isfinite(statistic) && !std::isfinite(expected)) continue;
         add(fmt::format("the moving {} of channel {} of {} is {} after a step (expected {})",
                         first == one.mean ? "mean" : "variance", c, one.layer, statistic,
@@ -335,7 +335,7 @@ void StepOracle::judge_statistics(const std::vector<double>& running) {
       }
 }
 
-/// By the logits of a sample and its labels.
+/// The answer by the logits of a sample and its labels.
 ClaimedLoss StepOracle::claimed_loss(std::span<const double> logits, std::span<const double> labels,
                                      double u) const {
   if (claims_.labels == Labels::none) return claimed_error(logits, labels, u).loss;
@@ -387,7 +387,7 @@ void StepOracle::judge_told(const Trainer& trainer) {
   if (const std::string why = rule.step(trainer.loss_scale().state()); !why.empty()) add(why);
 }
 
-/// By the observed elements; where these differ in any bit, all elements decide.
+/// The comparison uses the observed elements; where these differ in any bit, all elements decide.
 void StepOracle::judge_ranks() {
   if (ranks_.size() == 1) return;
   std::vector<double> seen = read(executor_.graph().weights);

@@ -22,8 +22,8 @@ namespace assay {
 
 /// Each step of a case, as its parameters describe it.
 struct StepClaims {
-  /// From the texts of the case, as the documentation explains them, and what its network reads, by
-  /// its definition.
+  /// The claims come from the texts of the case, as the documentation explains them, and from the
+  /// definition of what its network reads.
   explicit StepClaims(const Settings& settings, const DefinedInput& network = {});
 
   ClaimedUpdate update;

@@ -20,12 +20,11 @@ struct NetworkTolerance {
 /// mean over a plane has rid of rounding errors.
 NetworkTolerance network_tolerance(DataType operands, Labels labels = Labels::per_sample);
 
-/// Between equal runs on equal data: their sums may be made in another order. With 16 bits that is
-/// so of the sum over the ranks alone, which is fp32. A rounding to 16 bits that goes another way
-/// shows in all layers (0.1 and more): allow_spread() measures it where an operation adds in no
-/// fixed order.
-/// `narrow_sums`: of gradients whose parts may be added in 16 bits, in any order. No layer reads
-/// them.
+/// The tolerance between equal runs on equal data: their sums may be made in another order. With 16
+/// bits that is so of the sum over the ranks alone, which is fp32. A rounding to 16 bits that goes
+/// another way shows in all layers (0.1 and more): allow_spread() measures it where an operation
+/// adds in no fixed order. `narrow_sums`: of gradients whose parts may be added in 16 bits, in any
+/// order. No layer reads them.
 double repeated_tolerance(Precision precision, bool narrow_sums = false);
 
 }  // namespace assay

@@ -98,8 +98,8 @@ class Trainer {
   /// A step with the last images that waits after each node: the seconds of each node, as the sum
   /// over the passes. Collective.
   std::vector<double> timed_step(double rate);
-  /// Only the forward and the backward pass. The gradients are not summed over the ranks, and have
-  /// the factor loss_scale().scale().
+  /// It runs only the forward and the backward pass. The gradients are not summed over the ranks,
+  /// and have the factor loss_scale().scale().
   void make_gradients();
   /// Allocates everything that a step needs, and chooses backends if that is measured. Images must
   /// be loaded; parameters do not change. Collective.

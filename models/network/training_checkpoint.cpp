@@ -25,7 +25,7 @@ std::string architecture(const Trainer& trainer) {
                      name(settings.precision), name(settings.learning.rule));
 }
 
-/// By the names of the options.
+/// The order is by the names of the options.
 json decisive(const Trainer& trainer, const Batches& training, const Communicator& ranks,
               const ConvergenceSettings& settings) {
   const TrainerSettings& of = trainer.settings();

@@ -29,11 +29,11 @@ class TrainingCheckpoint {
   TrainingCheckpoint(Trainer& trainer, const Batches& training, Communicator& ranks,
                      const ConvergenceSettings& settings);
 
-  /// For the beginning of a run, before it has cost any time. Collective. InputError on all ranks
-  /// if the file cannot be written; on a restart, if it is no whole checkpoint of this training, or
-  /// the ranks read different files; else, if the file is there and is anything but a whole
-  /// checkpoint of this training, since it would be overwritten; and if the name of its temporary
-  /// file is taken (expect_no_other_partial).
+  /// Use it at the beginning of a run, before it has cost any time. Collective. InputError on all
+  /// ranks if the file cannot be written; on a restart, if it is no whole checkpoint of this
+  /// training, or the ranks read different files; else, if the file is there and is anything but a
+  /// whole checkpoint of this training, since it would be overwritten; and if the name of its
+  /// temporary file is taken (expect_no_other_partial).
   void expect_usable() const;
   /// Collective; rank 0 writes. CaseError as write_checkpoint(), on all ranks.
   CheckpointCost write(const TrainingProgress& progress) const;

@@ -36,8 +36,8 @@ std::string canonical_data(const std::string& data, std::int64_t label_base, std
 /// different names. The classes of other files are numbers.
 void expect_same_classes(const std::string& data, const std::string& validation,
                          std::int64_t label_base, std::int64_t classes);
-/// InputError if the files of validation have more classes than the network. For the beginning of a
-/// run: a training reads them after its first epoch.
+/// InputError if the files of validation have more classes than the network. Use it at the
+/// beginning of a run: a training reads them after its first epoch.
 void expect_validation(const TrainingData& data);
 /// True if the data is "synthetic", one batch that stays in memory.
 bool is_resident(const std::string& data);

@@ -30,11 +30,11 @@ class TrainingOracle {
   const BatchOracle& data() const { return data_; }
   EvaluationOracle& evaluation() { return evaluation_; }
 
-  /// Before the first step, after `epoch` whole epochs and `step` steps. Collective.
+  /// Called before the first step, after `epoch` whole epochs and `step` steps. Collective.
   void begin(Trainer& trainer, std::int64_t epoch, std::int64_t step, bool restarted);
-  /// Before the first step of each epoch.
+  /// Called before the first step of each epoch.
   void begin_epoch(std::int64_t epoch, std::int64_t step);
-  /// Before a step takes its first batch.
+  /// Called before a step takes its first batch.
   void begin_step() { step_began_ = std::chrono::steady_clock::now(); }
   /// A batch was taken for a pass of a step. Compares numbers of samples and few pixels.
   void take(const Batch& batch);
@@ -46,9 +46,9 @@ class TrainingOracle {
   void end_step(Trainer& trainer, double rate, double loss, bool checked, bool slowed);
   /// Steps between these calls are made again.
   void rehearse(bool begins) { rehearses_ = begins; }
-  /// After the last step of an epoch, with its result so far. Collective.
+  /// Called after the last step of an epoch, with its result so far. Collective.
   void end_epoch(Trainer& trainer, const EpochResult& trained);
-  /// After the training: whether it has ended where it should.
+  /// Called after the training: judges if it has ended where it should.
   void end(const Convergence& convergence, bool restarted);
   /// Adds a fault that was found elsewhere.
   void note(const std::string& fault);

@@ -34,7 +34,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Before main(): nothing has read any data yet.
+/// It runs before main(): nothing has read any data yet.
 const auto process_start = std::chrono::system_clock::now();
 
 class TrainingWorkload final : public Workload {
@@ -79,7 +79,7 @@ class TrainingWorkload final : public Workload {
   // Every step is timed as a whole. One that ends after its sample does so before the next begins.
   bool batchable() const override { return resident_ && run_.steps == 0 && !ends_later_; }
   int samples() const override { return run_.steps; }
-  /// Between timed steps.
+  /// Call it between timed steps.
   void reset() override {
     end_step();
     training_->pause();  // nothing is read between steps, in time that does not count
@@ -334,8 +334,8 @@ class TrainingWorkload final : public Workload {
     return number_within(run_.data.max_bad_samples, mine, ranks_);
   }
 
-  /// With the first batch. All ranks: one whose files are bad, or stay in the page cache, must not
-  /// leave the others waiting.
+  /// Opens the data and takes the first batch, on all ranks together: a rank whose files are bad,
+  /// or stay in the page cache, must not leave the others waiting.
   void open_data() {
     if (run_.cold) throw_on_all(ranks_, [&] { make_cold(files_of(run_.data)); });
     throw_on_all(ranks_, [&] {
@@ -366,7 +366,7 @@ class TrainingWorkload final : public Workload {
         trainer_->executor().bytes(), ranks_);
   }
 
-  /// In steps of their own: to wait for each operation costs time.
+  /// They are timed in steps of their own: to wait for each operation costs time.
   void time_layers() {
     Trainer::State before;
     trainer_->save(before);

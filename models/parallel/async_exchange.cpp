@@ -16,7 +16,7 @@ constexpr int tag_of_gradient_head = 2, tag_of_gradient = 3, tag_of_weights_head
 /// Host transports ignore it.
 HostStream ignored;
 
-/// As numbers of 8 bytes, which every transport carries.
+/// They are sent as numbers of 8 bytes, which every transport carries.
 template <class Head>
 Buffer words(Head& head) {
   static_assert(sizeof(Head) == 64);
@@ -125,7 +125,7 @@ std::int64_t PartServer::next_ticket() {
   return dealt_++;
 }
 
-/// With a bound: once all workers' gradients of the same step are applied.
+/// True, with a bound, once all workers' gradients of the same step are applied.
 bool PartServer::may_answer(const Peer& peer) const {
   if (peer.answers.empty()) return false;
   const std::int64_t step = peer.steps - std::ssize(peer.answers);

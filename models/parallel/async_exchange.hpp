@@ -28,7 +28,7 @@ struct AsyncRoles {
   std::vector<WeightsPart> parts;  ///< by server
   /// stale:S: no worker begins step t before all gradients of step t - S - 1 are applied, and it
   /// waits for no others: its messages take their time behind S steps. Batches are dealt in turn.
-  /// Without: a worker waits for the answer to each gradient, and takes the next batch then.
+  /// Without it, a worker waits for the answer to each gradient, and takes the next batch then.
   std::optional<std::int64_t> bound;
   int servers() const { return static_cast<int>(parts.size()); }
   int rank_of(int server) const { return first_server + server; }
@@ -142,7 +142,7 @@ class PartWorker {
   /// Begins it: writes the newest weights to those of the network. Returns its batch; -1 if no
   /// more steps follow.
   std::int64_t take();
-  /// With a bound, once all are answered: writes the weights that all gradients have made to those
+  /// With a bound, once all are answered, writes the weights that all gradients have made to those
   /// of the network.
   void take_last();
   /// Sends the gradients of the step, which have_left() before others are written in their place.

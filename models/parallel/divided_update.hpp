@@ -17,7 +17,7 @@ class DividedUpdate {
   DividedUpdate(const LossScaleSettings& settings, Communicator& ranks)
       : settings_(settings), ranks_(ranks), scale_(settings) {}
 
-  /// Before the first step.
+  /// Called before the first step.
   void begin(Executor& executor);
   void restore(const LossScaleState& state, Executor& executor);
   /// The update by gradients that are the sum of `passes` passes, with the learning rate `rate`.

@@ -86,13 +86,13 @@ class ParallelWay {
   virtual void begin() = 0;
   /// Makes these steps. This is what is timed. Collective, begins and ends on all ranks together.
   virtual MadeSteps make(const StepRange& steps) = 0;
-  /// Keeps what judge() needs of the steps of the next make(), whose `judged` is true. Before it,
-  /// untimed. Collective.
+  /// Keeps what judge() needs of the steps of the next make(), whose `judged` is true. Called
+  /// before it, untimed. Collective.
   virtual void prepare_judge() = 0;
   /// Fills the memory of activations and gradients with NaN before an audited make().
   virtual void poison() = 0;
   /// Writes the weights and statistics of the training to the undivided network of all ranks,
-  /// for the evaluation. After make(), untimed. Collective.
+  /// for the evaluation. Called after make(), untimed. Collective.
   virtual void gather() = 0;
   /// Judges the steps of the last make(), whose `judged` was true, by other code than made them.
   /// Adds to `found`: each rank what it has found. Collective.
@@ -101,7 +101,7 @@ class ParallelWay {
   virtual std::map<std::string, Metric> metrics() = 0;
   /// A text for the row's `reference`: what judge() compares.
   virtual std::string reference() const = 0;
-  /// For the row's `implementation`: what carries gradients or activations.
+  /// Text for the row's `implementation`: what carries gradients or activations.
   virtual std::string implementation() const = 0;
 };
 

@@ -23,8 +23,8 @@ class RankSum {
   RankSum(Communicator& ranks, Communicator& adding, bool on_device = false)
       : ranks_(ranks), adding_(adding), on_device_(on_device) {}
   static Call call(const Executor& executor, ValueIndex value);
-  /// Before run(), for networks of one device. UnsupportedCase if the ranks cannot add it. `what`:
-  /// "of conv1 forward".
+  /// Call it before run(), for networks of one device. UnsupportedCase if the ranks cannot add it.
+  /// `what`: "of conv1 forward".
   void prepare(const Executor& executor, ValueIndex value, const std::string& what);
   /// `found`: compares the sum with its terms. Collective.
   void run(const Executor& executor, ValueIndex value, const std::string& what = "",

@@ -172,7 +172,7 @@ class Replay {
     return &gradient;
   }
 
-  /// Between the weights after the last update, and those that the steps have left.
+  /// Compares the weights after the last update with those that the steps have left.
   std::string difference(std::size_t s) const {
     const ReplayedServer& server = servers_[s];
     const std::size_t first = server.update->element(server.update->part().first);
@@ -197,7 +197,8 @@ class Replay {
     return fmt::format("a serial replay of the updates differs on server {}: {}", s, server.fault);
   }
 
-  /// Between what the passes leave beside gradients, and what those of the steps have left.
+  /// Compares the tensors that the passes leave beside gradients with those that the steps have
+  /// left.
   std::string difference_of_passes() const {
     for (std::size_t worker = 0; worker < averages_.size(); ++worker) {
       const std::vector<double>& of = averages_[worker];
@@ -207,7 +208,8 @@ class Replay {
             "a serial replay of the steps leaves other moving averages of statistics on worker {}",
             worker);
     }
-    // In another order. One that is not finite is judged where it is told.
+    // The sums differ by rounding alone, since their order differs. One that is not finite is
+    // judged where it is told.
     if (std::abs(losses_ - input_.losses) <= rounding_of_sum * std::abs(losses_) ||
         (!std::isfinite(losses_) && !std::isfinite(input_.losses)))
       return "";

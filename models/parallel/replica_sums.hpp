@@ -25,9 +25,9 @@ class ReplicaSums {
     return (step * grid_.groups() + grid_.index()) * passes_ + pass;
   }
   std::int64_t passes_of_all() const { return grid_.groups() * passes_; }
-  /// Before the passes of a step, each of which is averaged into `running`.
+  /// Call it before the passes of a step, each of which is averaged into `running`.
   void begin(std::vector<double>& running);
-  /// After them: `running` is then that of the passes of all groups, one after the other.
+  /// Call it after them: `running` is then that of the passes of all groups, one after the other.
   /// Collective.
   void run(const Executor& executor, std::vector<double>& running);
   /// True if the gradients are the sum of `own` of each group. Collective.

@@ -35,14 +35,14 @@ class WeightsCopies {
   /// Copies have `most` bytes or less. `device` must outlive this.
   WeightsCopies(Device& device, std::size_t most);
   bool on_host() const { return !scratch_; }
-  /// From the device to the host: the sum is that of the host's copy.
+  /// Copies from the device to the host: the sum is that of the host's copy.
   std::uint64_t to_host(void* to, const void* from, std::size_t bytes, std::int64_t version,
                         bool all) const;
-  /// From the host to the device, unless `from` is nullptr. With `all`, or without `from`, the sum
-  /// is that of the device's copy, read back; else that of the host's.
+  /// Copies from the host to the device, unless `from` is nullptr. With `all`, or without `from`,
+  /// the sum is that of the device's copy, read back; else that of the host's.
   std::uint64_t to_device(void* to, const void* from, std::size_t bytes, std::int64_t version,
                           bool all) const;
-  /// Within the device: the sum is that of the copy.
+  /// Copies within the device: the sum is that of the copy.
   std::uint64_t within(void* to, const void* from, std::size_t bytes, std::int64_t version,
                        bool all) const;
 

@@ -52,7 +52,7 @@ std::string why_not_servers(const WayParts& parts) {
   return "";
 }
 
-/// In the memory of the undivided network.
+/// The sums are in the memory of the undivided network.
 std::shared_ptr<void> gradient_of(Trainer& whole, const WeightsPart& part) {
   const ValueIndex value = whole.graph().batch_gradients;
   const std::shared_ptr<void> all = whole.executor().memory(value);
@@ -247,7 +247,7 @@ void ServersWay::prepare_judge() {
   }
 }
 
-/// On rank 0; other ranks have none. Collective.
+/// Rank 0 has it; other ranks have none. Collective.
 std::vector<PartState> ServersWay::gathered_states() {
   const Graph& graph = parts_.whole.graph();
   const DataType type = graph.value(graph.weights).type;

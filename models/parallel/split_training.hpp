@@ -25,7 +25,7 @@ class SplitTraining {
   /// Both references must outlive it. UnsupportedCase as SplitNetwork's. Collective.
   SplitTraining(const WayParts& parts, const Grid& grid);
 
-  /// With the weights and statistics of the undivided network.
+  /// Begins with the weights and statistics of the undivided network.
   void begin();
   struct Step {
     std::int64_t epoch = 0, step = 0;

@@ -252,7 +252,7 @@ Result<std::vector<StageCut>> balanced_cuts(const Graph& pass, int stages) {
   all.parameters = pass.parameters.size();
   ends.push_back(all);
   constexpr double never = std::numeric_limits<double>::infinity();
-  // By number of stages, and the place where the last of them ends: the most FLOPs of a stage.
+  // The most FLOPs of a stage, by number of stages and the place where the last of them ends.
   std::vector<std::vector<double>> most(static_cast<std::size_t>(stages),
                                         std::vector<double>(ends.size(), never));
   std::vector<std::vector<std::size_t>> before(most.size(), std::vector<std::size_t>(ends.size()));

@@ -127,7 +127,7 @@ void UndividedOracle::compare_state(const DividedStep& step, const Trainer::Stat
 void UndividedOracle::compare_gradients(const StageState& after, Verification& found) {
   const Graph& graph = plain_->graph();
   const StageState plain = state_of(plain_->executor(), {});
-  // Both in the order of memory, which keeps filters in an order of its own.
+  // Both are in the order of memory, which keeps filters in an order of its own.
   const auto gradients_in = [&](const StageState& state) {
     std::vector<double> all(static_cast<std::size_t>(graph.elements(graph.gradients)));
     decode(graph.value(graph.gradients).type, state.values.back().data(), all);

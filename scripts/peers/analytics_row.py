@@ -13,7 +13,7 @@ import uuid
 
 import result_file
 
-# As Assay's programs call the method, and as scikit-learn does.
+# The names are those of Assay's programs and of scikit-learn.
 ALGORITHMS = {"pca": ("gram", "covariance_eigh"), "kmeans": ("lloyd", "lloyd"), "svm": ("coordinate_descent", "liblinear")}
 PIECE = 1 << 22
 

@@ -67,7 +67,7 @@ def fields_of(text, **standard):
 
 
 def network(descriptor, seed):
-    """In fp32. ValueError for a network that is not here."""
+    """Values are in fp32. ValueError for a network that is not here."""
     name, _, text = descriptor.partition(":")
     if name == "mlp":
         of = fields_of(text, i=1024, w=512, l=2, c=10, p=0)
@@ -88,7 +88,7 @@ def network(descriptor, seed):
 
 
 def optimizer(model, rule, rate):
-    """As Assay's --optimizer, rmsprop with --alpha 0.9; weight decay on weights alone."""
+    """It is Assay's --optimizer, rmsprop with --alpha 0.9; weight decay on weights alone."""
     groups = [{"params": [p for p in model.parameters() if p.dim() > 1], "weight_decay": resnet.WEIGHT_DECAY},
               {"params": [p for p in model.parameters() if p.dim() == 1], "weight_decay": 0}]
     made = {"sgd": lambda: torch.optim.SGD(groups, lr=rate, momentum=resnet.MOMENTUM), "adam": lambda: torch.optim.Adam(groups, lr=rate),

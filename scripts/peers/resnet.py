@@ -95,10 +95,10 @@ class ResNet(nn.Module):
 
 
 def network(depth, width, classes, seed, last_norm=1.0):
-    """In fp32, with the initial values of `seed`. torch.nn's own give batch norm weights 1 and biases 0; `last_norm` is the
-    weight of the last norm of every block. torchvision's zero_init_residual takes 0; 1 makes each block amplify the rounding
-    errors of the one before, so that at depth 50 the gradients of fp32 are not those of fp64 (a rectifier's input of
-    almost 0 takes the other sign)."""
+    """The parameters are in fp32, with the initial values of `seed`. torch.nn's own give batch norm weights 1 and
+    biases 0; `last_norm` is the weight of the last norm of every block. torchvision's zero_init_residual takes 0; 1
+    makes each block amplify the rounding errors of the one before, so that at depth 50 the gradients of fp32 are not
+    those of fp64 (a rectifier's input of almost 0 takes the other sign)."""
     made = ResNet(depth, width, classes)
     with torch.no_grad():
         for block in made.modules():

@@ -13,7 +13,7 @@ BOUNDS = {"fp32": {"loss": 1e-5, "norm": 5e-3, "product": 3e-2, "logits": 1e-4},
 BOUNDS["fp16"] = BOUNDS["tf32"] = BOUNDS["bf16"]  # not measured: their roundoff is an eighth of bf16's
 # Names of the types in torch.
 NARROW = {"bf16": "bfloat16", "fp16": "float16"}
-# As assay-resnet50's: of 256 images in a step, for other numbers in proportion.
+# The rate is assay-resnet50's: for 256 images in a step, for other numbers in proportion.
 RATE, LAST_NORM, SEED, WARMUP = 0.1, 0.1, 1, 2
 
 

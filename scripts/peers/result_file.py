@@ -60,8 +60,8 @@ def time_of(samples, warmup_runs, warmup_s):
 
 
 def environment(package):
-    """As `assay env` describes the machine, where it is built; the software is the package's. Its hash is unknown: nobody says
-    which libraries the package has opened."""
+    """The machine as `assay env` describes it, where it is built; the software is the package's. Its hash is unknown:
+    nobody says which libraries the package has opened."""
     assay = pathlib.Path(os.environ.get("ASSAY_BIN_DIR", ROOT / "build" / "bin")) / "assay"
     try:
         known = json.loads(subprocess.run([assay, "env"], check=True, stdout=subprocess.PIPE).stdout)

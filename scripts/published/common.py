@@ -89,7 +89,7 @@ def result(name, run_id, environments, rows, system):
 
 
 def write(path, document, lists=("environments", "rows", "problems")):
-    """As write_json does: a line for each top-level member and for each element of a list of objects."""
+    """The form is that of write_json: a line for each top-level member and for each element of a list of objects."""
     def dump(value):
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 

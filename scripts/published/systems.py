@@ -8,7 +8,7 @@ TOP500 = ("E. Strohmaier, J. Dongarra, H. Simon and M. Meuer, TOP500 list (HPL o
 EXAFLOP = "T. Kurth et al., Exascale Deep Learning for Climate Analytics, SC18, November 2018, arXiv:1810.01993, doi:10.1109/SC.2018.00054"
 RECORDS_SOURCE = YIN.citation + "; table 1 of State-of-the-art ImageNet training"
 # ResNet-50 on one A64FX node, images/s: as it is, with oneDNN for aarch64, and with tcmalloc as well; the factors printed beside the bars.
-# In the text of the chart the labels run together: the factors put them in order.
+# The labels run together in the text of the chart: the factors put them in order.
 FUGAKU_STAGES = [  # direction, framework, images/s, factors, batch and its text, how the page says that it follows
     ("training", "PyTorch 1.5.0", "25.1 81.0 98.7", ("3.2", "1.2"), None, None, "×3.2, ×1.2"),
     ("inference", "PyTorch 1.5.0", "99.1 323.6 384.5", ("3.3", "1.2"), 2048, "512 x 4", "×3.3, ×1.2"),

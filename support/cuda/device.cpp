@@ -82,7 +82,7 @@ cudaStream_t cuda_stream(Stream& stream) {
 }
 
 CudaStream::CudaStream() {
-  // Not ordered with the default stream: what a library does there is not waited for, or timed.
+  // It is not ordered with the default stream: work of a library there is not waited for, or timed.
   check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");
   for (cudaEvent_t& event : events_) check(cudaEventCreate(&event), "making an event");
 }
@@ -116,7 +116,8 @@ double CudaStream::seconds(int from, int to) const {
 }
 
 std::unique_ptr<Recording> CudaStream::record(const std::function<void()>& work) {
-  // Only this thread's calls: a sampler of another one may ask the GPU for its energy meanwhile.
+  // It includes only this thread's calls: a sampler of another one may ask the GPU for its energy
+  // meanwhile.
   check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "recording work");
   const auto end = [this](cudaError_t& error) {
     cudaGraph_t graph = nullptr;

@@ -1,5 +1,5 @@
 #pragma once
-// One GPU: its memory, its stream, and events as its clock. For all plugins that use CUDA.
+// One GPU: its memory, its stream, and events as its clock. It serves all plugins that use CUDA.
 
 #include <cuda_runtime_api.h>
 
@@ -97,7 +97,7 @@ class CudaDevice : public Device {
   double reorder_seconds() const override { return reorder_seconds_; }
   /// NVML's counter of this GPU.
   Result<EnergyMeter*> energy_meter() override;
-  /// By NVML (state.cpp).
+  /// Read by NVML (state.cpp).
   std::optional<DeviceState> state() override;
   std::optional<DeviceHealth> health() override;
   const Facts& facts() const { return facts_; }

@@ -23,8 +23,8 @@ class StreamHold {
   StreamHold(const StreamHold&) = delete;
   StreamHold& operator=(const StreamHold&) = delete;
 
-  /// Holds back what is submitted to `stream` from now on. Without the driver's call it holds
-  /// nothing, and end() says so.
+  /// Holds back what is submitted to `stream` from now on. It holds nothing without the driver's
+  /// call, and end() says so.
   void begin(cudaStream_t stream);
   /// Lets the work begin, because of `why`, which end() tells. Does nothing if it had begun.
   void let_go(const char* why);

@@ -171,8 +171,8 @@ const StorageTables<Table>* storage_tables() {
 }  // namespace assay::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-/// At the end of a file: defines `const StorageTables<Table>& name()` in assay::room, the tables of
-/// Kernel for the best instruction set of the processor. (HWY_EXPORT takes no templates.)
+/// Use it at the end of a file: defines `const StorageTables<Table>& name()` in assay::room, the
+/// tables of Kernel for the best instruction set of the processor. (HWY_EXPORT takes no templates.)
 #undef ASSAY_STORAGE_TABLES
 #define ASSAY_STORAGE_TABLES(room, name, Table, Kernel)           \
   HWY_BEFORE_NAMESPACE();                                         \

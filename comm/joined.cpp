@@ -121,8 +121,8 @@ std::string why_not_together(const CollectiveSettings& settings, const Options& 
 /// The communicators and the device of a case.
 struct Joined {
   Communicator* transport = nullptr;
-  Communicator* intra_node = nullptr;  ///< what a hybrid uses inside a node
-  Device* device = nullptr;            ///< where the buffers are
+  Communicator* intra_node = nullptr;  ///< used by hybrids inside a node
+  Device* device = nullptr;            ///< device of the buffers
 };
 
 /// The groups of ranks that make a call at once.

@@ -24,7 +24,7 @@ struct Field {
 /// and (doubled) quotes.
 struct Record {
   std::vector<Field> fields;
-  std::int64_t end = 0;  ///< where the next line begins
+  std::int64_t end = 0;  ///< beginning of the next line
   bool blank() const { return fields.size() == 1 && !fields[0].quoted && fields[0].text.empty(); }
 };
 

@@ -42,7 +42,7 @@ void TextRows::set_index(const std::vector<std::int64_t>& rows_of_blocks) {
 std::vector<char> TextRows::lines_of(std::int64_t block) const {
   const std::int64_t from = begin_ + block * index_bytes_;
   const std::int64_t end = std::min(from + index_bytes_, file_.size());
-  const std::int64_t before = block > 0 ? 1 : 0;  // whether a line begins at `from`
+  const std::int64_t before = block > 0 ? 1 : 0;  // to see if a line begins at `from`
   std::vector<char> bytes(static_cast<std::size_t>(end - from + before));
   file_.read(from - before, bytes);
   std::size_t start = 0;

@@ -37,7 +37,7 @@ class Side {
  public:
   struct Source {
     RunResult result;       ///< without its rows, which are in rows()
-    bool measured = false;  ///< whether it has a measured row
+    bool measured = false;  ///< true if it has a measured row
     const RunHeader& run() const { return result.run; }
   };
 

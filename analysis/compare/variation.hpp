@@ -16,7 +16,7 @@ struct Variation {
   std::vector<std::string> parameters{};
   /// True if a side may load libraries, and have settings, that the other does not have.
   bool other_libraries = false;
-  std::string note{};  ///< what a reader must know of such a comparison, or ""
+  std::string note{};  ///< a caveat of such a comparison, or ""
 
   Variation() = default;
   /// A value of --vary: software, hardware, precision, backend or nothing.

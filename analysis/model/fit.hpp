@@ -36,7 +36,7 @@ struct LeastSquares {
   Eigen::VectorXd fitted, residuals, leverage;
   double squares = 0;     ///< sum of the squared residuals
   double variation = 0;   ///< the same of the response: about its mean if `constant`, else about 0
-  bool constant = false;  ///< whether the columns span the constant
+  bool constant = false;  ///< true if the columns span the constant
   bool perfect = false;   ///< residuals are mere rounding errors, which determine no standard error
 
   std::size_t n() const { return static_cast<std::size_t>(residuals.size()); }

@@ -82,7 +82,7 @@ class AllreduceCost {
   std::vector<double> simulate(const std::vector<Asked>& asked, std::size_t element_bytes) const;
 
   int ranks_, node_ = 1;
-  bool in_step_ = true;  ///< whether all ranks do the same in each round
+  bool in_step_ = true;  ///< true if all ranks do the same in each round
   Network network_;
   std::vector<Round> rounds_;
 };

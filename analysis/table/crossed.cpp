@@ -58,7 +58,7 @@ struct CrossedTable {
   const Crossed& crossed;
   const TableOptions& options;
   Axes axes{};
-  bool errors = false;  ///< whether there is a column for them
+  bool errors = false;  ///< true if there is a column for them
   Texts systems{};      ///< of the columns, each once
   Legend legend{};
 

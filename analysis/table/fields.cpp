@@ -138,7 +138,7 @@ void add_other_systems(const FieldSource& source, std::vector<Field>& fields) {
                   mark_of(match->shared, match->throttled),
               match->value};
     });
-    fields.back().told = system.baseline != nullptr;  // who asks for a system gets an answer
+    fields.back().told = system.baseline != nullptr;  // a system that was asked for gets an answer
     add("ran", "ran", 6, [matches](auto& series, auto& legend) -> Cell {
       const Match& match = matches->at(key_of(series)).first;
       if (!match) return "";

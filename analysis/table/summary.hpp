@@ -27,7 +27,7 @@ struct SummaryCategory {
 };
 struct SpeedupSummary {
   std::string description, source;
-  Texts systems, baselines;  ///< where the command names none
+  Texts systems, baselines;  ///< if the command names none
   std::vector<SummaryCategory> categories;
 };
 

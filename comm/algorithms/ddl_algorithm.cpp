@@ -41,8 +41,7 @@ std::vector<Group> groups_of(const Topology& topology, const std::vector<int>& l
 
 void write(const std::vector<Group>& groups, const Call& call, ScheduleBuilder& builder) {
   Part from = builder.whole_send();
-  std::vector<Part> parts{
-      builder.whole_receive()};  // what each level reduces; then this rank's own
+  std::vector<Part> parts{builder.whole_receive()};  // the part of each level; then this rank's own
   for (const Group& group : groups) {
     ring_reduce_scatter(builder, group, from, parts.back());
     parts.push_back(from = piece(parts.back(), group.size(), group.me));

@@ -160,7 +160,7 @@ void halving_doubling(ScheduleBuilder& builder, const Group& group, Part from, P
     exchange(group.neighbour(1), {}, into, {});
     return;
   }
-  Part data = from;  // where my contribution stands
+  Part data = from;  // place of my contribution
   if (in_pair) {
     exchange(group.neighbour(-1), {}, into, from);
     data = into;

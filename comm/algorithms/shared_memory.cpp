@@ -61,7 +61,7 @@ struct Flags {
   alignas(line) std::atomic<std::uint64_t> reduced;
   /// The buffers of the call under way.
   alignas(line) RegisteredMemory::Place send, receive;
-  std::uint64_t send_at, receive_at;  ///< where they begin in a line
+  std::uint64_t send_at, receive_at;  ///< offsets in a line
   std::int64_t length;
   DataType type;
   Collective what;

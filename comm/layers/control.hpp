@@ -73,7 +73,7 @@ class Control {
   /// Messages of one neighbour: as many as there are tensors in each step.
   struct Neighbour {
     int rank = 0;
-    std::int32_t number = 0;  ///< where the next one arrives
+    std::int32_t number = 0;  ///< of the next arrival
     int left = 0;             ///< messages of this step that are not waited for yet
     bool listening = false;
     Request request{};

@@ -70,7 +70,7 @@ class Staged final : public ForwardingCommunicator {
   Request receive(Buffer data, int from, int tag, Stream&) override {
     const std::uintptr_t number = message(data, true);
     Message& transfer = messages_[number];
-    device_.stream().wait();  // what the message before still copies from this memory
+    device_.stream().wait();  // the message before may still copy from this memory
     transfer.request = under().receive(transfer.host, from, tag, host_stream_);
     return {number};
   }
@@ -100,7 +100,7 @@ class Staged final : public ForwardingCommunicator {
 
   void* room(Scratch& scratch, std::size_t bytes) {
     if (scratch.memory == nullptr || scratch.bytes < bytes) {
-      device_.stream().wait();  // what is still copied from the old
+      device_.stream().wait();  // a copy from the old may go on
       scratch.memory = device_.host_memory(bytes);
       scratch.bytes = bytes;
     }

@@ -110,7 +110,7 @@ std::string NcclCommunicator::why_not(const Call& call) const {
 }
 
 void NcclCommunicator::enqueue(const Call& call, cudaStream_t stream) {
-  submit_messages();  // what was started before comes before
+  submit_messages();  // earlier messages come first
   const Buffer &send = call.send, &receive = call.receive;
   const auto sent = static_cast<std::size_t>(send.count);
   const auto received = static_cast<std::size_t>(receive.count);

@@ -146,7 +146,7 @@ class Oracle {
   virtual double widest_norm_bound() const { return std::numeric_limits<double>::infinity(); }
 
  protected:
-  mutable Prover* prover_ = nullptr;  ///< what use() gave
+  mutable Prover* prover_ = nullptr;  ///< given by use()
 };
 
 /// An oracle that checks every element of its results, by expect() alone.

@@ -95,7 +95,7 @@ class Values {
   Kind kind_;
   DataType type_;
   ValueRecipe recipe_;
-  std::shared_ptr<const std::vector<unsigned char>> kept_;  ///< what recipe_.kept points to
+  std::shared_ptr<const std::vector<unsigned char>> kept_;  ///< memory behind recipe_.kept
   std::shared_ptr<const StoredValues> stored_;
 };
 

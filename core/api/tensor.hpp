@@ -21,9 +21,9 @@ enum class Role {
   inout,       ///< read and overwritten (an in-place sum): refilled, untimed, before each iteration
   unmodified,  ///< read, and checked to be unchanged (the root's buffer of a broadcast)
   workspace,   ///< scratch memory: neither filled nor verified; counted in workspace_bytes
-  saved,       ///< what a forward pass saves for its backward pass: neither filled nor verified;
-               ///< unlike a workspace, each set of tensors has its own
-  consumed,    ///< saved, but overwritten by each run: the prologue writes it again before the next
+  saved,     ///< data that a forward pass saves for its backward pass: neither filled nor verified;
+             ///< unlike a workspace, each set of tensors has its own
+  consumed,  ///< saved, but overwritten by each run: the prologue writes it again before the next
 };
 
 /// Describes one argument of an operation. `dims` are logical: networks and verification depend on

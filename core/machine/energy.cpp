@@ -165,7 +165,7 @@ Result<std::unique_ptr<EnergyMeter>> package_energy(const fs::path& powercap) {
       } else {
         continue;
       }
-      joules_in(zone / "energy_uj");  // whether it may be read
+      joules_in(zone / "energy_uj");  // throws if it may not be read
       domains.push_back({name, joules_in(zone / "max_energy_range_uj")});
       counters.push_back(zone / "energy_uj");
     }

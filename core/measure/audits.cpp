@@ -14,7 +14,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double part_of_time = 0.2;  // what checks may take beside the timed runs
+constexpr double part_of_time = 0.2;  // of the time, for checks beside the timed runs
 constexpr double times_slower = 4, allowance_s = 500e-6, allowance_of_ranks_s = 20e-3;
 constexpr int most_repeats = 20;   // a busy machine may delay some runs; not every one
 constexpr int most_ordinary = 50;  // ordinary runs before a repeat

@@ -36,7 +36,7 @@ class ThinnedRuns {
 
 /// The job whose ranks are recorded.
 struct RecordedJob {
-  std::string of{};  ///< what its arrivals are of
+  std::string of{};  ///< name of its arrivals
   JobNetwork network{};
   std::string device{};  ///< of this rank; "": the processors that it may use
 };

@@ -62,7 +62,7 @@ struct BurnFault {
   std::string device{};      ///< of several in a host: its address; else empty
   std::string processors{};  ///< on which the thread ran that submits, and those that it may use
   std::optional<double> temperature_celsius{}, clock_hz{};  ///< of the device, or of the host
-  std::string remark{};                                     ///< what repeating the run has shown
+  std::string remark{};                                     ///< result of repeating the run
 };
 
 /// The findings of a burn-in. Numbers of several ranks are those of all of them together.

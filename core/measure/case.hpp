@@ -37,7 +37,7 @@ struct Dimension {
   } traits{};
   /// Names of the flag and of the suite key; --help shows the first. Empty: `name` alone.
   std::vector<std::string> flags{};
-  std::vector<std::string> every{};  ///< what "all" stands for on this machine; empty: `values`
+  std::vector<std::string> every{};  ///< values of "all" on this machine; empty: `values`
   std::string group{"Problem"};      ///< heading of the flag in --help
   std::string shown_default{};  ///< default shown in --help if it depends on the machine; empty:
                                 ///< `defaults` are shown
@@ -62,8 +62,8 @@ using Settings = std::map<std::string, std::string>;
 /// The share of a case in a whole that its list of problems describes (one pass through a network).
 struct Part {
   std::string list;   ///< the list with its overrides: "resnet50@mb32"
-  std::string whole;  ///< what the list is as a whole: "the convolutions of ResNet-50 v1.5"
-  int repeat = 1;     ///< how often this problem occurs in the whole
+  std::string whole;  ///< name of the whole list: "the convolutions of ResNet-50 v1.5"
+  int repeat = 1;     ///< number of times that the whole has this problem
   int of = 1;         ///< sum of `repeat` over all problems of the list
   bool operator==(const Part&) const = default;
 };
@@ -81,7 +81,7 @@ struct Case {
   std::vector<Part> parts{};           ///< one for each list that was requested as a whole
   std::vector<double> working_sets{};  ///< bytes: Benchmark::working_sets(), for --list --json
   std::string note{};                  ///< from the suite: what a reader of the row must know
-  std::string id_form{};               ///< how the id is made of the settings: make_id_form()
+  std::string id_form{};               ///< form of the id by the settings: make_id_form()
   /// The dimensions that determine what a step computes (Benchmark::step_parameters()).
   std::vector<std::string> step_parameters{};
   /// The dimensions of which a process has one value (Traits::one_per_process).

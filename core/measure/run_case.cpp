@@ -177,7 +177,7 @@ class Steps {
       }
       if (own.undecided) return {Severity::unsupported, own.reason};
       if (own.target_missed) {
-        own.passed = true;  // what was computed is right
+        own.passed = true;  // its results are right
         return {Severity::target_missed, std::exchange(own.reason, "")};
       }
       return {Severity::incorrect, own.reason.empty() ? "differs from the reference" : own.reason};

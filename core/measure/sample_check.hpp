@@ -45,7 +45,7 @@ class SampleCheck {
   const std::map<std::string, double>& amounts_;
   long runs_before_ = 0;
   std::vector<double> all_;  ///< samples of this rank
-  double reading_s_ = 0;     ///< what it costs to read both clocks
+  double reading_s_ = 0;     ///< cost of reading both clocks
   int in_group_ = 0;         ///< samples since begin()
   // Sums over all samples:
   int samples_ = 0, shorter_ = 0, longer_ = 0;

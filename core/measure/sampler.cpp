@@ -67,7 +67,7 @@ double Sampler::once() noexcept {
   try {
     if (!failure_) {
       workload_.reset();
-      stream_.wait();  // what reset() has started on a device is no part of the sample
+      stream_.wait();  // work that reset() has started is no part of the sample
     }
   } catch (...) {
     failure_ = std::current_exception();

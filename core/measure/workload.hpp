@@ -53,7 +53,7 @@ struct LayerTime {
   std::string operation, problem;  ///< kind and descriptor, as a benchmark of this kind has them
   std::string backend;
   Executed executed;
-  int runs = 1;                 ///< how often one run of the workload runs it
+  int runs = 1;                 ///< its runs in one run of the workload
   double seconds = 0;           ///< median of one run of the operation
   std::string host_included{};  ///< why that may contain the time of the host; "" if it does not
   double flops = 0, bytes = 0;  ///< Problem::flops(), Problem::bytes()

@@ -15,7 +15,7 @@ struct LayerOperation {
   std::string name, description;
   std::string kind{};                     ///< of its problems, if not `name`
   std::vector<std::string> directions{};  ///< names of passes; the first one is the default
-  std::vector<Dimension> variants{};      ///< what else is chosen
+  std::vector<Dimension> variants{};      ///< other choices
   std::string backend, problem;           ///< the defaults
   std::string precision = "fp32";         ///< the default
   std::vector<std::string> precisions{"fp64", "fp32", "bf16", "fp16"};

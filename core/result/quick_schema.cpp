@@ -76,8 +76,7 @@ class QuickSchema::Compiler {
       need_known(reference->is_string());
       const std::string place = *reference;
       need_known(place.starts_with("#/"));
-      return node(
-          schema_.at(json::json_pointer(place.substr(1))));  // what stands beside it is void
+      return node(schema_.at(json::json_pointer(place.substr(1))));  // fields beside it are void
     }
     const auto [known, fresh] = made_.try_emplace(&text, nullptr);
     if (!fresh) return known->second;

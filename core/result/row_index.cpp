@@ -127,7 +127,7 @@ class Scanner {
 
   Place place_ = Place::start;
   std::uint64_t at_ = 0;
-  std::size_t string_ = 0;  ///< where in the head the last string begins
+  std::size_t string_ = 0;  ///< beginning of the last string in the head
   int depth_ = 0;
   bool in_string_ = false, escaped_ = false, has_rows_ = false;
   bool after_value_ = false, wants_value_ = false;

@@ -119,7 +119,7 @@ class FolderSet final : public SampleSet {
   }
 
   std::vector<File> files_;
-  std::vector<std::string> faults_;  // what cannot be read shows when it is read
+  std::vector<std::string> faults_;  // faults of reading show when a sample is read
   std::vector<std::string> class_names_;
   std::string canonical_;
 };

@@ -338,7 +338,7 @@ class InputPipeline::Threads {
   std::int64_t first_step_ = 0;
   std::int64_t limit_ = 0;                         ///< batches since start() that are made at most
   std::int64_t wanted_ = 0;                        ///< calls of next() since start()
-  std::int64_t next_step_ = 0, next_element_ = 0;  ///< what is taken next
+  std::int64_t next_step_ = 0, next_element_ = 0;  ///< the next to be taken
   int busy_ = 0;                                   ///< threads that make a sample
   bool paused_ = false, ending_ = false;
   std::set<std::int64_t> bad_;

@@ -91,7 +91,7 @@ class ConvGraph {
   GraphObject graph_;
   std::vector<std::unique_ptr<GraphObject>> parts_;  ///< the form's specs first
   std::vector<cudnnBackendDescriptor_t> operations_;
-  const GraphObject* last_ = nullptr;  ///< what the last operation has written
+  const GraphObject* last_ = nullptr;  ///< output of the last operation
   std::size_t tensors_;
 };
 

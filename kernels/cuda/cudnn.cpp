@@ -83,7 +83,7 @@ std::string library_words(cudnnStatus_t status) {
 }
 
 std::string told(const std::string& what, const std::string& in_words) {
-  const std::string runtime = pending();  // what lies below, and whether it is for good
+  const std::string runtime = pending();  // the error below, and if it is permanent
   return fmt::format("{} failed ({}: {}{})", what, cudnn_library(), in_words,
                      runtime.empty() ? "" : fmt::format("; CUDA: {}", runtime));
 }

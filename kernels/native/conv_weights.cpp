@@ -164,7 +164,7 @@ class ImplicitGemmWeights final : public ConvOperation {
   std::ptrdiff_t parts_ = 1;  ///< divisions of the chunks, with sums of their own
   bool direct_ = true;        ///< the sums are the result
   std::ptrdiff_t sums_ = 0, segments_of_thread_ = 0;
-  std::ptrdiff_t gradients_ = 0;  ///< where they begin in a thread's memory, after its window
+  std::ptrdiff_t gradients_ = 0;  ///< offset in a thread's memory, after its window
   WorkQueue queue_;
   std::vector<Segment> segments_;  ///< of each thread
 };

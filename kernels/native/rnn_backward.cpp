@@ -179,7 +179,7 @@ struct RnnNetwork::Reduction {
   std::ptrdiff_t gate, gates;
   const float* diff;  ///< of the first of these gates; steps lie `diff_step` apart
   std::ptrdiff_t diff_step;
-  std::ptrdiff_t layer, rows;  ///< how rows are padded, and how many there are
+  std::ptrdiff_t layer, rows;  ///< padding of rows, and their number
   float* to;                   ///< [rows][G*H]
 };
 

@@ -246,7 +246,7 @@ class Convolution final : public BoundOperation {
   dnnl::primitive primitive_;
   ConvDirection direction_;
   int threads_;
-  std::optional<Packing> packing_;  ///< where weights are given plain
+  std::optional<Packing> packing_;  ///< for weights that are given plain
   Arguments bound_;
 };
 

@@ -27,7 +27,7 @@ struct Plan {
   RnnShape shape;
   std::int64_t step;                  ///< values of one state, N*H
   std::vector<Walk> walks;            ///< by [layer * D + direction]
-  std::vector<std::int64_t> between;  ///< what each layer reads, and dst_layer
+  std::vector<std::int64_t> between;  ///< input of each layer, and dst_layer
   std::int64_t diff_input = 0, states = 0;
   /// Scratch: weights and biases (gradients of weights lie at `diff_weights` as these do at 0).
   std::int64_t weights_layer = 0, weights_iter = 0, bias = 0, above = 0, below = 0, gathered = 0,

@@ -16,7 +16,7 @@ struct Number {
 /// One parameter after the update.
 struct Updated {
   Number velocity, second, weight;
-  double step = 0, step_error = 0;  ///< what was taken off
+  double step = 0, step_error = 0;  ///< the part taken off
 };
 
 /// One tensor: a row of the formulas' table.

@@ -45,7 +45,7 @@ struct AnalysisCase {
 /// Bytes that an analysis takes on a rank beside the rows themselves.
 struct AnalysisMemory {
   double device = 0;  ///< the other inputs and the results of its operations
-  double host = 0;    ///< what it keeps itself, and what its verification needs
+  double host = 0;    ///< its own, and that of its verification
 };
 
 /// An operation that takes a large part of an analysis' time. It can be benchmarked alone, with the

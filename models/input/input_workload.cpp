@@ -331,7 +331,7 @@ class InputWorkload final : public Workload {
   std::uint64_t next_epoch_ = 1000;  ///< no timed run comes so far
   bool checked_ = false;             ///< the run keeps what it sees
   std::vector<Seen> seen_;
-  std::map<std::int64_t, Image> timed_;      ///< what the timed epoch has, by position
+  std::map<std::int64_t, Image> timed_;      ///< images of the timed epoch, by position
   const Batch* last_ = nullptr;              ///< of the last run
   std::vector<std::int64_t> taken_;          ///< the samples of the last run
   std::vector<std::int64_t> timed_samples_;  ///< that a run of the timed epoch has

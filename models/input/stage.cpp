@@ -112,7 +112,7 @@ class Stager final {
     } catch (...) {  // the next run goes on from here
       try {
         kept_->give_up();
-      } catch (const std::exception&) {  // what failed is told by the first exception
+      } catch (const std::exception&) {  // the first exception tells the failure
       }
       throw;
     }

@@ -31,7 +31,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr const char* manifest_schema = "assay-stage/1";
-constexpr const char* own_names = ".assay-stage.";  // how they begin
+constexpr const char* own_names = ".assay-stage.";  // prefix of the names
 constexpr double between_saves_s = 0.5;  // of the manifest, while files are staged, and at least
 constexpr double between_saves = 20;     // times what the last one has taken
 

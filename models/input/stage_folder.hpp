@@ -88,7 +88,7 @@ class StageFolder final {
   std::vector<std::vector<std::uint32_t>> of_pieces_;    ///< of files that are being written
   std::int64_t replaced_ = 0;
   std::chrono::steady_clock::time_point saved_{};  ///< when the manifest was written last
-  double save_s_ = 0;                              ///< what that took
+  double save_s_ = 0;                              ///< its seconds
 };
 
 }  // namespace assay

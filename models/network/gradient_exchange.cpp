@@ -52,7 +52,7 @@ GradientExchange::~GradientExchange() {
 void GradientExchange::plan_buckets(std::size_t bucket_bytes) {
   const Graph& all = executor_.graph();
   std::map<ValueIndex, std::size_t> made_by;
-  std::size_t added = 0;  // where gradients are accumulated: the node after which all are there
+  std::size_t added = 0;  // with accumulation: the node after which all gradients are there
   for (std::size_t i = 0; i < all.nodes.size(); ++i) {
     if (all.nodes[i].phase == Phase::accumulate) added = i;
     for (const auto& [name, value] : all.nodes[i].tensors)

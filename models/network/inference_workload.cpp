@@ -282,7 +282,7 @@ class InferenceWorkload final : public Workload {
     const auto alone = serial_communicator();
     settings.executor.chosen = executor_->chosen();
     auto made = made_for(settings, plugins_, *alone);
-    if (std::holds_alternative<Unsupported>(made)) {  // what was chosen for the whole network
+    if (std::holds_alternative<Unsupported>(made)) {  // the choice was for the whole network
       settings.executor.chosen.clear();
       made = made_for(settings, plugins_, *alone);
     }

@@ -14,7 +14,7 @@ namespace assay {
 /// `std::vector<NetworkFamily> <folder>_networks()`; CMake finds it.
 struct NetworkFamily {
   std::string name;  ///< "mlp"
-  std::string help;  ///< what it is, and its fields: "perceptron (i1024w512l2c10)"
+  std::string help;  ///< kind and fields: "perceptron (i1024w512l2c10)"
   /// All fields of a descriptor ("w64"), which may be empty. InputError for unknown ones.
   std::function<std::string(const std::string& fields)> canonical;
   /// The network of canonical fields, and its definition, which share no code.

@@ -411,7 +411,7 @@ class TrainingWorkload final : public Workload {
   double peak_memory_ = 0;
   Trainer::State state_;
   bool audited_ = false;
-  bool warm_ = false;  ///< whether a step was made after verify_before()
+  bool warm_ = false;  ///< true if a step was made after verify_before()
   WorkCount work_count_;
   WatchedScale scale_;
   std::int64_t loaded_ = 0;  ///< images, since the last call of take_done()

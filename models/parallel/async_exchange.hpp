@@ -119,7 +119,7 @@ class PartServer {
   const WeightsCopies copies_;
   const int server_;
   std::vector<Peer> peers_;  ///< by worker
-  std::size_t first_ = 0;    ///< who is asked first
+  std::size_t first_ = 0;    ///< the peer that is asked first
   AsyncRecord* record_ = nullptr;
   std::int64_t version_ = 0, tickets_ = 0, dealt_ = 0;
 };

@@ -106,7 +106,7 @@ class ShardWorkload : public IoWorkload {
     return checked;
   }
 
-  std::vector<std::byte> buffer_;  ///< what a training has in memory
+  std::vector<std::byte> buffer_;  ///< memory of a training
   std::uint64_t generation_ = 0;
 };
 
@@ -217,7 +217,7 @@ class ReadWorkload final : public ShardWorkload {
     });
   }
 
-  std::optional<Checkpoint> shard_;  ///< what the last run has read
+  std::optional<Checkpoint> shard_;  ///< read by the last run
   std::string read_fault_;           ///< or why it could not
   std::optional<std::uint32_t> judged_check_;
 };

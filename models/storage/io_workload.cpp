@@ -151,7 +151,7 @@ std::map<std::string, double> IoWorkload::take_done() {
   if (const std::string fault = fault_of_any(fault_, ranks_); !fault.empty())
     throw WrongResult(fault);
   Amounts all = std::exchange(done_, {});
-  if (!std::exchange(timed_, true)) forget_times();  // what ran until here was warm-up
+  if (!std::exchange(timed_, true)) forget_times();  // runs until here were warm-up
   std::vector<double> values;
   for (const auto& [name, amount] : all) values.push_back(amount);
   // A rank without a run has no names: the others tell how many there are.

@@ -39,7 +39,7 @@ struct IoSetup {
   int ranks_here = 1;
   std::string folder;         ///< --folder
   std::string file_system;    ///< its name
-  bool device_counts = true;  ///< whether its device's counters tell anything
+  bool device_counts = true;  ///< true if its device's counters tell anything
 };
 
 /// The behaviour of a file of 1 MiB that is written, synced, dropped from the cache and read again.

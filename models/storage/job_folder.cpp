@@ -28,7 +28,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* lock_name = ".assay-io.lock";
-constexpr const char* job_prefix = "assay-io.job.";  // how the folder of a job begins
+constexpr const char* job_prefix = "assay-io.job.";  // prefix of the folder of a job
 constexpr const char* kept_prefix = "assay-io.kept.";
 
 InputError unusable_io_folder(const fs::path& folder, const std::string& why,

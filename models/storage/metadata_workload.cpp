@@ -109,7 +109,7 @@ class MetadataWorkload final : public IoWorkload {
  private:
   struct Phase {
     const char* name;
-    bool (*operation)(const char* file);  ///< whether the file was as it must be
+    bool (*operation)(const char* file);  ///< true if the file was as it must be
     Latencies latencies{};
     std::vector<double> seconds{};  ///< of each run, of the slowest rank
     std::int64_t done = 0;          ///< of the last run

@@ -144,7 +144,7 @@ class RandomWorkload final : public IoWorkload {
   std::mt19937_64 random_;
   std::optional<FileDescriptor> opened_;
   std::vector<std::int64_t> places_;  ///< of the last run, in bytes
-  std::vector<std::byte> buffer_;     ///< what it has read
+  std::vector<std::byte> buffer_;     ///< data that it has read
   std::int64_t wrong_ = 0;            ///< blocks
   Latencies latencies_;
 };

@@ -218,7 +218,7 @@ class EnsembleRun {
                                       std::optional<std::uint64_t> seconds_left) const {
     const bool continues = plan_.budgets.size() > 1;
     const std::string checkpoint = continues ? checkpoint_of(member).string() : "";
-    if (continues) {  // what a killed process has left
+    if (continues) {  // left by a killed process
       std::error_code absent;
       fs::remove(checkpoint + ".partial", absent);
       if (rung == 0) fs::remove(checkpoint, absent);

@@ -207,7 +207,7 @@ void Campaign::run_attempt(Attempt& attempt) {
   const auto abandon = [&] {
     follow(attempt, journal);
     kill();
-    give_up(attempt);  // what it wrote while it was being ended does not count
+    give_up(attempt);  // rows of a process that is being ended do not count
   };
   try {
     wait_for_end(attempt, child, journal);

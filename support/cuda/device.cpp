@@ -130,7 +130,7 @@ std::unique_ptr<Recording> CudaStream::record(const std::function<void()>& work)
     work();
   } catch (...) {
     end(error);
-    cudaGetLastError();  // what the failed call has left behind
+    cudaGetLastError();  // clears the error of the failed call
     throw;
   }
   const auto graph = end(error);

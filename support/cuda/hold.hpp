@@ -34,7 +34,7 @@ class StreamHold {
  private:
   void prepare();
   void open();   ///< the gate of the hold that is closed; call it with the mutex
-  void watch();  ///< what the thread does
+  void watch();  ///< body of the thread
 
   std::mutex mutex_;
   std::condition_variable ended_;

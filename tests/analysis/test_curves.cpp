@@ -218,7 +218,7 @@ TEST(Curves, MessageSizeIsWhatAlgbwSays) {
   std::vector<json> rows;
   for (const double size : {1e3, 1e4, 1e6}) {
     json row = collective(size, 1e-6 + size * 1e-10);
-    row["problem"]["bytes"] = 2 * size;  // what is moved
+    row["problem"]["bytes"] = 2 * size;  // bytes that are moved
     row["rates"]["algbw"] = size / row["time_s"]["median"].get<double>();
     rows.push_back(row);
   }

@@ -31,7 +31,7 @@ TEST(AcceptVerdict, ASlowRowOfAThrottledDeviceIsNotQuiet) {
   heat.throttled_s = {{"heat", 0.2}};
   results[3].result.rows[0].device_state = heat;
   const Criteria rules =
-      make_criteria(five_percent);  // what accept keeps of a file's rows suffices
+      make_criteria(five_percent);  // fields that accept keeps of a file's rows suffice
   for (Row& kept : results[3].result.rows) keep_for_acceptance(rules)(kept, "", {});
   const json document = judge(results, five_percent);
   EXPECT_EQ(find_node(document, 3)["verdict"], "NOT-QUIET");

@@ -88,7 +88,7 @@ TEST(Pivot, RunsOfOneSystemAreCalledByWhatDiffersInTheirNames) {
     std::vector<NamedResult> runs;
     for (const std::string& name : names) runs.push_back({name, result({row("ok", 1e-3)})});
     const std::string text = render_table(runs, {}, {.by = "system"});
-    EXPECT_TRUE(has(text, "\n" + names.back() + ": system ")) << text;  // where it is
+    EXPECT_TRUE(has(text, "\n" + names.back() + ": system ")) << text;  // it stands here
     for (const std::string& line : split(text, '\n'))
       if (line.starts_with("problem ")) return replaced(line, " +", " ");
     return text;

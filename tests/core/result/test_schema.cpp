@@ -107,7 +107,7 @@ INSTANTIATE_TEST_SUITE_P(All, ShippedSchema, testing::Values("result", "suite", 
 
 struct Fault {
   const char* name;
-  const char* pointer;  ///< what is replaced; null as the value: removed
+  const char* pointer;  ///< the field to replace; null as the value: removed
   json value;
   std::vector<std::string> says;
 };

@@ -34,7 +34,7 @@ struct Convolving {
   cudnnConvolutionStruct how{};
   std::int64_t alignment = 1;
   std::vector<Point> points{};
-  cudnnTensorStruct out{};  ///< where there are points
+  cudnnTensorStruct out{};  ///< if there are points
   std::int64_t out_id = 0;
   bool sums = false;  ///< of y, too, and of its squares
   std::int64_t sum_id = 0, square_sum_id = 0;

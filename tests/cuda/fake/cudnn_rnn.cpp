@@ -77,7 +77,7 @@ void backward_row(const Call& c, int p, int n, const std::vector<double>& above,
       dh[i] = c.rounded(next[i] + c.rounded(through[i]));
     records[static_cast<std::size_t>(k)] = std::move(dz);
   }
-  for (int k = 0; k < c.T; ++k) {  // where the gates were are their gradients now
+  for (int k = 0; k < c.T; ++k) {  // gradients take the place of the gates
     const std::vector<double>& dz = records[static_cast<std::size_t>(k)];
     double* const record = c.reserve.at(p, k, n);
     std::copy_n(dz.begin(), c.G * c.H, record);

@@ -339,7 +339,7 @@ TEST_F(NativeConv, DistinctElementsKeepDistinctPlaces) {
           if (!bench_.make(ConvProblem(parse_conv(text), direction, precision), algorithm))
             continue;
           for (std::size_t i = 0; i < 3; ++i) {
-            const auto number = [&](std::int64_t e) {  // what fp16 holds exactly, neighbours apart
+            const auto number = [&](std::int64_t e) {  // exact in fp16, neighbours apart
               return static_cast<double>(precision == Precision::fp16 ? e % 2039 : e);
             };
             bench_.device().put(bench_.tensor(i), [&](std::int64_t e, std::span<double> out) {

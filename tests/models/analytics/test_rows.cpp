@@ -27,7 +27,7 @@ TEST(SumsOverRows, UseAsManyThreadsAsThePassHas) {
     const std::vector<double> sums = sums_over_rows(
         table, {{0, 2000}, DataType::fp64, false, threads}, 1,
         [](std::int64_t, std::span<const double>, std::span<const double>, std::span<double> sum) {
-          sum[0] += omp_get_max_threads() - 1;  // what Eigen would start in addition
+          sum[0] += omp_get_max_threads() - 1;  // threads that Eigen would start in addition
         });
     EXPECT_EQ(sums[0], 0) << threads;
     EXPECT_EQ(sums[1], 2000) << threads;

@@ -166,7 +166,7 @@ std::string fault_of_times(const std::vector<double>& seconds) {
 }
 
 TEST(TrainingOracle, AnInterruptedClockIsNoTrainingThatCountsTooLittle) {
-  const char* const later = "has ended after 0";  // what is judged after the times
+  const char* const later = "has ended after 0";  // judged after the times
   EXPECT_SAYS(fault_of_times({0.01, 0.01, 0.01}), later);
   EXPECT_SAYS(fault_of_times({0.01, 0.003, 0.01}), later);
   EXPECT_SAYS(fault_of_times({0.01, 0.003, 0.003}), "epoch 2 and its validation count 0.003 s");

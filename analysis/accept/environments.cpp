@@ -1,4 +1,4 @@
-// Whether the nodes of a fleet are alike: hardware, software and numbers of threads.
+// Compares the nodes of a fleet: hardware, software and numbers of threads.
 
 #include <fmt/format.h>
 

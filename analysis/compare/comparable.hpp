@@ -1,5 +1,5 @@
 #pragma once
-// Whether two sides may be compared: they are different runs, and differ only as they were meant
+// Decides if two sides may be compared: they are different runs, and differ only as they were meant
 // to.
 
 #include <nlohmann/json.hpp>

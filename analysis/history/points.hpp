@@ -164,7 +164,7 @@ History collect_history(const Results& results, const std::optional<Pattern>& ro
                         std::optional<double> since, double now = seconds_now(),
                         const std::string& last = "");
 
-/// Whether the clocks tell which run was the last: a line for each pair of runs of which they do
+/// Doubts of the clocks about which run was the last: a line for each pair of runs of which they do
 /// not tell the last one of a series, and for each last run that began in the future of `now`; of
 /// many the first ones and their number. Two runs of one host have one clock; those of two hosts
 /// are in order only if one had ended, by its own clock, before the other began.

@@ -1,7 +1,7 @@
 #pragma once
-// Whether a row is a run of MLPerf Training's image classification (training 3.1.0, closed
-// division, ResNet), and its log: what mlperf_logging's compliance checker reads.
-// Source of the rules: MLCommons, training_rules.adoc of version 3.1 (October 2023).
+// Decides if a row is a run of MLPerf Training's image classification (training 3.1.0, closed
+// division, ResNet), and makes its log, which mlperf_logging's compliance checker reads. Source of
+// the rules: MLCommons, training_rules.adoc of version 3.1 (October 2023).
 
 #include <cstdint>
 #include <map>

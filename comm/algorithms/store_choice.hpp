@@ -1,5 +1,5 @@
 #pragma once
-// Whether a call writes its results past the caches (streamed_copy.hpp), chosen by measurement.
+// Chooses by measurement if a call writes its results past the caches (streamed_copy.hpp).
 
 #include <compare>
 #include <functional>

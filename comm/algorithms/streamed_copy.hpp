@@ -24,10 +24,10 @@ inline std::size_t before_streamed_line(const void* destination) {
 }
 
 /// The size of a destination above which streamed copies may pay: that of the second-level cache (1
-/// MiB where it is unknown), since longer data do not stay in it. Whether they do pay is to be
-/// measured: on a Sapphire Rapids (2 MiB) two ranks gain 10 % at 4 and 8 MiB, on a Zen-4-class
-/// processor with ordinary buffers they may lose half. The largest std::size_t where the processor
-/// has no such stores.
+/// MiB where it is unknown), since longer data do not stay in it. A measurement has to show if they
+/// pay: on a Sapphire Rapids (2 MiB) two ranks gain 10 % at 4 and 8 MiB, on a Zen-4-class processor
+/// with ordinary buffers they may lose half. The largest std::size_t where the processor has no
+/// such stores.
 std::size_t streamed_from_bytes();
 
 }  // namespace assay

@@ -1,6 +1,7 @@
 #pragma once
-// Whether other work used the processors during a measurement. A time that was measured on a shared
-// core may consist of waits for the scheduler (multiples of 4 ms) instead of the kernel's work.
+// Finds other work that used the processors during a measurement. A time that was measured on a
+// shared core may consist of waits for the scheduler (multiples of 4 ms) instead of the kernel's
+// work.
 
 #include <map>
 #include <optional>

@@ -15,9 +15,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using nlohmann::json;
 
-/// The counters are late by up to an update at the beginning and at the end of an interval. What
-/// was done before and after takes no more power than the runs, so the interval's energy is wrong
-/// by one update of its power at most: 5 % of 20 updates.
+/// The counters are late by up to an update at the beginning and at the end of an interval. Work
+/// before and after takes no more power than the runs, so the interval's energy is wrong by one
+/// update of its power at most: 5 % of 20 updates.
 constexpr double updates_of_interval = 20;
 /// Energy that is used between the runs of an interval is counted as theirs.
 constexpr double least_filled = 0.95;

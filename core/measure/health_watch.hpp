@@ -1,6 +1,6 @@
 #pragma once
-// Whether devices counted errors, or were lost, while a case was prepared, verified, measured and
-// burnt in. Internal to run_case.cpp.
+// Finds errors that devices counted, and devices that were lost, while a case was prepared,
+// verified, measured and burnt in. Internal to run_case.cpp.
 
 #include <nlohmann/json_fwd.hpp>
 #include <optional>

@@ -1,5 +1,5 @@
 #pragma once
-// Whether rows of two systems did the same work.
+// Decides if rows of two systems did the same work.
 
 #include <nlohmann/json.hpp>
 #include <string>

@@ -284,7 +284,7 @@ class InputPipeline::Threads {
     std::int64_t index = -1;
     if (task.position >= 0)
       index = (*order_.of(task.epoch))[static_cast<std::size_t>(task.position)];
-    // Whether a sample is good does not depend on who asks: the replacement is the same everywhere.
+    // All callers agree which samples are good: the replacement is the same everywhere.
     for (std::int64_t tried = 0; index >= 0 && !good(index, task.epoch, mine, out); ++tried) {
       index = settings_.decode.training ? (index + 1) % set_.size() : -1;
       if (tried == set_.size())

@@ -27,7 +27,7 @@ std::vector<std::string> graphs_of_auto(Precision precision) {
   return {conv_plan_names().front()};
 }
 
-/// Whether the GPUs of all ranks have the precision: an operation that is null; or why not.
+/// A null operation if the GPUs of all ranks have the precision; else the reason.
 Made precision_on_all(CudnnDevice& place, Precision precision, Communicator& ranks) {
   return on_all(ranks, [&]() -> Made {
     if (std::string why = why_not_precision(precision, place.facts()); !why.empty())

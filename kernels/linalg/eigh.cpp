@@ -1,6 +1,6 @@
-// Whether eigenvalues and eigenvectors are those of the matrix. Eigenvectors are not unique (signs,
-// and any basis of a cluster), so they are judged by what LAPACK's own tests ask of them: the
-// residual and the orthogonality, which together prove that they are the exact ones of a matrix
+// Judges if eigenvalues and eigenvectors are those of the matrix. Eigenvectors are not unique
+// (signs, and any basis of a cluster), so they are judged by what LAPACK's own tests ask of them:
+// the residual and the orthogonality, which together prove that they are the exact ones of a matrix
 // nearby. Bounds: docs/method-linalg.md.
 
 #include <cmath>

@@ -1,6 +1,6 @@
-// Whether r is the triangular factor of x: r^T r = x^T x, tried with random vectors, r upper
-// triangular with a diagonal that is not negative. Such an r is unique where x has full rank.
-// ||r v|| = ||x v|| follows from the first. Bounds: docs/method-linalg.md.
+// Judges if r is the triangular factor of x: r^T r = x^T x, tried with random vectors, r upper
+// triangular with a diagonal that is not negative. Such an r is unique where x has full rank. ||r
+// v|| = ||x v|| follows from the first. Bounds: docs/method-linalg.md.
 
 #include <cmath>
 

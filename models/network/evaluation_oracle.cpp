@@ -28,7 +28,7 @@ struct Answer {
   double score = 0, score_bound = 0;
 };
 
-/// Whether an image is answered right; of logits that rounding may exchange, either answer is.
+/// True if an image is answered right; of logits that rounding may exchange, either answer is.
 Answer answer_of(std::span<const double> logits, std::size_t label, double u) {
   const ClaimedLoss loss = claimed_cross_entropy(logits, label, 0, u);
   Answer answer{loss.value, loss.bound, 1, 0};

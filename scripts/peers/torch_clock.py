@@ -1,4 +1,5 @@
-"""How long PyTorch's work takes on its device, and what a peer says of PyTorch, of the libraries that it opened and of the GPU."""
+"""The time of PyTorch's work on its device, and a peer's statements about PyTorch, the libraries that it opened and the
+GPU."""
 import pathlib
 import re
 import time

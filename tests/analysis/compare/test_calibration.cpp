@@ -1,4 +1,4 @@
-// Whether the error rates that `assay compare` declares are those it has. The figures of all
+// Tests that the error rates that `assay compare` declares are those it has. The figures of all
 // settings: tests/self_benchmark/calibration_*.cpp.
 
 #include <gtest/gtest.h>

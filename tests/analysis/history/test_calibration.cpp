@@ -1,5 +1,5 @@
-// Whether the rates that `assay history` declares are those it has: 1200 made-up series of runs, of
-// each kind of noise, judged run by run. The figures are in docs/method.md.
+// Tests that the rates that `assay history` declares are those it has: 1200 made-up series of runs,
+// of each kind of noise, judged run by run. The figures are in docs/method.md.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

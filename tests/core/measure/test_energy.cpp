@@ -344,7 +344,7 @@ TEST(Energy, OfSeveralRanksIsMeasuredWithTheirTimes) {
     Spender workload(host, &meter, 2e-3);
     const Timing timing = measure(workload, ranks, {0.2, 0, 10, 50});
     EXPECT_GE(timing.samples.size(), 10u);
-    // Whether it is known depends on what else the processors do.
+    // The load of the processors decides if it is known.
     if (timing.energy.reason.empty())
       EXPECT_GT(joules_of(timing.energy), 3 * watts * 2e-3);
     else

@@ -9,8 +9,8 @@
 namespace assay {
 namespace test_number_formats {
 
-/// As N. J. Higham's table of 2018 prints them, which R. Archibald et al. show in "Integrating Deep
-/// Learning in Domain Sciences at Exascale" (2020).
+/// They are printed in N. J. Higham's table of 2018, which R. Archibald et al. show in "Integrating
+/// Deep Learning in Domain Sciences at Exascale" (2020).
 TEST(NumberFormats, AreThoseOfThePublishedTable) {
   const struct {
     Precision precision;

@@ -147,7 +147,7 @@ TEST(PrecisionStudy, WithoutAVerifiedFp32ThereIsNoSpeedup) {
 }
 
 TEST(PrecisionStudy, AnotherNumberOfOperationsIsOtherWork) {
-  // As peak/fma: an update of a value is one multiply-add in fp32, two in bf16.
+  // An example is peak/fma: an update of a value is one multiply-add in fp32, two in bf16.
   json half = make("bf16", 1e-3, 0, "bf16"), fp32 = make("fp32", 1e-3, 0, "fp32", 1e-7);
   half["problem"]["flops"] = 2e9;
   half["energy_j"] = fp32["energy_j"] = 1;

@@ -167,7 +167,7 @@ class PacedCommunicator final : public Communicator {
     request = {};
     return true;
   }
-  /// On the wall's clock alone.
+  /// Times are on the wall's clock alone.
   void wait(Request& request) override {
     for (polls(); !done(request); polls()) idle_until(world_.clock.now() + 1);
   }

@@ -25,7 +25,8 @@ class FakePowercap {
     folder_.put(zone + "/max_energy_range_uj", std::to_string(its_range) + "\n");
     set(zone, microjoules);
   }
-  /// At once, as the kernel's files change: a reader never sees a part of the number.
+  /// The file changes at once, as the kernel's files change: a reader never sees a part of the
+  /// number.
   void set(const std::string& zone, std::uint64_t microjoules) {
     const auto next = folder_.put(zone + "/next", std::to_string(microjoules) + "\n");
     std::filesystem::rename(next, counter(zone));

@@ -1,7 +1,8 @@
 #pragma once
 // Ranks as threads of one process: a real transport through shared memory, small enough to read.
-// For tests of what all ranks must do alike. Sends are buffered or, where the world says so, wait
-// for their receive (an algorithm that relies on buffering then hangs, as it would on a network).
+// Serves tests of what all ranks must do alike. Sends are buffered or, where the world says so,
+// wait for their receive (an algorithm that relies on buffering then hangs, as it would on a
+// network).
 
 #include <algorithm>
 #include <barrier>

@@ -58,7 +58,7 @@ class Gemm(RunTest):
         for row in rows:
             executed, precision = row["executed"], row["parameters"]["precision"]
             self.assertEqual((executed["storage"], executed["compute"], executed["accumulate"]), (precision, precision, "fp22_rz"))
-        # By the names of its kernels.
+        # The arithmetic is told by the names of its kernels.
         for kernel, compute in (("nvjet_qqtst_128x256_128x6_2x1_v_bz_coopA_TNT", "fp8_e4m3"), ("void naive<float>()", None)):
             (row,) = self.rows("--problem", problems[0], "--precision", "fp8_e4m3", code=0, ASSAY_CUDA_TRACE="1",
                                LD_PRELOAD=f"{PRELOAD}:{FAKES / os.environ['CUPTI_SONAME']}", FAKE_CUPTI_KERNELS=kernel)

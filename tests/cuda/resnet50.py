@@ -58,7 +58,8 @@ class Resnet(RunTest):
         self.assertNotIn("graph", {layer["algorithm"] for layer in row["layers"]})
 
     def test_mixed_precision_is_right(self):
-        # In bf16 no check can tell a wrong result of cuDNN's larger Winograd transforms, which the fake one would choose.
+        # No check can tell a wrong result of cuDNN's larger Winograd transforms in bf16, which the fake one would
+        # choose.
         for precision, backend in (("fp16", "cuda"), ("fp16", "auto"), ("bf16", "auto")):
             for made in ("16bit", "wide"):
                 row = self.row("--steps", "2", "--precision", precision, *(("--weight-gradients", "wide") if made == "wide" else ()), backend=backend)

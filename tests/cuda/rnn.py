@@ -159,7 +159,7 @@ class Rnn(RunTest):
                 self.assertAlmostEqual(one["verification"][key] / other["verification"][key], 1, delta=0.2, msg=one["id"])
 
     def test_a_gpu_that_multiplies_wrongly_is_found(self):
-        # In each case: what was not believed in one is not believed in the next.
+        # Each case has its own proof: what was not believed in one is not believed in the next.
         for row in self.rows("--problem", "lstm:512-2-5", "--direction", "forward_inference,forward_training,bwd", "--input", "skip",
                              code=7, FAKE_GPU_LOSES="1", FAKE_GPU_LOSES_OF="MultiplyRows"):
             self.assertEqual(row["status"], "failed", row["id"])

@@ -114,7 +114,7 @@ class States(RunTest):
         self.assertEqual({row["benchmark"] for row in rows}, {"stream", "conv", "rnn", "resnet50", "pca", "copy"})
 
     def test_the_driver_is_a_stub(self):
-        # As on a login node whose LD_LIBRARY_PATH leads to the toolkit's folder of stubs.
+        # The state is that of a login node whose LD_LIBRARY_PATH leads to the toolkit's folder of stubs.
         folder = self.folder / "stubs"
         folder.mkdir()
         (folder / "libcuda.so.1").symlink_to(STUBS / "libcuda.so")

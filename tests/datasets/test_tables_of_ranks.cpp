@@ -149,7 +149,7 @@ TEST(TablesOfRanks, WhatOneRankCannotOpenIsAnErrorOfAll) {
     EXPECT_TRUE(found.error.starts_with("rank 2 on threads0: ")) << found.error;
 }
 
-/// As on nodes with disks of their own: such files may differ, and their names then tell it.
+/// Nodes have disks of their own: such files may differ, and their names then tell it.
 TEST(TablesOfRanks, CopiesAreReadAndNamedByTheirOwnContent) {
   const Folder one, other;
   const std::string first = one.write("a.csv", "1,2\n3,4\n5,6\n7,8\n"),

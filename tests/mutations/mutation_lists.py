@@ -119,7 +119,7 @@ def apply(source, edit, name):
     if len(places) != 1:
         raise Wrong(f"{edit.file} has its text {len(places)} times: {' '.join(edit.find.split())}")
     new = re.sub(r"\bMUTATED\b", f'ASSAY_MUTATED("{name}")', edit.replace)
-    # As many lines as before where possible, so that messages name lines of the source.
+    # The mutated file has as many lines as before where possible, so that messages name lines of the source.
     start, end = places[0].span()
     return source[:start] + new + source[end:]
 

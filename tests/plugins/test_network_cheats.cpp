@@ -142,7 +142,7 @@ TEST_F(NetworkCheats, DifferencesThatPartsDoNotExcuse) {
 TEST_F(NetworkCheats, WeightsThatStay) { expect_found("stale_weight"); }
 TEST_F(NetworkCheats, UpdatesThatAreLost) { expect_found("lost_update"); }
 
-/// In steps without checks, whose velocities are right.
+/// The cheat is in steps without checks, whose velocities are right.
 TEST_F(NetworkCheats, UpdatesThatChangeNoWeights) {
   expect_found("lost_weights");
   const Flags narrow{{"precision", {"bf16"}}};
@@ -151,8 +151,8 @@ TEST_F(NetworkCheats, UpdatesThatChangeNoWeights) {
   expect_found("lost_copies", "training", narrow);
 }
 
-/// In a step without checks, which follows two before timing. Its update is skipped, and later
-/// steps are right.
+/// The cheat is in a step without checks, which follows two before timing. Its update is skipped,
+/// and later steps are right.
 TEST_F(NetworkCheats, AStepThatDiverges) {
   const Outcome outcome = run("third_not_finite", 1, "training", {{"data", {"learnable:n40v10"}}});
   EXPECT_EQ(outcome.status, "incorrect");

@@ -33,7 +33,7 @@ SEVERAL = {"assay-conv": ["--problem", ",".join(PROBLEMS), "--backend", "referen
 
 
 def check_resumed(place, kept, cases=CASES, by_surprise=False):
-    """After --resume all rows are there once, and those that were kept as they were."""
+    """All rows are there once after --resume, and those that were kept are as they were."""
     words = [ASSAY, "run", "suite.json", "--out", "out", "-q"]
     if lines_of(place.journal):
         words.append("--resume")

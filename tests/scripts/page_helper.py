@@ -3,7 +3,8 @@ from run_helper import SOURCE
 
 
 class PageTests:
-    """Beside RunTest. `script`: its name; `page`: that in docs/results; make(page, code): runs it on a page without measuring."""
+    """For use beside RunTest. `script`: its name; `page`: that in docs/results; make(page, code): runs it on a page
+    without measuring."""
 
     @classmethod
     def marks(cls):

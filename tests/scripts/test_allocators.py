@@ -68,7 +68,7 @@ class Allocators(RunTest):
         self.expect_ok(self.rows(), 2)
 
     def test_where_it_is_not_found_the_cases_say_how_to_get_it(self):
-        # As ld.so does where there is no such library: it complains, and goes on without.
+        # ld.so does so if there is no such library: it complains, and goes on without.
         env = self.fake_env('case "$1" in LD_PRELOAD=libjemalloc*) echo "ERROR: ld.so: ${1#LD_PRELOAD=} cannot be preloaded" >&2; shift ;; esac\n'
                             'exec /usr/bin/env "$@"')
         self.run_suite(self.all(), env=env, code=0)

@@ -30,7 +30,7 @@ class Faults(AnalyticsTest):
     def test_each_fault_of_an_operation_is_found(self):
         for case in CASES:
             for fault in ("wrong_element", "nan", "wrong_element_late", "wrong_precision"):
-                # So many samples that a late fault has come before the last one, however slow the build is.
+                # There are so many samples that a late fault comes before the last one, however slow the build is.
                 [row] = self.rows(case, "--backend", "faulty", "--min-samples", "60", ASSAY_FAULT=fault, ASSAY_FAULT_SIZE="1",
                                   ASSAY_FAULT_AFTER="60")
                 with self.subTest(case, fault=fault):

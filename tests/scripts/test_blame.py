@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # full, alone
-"""For whom the others wait: a delayed rank, a hog beside a rank and a shaped link are told from each other, in trainings and collectives."""
+"""Tests of blame: a delayed rank, a hog beside a rank and a shaped link are told from each other, in trainings and
+collectives."""
 import json
 import unittest
 
@@ -92,7 +93,7 @@ class Ranks(RunTest):
 
 @unittest.skipIf(blame.why_not(), f"unsupported: {blame.why_not()}")
 class Links(RunTest):
-    """By the links alone: four hosts share two processors, of which one may have less."""
+    """The links alone are judged: four hosts share two processors, of which one may have less."""
 
     def test_a_shaped_link(self):
         for words, network in ((blame.TRAIN_SMALL, "the launcher's"), (blame.COLLECTIVE_LONG, "mpi")):

@@ -47,7 +47,7 @@ says '^ +Hwloc +libhwloc-dev +hwloc +libhwloc'
 says 'CMAKE_PREFIX_PATH'
 ! grep -qE '^ +git ' "$work/log" || fail 'git is there, but it says that it is missing'
 
-# With cmake, it is cmake that says what is there: exactly two packages are hidden from it.
+# CMake says what is there: exactly two packages are hidden from it.
 programs cmake ninja git python3 pkg-config
 cat >"$work/hide.cmake" <<'END'
 set(CMAKE_DISABLE_FIND_PACKAGE_fmt ON)

@@ -135,7 +135,7 @@ class Burn(RunTest):
         rows = [row for row in result["rows"] if row.get("burn")]
         self.assertTrue(rows)
         found = sum(row["burn"]["faulty"] + row["burn"]["undecided"] for row in rows)
-        # Not those of runs that repeat a wrong one, nor of the checks behind the burn-in.
+        # Runs that repeat a wrong one do not count, nor the checks behind the burn-in.
         self.assertLessEqual(found, self.injected())
         self.assertGreaterEqual(found, 0.9 * self.injected())
         fault = next(row["burn"]["faults"][0] for row in rows if row["burn"]["faulty"])

@@ -138,7 +138,7 @@ class Scripts(RunTest):
                     for name in ("onednn", "mpi", "oneccl")}
 
     def run_lines(self, lines, code, **variables):
-        """As a runner does: the lines in one shell, which ends with the first that fails."""
+        """A runner does the same: the lines in one shell, which ends with the first that fails."""
         script = self.folder / "job.sh"
         script.write_text("set -eo pipefail\n" + "\n".join(lines) + "\n")
         done = subprocess.run(["bash", str(script)], cwd=self.clone, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,

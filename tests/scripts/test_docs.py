@@ -14,7 +14,7 @@ def outside_of_code(text):
 
 
 def anchor(heading):
-    """As GitHub and GitLab make it: lower case, punctuation dropped, blanks to hyphens."""
+    """The anchor of GitHub and GitLab: lower case, punctuation dropped, blanks to hyphens."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
 
 

@@ -6,7 +6,7 @@ import sys
 
 from run_helper import ASSAY, SOURCE, RunTest, group, main
 
-# Before its second launch somebody saves another file over the one that the run began with.
+# Somebody saves another file over the one that the run began with, before its second launch.
 EDITOR = """
 import os, shutil, sys
 if "--launch" in sys.argv and sys.argv[sys.argv.index("--launch") + 1] == "1":

@@ -160,7 +160,7 @@ class EnergyOfRows(RunTest):
 
     def test_counters_of_root_alone(self):
         self.kernel(rapl_0=("package-0", 40, 0)).over.set()
-        # As a counter that exists and cannot be read, whoever asks.
+        # The counter exists and cannot be read, whoever asks.
         counter = self.root / "intel-rapl:0" / "energy_uj"
         time.sleep(0.1)
         counter.unlink()

@@ -90,7 +90,7 @@ class EveryProgram(RunTest):
                     self.assertEqual([row["status"] for row in json.loads(out.read_text())["rows"]], ["unsupported"])
 
     def test_numbers_that_were_changed_in_a_journal(self):
-        """With a right checksum, as somebody would who writes one: the row no longer agrees with itself."""
+        """The checksum is right, as somebody would write it: the row no longer agrees with itself."""
         suite = self.suite([{"benchmark": name, "problem": [problem], "backend": ["reference"], "threads": [1]} for name, problem in SMALL.items()])
         self.run_suite(suite, code=0)
         journal = self.out / "journal.jsonl"

@@ -62,7 +62,7 @@ class Input(RunTest):
         self.assertEqual(list(bare["rates"]), ["images_per_s"])
         self.assertIn("whole images, bit by bit", bare["verification"]["reference"])
         self.assertAlmostEqual(bare["metrics"]["encoded_bytes_per_image"]["value"], pipeline["metrics"]["encoded_bytes_per_image"]["value"])
-        # Both are in one line of the table.
+        # One line of the table has both.
         lines = self.command(ASSAY, "table", file, "--by", "reader", code=0).stdout.splitlines()
         self.assertEqual(len([line for line in lines if line.lstrip().startswith("n16mb4s16")]), 1, lines)
         # A flag that the loop does not have makes no case of its own, and an image that it cannot decode is told.

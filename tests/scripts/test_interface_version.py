@@ -44,7 +44,7 @@ class InterfaceVersion(RunTest):
         self.assertEqual(done.returncode, 0, f"{words}\n{done.stdout[-4000:]}")
 
     def compile(self, tree, generated):
-        """With the flags of another plugin of the tests, not optimised."""
+        """It has the flags of another plugin of the tests, not optimised."""
         commands = json.loads((BUILD / "compile_commands.json").read_text())
         known = next(entry for entry in commands if entry["file"].endswith("tests/plugins/weekly/backend.cpp"))
         words = shlex.split(known["command"])

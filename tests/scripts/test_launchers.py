@@ -118,7 +118,7 @@ class Launchers(RunTest):
         self.run_suite(suite, code=7)
         crash = [row for row in self.rows() if row["status"] == "failed"]
         self.assertEqual(len(crash), 1)
-        # As if the cause were mended: the same case, whose backend now computes honestly.
+        # The cause is mended: the same case, whose backend now computes honestly.
         self.run_suite(suite, "--resume", env=self.environment(ASSAY_FAULT_OFF="1"), code=0)
         rows = [row for row in self.rows() if row["id"] == crash[0]["id"]]
         self.assertEqual([row["status"] for row in rows], ["failed", "ok"])
@@ -190,7 +190,7 @@ class Launchers(RunTest):
         fleet = self.folder / "fleet.json"
         self.assertIn("did-not-answer: MISSING", self.command(ASSAY, "gather", self.out, "--out", fleet, code=6).stderr)
         self.command(ASSAY, "accept", fleet, "--criteria", criteria, code=6)
-        # As if it had had a name, and the next allocation were without it.
+        # The run is as if it had had a name, and the next allocation were without it.
         with open(self.out / "nodes.txt", "a") as names:
             names.write("lost1\n")
         done = self.run_suite(suite, "--per-node", "--launcher", "mpirun", "--resume", code=7)

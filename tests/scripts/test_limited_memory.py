@@ -36,7 +36,7 @@ class LimitedMemory(RunTest):
         return library
 
     def test_a_library_that_hangs_with_two_threads(self):
-        # As OpenBLAS does, which waits for the memory of its threads.
+        # OpenBLAS does so, which waits for the memory of its threads.
         library = self.library("""
 static volatile int threads = 1;
 void openblas_set_num_threads(int count) { threads = count; }

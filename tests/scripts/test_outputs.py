@@ -66,7 +66,7 @@ class Outputs(RunTest):
         os.link(self.folder / "x.npy", self.folder / "hard.npy")
         (self.folder / "here").symlink_to(".")
         for name in ("x.npy", "./x.npy", "link.npy", "hard.npy", "here/x.npy"):
-            # Before the file is opened, as far as another launch of the program may do that.
+            # It is refused before the file is opened, as far as another launch of the program may do that.
             for words in (["pca", "--data", "x.npy", "--launches", 2], ["kmeans", "--data", "./x.npy", "--launches", 2],
                           ["svm", "--data", name, "--launches", 2], ["gemm", "--backend", "blas", "--blas", self.folder / "x.npy"]):
                 program = BIN / f"assay-{words[0]}"

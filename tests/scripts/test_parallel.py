@@ -145,7 +145,7 @@ class Parallel(RunTest):
         self.assertIn("--parallel async is for training", done.stdout)
 
     def test_a_killed_rank_is_named_and_the_epoch_that_is_lost(self):
-        # With server:1 a server and a worker; ranks of the others are all alike, or stages.
+        # server:1 has a server and a worker; ranks of the others are all alike, or stages.
         for way, killed, ranks in (("server:1", 2, 3), ("server:1", 0, 3), ("async", 1, 3), ("stale:1", 1, 3), ("sync", 1, 3),
                                    ("pipeline:2", 1, 2), ("split:2", 1, 2)):
             with self.subTest(way=way, killed=killed):
@@ -165,7 +165,7 @@ class Parallel(RunTest):
                 self.assertEqual(self.children_at_work(), [])
 
     def test_beside_a_slow_rank_all_ways_are_right_and_asynchronous_workers_do_not_wait(self):
-        """By counts of steps: how long they take is the machine's."""
+        """It compares counts of steps: how long they take is the machine's."""
         for way in ("sync", "stale:1", "async", "server:1", "pipeline:2", "split:2"):
             with self.subTest(way=way):
                 row = self.train(3 if way == "server:1" else 2, "--network", "resnet18:w8s32c10", "--batch", 16, "--rate", 0.1, "--steps", 8,

@@ -63,7 +63,7 @@ class Faults:
         return done
 
     def names_the_silent(self):
-        """Beside the launcher's words the row names the ranks that said nothing of their end."""
+        """The row names the ranks that said nothing of their end, beside the launcher's words."""
         processes = {event["attempt"]: event["rank_processes"] for event in self.journal() if event["event"] == "launch"}
         failed = [row for row in self.rows() if row["status"] == "failed"]
         self.assertTrue(failed)
@@ -71,7 +71,7 @@ class Faults:
             self.assertRegex(row["reason"], " in this case: " + self.silent.format(process=processes[row["attempt"]][1]) + " did not report")
 
     def within_messages(self, fault, status, *words, after=6):
-        """In the midst of an algorithm of ours: in a message of its first call."""
+        """The fault is in the midst of an algorithm of ours: in a message of its first call."""
         self.faulty(fault, status, *words, algorithm=["ring", "halving_doubling"], problem=["40000"], variables={"ASSAY_FAULT_AFTER": str(after)})
 
     def within_shared_memory(self, fault, status, *words):

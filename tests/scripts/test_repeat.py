@@ -41,7 +41,7 @@ class Repeat(RunTest):
         return rows
 
     def run_as_printed(self, command, out):
-        """In an environment that lacks the settings."""
+        """The environment lacks the settings."""
         env = {name: value for name, value in self.environment().items() if name not in SETTINGS and not name.startswith("OMP_")}
         env["PATH"] = f"{BIN}:{env['PATH']}"
         self.command("bash", "-c", f"{command} --out {shlex.quote(str(out))}", env=env, code=0)

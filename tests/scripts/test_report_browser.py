@@ -87,7 +87,8 @@ class Browser(BrowserTest):
         self.quiet()
 
     def test_a_poor_line_of_a_collective_is_not_drawn(self):
-        """As in the terminal: of R\u00b2 below 0.9 nothing is shown, and nobody is called the fastest beside it; the page says so."""
+        """The rule is the terminal's: nothing is shown of R\u00b2 below 0.9, and nobody is called the fastest beside
+        it; the page says so."""
         document, noise = make_results.document(rows=1, launches=1), random.Random("poor")
         for algorithm, outlier in (("ring", 40), ("tree", 1)):
             for size in (2**10, 2**14, 2**18, 2**22):
@@ -115,7 +116,7 @@ class Browser(BrowserTest):
         self.quiet()
 
     def test_marks_of_ceilings_and_disturbed_rows(self):
-        """As in the terminal: ^ above the ceiling. Winograd may lie there, and the caption says why."""
+        """The mark is the terminal's: ^ above the ceiling. Winograd may lie there, and the caption says why."""
         document, peak = make_results.document(rows=8, launches=1), 1e12
         for i, row in enumerate(document["rows"][:4]):
             flops = row["problem"]["flops"]

@@ -111,7 +111,7 @@ class Ranges(unittest.TestCase):
         self.assertEqual([label["text"] for label in labels], ["bf16 \u00b7 b"] * 3)
         high = sorted(400 * label["y"] / 2.5 - label["ay"] for label in labels)
         self.assertTrue(all(b - a >= 13 - 1e-9 for a, b in zip(high, high[1:])), high)
-        # With more problems than colours a colour for each precision, and no labels.
+        # With more problems than colours there is a colour for each precision, and no labels.
         data, labels = self.plotted(8)
         self.assertEqual(([series["name"] for series in data], labels), (["fp32", "bf16"], []))
 

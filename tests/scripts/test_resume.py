@@ -135,7 +135,7 @@ class Resume(RunTest):
         for words in ("cannot resume", "software", "OMP_WAIT_POLICY", "--allow-mixed"):
             self.assertIn(words, done.stderr)
         self.assertEqual(self.journal(), before)
-        # As if the file had come from a machine with other hardware.
+        # The file is as if from a machine with other hardware.
         file = self.out / "journal.jsonl"
         text = file.read_text()
         first = event_of(text.split("\n")[0])
@@ -185,7 +185,7 @@ class Resume(RunTest):
             if event["event"] == "row":  # its percentile is another one, by right
                 event["row"]["time_s"]["p95"] = max(event["row"]["samples_s"]) * 0.999
 
-        # Not "changed by hand": its own version would judge it so, ours cannot.
+        # The message is not "changed by hand": its own version would judge it so, ours cannot.
         self.expect_not_resumed(suite, self.as_begun_by(other_estimator), "statistics was 7 there, now it is 1")
 
     def test_two_runs_in_one_folder_exclude_each_other(self):

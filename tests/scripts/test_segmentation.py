@@ -4,7 +4,7 @@ import json
 
 from run_helper import BIN, RunTest, main
 
-# network: optimizer, at most so many epochs of 120 samples, IoU. Without any event found it is 0.32.
+# network: optimizer, at most so many epochs of 120 samples, IoU. It is 0.32 if no event is found.
 TRAININGS = {"deepcam": (["--optimizer", "adam", "--rate", 0.02], 7, 0.55),
              "deeplab": (["--optimizer", "larc-adam", "--rate", 0.003, "--lag", 1], 6, 0.42),
              "tiramisu": (["--optimizer", "adam", "--rate", 0.01], 5, 0.40)}

@@ -153,7 +153,7 @@ class TwoNodes(Cluster):
 
 
 class ThreeNodes(Cluster):
-    """As many as acceptance needs: it compares a node with the others."""
+    """There are as many nodes as acceptance needs: it compares a node with the others."""
     nodes = (*NODES, "assaynode3")
 
     def job(self, suite, kind, code):

@@ -66,7 +66,7 @@ class StageTest(RunTest):
             self.assertEqual((folder / name).read_bytes(), (self.shared / name).read_bytes(), name)
 
     def expect_staged(self, row, staged, replaced=0):
-        """So many bytes were staged, each of which was read once."""
+        """So many bytes were staged, and each was read once."""
         self.assertEqual(row["status"], "ok", row["reason"])
         self.assertEqual(self.metric(row, "bytes"), staged)
         self.assertEqual(self.metric(row, "replaced_files"), replaced)

@@ -22,7 +22,7 @@ class Walk(InstalledTest):
         self.out = self.folder / "measured"
 
     def user_environment(self, **more):
-        """As of a shell in which Assay's programs are found."""
+        """The environment of a shell in which Assay's programs are found."""
         return super().user_environment(**{"PATH": f"{BIN}:{os.defpath}"} | more)
 
     def suggested(self, text, start="assay "):

@@ -78,7 +78,8 @@ class TreeCopyTest(RunTest):
         """The folder of the programs, what configuring has said, and the objects that were compiled, not those of the build under test."""
         build = self.tree / "build"
         launcher = [sys.executable, REUSE, self.known_objects()]
-        # Without the vendors' backends: what is proved is the adding. All else as in the build under test, whose objects are then reused.
+        # The vendors' backends are left out: the test proves the adding. All else as in the build under test, whose
+        # objects are then reused.
         same = ("CMAKE_BUILD_TYPE", "CMAKE_CXX_COMPILER", "CMAKE_CXX_FLAGS", "CMAKE_PREFIX_PATH", "CMAKE_UNITY_BUILD")
         said = self.step("cmake", "-G", "Ninja", "-S", self.tree, "-B", build, *(f"-D{name}={self.cached(name)}" for name in same),
                          "-DBUILD_TESTING=OFF", "-DASSAY_ONEDNN=OFF", "-DASSAY_CUDA=OFF",

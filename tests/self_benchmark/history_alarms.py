@@ -6,5 +6,5 @@
 from support import analytics, history
 
 found, series = history.alarms(0)
-# At least one series, since a ratio of 0 has no logarithm.
+# There is at least one series, since a ratio of 0 has no logarithm.
 analytics.tell(pairs=[[1 - (1 - max(found, 1) / series) ** history.table.ROWS, 0.01]], unit="of the weeks", note=f"{found} of {series} series")

@@ -39,7 +39,7 @@ double status(const std::string& field) {
   throw std::runtime_error("no " + field + " in /proc/self/status (not Linux?).");
 }
 
-/// In a process of its own, for a peak is kept for life.
+/// It runs in a process of its own, because a peak is kept for life.
 nlohmann::json child(const Subject& subject) {
   const OperationBenchmark& benchmark = conv_benchmark();
   Plugins plugins;

@@ -22,7 +22,7 @@ double mean_seconds(self_benchmark::TimedNetwork& network) {
   return sum / in_sample;
 }
 
-/// To decode a batch by as many threads as a step has, which do nothing else.
+/// The time to decode a batch by as many threads as a step has, which do nothing else.
 double decode_seconds(Batches& batches) {
   batches.start(batches.state(), in_sample);
   const auto start = std::chrono::steady_clock::now();

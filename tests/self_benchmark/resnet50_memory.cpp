@@ -12,7 +12,7 @@ namespace {
 
 using namespace assay;
 
-/// In a process of its own, as PyTorch is: the network, chosen backends, two steps.
+/// It runs in a process of its own, as PyTorch does: the network, chosen backends, two steps.
 double peak_of_steps() {
   Plugins plugins;
   const auto ranks = serial_communicator();

@@ -18,7 +18,8 @@ from run_helper import BIN, BUILD  # noqa: E402
 
 PROCESSORS = sorted(os.sched_getaffinity(0))
 HOSTS = list(hosts_of(4))
-# Without single copies: these let one rank read the sums of the other, whose next writes there are slower where cores share no L3.
+# Single copies are off: these let one rank read the sums of the other, whose next writes there are slower where cores
+# share no L3.
 MPI = {"OMPI_MCA_btl_vader_single_copy_mechanism": "none", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
        "OMP_NUM_THREADS": "1", "ASSAY_PLUGIN_PATH": str(BUILD / "lib" / "assay")}
 TRAIN = ("assay-train", "--network", "resnet18:w16s32c10", "--batch", 8, "--threads", 1, "--backend", "native")

@@ -130,7 +130,7 @@ def golden(title, rows, formula, cluster=None, predict=()):
         "predictions": [],
     }
     for given in predict:
-        # As one more row of the data: its levels are then coded as theirs.
+        # It is one more row of the data: its levels are then coded as theirs.
         longer = pandas.concat([frame, pandas.DataFrame([{"time": 1.0, **given}])], ignore_index=True)
         for column in frame.select_dtypes(include="category").columns:
             longer[column] = pandas.Categorical(longer[column], categories=frame[column].cat.categories)

@@ -24,7 +24,7 @@ def plain_row(benchmark, descriptor, identity, parameters, seconds, noise):
 
 
 def copies(document):
-    """Between NUMA nodes and GPUs, one way and both; GPU 1 has a link of half the width."""
+    """Copies between NUMA nodes and GPUs, one way and both; GPU 1 has a link of half the width."""
     noise = random.Random("copies")
     for direction, size in (("one", 65536), ("one", 67108864), ("both", 67108864)):
         for source in PLACES:

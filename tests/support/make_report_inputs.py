@@ -59,7 +59,7 @@ def baselines(document, names=(HOSTILE, "other")):
 
 
 def collective_row(collective, transport, precision, size, ranks, nodes, seconds, noise):
-    """As assay-collectives writes it: the size of the message is the problem."""
+    """The form is that of assay-collectives: the size of the message is the problem."""
     settings = {
         "collective": collective,
         "transport": transport,

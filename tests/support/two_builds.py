@@ -45,7 +45,7 @@ def compared(build, suite_file, folder, other):
         return done.stdout
 
     run = folder / "run"
-    # Without ceilings: a verdict does not look at them, and their bracket would take longer than the suite.
+    # There are no ceilings: a verdict does not look at them, and their bracket would take longer than the suite.
     call("run", suite_file, "--out", run, "--launches", 5, "--no-ceilings", "--against", other, codes=[0])
     return json.loads(call("compare", run, run / "against", "--vary", "nothing", "--confirm", folder / "fresh", "--new-build", other, "--format", "json",
                            codes=[0, 4, 5]))

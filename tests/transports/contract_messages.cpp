@@ -66,7 +66,7 @@ void Contract::messages() {
     ring_messages(100, 64, backwards);
     ring_messages(30000, 8, backwards);
   }
-  // From one to all others at once, and back.
+  // Messages go from one to all others at once, and back.
   std::vector<std::vector<std::int32_t>> in(static_cast<std::size_t>(ranks_.size()));
   std::vector<std::int32_t> mine = numbered(5000, ranks_.rank());
   std::vector<Request> requests;

@@ -271,7 +271,7 @@ TEST(Accept, AJobOfSeveralNodesIsOfNone) {
   EXPECT_EQ(document["exit_code"], 4);
   EXPECT_EQ(document["unmet"].size(), 1U);
   EXPECT_EQ(document["summary"]["pass"], 5);
-  // Nor is one that is wrong passed over.
+  // A wrong one is not passed over either.
   for (const auto& [status, code] :
        {std::pair{"incorrect", 3}, {"failed", 7}, {"unsupported", 0}}) {
     document = judge(fleet_with(status), five_percent);

@@ -50,7 +50,7 @@ TEST(AcceptNames, AQuantityThatNamesNothingIsAnError) {
 }
 
 TEST(AcceptNames, WhatAMachineDoesNotReportIsNoWrongName) {
-  // As null, as a part of null, and in a file of a version that had no such name.
+  // The field is null, a part of null, and in a file of a version that had no such name.
   for (const char* unknown : {"/governors", "/governors/0", "/steal_s"}) {
     const json document = judge(in_state(state), limited(unknown));
     EXPECT_EQ(document["exit_code"], 0) << unknown;

@@ -186,7 +186,7 @@ TEST(AcceptVerdict, ACaseThatNoNodeHadTimeForIsMissing) {
   const json document = judge(results, five_percent);
   EXPECT_EQ(document["summary"]["missing"], 4);
   EXPECT_EQ(find_node(document, 0)["reason"], "conv/late: --walltime left no time for it");
-  // On a node that has it from another run it is judged.
+  // It is judged on a node that has it from another run.
   json other = test::row("ok", 1, 0, {{"threads", "8"}});
   other["id"] = "conv/late";
   for (int i = 0; i < 4; ++i) {

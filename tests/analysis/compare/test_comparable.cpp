@@ -193,7 +193,7 @@ TEST(Compare, BackendsPairByWhatElseIsTheSame) {
   json elsewhere = peer;
   elsewhere["environments"][0]["hardware"].erase("cores");
   EXPECT_EQ(compared(base, elsewhere, {"backend"})["refused"], true);
-  // A choice between the two would be arbitrary. Both have been asked for.
+  // A choice between the two would be arbitrary. Both are asked for.
   const json both =
       joined({launches("a", 1, 5), launches("a", 0.9, 5, 0.001, {{"algorithm", "winograd"}})});
   const json several = compared(both, peer, {"backend"});

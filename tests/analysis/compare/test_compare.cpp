@@ -118,7 +118,7 @@ TEST(Compare, AnImprovementNeverFails) {
   EXPECT_EQ(document["rows"][0]["verdict"], "faster");
   EXPECT_EQ(document["exit_code"], ok);
   EXPECT_NEAR(document["geometric_mean"]["speedup"], 1.25, 1e-9);
-  // Nor does a row that was wrong and is not any more, or one that is new.
+  // A row that was wrong and is not any more does not count either, nor one that is new.
   json broken = joined({launches("a", 1, 5), launches("b", 1, 5)});
   broken["rows"][7] = row("incorrect", 1, 2, {{"problem", "b"}});
   const json mended =

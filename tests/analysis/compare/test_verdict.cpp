@@ -24,7 +24,7 @@ TEST(Verdict, SlowerNeedsItsIntervalBeyondTheTolerance) {
   EXPECT_EQ(verdict(fresh(1.03, 1.01, 1.05)), Verdict::inconclusive);
   EXPECT_EQ(verdict(fresh(0.97, 0.95, 0.99)), Verdict::inconclusive);
   EXPECT_EQ(verdict(fresh(1.01, 1.005, 1.015)), Verdict::same);
-  // Beyond it, and not shown at the rate of the suite.
+  // The ratio is beyond it, and not shown at the rate of the suite.
   EXPECT_EQ(verdict(fresh(1.05, 1.03, 1.07, 0.01)), Verdict::inconclusive);
   LaunchComparison none = fresh(1.05, 1, 1);
   none.interval.reset();

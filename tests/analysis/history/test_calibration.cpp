@@ -36,7 +36,7 @@ RowHistory series_of(std::mt19937_64& random, const std::string& kind, int numbe
   RowHistory series;
   series.id = fmt::format("row{}", number);
   series.benchmark = series.hardware = series.system = "x";
-  // From the first run that is judged to a year of them.
+  // The history goes from the first run that is judged to a year of them.
   const int points = 8 + static_cast<int>(random() % 45);
   double state = 0;
   for (int i = 0; i < points; ++i) {

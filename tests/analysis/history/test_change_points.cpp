@@ -99,7 +99,7 @@ TEST(ChangePoints, OutliersAreNoChange) {
   std::vector<double> values = noise(random, "normal", 50);
   values[49] += 1;
   EXPECT_EQ(places(change_points(values, level, 1)), Places{});
-  // Nor does one hide a step. (Several would: far outliers cost power, never a false alarm.)
+  // One does not hide a step either. (Several would: far outliers cost power, never a false alarm.)
   for (std::size_t i = 30; i < 50; ++i) values[i] += 0.05;
   EXPECT_EQ(places(change_points(values, level, 1)), Places{30});
   values = noise(random, "normal", 50);

@@ -359,7 +359,7 @@ TEST_F(HistoryTest, PromoteAndReset) {
   EXPECT_EQ(now.series[0].verdict.anchored->owner, "me");
   EXPECT_EQ(now.series[0].verdict.anchored->promoted, true);
   EXPECT_TRUE(!now.series[0].verdict.rolling);
-  // From one run: the slow level is not accepted.
+  // The level is from one run: the slow level is not accepted.
   Anchors(folder_).append(
       Anchors(folder_).promotions(history, {"all", "run-3", "you", "the old one", false, {}}));
   now = judged(results);

@@ -64,7 +64,7 @@ TEST(Suspect, ADisturbedPointExcusesNothingAndSetsNoThreshold) {
   std::vector<double> values = quiet(20);
   values.push_back(1080);
   ASSERT_EQ(state_of(values), "suspect");
-  // As slow as the last: often enough to be a level, were they not disturbed.
+  // These points are as slow as the last: often enough to be a level, were they not disturbed.
   const std::set<std::size_t> slow{3, 7, 8, 12, 15, 17};
   for (const std::size_t week : slow) values[week] = 1080;
   EXPECT_EQ(state_of(values), "steady") << "a mode of this machine";

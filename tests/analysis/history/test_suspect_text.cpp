@@ -118,7 +118,7 @@ TEST(HistoryText, ComparesTheLastRunWithThePromotedLevel) {
   EXPECT_EQ(cells_of(text, 0).at(" last over promoted "), " 0.800 ") << text;
   EXPECT_EQ(cells_of(text, 1).at(" last over promoted "), " - ") << text;
   EXPECT_NE(cells_of(text, 0).at(" over anchored "), " 0.800 ") << "of the latest four\n" << text;
-  // With fewer runs than a baseline needs, the last one has its ratio all the same.
+  // The last run has its ratio all the same if there are fewer runs than a baseline needs.
   RowHistory& few = history.series[0];
   few.points.erase(few.points.begin(), few.points.begin() + 11);
   few.verdict = judge_series(few, &promoted, 0.05, 0.05);

@@ -90,7 +90,8 @@ TEST(Validation, AMachineWithAColumnOfItsOwnIsNotPredicted) {
   const json all = model_of(machines(), "log(time) ~ system + log(size)")["validation"];
   for (std::size_t m = 0; m < 7; ++m)
     EXPECT_EQ(all[m]["reason"], "only they determine a coefficient that their prediction needs");
-  // Neither is one that no column belongs to alone, but a difference of columns.
+  // A coefficient that no column belongs to alone, but a difference of columns, is not determined
+  // either.
   json rows = machines();
   for (json& row : rows) row["y"] = row["size"].get<double>() + (row["system"] == "m3" ? 1 : 0);
   const json sum = model_of(rows, "log(time) ~ size + y")["validation"];

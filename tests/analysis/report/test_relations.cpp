@@ -195,7 +195,8 @@ TEST(ReportDocument, ScalingIsOverTheSmallestCount) {
 }
 
 TEST(ReportDocument, ThreadsWithWorkOfTheirOwnScaleWeakly) {
-  // As peak/fma, whose values are those of each thread: two do twice the work in a quarter more.
+  // These rows are as in peak/fma, whose values are those of each thread: two do twice the work in
+  // a quarter more.
   json one = row("ok", 4e-3, 0, {{"threads", "1"}}, 0, 1e9),
        two = row("ok", 5e-3, 0, {{"threads", "2"}}, 0, 2e9);
   const json curves = document_of({one, two}).at("scaling");
@@ -203,7 +204,7 @@ TEST(ReportDocument, ThreadsWithWorkOfTheirOwnScaleWeakly) {
   EXPECT_EQ(curves[0]["weak"], true);
   EXPECT_DOUBLE_EQ(curves[0]["points"][1]["speedup"], 1.6);
   EXPECT_DOUBLE_EQ(curves[0]["points"][1]["efficiency"], 0.8);
-  // Neither the same work nor as much for each thread.
+  // It is neither the same work nor as much for each thread.
   two["problem"]["flops"] = 3e9;
   EXPECT_FALSE(document_of({one, two}).contains("scaling"));
 }

@@ -143,7 +143,7 @@ INSTANTIATE_TEST_SUITE_P(Scale, EachCost,
                                          "ddl"),
                          [](const auto& instance) { return instance.param; });
 
-/// With one algorithm's cost for another's run.
+/// The fault is one algorithm's cost for another's run.
 TEST(PacedSteps, AWrongAlgorithmIsFound) {
   const Trial trial{16, 4, 1, 64, 1e-4, 1e-9, 1e-4, 200};
   Outcome found = outcome("ring", trial);

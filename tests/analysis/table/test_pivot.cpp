@@ -76,7 +76,7 @@ TEST(Pivot, ATableForEachBenchmarkWhereOneIsTooWide) {
                                     TableOptions{.by = "backend", .sort = "time"}})
     EXPECT_TRUE(RE2::PartialMatch(table(of_three_benchmarks(), whole), "(^|\n)(\\| )?benchmark"))
         << table(of_three_benchmarks(), whole);
-  // Nor is what fits torn apart.
+  // A table that fits is not taken apart.
   EXPECT_TRUE(
       has(table({set_work(row("ok", 1e-3), "conv", "c"), set_work(row("ok", 1e-3), "gemm", "g")},
                 by_backend),

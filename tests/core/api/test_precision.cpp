@@ -53,8 +53,8 @@ TEST_P(SixteenBits, EveryValueSurvives) {
   }
 }
 
-/// Between each two neighbours: the midpoint goes to the even one, and anything beside it to the
-/// nearer one, however small the difference; rounding by way of fp32 gets these wrong.
+/// Numbers between each two neighbours: the midpoint goes to the even one, and anything beside it
+/// to the nearer one, however small the difference; rounding by way of fp32 gets these wrong.
 TEST_P(SixteenBits, RoundsOnceToNearestEven) {
   const unsigned last = GetParam() == DataType::fp16 ? 0x7bff : 0x7f7f;
   for (unsigned pattern = 0; pattern < last; ++pattern) {
@@ -138,7 +138,7 @@ TEST_P(EightBits, RoundsOnceToNearestEven) {
   }
 }
 
-/// As cuda_fp8.h's conversions with __NV_SATFINITE do.
+/// The conversion is that of cuda_fp8.h with __NV_SATFINITE.
 TEST_P(EightBits, Saturates) {
   const double largest = GetParam() == DataType::fp8_e4m3 ? 448 : 57344;
   for (const double value :

@@ -83,7 +83,7 @@ TEST(DeviceWatch, AClockThatNeverSettlesIsWaitedForWithinABoundAndTold) {
 }
 
 TEST(DeviceWatch, AClockThatSwingsIsNotAwaited) {
-  // As that of a card at its limit of power, which no wait makes steady.
+  // The clock is that of a card at its limit of power, which no wait makes steady.
   OnDevice workload([](int reading) {
     DeviceState state;
     state.clock_hz = reading < 5 ? 1e9 + 5e7 * reading : reading % 2 == 0 ? 1.3e9 : 1.35e9;

@@ -117,7 +117,7 @@ TEST(OperationWorkload, PermutedOutputsOutsideTheSampleChangeTheChecksum) {
     OperationSetup setup;
     setup.reference_budget = 400;
     setup.seed = seed;
-    // Without an exact pass: as of Winograd.
+    // The operation has no exact pass, like Winograd.
     Prepared p(
         Shape{}, setup, [](int, float* y) { std::swap(y[31], y[44]); }, 0);
     const Verification v = p.workload->verify_before();
@@ -308,7 +308,7 @@ TEST(OperationWorkload, BoundsWiderThanTheResultsDecideNothing) {
   });
   EXPECT_FALSE(wrong.passed);
   EXPECT_FALSE(wrong.undecided) << wrong.reason;
-  // In a later buffer set, too.
+  // The fault may be in a later buffer set, too.
   const auto late = [](int run, float* y) {
     if (run == 2) y[7] = std::numeric_limits<float>::quiet_NaN();
   };

@@ -140,7 +140,7 @@ TEST(Measure, ARunOnPoisonedOutputsMayNeedThreadsThatSleptDuringTheCheck) {
 }
 
 TEST(Measure, AMachineThatBecameBusyIsNotAnImpossibleTime) {
-  // From the end of the timed phase on, every run is slow.
+  // Every run is slow from the end of the timed phase on.
   ScriptedWorkload workload([&](int run) {
     const std::vector<int>& checked = workload.audited_runs;
     const bool audit = !checked.empty() && checked.back() == run;

@@ -96,7 +96,7 @@ TEST_F(QuickJson, LeavesTheRest) {
     EXPECT_FALSE(quick_json(text)) << text;
 }
 
-/// With two elements of each list: else most bytes are digits of samples.
+/// Each list has two elements: else most bytes are digits of samples.
 json shortened(json value) {
   if (value.is_array() && value.size() > 2) value.erase(value.begin() + 2, value.end());
   if (value.is_structured())

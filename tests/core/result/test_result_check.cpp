@@ -161,7 +161,7 @@ TEST(ResultCheck, EnergyIsTheSumOfItsDomains) {
   EXPECT_SAYS(refusal_of(row, "/energy_j", 2.5),
               "/rows/0/energy_j: found 2.5, expected 2.75 (the sum of /energy_domains_j)");
   EXPECT_SAYS(refusal_of(row, "/energy_domains_j", nullptr), "/rows/0/energy_domains_j");
-  // As versions before it wrote it.
+  // The form is that of earlier versions.
   row = fixture::row(good_outcome());
   row.erase("energy_domains_j");
   row["energy_reason"] = "energy counters are not read yet";

@@ -1,5 +1,5 @@
 // A fake cuBLAS, of the functions that the kernels of data analysis call: on the host, in the type
-// of the elements. For LD_PRELOAD, over the fake CUDA runtime.
+// of the elements. For use with LD_PRELOAD, over the fake CUDA runtime.
 //   FAKE_CUBLAS_FAILS=1   it does not start
 #include <cublas_v2.h>
 
@@ -40,7 +40,7 @@ cublasStatus_t syrk(cublasFillMode_t triangle, cublasOperation_t op, std::int64_
   return CUBLAS_STATUS_SUCCESS;
 }
 
-/// As the real one: no overlap of c with a transposed operand.
+/// The rule is the real one's: no overlap of c with a transposed operand.
 template <class Real>
 cublasStatus_t geam(cublasOperation_t op_a, cublasOperation_t op_b, std::int64_t m, std::int64_t n,
                     Real alpha, const Real* a, std::int64_t lda, Real beta, const Real* b,

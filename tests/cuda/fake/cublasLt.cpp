@@ -1,7 +1,7 @@
 // A fake cuBLASLt, which multiplies on the host what the descriptors say, in fp64; in the compute
-// mode of tf32, operands of 11 digits. For LD_PRELOAD, over the fake CUDA runtime. Its algorithm
-// stores the parts of a sum in the type of the result if that is allowed; it wants the alignment
-// that it was promised. Products of 8-bit floating types are added as on a Hopper
+// mode of tf32, operands of 11 digits. For use with LD_PRELOAD, over the fake CUDA runtime. Its
+// algorithm stores the parts of a sum in the type of the result if that is allowed; it wants the
+// alignment that it was promised. Products of 8-bit floating types are added as on a Hopper
 // (docs/method-gemm.md).
 //
 //   FAKE_CUBLASLT_NO_ALGORITHM=1   the heuristic finds nothing
@@ -256,7 +256,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
                                               int* found) {
   *found = 0;
   const Description& own = of(description);
-  // As the real one: integers along the sum alone.
+  // The rule is the real one's: integers along the sum alone.
   const bool integers = own.compute == CUBLAS_COMPUTE_32I;
   if (std::getenv("FAKE_CUBLASLT_NO_ALGORITHM") != nullptr ||
       (integers && (own.a != CUBLAS_OP_T || own.b != CUBLAS_OP_N)) ||

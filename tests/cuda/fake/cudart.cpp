@@ -169,7 +169,7 @@ const char* cudaGetErrorString(cudaError_t error) {
   }
 }
 
-/// The address if it is one of the current GPU, else null. For other fakes, too.
+/// The address if it is one of the current GPU, else null. Serves other fakes, too.
 void* fake_gpu_memory(const void* address) {
   const auto* const found = allocation_of(address);
   const bool is_here = found != nullptr && found->second.gpu == current;
@@ -179,7 +179,7 @@ void* fake_gpu_memory(const void* address) {
 /// Bytes that were copied between GPUs and the host.
 std::size_t fake_gpu_crossed() { return crossed; }
 
-/// For kernels, ours and those of fake libraries: guarded memory of this GPU can be touched, or
+/// Serves kernels, ours and those of fake libraries: guarded memory of this GPU can be touched, or
 /// not.
 void fake_gpu_open(int open) { fake::open_guarded(current, open != 0); }
 
@@ -283,7 +283,7 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
   return cudaEventCreate(event);
 }
 cudaError_t cudaEventQuery(cudaEvent_t event) {
-  // As if the work still ran when the host asks first. It is the last error then, too.
+  // It answers as if the work still ran when the host asks first. It is the last error then, too.
   if (!std::exchange(event->asked, true) || !fake::passed(event)) return done(cudaErrorNotReady);
   fake::awaited_event(event);
   fake::arrive();

@@ -1,5 +1,5 @@
 // A fake cuDNN on the fake runtime: it convolves by its descriptors, naively and on the host, so
-// that a test sees whether the plugin describes what it means. Not a model of cuDNN's kernels.
+// that a test sees whether the plugin describes what it means. It is no model of cuDNN's kernels.
 //
 //   FAKE_CUDNN_REFUSES=NAME   workspace queries of this algorithm say NOT_SUPPORTED ("fft")
 //   FAKE_CUDNN_REFUSES_LATE=NAME  …and running it says so
@@ -26,7 +26,7 @@
 //   FAKE_CUDNN_VERSION=N      it says that it is this version, as cudnnGetVersion encodes it
 //   FAKE_CUDNN_CUDA=N         ...and was built for this one, as cudnnGetCudartVersion encodes it
 //
-// On fp32 tensors only FMA_MATH computes in fp32; every other mode multiplies in tf32.
+// Only FMA_MATH computes in fp32 on fp32 tensors; every other mode multiplies in tf32.
 #include <algorithm>
 
 #include "cudnn_convolve.hpp"

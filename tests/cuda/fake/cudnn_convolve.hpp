@@ -192,7 +192,7 @@ void sum(const cudnnConvolutionStruct& convolution, const Operand& a, const Oper
     store(out.type, const_cast<void*>(out.data), i, sums[i]);
 }
 
-/// With what FAKE_CUDNN_PARTS says of the algorithm that was started.
+/// The kernel has the parts that FAKE_CUDNN_PARTS gives to the algorithm that was started.
 inline cudnnConvolutionStruct split(cudnnConvolutionStruct convolution) {
   const char* const given = std::getenv("FAKE_CUDNN_PARTS");
   const std::string text = given == nullptr ? "" : given;

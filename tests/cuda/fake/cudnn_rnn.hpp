@@ -134,8 +134,8 @@ struct Call {
   int H = net.hidden, N = x_desc.batch, T = x_desc.steps, D = net.directions, G = gates_of(net);
   bool cuts = net.type == CUDNN_DATA_FLOAT && net.math != CUDNN_FMA_MATH && !promotes_tf32();
 
-  /// In which values lie between two kernels: sums of gates before their functions, states, what is
-  /// saved, gradients.
+  /// The type of the values between two kernels: sums of gates before their functions, states, what
+  /// is saved, gradients.
   cudnnDataType_t between = is("FAKE_CUDNN_RNN", "bf16") ? CUDNN_DATA_BFLOAT16 : net.type;
   bool wrong_gate = is("FAKE_CUDNN_RNN", "gate"), drops_step = is("FAKE_CUDNN_RNN", "step");
   /// A persistent algorithm multiplies the states itself, and stores no sum over them.

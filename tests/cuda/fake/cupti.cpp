@@ -1,6 +1,6 @@
 // A fake CUPTI: whatever ran, it tells that the kernels of FAKE_CUPTI_KERNELS did ("one;two"). For
-// LD_PRELOAD. Each takes FAKE_CUPTI_US (default 5). FAKE_CUPTI_KERNELS_NAME and FAKE_CUPTI_US_NAME
-// are those of cuDNN's algorithm NAME.
+// use with LD_PRELOAD. Each takes FAKE_CUPTI_US (default 5). FAKE_CUPTI_KERNELS_NAME and
+// FAKE_CUPTI_US_NAME are those of cuDNN's algorithm NAME.
 #include <cupti.h>
 
 #include <algorithm>

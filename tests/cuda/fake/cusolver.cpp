@@ -1,5 +1,5 @@
-// A fake cuSOLVER, which factorizes on the host by Eigen. For LD_PRELOAD, over the fake CUDA
-// runtime.
+// A fake cuSOLVER, which factorizes on the host by Eigen. For use with LD_PRELOAD, over the fake
+// CUDA runtime.
 //
 //   FAKE_CUSOLVER_FAILS=1   every computation fails
 #include <cusolverDn.h>

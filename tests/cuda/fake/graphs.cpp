@@ -42,7 +42,7 @@ bool refused_in_capture() {
 
 extern "C" {
 
-// For submitted.hpp.
+// Serves submitted.hpp.
 int fake_gpu_captures() { return captured != nullptr ? 1 : 0; }
 void fake_gpu_keep(const std::function<void()>* work) { captured->work.push_back(*work); }
 

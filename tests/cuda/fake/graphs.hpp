@@ -3,7 +3,7 @@
 
 namespace fake {
 
-/// For a call that no capture allows: whether a stream is being captured, which is then invalid.
+/// True if a stream is being captured, which is then invalid; for a call that no capture allows.
 bool refused_in_capture();
 
 }  // namespace fake

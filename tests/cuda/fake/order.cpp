@@ -35,7 +35,7 @@ void awaited_event(const void* event) { merge(host, events[event]); }
 
 }  // namespace fake
 
-/// True if all work of all streams comes before what is submitted to this one next. For other
+/// True if all work of all streams comes before what is submitted to this one next. Serves other
 /// fakes, which also submit by this call.
 extern "C" int fake_gpu_submits_in_order(const void* stream) {
   fake::submitted_to(stream);

@@ -7,7 +7,7 @@
 
 namespace fake {
 
-/// As a tensor core reads fp32: the last 13 digits are not looked at.
+/// It reads fp32 as a tensor core does: the last 13 digits are not looked at.
 inline double tf32(double value) {
   const auto single = static_cast<float>(value);
   std::uint32_t bits;

@@ -153,7 +153,7 @@ double time_of(const void* event) { return events[event]->at; }
 
 }  // namespace fake
 
-// For other fakes (worked.hpp), and for the driver's interface.
+// Serves other fakes (worked.hpp), and the driver's interface.
 extern "C" {
 void fake_gpu_begin_work(const void* stream) { fake::begin_work(stream); }
 void fake_gpu_end_work() { fake::end_work(1); }

@@ -11,8 +11,8 @@
 namespace assay {
 namespace test_conv_choice {
 
-/// Beside another rank that does not have the first `lacks` candidates, and on which the next
-/// `refuses` do not run.
+/// The choice beside another rank that does not have the first `lacks` candidates, and on which the
+/// next `refuses` do not run.
 class WithAnother final : public ForwardingCommunicator {
  public:
   WithAnother(Communicator& alone, std::size_t lacks, int refuses)

@@ -105,7 +105,7 @@ UpdateProblem update_of(const std::string& rule, Precision precision) {
                        precision);
 }
 
-/// Before others believe them.
+/// It is checked before others believe them.
 TEST(Prover, IsNotBelievedWhereItsSumsDifferFromTheHosts) {
   ONLY_ON_THE_FAKE_GPU();
   for (const char* item : {"SquareSums", "StaleSums"}) {

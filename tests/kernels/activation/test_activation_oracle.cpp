@@ -87,7 +87,7 @@ double slope_of(ActivationFunction function, double y, const Rounding& r) {
   return 1;
 }
 
-/// By the definition, every step rounded.
+/// The definition, with every step rounded.
 Tensors compute(const ActivationProblem& problem, const Inputs& inputs, const Rounding& r,
                 const Mistake& mistake = {}) {
   const ActivationShape& s = problem.shape();
@@ -153,7 +153,8 @@ TEST(ActivationOracle, AcceptsPlainLoopsInTheirPrecision) {
         const Rounding r = precision == Precision::fp64 ? itself : to_fp32;
         const Inputs inputs = make_inputs(problem, ++seed);
         EXPECT_EQ(complaints(problem, inputs, compute(problem, inputs, r)), 0) << text(problem);
-        // As of a network: far from 0, and gradients all equal, in chains as long as are allowed.
+        // The data are those of a network: far from 0, and gradients all equal, in chains as long
+        // as are allowed.
         if (shape.mb * shape.ih * shape.iw > 361) continue;
         Inputs stored = as_stored(problem, inputs, 12);
         if (problem.backward())

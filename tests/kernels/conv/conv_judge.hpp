@@ -126,7 +126,7 @@ inline Judged judge(Precision precision, std::int64_t k, int outputs, const Arit
   return judge(executed, precision, k, outputs, compute, seed);
 }
 
-/// As many outputs as the default budget of 2e7 multiply-adds checks, within reason.
+/// The number of outputs that the default budget of 2e7 multiply-adds checks, within reason.
 inline int outputs_for(std::int64_t k) {
   return static_cast<int>(std::clamp<std::int64_t>(4'000'000 / k, 64, 1000));
 }

@@ -16,8 +16,8 @@ std::string dilated(int ic, int oc, int rate, const std::string& plane = "ih12iw
          by + "ph" + pad + "pw" + pad;
 }
 
-/// From a plane of height x width to one of twice the extent, whose last row and column only one
-/// tap reaches.
+/// The layer leads from a plane of height x width to one of twice the extent, whose last row and
+/// column only one tap reaches.
 std::string transposed(int ic, int oc, int height, int width) {
   return "mb2ic" + std::to_string(oc) + "ih" + std::to_string(2 * height) + "iw" +
          std::to_string(2 * width) + "oc" + std::to_string(ic) + "oh" + std::to_string(height) +

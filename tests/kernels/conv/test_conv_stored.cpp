@@ -42,7 +42,7 @@ TEST(ConvOracle, JudgesStoredDataOfOneSign) {
   }
 }
 
-/// As for matrix products (GemmOracle): processors may read subnormal numbers as 0.
+/// The rule is that of matrix products (GemmOracle): processors may read subnormal numbers as 0.
 TEST(ConvOracle, BoundsPassSubnormalInputsThatBecomeZero) {
   constexpr std::int64_t channels = 64;
   for (const ConvDirection direction :

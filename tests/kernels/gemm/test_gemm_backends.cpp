@@ -27,7 +27,7 @@ std::string refusal(const std::string& backend, const std::string& problem, Prec
   return why == nullptr ? "" : why->reason;
 }
 
-/// Both passes, some runs, and both again. False where it is unsupported.
+/// It runs both passes, some runs, and both again. False where it is unsupported.
 bool verify(const std::string& backend, const std::string& problem, Precision precision,
             int threads) {
   const auto made = prepare(backend, problem, precision, threads);

@@ -207,7 +207,7 @@ TEST(GemmOracle, BoundsPassSumsOf14BitsOfFp8AndFindCoarserOnes) {
         const auto shorter = [](double v) { return round_to(DataType::fp8_e5m2, v); };
         EXPECT_FALSE(judged(14, 32, shorter).passed()) << text;
       }
-      // Under the name of fp32, 14 bits are too few for a long sum.
+      // 14 bits under the name of fp32 are too few for a long sum.
       if (problem.shape().k > 1000) {
         const std::vector<Expected> of_fp32 = expect(problem, inputs, false);
         EXPECT_FALSE(judge(short_sums(problem, inputs, 14, 16, same), of_fp32, c.type).passed());

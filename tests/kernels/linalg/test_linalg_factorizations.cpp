@@ -80,7 +80,7 @@ struct Decomposition {
   Outputs outputs() const { return {{"w", {w.data(), w.data() + w.size()}}, {"v", by_rows(v)}}; }
 };
 
-/// By the lower triangle, in the arithmetic of Real.
+/// It uses the lower triangle, in the arithmetic of Real.
 template <class Real>
 Decomposition decomposed(const Matrix& a) {
   using Of = Eigen::Matrix<Real, Eigen::Dynamic, Eigen::Dynamic>;

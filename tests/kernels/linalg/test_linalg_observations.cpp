@@ -129,7 +129,7 @@ Outputs computed(const LinalgProblem& problem, const Inputs& inputs, const Arith
   }
 }
 
-/// The output that is refused, or "". As core/measure/checker.hpp judges, without the checksum.
+/// The output that is refused, or "". It judges as core/measure/checker.hpp, without the checksum.
 std::string refused(const LinalgProblem& problem, const Inputs& inputs, const Outputs& outputs,
                     bool exact, std::size_t* widened = nullptr) {
   const auto oracle = linalg_oracle(problem);

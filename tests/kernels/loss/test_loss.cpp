@@ -32,7 +32,7 @@ Inputs make_inputs(const LossProblem& problem, std::uint64_t seed) {
   return inputs;
 }
 
-/// By the definition, every step in fp32.
+/// The definition, with every step in fp32.
 Tensors compute(const LossProblem& problem, const Inputs& inputs, const Mistake& mistake = {}) {
   const auto [samples, classes, full, biased] = problem.shape();
   const double smoothing = full * mistake.smoothing_by;

@@ -48,7 +48,7 @@ struct Mistake {
   Rounding of_src = [](double v) { return v; };
 };
 
-/// By the definition, every step rounded.
+/// The definition, with every step rounded.
 void compute(const NormProblem& problem, Tensors& t, const Rounding& r, const Mistake& mistake) {
   const NormShape& s = problem.shape();
   const std::int64_t plane = s.ih * s.iw;

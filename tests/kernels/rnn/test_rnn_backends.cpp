@@ -68,7 +68,7 @@ std::string text_of(const RnnProblem& of) {
          std::string(name(of.precision()));
 }
 
-/// Both passes, a run, and an audit with other inputs.
+/// It runs both passes, a run, and an audit with other inputs.
 void expect_right(Bench& bench, const RnnProblem& of, int threads = 1) {
   auto workload = bench.make(of, {}, 1e9, threads);
   ASSERT_TRUE(workload) << text_of(of) << ": " << bench.reason;

@@ -31,7 +31,7 @@ struct Mistake {
   bool other_sample = false, around_zero = false, root = false, over_samples = false;
 };
 
-/// By the definition, one loop after the other.
+/// The definition, one loop after the other.
 Tensors compute(const SquaredErrorProblem& problem, const Inputs& inputs,
                 const Mistake& mistake = {}) {
   const auto [samples, features] = problem.shape();

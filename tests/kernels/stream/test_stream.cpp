@@ -85,7 +85,8 @@ TEST(StreamProblem, CountsPassesLoadsAndUpdates) {
 }
 
 /// Two steps raise x by one unit in the last place, whatever x is: what the whole check of fma
-/// stands on. In `T` itself, or in fp16 through fp64, in which a product of two fp16 is exact.
+/// stands on. The arithmetic is in `T` itself, or in fp16 through fp64, in which a product of two
+/// fp16 is exact.
 TEST(StreamConstants, TwoStepsRaiseByOneUnit) {
   std::mt19937_64 random(3);
   const auto draw = [&] { return std::uniform_real_distribution<double>(1, 1.4999)(random); };

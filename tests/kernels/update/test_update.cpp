@@ -40,7 +40,7 @@ Inputs make_inputs(const UpdateProblem& problem, std::uint64_t seed) {
   return inputs;
 }
 
-/// By the definition, the elements in fp32.
+/// The definition, with the elements in fp32.
 Tensors compute(const UpdateProblem& problem, const Inputs& inputs, const Mistake& mistake = {}) {
   const auto r = to_fp32;
   UpdateShape shape = problem.shape();

@@ -41,7 +41,7 @@ struct Right {
     trajectory.moved = moved(static_cast<std::size_t>(iterations) - 1);
   }
 
-  /// In an iteration, as the documentation defines it.
+  /// The largest move in an iteration, as the documentation defines it.
   double moved(std::size_t step) const {
     double farthest = 0;
     for (std::size_t c = 0; c < 3; ++c) {

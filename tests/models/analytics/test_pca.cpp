@@ -162,7 +162,7 @@ struct Right {
   std::unique_ptr<Communicator> ranks = serial_communicator();
 
   Right() {
-    // By the moments in long double and Jacobi rotations: nothing of what is tested.
+    // It uses the moments in long double and Jacobi rotations: nothing of what is tested.
     claims.rows = 2000;
     claims.features = 9;
     const std::size_t d = 9;

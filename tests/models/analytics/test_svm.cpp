@@ -397,7 +397,7 @@ void expect_refused(const std::string& file, const std::string& reason) {
 
 TEST(Svm, BothLabelsOfANegativeClassAreThreeClasses) {
   const Folder folder;
-  // On three ranks one has 0, another -1.
+  // One of three ranks has 0, another -1.
   expect_refused(folder.write("rows.csv", "a,label\n1,1\n2,1\n3,1\n4,0\n5,0\n6,-1\n7,1\n"),
                  "the label of row 4 is 0, and that of row 6 is -1");
 }

@@ -231,7 +231,7 @@ TEST(Stage, NodesDoNotShareAFolder) {
             std::string::npos);
 }
 
-/// Not even by a link; and nothing is written into the set.
+/// A link into the set is refused, too; and nothing is written into the set.
 TEST(Stage, NoFolderLiesInTheSet) {
   const Folder folder;
   fs::create_directories(folder / "classes/a");

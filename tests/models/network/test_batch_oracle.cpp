@@ -102,7 +102,7 @@ TEST(BatchOracle, JudgesImagesInFiles) {
     expect_judged("generated:n22c5w70h60files2", "generated:n22c5w60h70files2", training, 0, 1);
 }
 
-/// Not of every batch all pixels, but of each some.
+/// It compares some pixels of each batch, not all.
 TEST(BatchOracle, BatchesThatAreMadeOnceAreFoundAtAGlance) {
   for (const std::string data : {"learnable:n60v22", "generated:n22c5w70h60files2"}) {
     if (data.starts_with("generated") && !why_no_images().empty()) continue;

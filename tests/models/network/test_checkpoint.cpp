@@ -115,7 +115,7 @@ TEST(Checkpoint, TheFormatIsThatOfTheHeader) {
             json::parse(R"([{"name": "digits", "bytes": 9, "crc32c": 3808858755}])"));
 }
 
-/// As a program before had written it, whose state had other fields.
+/// An earlier program wrote it, whose state had other fields.
 TEST(Checkpoint, AnEarlierFormatIsNamed) {
   const Folder folder;
   Training(3).write(folder.path() / "run.ckpt");

@@ -36,7 +36,7 @@ TEST(Convergence, ASmallNetworkLearnsItsClasses) {
   EXPECT_LT(made.epochs.back().training_loss, made.epochs.front().training_loss);
 }
 
-/// At a fifth of the rate: at 0.1 it tells 31 % after three epochs.
+/// The rate is a fifth: at 0.1 it tells 31 % after three epochs.
 TEST(Convergence, ASmallNetworkLearnsItsClassesWithALag) {
   Session run(1, 16, 2000, Precision::fp32, "none", 1, false, 1);
   run.settings.rate = 0.02;

@@ -73,7 +73,7 @@ class Learner {
     evaluator_ = std::move(std::get<std::unique_ptr<Evaluator>>(evaluator));
   }
 
-  /// From its initial parameters, until the target or for all epochs.
+  /// Trains from its initial parameters, until the target or for all epochs.
   Convergence learn(const Samples& training, const Samples& validation, double rate, double target,
                     std::int64_t epochs = usual_epochs) {
     ConvergenceSettings of;

@@ -113,7 +113,7 @@ class Templates {
     int x, y;
   };
 
-  /// Without the constant of each colour.
+  /// The image without the constant of each colour.
   Image centred(std::int64_t index) const {
     Image image = image_of(images_, index);
     double mean[3] = {};

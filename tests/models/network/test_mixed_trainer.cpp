@@ -41,7 +41,7 @@ TEST(MixedTrainer, EqualsTheNetworkInFp64) {
           settings.learning.narrow_gradients = gradients;
           const Verification found = compare_with_reference(settings, plugins());
           EXPECT_TRUE(found.passed) << backend << " " << name(precision) << ": " << found.reason;
-          // Not the same numbers: 16 bits were stored.
+          // The numbers are not the same: 16 bits were stored.
           EXPECT_GT(found.norm_error, 1e-3);
         }
   }

@@ -140,7 +140,7 @@ TEST(PixelLabels, AWeightOfTheNextClassIsFound) {
   const Outcome outcome = outcome_of(faulty, training());
   EXPECT_EQ(outcome.status, "incorrect");
   EXPECT_SAYS(outcome.reason, "the loss of image 0 is ");
-  // Nor does a small training with it end as the definition's does.
+  // A small training with it does not end as the definition's either.
   const auto alone = serial_communicator();
   const Case selected = expand(faulty, training(), plugins()).at(0);
   auto trainer = network_test::made(typed_settings<NetworkSettings>(selected).run.trainer, *alone);
@@ -151,8 +151,8 @@ TEST(PixelLabels, AWeightOfTheNextClassIsFound) {
   EXPECT_SAYS(found.reason, "--self-check: after 5 steps of a small network");
 }
 
-/// At the loss scale that fp16 begins with: weights of 1/f make gradients of logits that are not
-/// finite (0.1 / 0.015 / 4 * 65536 is 109227), and those of 1/sqrt(f) do not.
+/// The loss scale is that with which fp16 begins: weights of 1/f make gradients of logits that are
+/// not finite (0.1 / 0.015 / 4 * 65536 is 109227), and those of 1/sqrt(f) do not.
 TEST(PixelLabels, WeightsOfInverseFrequenciesOverflow) {
   const auto scale_after = [](double power) {
     const Chosen chosen = training(
@@ -218,7 +218,8 @@ TEST(PixelLabels, TheBatchInMemoryIsJudged) {
   EXPECT_SAYS(oracle.fault(batch, true), "has the label ");
 }
 
-/// By hand: classes that nobody has do not count, and false ones count as none that is right.
+/// The values were computed by hand: classes that nobody has do not count, and false ones count as
+/// none that is right.
 TEST(PixelLabels, IntersectionOverUnion) {
   const std::vector<std::int32_t> all_right{5, 0, 0, 0, 2, 0, 0, 0, 3},
       none{4, 0, 0, 0, 0, 0, 0, 0, 0}, mixed{6, 1, 1, 0, 2, 0, 2, 0, 0};

@@ -125,8 +125,8 @@ TEST(Ranks, LearnWhatOneRankLearnsThatAccumulates) {
   EXPECT_NEAR((losses[0] + losses[1] + losses[2]) / ranks_of_test, one.loss, 1e-5);
 }
 
-/// As where each rank reads the same part of a set: without this test's difference, the one above
-/// would show nothing.
+/// The images are as if each rank read the same part of a set: without this test's difference, the
+/// one above would show nothing.
 TEST(Ranks, OneRanksWrongImagesChangeTheGradients) {
   const Learnt right = accumulated(ranks_of_test);
   testing_fakes::on_threads(ranks_of_test, [&](Communicator& ranks) {
@@ -142,7 +142,7 @@ TEST(Ranks, OneRanksWrongImagesChangeTheGradients) {
   });
 }
 
-/// Both together: two ranks, each of two batches, as one rank of four.
+/// Both are combined: two ranks, each of two batches, as one rank of four.
 TEST(Ranks, AccumulateToo) {
   const Learnt one = accumulated(4);
   testing_fakes::on_threads(2, [&](Communicator& ranks) {

@@ -29,7 +29,7 @@ struct Trained {
   std::vector<double> losses;                                               ///< of all steps
 };
 
-/// By [step][rank][pass].
+/// Indexed by [step][rank][pass].
 using Data = std::vector<std::vector<std::vector<ReferenceBatch>>>;
 
 Data data_of(const Settings& claims) {
@@ -137,7 +137,7 @@ double difference(const Trained& found, const Trained& expected) {
                    network_test::difference(found.losses, expected.losses)});
 }
 
-/// Between the product and the reference, where both do what `claims` say.
+/// The difference between the product and the reference, where both do what `claims` say.
 double difference(const Settings& claims, double last_norm = 1) {
   const Data data = data_of(claims);
   TrainerSettings settings = claimed_settings(claims, "reference", Precision::fp64);
@@ -164,7 +164,7 @@ TEST(ReferenceTrainer, TheTrainerLearnsTheSameOnTwoRanks) {
         << lag;
 }
 
-/// With a rate that is not scaled. Blocks that begin with a small last scale amplify less.
+/// The rate is not scaled. Blocks that begin with a small last scale amplify less.
 TEST(ReferenceTrainer, ADeepNetworkLearnsTheSame) {
   const Settings claims = small_claims(
       {{"problem", "d50w4s32c5"}, {"rate", "0.01"}, {"scaling", "none"}, {"smoothing", "0.1"}});

@@ -50,7 +50,7 @@ TEST(Repeats, AllowNoMoreThanANetworkMayDifferFromFp64) {
   EXPECT_EQ(found[0].allowed, 0.05);
 }
 
-/// Neither 32 bits, nor numbers that are none, nor copies that are not the rounded weights.
+/// It rejects 32 bits, numbers that are none, and copies that are not the rounded weights.
 TEST(Repeats, ExplainRoundingsTo16BitsAlone) {
   const Differences found{{0.01, 1e-4, "first"}};
   EXPECT_FALSE(may_spread(Precision::fp32, found));

@@ -68,7 +68,7 @@ TEST(SelfCheck, TrainersThatDoSomethingElseAreFound) {
     }
 }
 
-/// As if the mean over the ranks were the sum, or one rank's gradient were missing.
+/// The fault is as if the mean over the ranks were the sum, or one rank's gradient were missing.
 TEST(SelfCheck, AnotherNumberOfRanksIsFound) {
   plugins();
   Settings claims = small_claims({{"ranks", "2"}});

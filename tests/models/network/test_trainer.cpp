@@ -37,7 +37,7 @@ TEST(Trainer, EqualsTheNetworkInFp64) {
 }
 
 TEST(Trainer, GradientsWhoseTermsCancelAreUndecided) {
-  // Behind the normalization of the only channel, the next one takes out the scale of the first.
+  // The normalization behind that of the only channel takes out the scale of the first.
   for (const Precision precision : {Precision::fp32, Precision::bf16}) {
     TrainerSettings settings = small_settings("native");
     settings.network = make_resnet({18, 1, 32, 10});
@@ -272,7 +272,7 @@ TEST(Trainer, MovingAveragesAreOfUnbiasedVariances) {
               0.9 * before[variance] + 0.1 * batch[variance] * m / (m - 1), 1e-12);
 }
 
-/// As that of ranks, which had another network before.
+/// The state is that of ranks, which had another network before.
 TEST(Trainer, MemoryOfGradientsMayHaveBeenUsed) {
   const auto alone = serial_communicator();
   TrainerSettings settings = small_settings("native");

@@ -49,7 +49,7 @@ TEST(TrainingCheckpoint, ARestartEqualsTheUninterruptedRun) {
   std::filesystem::remove(file);
 }
 
-/// With moments that are corrected by the number of updates, some of which were skipped.
+/// Moments are corrected by the number of updates, some of which were skipped.
 TEST(TrainingCheckpoint, ARestartHasMomentsAndTheNumberOfTheirUpdates) {
   const auto file =
       std::filesystem::temp_directory_path() / ("assay_moments_" + std::to_string(getpid()));
@@ -110,7 +110,7 @@ TEST(TrainingCheckpoint, ACheckpointOfAnotherTrainingIsRefused) {
                       }),
                       file),
               "its settings are ");
-  // Nor is it lost to a training that begins.
+  // A training that begins does not lose it either.
   EXPECT_SAYS(refusal(changed([](auto& of) { of.rate = 0.2; }), file, false),
               "it is there already and would be overwritten");
   EXPECT_EQ(refusal(changed([](auto& of) { of.target = 0; }), file, false), "accepted");

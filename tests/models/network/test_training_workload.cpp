@@ -44,7 +44,7 @@ TEST(TrainingWorkload, TellsLossAndSpeedOfTimedSteps) {
 
 TEST(TrainingWorkload, TellsNothingBeforeItIsTime) { EXPECT_TRUE(told(1e9).empty()); }
 
-/// Not after minutes of checks and timed steps, whose row would be lost.
+/// The error comes at once, not after minutes of checks and timed steps, whose row would be lost.
 TEST(TrainingWorkload, ATrainingThatCannotBeIsRefusedBeforeAnythingIsTimed) {
   const auto alone = serial_communicator();
   std::vector<std::string> lines;

@@ -252,7 +252,7 @@ class Slow final : public NodeObserver {
   void after(std::size_t) override {}
 };
 
-/// By steps: how long they take is the machine's.
+/// It compares steps: how long they take is the machine's.
 TEST(Servers, ASlowWorkerIsWaitedForOnlyWithABound) {
   for (const char* way : {"async", "server:1", "stale:1"})
     testing_fakes::on_threads(4, [&](Communicator& ranks) {

@@ -1,6 +1,6 @@
 // A slow rank holds the others if a step needs all ranks: sums of gradients, pipelines and divided
-// layers. By counts: how long steps take is the machine's. test_servers.cpp has the ways whose
-// workers do not wait.
+// layers. It compares counts: how long steps take is the machine's. test_servers.cpp has the ways
+// whose workers do not wait.
 
 #include <gtest/gtest.h>
 

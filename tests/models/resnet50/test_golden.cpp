@@ -283,7 +283,7 @@ TEST(GoldenLoss, WithLabelSmoothing) {
   EXPECT_GT(std::abs(trainer->loss() - static_cast<double>(of.at("loss"))), 1e-3);
 }
 
-/// With the initial parameters and the moving averages after one batch.
+/// The network has the initial parameters and the moving averages after one batch.
 void expect_right_inference(const json& of, const std::string& backend) {
   const auto alone = serial_communicator();
   const TrainerSettings settings = settings_of(of, backend);

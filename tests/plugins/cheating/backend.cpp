@@ -34,8 +34,8 @@ namespace {
 /// Runs on each set of buffers that are honest: those of the verification before timing.
 constexpr std::size_t honest_runs_of_set = 4, least_honest_runs = 8;
 
-/// So small that a cold rotation has a few sets. With more sets than timed runs, each of them is
-/// the first on its outputs, and leaving work out of later ones saves nothing.
+/// The cache is so small that a cold rotation has a few sets. With more sets than timed runs, each
+/// of them is the first on its outputs, and leaving work out of later ones saves nothing.
 constexpr std::size_t cache_of_device = 64 * 1024;
 
 std::string cheat_name() {
@@ -166,7 +166,7 @@ class CheatingOperation final : public Operation {
     if (cheat_ == "stale_weight" && dares && weights != nullptr) set(*weights, weight);
     if (cheat_ == "scaled_gradient" && dares && find("diff_weights") != nullptr)
       scale(*find("diff_weights"), 0.99);
-    // Behind a block of one channel, where rounding changes its gradient most.
+    // The block has one channel, where rounding changes its gradient most.
     if (Tensor* const shift = find("diff_shift");
         cheat_.starts_with("shift_times:") && shift != nullptr && find("diff_addend") != nullptr &&
         shift->spec().elements() == 1)

@@ -74,7 +74,7 @@ void strike(Fault fault) {
   switch (fault) {
     case Fault::crash:
     case Fault::crash_in_create:
-      // Not raise(): a handler that a library has set must see a real fault.
+      // raise() is not used: a handler that a library has set must see a real fault.
       *static_cast<volatile int*>(nullptr) = 1;
       break;
     case Fault::quit:

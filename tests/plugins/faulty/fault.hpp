@@ -52,7 +52,7 @@ void spoil(assay::Device& device, assay::Tensor& output, Fault fault);
 class Flips {
  public:
   Flips();
-  /// After a run. `outputs`: in the host's memory.
+  /// Called after a run. `outputs`: in the host's memory.
   void maybe(const std::vector<assay::Tensor*>& outputs);
   /// True if a run is struck now.
   bool now();

@@ -38,7 +38,7 @@ std::string wanted_fault() {
   return environment("ASSAY_FAULT_OFF", "") == "1" ? "" : environment("ASSAY_FAULT", "");
 }
 
-/// Before there is a communicator: what the launchers tell.
+/// It reads what the launchers tell, before there is a communicator.
 bool struck_by_launcher() {
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"})
     if (const char* rank = std::getenv(name)) return rank == environment("ASSAY_FAULT_RANK", "1");

@@ -1,5 +1,5 @@
-// As if built against the headers of another version of Assay: it must be refused before anything
-// of it is called.
+// The plugin is as if built against the headers of another version of Assay: it must be refused
+// before anything of it is called.
 #include <cstdlib>
 
 #include "core/api/backend_entry.hpp"

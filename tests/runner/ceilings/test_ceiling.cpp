@@ -92,7 +92,7 @@ TEST(Ceiling, OfLayersEachByItsOwnWork) {
     EXPECT_TRUE(layers[none]["ceiling"].is_null());
     EXPECT_TRUE(layers[none]["ceiling_reason"].is_string());
   }
-  // Without the row's there are none.
+  // There are none without the row's.
   const json bare = with_ceiling(row, {}, {});
   EXPECT_TRUE(bare["layers"][0]["ceiling"].is_null());
 }

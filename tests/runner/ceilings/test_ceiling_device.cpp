@@ -241,7 +241,7 @@ TEST(CeilingDevice, ALibrarysPeakAloneJudgesNothingButItsMemoryDoes) {
   EXPECT_NE(row["reason"].get<std::string>().find("memory"), std::string::npos) << row["reason"];
 }
 
-/// On another GPU than that of this test.
+/// The GPU is another one than that of this test.
 json judged_on(const std::string& gpu, json row) {
   json around = plain();
   for (json& probe : around["rows"])

@@ -115,7 +115,7 @@ TEST(PreFlight, FindsRanksThatCrowdTheirCores) {
     EXPECT_EQ(fault(found, shape),
               "3 ranks on a are bound to the same 4 cores (0,1,2,3), 6 were requested");
   }
-  // Without numbers of threads, each rank needs a core.
+  // Each rank needs a core if there are no numbers of threads.
   const ProcessShape bare{.nodes = 1, .ranks_per_node = 2, .bind = "socket"};
   EXPECT_NE(fault({{"a", 0, 2, {0}, {0}, {0}, "", ""}, {"a", 1, 2, {0}, {0}, {0}, "", ""}}, bare),
             "");

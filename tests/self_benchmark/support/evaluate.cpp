@@ -1,6 +1,6 @@
 // stdin: {"pairs": [[a, b], …]}; stdout: {"value", "low", "high", "least", "greatest", "n"} of the
-// ratios a / b. So that scripts/self-benchmark has the project's own statistics and none of its
-// own.
+// ratios a / b. It gives scripts/self-benchmark the project's own statistics, so that it has none
+// of its own.
 
 #include <iostream>
 #include <nlohmann/json.hpp>

@@ -18,8 +18,8 @@ inline int pairs_from(int argc, char** argv) {
   return 30;
 }
 
-/// Both sides in turn, the first of a pair swapped pair by pair, so that neither drift nor what the
-/// other side leaves in the caches favours one.
+/// Measures both sides in turn, the first of a pair swapped pair by pair, so that neither drift nor
+/// what the other side leaves in the caches favours one.
 inline nlohmann::json alternate(int pairs, const std::function<double()>& a,
                                 const std::function<double()>& b) {
   nlohmann::json all = nlohmann::json::array();

@@ -97,7 +97,6 @@ inline constexpr const char* environments_note =
     "An id is listed more than once: its launches ran with different hardware or software "
     "(environment: index in the result file), and such launches are never combined.";
 
-/// The number, or null.
 nlohmann::json number_or_null(const std::optional<double>& value);
 /// The value of a key as text ("2" for the number 2); "" where it is absent or null.
 std::string text_of(const nlohmann::json& object, const std::string& key);

@@ -19,7 +19,6 @@ struct RowsRule {
   bool applies_to(const std::string& id) const { return pattern.in(id); }
 };
 
-/// A criterion on rows.
 struct RowCriterion {
   RowsRule rows{};
   std::string text{};     ///< "at most 5 % slower than the other nodes (rows: .*)"

@@ -59,7 +59,6 @@ std::string folded_line(const SeriesList& folded, const SeriesList& all, Legend&
 /// Adds the columns "result" and "benchmark" where there are several; the lines of the table are
 /// those of the series.
 void add_origin(Table& table, const Results& results, const SeriesList& rows);
-/// True if the series are of several benchmarks.
 bool several_benchmarks(const SeriesList& all);
 /// "3 ok, 1 failed"
 std::string counts(const SeriesList& all);

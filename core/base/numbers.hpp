@@ -22,7 +22,6 @@ std::optional<Number> parse_number(std::string_view text) {
   return error == std::errc() && stop == end ? std::optional(number) : std::nullopt;
 }
 
-/// A number from `least` to `most`.
 double number_between(const std::string& flag, const std::string& text, double least, double most);
 
 /// A positive finite number up to `most`. `what` ("number of seconds") is used in the message.

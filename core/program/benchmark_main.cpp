@@ -201,7 +201,6 @@ class CaseLoop final {
         probe_(plugins),
         speaks_(ranks.rank() == 0) {}
 
-  /// The rows of the cases.
   std::vector<Row> measure(const std::vector<Case>& cases) {
     std::vector<Row> rows;
     for (const Case& selected : cases) {

@@ -12,7 +12,6 @@ namespace assay {
 
 /// The single value of a flag, or nothing.
 std::optional<std::string> value_of(const Given& given, const std::string& flag);
-/// All values of a flag.
 std::vector<std::string> values_of(const Given& given, const std::string& flag);
 /// The value of a flag as a positive finite number of seconds. InputError, naming the flag, for
 /// anything else.

@@ -81,8 +81,8 @@ void check_stages(const Claims& claims, const Pipeline& of) {
                  metric("judged_steps_equal_bits"), "at most judged_steps", "/metrics");
 }
 
-/// "mlp" without dropout, whose layers are divided by pairs: the features behind each pair are
-/// summed, and backward those before each but the first.
+/// Checks "mlp" without dropout, whose layers are divided by pairs: the features behind each pair
+/// are summed, and backward those before each but the first.
 void check_split_mlp(const Claims& claims, double feature) {
   const std::string text = claims.text("/problem/descriptor");
   if (!text.starts_with("mlp:") || claims.parameter("precision") != "fp32") return;

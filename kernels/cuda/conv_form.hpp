@@ -64,7 +64,6 @@ std::vector<std::int64_t> filter_dims(const TensorSpec& filter);
 /// The type in which cuDNN is asked to add.
 cudnnDataType_t type_of_sums(Precision precision);
 
-/// The descriptors of a form.
 struct ConvDescriptors {
   ConvDescriptors(const ConvProblem& problem, const ConvForm& form);
 

@@ -106,7 +106,6 @@ struct RnnPlan {
   std::ptrdiff_t unit_rows() const { return unit_lines * channel_block; }
   /// The place of the recurrent weights of gru's last gate among those of a walk.
   std::ptrdiff_t last_recurrent() const { return groups(0, first_gates()).floats(unit_rows()); }
-  /// The time of step k of a walk.
   std::ptrdiff_t time(const RnnWalk& walk, std::ptrdiff_t k) const {
     return walk.direction == 0 ? k : s.steps - 1 - k;
   }

@@ -37,7 +37,6 @@ HWY_INLINE hn::Vec<Wide> load(const float* from) {
   return hn::PromoteTo(Wide(), hn::LoadU(Narrow(), from));
 }
 
-/// Columns of a strip.
 std::int64_t strip_columns() { return 2 * static_cast<std::int64_t>(hn::Lanes(Wide())); }
 /// The distance of one strip from the next.
 std::int64_t strip_distance() { return depth * strip_columns() + between_strips; }

@@ -21,8 +21,8 @@ class MaskOracle {
   void begin();
   void before(std::size_t node);
   void after(std::size_t node);
-  /// The first fault in the masks of the step after `steps` others of `passes` each; "" if nothing
-  /// is. Collective, where there are masks.
+  /// The first fault in the masks of the step after `steps` others of `passes` each; "" if there
+  /// is none. Collective, where there are masks.
   std::string fault(std::int64_t steps, std::int64_t passes, Communicator& ranks) const;
 
  private:

@@ -13,7 +13,6 @@
 
 namespace assay {
 
-/// The progress of a training.
 struct TrainingProgress {
   std::int64_t epoch = 0, step = 0;  ///< whole epochs, and steps of the next one, that were made
   double losses = 0;                 ///< sum over the steps of this epoch; of all ranks, their mean

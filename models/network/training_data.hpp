@@ -42,7 +42,6 @@ void expect_validation(const TrainingData& data);
 /// True if the data is "synthetic", one batch that stays in memory.
 bool is_resident(const std::string& data);
 
-/// True if the data is read from files.
 bool is_files(const std::string& data);
 /// The files that a training reads; empty for other data.
 std::vector<std::string> files_of(const TrainingData& data);

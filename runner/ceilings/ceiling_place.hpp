@@ -23,7 +23,6 @@ struct CeilingPlace {
 inline CeilingPlace ceiling_place(const std::string& backend, const std::string& device) {
   return device == "cpu" ? CeilingPlace{ceiling_backend(), device} : CeilingPlace{backend, device};
 }
-/// The place for a row.
 inline CeilingPlace ceiling_place(const Row& row) {
   const std::string device = row.parameter("device");
   return ceiling_place(row.parameter("backend"), device.empty() ? "cpu" : device);

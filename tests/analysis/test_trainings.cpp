@@ -54,7 +54,6 @@ json result_of(const std::vector<json>& rows) {
   return object;
 }
 
-/// The text of the first row.
 std::string text_of_first(const std::vector<json>& rows) {
   const std::vector<NamedResult> results{{"", result_of(rows)}};
   for (const Series& series : series_of(results))

@@ -122,7 +122,7 @@ class Resume(RunTest):
         commands = [event["command"] for event in events if event["event"] == "launch"]
         self.assertEqual(len(commands), 2)
         for command in commands:
-            for words in ("--max-time 0.03", "--precision-target 0.5", "--min-samples 3", "--reference-budget 100000.0"):
+            for words in ("--max-time 0.03", "--precision-target 0.5", "--min-samples 3", "--reference-budget 100000"):
                 self.assertIn(words, command)
         self.assertEqual([event["timeout"] for event in events if event["event"] in ("run", "resume")], [77, 77])
 

@@ -6,19 +6,20 @@
 namespace assay {
 
 /// A communicator whose transfers a stream can wait for.
-class StreamOrdered {
+class StreamOrder {
  public:
-  virtual ~StreamOrdered() = default;
-  /// What is submitted to `stream` from now on comes after the request, which is done for the host;
-  /// the host does not wait. False, and nothing is changed, where only the host can wait for it.
-  virtual bool order(Request& request, Stream& stream) = 0;
+  virtual ~StreamOrder() = default;
+  /// Work that is submitted to `stream` from now on comes after the transfer. The caller still has
+  /// to wait() for the request, which alone tells that a transfer has failed. False, and nothing is
+  /// changed, where only the host can wait for it.
+  virtual bool order(const Request& request, Stream& stream) = 0;
 };
 
-/// StreamOrdered::order() of `ranks`; false if it is none. Of a request that is done already it
-/// says whether others could be ordered.
-inline bool order(Communicator& ranks, Request& request, Stream& stream) {
-  auto* const ordered = dynamic_cast<StreamOrdered*>(&ranks);
-  return ordered != nullptr && ordered->order(request, stream);
+/// StreamOrder::order() of `ranks`; false if it has none. A request that is done tells whether
+/// others could be ordered.
+inline bool order(Communicator& ranks, const Request& request, Stream& stream) {
+  auto* const order = dynamic_cast<StreamOrder*>(&ranks);
+  return order != nullptr && order->order(request, stream);
 }
 
 }  // namespace assay

@@ -8,10 +8,10 @@ namespace assay {
 
 namespace {
 
-class LibraryCalls final : public ForwardingCommunicator, public StreamOrdered {
+class LibraryCalls final : public ForwardingCommunicator, public StreamOrder {
  public:
   using ForwardingCommunicator::ForwardingCommunicator;
-  bool order(Request& request, Stream& stream) override {
+  bool order(const Request& request, Stream& stream) override {
     return assay::order(under(), request, stream);
   }
 };

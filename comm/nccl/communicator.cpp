@@ -247,15 +247,11 @@ void NcclCommunicator::wait(Request& request) {
     if (spins > 1000) std::this_thread::sleep_for(std::chrono::microseconds(20));
 }
 
-/// The event can be recorded again at once: the stream waits for what it stands for now.
-bool NcclCommunicator::order(Request& request, Stream& stream) {
+bool NcclCommunicator::order(const Request& request, Stream& stream) {
   if (request.handle == 0) return true;
   submit_messages();
-  check_async();
   cuda::check(cudaStreamWaitEvent(cuda::cuda_stream(stream), marks_[request.handle].event, 0),
               "ordering two streams");
-  marks_.give_back(request.handle);
-  request = {};
   return true;
 }
 

@@ -33,7 +33,7 @@ void check(ncclResult_t result, const std::string& what, ncclComm_t of = nullptr
 std::string version_text(int code);
 std::string version();
 
-class NcclCommunicator final : public KnownRanks, public StreamOrdered {
+class NcclCommunicator final : public KnownRanks, public StreamOrder {
  public:
   /// Collective, on the current device of each rank. Throws CaseError.
   explicit NcclCommunicator(Ranks ranks);
@@ -57,7 +57,7 @@ class NcclCommunicator final : public KnownRanks, public StreamOrdered {
   Request receive(Buffer data, int from, int tag, Stream& stream) override;
   void wait(Request& request) override;
   bool done(Request& request) override;
-  bool order(Request& request, Stream& stream) override;
+  bool order(const Request& request, Stream& stream) override;
 
  private:
   /// A CUDA event, recorded after the work of a request.

@@ -24,7 +24,7 @@ constexpr std::size_t numbers_at_once = std::size_t{1} << 16;
 /// Input and computing, of an arrival without its communication.
 double worked(const Arrival& arrival) { return arrival.at - arrival.begun; }
 
-/// Whether the others have waited for each rank as long as it cost them. Not so where collectives
+/// True if the others have waited for each rank as long as it cost them. Not so where collectives
 /// do not wait, or clocks are wrong.
 bool explains_costs(const Blame& blame) {
   constexpr double by_clocks = 1 + 1e-3;  // two clocks of a host

@@ -179,17 +179,16 @@ void GradientExchange::wait() {
 
 void GradientExchange::order() {
   if (ranks_.size() == 1) return;
-  for (Request& request : now_.requests)
+  for (const Request& request : now_.requests)
     if (!assay::order(adding_, request, executor_.device().stream()))
       throw std::logic_error("no stream can wait for the sums of the gradients");
 }
 
 std::string GradientExchange::why_waits() const {
-  Request none;
   if (ranks_.size() == 1) return "";
   if (staged_) return "the gradients are added in memory of the host";
   if (control_) return "the ranks agree by the host's messages which gradients they add next";
-  return assay::order(adding_, none, executor_.device().stream())
+  return assay::order(adding_, {}, executor_.device().stream())
              ? ""
              : "the host waits for the sum of the gradients";
 }

@@ -58,8 +58,8 @@ class GradientExchange {
   void make_progress();
   /// Starts all sums of this step, and waits for those that its update reads.
   void wait();
-  /// As wait(), without the host: what the device's stream is given next comes after the sums. Only
-  /// where why_waits() is "".
+  /// Orders the work that the device's stream is given next behind the sums. Only where why_waits()
+  /// is ""; wait() comes later, before the next step.
   void order();
   /// Why only the host can wait for the sums of a step without a lag; "" if the device's stream
   /// can.

@@ -37,7 +37,8 @@ std::string recorded_phases(const Executor& executor) {
 
 }  // namespace
 
-void StepNumbers::add(const Trainer& trainer, double input_seconds, double seconds) {
+void StepNumbers::add(const Trainer& trainer, double input_seconds, double seconds,
+                      bool with_gaps) {
   control_messages_ = trainer.control_messages();
   input_ += input_seconds;
   seconds_ += seconds;
@@ -51,7 +52,8 @@ void StepNumbers::add(const Trainer& trainer, double input_seconds, double secon
       input_seconds + of.forward + of.backward + of.exposed_communication + of.update;
   phases_ += phases;
   // A step does little between its phases.
-  differing_ += std::abs(phases - seconds) > 0.02 * seconds + 50e-6 ? 1 : 0;
+  const double gap = seconds - phases, most = 0.02 * seconds + 50e-6;
+  differing_ += gap < -most || (gap > most && !with_gaps) ? 1 : 0;
   ++steps_;
   concerns_.add(trainer);
 }

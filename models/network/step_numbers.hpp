@@ -16,8 +16,9 @@ namespace assay {
 class StepNumbers {
  public:
   /// Adds the last step. `input_seconds`: for which it waited for its images. `seconds`: of the
-  /// whole step, by the caller's clock.
-  void add(const Trainer& trainer, double input_seconds, double seconds);
+  /// whole step, by the caller's clock. `with_gaps`: a device has timed the phases, and waits
+  /// between steps for the host, which is in `seconds`.
+  void add(const Trainer& trainer, double input_seconds, double seconds, bool with_gaps);
   /// Why the phases do not add up to the steps; "" if they do.
   std::string why_not_whole() const;
   /// The same, or why `told` is no mean rate of these steps, of `images` each: the slowest rank's

@@ -2,6 +2,7 @@
 // The stream of a training's samples: that of its device, which is held back while a step is
 // submitted, unless the host takes part in the step.
 
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -14,17 +15,24 @@ class StepStream final : public Stream {
  public:
   /// `why_host`: why the host takes part in each step; a device that were held back meanwhile would
   /// wait for the host in no sample. "": it is held.
-  StepStream(Stream& of, std::string why_host) : of_(of), why_host_(std::move(why_host)) {}
+  /// `wait_for_sums` is called before the host waits for the device.
+  StepStream(Stream& of, std::string why_host, std::function<void()> wait_for_sums)
+      : of_(of), why_host_(std::move(why_host)), wait_for_sums_(std::move(wait_for_sums)) {}
 
   void mark(int which) override { of_.mark(which); }
-  void wait() override { of_.wait(); }
+  void wait() override {
+    wait_for_sums_();
+    of_.wait();
+  }
   double seconds(int from, int to) const override { return of_.seconds(from, to); }
   /// With why_host it holds nothing, and release() says why.
   bool hold() override { return !why_host_.empty() || of_.hold(); }
   std::string release() override {
     if (!why_host_.empty()) return why_host_;
     begun_ = raw_seconds();
-    return of_.release();
+    const std::string why = of_.release();
+    held_ = why.empty();
+    return why;
   }
   std::unique_ptr<Recording> record(const std::function<void()>& work) override {
     return of_.record(work);
@@ -32,7 +40,12 @@ class StepStream final : public Stream {
   NativeHandle native() override { return of_.native(); }
 
   /// Before a step is submitted.
-  void begin() { begun_ = raw_seconds(); }
+  void begin() {
+    begun_ = raw_seconds();
+    held_ = false;
+  }
+  /// True if the device was held until all of the last step was submitted.
+  bool held() const { return held_; }
   /// raw_seconds() when the device has begun with the last step: when it was let go, if it was
   /// held.
   double begun() const { return begun_; }
@@ -40,7 +53,9 @@ class StepStream final : public Stream {
  private:
   Stream& of_;
   std::string why_host_;
+  std::function<void()> wait_for_sums_;
   double begun_ = 0;
+  bool held_ = false;
 };
 
 }  // namespace assay

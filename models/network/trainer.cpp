@@ -26,7 +26,7 @@ constexpr double scale_of_choosing = 8;
 constexpr std::size_t numbers_under_way = 16;
 constexpr std::size_t numbers_of_counts = 3;
 
-/// Whether what sums the gradients cannot read the memory that they are in.
+/// True if the transport that sums the gradients cannot read the memory that they are in.
 bool is_staged(const TrainerSettings& settings, const Communicator& ranks) {
   return ranks.size() > 1 && settings.executor.device != "cpu" && !settings.sums_on_device;
 }

@@ -84,13 +84,17 @@ class Trainer {
   /// counts in no phase; empty: all passes have the same images. `check` applies to one of the
   /// passes. Collective.
   void step(double rate, StepCheck* check = nullptr, const std::function<void()>& load_next = {});
-  /// step(rate) in two parts, where why_host() is "". The first submits all of its work to the
+  /// step(rate) in two parts, where the device can have a whole step at once (always where
+  /// why_host() is ""; else std::logic_error). The first submits all of its work to the
   /// device, with copies of what the host reads of it, and waits for nothing. The second waits for
   /// the device, reads, and does the host's part, which the next step needs: until then nothing
   /// else may be asked of the trainer (of steps and states std::logic_error). `begun`:
   /// raw_seconds() when the device began; else it is taken for that of the first part. The second
   /// is collective.
   void start_step(double rate);
+  /// Waits for the sums of a step that was started, and tells if a transfer has failed: the device
+  /// would wait for its peer for ever (CaseError).
+  void wait_for_sums();
   void finish_step(std::optional<double> begun = std::nullopt);
   /// Why the host takes part in each step of a device before the next one can begin; "" if it only
   /// follows what the steps have done.
@@ -137,7 +141,7 @@ class Trainer {
   /// The tensor `counts` of kernels/update/problem.hpp after the last update.
   std::vector<double> counts() const;
   StepSeconds seconds() const { return seconds_; }
-  /// The last step as a whole, by the clock that has timed its phases, if that is the device's.
+  /// The sum of the last step's phases, if the device's clock has timed them.
   std::optional<double> device_seconds() const { return device_seconds_; }
   /// When this rank came to the sum of the gradients in the last step, and to the agreement that
   /// ends it; empty for one rank. `input` and `run` are the caller's.

@@ -31,16 +31,8 @@ namespace {
 
 using StepClock = std::chrono::steady_clock;
 
-/// Marks of a step's phases, beside those of a sample, 0 and 1, and, of the whole step, other ones.
-enum StepMark {
-  begun_mark = 2,
-  forward_mark,
-  backward_mark,
-  added_mark,
-  updated_mark,
-  first_mark,
-  last_mark
-};
+/// Marks of a step's phases, beside those of a sample, 0 and 1.
+enum StepMark { begun_mark = 2, forward_mark, backward_mark, added_mark, updated_mark };
 
 }  // namespace
 
@@ -207,7 +199,6 @@ void Trainer::start_step(double rate) {
   if (!why_waits_.empty())
     throw std::logic_error("this step cannot be submitted as a whole: " + why_waits_);
   Stream& stream = device().stream();
-  stream.mark(first_mark);
   stream.mark(begun_mark);
   begin_step(rate, std::nullopt);
   if (graph().passes != Graph::none) put_number(graph().passes, static_cast<double>(steps_begun()));
@@ -220,22 +211,26 @@ void Trainer::start_step(double rate) {
   update(nullptr);
   leave_results();
   stream.mark(updated_mark);
-  stream.mark(last_mark);
   started_ = true;
 }
 
+void Trainer::wait_for_sums() {
+  if (started_) exchange_->wait();
+}
+
 void Trainer::finish_step(std::optional<double> begun) {
+  wait_for_sums();
   if (!std::exchange(started_, false)) throw std::logic_error("no step was started");
   Stream& stream = device().stream();
   stream.wait();
   exchange_->take_seconds();  // the host's, which has submitted the sums
   seconds_ = {stream.seconds(begun_mark, forward_mark), stream.seconds(forward_mark, backward_mark),
               stream.seconds(backward_mark, added_mark), stream.seconds(added_mark, updated_mark)};
-  device_seconds_ = stream.seconds(first_mark, last_mark);
+  device_seconds_ = stream.seconds(begun_mark, updated_mark);
   if (ranks_.size() > 1) {
     Arrival& arrival = arrivals_.emplace_back();
     arrival.begun = begun.value_or(since_);
-    arrival.at = arrival.begun + stream.seconds(first_mark, backward_mark);
+    arrival.at = arrival.begun + stream.seconds(begun_mark, backward_mark);
     arrival.processor = process_seconds() - used_;
     arrival.wait = seconds_.exposed_communication;
   }

@@ -276,7 +276,8 @@ class TrainingWorkload final : public Workload {
   void end_step() {
     if (!std::exchange(started_, false)) return;
     trainer_->finish_step(stream_.begun());
-    count_step(0, *trainer_->device_seconds());
+    // A device that was held has made all of a sample without a gap: its phases must add up to it.
+    count_step(0, stream_.held() ? stream_.seconds(0, 1) : *trainer_->device_seconds());
   }
 
   /// Takes the numbers of a step; false: not those of an audited one, which end_audit() judges, nor
@@ -288,9 +289,7 @@ class TrainingWorkload final : public Workload {
     if (const LossScale& scale = trainer_->loss_scale(); scale.diverged() || scale.stuck())
       throw WrongResult(diverged_text(scale, made_));
     if (!std::exchange(warm_, true)) return false;  // no batch was ready for the first step
-    // By the clock that has timed the phases.
-    const std::optional<double> by_device = trainer_->device_seconds();
-    numbers_.add(*trainer_, input, by_device ? input + *by_device : seconds);
+    numbers_.add(*trainer_, input, seconds, trainer_->device_seconds() && !stream_.held());
     return true;
   }
 
@@ -406,7 +405,7 @@ class TrainingWorkload final : public Workload {
   const std::string why_host_;  ///< why the host takes part in each step
   const bool on_host_ = trainer_->device().name() == "cpu";
   const bool ends_later_ = !on_host_ && why_host_.empty();  ///< steps, than their samples
-  StepStream stream_{trainer_->device().stream(), why_host_};
+  StepStream stream_{trainer_->device().stream(), why_host_, [this] { trainer_->wait_for_sums(); }};
   bool started_ = false;  ///< a step that ends later
   double peak_memory_ = 0;
   Trainer::State state_;

@@ -1,8 +1,11 @@
 #include "tests/cuda/fake/arriving.hpp"
 
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <map>
+#include <utility>
 #include <vector>
 
 namespace fake {
@@ -11,14 +14,28 @@ namespace {
 std::map<char*, std::size_t, std::greater<>> locked;  ///< bytes
 
 struct Copied {
-  char* to;
+  char* at;
   std::vector<char> bytes;
 };
-std::vector<Copied> under_way;
+std::vector<Copied> under_way;  ///< to memory of the host
+std::vector<Copied> read;       ///< page-locked memory that a real GPU may not have read yet
 
 bool is_locked(const char* at) {
   const auto below = locked.lower_bound(const_cast<char*>(at));
   return below != locked.end() && at < below->first + below->second;
+}
+
+void deliver() {
+  for (const Copied& copied : std::exchange(under_way, {}))
+    std::memcpy(copied.at, copied.bytes.data(), copied.bytes.size());
+}
+
+void expect_unchanged() {
+  for (const Copied& copied : std::exchange(read, {}))
+    if (std::memcmp(copied.at, copied.bytes.data(), copied.bytes.size()) != 0) {
+      std::fputs("fake GPU: page-locked memory was written before the GPU had read it\n", stderr);
+      std::abort();
+    }
 }
 
 }  // namespace
@@ -33,18 +50,21 @@ void freed(void* data) {
 void copy(void* to, const void* from, std::size_t bytes, bool to_host) {
   const auto* const source = static_cast<const char*>(from);
   if (to_host && is_locked(static_cast<char*>(to))) {
+    expect_unchanged();  // the GPU may write what it has read before
     under_way.push_back({static_cast<char*>(to), {source, source + bytes}});
     std::memset(to, 0xff, bytes);
     return;
   }
-  if (is_locked(source)) arrive();  // what the GPU itself has copied there before
+  if (!to_host && is_locked(source)) {
+    deliver();  // what the GPU itself has copied there before
+    read.push_back({const_cast<char*>(source), {source, source + bytes}});
+  }
   std::memcpy(to, from, bytes);
 }
 
 void arrive() {
-  for (const Copied& copied : under_way)
-    std::memcpy(copied.to, copied.bytes.data(), copied.bytes.size());
-  under_way.clear();
+  deliver();
+  expect_unchanged();
 }
 
 }  // namespace fake

@@ -1,6 +1,7 @@
 #pragma once
-// Copies from the fake GPU to page-locked memory of the host: until the host has waited for any of
-// its work, it finds 0xff there, as a host may find anything that reads too early.
+// Copies between the fake GPU and page-locked memory of the host. Until the host has waited for any
+// of its work, it finds 0xff where the GPU writes, as a host may find anything that reads too
+// early, and it must not change what the GPU reads.
 
 #include <cstddef>
 
@@ -10,7 +11,7 @@ void page_locked(void* data, std::size_t bytes);
 void freed(void* data);
 /// `to_host`: from the GPU to the host.
 void copy(void* to, const void* from, std::size_t bytes, bool to_host);
-/// All that was copied is there.
+/// The host has waited: all that was copied is there. Aborts where it has changed what was read.
 void arrive();
 
 }  // namespace fake

@@ -131,7 +131,7 @@ inline void expect_same_verdicts(std::unique_ptr<Oracle> oracle,
       check_output(gpu(), *tensor, there);  // the first believes
       const std::size_t before = crossed();
       const OutputCheck a = check_output(gpu(), *tensor, there);
-      if (there.formula && crossed() > 0) {
+      if (there.formula && fake_gpu::counter != nullptr) {
         EXPECT_LT(crossed() - before, 8192u + 8 * there.formula->table.size()) << spec.name;
       }
       const OutputCheck b = check_output(gpu(), *tensor, here);

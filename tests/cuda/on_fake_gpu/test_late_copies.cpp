@@ -1,6 +1,5 @@
 // The fake GPU gives what it copies to page-locked memory only to a host that has waited for it.
 
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -8,13 +7,13 @@
 #include <vector>
 
 #include "support/cuda/device.hpp"
+#include "fake_gpu.hpp"
 
 namespace assay::cuda {
 namespace test_late_copies {
 
 TEST(CopiesOfTheFakeGpu, ArriveWithTheWait) {
-  if (dlsym(RTLD_DEFAULT, "fake_gpu_crossed") == nullptr)
-    GTEST_SKIP() << "a real one may be as quick as the host";
+  ONLY_ON_THE_FAKE_GPU();  // a real one may be as quick as the host
   CudaDevice device;
   const auto tensor = device.allocate(plain_tensor("x", Role::output, DataType::fp32, {4}));
   const std::vector<float> given{1, 2, 3, 4};
@@ -42,6 +41,25 @@ TEST(CopiesOfTheFakeGpu, ArriveWithTheWait) {
   device.copy(again.data(), tensor->data(), sizeof(float) * 4);
   device.stream().wait();
   EXPECT_EQ(again, given);
+}
+
+TEST(CopiesOfTheFakeGpu, MayNotBeChangedBeforeTheWait) {
+  ONLY_ON_THE_FAKE_GPU();
+  CudaDevice device;
+  const auto tensor = device.allocate(plain_tensor("x", Role::output, DataType::fp32, {1}));
+  const auto memory = device.host_memory(sizeof(float));
+  auto& number = *static_cast<float*>(memory.get());
+  const auto send = [&](float value) {
+    number = value;
+    device.copy(tensor->data(), &number, sizeof number);
+  };
+  send(1);
+  device.stream().wait();
+  send(2);
+  number = 3;
+  EXPECT_DEATH(device.stream().wait(), "written before the GPU had read it");
+  number = 2;
+  device.stream().wait();
 }
 
 }  // namespace test_late_copies

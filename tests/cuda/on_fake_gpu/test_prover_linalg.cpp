@@ -27,7 +27,7 @@ TEST(Prover, AddsObservationsAsTheHost) {
         const std::size_t before = crossed();
         expect_same_values(trial, *linalg_oracle(problem), linalg_test::honest(precision));
         ASSERT_FALSE(HasFailure()) << shape << name(precision) << stored;
-        if (!stored && crossed() > 0) {
+        if (!stored && fake_gpu::counter != nullptr) {
           EXPECT_GT(crossed(), before) << "the GPU was not asked";
         }
       }

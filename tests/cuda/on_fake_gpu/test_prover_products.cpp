@@ -26,7 +26,7 @@ void expect_same_sums(const P& problem, bool nhwc, bool stored = true) {
   std::vector<Expected> here(indices.size()), there(indices.size());
   const std::size_t before = crossed();
   trial.oracle->expect(output, *trial.inputs, Executed{}, false, indices, there);
-  if (crossed() > 0) {
+  if (fake_gpu::counter != nullptr) {
     EXPECT_GT(crossed() - before, 24 * indices.size()) << "the GPU was not asked";
   }
   host->expect(output, *trial.inputs, Executed{}, false, indices, here);

@@ -57,7 +57,7 @@ TEST(RnnProducts, AreThoseOfTheHost) {
         const Weights kept(s.rows, s.columns, numbers, prover());
         const std::size_t copied = crossed();
         kept.multiply(product(there));
-        if (crossed() > 0) {
+        if (fake_gpu::counter != nullptr) {
           EXPECT_GE(crossed() - copied,
                     static_cast<std::size_t>(s.m * (terms + n)) * sizeof(double));
         }
@@ -103,7 +103,7 @@ TEST(RnnProducts, MakeTheSameRecurrences) {
         const Field here = of(nullptr);
         const std::size_t copied = crossed();
         const Field there = of(prover());
-        if (crossed() > 0) {
+        if (fake_gpu::counter != nullptr) {
           EXPECT_GT(crossed(), copied + 3 * 330 * 10 * sizeof(double)) << what;
         }
         expect_near(there.value, here.value, what);

@@ -179,11 +179,8 @@ TEST(Trainer, AStepInTwoPartsIsAStep) {
     parts->finish_step();
     EXPECT_THROW(parts->finish_step(), std::logic_error);
     EXPECT_EQ(parts->loss_scale().state(), whole->loss_scale().state());
-    const StepSeconds of = parts->seconds();
-    const double all = of.forward + of.backward + of.exposed_communication + of.update;
     ASSERT_TRUE(parts->device_seconds());
-    EXPECT_NEAR(all, *parts->device_seconds(), 0.01 * all + 20e-6);
-    EXPECT_GT(of.backward, 0);
+    EXPECT_GT(parts->seconds().backward, 0);
   }
   Trainer::State a, b;
   whole->save(a);

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "support/cuda/device.hpp"
 #include "fake_gpu.hpp"
+#include "support/cuda/device.hpp"
 
 namespace assay::cuda {
 namespace test_late_copies {

@@ -92,7 +92,7 @@ struct Table {
   void add_headings(const std::vector<std::string>& headings);
   /// Columns of characters of each column on a terminal.
   std::vector<std::size_t> widths() const;
-  /// Whether the columns of less than this `spare` have room within table_width.
+  /// True if the columns of less than this `spare` have room within table_width.
   bool fits(int spare = std::numeric_limits<int>::max()) const;
   /// Leaves out spare columns until the others fit; the sentence that names them, or "". `part`:
   /// the name of one table among several, else "".

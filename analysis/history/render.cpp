@@ -79,7 +79,7 @@ Table make_table(const std::vector<RowHistory>& all, bool several) {
   const auto any = [&](const auto& has) { return std::ranges::any_of(all, has); };
   add({"id"}, [](const RowHistory& series) { return series.id; });
   const auto name = [&](const RowHistory& series) { return machine(series, several); };
-  // Of several machines it tells series with the same id apart.
+  // The machine tells series of several machines with the same id apart.
   const bool apart =
       any([&](const RowHistory& series) { return name(series) != name(all.front()); });
   add({"machine", false, "", apart ? 0 : 4}, name);

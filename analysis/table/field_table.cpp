@@ -33,7 +33,7 @@ std::vector<Field> choose_fields(const std::vector<Field>& fields, const Texts& 
   return kept;
 }
 
-/// Whether a column has counts or sizes alone: they are set right, as numbers are.
+/// True if a column has counts or sizes alone: they are set right, as numbers are.
 bool has_counts(const Table& table, std::size_t column) {
   bool any = false;
   for (const Line& line : table.lines) {
@@ -43,7 +43,7 @@ bool has_counts(const Table& table, std::size_t column) {
   return any;
 }
 
-/// Whether a reader would miss nothing of the last column.
+/// True if a reader would miss nothing of the last column.
 bool is_last_empty(const Table& table) {
   return std::ranges::all_of(table.lines, [](const Line& line) {
     const std::string& text = line.cells.back();

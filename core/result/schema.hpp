@@ -24,13 +24,13 @@ nlohmann::json parse_json(std::string_view text);
 using SchemaVersion = std::pair<unsigned long, unsigned long>;
 SchemaVersion schema_version(const std::string& name);
 
-/// Whether a document is a result of a later minor version of the schema, to which fields were
+/// True if a document is a result of a later minor version of the schema, to which fields were
 /// added. These are accepted at every place, and kept in copies; a file of this or of an earlier
 /// version has a misspelt field there.
 bool may_have_new_fields(const nlohmann::json& document, const std::string& schema_name);
 
-/// Whether `value` is valid by a definition ("row") of a schema ("result"). `new_fields`: of a
-/// document that may have them.
+/// True if `value` is valid by a definition ("row") of a schema ("result"). `new_fields`: its
+/// document may have them.
 bool satisfies(const nlohmann::json& value, const std::string& schema_name,
                const std::string& definition, bool new_fields = false);
 

@@ -65,7 +65,11 @@ bool advance(const void* stream) {
       start = now();
     }
     if (task.waits_for != nullptr) {
-      if (!task.waits_for->known && !advance(task.waits_for->stream)) return false;
+      if (const auto passing = task.waits_for; !passing->known) {
+        advance(passing->stream);
+        if (!passing->known) return false;
+        continue;  // that stream may have waited for this one, which is then further
+      }
       start = std::max(start, task.waits_for->at);
     }
     if (task.records != nullptr) {

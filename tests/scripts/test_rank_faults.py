@@ -13,7 +13,7 @@ LAUNCHERS = {"openmpi": "mpirun.openmpi --oversubscribe -n", "mpich": "mpirun.mp
 RANKS = {"openmpi": 3, "mpich": 2}
 TRANSPORTS = {"openmpi": "mpi", "mpich": "mpich"}
 PROBLEMS = ["4000", "40000"]
-TIMEOUT = 8
+TIMEOUT = 4
 
 
 def why_not(mpi):
@@ -77,7 +77,7 @@ class Faults:
     def within_shared_memory(self, fault, status, *words):
         """The algorithm makes no calls that could be struck: some time in a second of it."""
         self.faulty(fault, status, *words, algorithm=["shared_memory"], problem=["4000000"],
-                    timing={"max_time": 2, "precision_target": 1e-9}, timeout=15, variables={"ASSAY_FAULT_LATER": "1000"})
+                    timing={"max_time": 2, "precision_target": 1e-9}, timeout=9, variables={"ASSAY_FAULT_LATER": "1000"})
 
     def test_none(self):
         done, rows = self.start("", code=0)

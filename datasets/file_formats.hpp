@@ -29,7 +29,7 @@ class FileTable : public Table {
   const DataFile& file() const { return *file_; }
 
  private:
-  /// The entries of the index for a share of the file. The default is no index.
+  /// Entries of the index for a share of the file; none by default.
   virtual std::vector<std::int64_t> index_of(Share) const { return {}; }
   /// Makes the index from the entries of all shares, in order.
   virtual void set_index(const std::vector<std::vector<std::int64_t>>&) {}

@@ -28,7 +28,7 @@ inline constexpr std::size_t minimum_segment = 4;
 
 /// Fifty points determine an autocorrelation to about +-0.14, and an estimate that is too low
 /// causes false alarms. A little more than weekly series usually have (0.3) is therefore always
-/// removed. This reduces the power if there is no autocorrelation, but causes no false alarms.
+/// removed. Without any autocorrelation fewer changes are found, and no more false alarms occur.
 inline constexpr double least_autocorrelation = 0.35;
 
 struct ChangePoint {

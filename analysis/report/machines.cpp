@@ -41,9 +41,9 @@ struct Host {
   std::string mark;  ///< of what disturbed its rows from outside
 };
 
-/// The order is by id and fleet, then by node. A fleet is what has the same processors under one
-/// name (where nobody has given one, a system is named after its host); a node whose hardware
-/// differs otherwise belongs to it.
+/// The order is by id and fleet, then by node. A fleet is all nodes with equal processors and one
+/// name of a system, even if other hardware differs. A system without a given name has that of its
+/// host.
 using Cases = std::map<std::pair<std::string, std::string>, std::map<std::string, Host>>;
 
 Cases collect_cases(const Results& results, const SeriesList& all) {

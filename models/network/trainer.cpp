@@ -24,7 +24,6 @@ constexpr double scale_of_choosing = 8;
 
 /// A step puts few numbers, and waits for all of them before it ends.
 constexpr std::size_t numbers_under_way = 16;
-constexpr std::size_t numbers_of_counts = 3;
 
 /// True if the transport that sums the gradients cannot read the memory that they are in.
 bool is_staged(const TrainerSettings& settings, const Communicator& ranks) {
@@ -83,7 +82,8 @@ Trainer::Trainer(const TrainerSettings& settings, std::unique_ptr<Executor> exec
                        : exchange_->why_waits();
   batch_statistics_.resize(static_cast<std::size_t>(graph().elements(graph().batch_statistics)));
   numbers_ = device().host_memory(numbers_under_way * sizeof(double));
-  results_ = device().host_memory((numbers_of_counts + batch_statistics_.size()) * sizeof(double));
+  const auto counts = static_cast<std::size_t>(graph().elements(graph().counts));
+  results_ = device().host_memory((counts + batch_statistics_.size()) * sizeof(double));
   initialise();
 }
 

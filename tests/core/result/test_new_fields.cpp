@@ -34,7 +34,7 @@ TEST(NewFields, AreKeptOfALaterMinorVersion) {
   write_json(folder.path() / "result.json", document);
   const json copy = read_result(folder.path());
   EXPECT_EQ(copy, document) << json::diff(document, copy);
-  // What both versions know is checked as before.
+  // Fields that both versions know are checked as before.
   for (const auto& [place, value] : {std::pair<const char*, json>{"/rows/0/status", "okay"},
                                      {"/rows/0/time_s/median", 99.0},
                                      {"/rows/0/time_s/clock_s", "no number"}}) {

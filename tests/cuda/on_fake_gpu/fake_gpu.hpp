@@ -16,6 +16,6 @@ inline std::size_t crossed() { return counter == nullptr ? 0 : counter(); }
 
 }  // namespace assay::fake_gpu
 
-/// Of a test with a fault (FAKE_…) that no real GPU has, or with what the fake cuDNN proposes.
+/// Skips a test on a real GPU: it needs a fault (FAKE_…) or a plan that only the fakes have.
 #define ONLY_ON_THE_FAKE_GPU() \
   if (::assay::fake_gpu::counter == nullptr) GTEST_SKIP() << "only the fake GPU has its faults"

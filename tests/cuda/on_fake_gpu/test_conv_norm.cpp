@@ -37,7 +37,7 @@ std::string fault_of(const ConvNormProblem& problem) {
   return found.passed ? "" : "wrong: " + found.reason;
 }
 
-/// Where cuDNN has them: the fake one has all.
+/// A real cuDNN is tested with the fusions that it has; the fake one has all.
 TEST(ConvNorm, IsRightInEveryFusionAndPrecision) {
   for (const char* shape : {"mb2ic5ih9oc6oh9kh3ph1", "mb2ic8ih8oc16oh4kh1sh2"})
     for (const NormFusion fusion : fusions)

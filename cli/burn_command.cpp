@@ -9,7 +9,7 @@ Command burn_command() {
       "Burn in: verified cases one after the other on all cores at once, every run compared bit by "
       "bit.",
       {{"SUITE", "suite, or kinds of the suite `burn` (gemm,conv)", "SUITE|KINDS", "", true},
-       {"--for", "how long the cases run, their preparation not counted: 90s, 30m, 8h", "TIME", "",
+       {"--for", "time that the cases run, without their preparation: 90s, 30m, 8h", "TIME", "",
         true},
        {"--threads", "cores of each process: the fewer, the better a fault is located", "N", "1"},
        {"--gpus", "GPUs of a node: so many processes, each with one (for suites like burn-gpu)",

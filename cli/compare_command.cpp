@@ -295,8 +295,8 @@ Command compare_command() {
             {{"BASE", "result file or folder to compare with; the only one with --base and --new",
               "BASE", "", true},
              {"NEW", "result file or folder that is judged", "NEW"},
-             {"--vary", "what is meant to differ between BASE and NEW", "WHAT", "", false, false,
-              "", variations},
+             {"--vary", "intended difference between BASE and NEW", "WHAT", "", false, false, "",
+              variations},
              {"--base",
               "compare two sides of one result: the rows of the side to compare with, by values of "
               "parameters, like backend=onednn; rows that differ in these alone are compared",

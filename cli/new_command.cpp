@@ -120,7 +120,7 @@ Command new_command() {
   std::vector<std::string> kinds = template_kinds();
   return {"new",
           "Write a backend of your own: a folder that builds against this installation.",
-          {{"WHAT", "what is written", "WHAT", "", true, false, "", {"backend"}},
+          {{"WHAT", "thing to write", "WHAT", "", true, false, "", {"backend"}},
            {"NAME", "name of the backend, and of the new folder", "NAME", "", true},
            {"--kind", "kind of problem that it computes", "KIND",
             kinds.empty() ? "" : kinds.front(), false, false, "", kinds}},

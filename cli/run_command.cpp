@@ -323,7 +323,7 @@ std::vector<Flag> ensemble_flags() {
            .otherwise = "random",
            .choices = {"random", "halving"}},
           {.name = "--factor",
-           .help = "of halving: one in N members goes on, with N times the epochs",
+           .help = "with halving: one in N members goes on, with N times the epochs",
            .value = "N",
            .otherwise = "2",
            .choices = {"2", "3"}},

@@ -60,7 +60,7 @@ std::vector<Dimension> CollectivesBenchmark::dimensions() const {
       "message size: bytes (400000, 64K), a range FROM:TO:FACTOR (8:64M:2), elements (n100000), a "
       "list, or LIST/NAME; K, M and G are KiB, MiB and GiB";
   Dimension intra_node = axis("inside",
-                              "what a hybrid algorithm uses inside a node instead of NCCL: a "
+                              "transport of a hybrid algorithm inside a node, instead of NCCL: a "
                               "transport, shared_memory, or same (as between nodes)",
                               {}, {"same"}, "same");
   intra_node.flags = {"intra_node"};

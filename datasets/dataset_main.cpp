@@ -183,7 +183,7 @@ Command command() {
        false,
        "",
        {"tfrecord", "folder"}},
-      {"--encoding", "how images are encoded", "FORMAT", "jpeg", false, false, "", {"jpeg", "png"}},
+      {"--encoding", "format of the images", "FORMAT", "jpeg", false, false, "", {"jpeg", "png"}},
       {"--quality", "quality of JPEG, 1 to 100", "N", "90"},
       {"--files", "number of TFRecord files", "N", "1"},
       {"--label-base", "label of the first class in TFRecord files", "N", "0"},
@@ -194,9 +194,9 @@ Command command() {
       {"--first", "number of the first image, or of the first row of --from", "N", "0"}};
   command.flags = grouped({{"Options", command.flags}, {"Images", images}});
   command.examples = {{"assay-dataset classes:n1000d20 -o x.npy --labels y.npy",
-                       "what `assay-svm --problem n1000d20` computes with"},
+                       "the table of `assay-svm --problem n1000d20`"},
                       {"assay-dataset clusters:n1000d20k16 --seed 7 -o clusters.npy",
-                       "what `assay-kmeans --clusters 16 --seed 7 --problem n1000d20` does"},
+                       "the table of `assay-kmeans --clusters 16 --seed 7 --problem n1000d20`"},
                       {"assay-dataset images:n64c10w160h120 --files 4 -o pictures",
                        "64 JPEG images of 10 classes in 4 TFRecord files"}};
   command.exit_codes = "0 ok, 2 bad usage or input, 7 failed (for example a full disk)";

@@ -247,7 +247,7 @@ class Renderer {
       }
       steps.push_back(join(names, ", ") + ": " + advice(verdict));
     }
-    list("What to do", steps);
+    list("Next steps", steps);
     if (acceptance_.next.empty()) return;
     separate();
     sentence("The rows of the gravest node, and the command that repeats each of them:");

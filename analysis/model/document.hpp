@@ -17,7 +17,7 @@ namespace assay {
 struct ModelOptions {
   std::string formula;
   std::map<std::string, std::string> references;  ///< column → level
-  /// How the errors are clustered: by "launch", "none", or the name of a column; "": by launch if a
+  /// Errors are clustered by "launch", by "none", or by the column of this name; "": by launch if a
   /// launch has several rows, else none.
   std::string cluster;
   std::vector<std::map<std::string, std::string>> predictions;  ///< column → value

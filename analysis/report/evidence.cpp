@@ -97,9 +97,10 @@ json node_evidence(const Results& results, const SeriesList& all) {
   if (!devices.lines.empty())
     sections.push_back(section(
         "devices", "Health of devices",
-        "What the devices of the rows tell of themselves: errors and corrected errors since the "
-        "system began to count, and the states of links and spare parts over all rows. A row in "
-        "which an error was counted has failed." +
+        "The devices' own reports: errors and corrected errors since the system began to count, "
+        "and "
+        "the states of links and spare parts over all rows. A row during which an error was "
+        "counted has failed." +
             left_out,
         json::array({table_json("", devices)})));
   if (json burn = burn_section(results, all); !burn.is_null()) sections.push_back(std::move(burn));

@@ -56,7 +56,7 @@ struct FieldTable {
   Texts headings{};   ///< by row: a line above it, where not empty; {}: none
   Texts constants{};  ///< properties of all rows beside their parameters
   Legend legend{};    ///< lines before those of the columns
-  /// Whether each benchmark may have a table of its own where one of all would be too wide.
+  /// True if each benchmark may have a table of its own where one of all would be too wide.
   bool may_split = true;
   /// True if problems may be lines above their rows instead of a column, if the table is too wide:
   /// the rows are in the order of their problems.

@@ -99,8 +99,8 @@ class SummaryTable {
     for (const auto& [system, other] : printed_pairs_)
       table_.columns.push_back({"printed: " + over(system, other), true});
     legend_.add(
-        "Speedups, above 1 the first-named system is faster. (n): geometric mean over n problems, "
-        "of each the fastest comparable rows of both; of a suite: over its workloads. " +
+        "Speedups: above 1, the first-named system is faster. (n): geometric mean over n problems, "
+        "each with the fastest comparable rows of both systems; a suite's: over its workloads. " +
         std::string(no_verdict));
     legend_.add("printed: " + summary_.source);
     add_title(page_, results_, {}, {summary_.description});

@@ -31,7 +31,7 @@ class TensorValues final : public StoredValues {
   std::unique_ptr<Tensor> copy_;
   mutable std::atomic<bool> on_host_ = false;
   mutable std::size_t alone_ = 0;  ///< elements that were read without the others
-  /// What fp32 holds is not stored in fp64: activations are most of the memory of a network.
+  /// Values that fp32 holds are not stored in fp64: activations are most of a network's memory.
   mutable std::vector<float> narrow_;
   mutable std::vector<double> wide_;
 };

@@ -63,14 +63,13 @@ Dimension algorithm(std::vector<std::string> values) {
 }
 
 Dimension problem(std::vector<std::string> defaults) {
-  return {
-      "problem",
-      "descriptor, list (see `assay list problems`), LIST/NAME, or FILE.json[/NAME] with a list "
-      "of your own; fields after @ override, as in resnet50@mb32",
-      {},
-      std::move(defaults),
-      "",
-      ""};
+  return {"problem",
+          "descriptor, list (see `assay list problems`), LIST/NAME, or your own list as "
+          "FILE.json[/NAME]; fields after @ override, as in resnet50@mb32",
+          {},
+          std::move(defaults),
+          "",
+          ""};
 }
 
 Dimension field(std::string name, std::string field, std::string help, std::string shown_default,

@@ -44,7 +44,7 @@ class KernelDevice final : public CudnnDevice {
 
  private:
   friend class KernelProver;  // starts its kernels, in the same scratch memory
-  /// Whether kernels know the tensor's layout; `weights` are those of its dimensions, or null.
+  /// True if kernels know the tensor's layout; `weights` are those of its dimensions, or null.
   bool knows(const TensorSpec& spec, const ChecksumWeights* weights = nullptr) const;
   /// Makes and reads a small tensor of the type, at the first call. CaseError if the host finds
   /// other elements in it, or tells other things of it.

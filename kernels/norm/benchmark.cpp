@@ -11,7 +11,7 @@ const OperationBenchmark& norm_benchmark() {
        .description = "Batch normalization, with the addition and the rectifier that follow it.",
        .directions = norm_direction_names(),
        .variants = {make_dimension(
-           "fusion", "what follows in the same pass: max(y, 0), or max(y + addend, 0)",
+           "fusion", "operation in the same pass after it: max(y, 0), or max(y + addend, 0)",
            norm_fusion_names(), {norm_fusion_names().front()}, "", norm_fusion_names().front())},
        .backend = "onednn",
        .problem = "resnet50",

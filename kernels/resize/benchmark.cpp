@@ -11,7 +11,8 @@ const OperationBenchmark& resize_benchmark() {
        .description = "Bilinear resizing of activations.",
        .directions = resize_direction_names(),
        .variants = {make_dimension(
-           "coordinates", "where outputs lie among inputs: PyTorch's align_corners=False, or True",
+           "coordinates",
+           "position of outputs among inputs: PyTorch's align_corners=False, or True",
            resize_coordinates_names(), {resize_coordinates_names().front()}, "",
            resize_coordinates_names().front())},
        .backend = "onednn",

@@ -21,7 +21,7 @@ constexpr double u_function = 6 * u_fp32;
 struct Products {
   bool loses_operands = false;  ///< operands are rounded to tf32
   bool truncates = false;       ///< sums are truncated, as in tensor cores
-  /// Whether values may be rounded to the 16 bits of the tensors between two operations: those that
+  /// True if values may be rounded to the 16 bits of the tensors between two operations: those that
   /// products multiply, and all others (docs/method-rnn.md).
   bool stores_operands = true, stores_others = true;
   /// Number of a gate's sums that are each rounded to them, before they are added: that over

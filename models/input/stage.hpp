@@ -20,7 +20,7 @@ struct StagedSet {
   std::filesystem::path folder;    ///< of the node
   std::vector<std::string> names;  ///< of its files
   StagingCost cost;                ///< equal on all ranks
-  /// Of the first rank of each node; null on others.
+  /// Null except on the first rank of each node.
   std::shared_ptr<const StageFolder> kept;
 };
 

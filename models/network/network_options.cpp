@@ -219,12 +219,13 @@ std::vector<Dimension> of_ranks() {
                                algorithm_names(), {"library"}, "", "library")),
       of_system(make_dimension(
           "control",
-          "how ranks agree on the order in which they add gradients: none: all have one order; "
+          "agreement of ranks on the order in which they add gradients: none: all have one order; "
           "flat: rank 0 hears of each tensor from every rank; tree:R: each rank from at most R",
           {}, {"none"}, "", "none")),
       make_dimension(
           "parallel",
-          "how ranks train together: sync: one update of all gradients; async: parts of the "
+          "way in which ranks train together: sync: one update of all gradients; async: parts of "
+          "the "
           "weights on all ranks, each gradient updates them as it comes; stale:S: also, at most "
           "S steps behind; server:K: parts on K ranks of their own; pipeline:P[:1f1b|:fill-drain]"
           ": P stages of layers; split:K: layers on K ranks each; these two with *sync: groups of "

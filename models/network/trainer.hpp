@@ -46,7 +46,7 @@ struct TrainerSettings {
 /// The checks of a step, and their result.
 struct StepCheck {
   std::set<std::size_t> nodes;  ///< of the graph; each is compared with its oracle
-  /// Whether to check, at random elements, that the update reads the sum of all ranks' gradients;
+  /// True to check, at random elements, that the update reads the sum of all ranks' gradients;
   /// with a lag those of the step before, also for one rank.
   bool gradient_sum = false;
   std::uint64_t seed = 1;

@@ -180,7 +180,7 @@ std::vector<Flag> process_flags() {
        "ceilings, and the name that results carry",
        "SITE", "none"},
       {"--launcher",
-       "how processes are started: a name (see `assay list launchers`), a launcher's file, or "
+       "starter of processes: a name (see `assay list launchers`), a launcher's file, or "
        "a command, e.g. \"mpirun -n 2\"",
        "LAUNCHER", "mpirun for several ranks"},
       {"--ranks",

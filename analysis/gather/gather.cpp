@@ -11,12 +11,12 @@
 #include <string_view>
 
 #include "analysis/host_names.hpp"
-#include "analysis/parts.hpp"
 #include "core/base/error.hpp"
 #include "core/base/hash.hpp"
 #include "core/base/parallel.hpp"
 #include "core/machine/environment.hpp"
 #include "core/result/row_reader.hpp"
+#include "core/result/row_text.hpp"
 #include "core/result/run_result.hpp"
 #include "core/result/schema.hpp"
 #include "core/result/whole_file.hpp"

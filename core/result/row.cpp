@@ -147,10 +147,18 @@ static json epochs_json(const std::vector<std::map<std::string, double>>& epochs
 /// The fields that published rows need not have.
 static void visit_measured(SameAs<Row> auto& row, auto& fields) {
   fields.nullable("executed", row.executed, "verification", row.verification);
-  fields.always("setup_s", row.setup_s, "samples_s", row.samples_s, "required", row.required);
+  fields.always("setup_s", row.setup_s);
+}
+/// The same, which rows of a bracket do not have either.
+static void visit_judged(SameAs<Row> auto& row, auto& fields) {
+  fields.always("samples_s", row.samples_s, "required", row.required);
   fields.nullable("ceiling", row.ceiling, "ceiling_reason", row.ceiling_reason, "energy_j",
                   row.energy_j, "energy_domains_j", row.energy_domains_j, "energy_reason",
                   row.energy_reason, "baseline", row.baseline);
+}
+/// The place of the row in its result.
+static void visit_place(SameAs<Row> auto& row, auto& fields) {
+  fields.always("environment", row.environment, "launch", row.launch, "attempt", row.attempt);
 }
 
 /// Writes the same fields, but leaves out those that say nothing.
@@ -163,25 +171,22 @@ class OptionalWriter {
  private:
   FieldWriter& writer_;
 };
-/// Reads them where they are.
-class OptionalReader {
- public:
-  explicit OptionalReader(FieldReader& reader) : reader_(reader) {}
-  void always(auto&&... fields) { reader_.optional(fields...); }
-  void nullable(auto&&... fields) { reader_.optional(fields...); }
 
- private:
-  FieldReader& reader_;
-};
-
-static void visit_measured_if_any(Row& row, FieldReader& fields) {
-  OptionalReader optional(fields);
-  visit_measured(row, optional);
+static void visit_own_kind(Row& row, FieldReader& fields) {
+  visit_place(row, fields);
+  visit_measured(row, fields);
+  visit_judged(row, fields);
 }
-static void visit_measured_if_any(const Row& row, FieldWriter& fields) {
-  if (!row.published) return visit_measured(row, fields);
+static void visit_own_kind(const Row& row, FieldWriter& fields) {
+  if (!row.of_bracket) visit_place(row, fields);
+  if (!row.published) {
+    visit_measured(row, fields);
+    if (!row.of_bracket) visit_judged(row, fields);
+    return;
+  }
   OptionalWriter optional(fields);
   visit_measured(row, optional);
+  visit_judged(row, optional);
 }
 
 static void visit_epochs(Row& row, FieldReader& fields) { fields.optional("epochs", row.epochs); }
@@ -193,14 +198,13 @@ static void visit_fields(SameAs<Row> auto& row, auto& fields) {
   fields.always("id", row.id);
   fields.optional("published", row.published, "id_form", row.id_form);
   fields.always("names", row.names, "benchmark", row.benchmark, "problem", row.problem,
-                "environment", row.environment, "launch", row.launch, "attempt", row.attempt,
                 "parameters", row.parameters);
   fields.optional("step_parameters", row.step_parameters, "system_parameters",
                   row.system_parameters, "tolerance", row.tolerance, "part_of", row.part_of);
   fields.always("status", row.status);
   fields.nullable("reason", row.reason, "time_s", row.time_s);
   fields.always("rates", row.rates);
-  visit_measured_if_any(row, fields);
+  visit_own_kind(row, fields);
   fields.optional("metrics", row.metrics);
   visit_epochs(row, fields);
   fields.optional("layers", row.layers, "layers_sum", row.layers_sum, "device_state",

@@ -9,6 +9,7 @@
 #include "analysis/text_table.hpp"
 #include "core/api/precision.hpp"
 #include "core/result/impossible.hpp"
+#include "core/result/json_fields.hpp"
 #include "core/result/layers.hpp"
 #include "core/result/marks.hpp"
 #include "core/result/result_check.hpp"
@@ -359,20 +360,13 @@ void add_layer_ceilings(Row& row, const std::vector<Bracket>& brackets,
 
 }  // namespace
 
-std::vector<Bracket> read_brackets(const std::vector<json>& documents) {
-  std::vector<Bracket> brackets;
-  for (const json& document : documents) {
-    Bracket& bracket = brackets.emplace_back();
-    if (const json& reason = document.at("reason"); reason.is_string()) bracket.reason = reason;
-    for (json row : document.at("rows")) {
-      // They belong to no result.
-      for (const char* place : {"environment", "launch", "attempt"}) row[place] = 0;
-      row["names"] = json::array();
-      bracket.rows.push_back(row);
-    }
-  }
-  return brackets;
+static void visit_fields(SameAs<Bracket> auto& bracket, auto& fields) {
+  fields.always("started", bracket.started, "seconds", bracket.seconds);
+  fields.nullable("reason", bracket.reason);
+  fields.always("rows", bracket.rows);
 }
+void to_json(json& document, const Bracket& bracket) { document = write_fields(bracket); }
+void from_json(const json& document, Bracket& bracket) { read_fields(document, bracket); }
 
 void add_ceiling(Row& row, const std::vector<Bracket>& brackets,
                  const std::vector<std::size_t>& around, const ResultEnvironment& environment,

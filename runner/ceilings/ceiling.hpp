@@ -10,14 +10,16 @@
 
 namespace assay {
 
-/// One measurement of the machine's ceilings.
+/// One measurement of the machine's ceilings. Events of a journal and a result's run.bracket have
+/// its fields.
 struct Bracket {
+  std::string started{};
+  double seconds = 0;
   std::string reason{};     ///< why there are no rows; "": there are rows
   std::vector<Row> rows{};  ///< of benchmark stream, without samples; "measured_on" in `rest`
 };
-/// The brackets as the journal's events and the result's run.bracket hold them: {"started",
-/// "seconds", "reason", "rows"}.
-std::vector<Bracket> read_brackets(const std::vector<nlohmann::json>& documents);
+void to_json(nlohmann::json& document, const Bracket& bracket);
+void from_json(const nlohmann::json& document, Bracket& bracket);
 
 /// Sets the ceiling of a row, or its reason. `around`: indices into `brackets` of those measured
 /// before and after the row. `otherwise`: the reason if `around` is empty. A row that is at least

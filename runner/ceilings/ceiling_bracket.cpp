@@ -163,7 +163,7 @@ CeilingMeter::CeilingMeter(CeilingPlan plan, CampaignOptions options,
                            std::filesystem::path programs)
     : plan_(std::move(plan)), options_(std::move(options)), programs_(std::move(programs)) {}
 
-json CeilingMeter::rows_of(const CeilingStart& start, const CeilingNeeds& needs) {
+std::vector<Row> CeilingMeter::rows_of(const CeilingStart& start, const CeilingNeeds& needs) {
   const std::vector<std::string> names = benchmark_names(programs_);
   if (std::find(names.begin(), names.end(), "stream") == names.end())
     throw CaseError(fmt::format("there is no assay-stream in {}.", programs_.string()));
@@ -180,44 +180,36 @@ json CeilingMeter::rows_of(const CeilingStart& start, const CeilingNeeds& needs)
                      std::chrono::milliseconds(static_cast<std::int64_t>(1000 * limit)));
   if (stream.ended.signalled || !std::filesystem::exists(out))
     throw CaseError("assay-stream " + stream.how());
-  const RunResult result = read_result(out);
-  json rows = json::array();
-  for (const Row& row : result.rows) {
-    json& document = rows.emplace_back(row);
+  RunResult result = read_result(out);
+  for (Row& row : result.rows) {
+    row.of_bracket = true;
     if (const CeilingPlace place = ceiling_place(row); !place.is_processor()) {
       const std::string device = device_name(backend_software(place, result.environment(row)));
-      document["measured_on"] = device.empty() ? json() : json(device);
+      row.rest["measured_on"] = device.empty() ? json() : json(device);
     }
-    // They are no rows of this result: the fields that place them there are left out, and samples
-    // that only they would need.
-    for (const char* field :
-         {"environment", "launch", "attempt", "samples_s", "baseline", "ceiling", "ceiling_reason",
-          "energy_j", "energy_domains_j", "energy_reason"})
-      document.erase(field);
   }
-  return rows;
+  return std::move(result.rows);
 }
 
-json CeilingMeter::measure() {
+Bracket CeilingMeter::measure() {
   const auto start = Clock::now();
-  json bracket = {
-      {"started", utc_now()}, {"seconds", 0}, {"reason", nullptr}, {"rows", json::array()}};
+  Bracket bracket{utc_now()};
   try {
     if (plan_.empty())
       throw CaseError(
           "no case has the settings that a ceiling needs: precision, and threads or a device.");
-    json rows = json::array();  // of all starts or of none
+    std::vector<Row> rows;  // of all starts or of none
     for (const auto& [start, needs] : plan_)
-      for (json& row : rows_of(start, needs)) rows.push_back(std::move(row));
-    bracket["rows"] = std::move(rows);
+      for (Row& row : rows_of(start, needs)) rows.push_back(std::move(row));
+    bracket.rows = std::move(rows);
   } catch (const CaseError& error) {
-    bracket["reason"] = fmt::format("ceilings could not be measured: {}", error.what());
+    bracket.reason = fmt::format("ceilings could not be measured: {}", error.what());
   } catch (const InputError& error) {
-    bracket["reason"] = fmt::format("ceilings could not be measured: {}", error.what());
+    bracket.reason = fmt::format("ceilings could not be measured: {}", error.what());
   }
   ended_ = Clock::now();
   seconds_ = std::chrono::duration<double>(ended_ - start).count();
-  bracket["seconds"] = seconds_;
+  bracket.seconds = seconds_;
   return bracket;
 }
 

@@ -53,15 +53,15 @@ class CeilingMeter {
   CeilingMeter(CeilingPlan plan, CampaignOptions options, std::filesystem::path programs);
   /// Runs assay-stream for every precision (its peak), for each number of threads, and for every
   /// level of memory that may bound a case, on the processor and on every device of the cases.
-  /// Returns a document as read_brackets() reads it. Failures are its "reason": a run never fails
-  /// because a ceiling is missing. Throws Interrupted.
-  nlohmann::json measure();
+  /// Failures are the bracket's reason: a run never fails because a ceiling is missing. Throws
+  /// Interrupted.
+  Bracket measure();
   /// True if to measure a new bracket before the next cases: more than ten times the duration of
   /// the last bracket has passed since it ended.
   bool due() const;
 
  private:
-  nlohmann::json rows_of(const CeilingStart& start, const CeilingNeeds& needs);
+  std::vector<Row> rows_of(const CeilingStart& start, const CeilingNeeds& needs);
   CeilingPlan plan_;
   CampaignOptions options_;
   std::filesystem::path programs_;

@@ -96,7 +96,7 @@ Findings compare_ceilings(const Site& site, const RunResult& result) {
   Findings findings;
   if (!site.ceilings) return findings;
   const SiteCeilings& promised = *site.ceilings;
-  const std::vector<Bracket> brackets = read_brackets(result.run.brackets);
+  const std::vector<Bracket> brackets(result.run.brackets.begin(), result.run.brackets.end());
   const auto compare = [&](const std::string& what, double expected, std::optional<double> measured,
                            const char* unit) {
     const std::string text = fmt::format("site {}: {}: ", site.name, what);

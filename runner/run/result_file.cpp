@@ -33,7 +33,7 @@ RunResult make_run_result(RunRecord record, const std::vector<Baseline>& baselin
     places.emplace(process.key, static_cast<int>(result.environments.size()));
     result.environments.push_back(std::move(process.environment));
   }
-  const std::vector<Bracket> brackets = read_brackets(record.brackets);
+  const std::vector<Bracket> brackets(record.brackets.begin(), record.brackets.end());
   const char* const none = settings.ceilings
                                ? "no ceiling was measured before or after the row"
                                : "ceilings were switched off (by the suite or --no-ceilings)";

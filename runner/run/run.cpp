@@ -145,9 +145,9 @@ class Brackets {
                         ? "assay run:"
                         : "[" + options.label.substr(0, options.label.find(' ')) + "]")
                 << " measuring the machine's ceilings" << std::endl;
-    json event = meter_.measure();
-    if (const json& reason = event["reason"]; reason.is_string())
-      std::cerr << "assay run: " << reason.get<std::string>() << std::endl;
+    const Bracket bracket = meter_.measure();
+    if (!bracket.reason.empty()) std::cerr << "assay run: " << bracket.reason << std::endl;
+    json event = bracket;
     event["event"] = "bracket";
     for (const Side& side : sides_)
       if (side.plan.ceilings) Journal(side.plan.campaign.journal()).append(event);

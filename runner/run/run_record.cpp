@@ -31,10 +31,7 @@ void to_json(json& document, const RunEvent& event) {
 }
 void from_json(const json& document, RunEvent& event) {
   read_fields(document, event);
-  if (event.kind != "row") return;
-  json row = document.at("row");
-  row["environment"] = 0;  // has no meaning before the result is made
-  event.row = row.get<Row>();
+  if (event.kind == "row") event.row = document.at("row").get<Row>();
 }
 
 ProcessKey RunEvent::process() const {
@@ -191,8 +188,7 @@ class EventCheck {
     refuse_first(schema_errors(result_, "result", ""), place, shown);
   }
 
-  void check_row_event(json row) {
-    row["environment"] = 0;  // its own is found when the result is made
+  void check_row_event(const json& row) {
     check_at("/rows/0", row, "/row");
     try {
       check_row(row, 0, result_, "");

@@ -70,7 +70,8 @@ inline json row_of(double seconds, double flops, double bytes, Settings more = {
 inline json with_ceiling(json row, const std::vector<json>& brackets,
                          const std::vector<std::size_t>& around) {
   Row judged = row;
-  add_ceiling(judged, read_brackets(brackets), around, environment(), "nothing was measured");
+  add_ceiling(judged, {brackets.begin(), brackets.end()}, around, environment(),
+              "nothing was measured");
   return judged;
 }
 

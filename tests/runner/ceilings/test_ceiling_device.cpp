@@ -77,7 +77,7 @@ json row_of(double seconds, double flops, double bytes, const std::string& cache
 
 json with_ceiling(json row, const json& around, const json& where = environment()) {
   Row judged = row;
-  add_ceiling(judged, read_brackets({around}), {0}, where, "nothing was measured");
+  add_ceiling(judged, {around.get<Bracket>()}, {0}, where, "nothing was measured");
   return judged;
 }
 

@@ -1,12 +1,13 @@
 // The indices of a row that is copied as text.
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
 #include <string>
 
-#include "analysis/parts.hpp"
+#include "core/result/row_text.hpp"
 
 namespace assay {
-namespace test_shifted_text {
+namespace test_row_text {
 
 using nlohmann::json;
 
@@ -18,7 +19,10 @@ TEST_P(ShiftedText, HasTheIndicesOfTheShiftedRow) {
       const json original = json::parse(GetParam());
       for (const std::string& text : {std::string(GetParam()), original.dump(), original.dump(2)}) {
         json expected = original;
-        shift_indices(expected, environments, brackets);
+        expected["environment"] = original["environment"].get<int>() + environments;
+        const json::json_pointer places("/ceiling/brackets");
+        if (original.contains(places))
+          for (json& place : expected[places]) place = place.get<int>() + brackets;
         EXPECT_EQ(json::parse(shifted_text(text, environments, brackets)), expected) << text;
       }
     }
@@ -41,5 +45,5 @@ TEST(ShiftedText, KeepsAllElseAsItStands) {
   EXPECT_EQ(shifted_text(R"({"environment": 2, "b":1e3})", 0, 0), R"({"environment": 2, "b":1e3})");
 }
 
-}  // namespace test_shifted_text
+}  // namespace test_row_text
 }  // namespace assay

@@ -1,0 +1,14 @@
+#pragma once
+// Copies a row from file to file as text.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace assay {
+
+/// A row as JSON text, with more added to its indices: those of its environment, and of the
+/// brackets of its ceiling. The rest of the text does not change.
+std::string shifted_text(std::string_view row, std::int64_t environments, std::int64_t brackets);
+
+}  // namespace assay

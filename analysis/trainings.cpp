@@ -6,7 +6,7 @@
 
 #include "core/base/hash.hpp"
 #include "core/base/text.hpp"
-#include "core/result/quality.hpp"
+#include "formulas/quality.hpp"
 
 namespace assay {
 

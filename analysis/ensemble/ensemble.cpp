@@ -7,7 +7,7 @@
 
 #include "core/base/numbers.hpp"
 #include "core/result/json_fields.hpp"
-#include "core/result/quality.hpp"
+#include "formulas/quality.hpp"
 
 namespace assay {
 

@@ -10,7 +10,7 @@
 #include "analysis/text_table.hpp"
 #include "core/base/error.hpp"
 #include "core/base/numbers.hpp"
-#include "core/result/quality.hpp"
+#include "formulas/quality.hpp"
 
 namespace assay {
 

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/mllog/submission.hpp"
-#include "core/result/quality.hpp"
+#include "formulas/quality.hpp"
 
 namespace assay::mllog {
 namespace {

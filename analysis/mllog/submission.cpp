@@ -8,7 +8,7 @@
 
 #include "core/base/numbers.hpp"
 #include "core/base/text.hpp"
-#include "core/result/quality.hpp"
+#include "formulas/quality.hpp"
 
 namespace assay::mllog {
 

@@ -7,7 +7,7 @@
 
 #include "analysis/curves.hpp"
 #include "analysis/report/parts.hpp"
-#include "core/result/quality.hpp"
+#include "formulas/quality.hpp"
 
 namespace assay::report {
 

@@ -13,7 +13,7 @@
 #include "core/base/error.hpp"
 #include "core/base/statistics.hpp"
 #include "core/base/text.hpp"
-#include "core/result/quality.hpp"
+#include "formulas/quality.hpp"
 
 namespace assay {
 

@@ -11,7 +11,6 @@
 #include "core/measure/rank_failure.hpp"
 #include "core/program/allocator.hpp"
 #include "core/program/launched_ranks.hpp"
-#include "core/result/quality.hpp"
 #include "models/network/inference_workload.hpp"
 #include "models/network/loss_band.hpp"
 #include "models/network/network_options.hpp"
@@ -84,7 +83,9 @@ std::vector<std::string> NetworkBenchmark::step_parameters(const Case& selected)
 /// The convergence beside it may be another row's: tables find that (analysis/trainings.hpp). A
 /// training that missed its target and was kept shows as little as none.
 std::string NetworkBenchmark::row_label(const nlohmann::json& row) const {
-  const bool converged = !time_to_target(row.value("metrics", nlohmann::json::object())).empty();
+  const nlohmann::json metrics = row.value("metrics", nlohmann::json::object());
+  bool converged = false;
+  for (const auto& [name, value] : metrics.items()) converged |= name.starts_with("time_to_");
   return row.contains("step_parameters") && !converged ? "throughput only" : "";
 }
 

@@ -11,11 +11,11 @@ fail() { echo "FAILED: $*" >&2; exit 1; }
 "$check" "$root" || fail 'our own tree has wrong includes'
 
 mkdir -p "$tree"/{core/{base,machine,api,measure,result,program},support/{cuda,simd},kernels/{conv,stream,oracle,onednn,native}}
-mkdir -p "$tree"/{comm/{mpi,nccl,algorithms,layers},datasets,models/resnet50,analysis/{table,compare,report},runner/run,cli,tests}
+mkdir -p "$tree"/{comm/{mpi,nccl,algorithms,layers},formulas,datasets,models/resnet50,analysis/{table,compare,report},runner/run,cli,tests}
 for room in base machine api measure result program; do touch "$tree/core/$room/a.hpp"; done
 touch "$tree"/{support/cuda/s.hpp,support/simd/s.hpp,kernels/{conv,stream}/problem.hpp,kernels/oracle/sums.hpp,kernels/onednn/o.hpp,kernels/native/n.hpp}
 touch "$tree"/{comm/allreduce.hpp,comm/mpi/m.hpp,comm/nccl/n.hpp,comm/algorithms/a.hpp,comm/layers/l.hpp}
-touch "$tree"/{datasets/d.hpp,models/graph.hpp,analysis/table/table.hpp,analysis/load.hpp,runner/run/run.hpp,tests/t.hpp}
+touch "$tree"/{formulas/f.hpp,datasets/d.hpp,models/graph.hpp,analysis/table/table.hpp,analysis/load.hpp,runner/run/run.hpp,tests/t.hpp}
 
 # expect allowed|wrong FILE INCLUDE: what the check says of a tree with this one include
 expect() {
@@ -76,6 +76,11 @@ expect wrong support/cuda/x.hpp '"kernels/conv/problem.hpp"'
 expect wrong support/cuda/x.hpp '"core/program/a.hpp"'
 expect allowed support/cuda/x.cpp '<cuda_runtime.h>'
 expect wrong support/simd/x.cpp '<cuda_runtime.h>'
+expect wrong core/result/x.cpp '"formulas/f.hpp"'
+expect allowed formulas/x.cpp '"core/result/a.hpp"'
+expect wrong formulas/x.cpp '"kernels/conv/problem.hpp"'
+expect wrong models/x.cpp '"formulas/f.hpp"'
+expect allowed analysis/x.cpp '"formulas/f.hpp"'
 expect wrong datasets/x.hpp '"models/graph.hpp"'
 expect allowed models/resnet50/x.cpp '"kernels/conv/problem.hpp"'
 expect allowed models/resnet50/x.cpp '"datasets/d.hpp"'

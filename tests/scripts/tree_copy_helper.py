@@ -13,7 +13,7 @@ from run_helper import BUILD, SOURCE, RunTest
 
 THROWAWAY = SOURCE / "tests" / "throwaway"
 REUSE = pathlib.Path(__file__).with_name("reuse_object.py")
-PARTS = ("core", "support", "kernels", "analysis", "runner", "cli", "cmake", "suites", "results-schema", "CMakeLists.txt")
+PARTS = ("core", "formulas", "support", "kernels", "analysis", "runner", "cli", "cmake", "suites", "results-schema", "CMakeLists.txt")
 
 
 class TreeCopyTest(RunTest):

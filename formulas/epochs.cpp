@@ -1,11 +1,11 @@
-#include "core/result/formula_epochs.hpp"
+#include "formulas/epochs.hpp"
 
 #include <fmt/format.h>
 
 #include <cmath>
 #include <map>
 
-#include "core/result/quality.hpp"
+#include "formulas/quality.hpp"
 
 namespace assay::formula {
 namespace {

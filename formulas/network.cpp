@@ -1,4 +1,4 @@
-#include "core/result/formula_network.hpp"
+#include "formulas/network.hpp"
 
 #include <array>
 #include <vector>

@@ -7,8 +7,8 @@
 
 #include "core/base/numbers.hpp"
 #include "core/result/formula.hpp"
-#include "core/result/formula_epochs.hpp"
-#include "core/result/formula_network.hpp"
+#include "formulas/epochs.hpp"
+#include "formulas/network.hpp"
 
 namespace assay::formula {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/base/numbers.hpp"
-#include "core/result/formula_network.hpp"
+#include "formulas/network.hpp"
 
 namespace assay::formula {
 namespace {

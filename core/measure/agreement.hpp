@@ -1,6 +1,7 @@
 #pragma once
 // An agreement of ranks: each rank has a finding or a number, and all ranks learn all of them.
 
+#include <algorithm>
 #include <cstddef>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -38,6 +39,18 @@ class Agreement {
 
 /// The numbers of all ranks, by rank, exactly; none is infinite or NaN. Collective.
 std::vector<double> all_numbers(double mine, Communicator& ranks);
+
+/// The lists of numbers, or of structs of them, of all ranks, by rank, exactly. Collective.
+template <class Number>
+std::vector<std::vector<Number>> all_lists(const std::vector<Number>& mine, Communicator& ranks) {
+  std::vector<std::vector<Number>> lists;
+  const auto* const bytes = reinterpret_cast<const char*>(mine.data());
+  for (const std::string& list : ranks.allgather({bytes, mine.size() * sizeof(Number)})) {
+    lists.emplace_back(list.size() / sizeof(Number));
+    std::ranges::copy(list, reinterpret_cast<char*>(lists.back().data()));
+  }
+  return lists;
+}
 
 /// The documents of all ranks, by rank. In texts, whatever is not UTF-8 (as of drivers) is
 /// replaced: no rank throws alone. Collective.

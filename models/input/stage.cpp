@@ -22,9 +22,8 @@
 #include "core/base/error.hpp"
 #include "core/base/file_descriptor.hpp"
 #include "core/base/limits.hpp"
-#include "core/base/numbers.hpp"
 #include "core/base/temporary.hpp"
-#include "core/base/text.hpp"
+#include "core/measure/agreement.hpp"
 #include "core/measure/rank_failure.hpp"
 #include "datasets/images/process_io.hpp"
 #include "datasets/images/read_counter.hpp"
@@ -193,8 +192,7 @@ class Stager final {
         if (next.valid()) read = next.get();
         begin_read(round + 1);
       });
-      const std::vector<std::string> checksums =
-          leaders_.allgather(fmt::format("{}", fmt::join(read.checksums, " ")));
+      const auto checksums = all_lists(read.checksums, leaders_);
       for (std::size_t reader = 0; reader < chunks_.size(); ++reader)
         if (round < chunks_[reader].size())
           pass_on(reader, chunks_[reader][round], checksums[reader], read.bytes);
@@ -207,8 +205,8 @@ class Stager final {
 
   /// Broadcasts a chunk of `reader`, which has it in `own`, and keeps what this node lacks. An
   /// error is told before the next chunk, so that no node waits for another.
-  void pass_on(std::size_t reader, const StageChunk& chunk, const std::string& checksums,
-               std::vector<char>& own) {
+  void pass_on(std::size_t reader, const StageChunk& chunk,
+               const std::vector<std::uint32_t>& checksums, std::vector<char>& own) {
     const std::span<char> bytes(reader == me() ? own.data() : received_.data(),
                                 static_cast<std::size_t>(bytes_of(chunk)));
     auto start = Clock::now();
@@ -230,14 +228,13 @@ class Stager final {
     own_.keep_s += seconds_since(start);
   }
 
-  void keep(const StageChunk& chunk, const std::string& checksums, std::span<const char> bytes) {
-    const std::vector<std::string> of_pieces = split(checksums, ' ');
+  void keep(const StageChunk& chunk, const std::vector<std::uint32_t>& checksums,
+            std::span<const char> bytes) {
     std::size_t at = 0;
     for (std::size_t i = 0; i < chunk.size(); ++i) {
       const auto count = static_cast<std::size_t>(chunk[i].bytes);
       if (!kept_->whole(chunk[i].file)) {
-        kept_->put(chunk[i], bytes.subspan(at, count),
-                   parse_number<std::uint32_t>(of_pieces.at(i)).value());
+        kept_->put(chunk[i], bytes.subspan(at, count), checksums.at(i));
         own_.kept_bytes += static_cast<double>(count);
       }
       at += count;

@@ -1,8 +1,10 @@
 #pragma once
 // The batches of checked and audited steps, judged by what the parameters of the case say.
 
+#include <array>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "core/api/communicator.hpp"
 #include "models/network/batch_oracle.hpp"
@@ -28,11 +30,13 @@ class JudgedBatches {
   std::string take_fault();
 
  private:
+  using Sample = std::array<std::int64_t, 2>;  ///< epoch and sample
   std::string fault_of_repeats();
 
   BatchOracle oracle_;
   Communicator& ranks_;
-  std::string fault_, samples_;  ///< "EPOCH/SAMPLE …"
+  std::string fault_;
+  std::vector<Sample> samples_;
 };
 
 }  // namespace assay

@@ -224,7 +224,7 @@ void TrainingCheckpoint::compare(const Checkpoint& file, const Fingerprints& own
 Checkpoint TrainingCheckpoint::open_on_all() const {
   std::optional<Checkpoint> checkpoint;
   throw_on_all(ranks_, [&] { checkpoint.emplace(open()); });
-  const std::vector<std::string> checks = ranks_.allgather(std::to_string(checkpoint->check()));
+  const std::vector<double> checks = all_numbers(checkpoint->check(), ranks_);
   for (std::size_t rank = 1; rank < checks.size(); ++rank)
     if (checks[rank] != checks.front())
       throw InputError(

@@ -3,30 +3,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <set>
 #include <tuple>
+
+#include "core/measure/agreement.hpp"
 
 namespace assay {
 namespace {
 
 template <class Entry>
-void write(const std::vector<Entry>& entries, std::string& text) {
-  const auto count = static_cast<std::int64_t>(entries.size());
-  text.append(reinterpret_cast<const char*>(&count), sizeof count);
-  text.append(reinterpret_cast<const char*>(entries.data()), entries.size() * sizeof(Entry));
-}
-
-template <class Entry>
-void read(std::vector<Entry>& to, const char*& from) {
-  std::int64_t count = 0;
-  std::memcpy(&count, from, sizeof count);
-  from += sizeof count;
-  const std::size_t before = to.size(), bytes = static_cast<std::size_t>(count) * sizeof(Entry);
-  to.resize(before + static_cast<std::size_t>(count));
-  std::memcpy(to.data() + before, from, bytes);
-  from += bytes;
+std::vector<Entry> of_all(const std::vector<Entry>& own, Communicator& ranks) {
+  std::vector<Entry> all;
+  for (const std::vector<Entry>& list : all_lists(own, ranks))
+    all.insert(all.end(), list.begin(), list.end());
+  return all;
 }
 
 std::string name_of(const AppliedGradient& of) {
@@ -172,20 +163,8 @@ double AsyncClaims::rate(std::int64_t ticket) const {
 }
 
 AsyncRecord AsyncRecord::gathered(const AsyncRecord& own, Communicator& ranks) {
-  std::string text;
-  write(own.applied, text);
-  write(own.sent, text);
-  write(own.received, text);
-  write(own.taken, text);
-  AsyncRecord all;
-  for (const std::string& of : ranks.allgather(text)) {
-    const char* from = of.data();
-    read(all.applied, from);
-    read(all.sent, from);
-    read(all.received, from);
-    read(all.taken, from);
-  }
-  return all;
+  return {true, of_all(own.applied, ranks), of_all(own.sent, ranks), of_all(own.received, ranks),
+          of_all(own.taken, ranks)};
 }
 
 std::string fault_of_record(const AsyncRecord& record, const AsyncClaims& claims) {

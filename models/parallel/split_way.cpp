@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/base/error.hpp"
+#include "core/measure/agreement.hpp"
 #include "core/measure/rank_failure.hpp"
 #include "core/measure/run_case.hpp"
 #include "models/network/checked_steps.hpp"
@@ -138,8 +139,7 @@ class SplitWay final : public ParallelWay {
   /// Rank 0 compares; the ranks of its group give it their parts. Collective.
   void compare_step(const SplitState& after, Verification& found) {
     Communicator& ranks = parts_.ranks;
-    const std::vector<std::string> samples =
-        ranks.allgather(fmt::format("{}", fmt::join(training_.sample_sums(), " ")));
+    const auto samples = all_lists(training_.sample_sums(), ranks);
     double loss = last_loss_;
     RankCalls(ranks).sum(std::span(&loss, 1));
     const DividedStep step{training_.gather(before_.values),
@@ -168,13 +168,13 @@ class SplitWay final : public ParallelWay {
   }
 
   /// True if each rank had the samples of its group's passes; `sums`: of those of all groups.
-  void compare_samples(const std::vector<std::string>& of_ranks,
+  void compare_samples(const std::vector<std::vector<std::uint64_t>>& of_ranks,
                        const std::vector<std::uint64_t>& sums, Verification& found) const {
     const auto passes = std::ssize(sums) / grid_.groups();
     const auto size = std::size(of_ranks) / static_cast<std::size_t>(grid_.groups());
     for (std::size_t rank = 0; rank < of_ranks.size(); ++rank) {
       const auto first = sums.begin() + static_cast<std::ptrdiff_t>(rank / size) * passes;
-      if (of_ranks[rank] != fmt::format("{}", fmt::join(first, first + passes, " ")))
+      if (!std::equal(of_ranks[rank].begin(), of_ranks[rank].end(), first, first + passes))
         found.fail(fmt::format("rank {} had other samples in a step than its passes have", rank));
     }
   }

@@ -201,6 +201,13 @@ Result<LargestCost> largest_cost(const Blame& blame) {
   return largest;
 }
 
+bool others_waited(const Blame& blame, const Blame::Rank& rank) {
+  double waited = 0;
+  for (const Blame::Rank& other : blame.ranks)
+    if (other.rank != rank.rank) waited += other.wait_s + other.network_s;
+  return rank.cost_s <= waited * (1 + clocks_differ) + 2 * blame.events * blame.clock_error_s;
+}
+
 void judge(Blame& blame) {
   blame.blamed.clear();
   blame.undecided.clear();

@@ -84,6 +84,14 @@ struct EventTimes {
 /// 40 blocks of events that follow each other.
 void set_costs(const EventTimes& times, std::span<const double> errors, Blame& blame);
 
+/// True if the others have waited for a rank as long as it cost them: in collectives, and in the
+/// calls before, which do not count as their work. Not so where collectives do not wait, or clocks
+/// are wrong.
+bool others_waited(const Blame& blame, const Blame::Rank& rank);
+
+/// The part by which two clocks of a host may differ.
+inline constexpr double clocks_differ = 1e-3;
+
 /// Sets resolution, undecided and blamed from the other fields. The messages of a late rank may be
 /// slow because it does not run; so the link of its host is blamed only if it costs more than the
 /// rank.

@@ -24,18 +24,6 @@ constexpr std::size_t numbers_at_once = std::size_t{1} << 16;
 /// Input and computing, of an arrival without its communication.
 double worked(const Arrival& arrival) { return arrival.at - arrival.begun; }
 
-/// True if the others have waited for each rank as long as it cost them. Not so where collectives
-/// do not wait, or clocks are wrong.
-bool explains_costs(const Blame& blame) {
-  constexpr double by_clocks = 1 + 1e-3;  // two clocks of a host
-  const double error = 2 * blame.events * blame.clock_error_s;
-  double waited = 0;
-  for (const Blame::Rank& rank : blame.ranks) waited += rank.wait_s + rank.network_s;
-  return std::ranges::all_of(blame.ranks, [&](const Blame::Rank& rank) {
-    return rank.cost_s <= by_clocks * (waited - rank.wait_s - rank.network_s) + error;
-  });
-}
-
 }  // namespace
 
 void ThinnedRuns::add(const Arrival& arrival) {
@@ -188,7 +176,8 @@ Blame BlameRecorder::found() {
     const std::vector<double> works = of_all(worked);
     set_costs({arrivals, works}, errors, blame);
   }
-  if (!explains_costs(blame)) {
+  if (!std::ranges::all_of(blame.ranks,
+                           [&](const Blame::Rank& rank) { return others_waited(blame, rank); })) {
     Blame none;
     none.clock_error_s = blame.clock_error_s;
     none.unsupported = "when the ranks came contradicts for how long they worked and waited";

@@ -15,9 +15,6 @@ using nlohmann::json;
 
 namespace {
 
-/// Two clocks of a host may differ by this part.
-constexpr double of_clocks = 1e-3;
-
 bool agrees_with(double a, double b) {
   return std::fabs(a - b) <= 1e-9 * std::max(1.0, std::fabs(b));
 }
@@ -27,33 +24,22 @@ bool same_blamed(const Blame::Blamed& a, const Blame::Blamed& b) {
          a.how == b.how && agrees_with(a.cost_s, b.cost_s) && agrees_with(a.cost, b.cost);
 }
 
-/// Seconds for which the other ranks can have waited for one: in collectives, and in the calls
-/// before, which do not count as their work.
-double others_waited(const Blame& blame, const Blame::Rank& rank) {
-  double sum = 0;
-  for (const Blame::Rank& other : blame.ranks)
-    if (other.rank != rank.rank) sum += other.wait_s + other.network_s;
-  return sum;
-}
-
 /// Names the numbers of a rank that contradict others; "" if none do.
 std::string why_not_rank(const Blame::Rank& rank, const Blame& blame) {
   if (!(rank.low_s <= rank.cost_s && rank.cost_s <= rank.high_s))
     return "cost_s: not in its interval";
   if (std::fabs(rank.cost_s) > blame.seconds) return "cost_s: more than all seconds";
-  if (rank.cost_s > (rank.input_s + rank.compute_s) * (1 + of_clocks))
+  if (rank.cost_s > (rank.input_s + rank.compute_s) * (1 + clocks_differ))
     return "cost_s: more than all its work";
-  if (rank.cost_s >
-      others_waited(blame, rank) * (1 + of_clocks) + 2 * blame.events * blame.clock_error_s)
-    return "cost_s: more than the others waited";
+  if (!others_waited(blame, rank)) return "cost_s: more than the others waited";
   if (rank.high_s - rank.low_s < 2 * blame.events * blame.clock_error_s * (1 - 1e-9) &&
       blame.events >= 2)
     return "low_s: the interval is narrower than the clocks' error";
   if (rank.last > blame.events) return "last: more than all events";
   const double known = rank.input_s + rank.compute_s + rank.network_s + rank.wait_s;
-  if (known > blame.seconds * (1 + of_clocks))
+  if (known > blame.seconds * (1 + clocks_differ))
     return "wait_s: its parts have more than all seconds";
-  if (blame.network_s > rank.wait_s * (1 + of_clocks))
+  if (blame.network_s > rank.wait_s * (1 + clocks_differ))
     return "wait_s: less than every rank waited (network_s)";
   return "";
 }

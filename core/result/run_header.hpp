@@ -32,14 +32,15 @@ struct RunTiming {
   std::optional<double> reference_budget{}, burn{};
   nlohmann::json rest = nlohmann::json::object();  ///< a suite's further fields ("timeout")
 };
-/// Calls use("max_time", timing.max_time) and so on, with the names of flags and fields.
-template <class Timing, class Use>
-void visit_options(Timing& timing, const Use& use) {
-  use("max_time", timing.max_time);
-  use("precision_target", timing.precision_target);
-  use("min_samples", timing.min_samples);
-  use("reference_budget", timing.reference_budget);
-  use("burn", timing.burn);
+/// Calls use("max_time", timing.max_time, others.max_time...) and so on, with the names of flags
+/// and fields.
+template <class Timing, class Use, class... Others>
+void visit_options(Timing& timing, const Use& use, Others&... others) {
+  use("max_time", timing.max_time, others.max_time...);
+  use("precision_target", timing.precision_target, others.precision_target...);
+  use("min_samples", timing.min_samples, others.min_samples...);
+  use("reference_budget", timing.reference_budget, others.reference_budget...);
+  use("burn", timing.burn, others.burn...);
 }
 
 struct RunHeader {

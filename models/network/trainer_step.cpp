@@ -132,6 +132,7 @@ void Trainer::run_passes(StepCheck* check, const std::function<void()>& load_nex
     if (last) return;
     earlier_losses_ += batch_loss();
     leave_results();
+    device().stream().wait();
     average_statistics();
     seconds_.update += lap();
     if (load_next) load_next();
@@ -274,9 +275,8 @@ void Trainer::take_results() {
   average_statistics();
 }
 
-/// By the statistics that leave_results() has copied.
+/// By the statistics that leave_results() has copied, which the caller has waited for.
 void Trainer::average_statistics() {
-  device().stream().wait();
   decode(graph().value(graph().batch_statistics).type,
          static_cast<const double*>(results_.get()) + graph().elements(graph().counts),
          batch_statistics_);

@@ -92,7 +92,7 @@ std::vector<std::string> words_of_cases(const RunPlan& plan) {
 /// Adopts what a header says of how the run was made, but not what was executed: a file never
 /// chooses that.
 void adopt(RunPlan& plan, const RunHeader& header) {
-  const auto open = [&](const char* flag) { return !plan.given.contains(flag); };
+  const auto open = [&](const std::string& flag) { return !plan.given.contains(flag); };
   const RunSettings settings = header.settings.value_or(RunSettings{});
   if (open("seed")) plan.campaign.seed = header.seed.value_or(plan.campaign.seed);
   if (open("launches")) plan.campaign.launches = header.launches.value_or(plan.campaign.launches);
@@ -102,11 +102,10 @@ void adopt(RunPlan& plan, const RunHeader& header) {
   if (open("cases")) plan.ids = settings.cases;
   if (open("no-ceilings")) plan.ceilings = settings.ceilings;
   if (open("baseline")) plan.baselines = settings.baselines;
-  json timing = plan.timing;
-  visit_options(header.timing, [&](const char* name, const auto& before) {
-    if (before && !plan.given.contains(flag_of(name))) timing[name] = *before;
-  });
-  timing.get_to(plan.timing);
+  const auto take = [&](const char* name, auto& option, const auto& before) {
+    if (before && open(flag_of(name))) option = before;
+  };
+  visit_options(plan.timing, take, header.timing);
   set_timing(plan, open("timeout") && settings.timeout > 0 ? settings.timeout
                                                            : plan.campaign.timeout.count());
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/program/program_files.hpp"
+#include "core/result/run_result.hpp"
 
 namespace assay {
 
@@ -59,6 +60,7 @@ void ProcessJournal::begin(const std::string& command, const std::string& starte
             {"started", started},
             {"environment", environment}});
   note("launch", {{"benchmark", benchmark_},
+                  {"schema", result_schema},
                   {"environment", environment},
                   {"rank_processes", rank_processes},
                   {"command", command},

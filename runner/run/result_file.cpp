@@ -24,6 +24,7 @@ RunResult make_run_result(RunRecord record, const std::vector<Baseline>& baselin
         "the journal has no event \"run\", which tells of what run its rows are. No result can be "
         "made of it: start another run.");
   RunResult result;
+  result.schema = std::move(record.schema);
   result.run = std::move(*record.header);
   const RunSettings settings = result.run.settings.value_or(RunSettings{});
   result.system =

@@ -21,9 +21,10 @@ using nlohmann::json;
 
 void visit_fields(SameAs<RunEvent> auto& event, auto& fields) {
   fields.always("event", event.kind);
-  fields.optional("benchmark", event.benchmark, "id", event.id, "launch", event.launch, "attempt",
-                  event.attempt, "rows", event.rows, "environment", event.environment,
-                  "rank_processes", event.rank_processes, "volatile", event.volatile_after);
+  fields.optional("benchmark", event.benchmark, "schema", event.schema, "id", event.id, "launch",
+                  event.launch, "attempt", event.attempt, "rows", event.rows, "environment",
+                  event.environment, "rank_processes", event.rank_processes, "volatile",
+                  event.volatile_after);
 }
 void to_json(json& document, const RunEvent& event) {
   document = write_fields(event);
@@ -84,6 +85,8 @@ class Recorder {
       if (place != places_.end()) return;
       places_[event.process()] = record_.processes.size();
       record_.processes.push_back({event.process(), event.environment});
+      if (schema_version(event.schema) > schema_version(record_.schema))
+        record_.schema = event.schema;
     } else if (place != places_.end() && !event.volatile_after.is_null()) {
       record_.processes[place->second].environment.volatile_after = event.volatile_after;
     }
@@ -163,6 +166,8 @@ class EventCheck {
     line_ = line;
     refuse_first(schema_errors(event, "journal", ""), "", "");
     const std::string kind = kind_of(event);
+    // The build of --against may be a newer one, whose rows have more fields.
+    if (kind == "launch") result_["schema"] = event.value("schema", result_schema);
     if (event.contains("environment"))
       check_at("/environments/0", event["environment"], "/environment");
     if (kind == "run" || kind == "resume") {

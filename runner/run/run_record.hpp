@@ -25,6 +25,7 @@ struct ProcessKey {
 struct RunEvent {
   std::string kind{};       ///< "launch", "begin", "row", "end", "given_up", …
   std::string benchmark{};  ///< of a launch, an end, an abandoned process
+  std::string schema{};     ///< of the results of a launch
   std::string id{};         ///< of the case that begins
   std::optional<std::int64_t> launch{}, attempt{}, rows{};
   std::optional<Row> row{};
@@ -63,8 +64,9 @@ struct RunRecord {
     ProcessKey key{};
     ResultEnvironment environment{};
   };
-  std::optional<RunHeader> header{};  ///< nothing: the journal has no event "run"
-  ResultEnvironment environment{};    ///< of the process that wrote the header
+  std::string schema = result_schema;  ///< the latest of its processes
+  std::optional<RunHeader> header{};   ///< nothing: the journal has no event "run"
+  ResultEnvironment environment{};     ///< of the process that wrote the header
   std::vector<Session> sessions{};
   std::vector<Process> processes{};        ///< in the order of their starts
   std::vector<nlohmann::json> brackets{};  ///< as in the result's run.bracket

@@ -133,6 +133,21 @@ TEST_F(JournalCheck, AMutatedEventIsRefusedOrHarmless) {
   EXPECT_GT(refusals, mutations / 3);
 }
 
+TEST_F(JournalCheck, RowsOfALaterMinorVersionMayHaveMoreFields) {
+  ASSERT_TRUE(made_);
+  for (json& event : events_)
+    if (event["event"] == "row") event["row"]["colour"] = "red";
+  put(events_);
+  EXPECT_TRUE(refused("a field that this version does not know"));
+  for (json& event : events_)
+    if (event["event"] == "launch") event["schema"] = "assay-result/1.1";
+  put(events_);
+  EXPECT_FALSE(refused("a field of a later version"));
+  const json result = make_run_result(read_run(file_), {});
+  EXPECT_EQ(result["schema"], "assay-result/1.1");
+  EXPECT_EQ(result["rows"][0]["colour"], "red");
+}
+
 TEST_F(JournalCheck, ARefusalNamesFileAndLine) {
   ASSERT_TRUE(made_);
   for (std::size_t line = 0; line < events_.size(); ++line) {

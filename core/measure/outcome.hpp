@@ -24,7 +24,7 @@ struct Outcome {
   std::map<std::string, double> work;                   ///< Workload::work()
   std::map<std::string, double> setup;                  ///< Workload::setup()
   std::map<std::string, Metric> metrics;                ///< Workload::metrics()
-  std::vector<std::map<std::string, double>> epochs{};  ///< Workload::series()
+  std::vector<std::map<std::string, double>> series{};  ///< Workload::series()
   nlohmann::json device_health{};                       ///< HealthWatch::found()
   std::optional<Burn> burn{};                           ///< of TimingOptions::burn
   std::vector<LayerTime> layers{};                      ///< Workload::layers()

@@ -261,7 +261,7 @@ Outcome run_case(const Prepare& prepare, Communicator& ranks, const TimingOption
   outcome.setup = workload->setup();
   if (good) {
     outcome.metrics = workload->metrics();
-    outcome.epochs = workload->series();
+    outcome.series = workload->series();
     outcome.layers = workload->layers();
   }
   return outcome;

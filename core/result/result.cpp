@@ -196,7 +196,7 @@ void set_numbers(Row& row, const Outcome& outcome) {
   // A quality that is not finite means a computation that diverged; verification refuses it before.
   for (const auto& [name, metric] : outcome.metrics)
     row.metrics[name] = {finite(metric.value), metric.unit, metric.better};
-  row.epochs = outcome.epochs;
+  row.epochs = outcome.series;
   if (!outcome.layers.empty()) {
     row.layers = make_layers(outcome.layers);
     row.layers_sum = sum_layers(row);
@@ -231,7 +231,7 @@ Outcome judged(const Outcome& given) {
                             [](double s) { return std::isfinite(s) && s >= 0; })) {
       outcome.status = "failed";
       outcome.reason = "the clock gave a time that is negative or not finite.";
-    } else if (const auto name = find_infinite(outcome.epochs)) {
+    } else if (const auto name = find_infinite(outcome.series)) {
       outcome.status = "failed";
       outcome.reason = fmt::format("the {} of an epoch is not finite.", *name);
     }

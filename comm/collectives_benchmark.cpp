@@ -131,7 +131,7 @@ std::vector<std::string> CollectivesBenchmark::descriptors(const std::string& te
 
 std::any CollectivesBenchmark::complete(Settings& settings, const RankCount& started) const {
   CollectivesSettings read;
-  CollectiveShape& shape = read.shape;
+  CollectiveShape shape;
   const Pattern pattern = pattern_of(settings.at("collective"));
   // Settings that have no effect get one value.
   if (pattern == Pattern::barrier) {
@@ -179,12 +179,12 @@ std::any CollectivesBenchmark::complete(Settings& settings, const RankCount& sta
   shape.pattern = pattern;
   shape.op = reduce_op(settings.at("op"));
   shape.in_place = settings.at("placement") == "in_place";
-  (void)CollectiveProblem(shape);  // throws InputError
+  read.problem = std::make_shared<CollectiveProblem>(shape);
   return read;
 }
 
 std::shared_ptr<const Problem> CollectivesBenchmark::problem(const Case& selected) const {
-  return std::make_shared<CollectiveProblem>(typed_settings<CollectivesSettings>(selected).shape);
+  return typed_settings<CollectivesSettings>(selected).problem;
 }
 
 Result<std::unique_ptr<Workload>> CollectivesBenchmark::prepare(const Case& wanted,

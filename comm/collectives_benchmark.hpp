@@ -13,7 +13,7 @@
 namespace assay {
 
 struct CollectivesSettings {
-  CollectiveShape shape;
+  std::shared_ptr<const CollectiveProblem> problem{};
   std::optional<ReplaySettings> replay{};
   int group = 0;       ///< ranks of a group, if groups make the call at once; 0: one call of all
   bool rails = false;  ///< a group has every n-th rank; else consecutive ones

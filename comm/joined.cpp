@@ -151,8 +151,9 @@ std::string why_not_groups(const CollectivesSettings& asked, const Options& opti
     return fmt::format("{} ranks are no groups of {}. Use --groups with a divisor.", ranks.size(),
                        asked.group);
   const bool other = options.get("inside", "same") != "same";
-  if (asked.shape.beside > 0) return "--beside makes halves of all ranks. Use --groups 0.";
-  if (asked.shape.pattern == Pattern::barrier || asked.replay || other)
+  if (asked.problem->shape().beside > 0)
+    return "--beside makes halves of all ranks. Use --groups 0.";
+  if (asked.problem->shape().pattern == Pattern::barrier || asked.replay || other)
     return fmt::format("{} is of all ranks. Use --groups 0.", other          ? "--intra-node"
                                                               : asked.replay ? "--replay"
                                                                              : "a barrier");
@@ -267,9 +268,9 @@ namespace {
 ArrivalSource arrivals_of(const CollectivesSettings& asked, const Options& options,
                           Communicator& transport) {
   if (on_gpu(options)) return {{}, "a GPU makes the calls: the host's clock does not tell when"};
-  if (asked.shape.beside > 0 || asked.group > 0)
+  if (asked.problem->shape().beside > 0 || asked.group > 0)
     return {{}, "not all ranks make one call together"};
-  const Pattern pattern = asked.shape.pattern;
+  const Pattern pattern = asked.problem->shape().pattern;
   if (pattern == Pattern::broadcast || pattern == Pattern::reduce || pattern == Pattern::sendrecv)
     return {{}, fmt::format("in a {} not all ranks wait for the last one", name(pattern))};
   return {ArrivalSource::Kind::collective, "",
@@ -295,10 +296,10 @@ std::string why_not_exchange(Pattern pattern, const Options& options) {
 Result<std::unique_ptr<Workload>> collective_workload(const Case& wanted,
                                                       const CollectivesSettings& asked,
                                                       CaseContext& context) {
-  const CollectiveShape& shape = asked.shape;
+  const CollectiveProblem& problem = *asked.problem;
+  const CollectiveShape& shape = problem.shape();
   if (std::string reason = why_not_problem(shape); !reason.empty())
     return Unsupported{std::move(reason)};
-  const CollectiveProblem problem(shape);
   // Each rank generates and checks data with its share of the processors: more threads would spin
   // during the other ranks' calls.
   omp_set_num_threads(std::max(1, processors() / context.ranks_here));

@@ -129,13 +129,18 @@ Case make_case(const Benchmark& benchmark, Settings settings, const RankCount& s
 /// prepare() is made from them.
 class OperationBenchmark : public Benchmark {
  public:
-  virtual std::unique_ptr<Problem> make_problem(const Settings& settings) const = 0;
+  /// Completes the settings of a case, as Benchmark::complete() does, and makes its problem.
+  /// `threads` are the case's; 0 if its text is none (auto): then it sets both.
+  virtual std::unique_ptr<Problem> make_problem(Settings& settings, int& threads) const = 0;
   virtual std::unique_ptr<Oracle> oracle(const Problem& problem) const = 0;
-  std::any complete(Settings& settings, const RankCount& started) const override;
-  /// Made once for each case.
+  std::any complete(Settings& settings, const RankCount& started) const final;
   std::shared_ptr<const Problem> problem(const Case& benchmark_case) const final;
   Result<std::unique_ptr<Workload>> prepare(const Case& benchmark_case,
                                             CaseContext& context) const final;
+  /// The workload of a problem on the backend that the settings of `options` name. Their threads
+  /// are 0 if the operation has no such dimension.
+  Result<std::unique_ptr<Workload>> prepare(const Problem& problem, Options options, bool cold,
+                                            CaseContext& context) const;
 };
 
 /// The main() of a benchmark's program. Returns the exit code.

@@ -41,7 +41,7 @@ class LayerBenchmark final : public OperationBenchmark {
   /// without what the operation does not have.
   std::vector<Dimension> dimensions() const override;
   std::string canonical(const std::string& descriptor) const override;
-  std::unique_ptr<Problem> make_problem(const Settings& settings) const override {
+  std::unique_ptr<Problem> make_problem(Settings& settings, int&) const override {
     return of_.make(settings.at("problem"), settings);
   }
   std::unique_ptr<Oracle> oracle(const Problem& problem) const override {

@@ -34,7 +34,7 @@ class ConvBenchmark final : public OperationBenchmark {
     return to_descriptor(parse_conv(descriptor));
   }
 
-  std::unique_ptr<Problem> make_problem(const Settings& settings) const override {
+  std::unique_ptr<Problem> make_problem(Settings& settings, int&) const override {
     return std::make_unique<ConvProblem>(parse_conv(settings.at("problem")),
                                          conv_direction(settings.at("direction")),
                                          precision(settings.at("precision")));

@@ -116,7 +116,7 @@ class CopyBenchmark final : public OperationBenchmark {
     return sizes;
   }
 
-  std::any complete(Settings& settings, const RankCount& started) const override {
+  std::unique_ptr<Problem> make_problem(Settings& settings, int& threads) const override {
     const std::string& from = settings.at("from");
     const std::string& to = settings.at("to");
     expect_place("from", from);
@@ -126,21 +126,17 @@ class CopyBenchmark final : public OperationBenchmark {
     const bool on_gpu = is_of_gpu(from) || is_of_gpu(to);
     settings["device"] = on_gpu ? "gpu" : "cpu";
     if (on_gpu) {
-      settings["threads"] = "1";
+      settings["threads"] = std::to_string(threads = 1);
       settings["copied_by"] = "to";
     }
-    const std::unique_ptr<Problem> made = make_problem(settings);  // throws InputError
-    if (std::string& threads = settings["threads"]; threads == all_processors)
-      threads = std::to_string(
-          default_threads(problem_cast<CopyProblem>(*made), settings.at("copied_by") == "to"));
-    return OperationBenchmark::complete(settings, started);
-  }
-
-  std::unique_ptr<Problem> make_problem(const Settings& settings) const override {
-    return std::make_unique<CopyProblem>(
-        CopyShape{std::stoll(settings.at("problem").substr(1)), settings.at("from"),
-                  settings.at("to"), settings.at("direction") == "both"},
-        nodes_here());
+    auto problem =
+        std::make_unique<CopyProblem>(CopyShape{std::stoll(settings.at("problem").substr(1)), from,
+                                                to, settings.at("direction") == "both"},
+                                      nodes_here());
+    if (threads == 0)
+      settings["threads"] =
+          std::to_string(threads = default_threads(*problem, settings.at("copied_by") == "to"));
+    return problem;
   }
 
   std::unique_ptr<Oracle> oracle(const Problem& problem) const override {

@@ -26,12 +26,8 @@ class GemmBenchmark final : public OperationBenchmark {
     return to_descriptor(parse_gemm(descriptor));
   }
 
-  std::any complete(Settings& settings, const RankCount& started) const override {
+  std::unique_ptr<Problem> make_problem(Settings& settings, int&) const override {
     settle_blas_library(settings);
-    return OperationBenchmark::complete(settings, started);
-  }
-
-  std::unique_ptr<Problem> make_problem(const Settings& settings) const override {
     return std::make_unique<GemmProblem>(parse_gemm(settings.at("problem")),
                                          precision(settings.at("precision")));
   }

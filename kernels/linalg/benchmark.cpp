@@ -39,12 +39,8 @@ class LinalgBenchmark final : public OperationBenchmark {
     return to_descriptor(parse_linalg(descriptor));
   }
 
-  std::any complete(Settings& settings, const RankCount& started) const override {
+  std::unique_ptr<Problem> make_problem(Settings& settings, int&) const override {
     settle_blas_library(settings);
-    return OperationBenchmark::complete(settings, started);
-  }
-
-  std::unique_ptr<Problem> make_problem(const Settings& settings) const override {
     return std::make_unique<LinalgProblem>(parse_linalg(settings.at("problem")),
                                            precision(settings.at("precision")));
   }

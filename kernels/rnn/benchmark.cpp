@@ -33,7 +33,7 @@ class RnnBenchmark final : public OperationBenchmark {
     return to_descriptor(parse_rnn(descriptor));
   }
 
-  std::unique_ptr<Problem> make_problem(const Settings& settings) const override {
+  std::unique_ptr<Problem> make_problem(Settings& settings, int&) const override {
     return std::make_unique<RnnProblem>(
         parse_rnn(settings.at("problem")), rnn_input(settings.at("input")),
         rnn_direction(settings.at("direction")), precision(settings.at("precision")));

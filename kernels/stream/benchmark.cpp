@@ -48,10 +48,9 @@ class StreamBenchmark final : public OperationBenchmark {
     return to_descriptor(parse_stream(descriptor));
   }
 
-  std::unique_ptr<Problem> make_problem(const Settings& settings) const override {
+  std::unique_ptr<Problem> make_problem(Settings& settings, int& threads) const override {
     return std::make_unique<StreamProblem>(parse_stream(settings.at("problem")),
-                                           precision(settings.at("precision")),
-                                           std::stoi(settings.at("threads")));
+                                           precision(settings.at("precision")), threads);
   }
 
   std::unique_ptr<Oracle> oracle(const Problem& problem) const override {

@@ -202,6 +202,7 @@ std::any AnalyticsBenchmark::complete(Settings& settings, const RankCount& start
   AnalyticsSettings read{.algorithm = reader.text("algorithm"),
                          .backend = reader.text("backend"),
                          .device = reader.text("device"),
+                         .blas = reader.text("blas"),
                          .smt = reader.text("smt"),
                          .part = reader.text("part"),
                          .precision = precision(reader.text("precision")),
@@ -330,9 +331,9 @@ Result<std::unique_ptr<Workload>> AnalyticsBenchmark::prepare(const Case& select
                                    settings.rows, context.ranks.size())};
   if (!settings.is_whole()) {
     if (auto why = why_not_bound(settings)) return Unsupported{std::move(*why)};
-    return prepare_part(selected, context);
+    return prepare_part(settings, context);
   }
-  StepMaker steps(context, selected.settings);
+  StepMaker steps(context, settings.options());
   const AnalysisCase from{settings,
                           settings.rows,
                           settings.features,
@@ -357,26 +358,17 @@ Result<std::unique_ptr<Workload>> AnalyticsBenchmark::prepare(const Case& select
                             table_problem(settings).amounts(), seconds_since(start));
 }
 
-Result<std::unique_ptr<Workload>> AnalyticsBenchmark::prepare_part(const Case& selected,
-                                                                   CaseContext& context) const {
-  const auto& settings = typed_settings<AnalyticsSettings>(selected);
+Result<std::unique_ptr<Workload>> AnalyticsBenchmark::prepare_part(
+    const AnalyticsSettings& settings, CaseContext& context) const {
   const Result<AnalysisPart> alone = part(settings, context.ranks.rank());
   if (const auto* const refusal = std::get_if<Unsupported>(&alone)) return *refusal;
   const auto& [problem, own] = std::get<AnalysisPart>(alone);
+  const StepMaker steps(context, settings.options());
   std::vector<std::string> backends{settings.backend}, reasons;
-  if (!own) backends = StepMaker(context, selected.settings).backends();
+  if (!own) backends = steps.backends();
   for (const std::string& backend : backends) {
-    Result<std::unique_ptr<Workload>> workload = linalg_benchmark().prepare(
-        make_case(linalg_benchmark(),
-                  {{"problem", problem.canonical()},
-                   {"precision", std::string(assay::name(problem.precision()))},
-                   {"backend", backend},
-                   {"algorithm", "auto"},
-                   {"cache", "hot"},
-                   {"threads", selected.settings.at("threads")},
-                   {"blas", selected.settings.at("blas")},
-                   {"device", backend == backends.front() ? settings.device : "cpu"}}),
-        context);
+    Result<std::unique_ptr<Workload>> workload =
+        linalg_benchmark().prepare(problem, steps.options_of(backend), false, context);
     const auto* const refusal = std::get_if<Unsupported>(&workload);
     if (refusal == nullptr) return workload;
     reasons.push_back(refusal->reason);

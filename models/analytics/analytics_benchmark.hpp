@@ -19,7 +19,7 @@ namespace assay {
 
 /// The settings of a case.
 struct AnalyticsSettings {
-  std::string algorithm{}, backend{}, device{}, smt{}, data{};
+  std::string algorithm{}, backend{}, device{}, blas{}, smt{}, data{};
   std::string part{};                   ///< "whole", or the kernel that runs alone
   std::int64_t rows = 0, features = 0;  ///< of the whole table
   Precision precision = Precision::fp64;
@@ -27,6 +27,9 @@ struct AnalyticsSettings {
   bool conforms = false;  ///< to the problem that a procurement prescribes
   std::any method{};      ///< further settings, as complete_own() has read them
   bool is_whole() const { return part == "whole"; }
+  Options options() const {
+    return {{{"backend", backend}, {"device", device}, {"blas", blas}}, threads};
+  }
   /// Number of sums over rows that the backend holds at once.
   int sums_of_threads() const { return backend == "native" ? threads : 1; }
 };
@@ -113,7 +116,8 @@ class AnalyticsBenchmark : public Benchmark {
   /// The same of all ranks, then that every row of the file can be used. Collective. InputError.
   std::string expect_good_file(const AnalysisCase& analysis, int ranks_here) const;
   TableProblem table_problem(const AnalyticsSettings& settings) const;
-  Result<std::unique_ptr<Workload>> prepare_part(const Case& selected, CaseContext& context) const;
+  Result<std::unique_ptr<Workload>> prepare_part(const AnalyticsSettings& settings,
+                                                 CaseContext& context) const;
 };
 
 }  // namespace assay

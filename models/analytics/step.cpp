@@ -51,28 +51,19 @@ void Step::poison_outputs() {
   }
 }
 
-StepMaker::StepMaker(CaseContext& context, const Settings& settings)
-    : context_(context), settings_(settings) {
-  if (const auto entry = settings.find("threads"); entry != settings.end())
-    threads_ = std::stoi(entry->second);
-}
-
 Options StepMaker::options_of(const std::string& backend) const {
-  Options options;
-  options.threads = threads_;
-  for (const char* name : {"device", "blas"})
-    if (const auto entry = settings_.find(name); entry != settings_.end())
-      options.settings[name] = entry->second;
-  options.settings["backend"] = backend;
-  if (backend != settings_.at("backend")) options.settings["device"] = "cpu";
+  Options options = options_;
+  if (std::string& own = options.settings.at("backend"); own != backend) {
+    own = backend;
+    options.settings["device"] = "cpu";
+  }
   return options;
 }
 
 Result<Device*> StepMaker::device() {
-  const std::string& backend = settings_.at("backend");
-  Result<Backend*> opened = context_.plugins.open(backend);
+  Result<Backend*> opened = context_.plugins.open(own());
   if (auto* refusal = std::get_if<Unsupported>(&opened)) return std::move(*refusal);
-  return std::get<Backend*>(opened)->device(options_of(backend));
+  return std::get<Backend*>(opened)->device(options_);
 }
 
 Result<std::unique_ptr<Step>> StepMaker::make_on(const std::string& name, const Problem& problem,
@@ -91,11 +82,11 @@ Result<std::unique_ptr<Step>> StepMaker::make_on(const std::string& name, const 
 
 Result<std::unique_ptr<Step>> StepMaker::make_own(const Problem& problem,
                                                   const std::map<std::string, Tensor*>& shared) {
-  return make_on(settings_.at("backend"), problem, shared);
+  return make_on(own(), problem, shared);
 }
 
 std::vector<std::string> StepMaker::backends() const {
-  std::vector<std::string> all{settings_.at("backend")};
+  std::vector<std::string> all{own()};
   for (const char* name : {"blas", "reference"})
     if (name != all.front()) all.emplace_back(name);
   return all;

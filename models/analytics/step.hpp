@@ -7,10 +7,10 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/api/backend.hpp"
-#include "core/measure/case.hpp"
 #include "core/program/benchmark.hpp"
 
 namespace assay {
@@ -67,8 +67,9 @@ class Step {
 /// Makes the steps of one case.
 class StepMaker {
  public:
-  /// `settings`: "backend" and, if they exist, "threads", "device", "blas".
-  StepMaker(CaseContext& context, const Settings& settings);
+  /// `options`: those of the case's backend, with the settings "backend", "device" and "blas".
+  StepMaker(CaseContext& context, Options options)
+      : context_(context), options_(std::move(options)) {}
   /// The device of the case's backend, or the reason why there is none.
   Result<Device*> device();
   /// A step on the case's backend. The `shared` tensors must be on its device.
@@ -79,16 +80,17 @@ class StepMaker {
   Result<std::unique_ptr<Step>> make(const Problem& problem);
   /// The backends that make() tries, in their order.
   std::vector<std::string> backends() const;
-  int threads() const { return threads_; }
+  /// The options of a step on this backend.
+  Options options_of(const std::string& backend) const;
+  int threads() const { return options_.threads; }
 
  private:
-  Options options_of(const std::string& backend) const;
+  const std::string& own() const { return options_.settings.at("backend"); }
   Result<std::unique_ptr<Step>> make_on(const std::string& backend, const Problem& problem,
                                         const std::map<std::string, Tensor*>& shared);
 
   CaseContext& context_;
-  Settings settings_;
-  int threads_ = 1;
+  Options options_;
 };
 
 }  // namespace assay

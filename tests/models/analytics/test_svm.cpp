@@ -166,15 +166,9 @@ struct Solved {
                            {"precision", std::string(format(precision).name)},
                            {"backend", "reference"}},
                           1);
-    StepMaker steps(context, selected.settings);
-    const AnalysisCase from{typed_settings<AnalyticsSettings>(selected),
-                            rows,
-                            features,
-                            all.range,
-                            precision,
-                            *ranks,
-                            steps,
-                            1};
+    const auto& typed = typed_settings<AnalyticsSettings>(selected);
+    StepMaker steps(context, typed.options());
+    const AnalysisCase from{typed, rows, features, all.range, precision, *ranks, steps, 1};
     auto objective = spoil ? spoilt(from, spoil) : SvmObjective::make(from, 1, true);
     SvmObjective& made = *std::get<std::unique_ptr<SvmObjective>>(objective);
     load_rows(*table, all.range, made.device(), made.x(), &made.y(), 1, *ranks);

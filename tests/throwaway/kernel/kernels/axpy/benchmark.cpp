@@ -30,7 +30,7 @@ class AxpyBenchmark final : public OperationBenchmark {
   std::string canonical(const std::string& descriptor) const override {
     return "n" + std::to_string(parse(descriptor));
   }
-  std::unique_ptr<Problem> make_problem(const Settings& settings) const override {
+  std::unique_ptr<Problem> make_problem(Settings& settings, int&) const override {
     return std::make_unique<AxpyProblem>(parse(settings.at("problem")),
                                          precision(settings.at("precision")));
   }

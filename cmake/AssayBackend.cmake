@@ -1,13 +1,14 @@
 # assay_add_backend(<name> [PACKAGE <package> [VERSION <v>]] [FOUND <bool>] [LIBRARIES …] [REASON_IF_MISSING <text>]
-#                   [SOURCES_OF <folder>] [UNITY] [LAUNCHED])
+#                   [SOURCES_OF <folder>] [UNITY] [LAUNCHED] [REFERENCE])
 # Builds all *.cpp (and *.cu) of the calling folder into the plugin <build>/lib/assay/libassay_<name>.so, which the core opens with
 # dlopen. Cache option ASSAY_<NAME>: AUTO builds it where its package is found, ON demands it, OFF leaves it out.
 # SOURCES_OF: a folder whose *.cpp are compiled in place of the calling folder's: one source, two libraries of one interface.
 # UNITY: its files have no names in common, so that a unity build may compile them together.
 # LAUNCHED: a transport that joins the ranks of a launcher without the help of another (`launched_ranks`).
+# REFERENCE: computes every kind of problem in the plainest way, in row-major order.
 # FOUND is for a caller that has done its own finding. A plugin is never linked by anything.
 function(assay_add_backend name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "UNITY;LAUNCHED" "PACKAGE;VERSION;FOUND;REASON_IF_MISSING;SOURCES_OF" "LIBRARIES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "UNITY;LAUNCHED;REFERENCE" "PACKAGE;VERSION;FOUND;REASON_IF_MISSING;SOURCES_OF" "LIBRARIES")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "assay_add_backend(${name}): unknown argument ${arg_UNPARSED_ARGUMENTS}. See cmake/AssayBackend.cmake.")
   endif()
@@ -18,6 +19,9 @@ function(assay_add_backend name)
   endif()
   if(arg_LAUNCHED)
     assay_know_backend("launched ranks" ${name})
+  endif()
+  if(arg_REFERENCE)
+    assay_know_backend("reference" ${name})
   endif()
   string(TOUPPER "ASSAY_${name}" option)
   set(${option} AUTO CACHE STRING "Backend ${name}: AUTO (where found), ON (demanded), OFF")

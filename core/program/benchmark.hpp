@@ -91,7 +91,8 @@ namespace dimension {
 Dimension backend(const std::string& operation, std::vector<std::string> defaults);
 /// Names of the backends that implement `operation`, including those that were not built.
 /// "collectives": the transports; "launched ranks": the transports that connect launched processes
-/// without the help of another transport.
+/// without the help of another transport; "reference": those that compute every kind of problem in
+/// the plainest way, in row-major order.
 std::vector<std::string> backends_of(const std::string& operation);
 /// True if the operations of the backend are known: those of other plugins are not.
 bool is_known_backend(const std::string& name);

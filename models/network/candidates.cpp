@@ -10,6 +10,7 @@
 #include "core/base/hash.hpp"
 #include "core/base/text.hpp"
 #include "core/measure/run_case.hpp"
+#include "core/program/benchmark.hpp"
 #include "models/network/executor.hpp"
 #include "models/network/node_check.hpp"
 #include "models/network/tolerance.hpp"
@@ -89,7 +90,8 @@ std::string Executor::make_candidates(Plugins& plugins, Communicator& ranks) {
           "no backend computes {} ({}){}", graph_.nodes[i].text(), join(reasons, "; "),
           row_major_ || settings_.device != "cpu" || graph_.precision == Precision::tf32
               ? ""
-              : ". Use --backend reference, which computes a whole network.");
+              : fmt::format(". Use --backend {}, which computes a whole network.",
+                            dimension::backends_of("reference").front()));
     if (device_ == nullptr) device_ = all.front().device;
   }
   leave_out_large();
@@ -194,9 +196,9 @@ std::string Executor::why_not(std::size_t index, Communicator& ranks, bool& wron
 
 /// Puts the candidates with sums of the node and of the one behind it first, or leaves them out if
 /// without them both are faster.
-void Executor::choose_sums(std::size_t conv, Communicator& ranks) {
+void Executor::choose_sums(std::size_t before, Communicator& ranks) {
   double best[] = {0, 0};  // without, with them
-  for (const std::size_t node : {conv, conv + 1}) {
+  for (const std::size_t node : {before, before + 1}) {
     const std::vector<double> seconds = seconds_of_all(candidates_[node]);
     double of_node[] = {std::numeric_limits<double>::infinity(),
                         std::numeric_limits<double>::infinity()};
@@ -207,7 +209,7 @@ void Executor::choose_sums(std::size_t conv, Communicator& ranks) {
     for (const std::size_t which : {0, 1}) best[which] += of_node[which];
   }
   ranks.allreduce_max(best);
-  for (const std::size_t node : {conv, conv + 1}) {
+  for (const std::size_t node : {before, before + 1}) {
     std::vector<Candidate>& all = candidates_[node];
     const auto has_sums = [](const Candidate& candidate) { return candidate.choice.has_sums(); };
     if (best[1] < best[0])
@@ -217,7 +219,7 @@ void Executor::choose_sums(std::size_t conv, Communicator& ranks) {
   }
   if (best[1] >= best[0] && not_fused_.empty())
     not_fused_ = fmt::format("{} and its normalization take {:.4g} us, {:.4g} us with its sums",
-                             graph_.nodes[conv].text(), 1e6 * best[0], 1e6 * best[1]);
+                             graph_.nodes[before].text(), 1e6 * best[0], 1e6 * best[1]);
 }
 
 bool Executor::chooses() const {

@@ -9,8 +9,7 @@
 #include "core/api/layout.hpp"
 #include "core/base/error.hpp"
 #include "core/measure/rank_failure.hpp"
-#include "kernels/conv/problem.hpp"
-#include "kernels/norm/given_sums.hpp"
+#include "core/program/benchmark.hpp"
 #include "models/network/memory_plan.hpp"
 
 namespace assay {
@@ -26,23 +25,19 @@ bool is_scratch(const TensorSpec& spec) {
   return spec.role == Role::workspace || spec.role == Role::saved || spec.role == Role::consumed;
 }
 
-bool is_sums(const TensorSpec& spec) {
-  return std::ranges::find(norm_sums_arguments, spec.name) != norm_sums_arguments.end();
-}
-
 std::shared_ptr<void> within(const std::shared_ptr<void>& memory, std::size_t offset) {
   return {memory, static_cast<std::byte*>(memory.get()) + offset};
 }
 
-/// [oc, ic, kh, kw] as [g, oc/g, ic/g, kh, kw], in one group.
-TensorSpec as_one_group(TensorSpec filters) {
-  if (filters.layout) {
-    Layout layout = *filters.layout;
+/// The same tensor with a first dimension of 1, as filters in one group.
+TensorSpec in_one_group(TensorSpec spec) {
+  if (spec.layout) {
+    Layout layout = *spec.layout;
     layout.splits.insert(layout.splits.begin(), {1, layout.elements, 0});
-    filters.layout = std::make_shared<const Layout>(std::move(layout));
+    spec.layout = std::make_shared<const Layout>(std::move(layout));
   }
-  filters.dims.insert(filters.dims.begin(), 1);
-  return filters;
+  spec.dims.insert(spec.dims.begin(), 1);
+  return spec;
 }
 
 const std::string name_of_fp32(name(DataType::fp32)), name_of_fp64(name(DataType::fp64));
@@ -51,7 +46,10 @@ const std::string name_of_fp32(name(DataType::fp32)), name_of_fp64(name(DataType
 
 Executor::Executor(Graph graph, const ExecutorSettings& settings)
     : graph_(std::move(graph)), settings_(settings) {
-  const auto plain = [](const std::string& backend) { return backend == "reference"; };
+  const std::vector<std::string> references = dimension::backends_of("reference");
+  const auto plain = [&](const std::string& backend) {
+    return std::ranges::count(references, backend) > 0;
+  };
   row_major_ = settings.chosen.empty()
                    ? std::ranges::all_of(settings.backends, plain)
                    : std::ranges::all_of(settings.chosen, plain, &Choice::backend);
@@ -81,12 +79,12 @@ TensorSpec Executor::spec_of(ValueIndex index) const {
   return spec;
 }
 
-std::string Executor::why_not_layout(const GraphNode& node, const Operation& operation) const {
-  for (const TensorSpec& spec : operation.arguments()) {
-    if (is_scratch(spec) || is_sums(spec)) continue;
-    const ValueIndex value = node.tensors.at(spec.name);
-    TensorSpec ours = spec_of(value);
-    if (graph_.values[value].filters && spec.dims.size() == 5) ours = as_one_group(std::move(ours));
+std::string Executor::why_not_layout(const GraphNode& node, const Candidate& candidate) const {
+  for (const TensorSpec& spec : candidate.operation->arguments()) {
+    if (is_scratch(spec) || candidate.shares(spec)) continue;
+    TensorSpec ours = spec_of(node.tensors.at(spec.name));
+    if (spec.dims.size() == ours.dims.size() + 1 && spec.dims.front() == 1)
+      ours = in_one_group(std::move(ours));
     const bool same = spec.dims == ours.dims
                           ? same_places(spec, ours)
                           : !spec.layout && !spec.opaque && spec.elements() == ours.elements();
@@ -104,25 +102,29 @@ Result<Executor::Candidate> Executor::make_candidate(const GraphNode& node, cons
   Options options;
   options.threads = settings_.threads;
   options.settings["backend"] = choice.backend;
-  if (choice.has_sums())
-    options.settings[norm_sums] = "beside";
-  else if (!choice.algorithm.empty())
+  Candidate candidate;
+  candidate.choice = choice;
+  if (choice.has_sums()) {
+    candidate.shared = node.gives != nullptr ? node.gives : node.takes;
+    options.settings[candidate.shared->setting] = candidate.shared->value;
+  } else if (!choice.algorithm.empty()) {
     options.settings["algorithm"] = choice.algorithm;
+  }
   options.settings["device"] = settings_.device;
   if (!node.layout.empty() && !row_major_)
-    options.settings["layout"] =
-        node.layout == plain_weights_layout && filters_last() ? "nhwc" : node.layout;
+    options.settings["layout"] = filters_last() ? node.layout_filters_last : node.layout;
   Result<Device*> device = backend.device(options);
   if (auto* refusal = std::get_if<Unsupported>(&device)) return std::move(*refusal);
   Result<std::unique_ptr<Operation>> result = backend.make(*node.problem, options, ranks);
   if (auto* refusal = std::get_if<Unsupported>(&result)) return std::move(*refusal);
-  Candidate candidate;
-  candidate.choice = choice;
   candidate.device = std::get<Device*>(device);
   candidate.operation = std::move(std::get<std::unique_ptr<Operation>>(result));
-  if (const std::string why = why_not_layout(node, *candidate.operation); !why.empty())
+  if (const std::string why = why_not_layout(node, candidate); !why.empty())
     return Unsupported{why};
-  if (choice.has_sums() && std::ranges::count_if(candidate.operation->arguments(), is_sums) != 2)
+  if (candidate.shared != nullptr &&
+      std::ranges::count_if(candidate.operation->arguments(), [&](const TensorSpec& spec) {
+        return candidate.shares(spec);
+      }) != std::ssize(candidate.shared->names))
     return Unsupported{fmt::format("{} makes no sums", choice.backend)};
   if (const std::string compute = candidate.operation->executed().compute;
       settings_.wide_products && node.problem->flops() > 0 && compute != name_of_fp32 &&
@@ -133,9 +135,13 @@ Result<Executor::Candidate> Executor::make_candidate(const GraphNode& node, cons
   return candidate;
 }
 
+bool Executor::Candidate::shares(const TensorSpec& spec) const {
+  return shared != nullptr && std::ranges::count(shared->names, spec.name) > 0;
+}
+
 void Executor::Candidate::count_scratch() {
   for (const TensorSpec& spec : operation->arguments()) {
-    if (!is_scratch(spec) || is_sums(spec)) continue;
+    if (!is_scratch(spec) || shares(spec)) continue;
     scratch += in_lines(spec.bytes);
     has_prologue |= spec.role != Role::workspace;
   }
@@ -170,13 +176,12 @@ void Executor::allocate() {
   }
   const MemoryPlan plan = plan_memory(lifetimes);
   arena_bytes_ = plan.bytes;
-  std::size_t of_sums = 0;  // of a convolution and the normalization behind it
-  for (const std::size_t conv : summed_) {
-    const GraphNode& norm = graph_.nodes[conv + 1];
-    sums_at_[conv] = sums_at_[conv + 1] = of_sums;
-    of_sums +=
-        norm_sums_arguments.size() * in_lines(bytes_of(graph_.value(norm.tensors.at("mean")),
-                                                       graph_.elements(norm.tensors.at("mean"))));
+  std::size_t of_sums = 0;
+  for (const std::size_t first : summed_) {
+    sums_at_[first] = sums_at_[first + 1] = of_sums;
+    const Candidate& giver = candidates_[first].back();
+    for (const TensorSpec& spec : giver.operation->arguments())
+      if (giver.shares(spec)) of_sums += in_lines(spec.bytes);
   }
   bytes_ = arena_bytes_ + persistent + of_sums;
   if (bytes_ > device_->memory_available())
@@ -263,9 +268,11 @@ Executor::Binding Executor::binding(const Candidate& candidate, std::size_t inde
   std::size_t scratch = scratch_[index].offset;
   for (TensorSpec spec : candidate.operation->arguments()) {
     std::shared_ptr<void> place;
-    if (candidate.choice.has_sums() && is_sums(spec)) {
-      const std::size_t which = spec.name == norm_sums_arguments[0] ? 0 : 1;
-      place = within(sums_, sums_at_.at(index) + which * in_lines(spec.bytes));
+    if (candidate.shares(spec)) {
+      const auto& names = candidate.shared->names;
+      const auto which = std::ranges::find(names, spec.name) - names.begin();
+      place = within(sums_,
+                     sums_at_.at(index) + static_cast<std::size_t>(which) * in_lines(spec.bytes));
     } else if (is_scratch(spec)) {
       place = within(arena_, scratch);
       scratch += in_lines(spec.bytes);

@@ -24,8 +24,8 @@ struct Choice {
   /// The algorithm of a node that the backend also computes as one operation (Executor::fuse).
   static constexpr const char* in_parts = "parts";
   bool is_in_parts() const { return algorithm == in_parts; }
-  /// The algorithm of a convolution that also makes the sums of the normalization behind it, and
-  /// of that normalization, which reads them (Executor::add_sums).
+  /// The algorithm of a node that also makes sums for the node behind it, and of that one, which
+  /// reads them (Executor::add_sums, GraphNode::gives).
   static constexpr const char* with_sums = "sums";
   bool has_sums() const { return algorithm == with_sums; }
   /// True if the backend would choose it by itself.
@@ -60,7 +60,7 @@ class NodeObserver {
 };
 
 /// All activations and their gradients have the same layout, nhwc, so that backends can be mixed
-/// without conversions. If all nodes are computed by the backend `reference`, it is row-major
+/// without conversions. If all nodes are computed by a backend that is a reference, it is row-major
 /// order. Parameters are in row-major order on processors, where each backend packs filters in its
 /// own way.
 class Executor {
@@ -129,8 +129,8 @@ class Executor {
   /// may choose might choose another algorithm for another batch.
   std::vector<Choice> chosen() const;
   Executed executed(std::size_t node) const;
-  /// Why a convolution and its normalization are not one operation, or, in training, its sums not
-  /// made beside it; "" if all are, or there is none.
+  /// Why two nodes that a backend may join are not one operation, or, in training, sums are not
+  /// made beside the first; "" if all are, or there are none.
   const std::string& why_not_fused() const { return not_fused_; }
   /// Why the first of the backends, which was asked for, computes no node, so that results would be
   /// others' alone; "" if it computes one, or if all are candidates alike (`measured`).
@@ -162,11 +162,13 @@ class Executor {
     Device* device = nullptr;
     std::unique_ptr<Operation> operation;
     Binding now;
-    Binding swapped{};          ///< as after swap_gradients(); empty if that changes nothing
-    bool has_prologue = false;  ///< needs Operation::prologue before each run
-    std::size_t scratch = 0;    ///< bytes of workspaces and saved tensors
-    EarlyBegins early{};        ///< when it was timed, alone or as the first of several nodes
-    void count_scratch();       ///< of the operation: `scratch` and `has_prologue`
+    Binding swapped{};  ///< as after swap_gradients(); empty if that changes nothing
+    const SharedArguments* shared = nullptr;  ///< which it makes for another node, or reads
+    bool has_prologue = false;                ///< needs Operation::prologue before each run
+    std::size_t scratch = 0;                  ///< bytes of workspaces and saved tensors
+    EarlyBegins early{};  ///< when it was timed, alone or as the first of several nodes
+    bool shares(const TensorSpec& spec) const;  ///< the argument is one of `shared`
+    void count_scratch();                       ///< of the operation: `scratch` and `has_prologue`
   };
 
   static int key_of(Phase phase, bool swapped) {
@@ -174,25 +176,25 @@ class Executor {
   }
 
   Executor(Graph graph, const ExecutorSettings& settings);
-  /// Makes one node of each convolution and the normalization that follows it in inference, where
-  /// the backend of a GPU computes both at once. The values between them then no longer exist. The
-  /// two operations, one after the other, are its other candidate: measure() takes them where they
-  /// are faster, or the one is wrong.
+  /// Makes one node of two in inference (GraphNode::join), where the backend of a GPU computes both
+  /// at once. The values between them then no longer exist. The two operations, one after the
+  /// other, are its other candidate: measure() takes them where they are faster, or the one is
+  /// wrong.
   void fuse(Plugins& plugins, Communicator& ranks);
-  Result<std::vector<Candidate>> find_fused(const GraphNode& one, const GraphNode& conv,
-                                            const GraphNode& norm, Plugins& plugins,
+  Result<std::vector<Candidate>> find_fused(const GraphNode& one, const GraphNode& before,
+                                            const GraphNode& after, Plugins& plugins,
                                             Communicator& ranks) const;
   std::string make_candidates(Plugins& plugins, Communicator& ranks);
-  /// In training: adds candidates to each convolution and the normalization behind it where the
-  /// backend of a GPU makes the sums of the one beside the other. measure() takes both or neither.
+  /// In training: adds candidates to two nodes where the backend of a GPU makes sums of the second
+  /// beside the first (GraphNode::gives). measure() takes both or neither.
   void add_sums(Plugins& plugins, Communicator& ranks);
-  void choose_sums(std::size_t conv, Communicator& ranks);
+  void choose_sums(std::size_t before, Communicator& ranks);
   std::vector<Choice> choices(std::size_t node, Plugins& plugins) const;
   Result<Candidate> make_candidate(const GraphNode& node, const Choice& choice, Plugins& plugins,
                                    Communicator& ranks) const;
   void leave_out_large();
   void expect_equal_candidates(Communicator& ranks) const;
-  std::string why_not_layout(const GraphNode& node, const Operation& operation) const;
+  std::string why_not_layout(const GraphNode& node, const Candidate& candidate) const;
   TensorSpec spec_of(ValueIndex value) const;
   void allocate();
   bool is_host() const;
@@ -227,7 +229,7 @@ class Executor {
   std::shared_ptr<void> arena_;
   std::size_t arena_bytes_ = 0, bytes_ = 0;
   std::vector<Scratch> scratch_;  ///< by node
-  /// Convolutions that may make the sums of the node behind them.
+  /// Nodes that may make sums for the one behind them.
   std::vector<std::size_t> summed_;
   std::shared_ptr<void> sums_;  ///< the memory of all sums
   std::size_t sums_bytes_ = 0;

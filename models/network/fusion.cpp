@@ -4,9 +4,6 @@
 #include <map>
 #include <optional>
 
-#include "kernels/conv/problem.hpp"
-#include "kernels/conv_norm/problem.hpp"
-#include "kernels/norm/problem.hpp"
 #include "models/network/executor.hpp"
 
 namespace assay {
@@ -20,12 +17,11 @@ std::map<ValueIndex, std::vector<std::size_t>> users_of_values(const Graph& grap
   return all;
 }
 
-/// A convolution and its normalization, one after the other. The tensor between them is a
-/// workspace.
+/// Two operations, one after the other. The tensor between them is a workspace.
 class InParts final : public Operation {
  public:
-  InParts(std::unique_ptr<Operation> conv, std::unique_ptr<Operation> norm)
-      : parts_{Part{std::move(conv), "dst", {}, {}}, Part{std::move(norm), "src", {}, {}}} {
+  InParts(std::unique_ptr<Operation> before, std::unique_ptr<Operation> after)
+      : parts_{Part{std::move(before), "dst", {}, {}}, Part{std::move(after), "src", {}, {}}} {
     std::size_t between = 0;
     for (const bool scratch : {false, true})
       for (Part& part : parts_) {
@@ -57,10 +53,10 @@ class InParts final : public Operation {
   }
   Executed executed() const override {
     Executed executed = parts_[0].operation->executed();
-    const Executed norm = parts_[1].operation->executed();
-    executed.numbers.erase("kernels_s");  // of the convolution alone
-    executed.workspace_bytes += norm.workspace_bytes + between_bytes_;
-    executed.implementation += "; then " + norm.implementation;
+    const Executed after = parts_[1].operation->executed();
+    executed.numbers.erase("kernels_s");  // of the first alone
+    executed.workspace_bytes += after.workspace_bytes + between_bytes_;
+    executed.implementation += "; then " + after.implementation;
     return executed;
   }
 
@@ -76,43 +72,18 @@ class InParts final : public Operation {
   std::size_t between_bytes_ = 0;
 };
 
-/// Joins the two nodes, if only the normalization reads the output of the convolution.
-std::optional<GraphNode> joined(const Graph& graph, const GraphNode& conv, const GraphNode& norm) {
-  if (conv.problem->kind() != ConvProblem::kind_name ||
-      norm.problem->kind() != NormProblem::kind_name || conv.summed != Graph::none)
-    return std::nullopt;
-  const auto& convolution = problem_cast<ConvProblem>(*conv.problem);
-  const auto& normalization = problem_cast<NormProblem>(*norm.problem);
-  const ValueIndex between = norm.tensors.at("src");
-  if (convolution.direction() != ConvDirection::forward || conv.tensors.at("dst") != between ||
-      normalization.direction() != NormDirection::forward_inference ||
-      graph.value(between).storage != Storage::planned)
-    return std::nullopt;
-  const ConvNormProblem problem(conv.problem, norm.problem);
-  GraphNode one = norm;
-  one.layer = conv.layer;
-  one.problem = std::make_shared<ConvNormProblem>(problem);
-  one.oracle = conv_norm_oracle(problem);
-  for (const char* name : {"src", "weights"}) one.tensors[name] = conv.tensors.at(name);
-  return one;
-}
-
-/// The second node is a normalization, in training, of the output of the first, a convolution.
-bool is_summed(const GraphNode& conv, const GraphNode& norm) {
-  if (conv.problem->kind() != ConvProblem::kind_name ||
-      norm.problem->kind() != NormProblem::kind_name || conv.summed != Graph::none)
-    return false;
-  return problem_cast<ConvProblem>(*conv.problem).direction() == ConvDirection::forward &&
-         problem_cast<NormProblem>(*norm.problem).direction() == NormDirection::forward_training &&
-         conv.tensors.at("dst") == norm.tensors.at("src");
+/// True if the second node can read what the first one makes beside its result, its input.
+bool is_given(const GraphNode& before, const GraphNode& after) {
+  return after.takes != nullptr && before.gives == after.takes && before.summed == Graph::none &&
+         before.tensors.at("dst") == after.tensors.at("src");
 }
 
 }  // namespace
 
 /// The candidates of a node that is made of two: the operation that is both, and the two.
 Result<std::vector<Executor::Candidate>> Executor::find_fused(const GraphNode& one,
-                                                              const GraphNode& conv,
-                                                              const GraphNode& norm,
+                                                              const GraphNode& before,
+                                                              const GraphNode& after,
                                                               Plugins& plugins,
                                                               Communicator& ranks) const {
   const Choice by{settings_.backends.front(), ""};
@@ -120,8 +91,8 @@ Result<std::vector<Executor::Candidate>> Executor::find_fused(const GraphNode& o
   auto made = make_candidate(one, by, plugins, ranks);
   if (auto* const refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
   all.push_back(std::move(std::get<Candidate>(made)));
-  auto first = make_candidate(conv, by, plugins, ranks);
-  auto second = make_candidate(norm, by, plugins, ranks);
+  auto first = make_candidate(before, by, plugins, ranks);
+  auto second = make_candidate(after, by, plugins, ranks);
   if (auto* const a = std::get_if<Candidate>(&first), * const b = std::get_if<Candidate>(&second);
       a != nullptr && b != nullptr) {
     Candidate parts;
@@ -137,20 +108,24 @@ Result<std::vector<Executor::Candidate>> Executor::find_fused(const GraphNode& o
 void Executor::fuse(Plugins& plugins, Communicator& ranks) {
   if (!filters_last() || row_major_ || graph_.gradients != Graph::none) return;
   const auto users = users_of_values(graph_);
-  std::map<std::size_t, std::pair<GraphNode, std::vector<Candidate>>> made;  // by normalization
+  std::map<std::size_t, std::pair<GraphNode, std::vector<Candidate>>> made;  // by second node
   std::vector<bool> gone(graph_.nodes.size());
   for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
     const auto src = graph_.nodes[i].tensors.find("src");
     if (src == graph_.nodes[i].tensors.end() || users.at(src->second).size() != 2) continue;
-    const std::size_t before = users.at(src->second).front();
-    auto one = joined(graph_, graph_.nodes[before], graph_.nodes[i]);
+    const std::size_t maker = users.at(src->second).front();
+    const GraphNode &before = graph_.nodes[maker], &after = graph_.nodes[i];
+    if (after.join == nullptr || before.summed != Graph::none ||
+        graph_.value(src->second).storage != Storage::planned)
+      continue;
+    auto one = after.join(before, after);
     if (!one) continue;
-    auto all = find_fused(*one, graph_.nodes[before], graph_.nodes[i], plugins, ranks);
+    auto all = find_fused(*one, before, after, plugins, ranks);
     if (const auto* const refusal = std::get_if<Unsupported>(&all)) {
       if (not_fused_.empty()) not_fused_ = refusal->reason;
       continue;
     }
-    gone[before] = true;
+    gone[maker] = true;
     made.emplace(i, std::pair{std::move(*one), std::move(std::get<0>(all))});
   }
   std::vector<GraphNode> nodes;
@@ -180,16 +155,16 @@ void Executor::add_sums(Plugins& plugins, Communicator& ranks) {
     return;
   const auto users = users_of_values(graph_);
   for (std::size_t i = 0; i + 1 < graph_.nodes.size(); ++i) {
-    const GraphNode &conv = graph_.nodes[i], &norm = graph_.nodes[i + 1];
-    // Both are timed when it is the convolution's turn: the other may not write into its input.
-    if (!is_summed(conv, norm) || users.at(conv.tensors.at("src")).back() <= i) continue;
+    const GraphNode &before = graph_.nodes[i], &after = graph_.nodes[i + 1];
+    // Both are timed when it is the turn of the first: the other may not write into its input.
+    if (!is_given(before, after) || users.at(before.tensors.at("src")).back() <= i) continue;
     const bool told = !settings_.chosen.empty();
     if (told && !(settings_.chosen.at(i).has_sums() && settings_.chosen.at(i + 1).has_sums()))
       continue;
     const Choice by{told ? settings_.chosen[i].backend : settings_.backends.front(),
                     Choice::with_sums};
-    auto first = make_candidate(conv, by, plugins, ranks);
-    auto second = make_candidate(norm, by, plugins, ranks);
+    auto first = make_candidate(before, by, plugins, ranks);
+    auto second = make_candidate(after, by, plugins, ranks);
     for (const auto* const made : {&first, &second})
       if (const auto* const refusal = std::get_if<Unsupported>(made);
           refusal != nullptr && not_fused_.empty())

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,13 @@ struct GraphValue {
 enum class Phase { forward, backward, accumulate, update };
 const std::string& name(Phase phase);
 
+/// Arguments of two operations, if a setting asks both: the first makes them beside its result, and
+/// the second, which follows it, reads them.
+struct SharedArguments {
+  const char *setting, *value;
+  std::vector<std::string> names;
+};
+
 /// One operation of the network.
 struct GraphNode {
   std::string layer;      ///< "layer1.0.conv1"
@@ -48,8 +56,14 @@ struct GraphNode {
   /// Values by the names of the problem's tensors. The dimensions of a value may differ from those
   /// of the tensor if they have the same elements in the same order: [n, c, 1, 1] and [n, c].
   std::map<std::string, ValueIndex> tensors;
-  /// The layout that a backend is asked for where activations are nhwc; "": there is but one.
-  std::string layout;
+  /// The layout that a backend is asked for where activations are nhwc, and the one where also
+  /// filters are [oc, kh, kw, ic]; "": there is but one.
+  std::string layout, layout_filters_last;
+  /// What this node can make for the next one, or read of the one before; nullptr: nothing.
+  const SharedArguments *gives = nullptr, *takes = nullptr;
+  /// The node that computes `first`, then this one of its result; nothing where no problem is both.
+  using Join = std::optional<GraphNode> (*)(const GraphNode& first, const GraphNode& second);
+  Join join = nullptr;
   /// The value that ranks must add after the node, if its layer is divided among them. The node
   /// writes the rank's own term; its caller adds the terms. Graph::none: nothing is added.
   ValueIndex summed = static_cast<ValueIndex>(-1);

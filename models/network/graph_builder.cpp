@@ -3,8 +3,10 @@
 #include <cmath>
 
 #include "kernels/activation/problem.hpp"
+#include "kernels/conv_norm/problem.hpp"
 #include "kernels/gemm/problem.hpp"
 #include "kernels/loss/problem.hpp"
+#include "kernels/norm/given_sums.hpp"
 #include "kernels/sum/problem.hpp"
 #include "models/network/graph_builder_parts.hpp"
 
@@ -29,7 +31,28 @@ GemmShape by_columns(std::int64_t m, std::int64_t n, std::int64_t k, bool ta, bo
   return shape;
 }
 
+std::optional<GraphNode> join_conv_norm(const GraphNode& conv, const GraphNode& norm) {
+  if (conv.problem->kind() != ConvProblem::kind_name ||
+      problem_cast<ConvProblem>(*conv.problem).direction() != ConvDirection::forward ||
+      conv.tensors.at("dst") != norm.tensors.at("src"))
+    return std::nullopt;
+  const ConvNormProblem problem(conv.problem, norm.problem);
+  GraphNode one = norm;
+  one.layer = conv.layer;
+  one.problem = std::make_shared<ConvNormProblem>(problem);
+  one.oracle = conv_norm_oracle(problem);
+  one.join = nullptr;
+  for (const char* name : {"src", "weights"}) one.tensors[name] = conv.tensors.at(name);
+  return one;
+}
+
 }  // namespace
+
+const SharedArguments& sums_for_norm() {
+  static const SharedArguments sums{
+      norm_sums, "beside", {norm_sums_arguments.begin(), norm_sums_arguments.end()}};
+  return sums;
+}
 
 GraphBuilder::GraphBuilder(std::int64_t batch, Precision precision, bool training,
                            bool narrow_gradients, MaskSeed masks)
@@ -143,8 +166,13 @@ ValueIndex GraphBuilder::norm(const std::string& layer, ValueIndex from, NormFus
   if (fusion == NormFusion::add_relu) tensors["addend"] = addend;
   const NormDirection direction =
       training_ ? NormDirection::forward_training : NormDirection::forward_inference;
-  add_node(layer, "forward", Phase::forward, NormProblem(s, direction, fusion, precision_),
-           &norm_oracle, std::move(tensors), nhwc);
+  GraphNode& node =
+      add_node(layer, "forward", Phase::forward, NormProblem(s, direction, fusion, precision_),
+               &norm_oracle, std::move(tensors), nhwc);
+  if (training_)
+    node.takes = &sums_for_norm();
+  else
+    node.join = &join_conv_norm;
   tape_.emplace_back([=, this] {
     const ValueIndex diff = gradient_of(dst),
                      diff_src = like("grad " + graph_.values[from].name, from);

@@ -183,9 +183,9 @@ class GraphBuilder {
   /// The sum of all gradients of a value; adds nodes that compute it.
   ValueIndex gradient_of(ValueIndex value);
   template <class ProblemType, class MakeOracle>
-  void add_node(const std::string& layer, const std::string& direction, Phase phase,
-                ProblemType problem, MakeOracle oracle, std::map<std::string, ValueIndex> tensors,
-                const char* layout = "");
+  GraphNode& add_node(const std::string& layer, const std::string& direction, Phase phase,
+                      ProblemType problem, MakeOracle oracle,
+                      std::map<std::string, ValueIndex> tensors, const char* layout = "");
   ValueIndex part(ValueIndex whole, const std::string& name, DataType type,
                   std::vector<std::int64_t> dims, std::int64_t offset);
   std::int64_t dim(ValueIndex value, int which) const {

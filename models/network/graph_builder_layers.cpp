@@ -51,7 +51,8 @@ void GraphBuilder::add_product(const std::string& layer, const std::string& dire
            {{transposed ? "diff_dst" : "src", from},
             {"weights", parameter(filters).value},
             {transposed ? "diff_src" : "dst", to}},
-           nhwc_oihw);
+           nhwc_oihw)
+      .gives = transposed ? nullptr : &sums_for_norm();
 }
 
 ValueIndex GraphBuilder::convolve(const std::string& layer, ValueIndex from, const ConvShape& s,

@@ -19,10 +19,13 @@ inline Precision of_weight_gradients(Precision precision) {
   return precision == Precision::fp16 ? Precision::fp16_fp32 : precision;
 }
 
+/// The sums that a convolution makes for the normalization behind it.
+const SharedArguments& sums_for_norm();
+
 template <class ProblemType, class MakeOracle>
-void GraphBuilder::add_node(const std::string& layer, const std::string& direction, Phase phase,
-                            ProblemType problem, MakeOracle oracle,
-                            std::map<std::string, ValueIndex> tensors, const char* layout) {
+GraphNode& GraphBuilder::add_node(const std::string& layer, const std::string& direction,
+                                  Phase phase, ProblemType problem, MakeOracle oracle,
+                                  std::map<std::string, ValueIndex> tensors, const char* layout) {
   GraphNode node;
   node.layer = layer;
   node.direction = direction;
@@ -31,7 +34,8 @@ void GraphBuilder::add_node(const std::string& layer, const std::string& directi
   node.problem = std::make_shared<ProblemType>(std::move(problem));
   node.tensors = std::move(tensors);
   node.layout = layout;
-  graph_.nodes.push_back(std::move(node));
+  node.layout_filters_last = node.layout == nhwc_oihw ? nhwc : layout;
+  return graph_.nodes.emplace_back(std::move(node));
 }
 
 }  // namespace assay

@@ -13,6 +13,7 @@
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "core/measure/rank_failure.hpp"
+#include "core/program/benchmark.hpp"
 #include "core/program/rank_locations.hpp"
 #include "models/network/memory_use.hpp"
 #include "models/network/node_check.hpp"
@@ -79,7 +80,7 @@ void compare_with_fp64(const Executor& executor, const Results& is, const Result
 Results results_in_fp64(const Executor& executor, const Network& network,
                         const std::vector<std::size_t>& images, int threads, Plugins& plugins) {
   ExecutorSettings plain;
-  plain.backends = {"reference"};
+  plain.backends = dimension::backends_of("reference");
   plain.device = "cpu";
   plain.threads = threads;
   const auto alone = serial_communicator();

@@ -12,6 +12,7 @@
 
 #include "core/base/error.hpp"
 #include "core/measure/buffer_sets.hpp"
+#include "core/program/benchmark.hpp"
 #include "kernels/convert/problem.hpp"
 #include "models/network/node_check.hpp"
 #include "models/network/parameters.hpp"
@@ -142,7 +143,7 @@ Result<Side> tried_side(TrainerSettings settings, const ParityForm& form, Plugin
 TrainerSettings in_plain_fp64(TrainerSettings settings) {
   settings.precision = Precision::fp64;
   settings.loss_scale = {LossScaleSettings::Kind::none};
-  settings.executor.backends = {"reference"};
+  settings.executor.backends = dimension::backends_of("reference");
   settings.executor.device = "cpu";
   settings.executor.wide_products = false;
   settings.executor.chosen.clear();

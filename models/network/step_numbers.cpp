@@ -231,7 +231,7 @@ Executed executed_of(const Executor& executor, const TrainerSettings& settings) 
     ran.implementation += fmt::format(", left out as wrong: {}", wrong.front());
     if (wrong.size() > 1) ran.implementation += fmt::format("; and {} more", wrong.size() - 1);
   }
-  ran.layout = nodes.size() == 1 && nodes.contains("reference")      ? "nchw"
+  ran.layout = !executor.nhwc()                                      ? "nchw"
                : settings.network.filters && executor.filters_last() ? "nhwc_ohwi"
                                                                      : "nhwc";
   ran.workspace_bytes = executor.bytes();

@@ -43,9 +43,9 @@ Graph mask_graph(const Executor& of, const MaskSeed& masks, ExecutorSettings& se
     graph.nodes.push_back(std::move(node));
     settings.chosen.push_back(of.choice(i));
   }
-  // This choice belongs to no node: reference alone would have tensors in another order than the
+  // This choice belongs to no node: a reference alone would have tensors in another order than the
   // network's.
-  if (of.nhwc()) settings.chosen.push_back({"native", ""});
+  if (of.nhwc()) settings.chosen.push_back({});
   return graph;
 }
 

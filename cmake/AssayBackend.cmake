@@ -1,14 +1,18 @@
 # assay_add_backend(<name> [PACKAGE <package> [VERSION <v>]] [FOUND <bool>] [LIBRARIES …] [REASON_IF_MISSING <text>]
-#                   [SOURCES_OF <folder>] [UNITY] [LAUNCHED] [REFERENCE])
+#                   [SOURCES_OF <folder>] [UNITY] [LAUNCHED] [REFERENCE]
+#                   [NETWORKS <device>] [FALLBACK])
 # Builds all *.cpp (and *.cu) of the calling folder into the plugin <build>/lib/assay/libassay_<name>.so, which the core opens with
 # dlopen. Cache option ASSAY_<NAME>: AUTO builds it where its package is found, ON demands it, OFF leaves it out.
 # SOURCES_OF: a folder whose *.cpp are compiled in place of the calling folder's: one source, two libraries of one interface.
 # UNITY: its files have no names in common, so that a unity build may compile them together.
 # LAUNCHED: a transport that joins the ranks of a launcher without the help of another (`launched_ranks`).
 # REFERENCE: computes every kind of problem in the plainest way, in row-major order.
+# NETWORKS: has the costly operations of networks on this device, cpu or gpu; --backend auto measures it.
+# FALLBACK: computes what the chosen backend of a network or an analysis lacks.
 # FOUND is for a caller that has done its own finding. A plugin is never linked by anything.
 function(assay_add_backend name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "UNITY;LAUNCHED;REFERENCE" "PACKAGE;VERSION;FOUND;REASON_IF_MISSING;SOURCES_OF" "LIBRARIES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "UNITY;LAUNCHED;REFERENCE;FALLBACK"
+                        "PACKAGE;VERSION;FOUND;REASON_IF_MISSING;SOURCES_OF;NETWORKS" "LIBRARIES")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "assay_add_backend(${name}): unknown argument ${arg_UNPARSED_ARGUMENTS}. See cmake/AssayBackend.cmake.")
   endif()
@@ -22,6 +26,12 @@ function(assay_add_backend name)
   endif()
   if(arg_REFERENCE)
     assay_know_backend("reference" ${name})
+  endif()
+  if(arg_FALLBACK)
+    assay_know_backend("fallback" ${name})
+  endif()
+  if(arg_NETWORKS)
+    assay_know_backend("networks on ${arg_NETWORKS}" ${name})
   endif()
   string(TOUPPER "ASSAY_${name}" option)
   set(${option} AUTO CACHE STRING "Backend ${name}: AUTO (where found), ON (demanded), OFF")

@@ -90,9 +90,12 @@ namespace dimension {
 /// built: a suite is valid on every machine, and a backend that was not built is `unsupported`.
 Dimension backend(const std::string& operation, std::vector<std::string> defaults);
 /// Names of the backends that implement `operation`, including those that were not built.
-/// "collectives": the transports; "launched ranks": the transports that connect launched processes
-/// without the help of another transport; "reference": those that compute every kind of problem in
-/// the plainest way, in row-major order.
+/// "collectives": the transports. Backends also declare (cmake/AssayBackend.cmake):
+/// - "launched ranks": transports that connect launched processes without another one's help;
+/// - "reference": computes every kind of problem in the plainest way, in row-major order;
+/// - "networks on cpu", "networks on gpu": has the costly operations of networks;
+/// - "fallback": computes what the chosen backend lacks.
+/// They are in the order of their names.
 std::vector<std::string> backends_of(const std::string& operation);
 /// True if the operations of the backend are known: those of other plugins are not.
 bool is_known_backend(const std::string& name);

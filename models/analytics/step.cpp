@@ -87,8 +87,8 @@ Result<std::unique_ptr<Step>> StepMaker::make_own(const Problem& problem,
 
 std::vector<std::string> StepMaker::backends() const {
   std::vector<std::string> all{own()};
-  for (const char* name : {"blas", "reference"})
-    if (name != all.front()) all.emplace_back(name);
+  for (std::string& name : dimension::backends_of("fallback"))
+    if (name != all.front()) all.push_back(std::move(name));
   return all;
 }
 

@@ -75,8 +75,8 @@ class StepMaker {
   /// A step on the case's backend. The `shared` tensors must be on its device.
   Result<std::unique_ptr<Step>> make_own(const Problem& problem,
                                          const std::map<std::string, Tensor*>& shared = {});
-  /// A step for a minor problem: on the case's backend if it implements the problem, else on blas,
-  /// else on reference. Unsupported, with the reason of each, if none does.
+  /// A step for a minor problem: on the case's backend if it implements the problem, else on the
+  /// first fallback that does. Unsupported, with the reason of each, if none does.
   Result<std::unique_ptr<Step>> make(const Problem& problem);
   /// The backends that make() tries, in their order.
   std::vector<std::string> backends() const;

@@ -152,10 +152,17 @@ void complete_optimizer(Settings& settings, Learning& learning) {
 
 /// Candidates for each operation, in the order of preference.
 std::vector<std::string> backends_of(const std::string& backend, const std::string& device) {
-  if (device != "cpu") return {backend == measured ? "cuda" : backend};
-  if (backend == measured) return {"native", "onednn", "blas", "reference"};
-  if (backend == "reference") return {"reference"};
-  return {backend, backend == "native" ? "onednn" : "native", "blas", "reference"};
+  std::vector<std::string> all = dimension::backends_of("networks on " + device);
+  if (device != "cpu") return backend == measured ? all : std::vector{backend};
+  if (std::ranges::count(dimension::backends_of("reference"), backend) > 0) return {backend};
+  if (backend != measured) {  // it, and one other beside the fallbacks
+    std::erase(all, backend);
+    if (all.size() > 1) all.resize(1);
+    all.insert(all.begin(), backend);
+  }
+  for (std::string& fallback : dimension::backends_of("fallback"))
+    if (fallback != backend) all.push_back(std::move(fallback));
+  return all;
 }
 
 /// Reads completed settings: none of them changes any more.

@@ -3,13 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "core/base/error.hpp"
-#include "core/base/text.hpp"
+#include "core/base/name_table.hpp"
 
 namespace assay {
 namespace {
@@ -26,68 +25,29 @@ TensorSpec buffer_spec(const char* name, Role role, DataType type, std::int64_t 
 
 /// The call of a pattern; exchanges are none.
 Collective collective_of(Pattern pattern) {
-  switch (pattern) {
-    case Pattern::allreduce:
-      return Collective::allreduce;
-    case Pattern::reduce:
-      return Collective::reduce;
-    case Pattern::reduce_scatter:
-      return Collective::reduce_scatter;
-    case Pattern::allgather:
-      return Collective::allgather;
-    case Pattern::broadcast:
-      return Collective::broadcast;
-    case Pattern::alltoall:
-      return Collective::alltoall;
-    case Pattern::barrier:
-      return Collective::barrier;
-    case Pattern::sendrecv:
-    case Pattern::bisection:
-    case Pattern::alltoallv:
-      break;
-  }
-  throw std::logic_error("an exchange is not a collective call");
+  if (is_exchange(pattern)) throw std::logic_error("an exchange is not a collective call");
+  static_assert(static_cast<int>(Pattern::barrier) == static_cast<int>(Collective::barrier));
+  return static_cast<Collective>(pattern);
 }
 
-constexpr std::array all_reduce_ops{ReduceOp::sum, ReduceOp::min, ReduceOp::max, ReduceOp::average};
-
-template <class Values>
-std::vector<std::string> names_of(const Values& values) {
-  std::vector<std::string> names;
-  for (const auto value : values) names.emplace_back(name(value));
-  return names;
+const NameTable<Pattern>& patterns() {
+  static const NameTable<Pattern> table({"allreduce", "reduce", "reduce_scatter", "allgather",
+                                         "broadcast", "alltoall", "barrier", "sendrecv",
+                                         "bisection", "alltoallv"});
+  return table;
 }
-
-template <class Values>
-auto value_named(const std::string& wanted, const std::string& what, const Values& values) {
-  for (const auto value : values)
-    if (name(value) == wanted) return value;
-  throw InputError(unknown_name(what, wanted, names_of(values)));
+const NameTable<ReduceOp>& reduce_ops() {
+  static const NameTable<ReduceOp> table({"sum", "min", "max", "average"});
+  return table;
 }
 
 }  // namespace
 
-std::string_view name(Pattern pattern) {
-  if (pattern == Pattern::bisection) return "bisection";
-  if (pattern == Pattern::alltoallv) return "alltoallv";
-  return pattern == Pattern::sendrecv ? "sendrecv" : name(collective_of(pattern));
-}
-
-std::vector<Pattern> all_patterns() {
-  return {Pattern::allreduce, Pattern::reduce,   Pattern::reduce_scatter, Pattern::allgather,
-          Pattern::broadcast, Pattern::alltoall, Pattern::barrier,        Pattern::sendrecv,
-          Pattern::bisection, Pattern::alltoallv};
-}
-
-std::vector<std::string> pattern_names() { return names_of(all_patterns()); }
-std::vector<std::string> reduce_op_names() { return names_of(all_reduce_ops); }
-
-Pattern pattern_of(const std::string& name) {
-  return value_named(name, "collective", all_patterns());
-}
-ReduceOp reduce_op(const std::string& name) {
-  return value_named(name, "reduction operator", all_reduce_ops);
-}
+std::string_view name(Pattern pattern) { return patterns()[pattern]; }
+const std::vector<std::string>& pattern_names() { return patterns().names(); }
+const std::vector<std::string>& reduce_op_names() { return reduce_ops().names(); }
+Pattern pattern_of(const std::string& name) { return patterns().at("collective", name); }
+ReduceOp reduce_op(const std::string& name) { return reduce_ops().at("reduction operator", name); }
 
 bool reduces(Pattern pattern) {
   return pattern == Pattern::allreduce || pattern == Pattern::reduce ||

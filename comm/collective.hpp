@@ -30,7 +30,8 @@ namespace assay {
 /// The calls of core/api/communicator.hpp, and exchanges of messages. sendrecv: each rank sends to
 /// the next rank while it receives from the previous one. bisection: half of the ranks send to
 /// the other half, then back, in several permutations (comm/bisection.hpp). alltoallv: each rank
-/// sends parts of a Zipf distribution, so that rank 0 receives most (of_rank below).
+/// sends parts of a Zipf distribution, so that rank 0 receives most (of_rank below). The calls come
+/// first, in the order of Collective.
 enum class Pattern {
   allreduce,
   reduce,
@@ -48,9 +49,8 @@ std::string_view name(Pattern pattern);
 Pattern pattern_of(const std::string& name);
 ReduceOp reduce_op(const std::string& name);
 /// They are in the order of the enumerations.
-std::vector<Pattern> all_patterns();
-std::vector<std::string> pattern_names();
-std::vector<std::string> reduce_op_names();
+const std::vector<std::string>& pattern_names();
+const std::vector<std::string>& reduce_op_names();
 
 struct CollectiveShape {
   Pattern pattern = Pattern::allreduce;

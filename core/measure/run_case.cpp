@@ -9,6 +9,7 @@
 
 #include "core/api/precision.hpp"
 #include "core/base/error.hpp"
+#include "core/base/name_table.hpp"
 #include "core/measure/agreement.hpp"
 #include "core/measure/health_watch.hpp"
 #include "core/measure/rank_failure.hpp"
@@ -20,20 +21,10 @@ namespace {
 /// They are in the order in which one rank's finding overrides another's.
 enum class Severity { ok, unsupported, target_missed, incorrect, failed };
 
-const char* name(Severity severity) {
-  switch (severity) {
-    case Severity::ok:
-      return "ok";
-    case Severity::unsupported:
-      return "unsupported";
-    case Severity::target_missed:
-      return "target missed";
-    case Severity::incorrect:
-      return "incorrect";
-    case Severity::failed:
-      return "failed";
-  }
-  return "failed";
+const std::string& name(Severity severity) {
+  static const NameTable<Severity> table(
+      {"ok", "unsupported", "target missed", "incorrect", "failed"});
+  return table[severity];
 }
 
 /// The result of one step on one rank.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""A journal that was damaged or changed by hand never becomes a result: exit 2 with file and line, and nothing is touched."""
+"""A journal that was damaged or changed by hand never becomes a result: exit 2 with file and line, and nothing is touched.
+The journal's own tests (tests/core/result/test_journal.cpp) change every byte."""
 import json
-import random
 import re
 import zlib
 
@@ -15,10 +15,6 @@ SUM = re.compile(r'(?m)^\{"crc32":"[0-9a-f]{8}",(.*)$')
 
 def with_right_checksums(text):
     return SUM.sub(lambda line: f'{{"crc32":"{zlib.crc32(line[1].encode()):08x}",{line[1]}', text)
-
-
-def without_checksums(text):
-    return SUM.sub(r"{\1", text)
 
 
 class Damage(RunTest):
@@ -61,35 +57,11 @@ class Damage(RunTest):
         digit = re.search(r"[1-8]", old)
         return number, self.changed(number, old, old[:digit.start()] + str(int(digit.group(0)) + 1) + old[digit.end():], text)
 
-    def test_every_line_has_a_known_checksum(self):
-        for line in self.text.split("\n")[:-1]:
-            with self.subTest(line[:60]):
-                begin = re.match(r'\{"crc32":"([0-9a-f]{8})",', line)
-                self.assertTrue(begin)
-                self.assertEqual(int(begin.group(1), 16), zlib.crc32(line[begin.end():].encode()))
-
     def test_one_digit_of_a_median(self):
         number, text = self.median_changed(self.text)
         self.expect_refused(text, number + 1, "checksum")
         # Rows pass the checks of a result file's rows, too.
         self.expect_refused(with_right_checksums(text), number + 1, "/row/time_s/median", "changed by hand")
-
-    def test_single_characters(self):
-        chance = random.Random(7)
-        lines = self.text.split("\n")[:-1]
-        for number, line in enumerate(lines):
-            for place in {chance.randrange(len(line)), chance.randrange(20)}:
-                with self.subTest(line=number + 1, place=place):
-                    other = "x" if line[place] != "x" else "y"
-                    self.expect_refused("\n".join(lines[:number] + [line[:place] + other + line[place + 1:]] + lines[number + 1:]) + "\n",
-                                        number + 1)
-
-    def test_a_line_that_lost_its_checksum(self):
-        number = self.lines_of("row")[0]
-        lines = self.text.split("\n")
-        lines[number] = without_checksums(lines[number])
-        self.expect_refused("\n".join(lines), number + 1, "checksum")
-        self.expect_refused(without_checksums(self.text), 1, "checksum")
 
     def test_malformed_events(self):
         for kind, before, after in (("run", '"started":"', '"started":["x"],"y":"'), ("launch", '"environment":{', '"environment":7,"y":{'),

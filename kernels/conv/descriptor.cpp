@@ -5,11 +5,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <vector>
 
 #include "core/base/descriptor.hpp"
-#include "core/base/text.hpp"
 #include "kernels/conv/problem.hpp"
 
 namespace assay {
@@ -24,7 +24,7 @@ struct Field {
 };
 
 constexpr Field fields[] = {
-    {"g", &ConvShape::g, 1},   {"mb", &ConvShape::mb, 1}, {"ic", &ConvShape::ic, 1},
+    {"ic", &ConvShape::ic, 1}, {"g", &ConvShape::g, 1},   {"mb", &ConvShape::mb, 1},
     {"id", &ConvShape::id, 1}, {"ih", &ConvShape::ih, 1}, {"iw", &ConvShape::iw, 1},
     {"oc", &ConvShape::oc, 1}, {"od", &ConvShape::od, 1}, {"oh", &ConvShape::oh, 1},
     {"ow", &ConvShape::ow, 1}, {"kd", &ConvShape::kd, 1}, {"kh", &ConvShape::kh, 1},
@@ -64,43 +64,17 @@ constexpr AxisMembers width{'w',
                             &ConvShape::pw,
                             &ConvShape::pw_r};
 
-using Numbers = std::map<std::string, std::int64_t, std::less<>>;
+using Numbers = std::map<std::string, std::int64_t>;
 
-const Field& find_field(const std::string& name, const DescriptorComplaint& complain) {
-  std::vector<std::string> names;
-  for (const Field& field : fields) {
-    if (name == field.name) return field;
-    names.emplace_back(field.name);
-  }
-  const std::string close = nearest(name, names);
-  complain("unknown field '{}' (valid: {}).{}", name, join(names, " "),
-           close.empty() ? "" : fmt::format(" Did you mean '{}'?", close));
-}
-
-/// Splits the text into fields and numbers.
 Numbers read_fields(const std::string& text, const DescriptorComplaint& complain) {
-  Numbers given;
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  while (at != end) {
-    if (*at == '_') {
-      ++at;
-      if (at != end && *at == 'n') break;  // "_n<name>"
-      continue;
-    }
-    if (end - at > 1 && at[0] == 'n' && at[1] == '"')
-      break;  // n"name", as benchdnn's own lists write it
-    const char* const letters = at;
-    while (at != end && *at >= 'a' && *at <= 'z') ++at;
-    const std::string name(letters, at);
-    if (name.empty())
-      complain("unexpected '{}' at position {} (a field such as ic64 was expected). Remove it.",
-               *at, at - text.data() + 1);
-    const Field& field = find_field(name, complain);
-    const std::int64_t value = read_count(at, end, name, field.least, complain);
-    if (!given.emplace(name, value).second) complain("{} is given twice. Give it once.", name);
+  std::vector<std::string> known, may_be_zero;
+  for (const Field& field : fields) {
+    known.emplace_back(field.name);
+    if (field.least == 0) may_be_zero.emplace_back(field.name);
   }
-  return given;
+  // A name may follow: "_n<name>", or n"name", as benchdnn's own lists write it.
+  return read_counts(text.substr(0, std::min(text.find("_n"), text.find("n\""))), known, {},
+                     complain, may_be_zero);
 }
 
 /// Extents in one dimension: the inputs from the first to the last that one output reads, and the

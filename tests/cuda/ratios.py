@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Each ratio of the group gpu of scripts/self-benchmark, from its first call to its pairs: Assay on the fake GPU, beside it
 scripts/peers/pytorch_kernels on a fake PyTorch (fake_torch/torch.py) and a script in place of pytorch_resnet50. The numbers say nothing."""
+import importlib.machinery
+import importlib.util
 import json
 import os
 import pathlib
@@ -13,7 +15,10 @@ from run_helper import BUILD, SOURCE, RunTest, main
 FAKES = pathlib.Path(os.environ["FAKE_CUDA"])
 PRELOAD = ":".join(str(FAKES / os.environ[name]) for name in ("CUDART_SONAME", "CUDNN_SONAME", "CUBLASLT_SONAME", "CUBLAS_SONAME", "CUSOLVER_SONAME"))
 CUPTI = FAKES / os.environ["CUPTI_SONAME"]
-RATIOS = SOURCE / "tests" / "self_benchmark"
+LOADER = importlib.machinery.SourceFileLoader("self_benchmark", str(SOURCE / "scripts" / "self-benchmark"))
+SELF = importlib.util.module_from_spec(importlib.util.spec_from_loader("self_benchmark", LOADER))
+LOADER.exec_module(SELF)
+RATIOS = {ratio.name: ratio for ratio in SELF.all_ratios()}
 CASES = [{"benchmark": "conv", "problem": ["mb1ic4ih6oc4oh4kh3"], "precision": ["fp32", "fp16"], "direction": ["forward", "bwd_data", "bwd_weights"],
           "backend": ["cuda"], "device": ["gpu"], "algorithm": ["auto"]}]
 # The copy that is the measure of others is too large for the fake GPU.
@@ -46,7 +51,7 @@ class Ratios(RunTest):
         super().setUp()
         self.tree = self.folder / "tree"
         peers = self.tree / "scripts" / "peers"
-        shutil.copytree(RATIOS, self.tree / "tests" / "self_benchmark", ignore=shutil.ignore_patterns("*.cpp", "*.hpp", "__pycache__"))
+        shutil.copytree(SELF.FOLDER, self.tree / "tests" / "self_benchmark", ignore=shutil.ignore_patterns("*.cpp", "*.hpp", "__pycache__"))
         peers.mkdir(parents=True)
         for name in ("pytorch_kernels", "torch_clock.py"):
             shutil.copy(SOURCE / "scripts" / "peers" / name, peers)
@@ -65,12 +70,13 @@ class Ratios(RunTest):
             "ASSAY_PLUGIN_PATH": str(BUILD / "lib" / "assay"), "ASSAY_BUILD_DIR": str(self.folder / "build"), "ASSAY_CUDA_TRACE": "0",
             "PYTHONPATH": str(SOURCE / "tests" / "cuda" / "fake_torch"), "LD_PRELOAD": preload, "FAKE_GPU_WORK_US": "8", **variables})
         environment.pop("NVIDIA_TF32_OVERRIDE", None)
-        done = self.command(sys.executable, self.tree / "tests" / "self_benchmark" / f"{name}.py", "--pairs", 2, "--small", "--suite",
-                            self.suite_file, env=environment, code=code)
+        script = self.tree / "tests" / "self_benchmark" / RATIOS[name].file.name
+        done = self.command(sys.executable, script, *RATIOS[name].words, "--pairs", 2, "--small", "--suite", self.suite_file, env=environment,
+                            code=code)
         return json.loads(done.stdout) if code == 0 else done.stderr
 
     def test_each_prints_its_pairs(self):
-        names = sorted(file.stem for file in RATIOS.glob("gpu_*.py"))
+        names = [name for name in RATIOS if name.startswith("gpu_")]
         self.assertGreater(len(names), 30)
         for name in names:
             if name == "gpu_kernels":
@@ -84,7 +90,7 @@ class Ratios(RunTest):
                 self.assertIn("pairs", told, told)
                 self.assertGreater(min(min(pair) for pair in told["pairs"]), 0)
                 self.assertEqual((told["card"], len(told["date"])), ("fake GPU of the tests", 10))
-                self.assertEqual("peer" in told, "PyTorch" in (RATIOS / f"{name}.py").read_text().split("\n")[1])
+                self.assertEqual("peer" in told, "PyTorch" in RATIOS[name].what)
 
     @unittest.skipUnless(CUPTI.exists(), "built without CUPTI")
     def test_samples_beside_cupti(self):

@@ -49,11 +49,17 @@ class Flags(unittest.TestCase):
 class Heads(unittest.TestCase):
     def test_pairs_are_enough_for_a_verdict(self):
         """A median of fewer than six pairs has no 95 % interval, so its verdict is always 'inconclusive'."""
-        for file in sorted((SOURCE / "tests" / "self_benchmark").glob("*.*")):
-            if file.suffix in (".cpp", ".py", ".sh"):
-                ratio = SELF.Ratio(file)
-                if ratio.statistic == "median":
-                    self.assertGreaterEqual(ratio.pairs, 6, ratio.name)
+        for ratio in SELF.all_ratios():
+            if ratio.statistic == "median":
+                self.assertGreaterEqual(ratio.pairs, 6, ratio.name)
+
+    def test_a_file_may_have_several_ratios(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "fast.cpp"
+            file.write_text("// ratio: {side} over b\n// target: >= {least}\n// each: \"\" side=a least=1\n// each: near side=\"the other\" least=2\n")
+            told = [(ratio.name, ratio.what, ratio.target("any"), *ratio.command(pathlib.Path("build"))) for ratio in SELF.ratios_of(file)]
+        self.assertEqual(told, [("fast", "a over b", (">=", 1), "build/self_benchmark/fast", "each=", "side=a", "least=1"),
+                                ("fast_near", "the other over b", (">=", 2), "build/self_benchmark/fast", "each=near", "side=the other", "least=2")])
 
 
 class LowerBounds(unittest.TestCase):

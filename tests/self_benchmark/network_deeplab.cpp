@@ -1,7 +1,11 @@
-// ratio: PyTorch's over assay-train's step of deeplab:h96w144, batch 1, Adam, fp32
+// ratio: PyTorch's{peer} over assay-train's step of deeplab:h96w144, batch 1, Adam, {precision}
 // target: >= 1.3
 // pairs: 6
 // needs: hwy assay_models
+// each: "" precision=fp32 peer=
+// each: bf16 precision=bf16 peer=
+// each: bf16_compiled precision=bf16 peer=" compiled"
+// each: compiled precision=fp32 peer=" compiled"
 
 #include "tests/self_benchmark/support/network_pairs.hpp"
 

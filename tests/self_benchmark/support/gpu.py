@@ -27,6 +27,11 @@ FACTS = {}  # of the ratio: card, date, commit, and the peer where there is one
 GPU = {}    # as Assay sees it
 
 
+def each():
+    """The words of the line `each:` of the ratio's head that was asked for."""
+    return dict(word.split("=", 1) for word in sys.argv if re.match(r"\w+=", word))
+
+
 def tell(**told):
     analytics.tell(**told, **FACTS)
 
@@ -44,7 +49,7 @@ def rows(program, *words, max_time=1, partial=False):
     document, _ = result_of(program, "--device", "gpu", "--max-time", 0.02 if SMALL else max_time, *words, partial=partial)
     if kept := os.environ.get("ASSAY_GPU_ROWS"):
         number = len(list(pathlib.Path(kept).glob("*.json")))
-        pathlib.Path(kept, f"{pathlib.Path(sys.argv[0]).stem}-{number:03}.json").write_text(json.dumps(document))
+        pathlib.Path(kept, f"{'_'.join([pathlib.Path(sys.argv[0]).stem, *filter(None, [each().get('each')])])}-{number:03}.json").write_text(json.dumps(document))
     see_gpu(document)
     if FACTS.get("cudnn", GPU["cudnn"]) != GPU["cudnn"]:
         tell(skip=f"Assay has cuDNN {GPU['cudnn']}, PyTorch {FACTS['cudnn']}")

@@ -99,20 +99,20 @@ inline nlohmann::json network_ratio(const std::map<std::string, std::string>& ax
 /// A step of a network of assay-train beside PyTorch's of the same.
 struct NetworkStep {
   std::string network;  ///< "NAME:FIELDS"
-  std::string batch, optimizer, precision = "fp32";
-  bool compiled = false;  ///< by torch.compile
-  int samples = 1;        ///< of each side in a pair
+  std::string batch, optimizer;
+  int samples = 1;  ///< of each side in a pair
 };
 
-/// Prints the ratio of NetworkStep by the arguments of main().
+/// Prints the ratio of NetworkStep by the arguments of main(): precision=…, peer=" compiled".
 inline int print_network_ratio(const NetworkStep& step, int argc, char** argv) {
-  std::map<std::string, std::string> axes{
-      {"problem", step.network}, {"batch", step.batch}, {"optimizer", step.optimizer},
-      {"rate", "0.001"},         {"scaling", "none"},   {"precision", step.precision}};
+  const std::string precision = each_value(argc, argv, "precision");
+  std::map<std::string, std::string> axes{{"problem", step.network},     {"batch", step.batch},
+                                          {"optimizer", step.optimizer}, {"rate", "0.001"},
+                                          {"scaling", "none"},           {"precision", precision}};
   if (step.optimizer == "rmsprop") axes["alpha"] = "0.9";  // Keras's, and the peer's
   std::vector<std::string> peer{"--network",   step.network,   "--batch",     step.batch,
-                                "--optimizer", step.optimizer, "--precision", step.precision};
-  if (step.compiled) peer.emplace_back("--compile");
+                                "--optimizer", step.optimizer, "--precision", precision};
+  if (!each_value(argc, argv, "peer").empty()) peer.emplace_back("--compile");
   return print([&] { return network_ratio(axes, peer, pairs_from(argc, argv), step.samples); });
 }
 

@@ -5,7 +5,9 @@
 #include <functional>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "core/base/error.hpp"
 
@@ -16,6 +18,13 @@ inline int pairs_from(int argc, char** argv) {
     if (std::string(argv[i]) == "--pairs") return std::stoi(argv[i + 1]);
   }
   return 30;
+}
+
+/// The value of a word NAME=VALUE, which a line `each:` has; "" if there is none.
+inline std::string each_value(int argc, char** argv, const std::string& name) {
+  for (const std::string_view word : std::span(argv, static_cast<std::size_t>(argc)))
+    if (word.starts_with(name + "=")) return std::string(word.substr(name.size() + 1));
+  return "";
 }
 
 /// Measures both sides in turn, the first of a pair swapped pair by pair, so that neither drift nor

@@ -1,9 +1,0 @@
-#!/usr/bin/env python3
-# ratio: PyTorch's time of the 53 convolutions of ResNet-50, batch 64, in three directions, tf32 on a GPU over ours
-# target: >= 1.05
-# pairs: 10
-# group: gpu
-# order: 22
-from support import gpu
-
-gpu.convolutions("tf32")

@@ -237,6 +237,18 @@ TEST(Row, ATypedFieldWinsOverOneOfItsNameInRest) {
   EXPECT_EQ(document["status"], "ok");
 }
 
+TEST(Row, OfABracketHasNoPlaceInAResult) {
+  Row row = full_row().get<Row>();
+  row.of_bracket = true;
+  const json document = row;
+  json expected = full_row();
+  for (const char* field :
+       {"environment", "launch", "attempt", "required", "samples_s", "baseline", "ceiling",
+        "ceiling_reason", "energy_j", "energy_domains_j", "energy_reason"})
+    EXPECT_EQ(expected.erase(field), 1U) << field;
+  EXPECT_EQ(document, expected) << json::diff(document, expected);
+}
+
 TEST(Row, ReadingsOfADeviceAreThereEvenIfItTellsNone) {
   json document = full_row();
   document["device_state"]["before"] = document["device_state"]["after"] = json::object();

@@ -55,6 +55,13 @@ TEST(Agreement, NumbersArriveExactly) {
   EXPECT_EQ(all_numbers(7, *serial_communicator()), std::vector<double>{7});
 }
 
+TEST(Agreement, ListsArriveExactly) {
+  on_threads(3, [](Communicator& ranks) {
+    const std::vector<std::vector<std::uint64_t>> lists{{0, UINT64_MAX}, {}, {10, 0, 1}};
+    EXPECT_EQ(all_lists(lists[static_cast<std::size_t>(ranks.rank())], ranks), lists);
+  });
+}
+
 TEST(Agreement, DocumentsArriveByRank) {
   on_threads(3, [](Communicator& ranks) {
     const std::vector<nlohmann::json> all = allgather_json(

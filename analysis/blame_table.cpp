@@ -41,16 +41,17 @@ Table blame_table(const std::vector<const Row*>& rows) {
   const auto add = [&](Column column, const auto& cell) {
     table.add(std::move(column), [&](std::size_t i) -> Cell { return cell(*lines[i].blamed); });
   };
-  add({"rank", true}, [](const Blame::Blamed& of) {
-    return of.rank ? Cell(std::to_string(*of.rank), *of.rank) : Cell("-");
+  add({"rank", true}, [](const Blame::Blamed& place) {
+    return place.rank ? Cell(std::to_string(*place.rank), *place.rank) : Cell("-");
   });
-  add({"host"}, [](const Blame::Blamed& of) { return Cell(of.host); });
-  add({"place"}, [](const Blame::Blamed& of) { return Cell(of.place); });
-  add({"in"}, [](const Blame::Blamed& of) { return Cell(of.did); });
-  add({"because"}, [](const Blame::Blamed& of) { return Cell(of.how); });
-  add({"cost", true}, [](const Blame::Blamed& of) { return Cell(percent_of(of.cost), of.cost); });
+  add({"host"}, [](const Blame::Blamed& place) { return Cell(place.host); });
+  add({"place"}, [](const Blame::Blamed& place) { return Cell(place.place); });
+  add({"in"}, [](const Blame::Blamed& place) { return Cell(place.did); });
+  add({"because"}, [](const Blame::Blamed& place) { return Cell(place.how); });
+  add({"cost", true},
+      [](const Blame::Blamed& place) { return Cell(percent_of(place.cost), place.cost); });
   add({"time", true},
-      [](const Blame::Blamed& of) { return Cell(human_seconds(of.cost_s), of.cost_s); });
+      [](const Blame::Blamed& place) { return Cell(human_seconds(place.cost_s), place.cost_s); });
   table.add({"of"}, [&](std::size_t i) -> Cell { return lines[i].row->blame->of; });
   return table;
 }

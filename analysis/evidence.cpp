@@ -100,17 +100,20 @@ Table device_table(const Results& results, const SeriesList& all) {
     table.add(std::move(column), [&](std::size_t i) -> Cell { return cell(records[i]); });
   };
   const auto any = [&](const auto& has) { return std::ranges::any_of(records, has); };
-  add({"Host"}, [](const DeviceRecord& of) { return Cell(of.host); });
-  add({"Device"}, [](const DeviceRecord& of) { return Cell(of.device); });
-  add({"Errors"}, [](const DeviceRecord& of) { return counters_cell(of.errors); });
-  add({"Corrected"}, [](const DeviceRecord& of) { return counters_cell(of.corrected); });
-  if (any([](const DeviceRecord& of) { return sum_of(of.meanwhile) > 0; }))
-    add({"Corrected in rows"}, [](const DeviceRecord& of) { return counters_cell(of.meanwhile); });
-  if (any([](const DeviceRecord& of) { return of.throttled > 0; }))
-    add({"Throttled", true},
-        [](const DeviceRecord& of) { return Cell(human_percent(of.throttled), of.throttled); });
-  if (any([](const DeviceRecord& of) { return !of.values.empty(); }))
-    add({"Links and states"}, [](const DeviceRecord& of) { return Cell(states_text(of.values)); });
+  add({"Host"}, [](const DeviceRecord& record) { return Cell(record.host); });
+  add({"Device"}, [](const DeviceRecord& record) { return Cell(record.device); });
+  add({"Errors"}, [](const DeviceRecord& record) { return counters_cell(record.errors); });
+  add({"Corrected"}, [](const DeviceRecord& record) { return counters_cell(record.corrected); });
+  if (any([](const DeviceRecord& record) { return sum_of(record.meanwhile) > 0; }))
+    add({"Corrected in rows"},
+        [](const DeviceRecord& record) { return counters_cell(record.meanwhile); });
+  if (any([](const DeviceRecord& record) { return record.throttled > 0; }))
+    add({"Throttled", true}, [](const DeviceRecord& record) {
+      return Cell(human_percent(record.throttled), record.throttled);
+    });
+  if (any([](const DeviceRecord& record) { return !record.values.empty(); }))
+    add({"Links and states"},
+        [](const DeviceRecord& record) { return Cell(states_text(record.values)); });
   return table;
 }
 
@@ -193,18 +196,24 @@ Table storage_table(const Results& results, const SeriesList& all) {
   const auto add = [&](Column column, const auto& cell) {
     table.add(std::move(column), [&](std::size_t i) -> Cell { return cell(*rows[i]); });
   };
-  add({"Operation"}, [](const Series& of) { return Cell(of.parameter("operation")); });
-  add({"Problem"}, [](const Series& of) { return Cell(of.problem()); });
-  add({"Host"},
-      [&](const Series& of) { return Cell(results[of.result].environment(of.first()).host); });
-  add({"Ranks", true},
-      [](const Series& of) { return Cell(of.parameter("ranks"), parameter_number(of, "ranks")); });
-  add({"Time", true},
-      [](const Series& of) { return Cell(human_seconds(of.median) + mark_of(of), of.median); });
+  add({"Operation"}, [](const Series& series) { return Cell(series.parameter("operation")); });
+  add({"Problem"}, [](const Series& series) { return Cell(series.problem()); });
+  add({"Host"}, [&](const Series& series) {
+    return Cell(results[series.result].environment(series.first()).host);
+  });
+  add({"Ranks", true}, [](const Series& series) {
+    return Cell(series.parameter("ranks"), parameter_number(series, "ranks"));
+  });
+  add({"Time", true}, [](const Series& series) {
+    return Cell(human_seconds(series.median) + mark_of(series), series.median);
+  });
   add({"Rate", true}, io_rate);
-  add({"Moved by storage", true}, [](const Series& of) { return part_cell(of, "storage_ratio"); });
-  add({"By the device", true}, [](const Series& of) { return part_cell(of, "device_ratio"); });
-  add({"Single operations"}, [](const Series& of) { return Cell(operations_text(of.first())); });
+  add({"Moved by storage", true},
+      [](const Series& series) { return part_cell(series, "storage_ratio"); });
+  add({"By the device", true},
+      [](const Series& series) { return part_cell(series, "device_ratio"); });
+  add({"Single operations"},
+      [](const Series& series) { return Cell(operations_text(series.first())); });
   return table;
 }
 
@@ -250,13 +259,13 @@ Matrix matrix_of(const std::string& title, const Grid& grid) {
     Line& line = matrix.table.lines.emplace_back();
     line.add(name);
     for (const std::string& other : to) {
-      auto found = grid.numbers.find({name, other});
-      if (found == grid.numbers.end() && grid.symmetric) found = grid.numbers.find({other, name});
-      if (found == grid.numbers.end()) {
+      auto entry = grid.numbers.find({name, other});
+      if (entry == grid.numbers.end() && grid.symmetric) entry = grid.numbers.find({other, name});
+      if (entry == grid.numbers.end()) {
         line.add(grid.symmetric && name == other ? "" : "-");
         continue;
       }
-      const auto& [value, mark] = found->second;
+      const auto& [value, mark] = entry->second;
       line.add({(grid.is_time() ? human_seconds(value) : human(value, grid.unit)) + mark, value});
     }
   }

@@ -218,19 +218,19 @@ struct LatexColumn {
 
 LatexColumn make_column(const Table& table, std::size_t at) {
   const Column& column = table.columns[at];
-  LatexColumn made{latex_text(column.title)};
+  LatexColumn latex{latex_text(column.title)};
   std::optional<NumberColumn> quantities = column.right ? parse_column(table, at) : std::nullopt;
   if (quantities && !in_one_unit(*quantities)) quantities.reset();
   if (quantities && !quantities->unit.empty())
-    made.head += fmt::format(" ({})", latex_text(quantities->unit));
+    latex.head += fmt::format(" ({})", latex_text(quantities->unit));
   for (std::size_t i = 0; i < table.lines.size(); ++i) {
     const Texts& cells = table.lines[i].cells;
     if (quantities && quantities->cells[i])
-      made.cells.push_back(latex_cell(*quantities->cells[i], quantities->decimals));
+      latex.cells.push_back(latex_cell(*quantities->cells[i], quantities->decimals));
     else
-      made.cells.push_back(at < cells.size() ? latex_text(cells[at]) : "");
+      latex.cells.push_back(at < cells.size() ? latex_text(cells[at]) : "");
   }
-  return made;
+  return latex;
 }
 
 /// LaTeX source of a character that has a meaning of its own in LaTeX; "" of others.
@@ -266,8 +266,8 @@ std::string_view latex_character(std::string_view character) {
       {"\u2212", "$-$"},
       {"\u2264", "$\\leq$"},
       {"\u2265", "$\\geq$"}};
-  const auto found = characters.find(character);
-  return found == characters.end() ? std::string_view() : found->second;
+  const auto entry = characters.find(character);
+  return entry == characters.end() ? std::string_view() : entry->second;
 }
 
 }  // namespace

@@ -227,12 +227,12 @@ void explain_no_rows(const Comparison& comparison, bool one_result) {
 /// Says on stderr which sides would pair more rows: other parameters may differ between them, too.
 void suggest_more_pairs(const Given& given, const std::vector<Side>& sides,
                         const Comparison& comparison, const Variation& vary) {
-  const std::vector<MorePairs> found = find_more_pairs(sides[0], sides[1], vary);
-  if (found.empty()) return;
+  const std::vector<MorePairs> pairs = find_more_pairs(sides[0], sides[1], vary);
+  if (pairs.empty()) return;
   std::cerr << fmt::format(
       "assay: {} {} compared, because more differs between the sides. To compare more:\n",
       counted(comparison.rows.size(), "row"), by_count(comparison.rows.size(), "was", "were"));
-  for (const MorePairs& more : found)
+  for (const MorePairs& more : pairs)
     std::cerr << fmt::format(
         "{}, whose {} {}:\n  {}\n", counted(more.rows, "row"), join(more.names, " and "),
         by_count(more.names.size(), "differs", "differ"), make_command(given, more));

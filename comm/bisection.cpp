@@ -36,16 +36,17 @@ class BisectionWorkload final : public VerifiedWorkload {
   std::map<std::string, Metric> metrics() const override {
     const std::vector<PairTime> pairs = pair_times();
     const double worst = std::ranges::max(pairs, {}, &PairTime::seconds).seconds;
-    const LinkFindings found = links_of(pairs, ranks_->allgather(ranks_->host()));
+    const LinkFindings findings = links_of(pairs, ranks_->allgather(ranks_->host()));
     std::map<std::string, Metric> metrics{{"worst_permutation_s", {worst, "s", "lower"}}};
-    if (found.judged) metrics["slow_links"] = {static_cast<double>(found.slow.size()), "", "lower"};
-    if (found.typical > 0) {
-      metrics["typical_pair_s"] = {found.typical, "s", "lower"};
-      metrics["slowest_pair_s"] = {found.slowest.seconds, "s", "lower"};
-      metrics["slowest_rank"] = {static_cast<double>(found.slowest.a), "", ""};
-      metrics["slowest_partner"] = {static_cast<double>(found.slowest.b), "", ""};
+    if (findings.judged)
+      metrics["slow_links"] = {static_cast<double>(findings.slow.size()), "", "lower"};
+    if (findings.typical > 0) {
+      metrics["typical_pair_s"] = {findings.typical, "s", "lower"};
+      metrics["slowest_pair_s"] = {findings.slowest.seconds, "s", "lower"};
+      metrics["slowest_rank"] = {static_cast<double>(findings.slowest.a), "", ""};
+      metrics["slowest_partner"] = {static_cast<double>(findings.slowest.b), "", ""};
     }
-    for (const LinkFindings::Slow& link : found.slow)
+    for (const LinkFindings::Slow& link : findings.slow)
       metrics["slow_link_" + link.name] = {link.ratio, "", "lower"};
     return metrics;
   }

@@ -253,10 +253,10 @@ class FleetJudge {
   }
 
   void judge_spread(const SpreadRule& rule) {
-    const SpreadOutcome found = check_spread(rule, result_.nodes);
-    if (!found.too_few.empty()) add_unmatched(rule.text, found.too_few, rule.optional);
-    if (!found.too_wide.empty()) add_unmet(rule.text, found.too_wide, perf_fail);
-    for (const auto& [index, check] : found.checks) {
+    const SpreadOutcome outcome = check_spread(rule, result_.nodes);
+    if (!outcome.too_few.empty()) add_unmatched(rule.text, outcome.too_few, rule.optional);
+    if (!outcome.too_wide.empty()) add_unmet(rule.text, outcome.too_wide, perf_fail);
+    for (const auto& [index, check] : outcome.checks) {
       JudgedNode& node = result_.nodes[index];
       std::vector<Check> checks{check};
       std::string noise = find_noise(node.health);

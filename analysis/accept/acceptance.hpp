@@ -48,7 +48,7 @@ struct Acceptance {
   /// A limit of the criteria, and how many rows or nodes met it. `unknown`: of the others those
   /// whose state is not reported.
   struct Limit {
-    std::string criterion, of;  ///< of: "row" or "node"
+    std::string criterion, unit;  ///< unit: "row" or "node"
     std::size_t met = 0, judged = 0, unknown = 0;
   };
   struct Case {

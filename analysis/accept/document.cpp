@@ -38,7 +38,7 @@ static void visit_fields(SameAs<HashedFile> auto& result, auto& fields) {
 }
 
 static void visit_fields(SameAs<Acceptance::Limit> auto& limit, auto& fields) {
-  fields.always("criterion", limit.criterion, "of", limit.of, "met", limit.met);
+  fields.always("criterion", limit.criterion, "of", limit.unit, "met", limit.met);
   fields.always("judged", limit.judged, "unknown", limit.unknown);
 }
 

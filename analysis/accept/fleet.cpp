@@ -63,14 +63,14 @@ void finish_burn(Parts& parts) {
 /// Adds the largest cost of a rank or link of a launch.
 void add_blame(Parts& parts, const Row& launch) {
   NodeRow::Quantity& quantity = parts.row.quantities[of_blame];
-  const Result<LargestCost> found =
+  const Result<LargestCost> largest =
       launch.blame ? largest_cost(*launch.blame)
                    : Unsupported{"the row has no table of blame (it is not of several ranks)"};
-  if (const auto* const why = std::get_if<Unsupported>(&found)) {
+  if (const auto* const why = std::get_if<Unsupported>(&largest)) {
     if (quantity.reason.empty()) quantity.reason = why->reason;
     return;
   }
-  const auto& cost = std::get<LargestCost>(found);
+  const auto& cost = std::get<LargestCost>(largest);
   std::vector<double>& all = parts.values[of_blame];
   if (all.empty() || cost.most > *std::ranges::max_element(all)) quantity.who = cost.who;
   all.push_back(cost.most);

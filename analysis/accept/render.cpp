@@ -292,9 +292,9 @@ class Renderer {
       std::string text = limit.judged == 0 ? "nothing was judged by it"
                          : known == 0
                              ? "not reported by any node"
-                             : fmt::format("{} of {}", limit.met, counted(known, limit.of));
+                             : fmt::format("{} of {}", limit.met, counted(known, limit.unit));
       if (known > 0 && limit.unknown > 0)
-        text += fmt::format(", not reported by {}", counted(limit.unknown, limit.of));
+        text += fmt::format(", not reported by {}", counted(limit.unknown, limit.unit));
       items.push_back(limit.criterion + ": " + text);
     }
     list("Limits, and how many met them", items);

@@ -19,11 +19,11 @@ constexpr double normal_mad = 1.4826;  // a normal distribution's standard devia
 
 /// Centre and spread of these logarithms, which it replaces by their distances from the centre.
 FleetSpread spread_of(std::vector<double>& logs) {
-  FleetSpread found;
-  found.centre = median(logs);
-  for (double& value : logs) value = std::abs(value - found.centre);
-  found.spread = normal_mad * median(logs);
-  return found;
+  FleetSpread spread;
+  spread.centre = median(logs);
+  for (double& value : logs) value = std::abs(value - spread.centre);
+  spread.spread = normal_mad * median(logs);
+  return spread;
 }
 
 /// Each value less the median of the others, as the ratios of nodes are. Sorts the values.
@@ -49,8 +49,8 @@ double simulate_factor(std::size_t nodes, double false_alarms) {
     for (double& value : values) value = normal(random);
     take_off_others(values);
     const double slowest = *std::ranges::max_element(values);
-    const FleetSpread found = spread_of(values);
-    factors.push_back((slowest - found.centre) / found.spread);
+    const FleetSpread spread = spread_of(values);
+    factors.push_back((slowest - spread.centre) / spread.spread);
   }
   return quantile(factors, 1 - false_alarms);
 }
@@ -73,7 +73,7 @@ FleetSpread fleet_spread(std::span<const double> ratios) {
 }
 
 SpreadOutcome check_spread(const SpreadRule& rule, const std::vector<JudgedNode>& nodes) {
-  SpreadOutcome found;
+  SpreadOutcome outcome;
   std::vector<double> ratios;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     std::vector<double> own;
@@ -81,9 +81,9 @@ SpreadOutcome check_spread(const SpreadRule& rule, const std::vector<JudgedNode>
       if (row.ratio && rule.rows.applies_to(row.id)) own.push_back(*row.ratio);
     if (own.empty()) continue;
     ratios.push_back(ratio_median(own));
-    found.checks.push_back({i, {rule.text, ratios.back()}});
+    outcome.checks.push_back({i, {rule.text, ratios.back()}});
   }
-  if (ratios.empty()) return found;
+  if (ratios.empty()) return outcome;
   const std::size_t count = ratios.size();
   if (count < least_for_spread)
     return {{},
@@ -93,7 +93,7 @@ SpreadOutcome check_spread(const SpreadRule& rule, const std::vector<JudgedNode>
   const double explained = spread_factor(count, rule.false_alarms) * fleet.spread;
   const double limit =
       std::exp(fleet.centre + std::max(std::log1p(rule.slower_at_least), explained));
-  for (auto& [index, check] : found.checks) {
+  for (auto& [index, check] : outcome.checks) {
     check.limit = limit;
     if (*check.value <= limit) continue;
     check.verdict = NodeVerdict::perf_fail;
@@ -103,9 +103,9 @@ SpreadOutcome check_spread(const SpreadRule& rule, const std::vector<JudgedNode>
         speedup_of(*check.value), speedup_of(limit), count, human_percent(fleet.spread));
   }
   if (rule.at_most && fleet.spread > *rule.at_most)
-    found.too_wide = fmt::format("the nodes spread by {}, above the limit of {}",
-                                 human_percent(fleet.spread), human_percent(*rule.at_most));
-  return found;
+    outcome.too_wide = fmt::format("the nodes spread by {}, above the limit of {}",
+                                   human_percent(fleet.spread), human_percent(*rule.at_most));
+  return outcome;
 }
 
 }  // namespace assay

@@ -344,11 +344,12 @@ class Rendering {
           "build):");
       page_.remark("  " + comparison_.command + " --confirm DIR");
     } else {
-      const bool one = base_.results().front().run().id == updated_.results().front().run().id;
+      const bool one_run = base_.results().front().run().id == updated_.results().front().run().id;
       line(fmt::format("To decide, repeat {} with --launches {} --out FILE; then:",
-                       one ? "the measurement" : "both measurements", fresh_launches));
+                       one_run ? "the measurement" : "both measurements", fresh_launches));
       page_.remark(fmt::format("  {} --fresh-base {} --fresh-new {}", comparison_.command,
-                               one ? "FILE" : "FILE_OF_BASE", one ? "FILE" : "FILE_OF_NEW"));
+                               one_run ? "FILE" : "FILE_OF_BASE",
+                               one_run ? "FILE" : "FILE_OF_NEW"));
     }
     page_.gap();
   }

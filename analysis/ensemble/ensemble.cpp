@@ -60,21 +60,21 @@ MemberRun member_run(const json& document) {
 }
 
 std::optional<Ensemble> ensemble_of(const RunResult& result, const std::string& file) {
-  const auto found = result.run.rest.find(ensemble_field);
-  if (found == result.run.rest.end()) return std::nullopt;
-  const Ensemble ensemble = *found;
+  const auto entry = result.run.rest.find(ensemble_field);
+  if (entry == result.run.rest.end()) return std::nullopt;
+  const Ensemble ensemble = *entry;
   expect_ensemble(ensemble, result, file);
   return ensemble;
 }
 
 const Row* row_of(const Ensemble& ensemble, const std::vector<Row>& rows, int member, int rung) {
-  const Row* found = nullptr;  // the last one: a resumed run may have repeated it
+  const Row* last = nullptr;  // the last one: a resumed run may have repeated it
   for (const Row& row : rows)
     if (row.launch == member &&
         row.number("epochs") ==
             static_cast<double>(ensemble.rungs.at(static_cast<std::size_t>(rung)).epochs))
-      found = &row;
-  return found;
+      last = &row;
+  return last;
 }
 
 std::optional<RankedMember> reached_by(const Row& row, int rung, double target) {

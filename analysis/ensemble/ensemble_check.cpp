@@ -115,8 +115,8 @@ class EnsembleCheck {
   }
 
   const Row* last_row(int member, int rung) const {
-    const auto found = last_.find({member, rung});
-    return found == last_.end() ? nullptr : found->second;
+    const auto entry = last_.find({member, rung});
+    return entry == last_.end() ? nullptr : entry->second;
   }
 
   /// The last quality of a row that is ok and has one.

@@ -164,11 +164,11 @@ std::string ensemble_csv(const Ensemble& ensemble) {
     fields.emplace_back(name);
   std::vector<json> records;
   const auto record = [&](int member, int rung) -> json& {
-    json& made = records.emplace_back(json::object());
-    for (const auto& [name, value] : draw_of(ensemble, member)) made[name] = value;
-    made["member"] = member;
-    made["rung"] = rung + 1;
-    return made;
+    json& fields_of_member = records.emplace_back(json::object());
+    for (const auto& [name, value] : draw_of(ensemble, member)) fields_of_member[name] = value;
+    fields_of_member["member"] = member;
+    fields_of_member["rung"] = rung + 1;
+    return fields_of_member;
   };
   int place = 0;
   for (const RankedMember& member : ensemble.summary.ranking)

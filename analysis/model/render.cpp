@@ -197,9 +197,9 @@ std::string render_model(const ModelDocument& document, bool markdown) {
 std::string model_csv(const ModelDocument& document) {
   std::vector<nlohmann::json> records = nlohmann::json(document).at("coefficients");
   for (nlohmann::json& record : records) {
-    for (const std::string of : {"", "speedup_"})
-      if (const nlohmann::json ends = record[of + "interval"]; ends.is_array())
-        record.update({{of + "low", ends[0]}, {of + "high", ends[1]}});
+    for (const std::string prefix : {"", "speedup_"})
+      if (const nlohmann::json ends = record[prefix + "interval"]; ends.is_array())
+        record.update({{prefix + "low", ends[0]}, {prefix + "high", ends[1]}});
     if (record["reason"].is_string()) record["note"] = record["reason"];
   }
   for (const AliasedTerm& alias : document.aliased)

@@ -24,10 +24,10 @@ constexpr std::size_t most_lines = 500;   ///< of a table of nodes; the others a
 constexpr std::size_t most_courses = 12;  ///< that a plot can show
 
 json table_json(const std::string& title, const assay::Table& table, const char* heat = nullptr) {
-  json made = json_table(table);
-  made["title"] = title;
-  if (heat != nullptr) made["heat"] = heat;
-  return made;
+  json page_table = json_table(table);
+  page_table["title"] = title;
+  if (heat != nullptr) page_table["heat"] = heat;
+  return page_table;
 }
 
 json section(const char* id, const char* title, const std::string& text, json tables) {
@@ -66,16 +66,16 @@ json burn_section(const Results& results, const SeriesList& all) {
     const std::string name = total.host + " " + total.id;
     curves.push_back({{"name", name}, {"full", name}, {"points", points}});
   }
-  json made = section(
+  json page_section = section(
       "burn", "Burn-in",
       "Each case of a host over all of its devices and turns: wrong runs, the exact Poisson limit "
       "of their rate at 95 %, and the drift, which is the time of a run in the second half over "
       "that in the first, with its 95 % interval. Above 0 it became slower." +
           left_out,
       json::array({table_json("", burn_lines(totals))}));
-  made["notes"] = burn_faults(totals);
-  made["curves"] = curves;
-  return made;
+  page_section["notes"] = burn_faults(totals);
+  page_section["curves"] = curves;
+  return page_section;
 }
 
 json link_tables(const Results& results, const SeriesList& all) {

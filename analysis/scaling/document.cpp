@@ -106,15 +106,15 @@ WayPoint predict_way(const ScalingInput& input, std::size_t index, const WayInpu
     return point;
   }
   const auto& known = std::get<RankWork>(work);
-  const auto found = way_time(way, ranks, input.network, known,
-                              [&](int summing, const Network& network, double bytes) {
-                                return seconds_of_sum(input, summing, network, bytes);
-                              });
-  if (const auto* refusal = std::get_if<Unsupported>(&found)) {
+  const auto predicted = way_time(way, ranks, input.network, known,
+                                  [&](int summing, const Network& network, double bytes) {
+                                    return seconds_of_sum(input, summing, network, bytes);
+                                  });
+  if (const auto* refusal = std::get_if<Unsupported>(&predicted)) {
     point.reason = refusal->reason;
     return point;
   }
-  const auto& time = std::get<WayTime>(found);
+  const auto& time = std::get<WayTime>(predicted);
   point.batch = known.images;
   point.step_s = time.seconds;
   point.images_per_s = static_cast<double>(known.images) * time.computing / time.seconds;
@@ -132,10 +132,10 @@ ControlPoint predict_control(const ScalingInput& input, const std::string& way, 
 }
 
 StagingPoint predict_staging(const StagingInput& input, int nodes) {
-  const auto found = staging_time(input.bytes, nodes, input.rates, input.part);
-  if (const auto* refusal = std::get_if<Unsupported>(&found))
+  const auto predicted = staging_time(input.bytes, nodes, input.rates, input.part);
+  if (const auto* refusal = std::get_if<Unsupported>(&predicted))
     return {nodes, {}, {}, {}, refusal->reason};
-  const auto& time = std::get<StagingTime>(found);
+  const auto& time = std::get<StagingTime>(predicted);
   return {nodes, time.seconds, time.node_bytes, time.delivered};
 }
 

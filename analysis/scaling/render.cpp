@@ -73,8 +73,8 @@ void add_ways(Page& page, const ScalingDocument& document) {
   if (several) table.columns.insert(table.columns.begin(), {"scaling"});
   for (const WayPoint& point : document.ways) {
     Line line{{point.way, std::to_string(point.ranks)}};
-    const auto of = std::ranges::find(document.curves, point.index, &PredictedCurve::index);
-    if (several) line.cells.insert(line.cells.begin(), make_title(of->batches));
+    const auto curve = std::ranges::find(document.curves, point.index, &PredictedCurve::index);
+    if (several) line.cells.insert(line.cells.begin(), make_title(curve->batches));
     if (!point.reason.empty())
       line.note = "unsupported: " + point.reason;
     else

@@ -104,10 +104,11 @@ WayTime served(int servers, int ranks, const Network& network, const RankWork& w
   const int beside = outer.ranks == 0 && network.levels.size() > 1
                          ? std::min(servers, network.levels.end()[-2].ranks)
                          : 1;
-  const double one = outer.alpha + outer.beta * work.gradient_bytes / servers *
-                                       std::max(1.0, beside / outer.links);
+  const double transfer = outer.alpha + outer.beta * work.gradient_bytes / servers *
+                                            std::max(1.0, beside / outer.links);
   const int workers = ranks - servers;
-  const double seconds = std::max(work.compute.seconds() + 2 * servers * one, 2 * workers * one);
+  const double seconds =
+      std::max(work.compute.seconds() + 2 * servers * transfer, 2 * workers * transfer);
   return {seconds, seconds - work.compute.seconds(), workers};
 }
 

@@ -13,23 +13,23 @@ struct BlameRow {
 };
 
 std::vector<BlameRow> rows_with_blame(const Results& results, const TableOptions& options) {
-  std::vector<BlameRow> found;
+  std::vector<BlameRow> blamed;
   for (const Series& series : selected(results, options))
     for (const Row& row : series.rows)
-      if (row.blame) found.push_back({results[series.result].name, row});
-  if (found.empty())
+      if (row.blame) blamed.push_back({results[series.result].name, row});
+  if (blamed.empty())
     throw InputError(
         "--blame: no chosen row tells for whom its ranks waited (rows of several ranks of "
         "assay-collectives and assay-train do). Leave --blame out.");
-  return found;
+  return blamed;
 }
 
 }  // namespace
 
 std::string blame_text(const Results& results, const TableOptions& options) {
-  const std::vector<BlameRow> found = rows_with_blame(results, options);
+  const std::vector<BlameRow> blamed = rows_with_blame(results, options);
   std::vector<const Row*> rows;
-  for (const BlameRow& of : found) rows.push_back(&of.row);
+  for (const BlameRow& item : blamed) rows.push_back(&item.row);
   Page page(options.markdown, options.latex);
   page.table(blame_table(rows),
              {"cost: part of the time that the others waited for it; of a link the most that it "

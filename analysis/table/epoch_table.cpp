@@ -57,12 +57,12 @@ SeriesList trained(const Results& results, const TableOptions& options) {
 
 /// The qualities of the networks that these trainings have validated; accuracy, if none has.
 Texts qualities_of(const SeriesList& all) {
-  std::set<std::string> found;
+  std::set<std::string> names;
   for (const Series& series : all)
     for (const Row& row : series.rows)
-      for (const std::map<std::string, double>& end : row.epochs) found.insert(quality_of(end));
-  found.erase("");
-  return found.empty() ? Texts{"accuracy"} : Texts(found.begin(), found.end());
+      for (const std::map<std::string, double>& end : row.epochs) names.insert(quality_of(end));
+  names.erase("");
+  return names.empty() ? Texts{"accuracy"} : Texts(names.begin(), names.end());
 }
 
 /// The trainings of a table: those of a group stand beside each other, a column for each value.
@@ -107,9 +107,9 @@ Epochs epochs_of(const SeriesList& all, const std::string& by) {
       epochs.values.push_back(value);
     // Each training that differs in nothing else begins a group, so that none is left out.
     std::string key = key_without(series, by);
-    for (auto found = places.find(key);
-         found != places.end() && epochs.groups[found->second].by_value.contains(value);
-         found = places.find(key))
+    for (auto entry = places.find(key);
+         entry != places.end() && epochs.groups[entry->second].by_value.contains(value);
+         entry = places.find(key))
       key += " again";
     const auto [place, fresh] = places.emplace(key, epochs.groups.size());
     if (fresh) epochs.groups.push_back({&series});
@@ -129,19 +129,19 @@ struct EpochLine {
   int epoch;
   const std::string* value = nullptr;
 
-  const EpochEnd* end(const std::string& of) const {
-    const auto its = group->by_value.find(of);
+  const EpochEnd* end(const std::string& column) const {
+    const auto its = group->by_value.find(column);
     if (its == group->by_value.end()) return nullptr;
-    const auto found = its->second.find(epoch);
-    return found == its->second.end() ? nullptr : &found->second;
+    const auto entry = its->second.find(epoch);
+    return entry == its->second.end() ? nullptr : &entry->second;
   }
   /// A number of the training with a value of the parameter.
-  std::optional<double> number(const std::string& of, const std::string& name) const {
-    const EpochEnd* const its = end(of);
+  std::optional<double> number(const std::string& column, const std::string& name) const {
+    const EpochEnd* const its = end(column);
     return its != nullptr && its->contains(name) ? std::optional(its->at(name)) : std::nullopt;
   }
-  std::string score(const std::string& of, const std::string& title) const {
-    const auto value = number(of, title == "loss" ? "training_loss" : title);
+  std::string score(const std::string& column, const std::string& title) const {
+    const auto value = number(column, title == "loss" ? "training_loss" : title);
     return value ? fmt::format("{:.4f}", *value) : "-";
   }
 };
@@ -205,7 +205,8 @@ std::string epoch_table(const Results& results, const TableOptions& options) {
     lines.push_back(end.value == nullptr ? *end.group->first : *end.group->series.at(*end.value));
   Table table;
   table.lines.resize(lines.size());
-  if (std::ranges::any_of(all, [&](auto& of) { return of.problem() != all.front().problem(); }))
+  if (std::ranges::any_of(all,
+                          [&](auto& series) { return series.problem() != all.front().problem(); }))
     table.add({"problem"}, [&](std::size_t i) { return lines[i].problem(); });
   add_axes(table, lines, axes.shown);
   table.add({"epoch", true}, [&](std::size_t i) { return std::to_string(ends[i].epoch); });

@@ -24,16 +24,16 @@ namespace {
 std::string first_interface(bool loopback) {
   ifaddrs* all = nullptr;
   if (getifaddrs(&all) != 0) return "";
-  std::string found;
+  std::string name;
   for (const int family : {AF_INET, AF_INET6})
-    for (const ifaddrs* address = all; address != nullptr && found.empty();
+    for (const ifaddrs* address = all; address != nullptr && name.empty();
          address = address->ifa_next)
       if (address->ifa_addr != nullptr && address->ifa_addr->sa_family == family &&
           (address->ifa_flags & IFF_UP) != 0 &&
           ((address->ifa_flags & IFF_LOOPBACK) != 0) == loopback)
-        found = address->ifa_name;
+        name = address->ifa_name;
   freeifaddrs(all);
-  return found;
+  return name;
 }
 
 /// Addresses of all pairs of one rank, one after the other; the part for a rank is found by its

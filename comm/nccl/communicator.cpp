@@ -43,10 +43,10 @@ ncclRedOp_t operation_of(ReduceOp op) {
 
 }  // namespace
 
-void check(ncclResult_t result, const std::string& what, ncclComm_t of) {
+void check(ncclResult_t result, const std::string& what, ncclComm_t communicator) {
   if (result == ncclSuccess) return;
   std::string text = what + " failed (NCCL: " + ncclGetErrorString(result);
-  if (const char* last = ncclGetLastError(of); last != nullptr && *last != '\0')
+  if (const char* last = ncclGetLastError(communicator); last != nullptr && *last != '\0')
     text += std::string(": ") + last;
   if (result == ncclUnhandledCudaError)
     if (const std::string below = cuda::pending(); !below.empty()) text += "; CUDA: " + below;

@@ -26,7 +26,7 @@ constexpr int oldest = NCCL_VERSION(2, 13, 0);
 
 /// Throws CaseError where `result` is an error: "<what> failed (NCCL: …)", with the library's last
 /// error message.
-void check(ncclResult_t result, const std::string& what, ncclComm_t of = nullptr);
+void check(ncclResult_t result, const std::string& what, ncclComm_t communicator = nullptr);
 
 /// The version as text ("2.28.9"): of a number as ncclGetVersion() encodes it, and of the loaded
 /// library.

@@ -31,12 +31,12 @@ std::string value_text(const json& value) {
 
 /// The only value of a key; nothing if the group does not have it.
 std::optional<std::string> only_value(const json& group, const char* key, const std::string& at) {
-  const auto found = group.find(key);
-  if (found == group.end()) return std::nullopt;
-  if (found->is_array() && found->size() != 1)
+  const auto entry = group.find(key);
+  if (entry == group.end()) return std::nullopt;
+  if (entry->is_array() && entry->size() != 1)
     throw InputError(fmt::format("{}/{}: found {} values, expected one for all members. Give one.",
-                                 at, key, found->size()));
-  return value_text(found->is_array() ? found->front() : *found);
+                                 at, key, entry->size()));
+  return value_text(entry->is_array() ? entry->front() : *entry);
 }
 
 void refuse_keys(const SearchGroup& group, const std::string& at) {
@@ -156,12 +156,12 @@ json member_group(const SearchGroup& group, const Draw& draw, const MemberTraini
 }
 
 json suite_of(const json& suite, json groups) {
-  json made = {{"schema", "assay-suite/1"},
-               {"name", suite.at("name")},
-               {"ceilings", false},
-               {"cases", std::move(groups)}};
-  if (suite.contains("timing")) made["timing"] = suite["timing"];
-  return made;
+  json member_suite = {{"schema", "assay-suite/1"},
+                       {"name", suite.at("name")},
+                       {"ceilings", false},
+                       {"cases", std::move(groups)}};
+  if (suite.contains("timing")) member_suite["timing"] = suite["timing"];
+  return member_suite;
 }
 
 void check_space(const std::filesystem::path& file, const std::filesystem::path& executable) {
@@ -212,13 +212,13 @@ CanonicalMembers canonical_members(const json& suite, const SearchGroup& group,
   }
   CanonicalMembers canonical{draws, 0};
   for (Draw& draw : canonical.draws) {
-    const auto found = cases.find(notes.at(draw));
-    if (found == cases.end()) continue;  // the case of another text of the same values
+    const auto entry = cases.find(notes.at(draw));
+    if (entry == cases.end()) continue;  // the case of another text of the same values
     for (auto& [name, value] : draw)
-      if (const auto own = found->second->settings.find(name); own != found->second->settings.end())
+      if (const auto own = entry->second->settings.find(name); own != entry->second->settings.end())
         value = own->second;
-    const auto target = found->second->settings.find("target");
-    if (target == found->second->settings.end())
+    const auto target = entry->second->settings.find("target");
+    if (target == entry->second->settings.end())
       throw InputError(fmt::format("{} trains to no target: it has no ensembles.",
                                    executable.filename().string()));
     canonical.target = number_between("--target", target->second, 0, 1);

@@ -134,8 +134,8 @@ void bind_to_slot(const std::string& slot) {
   for (std::size_t core = number * threads; core < (number + 1) * threads; ++core)
     chosen.insert(chosen.end(), cores[core].begin(), cores[core].end());
   const auto count = static_cast<std::size_t>(*std::ranges::max_element(chosen)) + 1;
-  const std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)> set(CPU_ALLOC(count),
-                                                             [](cpu_set_t* of) { CPU_FREE(of); });
+  const std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)> set(
+      CPU_ALLOC(count), [](cpu_set_t* processors) { CPU_FREE(processors); });
   CPU_ZERO_S(CPU_ALLOC_SIZE(count), set.get());
   for (const int processor : chosen)
     CPU_SET_S(static_cast<std::size_t>(processor), CPU_ALLOC_SIZE(count), set.get());

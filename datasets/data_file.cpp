@@ -91,10 +91,10 @@ std::string DataFile::identity() const {
                      status_.st_ctim.tv_nsec);
 }
 
-std::vector<std::string> DataFile::hashes(Share of) const {
+std::vector<std::string> DataFile::hashes(Share share) const {
   constexpr std::int64_t piece = 1 << 22;
-  const std::int64_t pieces = (size() + piece - 1) / piece, first = of.begin(pieces);
-  std::vector<std::string> names(static_cast<std::size_t>(of.end(pieces) - first));
+  const std::int64_t pieces = (size() + piece - 1) / piece, first = share.begin(pieces);
+  std::vector<std::string> names(static_cast<std::size_t>(share.end(pieces) - first));
   for_each_parallel(std::ssize(names), [&](std::int64_t i) {
     const std::int64_t at = (first + i) * piece;
     std::vector<char> bytes(static_cast<std::size_t>(std::min(piece, size() - at)));

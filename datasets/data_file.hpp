@@ -44,7 +44,7 @@ class DataFile {
   /// several nodes may share; a copy has another.
   std::string identity() const;
   /// SHA-1 hashes of pieces of the content, which threads compute.
-  std::vector<std::string> hashes(Share of) const;
+  std::vector<std::string> hashes(Share share) const;
   /// Hash of the content: that of the hashes of all pieces, in order.
   static std::string content_hash(const std::vector<std::string>& hashes);
 

@@ -18,10 +18,10 @@ constexpr std::int64_t longest_line = std::int64_t{1} << 26;
 TextRows::TextRows(const DataFile& file, std::int64_t begin, char comment, std::int64_t index_bytes)
     : file_(file), begin_(begin), index_bytes_(index_bytes), comment_(comment) {}
 
-std::vector<std::int64_t> TextRows::count(Share of, const Visitor& seen) const {
+std::vector<std::int64_t> TextRows::count(Share share, const Visitor& seen) const {
   const std::int64_t blocks = (file_.size() - begin_ + index_bytes_ - 1) / index_bytes_,
-                     first = of.begin(blocks);
-  std::vector<std::int64_t> counts(static_cast<std::size_t>(of.end(blocks) - first));
+                     first = share.begin(blocks);
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(share.end(blocks) - first));
   for_each_parallel(std::ssize(counts), [&](std::int64_t block) {
     std::int64_t rows = 0;
     visit_block(first + block, 0, [&](const Line& line) {

@@ -26,7 +26,7 @@ class TextRows {
   /// Counts the rows that begin in each block of a share of the file, in one parallel pass. `seen`
   /// is called once with each of them, concurrently; Line::row is then unknown (-1). InputError for
   /// a line of more than 64 MiB.
-  std::vector<std::int64_t> count(Share of, const Visitor& seen) const;
+  std::vector<std::int64_t> count(Share share, const Visitor& seen) const;
   /// The counts of all blocks, in order.
   void set_index(const std::vector<std::int64_t>& rows_of_blocks);
   std::int64_t rows() const { return rows_before_.back(); }

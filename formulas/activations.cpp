@@ -14,7 +14,9 @@ Fields extents(const Fields& given) {
           {"flops", 0}};
 }
 
-double elements(const Fields& of) { return of.at("mb") * of.at("ic") * of.at("ih") * of.at("iw"); }
+double elements(const Fields& fields) {
+  return fields.at("mb") * fields.at("ic") * fields.at("ih") * fields.at("iw");
+}
 
 Fields activation_amounts(const Operation& operation) {
   const ElementBytes bytes = element_bytes(operation.setting("precision"));

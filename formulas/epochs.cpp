@@ -24,8 +24,8 @@ std::string expected_quality(const Claims& claims) {
   const std::string text = claims.text("/problem/descriptor");
   const std::size_t colon = text.find(':');
   if (colon == std::string::npos) return "accuracy";  // of assay-resnet50
-  const auto found = known.find(text.substr(0, colon));
-  if (found != known.end()) return found->second;
+  const auto entry = known.find(text.substr(0, colon));
+  if (entry != known.end()) return entry->second;
   const nlohmann::json* const metrics = claims.find("/metrics");
   const std::string own = metrics == nullptr ? "" : quality_of(*metrics);
   return own.empty() ? "accuracy" : own;

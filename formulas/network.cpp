@@ -6,14 +6,14 @@
 namespace assay::formula {
 
 void Network::multiply(double in, double out, double taps, double pixels, double others) {
-  const double made = in * out * taps, work = 2 * made * pixels;
+  const double products = in * out * taps, work = 2 * products * pixels;
   if (flops == 0) {
     first = work;
-    first_weights = made;
+    first_weights = products;
   }
   flops += work;
-  weights += made;
-  parameters += made + others;
+  weights += products;
+  parameters += products + others;
 }
 
 namespace {
@@ -38,9 +38,9 @@ Network tiramisu(double pixels, double channels, double divisor) {
   }
   block(layers[4], plane);
   for (std::size_t level = 4; level-- > 0; plane *= 4) {
-    const double made = layers[level + 1] * growth;
-    all.multiply(made, made, 9, plane);  // upwards: by the pixels that it reads
-    width = made + skipped[level];
+    const double grown = layers[level + 1] * growth;
+    all.multiply(grown, grown, 9, plane);  // upwards: by the pixels that it reads
+    width = grown + skipped[level];
     block(layers[level], 4 * plane);
   }
   all.multiply(width, 3, 1, pixels, 3);

@@ -17,24 +17,24 @@ void check_staleness(const Claims& claims) {
   constexpr int classes = 8;
   double count = 0, sum = 0, most = 0, negative = 0;
   for (int i = 0; i < classes; ++i) {
-    const double of =
+    const double gradients =
         claims.number(metric(fmt::format("gradients_of_staleness_{}", i))).value_or(0);
-    count += of;
-    sum += i * of;
-    negative = std::min(negative, of);
-    if (of > 0) most = i;
+    count += gradients;
+    sum += i * gradients;
+    negative = std::min(negative, gradients);
+    if (gradients > 0) most = i;
   }
   const std::string origin = "gradients_of_staleness_* of /metrics";
   const auto more =
       claims.number(metric(fmt::format("gradients_of_staleness_{}_or_more", classes)));
   claims.expect(metric("updates_of_parts"), count + more.value_or(0), "the sum of " + origin);
   claims.require(negative >= 0, metric("updates_of_parts"), "no number below 0", origin);
-  const auto found = claims.number(metric("staleness_max"));
+  const auto claimed_max = claims.number(metric("staleness_max"));
   if (!more) {
     claims.expect(metric("staleness_max"), most, origin);
     claims.expect(metric("staleness_mean"), count > 0 ? sum / count : 0, origin);
-  } else if (found) {
-    claims.require(*found >= classes, metric("staleness_max"), "8 or more", origin);
+  } else if (claimed_max) {
+    claims.require(*claimed_max >= classes, metric("staleness_max"), "8 or more", origin);
   }
   const auto lost = claims.number(metric("gradients_lost"));
   claims.require(!lost || (*lost >= 0 && *lost <= count + more.value_or(0)),
@@ -51,29 +51,32 @@ struct Pipeline {
 };
 
 /// Shares, slots and bubbles of the stages.
-void check_stages(const Claims& claims, const Pipeline& of) {
+void check_stages(const Claims& claims, const Pipeline& pipeline) {
   double shares = 0, busy = 0;
   const auto idle = [&](double work, double stages, const char* of_seconds) {
     return 1 - work / (stages * claims.number(metric(of_seconds)).value_or(0));
   };
-  for (int i = 0; i < static_cast<int>(of.stages); ++i) {
+  for (int i = 0; i < static_cast<int>(pipeline.stages); ++i) {
     const std::string stage = fmt::format("stage{}_", i + 1);
     shares += claims.number(metric(stage + "flops_share")).value_or(0);
-    const double own = of.passes * (claims.number(metric(stage + "forward_s")).value_or(0) +
-                                    claims.number(metric(stage + "backward_s")).value_or(0));
+    const double own = pipeline.passes * (claims.number(metric(stage + "forward_s")).value_or(0) +
+                                          claims.number(metric(stage + "backward_s")).value_or(0));
     busy += own;
-    claims.expect(metric(stage + "slots"),
-                  of.keeps_all ? of.passes : std::min(of.passes, of.stages - i),
-                  "/parameters/parallel and accumulate");
+    claims.expect(
+        metric(stage + "slots"),
+        pipeline.keeps_all ? pipeline.passes : std::min(pipeline.passes, pipeline.stages - i),
+        "/parameters/parallel and accumulate");
     claims.expect(metric(stage + "bubble"), idle(own, 1, "pipeline_s"), "the times of the stage");
   }
   claims.expect(metric("stage1_flops_share"),
                 claims.number(metric("stage1_flops_share")).value_or(0) + 1 - shares,
                 "the shares of the other stages");
-  claims.expect(metric("bubble_balanced"), (of.stages - 1) / (of.passes + of.stages - 1),
+  claims.expect(metric("bubble_balanced"),
+                (pipeline.stages - 1) / (pipeline.passes + pipeline.stages - 1),
                 "/parameters/parallel and accumulate");
-  claims.expect(metric("bubble"), idle(busy, of.stages, "pipeline_s"), "the times of the stages");
-  claims.expect(metric("bubble_predicted"), idle(busy, of.stages, "pipeline_predicted_s"),
+  claims.expect(metric("bubble"), idle(busy, pipeline.stages, "pipeline_s"),
+                "the times of the stages");
+  claims.expect(metric("bubble_predicted"), idle(busy, pipeline.stages, "pipeline_predicted_s"),
                 "the times of the stages");
   const auto judged = claims.number(metric("judged_steps")),
              equal = claims.number(metric("judged_steps_equal_bits"));
@@ -126,8 +129,8 @@ void check_split(const Claims& claims, double parts, double passes, const SplitS
   }
   for (const char* const positive :
        {"sums_s", "sums_alone_s", "sums_predicted_s", "memory_of_rank_bytes"})
-    if (const auto of = claims.number(metric(positive)))
-      claims.require(*of > 0, metric(positive), "above 0", "what a rank has measured");
+    if (const auto claim = claims.number(metric(positive)))
+      claims.require(*claim > 0, metric(positive), "above 0", "what a rank has measured");
   const auto alone = claims.number(metric("sums_alone_s")),
              waits = claims.number(metric("sums_waits_predicted_s"));
   claims.require(!waits || *waits >= 0, metric("sums_waits_predicted_s"), "0 or more",

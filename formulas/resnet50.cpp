@@ -15,9 +15,9 @@ namespace {
 
 /// A convolution with its normalization; returns the side of its outputs.
 double convolve(Network& all, double in, double out, double taps, double stride, double side) {
-  const double made = std::ceil(side / stride);
-  all.multiply(in, out, taps * taps, made * made, 2 * out);
-  return made;
+  const double side_after = std::ceil(side / stride);
+  all.multiply(in, out, taps * taps, side_after * side_after, 2 * out);
+  return side_after;
 }
 
 struct Block {
@@ -28,15 +28,15 @@ struct Block {
 /// A block has one divided layer and one that adds its parts: the output of the second is summed,
 /// and backward the input of the first. In a first bottleneck the layer before the block is divided
 /// as well, whose gradient nobody needs: two layers add its parts.
-void add_sums(SplitSums& sums, const Block& of) {
-  if (of.bottleneck && of.first) {
-    sums.add(of.inner, of.before);
-    sums.add(4 * of.inner, of.side);
-    sums.add(4 * of.inner, of.side);
-    sums.add(of.inner, of.before);
+void add_sums(SplitSums& sums, const Block& block) {
+  if (block.bottleneck && block.first) {
+    sums.add(block.inner, block.before);
+    sums.add(4 * block.inner, block.side);
+    sums.add(4 * block.inner, block.side);
+    sums.add(block.inner, block.before);
   } else {
-    sums.add(of.inner, of.side);
-    sums.add(of.channels, of.before);
+    sums.add(block.inner, block.side);
+    sums.add(block.channels, block.before);
   }
 }
 

@@ -24,67 +24,70 @@ std::optional<Recurrent> recurrent_of(const std::string& descriptor) {
   if (colon == std::string::npos || cell == cells.end()) return std::nullopt;
   const std::vector<std::string> parts = split(descriptor.substr(colon + 1), '-');
   if (parts.size() < 3) return std::nullopt;
-  Recurrent of;
-  of.gates = cell->second.first;
-  of.biases = cell->second.second;
-  of.has_cell_state = cell->first == "lstm";
-  of.hidden = parse_number<double>(parts[0]).value_or(0);
-  of.batch = parse_number<double>(parts[1]).value_or(0);
-  of.steps = parse_number<double>(parts[2]).value_or(0);
+  Recurrent recurrent;
+  recurrent.gates = cell->second.first;
+  recurrent.biases = cell->second.second;
+  recurrent.has_cell_state = cell->first == "lstm";
+  recurrent.hidden = parse_number<double>(parts[0]).value_or(0);
+  recurrent.batch = parse_number<double>(parts[1]).value_or(0);
+  recurrent.steps = parse_number<double>(parts[2]).value_or(0);
   for (std::size_t i = 3; i < parts.size(); ++i) {
     if (parts[i] == "bi")
-      of.directions = 2;
+      recurrent.directions = 2;
     else
-      (parts[i][0] == 'l' ? of.layers : of.input) =
+      (parts[i][0] == 'l' ? recurrent.layers : recurrent.input) =
           parse_number<double>(parts[i].substr(1)).value_or(0);
   }
-  return of;
+  return recurrent;
 }
 
 Fields rnn_amounts(const Operation& operation) {
-  const auto of = recurrent_of(operation.descriptor);
+  const auto recurrent = recurrent_of(operation.descriptor);
   const std::string precision = operation.setting("precision"),
                     direction = operation.setting("direction");
   const ElementBytes element = element_bytes(precision);
-  if (!of || element.input == 0) return {};
+  if (!recurrent || element.input == 0) return {};
   const bool skips = operation.setting("input") == "skip";
-  const double h = of->hidden, joined = of->directions * h, usual = of->layers > 1 ? joined : h,
-               first = skips           ? h
-                       : of->input > 0 ? of->input
-                                       : usual;
+  const double h = recurrent->hidden, joined = recurrent->directions * h,
+               usual = recurrent->layers > 1 ? joined : h,
+               first = skips                  ? h
+                       : recurrent->input > 0 ? recurrent->input
+                                              : usual;
   // Rows of the matrices that multiply what a layer reads: none for an input that is only added.
-  const double rows = (skips ? 0 : first) + (of->layers - 1) * joined;
-  const double unit = of->gates * of->directions * h;  // columns of a layer's matrices
+  const double rows = (skips ? 0 : first) + (recurrent->layers - 1) * joined;
+  const double unit =
+      recurrent->gates * recurrent->directions * h;  // columns of a layer's matrices
   const bool forward = direction.starts_with("forward"), data = direction != "bwd_weights",
              weights = direction != "bwd_data";
-  const double of_inputs = unit * rows, of_states = unit * of->layers * h,
-               bias = of->biases * of->directions * of->layers * h;
-  const double src = of->steps * of->batch * first, dst = of->steps * of->batch * joined,
-               state = of->layers * of->directions * of->batch * h;
+  const double of_inputs = unit * rows, of_states = unit * recurrent->layers * h,
+               bias = recurrent->biases * recurrent->directions * recurrent->layers * h;
+  const double src = recurrent->steps * recurrent->batch * first,
+               dst = recurrent->steps * recurrent->batch * joined,
+               state = recurrent->layers * recurrent->directions * recurrent->batch * h;
   const double narrow = element.input, wide = precision == "bf16" ? 4 : narrow,
-               cells = of->has_cell_state ? 1 : 0;
+               cells = recurrent->has_cell_state ? 1 : 0;
   double bytes = 0;
   if (forward) {
     bytes = narrow * (src + dst + 2 * state + of_inputs + of_states) +
             wide * (bias + 2 * cells * state);
   } else {
     // Each saved gate (or its gradient), and for weights each state that multiplied it.
-    bytes = narrow * of->layers * of->directions * (of->gates + (weights ? 1 : 0)) * of->steps *
-            of->batch * h;
+    bytes = narrow * recurrent->layers * recurrent->directions *
+            (recurrent->gates + (weights ? 1 : 0)) * recurrent->steps * recurrent->batch * h;
     if (data)
       bytes += narrow * (of_inputs + of_states) + wide * (dst + src + 2 * state * (1 + cells));
     if (weights) bytes += wide * (of_inputs + of_states + bias) + (skips ? 0 : narrow * src);
   }
-  return {
-      {"hidden", h},
-      {"batch", of->batch},
-      {"steps", of->steps},
-      {"layers", of->layers},
-      {"input", first},
-      {"directions", of->directions},
-      // A product and an addition for each weight, sample and step; both ways back need it.
-      {"flops", 2 * of->batch * of->steps * (of_inputs + of_states) * (direction == "bwd" ? 2 : 1)},
-      {"bytes", bytes}};
+  return {{"hidden", h},
+          {"batch", recurrent->batch},
+          {"steps", recurrent->steps},
+          {"layers", recurrent->layers},
+          {"input", first},
+          {"directions", recurrent->directions},
+          // A product and an addition for each weight, sample and step; both ways back need it.
+          {"flops", 2 * recurrent->batch * recurrent->steps * (of_inputs + of_states) *
+                        (direction == "bwd" ? 2 : 1)},
+          {"bytes", bytes}};
 }
 
 const OfOperation of_rnn("rnn", rnn_amounts);

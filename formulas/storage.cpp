@@ -21,11 +21,11 @@ void check_io(const Claims& claims) {
   if (random) claims.expect("/problem/amounts/reads_per_s", count, "reads of all ranks");
   for (const char* ratio : {"storage_ratio", "device_ratio"}) {
     const std::string place = std::string("/metrics/") + ratio + "/value";
-    const auto found = claims.number(place);
+    const auto claim = claims.number(place);
     if (ratio == std::string("storage_ratio") && claims.text("/status") == "ok")
-      claims.require(found.has_value(), "/status", "no result without storage_ratio",
+      claims.require(claim.has_value(), "/status", "no result without storage_ratio",
                      "the row is one of storage");
-    if (found) claims.require(*found >= 0.99, place, "at least 0.99", "the row is one of storage");
+    if (claim) claims.require(*claim >= 0.99, place, "at least 0.99", "the row is one of storage");
   }
 }
 

@@ -72,21 +72,21 @@ void check_kmeans(const Claims& claims) {
     const std::string suffix = runs.size() == 1 ? "" : "_k" + k,
                       place = "/metrics/iterations" + suffix + "/value";
     const auto moved = claims.number("/metrics/moved" + suffix + "/value");
-    const double made = claims.number(place).value_or(*most);
+    const double iterations = claims.number(place).value_or(*most);
     if (moved_least) {
-      claims.require(made >= 1 && made <= *most, place, fmt::format("1 to {:g}", *most),
+      claims.require(iterations >= 1 && iterations <= *most, place, fmt::format("1 to {:g}", *most),
                      "/parameters/iterations");
       claims.require(
-          made == *most || !moved || *moved <= *moved_least, place,
+          iterations == *most || !moved || *moved <= *moved_least, place,
           fmt::format("{:g}, since centroids still moved by {:g}", *most, moved.value_or(0)),
           "/parameters/until_moved");
       counted = counted && claims.number(place);
     } else {
       claims.expect(place, *most, "/parameters/iterations");
     }
-    passes += made;
+    passes += iterations;
     // A product with each centroid, and an addition to one of them.
-    flops += made * table->n * table->d * (2 * parse_number<double>(k).value_or(0) + 1);
+    flops += iterations * table->n * table->d * (2 * parse_number<double>(k).value_or(0) + 1);
   }
   const std::string origin = fmt::format("iterations with {} clusters", clusters);
   if (!moved_least) {
@@ -131,17 +131,17 @@ void check_svm(const Claims& claims) {
   if (newton && gap && reached)
     claims.require(*reached <= *gap + rounding, "/metrics/duality_gap/value",
                    fmt::format("at most {:g}", *gap), "/parameters/gap");
-  const auto made = claims.number("/metrics/evaluations/value"),
+  const auto evaluations = claims.number("/metrics/evaluations/value"),
              flops = claims.number("/executed/algorithmic_flops");
-  if (!made || (!newton && claims.parameter("algorithm") != "nelder_mead")) return;
+  if (!evaluations || (!newton && claims.parameter("algorithm") != "nelder_mead")) return;
   const std::string most = claims.parameter("evaluations");
   const double limit =
       most == "auto" ? (newton ? 20000 : 500) : parse_number<double>(most).value_or(INFINITY);
   // newton ends with evaluations at the w that it returns.
-  claims.require(*made <= limit + (newton ? 3 : 0), "/metrics/evaluations/value",
+  claims.require(*evaluations <= limit + (newton ? 3 : 0), "/metrics/evaluations/value",
                  fmt::format("at most {:g}", limit), "/parameters/evaluations");
-  claims.expect("/executed/passes", *made, "/metrics/evaluations");
-  const double least = *made * table->n * (newton ? 4 : 2) * (table->d + 1);
+  claims.expect("/executed/passes", *evaluations, "/metrics/evaluations");
+  const double least = *evaluations * table->n * (newton ? 4 : 2) * (table->d + 1);
   if (!newton)
     claims.expect("/executed/algorithmic_flops", least, "evaluations of all rows");
   else if (flops)

@@ -18,21 +18,21 @@ Maker::Maker(Makers& makers, const ProblemKind& kind, MakeOperation make,
 
 Result<std::unique_ptr<Operation>> MakerBackend::make(const Problem& problem,
                                                       const Options& options, Communicator& ranks) {
-  const auto found = makers_.find(problem.kind());
-  if (found == makers_.end()) return Backend::make(problem, options, ranks);
+  const auto entry = makers_.find(problem.kind());
+  if (entry == makers_.end()) return Backend::make(problem, options, ranks);
   // The cast in the plugin is static: it must not misread a problem of another layout.
-  if (found->second.problem_version != problem.version())
+  if (entry->second.problem_version != problem.version())
     return Unsupported{name() + " was built for another version of the problem " + problem.kind() +
-                       " (" + found->second.problem_version + ", this is " + problem.version() +
+                       " (" + entry->second.problem_version + ", this is " + problem.version() +
                        "). Rebuild it"};
   Result<Device*> chosen = device(options);
   if (const auto* refusal = std::get_if<Unsupported>(&chosen)) return *refusal;
-  return found->second.make(*std::get<Device*>(chosen), problem, options, ranks);
+  return entry->second.make(*std::get<Device*>(chosen), problem, options, ranks);
 }
 
 std::vector<std::string> MakerBackend::algorithms(const std::string& kind) const {
-  const auto found = makers_.find(kind);
-  return found == makers_.end() ? std::vector<std::string>{} : found->second.algorithms;
+  const auto entry = makers_.find(kind);
+  return entry == makers_.end() ? std::vector<std::string>{} : entry->second.algorithms;
 }
 
 std::map<std::string, double> Problem::amounts() const {
@@ -43,8 +43,8 @@ std::map<std::string, double> Problem::amounts() const {
 }
 
 std::string Options::get(const std::string& name, const std::string& otherwise) const {
-  const auto found = settings.find(name);
-  return found == settings.end() ? otherwise : found->second;
+  const auto entry = settings.find(name);
+  return entry == settings.end() ? otherwise : entry->second;
 }
 
 std::int64_t TensorSpec::elements() const {

@@ -60,9 +60,9 @@ void Device::fill(Tensor& tensor, double value) {
 
 Scanned Device::scan(Tensor& tensor, std::span<const std::int64_t> indices,
                      const ChecksumWeights* weights) {
-  Scan found(tensor.spec().type, indices, weights);
-  get(tensor, std::ref(found));
-  return found.take();
+  Scan scanner(tensor.spec().type, indices, weights);
+  get(tensor, std::ref(scanner));
+  return scanner.take();
 }
 
 }  // namespace assay

@@ -161,11 +161,11 @@ auto dispatch(DataType type, Body body) {
 template <std::size_t N>
 std::size_t index_of(std::string_view what, std::string_view name,
                      const std::array<std::string_view, N>& names) {
-  const auto found = std::find(names.begin(), names.end(), name);
-  if (found == names.end())
+  const auto position = std::find(names.begin(), names.end(), name);
+  if (position == names.end())
     throw InputError(
         unknown_name(what, name, std::vector<std::string>(names.begin(), names.end())));
-  return static_cast<std::size_t>(found - names.begin());
+  return static_cast<std::size_t>(position - names.begin());
 }
 
 }  // namespace

@@ -55,10 +55,10 @@ bool tied(std::vector<std::size_t> scores) {
 }
 
 /// P(|W - mean| >= |found - mean|).
-double two_sided(const std::vector<double>& probability, double mean, double found) {
+double two_sided(const std::vector<double>& probability, double mean, double sum_of_scores) {
   double p = 0;
   for (std::size_t sum = 0; sum < probability.size(); ++sum)
-    if (std::abs(static_cast<double>(sum) - mean) >= std::abs(found - mean) - 1e-9)
+    if (std::abs(static_cast<double>(sum) - mean) >= std::abs(sum_of_scores - mean) - 1e-9)
       p += probability[sum];
   return std::min(p, 1.0);
 }
@@ -70,12 +70,14 @@ double rank_sum_p(std::span<const double> ranks, std::size_t first) {
   std::vector<std::size_t> scores;
   for (const double rank : ranks) scores.push_back(static_cast<std::size_t>(std::lround(2 * rank)));
   const auto end = scores.begin() + static_cast<std::ptrdiff_t>(first);
-  const auto found = static_cast<double>(std::accumulate(scores.begin(), end, std::size_t{0}));
+  const auto first_scores =
+      static_cast<double>(std::accumulate(scores.begin(), end, std::size_t{0}));
   const auto total =
       static_cast<double>(std::accumulate(scores.begin(), scores.end(), std::size_t{0}));
   const double mean = total * static_cast<double>(first) / static_cast<double>(scores.size());
-  if (!tied(scores)) return two_sided(untied_sums(first, scores.size()), mean / 2, found / 2);
-  return two_sided(subset_sums(scores, first), mean, found);
+  if (!tied(scores))
+    return two_sided(untied_sums(first, scores.size()), mean / 2, first_scores / 2);
+  return two_sided(subset_sums(scores, first), mean, first_scores);
 }
 
 std::size_t rank_sum_critical(std::size_t m, std::size_t n, double alpha) {

@@ -35,15 +35,15 @@ void remove_tree(int parent, const char* name) {
   if (folder < 0) return;
   alignas(Entry) char entries[4096];
   // A removed entry may move those behind it: the folder is read until a pass finds none.
-  for (bool found = true; found && lseek(folder, 0, SEEK_SET) == 0;) {
-    found = false;
+  for (bool removed = true; removed && lseek(folder, 0, SEEK_SET) == 0;) {
+    removed = false;
     for (long got; (got = syscall(SYS_getdents64, folder, entries, sizeof entries)) > 0;)
       for (long at = 0; at < got;) {
         const auto* entry = reinterpret_cast<const Entry*>(entries + at);
         at += entry->bytes;
         if (std::strcmp(entry->name, ".") == 0 || std::strcmp(entry->name, "..") == 0) continue;
         remove_tree(folder, entry->name);
-        found = found || faccessat(folder, entry->name, F_OK, AT_SYMLINK_NOFOLLOW) != 0;
+        removed = removed || faccessat(folder, entry->name, F_OK, AT_SYMLINK_NOFOLLOW) != 0;
       }
   }
   close(folder);

@@ -114,11 +114,11 @@ nlohmann::json loaded_binaries() {
     if (name.empty() || name.starts_with("linux-vdso") || name.starts_with("linux-gate")) continue;
     identities[name].insert(identity(binary, program || name.starts_with("libassay_")));
   }
-  nlohmann::json made = nlohmann::json::object();
+  nlohmann::json binaries = nlohmann::json::object();
   for (const auto& [name, its] : identities) {
-    made[name] = fmt::format("{}", fmt::join(its, ", "));
+    binaries[name] = fmt::format("{}", fmt::join(its, ", "));
   }
-  return made;
+  return binaries;
 }
 
 }  // namespace assay

@@ -116,21 +116,22 @@ bool restrict_to(Contention& averages, const std::set<int>& numbers) {
 }
 
 Contention between(const Contention& before, const Contention& after, double seconds) {
-  Contention made;
-  made.waiting = average(before.waiting, after.waiting, seconds);
-  made.stolen = average(before.stolen, after.stolen, seconds);
-  made.own = average(before.own, after.own, seconds);
-  made.idle = average(before.idle, after.idle, seconds);
-  made.throttled = average(before.throttled, after.throttled, seconds);
+  Contention contention;
+  contention.waiting = average(before.waiting, after.waiting, seconds);
+  contention.stolen = average(before.stolen, after.stolen, seconds);
+  contention.own = average(before.own, after.own, seconds);
+  contention.idle = average(before.idle, after.idle, seconds);
+  contention.throttled = average(before.throttled, after.throttled, seconds);
   // Two sums of the kernel's finer clocks, each cut to whole steps.
-  made.idle_step = 2 / ticks_per_second() / seconds;
-  if (made.idle) made.idle = std::max(0.0, *made.idle - made.idle_step);
+  contention.idle_step = 2 / ticks_per_second() / seconds;
+  if (contention.idle) contention.idle = std::max(0.0, *contention.idle - contention.idle_step);
   for (const auto& [number, then] : before.processors)
-    if (const auto now = after.processors.find(number); now != after.processors.end() && made.idle)
-      made.processors[number] = {*average(then.idle, now->second.idle, seconds),
-                                 *average(then.stolen, now->second.stolen, seconds)};
-  made.allowed = after.allowed;
-  return made;
+    if (const auto now = after.processors.find(number);
+        now != after.processors.end() && contention.idle)
+      contention.processors[number] = {*average(then.idle, now->second.idle, seconds),
+                                       *average(then.stolen, now->second.stolen, seconds)};
+  contention.allowed = after.allowed;
+  return contention;
 }
 
 std::optional<double> foreign_work(const std::vector<Contention>& ranks, double processors) {

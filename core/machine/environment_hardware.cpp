@@ -110,17 +110,17 @@ json instruction_sets() {
 /// Graphics and processing accelerators on the PCI bus, by vendor and device number.
 json accelerators() {
   namespace fs = std::filesystem;
-  std::multiset<std::string> found;
+  std::multiset<std::string> numbers;
   std::error_code missing;
   for (const auto& device : fs::directory_iterator("/sys/bus/pci/devices", missing)) {
     const auto kind = first_line(device.path() / "class");
     if (!kind || (!kind->starts_with("0x0302") && !kind->starts_with("0x0380") &&
                   !kind->starts_with("0x12")))
       continue;
-    found.insert(first_line(device.path() / "vendor").value_or("?") + ":" +
-                 first_line(device.path() / "device").value_or("?"));
+    numbers.insert(first_line(device.path() / "vendor").value_or("?") + ":" +
+                   first_line(device.path() / "device").value_or("?"));
   }
-  return found;
+  return numbers;
 }
 
 json capture() {

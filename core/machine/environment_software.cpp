@@ -49,16 +49,16 @@ json container() {
 /// OpenMP runtimes in this process, by file name: two at once have two thread pools, which spoil
 /// each other's timing.
 json openmp_runtimes() {
-  std::set<std::string> found;
+  std::set<std::string> runtimes;
   for (const std::string& line : lines("/proc/self/maps")) {
     const std::size_t slash = line.rfind('/');
     if (slash == std::string::npos) continue;
     const std::string file = line.substr(slash + 1);
     for (const char* prefix :
          {"libgomp", "libomp.", "libomp-", "libomp5", "libiomp5", "libnvomp", "libcraymp"})
-      if (file.starts_with(prefix)) found.insert(file);
+      if (file.starts_with(prefix)) runtimes.insert(file);
   }
-  return found;
+  return runtimes;
 }
 
 json user_settings() {

@@ -80,7 +80,7 @@ std::vector<std::filesystem::path> launcher_files() {
 
 Launched by_files() {
   for (const std::filesystem::path& file : launcher_files())
-    if (const auto found = by_file(file)) return *found;
+    if (const auto launched = by_file(file)) return *launched;
   return {};
 }
 

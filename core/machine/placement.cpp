@@ -39,16 +39,16 @@ struct Machine {
   Processors processors;  ///< of the process before anything was bound
 
   Machine() {
-    hwloc_topology_t made = nullptr;
-    if (hwloc_topology_init(&made) != 0) return;
-    topology.reset(made);
-    if (hwloc_topology_load(made) != 0 || hwloc_topology_is_thissystem(made) == 0) {
+    hwloc_topology_t loaded = nullptr;
+    if (hwloc_topology_init(&loaded) != 0) return;
+    topology.reset(loaded);
+    if (hwloc_topology_load(loaded) != 0 || hwloc_topology_is_thissystem(loaded) == 0) {
       topology.reset();
       return;
     }
     processors = no_processors();
-    if (hwloc_get_cpubind(made, processors.get(), HWLOC_CPUBIND_PROCESS) != 0)
-      hwloc_bitmap_copy(processors.get(), hwloc_topology_get_allowed_cpuset(made));
+    if (hwloc_get_cpubind(loaded, processors.get(), HWLOC_CPUBIND_PROCESS) != 0)
+      hwloc_bitmap_copy(processors.get(), hwloc_topology_get_allowed_cpuset(loaded));
   }
 };
 
@@ -209,9 +209,10 @@ std::optional<std::string> why_not_placed(const Placement& placement, int thread
   }
   std::vector<unsigned> chosen;
   if (each > 0) {
-    Result<std::vector<unsigned>> made = hardware_threads(here, within.get(), each, threads);
-    if (const auto* refusal = std::get_if<Unsupported>(&made)) return refusal->reason;
-    chosen = std::move(std::get<std::vector<unsigned>>(made));
+    Result<std::vector<unsigned>> chosen_threads =
+        hardware_threads(here, within.get(), each, threads);
+    if (const auto* refusal = std::get_if<Unsupported>(&chosen_threads)) return refusal->reason;
+    chosen = std::move(std::get<std::vector<unsigned>>(chosen_threads));
   }
   bound = true;
   const bool done =
@@ -315,15 +316,15 @@ std::shared_ptr<void> memory_at(const std::string& place, std::size_t bytes) {
   if (const double left = free_bytes_at(object); !only && static_cast<double>(bytes) > left)
     throw CaseError(fmt::format("{} has {:.3g} GiB left ({:.3g} GiB are needed). Use less.", place,
                                 left / (1 << 30), static_cast<double>(bytes) / (1 << 30)));
-  void* const made = only
-                         ? hwloc_alloc(topology, bytes)
-                         : hwloc_alloc_membind(topology, bytes, object->nodeset, HWLOC_MEMBIND_BIND,
-                                               HWLOC_MEMBIND_BYNODESET | HWLOC_MEMBIND_STRICT);
-  if (made == nullptr)
+  void* const allocated =
+      only ? hwloc_alloc(topology, bytes)
+           : hwloc_alloc_membind(topology, bytes, object->nodeset, HWLOC_MEMBIND_BIND,
+                                 HWLOC_MEMBIND_BYNODESET | HWLOC_MEMBIND_STRICT);
+  if (allocated == nullptr)
     throw CaseError(
         fmt::format("the system gives no memory of {} ({}).", place, std::strerror(errno)));
-  std::memset(made, 0, bytes);  // pages come to lie now: the next call sees what is left
-  return {made, [topology, bytes](void* memory) { hwloc_free(topology, memory, bytes); }};
+  std::memset(allocated, 0, bytes);  // pages come to lie now: the next call sees what is left
+  return {allocated, [topology, bytes](void* memory) { hwloc_free(topology, memory, bytes); }};
 }
 
 std::string why_not_at(const std::string& place, const void* data, std::size_t bytes) {
@@ -334,11 +335,11 @@ std::string why_not_at(const std::string& place, const void* data, std::size_t b
                                  HWLOC_MEMBIND_BYNODESET) != 0)
     return fmt::format("the system does not tell where memory lies ({})", std::strerror(errno));
   if (hwloc_bitmap_isincluded(nodes.get(), object->nodeset) != 0) return "";
-  std::vector<std::string> found;
+  std::vector<std::string> names;
   unsigned node = 0;
-  hwloc_bitmap_foreach_begin(node, nodes.get()) found.push_back(fmt::format("numa{}", node));
+  hwloc_bitmap_foreach_begin(node, nodes.get()) names.push_back(fmt::format("numa{}", node));
   hwloc_bitmap_foreach_end();
-  return fmt::format("memory of {} lies in {}", place, fmt::join(found, ", "));
+  return fmt::format("memory of {} lies in {}", place, fmt::join(names, ", "));
 }
 
 }  // namespace assay

@@ -114,10 +114,10 @@ std::optional<std::string> why_not_threads(int threads) {
   // The threads of earlier teams wait for the next one: they end first, or they would be counted
   // beside those of the trial.
   if (omp_pause_resource_all(omp_pause_soft) == 0)
-    if (const Started found = start_threads(threads - 1); !found.limit.empty())
+    if (const Started started = start_threads(threads - 1); !started.limit.empty())
       return fmt::format(
           "{} threads were asked for, the system starts {} ({}). Raise the limit or ask for fewer.",
-          threads, 1 + found.threads, found.limit);
+          threads, 1 + started.threads, started.limit);
   omp_set_dynamic(0);
   int team = 0;
 #pragma omp parallel num_threads(threads)

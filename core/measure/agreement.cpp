@@ -10,9 +10,9 @@ namespace assay {
 
 Agreement::Agreement(const std::string& mine, Communicator& ranks)
     : ranks_(ranks), findings_(ranks.allgather(mine)) {
-  const auto found = std::find_if(findings_.begin(), findings_.end(),
+  const auto first = std::find_if(findings_.begin(), findings_.end(),
                                   [](const std::string& text) { return !text.empty(); });
-  first_ = static_cast<std::size_t>(found - findings_.begin());
+  first_ = static_cast<std::size_t>(first - findings_.begin());
 }
 
 bool Agreement::all() const {

@@ -44,12 +44,12 @@ std::vector<Audit> Audits::last(bool slow) {
 }
 
 double Audits::checked_run(Audit kind) {
-  Verification found = found_;
-  double seconds = sampler_.audit(kind, found);
+  Verification verification = found_;
+  double seconds = sampler_.audit(kind, verification);
   sampler_.settle();
   ranks_.allreduce_max(std::span(&seconds, 1));
   ++runs_;
-  if (found_.passed) found_ = found;
+  if (found_.passed) found_ = verification;
   if (kind == Audit::poisoned_outputs)
     fastest_ = fastest_ < 0 ? seconds : std::min(fastest_, seconds);
   return seconds;

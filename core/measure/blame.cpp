@@ -53,11 +53,12 @@ bool has_threads(const Blame::Rank& rank) {
 /// Why a rank computed for `more` seconds more than the others.
 std::string how_it_computed(const Blame& blame, std::size_t rank, double more) {
   const bool known = std::ranges::all_of(
-      blame.ranks, [](const Blame::Rank& of) { return of.ready_s.has_value(); });
-  if (known && excess(blame, rank, [](const auto& of) { return *of.ready_s; }) >= explained * more)
+      blame.ranks, [](const Blame::Rank& other) { return other.ready_s.has_value(); });
+  if (known &&
+      excess(blame, rank, [](const auto& other) { return *other.ready_s; }) >= explained * more)
     return "it waited for a processor that others used";
   if (!blame.on_host) return "it or its device was slower";
-  if (excess(blame, rank, [](const auto& of) { return of.processor_s; }) >= explained * more)
+  if (excess(blame, rank, [](const auto& other) { return other.processor_s; }) >= explained * more)
     return has_threads(blame.ranks[rank]) ? "it computed longer, or a thread of it did not run"
                                           : "it computed longer";
   return known ? "it did not run" : "it did not run, or waited for a processor";
@@ -65,20 +66,20 @@ std::string how_it_computed(const Blame& blame, std::size_t rank, double more) {
 
 Blame::Blamed blamed_rank(const Blame& blame, std::size_t index) {
   const Blame::Rank& rank = blame.ranks[index];
-  Blame::Blamed made{rank.rank, rank.host, rank.place};
-  made.cost_s = rank.cost_s;
-  made.cost = rank.cost_s / blame.seconds;
-  const double input = excess(blame, index, [](const auto& of) { return of.input_s; });
-  const double compute = excess(blame, index, [](const auto& of) { return of.compute_s; });
+  Blame::Blamed blamed{rank.rank, rank.host, rank.place};
+  blamed.cost_s = rank.cost_s;
+  blamed.cost = rank.cost_s / blame.seconds;
+  const double input = excess(blame, index, [](const auto& other) { return other.input_s; });
+  const double compute = excess(blame, index, [](const auto& other) { return other.compute_s; });
   if (input > compute) {
-    made.did = "input";
-    made.how = "its data came later";
-    return made;
+    blamed.did = "input";
+    blamed.how = "its data came later";
+    return blamed;
   }
-  made.did = "compute";
+  blamed.did = "compute";
   // A rank that came late for no longer work began late: it did not run.
-  made.how = how_it_computed(blame, index, std::max(compute, rank.cost_s));
-  return made;
+  blamed.how = how_it_computed(blame, index, std::max(compute, rank.cost_s));
+  return blamed;
 }
 
 /// A path between two hosts, or all of one.
@@ -93,14 +94,14 @@ void blame_links(Blame& blame) {
       blame.network_s < least_network * blame.seconds)
     return;
   for (const Blame::Link& slow : blame.links->slow) {
-    Blame::Blamed made{std::nullopt, slow.link, "link", "network"};
-    made.how = fmt::format("its messages take {:.1f} times as long as others'", slow.ratio);
-    made.cost_s = link_cost(blame, slow) * blame.seconds;
-    made.cost = made.cost_s / blame.seconds;
+    Blame::Blamed blamed_link{std::nullopt, slow.link, "link", "network"};
+    blamed_link.how = fmt::format("its messages take {:.1f} times as long as others'", slow.ratio);
+    blamed_link.cost_s = link_cost(blame, slow) * blame.seconds;
+    blamed_link.cost = blamed_link.cost_s / blame.seconds;
     const bool late = std::ranges::any_of(blame.blamed, [&](const Blame::Blamed& rank) {
-      return rank.rank && has_host(slow.link, rank.host) && rank.cost_s >= made.cost_s;
+      return rank.rank && has_host(slow.link, rank.host) && rank.cost_s >= blamed_link.cost_s;
     });
-    if (!late && made.cost >= least_blame) blame.blamed.push_back(made);
+    if (!late && blamed_link.cost >= least_blame) blame.blamed.push_back(blamed_link);
   }
 }
 

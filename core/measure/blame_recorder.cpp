@@ -96,10 +96,10 @@ void BlameRecorder::describe_ranks(Blame& blame) const {
           ? fmt::format("processors {}", fmt::join(environment::allowed_processors(), ","))
           : job_.device);
   for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
-    Blame::Rank& made = blame.ranks.emplace_back();
-    made.rank = static_cast<int>(rank);
-    made.host = hosts[rank];
-    made.place = places[rank];
+    Blame::Rank& description = blame.ranks.emplace_back();
+    description.rank = static_cast<int>(rank);
+    description.host = hosts[rank];
+    description.place = places[rank];
   }
 }
 
@@ -172,7 +172,7 @@ Blame BlameRecorder::found() {
   describe_ranks(blame);
   add_times(blame);
   if (!runs_.kept().empty()) {
-    const std::vector<double> arrivals = of_all([](const Arrival& of) { return of.at; });
+    const std::vector<double> arrivals = of_all([](const Arrival& arrival) { return arrival.at; });
     const std::vector<double> works = of_all(worked);
     set_costs({arrivals, works}, errors, blame);
   }

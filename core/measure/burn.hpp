@@ -125,7 +125,7 @@ std::uint64_t hash_bytes(const void* data, std::size_t bytes);
 
 /// Sets place, expected, found, differing_bits and elements of `fault` from two copies of outputs.
 /// Returns elements that differ: of each output all, or very many from its first to its last.
-BurnTarget::Elements locate(const std::vector<BurnOutput>& found,
+BurnTarget::Elements locate(const std::vector<BurnOutput>& actual,
                             const std::vector<BurnOutput>& expected, BurnFault& fault);
 
 // Each as it stands in a row, and back.

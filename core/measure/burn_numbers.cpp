@@ -105,15 +105,15 @@ double poisson_limit(double events, double hours) {
   return high / hours;
 }
 
-BurnTarget::Elements locate(const std::vector<BurnOutput>& found,
+BurnTarget::Elements locate(const std::vector<BurnOutput>& actual,
                             const std::vector<BurnOutput>& expected, BurnFault& fault) {
-  BurnTarget::Elements all(found.size());
+  BurnTarget::Elements all(actual.size());
   fault.elements = 0;
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    const TensorSpec& spec = found[i].spec;
+  for (std::size_t i = 0; i < actual.size(); ++i) {
+    const TensorSpec& spec = actual[i].spec;
     const std::size_t size = size_of(spec.type);
-    const std::byte *const mine = found[i].bytes.data(), *const right = expected[i].bytes.data();
-    for (std::size_t at = 0; at + size <= found[i].bytes.size(); at += size) {
+    const std::byte *const mine = actual[i].bytes.data(), *const right = expected[i].bytes.data();
+    for (std::size_t at = 0; at + size <= actual[i].bytes.size(); at += size) {
       if (std::memcmp(mine + at, right + at, size) == 0) continue;
       all[i].push_back(static_cast<std::int64_t>(at / size));
       if (++fault.elements > 1) continue;

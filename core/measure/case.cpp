@@ -31,22 +31,22 @@ void to_json(nlohmann::json& json, const Case& given) {
   if (!given.note.empty()) json["note"] = given.note;
 }
 
-void from_json(const nlohmann::json& json, Case& made) {
+void from_json(const nlohmann::json& json, Case& parsed) {
   using Texts = std::vector<std::string>;
-  made = {.id = json.at("id"),
-          .settings = json.at("settings"),
-          .names = json.at("names"),
-          .required = json.value("required", false),
-          .parts = json.value("part_of", std::vector<Part>{}),
-          .working_sets = json.value("working_sets", std::vector<double>{}),
-          .note = json.value("note", ""),
-          .id_form = json.value("id_form", ""),
-          .step_parameters = json.value("step_parameters", Texts{}),
-          // A build of before the field knew no other such dimension.
-          .one_per_process = json.value("one_per_process", Texts{"allocator"}),
-          .system_parameters = json.value("system_parameters", Texts{})};
+  parsed = {.id = json.at("id"),
+            .settings = json.at("settings"),
+            .names = json.at("names"),
+            .required = json.value("required", false),
+            .parts = json.value("part_of", std::vector<Part>{}),
+            .working_sets = json.value("working_sets", std::vector<double>{}),
+            .note = json.value("note", ""),
+            .id_form = json.value("id_form", ""),
+            .step_parameters = json.value("step_parameters", Texts{}),
+            // A build of before the field knew no other such dimension.
+            .one_per_process = json.value("one_per_process", Texts{"allocator"}),
+            .system_parameters = json.value("system_parameters", Texts{})};
   if (json.contains("tolerance") && json.at("tolerance").is_number())
-    made.tolerance = json.at("tolerance").get<double>();
+    parsed.tolerance = json.at("tolerance").get<double>();
 }
 
 Dimension make_dimension(std::string name, std::string help, std::vector<std::string> values,
@@ -60,9 +60,9 @@ Dimension make_dimension(std::string name, std::string help, std::vector<std::st
 }
 
 Dimension found_dimension(std::string name, std::string prefix) {
-  Dimension made = make_dimension(std::move(name), "", {}, {}, std::move(prefix));
-  made.traits.found = true;
-  return made;
+  Dimension dimension = make_dimension(std::move(name), "", {}, {}, std::move(prefix));
+  dimension.traits.found = true;
+  return dimension;
 }
 
 std::vector<std::string> Dimension::names() const {
@@ -77,14 +77,14 @@ std::string make_id(const std::string& benchmark, const std::vector<Dimension>& 
   std::string id = benchmark, named;
   for (const Dimension& axis : dimensions) {
     if (!axis.field.empty()) continue;  // no axis of its own
-    const auto found = settings.find(axis.name);
-    if (found == settings.end())
+    const auto entry = settings.find(axis.name);
+    if (entry == settings.end())
       throw std::logic_error("no value for dimension " + axis.name + " of " + benchmark);
     if (!axis.traits.in_id) continue;
     if (axis.omit.empty())
-      id += "/" + axis.prefix + found->second;
-    else if (found->second != axis.omit)
-      named += "/" + axis.name + "=" + found->second;
+      id += "/" + axis.prefix + entry->second;
+    else if (entry->second != axis.omit)
+      named += "/" + axis.name + "=" + entry->second;
   }
   return id + named;
 }

@@ -20,46 +20,47 @@ namespace {
 
 /// The value that an element should have. The value of a tensor is representable: where it equals
 /// the expected value, rounding changes nothing.
-double target_of(DataType type, const Expected& want, double found) {
-  return want.max_bound != 0 || found == want.value ? want.value : round_to(type, want.value);
+double target_of(DataType type, const Expected& want, double value) {
+  return want.max_bound != 0 || value == want.value ? want.value : round_to(type, want.value);
 }
 
-void add(ElementComparison& to, DataType type, std::int64_t index, double found,
+void add(ElementComparison& to, DataType type, std::int64_t index, double value,
          const Expected& want) {
-  to.add(index, found, target_of(type, want, found), no_result(type, found), want);
+  to.add(index, value, target_of(type, want, value), no_result(type, value), want);
 }
 
-void tell(const ElementComparison& of, OutputCheck& check) {
-  check.max_error = of.max_error;
-  check.error_norm = std::sqrt(of.error_squares);
-  check.bound_norm = std::sqrt(of.bound_squares);
-  check.reference_norm = std::sqrt(of.reference_squares);
-  check.reference_rms =
-      std::sqrt(of.reference_squares / static_cast<double>(std::max<std::int64_t>(of.count, 1)));
-  if (of.count == 0) return;
-  check.bound_there = of.bound;
-  check.error_over_bound = std::isfinite(of.worst_ratio) ? of.worst_ratio : 0;
+void tell(const ElementComparison& comparison, OutputCheck& check) {
+  check.max_error = comparison.max_error;
+  check.error_norm = std::sqrt(comparison.error_squares);
+  check.bound_norm = std::sqrt(comparison.bound_squares);
+  check.reference_norm = std::sqrt(comparison.reference_squares);
+  check.reference_rms = std::sqrt(comparison.reference_squares /
+                                  static_cast<double>(std::max<std::int64_t>(comparison.count, 1)));
+  if (comparison.count == 0) return;
+  check.bound_there = comparison.bound;
+  check.error_over_bound = std::isfinite(comparison.worst_ratio) ? comparison.worst_ratio : 0;
 }
 
 /// True if the bounds cannot tell a wrong result from a right one. A few elements may happen to be
 /// small: then all bounds must be wider than any result.
-bool undecided(const ElementComparison& of) {
-  return of.count < 16 ? of.count > 0 && of.least_bound > of.largest
-                       : of.most_squares > of.reference_squares;
+bool undecided(const ElementComparison& comparison) {
+  return comparison.count < 16 ? comparison.count > 0 && comparison.least_bound > comparison.largest
+                               : comparison.most_squares > comparison.reference_squares;
 }
 
-std::string undecided_text(const TensorSpec& spec, const ElementComparison& of) {
+std::string undecided_text(const TensorSpec& spec, const ElementComparison& comparison) {
   return fmt::format(
       "{}: an error bound of {:.2g} times the results' root mean square cannot tell a wrong "
       "result from a right one. Use an algorithm whose errors are smaller",
-      spec.name, std::sqrt(of.most_squares / of.reference_squares));
+      spec.name, std::sqrt(comparison.most_squares / comparison.reference_squares));
 }
 
-std::string wrong_text(const TensorSpec& spec, const ElementComparison& of) {
-  return fmt::format("{} is {} (expected {} {}; {} of {} checked elements are wrong)",
-                     element_name(spec, of.worst), of.found, of.target,
-                     of.bound == 0 ? "exactly" : fmt::format("within {:.3g}", of.bound), of.wrong,
-                     of.count);
+std::string wrong_text(const TensorSpec& spec, const ElementComparison& comparison) {
+  return fmt::format(
+      "{} is {} (expected {} {}; {} of {} checked elements are wrong)",
+      element_name(spec, comparison.worst), comparison.found, comparison.target,
+      comparison.bound == 0 ? "exactly" : fmt::format("within {:.3g}", comparison.bound),
+      comparison.wrong, comparison.count);
 }
 
 /// Compares the elements of a range as they are read, many blocks at a time in several threads.
@@ -89,32 +90,32 @@ class RangeCheck {
 
   void compare() {
     const auto blocks = static_cast<std::ptrdiff_t>((read_.size() + block - 1) / block);
-    std::vector<ElementComparison> found(static_cast<std::size_t>(blocks));
+    std::vector<ElementComparison> comparisons(static_cast<std::size_t>(blocks));
     std::ptrdiff_t alone = 0;
-    if (blocks > 0 && !std::exchange(begun_, true)) compare(alone++, found.front());
+    if (blocks > 0 && !std::exchange(begun_, true)) compare(alone++, comparisons.front());
     std::exception_ptr failure;  // an exception must not leave a parallel region
 #pragma omp parallel for schedule(dynamic) if (blocks - alone > 1)
     for (std::ptrdiff_t i = alone; i < blocks; ++i) {
       try {
-        compare(i, found[static_cast<std::size_t>(i)]);
+        compare(i, comparisons[static_cast<std::size_t>(i)]);
       } catch (...) {
 #pragma omp critical(assay_check_failure)
         failure = std::current_exception();
       }
     }
     if (failure) std::rethrow_exception(failure);
-    for (const ElementComparison& of_block : found) comparison_.add(of_block);
+    for (const ElementComparison& of_block : comparisons) comparison_.add(of_block);
     read_.clear();
   }
 
-  void compare(std::ptrdiff_t which, ElementComparison& found) const {
+  void compare(std::ptrdiff_t which, ElementComparison& comparison) const {
     const std::size_t from = static_cast<std::size_t>(which) * block,
                       count = std::min(block, read_.size() - from);
     const std::int64_t first = first_ + static_cast<std::int64_t>(from);
     std::vector<Expected> expected(count);
     expectation_.block(first, expected);
     for (std::size_t i = 0; i < count; ++i)
-      add(found, type_, first + static_cast<std::int64_t>(i), read_[from + i], expected[i]);
+      add(comparison, type_, first + static_cast<std::int64_t>(i), read_[from + i], expected[i]);
   }
 
   DataType type_;
@@ -217,7 +218,7 @@ OutputCheck check_output(Device& device, Tensor& tensor, const Expectation& expe
   const TensorSpec& spec = tensor.spec();
   const ChecksumWeights* const weights =
       expectation.checksum ? &expectation.checksum->weights : nullptr;
-  ElementComparison found;
+  ElementComparison comparison;
   std::optional<ElementComparison> there;
   if (all == nullptr) there = compare_there(device, tensor, expectation);
   const auto on_host = [&] {
@@ -228,31 +229,32 @@ OutputCheck check_output(Device& device, Tensor& tensor, const Expectation& expe
       if (all != nullptr) all->insert(all->end(), values.begin(), values.end());
       if (expectation.whole) range(first, values);
     });
-    found.add(range.take());
+    comparison.add(range.take());
     return scan.take();
   };
   const Scanned scanned = all != nullptr || (expectation.whole && !there)
                               ? on_host()
                               : device.scan(tensor, expectation.indices, weights);
   for (std::size_t i = 0; i < expectation.indices.size(); ++i)
-    add(found, spec.type, expectation.indices[i], scanned.elements[i], expectation.expected[i]);
-  if (there) found.add(*there);
+    add(comparison, spec.type, expectation.indices[i], scanned.elements[i],
+        expectation.expected[i]);
+  if (there) comparison.add(*there);
 
   OutputCheck check;
-  tell(found, check);
-  check.wrong_elements = found.wrong + scanned.bad - found.bad;
+  tell(comparison, check);
+  check.wrong_elements = comparison.wrong + scanned.bad - comparison.bad;
   if (scanned.bad > 0) {
     const bool integer = spec.type == DataType::s32;
     check.failure = fmt::format(
         "{} is {} ({} of {} elements {})", element_name(spec, scanned.first_bad), scanned.bad_value,
         scanned.bad, spec.elements(),
         integer ? "overflowed or were not written" : "are not finite or were not written");
-  } else if (found.wrong > 0) {
-    check.failure = wrong_text(spec, found);
+  } else if (comparison.wrong > 0) {
+    check.failure = wrong_text(spec, comparison);
   } else if (check.error_norm > check.bound_norm && check.bound_norm > 0) {
     check.failure =
         fmt::format("{}: the error's 2-norm over {} elements is {:.4g} (at most {:.4g} is allowed)",
-                    spec.name, found.count, check.error_norm, check.bound_norm);
+                    spec.name, comparison.count, check.error_norm, check.bound_norm);
   }
   if (check.failure.empty() && expectation.checksum) {
     const Checksum& checksum = *expectation.checksum;
@@ -264,9 +266,9 @@ OutputCheck check_output(Device& device, Tensor& tensor, const Expectation& expe
                                   allowed == 0 ? "" : fmt::format(" within {:.3g}", allowed));
     }
   }
-  if (check.failure.empty() && undecided(found)) {
+  if (check.failure.empty() && undecided(comparison)) {
     check.undecided = true;
-    check.failure = undecided_text(spec, found);
+    check.failure = undecided_text(spec, comparison);
   }
   return check;
 }

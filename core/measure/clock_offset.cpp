@@ -32,7 +32,7 @@ std::string clock_name(const std::string& host) {
 }
 
 /// The message of rank `asker` to rank 0, and its answer.
-void exchange_time(Communicator& ranks, int asker, OffsetEstimate& found) {
+void exchange_time(Communicator& ranks, int asker, OffsetEstimate& estimate) {
   HostStream stream;
   double theirs = 0;
   const Buffer message{&theirs, 1, DataType::fp64};
@@ -48,7 +48,7 @@ void exchange_time(Communicator& ranks, int asker, OffsetEstimate& found) {
     const double asked = raw_seconds();
     say(0);
     hear(0);
-    found.add(asked, theirs, raw_seconds());
+    estimate.add(asked, theirs, raw_seconds());
   } else {
     hear(asker);
     theirs = raw_seconds();
@@ -82,18 +82,18 @@ ClockOffset OffsetEstimate::found() const {
 
 ClockOffset clock_offset(Communicator& ranks) {
   const std::vector<std::string> clocks = ranks.allgather(clock_name(ranks.host()));
-  OffsetEstimate found;
+  OffsetEstimate estimate;
   for (int asker = 1; asker < ranks.size(); ++asker) {
     const auto end = clocks.begin() + asker;
     if (std::find(clocks.begin(), end, *end) != end) continue;  // it is known
     if (ranks.rank() != asker && ranks.rank() != 0) continue;
-    for (int i = 0; i < messages_of_clock; ++i) exchange_time(ranks, asker, found);
+    for (int i = 0; i < messages_of_clock; ++i) exchange_time(ranks, asker, estimate);
   }
   const auto first =
       std::find(clocks.begin(), clocks.end(), clocks[static_cast<std::size_t>(ranks.rank())]) -
       clocks.begin();
   ClockOffset mine{raw_seconds(), 0, 0};
-  if (first == ranks.rank() && first > 0) mine = found.found();
+  if (first == ranks.rank() && first > 0) mine = estimate.found();
   constexpr double jumped = 1e300;  // all_numbers() has finite numbers
   const auto of_first = static_cast<std::size_t>(first);
   mine.offset = all_numbers(mine.offset, ranks).at(of_first);

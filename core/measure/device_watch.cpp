@@ -108,8 +108,9 @@ void DeviceWatch::end() noexcept {
   const double passed = std::chrono::duration<double>(Clock::now() - begun_).count();
   after_ = read();
   seconds_ += passed;
-  const Seconds found = last_ && after_ ? throttled_between(*last_, *after_, passed) : Seconds{};
-  throttled_s_ = throttled_s_ ? sum_of(*throttled_s_, found) : found;
+  const Seconds throttled =
+      last_ && after_ ? throttled_between(*last_, *after_, passed) : Seconds{};
+  throttled_s_ = throttled_s_ ? sum_of(*throttled_s_, throttled) : throttled;
 }
 
 json DeviceWatch::found() const {

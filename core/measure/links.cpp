@@ -108,36 +108,36 @@ LinkFindings links_of(const std::vector<PairTime>& pairs, const std::vector<std:
   std::vector<PairTime> judged;
   for (const PairTime& pair : pairs)
     if (!several || name(pair.a) != name(pair.b)) judged.push_back(pair);
-  LinkFindings found;
-  if (judged.empty()) return found;
+  LinkFindings findings;
+  if (judged.empty()) return findings;
   std::ranges::sort(judged, {}, &PairTime::seconds);
-  found.slowest = judged.back();
+  findings.slowest = judged.back();
   std::map<std::string, std::vector<double>> of_end;  // times of the pairs of a host
   for (const PairTime& pair : judged)
     for (const int rank : {pair.a, pair.b}) of_end[name(rank)].push_back(pair.seconds);
   std::size_t most = 0;
   for (const auto& [end, times] : of_end) most = std::max(most, times.size());
-  found.judged = of_end.size() >= least_ends;
+  findings.judged = of_end.size() >= least_ends;
   const std::size_t left = judged.size() > most ? judged.size() - most : 1;
-  found.typical = judged[(left - 1) / 2].seconds;
+  findings.typical = judged[(left - 1) / 2].seconds;
 
-  if (!found.judged) return found;
-  const auto is_slow = [&](double seconds) { return seconds >= slow_from * found.typical; };
+  if (!findings.judged) return findings;
+  const auto is_slow = [&](double seconds) { return seconds >= slow_from * findings.typical; };
   // A host all of whose pairs are slow is slow itself, if its partners are not so with others.
   std::set<std::string> slow_ends;
   std::map<std::string, double> slow;  // several pairs of ranks may have the same hosts
   for (const auto& [end, times] : of_end)
     if (times.size() > 1 && is_slow(times.front())) {
       slow_ends.insert(end);
-      slow[end] = times.front() / found.typical;
+      slow[end] = times.front() / findings.typical;
     }
   for (const PairTime& pair : judged)
     if (is_slow(pair.seconds) && !slow_ends.contains(name(pair.a)) &&
         !slow_ends.contains(name(pair.b)))
       slow[std::min(name(pair.a), name(pair.b)) + "+" + std::max(name(pair.a), name(pair.b))] =
-          pair.seconds / found.typical;
-  for (const auto& [link, ratio] : slow) found.slow.push_back({link, ratio});
-  return found;
+          pair.seconds / findings.typical;
+  for (const auto& [link, ratio] : slow) findings.slow.push_back({link, ratio});
+  return findings;
 }
 
 std::vector<PairTime> pair_times(const std::vector<std::vector<int>>& partners,
@@ -169,22 +169,22 @@ std::optional<MeasuredLinks> measure_links(Communicator& ranks, Communicator& me
   const std::unique_ptr<Communicator> part = messages.split(first ? 1 : 0, ranks.rank());
   const int even = static_cast<int>(hosts.size() + hosts.size() % 2);
   const std::vector<std::vector<int>> partners = pairings(even, default_rounds(even));
-  MeasuredLinks made;
+  MeasuredLinks measured;
   std::vector<double> mine;
   if (first) {
     PairMessages pairs(*part, partners);
     pairs.grow();
-    made.bytes = pairs.bytes();
+    measured.bytes = pairs.bytes();
     mine = pairs.times();
   }
   std::vector<PairTime> pairs = pair_times(partners, mine, part->rank(), ranks);
   if (even > std::ssize(hosts))  // the last one is nobody
     std::erase_if(pairs, [&](const PairTime& pair) { return pair.b >= even - 1; });
-  auto bytes = static_cast<double>(made.bytes);
+  auto bytes = static_cast<double>(measured.bytes);
   ranks.allreduce_max(std::span(&bytes, 1));
-  made.bytes = static_cast<std::int64_t>(bytes);
-  made.found = links_of(pairs, hosts);
-  return made;
+  measured.bytes = static_cast<std::int64_t>(bytes);
+  measured.found = links_of(pairs, hosts);
+  return measured;
 }
 
 }  // namespace assay

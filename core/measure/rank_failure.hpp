@@ -52,12 +52,12 @@ void throw_on_all(Communicator& ranks, const Body& body) {
 /// wait for one without. If it throws on any rank, as throw_on_all(). Collective.
 template <class T, class Body>
 Result<T> made_on_all(Communicator& ranks, const Body& body) {
-  Result<T> made = Unsupported{};
-  throw_on_all(ranks, [&] { made = body(); });
-  const auto* const refusal = std::get_if<Unsupported>(&made);
+  Result<T> result = Unsupported{};
+  throw_on_all(ranks, [&] { result = body(); });
+  const auto* const refusal = std::get_if<Unsupported>(&result);
   std::string why = fault_of_any(refusal == nullptr ? "" : refusal->reason, ranks);
   if (!why.empty()) return Unsupported{std::move(why)};
-  return made;
+  return result;
 }
 
 }  // namespace assay

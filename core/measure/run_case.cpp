@@ -128,17 +128,17 @@ std::string unexplained(const std::optional<Executed>& executed, const Verificat
 
 /// The burn-in of a case. Its findings stay, also those of a case that failed in it.
 Finding burn_in(Workload& workload, Communicator& ranks, double seconds,
-                std::optional<Burn>& found) {
+                std::optional<Burn>& record) {
   try {
-    Result<Burn> burnt = burn(workload, ranks, seconds, &found);
+    Result<Burn> burnt = burn(workload, ranks, seconds, &record);
     if (const auto* refusal = std::get_if<Unsupported>(&burnt))
       return {Severity::unsupported, refusal->reason};
-    found = std::move(std::get<Burn>(burnt));
+    record = std::move(std::get<Burn>(burnt));
   } catch (const std::exception& error) {
-    if (!found || !judge(*found).wrong) throw;
-    return {Severity::incorrect, judge(*found).reason + "; then " + error.what()};
+    if (!record || !judge(*record).wrong) throw;
+    return {Severity::incorrect, judge(*record).reason + "; then " + error.what()};
   }
-  const BurnVerdict verdict = judge(*found);
+  const BurnVerdict verdict = judge(*record);
   if (verdict.wrong) return {Severity::incorrect, verdict.reason};
   if (verdict.unsupported) return {Severity::unsupported, verdict.reason};
   return {};
@@ -205,10 +205,10 @@ Outcome run_case(const Prepare& prepare, Communicator& ranks, const TimingOption
   std::unique_ptr<Workload> workload;
   Steps steps(ranks, outcome);
   bool good = steps.run([&]() -> Finding {
-    Result<std::unique_ptr<Workload>> made = prepare();
-    if (const auto* refusal = std::get_if<Unsupported>(&made))
+    Result<std::unique_ptr<Workload>> prepared = prepare();
+    if (const auto* refusal = std::get_if<Unsupported>(&prepared))
       return {Severity::unsupported, refusal->reason};
-    workload = std::move(std::get<std::unique_ptr<Workload>>(made));
+    workload = std::move(std::get<std::unique_ptr<Workload>>(prepared));
     return {};
   });
   if (!good) return outcome;

@@ -117,7 +117,7 @@ double Sampler::extra_run() noexcept {
   return seconds;
 }
 
-double Sampler::audit(Audit kind, Verification& found) noexcept {
+double Sampler::audit(Audit kind, Verification& verification) noexcept {
   const auto start = std::chrono::steady_clock::now();
   const auto guarded = [&](const auto& step) {
     try {
@@ -128,7 +128,7 @@ double Sampler::audit(Audit kind, Verification& found) noexcept {
   };
   guarded([&] { workload_.begin_audit(kind); });
   const double seconds = extra_run();
-  guarded([&] { found = workload_.end_audit(); });
+  guarded([&] { verification = workload_.end_audit(); });
   if (deadline_) *deadline_ += std::chrono::steady_clock::now() - start;
   return seconds;
 }

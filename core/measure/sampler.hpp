@@ -61,9 +61,10 @@ class Sampler {
   long runs() const { return runs_; }
   /// Times one run that is not a sample, also after the deadline. Returns its seconds. Collective.
   double extra_run() noexcept;
-  /// Makes one audited run (Workload::begin_audit) and stores its check in `found`. Returns its
-  /// seconds, or 0 after a failure. The deadline is postponed by the time of the audit. Collective.
-  double audit(Audit kind, Verification& found) noexcept;
+  /// Makes one audited run (Workload::begin_audit) and stores its check in `verification`. Returns
+  /// its seconds, or 0 after a failure. The deadline is postponed by the time of the audit.
+  /// Collective.
+  double audit(Audit kind, Verification& verification) noexcept;
   /// Seconds between two marks without work between them: the median of 31 pairs; 0 after a
   /// failure.
   double clock() noexcept;

@@ -325,11 +325,11 @@ class Measurement {
       return none;
     }
     sampler_.set_batch(1);
-    Blame found =
+    Blame blame =
         blame_in_rounds(workload_, sampler_, ranks_,
                         {sample_seconds_ / timing_.batch, options_.max_time, source_.network});
     sampler_.set_batch(timing_.batch);
-    return found;
+    return blame;
   }
 
   /// Lets the sampler make runs between which a device waits for nobody; returns how many a batch

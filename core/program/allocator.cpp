@@ -31,10 +31,10 @@ constexpr std::array known_allocators{
               "libjemalloc2 of Debian, jemalloc of Spack and conda-forge"}};
 
 const Allocator* known_allocator(const std::string& name) {
-  const auto found =
+  const auto position =
       std::find_if(known_allocators.begin(), known_allocators.end(),
                    [&](const Allocator& allocator) { return allocator.name == name; });
-  return found == known_allocators.end() ? nullptr : &*found;
+  return position == known_allocators.end() ? nullptr : &*position;
 }
 
 }  // namespace
@@ -72,8 +72,8 @@ LoadedAllocator loaded_allocator() {
 std::optional<Unsupported> allocator_refusal(const Settings& settings,
                                              const LoadedAllocator& loaded,
                                              const std::string& preload) {
-  const auto found = settings.find("allocator");
-  const std::string asked = found == settings.end() ? system_allocator : found->second;
+  const auto entry = settings.find("allocator");
+  const std::string asked = entry == settings.end() ? system_allocator : entry->second;
   if (asked == loaded.name) return std::nullopt;
   const Allocator* const known = known_allocator(asked);
   if (known == nullptr)

@@ -235,10 +235,10 @@ RunRequest parse_benchmark_options(const Benchmark& benchmark, int argc, const c
   const Given& given = *parsed;
   const std::vector<Dimension> axes = all_dimensions(benchmark);
   for (const Dimension& axis : axes)
-    if (const auto found = given.find(flag_name(axis)); found != given.end() && !axis.traits.found)
-      request.chosen[axis.name] = found->second;
-  if (const auto found = given.find("baseline"); found != given.end())
-    request.baselines = found->second;
+    if (const auto entry = given.find(flag_name(axis)); entry != given.end() && !axis.traits.found)
+      request.chosen[axis.name] = entry->second;
+  if (const auto entry = given.find("baseline"); entry != given.end())
+    request.baselines = entry->second;
   else
     try {
       request.baselines = prescribed_baselines(benchmark.name(), request.chosen);
@@ -250,7 +250,7 @@ RunRequest parse_benchmark_options(const Benchmark& benchmark, int argc, const c
   request.journal = value_of(given, "journal").value_or("");
   request.suite_hash = value_of(given, "suite-hash").value_or("");
   request.cases_hash = value_of(given, "cases-hash").value_or("");
-  if (const auto found = given.find("opened"); found != given.end()) request.opened = found->second;
+  if (const auto entry = given.find("opened"); entry != given.end()) request.opened = entry->second;
   request.out = value_of(given, "out").value_or("");
   request.all_ranks = given.contains("all-ranks");
   request.required = given.contains("required");

@@ -65,9 +65,9 @@ std::optional<double> CeilingProbe::rate(bool fma, const std::string& precision_
   const CeilingProblem problem(fma ? CeilingProblem::Kernel::fma : CeilingProblem::Kernel::read,
                                precision(precision_name), threads);
   const auto alone = serial_communicator();
-  const auto made = std::get<Backend*>(opened)->make(problem, options, *alone);
-  if (std::holds_alternative<Unsupported>(made)) return std::nullopt;
-  Operation& operation = *std::get<std::unique_ptr<Operation>>(made);
+  const auto result = std::get<Backend*>(opened)->make(problem, options, *alone);
+  if (std::holds_alternative<Unsupported>(result)) return std::nullopt;
+  Operation& operation = *std::get<std::unique_ptr<Operation>>(result);
   std::vector<std::unique_ptr<Tensor>> tensors;
   std::vector<Tensor*> bound;
   for (const TensorSpec& spec : operation.arguments()) {

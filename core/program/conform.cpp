@@ -32,7 +32,7 @@ bool names_benchmark(const json& suite, const std::string& benchmark) {
 /// The only group of a benchmark, whose keys have one value each.
 json prescribed_group(const std::string& benchmark, const std::filesystem::path& file) {
   const json suite = read_suite(file);
-  json found;
+  json only;
   std::size_t index = 0;
   for (const json& group : suite.at("cases")) {
     const std::string pointer = fmt::format("{} at /cases/{}", file.string(), index++);
@@ -40,13 +40,13 @@ json prescribed_group(const std::string& benchmark, const std::filesystem::path&
     const bool several = std::any_of(group.begin(), group.end(), [](const json& value) {
       return value.is_array() && value.size() != 1;
     });
-    if (several || !found.is_null())
+    if (several || !only.is_null())
       throw InputError(pointer +
                        ": a procurement prescribes one case of a benchmark. Give one value of "
                        "each dimension, once.");
-    found = group;
+    only = group;
   }
-  return found;
+  return only;
 }
 
 /// The text of a value, which may be the only one of an array.
@@ -58,14 +58,14 @@ std::string text_of(const json& value) {
 /// "" where none is chosen. InputError for one that prescribes nothing for the benchmark.
 std::string chosen_procurement(const std::string& benchmark,
                                const std::map<std::string, std::vector<std::string>>& chosen) {
-  const auto found = chosen.find("conform");
-  if (found == chosen.end() || found->second == std::vector<std::string>{conform_none}) return "";
-  if (found->second.size() != 1)
+  const auto entry = chosen.find("conform");
+  if (entry == chosen.end() || entry->second == std::vector<std::string>{conform_none}) return "";
+  if (entry->second.size() != 1)
     throw InputError("one procurement can be conformed to at a time. Give one.");
   const std::vector<std::string> known = procurements(benchmark);
-  if (std::find(known.begin(), known.end(), found->second.front()) == known.end())
-    throw InputError(unknown_name("procurement", found->second.front(), known));
-  return found->second.front();
+  if (std::find(known.begin(), known.end(), entry->second.front()) == known.end())
+    throw InputError(unknown_name("procurement", entry->second.front(), known));
+  return entry->second.front();
 }
 
 }  // namespace

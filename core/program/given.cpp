@@ -14,8 +14,8 @@
 namespace assay {
 
 std::vector<std::string> values_of(const Given& given, const std::string& flag) {
-  const auto found = given.find(flag);
-  return found == given.end() ? std::vector<std::string>{} : found->second;
+  const auto entry = given.find(flag);
+  return entry == given.end() ? std::vector<std::string>{} : entry->second;
 }
 
 std::optional<std::string> value_of(const Given& given, const std::string& flag) {

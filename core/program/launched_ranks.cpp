@@ -20,9 +20,11 @@ std::unique_ptr<Communicator> launched_ranks(Plugins& plugins) {
       reasons.push_back(refusal->reason);
       continue;
     }
-    Result<std::unique_ptr<Communicator>> made = std::get<Backend*>(opened)->connect({}, *alone);
-    if (auto* ranks = std::get_if<std::unique_ptr<Communicator>>(&made)) return std::move(*ranks);
-    reasons.push_back(std::get<Unsupported>(made).reason);
+    Result<std::unique_ptr<Communicator>> connected =
+        std::get<Backend*>(opened)->connect({}, *alone);
+    if (auto* ranks = std::get_if<std::unique_ptr<Communicator>>(&connected))
+      return std::move(*ranks);
+    reasons.push_back(std::get<Unsupported>(connected).reason);
   }
   throw CaseError(
       fmt::format("rank {} on {} cannot join the {} processes that {} has started ({}).",

@@ -70,15 +70,15 @@ class HeldSignals final {
   int wait_for(pid_t child) {
     constexpr timespec moment{0, 100'000'000};
     int status = 0, patience = 50;
-    pid_t found = 0;
-    while ((found = waitpid(child, &status, WNOHANG)) == 0) {
+    pid_t ended = 0;
+    while ((ended = waitpid(child, &status, WNOHANG)) == 0) {
       // Until a signal has come nothing wakes a processor that the child is timed on.
       const int number =
           told_ == 0 ? sigwaitinfo(&held_, nullptr) : sigtimedwait(&held_, nullptr, &moment);
       if (number > 0 && number != SIGCHLD) kill(child, told_ = number);
       if (told_ != 0 && --patience == 0) kill(child, SIGKILL);
     }
-    if (found < 0) throw std::system_error(errno, std::generic_category(), "waitpid");
+    if (ended < 0) throw std::system_error(errno, std::generic_category(), "waitpid");
     return status;
   }
 

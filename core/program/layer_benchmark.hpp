@@ -34,7 +34,7 @@ std::function<std::unique_ptr<Oracle>(const Problem&)> of_problems(
 
 class LayerBenchmark final : public OperationBenchmark {
  public:
-  explicit LayerBenchmark(LayerOperation of) : of_(std::move(of)) {}
+  explicit LayerBenchmark(LayerOperation operation) : of_(std::move(operation)) {}
   std::string name() const override { return of_.name; }
   std::string description() const override { return of_.description; }
   /// Direction, variants, precision, backend, algorithm, problem, cache, threads, layout, device:

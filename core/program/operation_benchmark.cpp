@@ -75,16 +75,16 @@ Result<std::unique_ptr<Workload>> OperationBenchmark::prepare(const Problem& pro
 
   using Clock = std::chrono::steady_clock;
   const Clock::time_point before = Clock::now();
-  Result<std::unique_ptr<Operation>> made = backend.make(problem, options, context.ranks);
+  Result<std::unique_ptr<Operation>> result = backend.make(problem, options, context.ranks);
   const double create_seconds = seconds_since(before);
-  if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
+  if (auto* refusal = std::get_if<Unsupported>(&result)) return std::move(*refusal);
 
   setup.cold = cold;
   setup.seed = context.seed;
   setup.rank = context.ranks.rank();
   setup.ranks_here = context.ranks_here;
   setup.reference_budget = context.reference_budget;
-  return operation_workload(problem, std::move(std::get<std::unique_ptr<Operation>>(made)),
+  return operation_workload(problem, std::move(std::get<std::unique_ptr<Operation>>(result)),
                             *std::get<Device*>(device), oracle(problem), create_seconds, setup);
 }
 

@@ -146,11 +146,11 @@ Result<Backend*> Plugins::open(const std::string& name) {
 PluginStatus Plugins::status(const std::string& name) {
   PluginStatus status{name, {}, false, ""};
   if (const auto file = files_.find(name); file != files_.end()) status.file = file->second;
-  const Result<Backend*> made = open(name);
-  status.available = std::holds_alternative<Backend*>(made);
+  const Result<Backend*> opened = open(name);
+  status.available = std::holds_alternative<Backend*>(opened);
   // The status names the plugin itself: its reason need not do so again.
   if (!status.available)
-    status.reason = std::get<Unsupported>(made).reason.substr((name + ": unavailable: ").size());
+    status.reason = std::get<Unsupported>(opened).reason.substr((name + ": unavailable: ").size());
   return status;
 }
 

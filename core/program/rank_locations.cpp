@@ -29,14 +29,14 @@ json binaries_of(const json& environment) {
 /// A binary that only some hosts have loaded is none of these: nodes may have other network cards.
 std::map<std::string, std::map<std::string, std::string>> other_builds(const json& environment) {
   const json own = binaries_of(environment);
-  std::map<std::string, std::map<std::string, std::string>> found;
+  std::map<std::string, std::map<std::string, std::string>> others_builds;
   const json others = environment.value("other_hosts", json::array());
   for (const json& other : others) {
     const json its = binaries_of(other);
     for (const auto& [name, build] : its.items())
-      if (own.contains(name) && own[name] != build) found[name][other.at("host")] = build;
+      if (own.contains(name) && own[name] != build) others_builds[name][other.at("host")] = build;
   }
-  return found;
+  return others_builds;
 }
 
 void merge_binaries(json& environment) {

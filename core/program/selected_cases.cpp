@@ -83,12 +83,12 @@ std::vector<Case> planned_cases(const RunRequest& request, std::vector<Case> cas
   if (request.plan.empty()) return cases;
   std::vector<Case> planned;
   for (const json& id : read_json(request.plan)) {
-    const auto found = std::find_if(cases.begin(), cases.end(),
-                                    [&](const Case& selected) { return selected.id == id; });
-    if (found == cases.end())
+    const auto position = std::find_if(cases.begin(), cases.end(),
+                                       [&](const Case& selected) { return selected.id == id; });
+    if (position == cases.end())
       throw InputError(request.plan + ": no case '" + id.dump() + "' in suite '" + request.suite +
                        "'. Plan and suite differ.");
-    planned.push_back(*found);
+    planned.push_back(*position);
   }
   return planned;
 }
@@ -129,15 +129,15 @@ void print_cases(const Benchmark& benchmark, const std::vector<Case>& cases,
 }
 
 std::vector<Case> of_such_a_process(const std::vector<Case>& all, const std::vector<Case>& cases) {
-  std::vector<Case> found;
+  std::vector<Case> fitting;
   for (const Case& each : all) {
     const bool fits = std::all_of(
         each.one_per_process.begin(), each.one_per_process.end(), [&](const std::string& name) {
           return cases.empty() || each.settings.at(name) == cases.front().settings.at(name);
         });
-    if (fits) found.push_back(each);
+    if (fits) fitting.push_back(each);
   }
-  return found;
+  return fitting;
 }
 
 void expect_same_cases(Communicator& ranks, const std::vector<Case>& cases,

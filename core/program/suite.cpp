@@ -97,10 +97,10 @@ std::vector<std::string> checked(const Dimension& axis, const std::vector<std::s
     }
     if (axis.name == "threads") {
       // The benchmark computes a default that is not a number.
-      const bool found =
+      const bool is_default =
           !parse_number<int>(value) &&
           std::find(axis.defaults.begin(), axis.defaults.end(), value) != axis.defaults.end();
-      values.push_back(found ? value : check_threads(value));
+      values.push_back(is_default ? value : check_threads(value));
       continue;
     }
     bool known = valid.empty() || std::find(valid.begin(), valid.end(), value) != valid.end();
@@ -283,8 +283,8 @@ std::vector<Case> expand_dimensions(const Benchmark& benchmark,
     cases = std::move(product);
   };
   auto given = [&](const Dimension& axis) {
-    const auto found = asked.find(axis.name);
-    return found == asked.end() || found->second.empty() ? axis.defaults : found->second;
+    const auto entry = asked.find(axis.name);
+    return entry == asked.end() || entry->second.empty() ? axis.defaults : entry->second;
   };
   // Problems vary slowest: rows of one problem stand together.
   for (const Dimension& axis : axes)

@@ -231,18 +231,18 @@ Baseline Baseline::where(const std::string& parameter, const std::string& value)
 
 std::vector<std::size_t> Baseline::of_same_problem(const Row& row) const {
   std::pair<std::string, std::string> work = work_of(row);
-  std::vector<std::size_t> found;
+  std::vector<std::size_t> rows_of_problem;
   const auto add = [&] {
     if (const auto rows = rows_of_work_.find(work); rows != rows_of_work_.end())
-      found.insert(found.end(), rows->second.begin(), rows->second.end());
+      rows_of_problem.insert(rows_of_problem.end(), rows->second.begin(), rows->second.end());
   };
   add();
-  if (!found.empty()) return found;
+  if (!rows_of_problem.empty()) return rows_of_problem;
   for (const std::string& name : row.names) {
     work.second = within_list(name);
     add();
   }
-  return found;
+  return rows_of_problem;
 }
 
 std::map<std::string, LaunchGroups> Baseline::same_work(const Row& row,

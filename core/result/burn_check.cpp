@@ -20,13 +20,13 @@ void check_burn(const json& row, const std::string& where) {
   const json& document = row.at("burn");
   const Burn burn = document.get<Burn>();
   const auto expect = [&](const char* field, double expected, const char* origin) {
-    const json& found = document.at(field);
-    if (found.is_number() &&
-        std::fabs(found.get<double>() - expected) <= 1e-9 * std::fabs(expected))
+    const json& actual = document.at(field);
+    if (actual.is_number() &&
+        std::fabs(actual.get<double>() - expected) <= 1e-9 * std::fabs(expected))
       return;
     throw InputError(
         fmt::format("{}/burn/{}: found {}, expected {} ({}). The file was changed by hand.", where,
-                    field, found.dump(), json(expected).dump(), origin));
+                    field, actual.dump(), json(expected).dump(), origin));
   };
   const auto refuse = [&](const std::string& what) {
     throw InputError(fmt::format("{}/burn/{}. The file was changed by hand.", where, what));

@@ -56,35 +56,35 @@ OfBenchmark::OfBenchmark(const char* benchmark, void (*check)(const Claims&)) {
 const json* Claims::find(const std::string& pointer) const {
   const json::json_pointer place(pointer);
   if (!row_.contains(place)) return nullptr;
-  const json& found = row_.at(place);
-  return found.is_null() ? nullptr : &found;
+  const json& claim = row_.at(place);
+  return claim.is_null() ? nullptr : &claim;
 }
 
 std::optional<double> Claims::number(const std::string& pointer) const {
-  const json* const found = find(pointer);
-  if (found == nullptr) return std::nullopt;
-  if (found->is_number()) return found->get<double>();
-  return found->is_string() ? parse_number<double>(found->get_ref<const std::string&>())
+  const json* const claim = find(pointer);
+  if (claim == nullptr) return std::nullopt;
+  if (claim->is_number()) return claim->get<double>();
+  return claim->is_string() ? parse_number<double>(claim->get_ref<const std::string&>())
                             : std::nullopt;
 }
 
 std::string Claims::text(const std::string& pointer) const {
-  const json* const found = find(pointer);
-  if (found == nullptr) return "";
-  return found->is_string() ? found->get<std::string>() : found->dump();
+  const json* const claim = find(pointer);
+  if (claim == nullptr) return "";
+  return claim->is_string() ? claim->get<std::string>() : claim->dump();
 }
 
 void Claims::expect(const std::string& pointer, double expected, const std::string& origin) const {
-  const auto found = number(pointer);
-  require(found && !differs(*found, expected), pointer, json(expected).dump(), origin);
+  const auto claim = number(pointer);
+  require(claim && !differs(*claim, expected), pointer, json(expected).dump(), origin);
 }
 
 void Claims::require(bool holds, const std::string& pointer, const std::string& expected,
                      const std::string& origin) const {
-  const json* const found = find(pointer);
-  if (holds || found == nullptr) return;
+  const json* const claim = find(pointer);
+  if (holds || claim == nullptr) return;
   throw InputError(fmt::format("{}{}: found {}, expected {} ({}). Do not use this row.", where_,
-                               pointer, found->dump(), expected, origin));
+                               pointer, claim->dump(), expected, origin));
 }
 
 void check_formulas(const json& row, const std::string& where) {
@@ -98,8 +98,9 @@ void check_formulas(const json& row, const std::string& where) {
       operation.settings[name] = setting.is_string() ? setting.get<std::string>() : setting.dump();
     check_operation(claims, operation);
   }
-  if (const auto found = benchmark_formulas().find(benchmark); found != benchmark_formulas().end())
-    found->second(claims);
+  if (const auto formula = benchmark_formulas().find(benchmark);
+      formula != benchmark_formulas().end())
+    formula->second(claims);
 }
 
 Fields fields_of(const std::string& text) {
@@ -124,8 +125,8 @@ Fields fields_of(const std::string& text) {
 }
 
 double value(const Fields& fields, const std::string& name, double otherwise) {
-  const auto found = fields.find(name);
-  return found == fields.end() ? otherwise : found->second;
+  const auto entry = fields.find(name);
+  return entry == fields.end() ? otherwise : entry->second;
 }
 
 ElementBytes element_bytes(const std::string& precision) {
@@ -134,13 +135,13 @@ ElementBytes element_bytes(const std::string& precision) {
       {"bf16", {2, 2, 4}},      {"fp16", {2, 2, 4}},      {"int8", {1, 4, 4}},
       {"bf16_fp32", {2, 4, 4}}, {"fp16_fp32", {2, 4, 4}}, {"fp8_e4m3", {1, 2, 4}},
       {"fp8_e5m2", {1, 2, 4}}};
-  const auto found = all.find(precision);
-  return found == all.end() ? ElementBytes{} : found->second;
+  const auto entry = all.find(precision);
+  return entry == all.end() ? ElementBytes{} : entry->second;
 }
 
 Fields amounts_of(const Operation& operation) {
-  const auto found = operation_formulas().find(operation.kind);
-  return found == operation_formulas().end() ? Fields{} : found->second(operation);
+  const auto entry = operation_formulas().find(operation.kind);
+  return entry == operation_formulas().end() ? Fields{} : entry->second(operation);
 }
 
 }  // namespace assay::formula

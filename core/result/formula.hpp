@@ -57,8 +57,8 @@ struct Operation {
   std::string kind, descriptor;
   std::map<std::string, std::string> settings;  ///< parameters by name
   std::string setting(const std::string& name) const {
-    const auto found = settings.find(name);
-    return found == settings.end() ? "" : found->second;
+    const auto entry = settings.find(name);
+    return entry == settings.end() ? "" : entry->second;
   }
 };
 

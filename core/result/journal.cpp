@@ -148,15 +148,15 @@ Journal::Journal(const std::filesystem::path& file, Writers writers)
   constexpr int how = O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK;
   // O_EXCL decides who creates a file even without locks.
   descriptor_ = ::open(file.c_str(), how | O_CREAT | O_EXCL, 0666);
-  const bool made = descriptor_ >= 0;
-  if (!made) descriptor_ = ::open(file.c_str(), how | O_CREAT, 0666);
+  const bool created = descriptor_ >= 0;
+  if (!created) descriptor_ = ::open(file.c_str(), how | O_CREAT, 0666);
   if (descriptor_ < 0)
     throw InputError(
         fmt::format("{}: the journal cannot be opened ({}). Choose another folder.", file.string(),
                     errno == ELOOP ? "it is a link, and nothing is written through links"
                                    : std::generic_category().message(errno)));
   try {
-    if (writers_ == Writers::one) take_alone(made);
+    if (writers_ == Writers::one) take_alone(created);
     end_torn_line();
   } catch (const InputError&) {
     ::close(descriptor_);
@@ -172,12 +172,12 @@ Journal::Journal(const std::filesystem::path& file, Writers writers)
 /// One process gets the lock if several begin at once. The process that created the file goes on if
 /// the file system has no locks. A process that died at its start leaves an empty file without a
 /// lock, which may be used again.
-void Journal::take_alone(bool made) {
+void Journal::take_alone(bool created) {
   const bool locked = ::flock(descriptor_, LOCK_EX | LOCK_NB) == 0;
   const bool no_locks = !locked && errno != EWOULDBLOCK;
   const struct stat state = state_of(descriptor_);
   const bool removed = state.st_nlink == 0;  // by the process that had the lock, at its end
-  if (S_ISREG(state.st_mode) && state.st_size == 0 && !removed && (locked || (no_locks && made)))
+  if (S_ISREG(state.st_mode) && state.st_size == 0 && !removed && (locked || (no_locks && created)))
     return;
   throw InputError(fmt::format(
       "{0} is of a process that was ended, or is still running. Make a result of its finished rows "

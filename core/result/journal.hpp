@@ -45,7 +45,7 @@ class Journal {
   void append(const nlohmann::json& event);
 
  private:
-  void take_alone(bool made);
+  void take_alone(bool created);
   void end_torn_line();
 
   std::filesystem::path file_;

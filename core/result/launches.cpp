@@ -58,8 +58,8 @@ std::string mark_of(const Launches& launches) {
 }
 
 int row_gravity(const std::string& status) {
-  const auto found = std::find(row_statuses.begin(), row_statuses.end(), status);
-  return found == row_statuses.end() ? -1 : static_cast<int>(found - row_statuses.begin());
+  const auto position = std::find(row_statuses.begin(), row_statuses.end(), status);
+  return position == row_statuses.end() ? -1 : static_cast<int>(position - row_statuses.begin());
 }
 
 bool is_final(const std::string& status) {

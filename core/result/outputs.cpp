@@ -158,10 +158,10 @@ void check_output_beside_data(const std::string& flag, const fs::path& output,
     std::error_code missing;
     if (value.empty()) continue;
     std::vector<std::string> names{value};
-    glob_t found{};
-    if (!fs::exists(value, missing) && ::glob(value.c_str(), GLOB_NOSORT, nullptr, &found) == 0)
-      names.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
-    ::globfree(&found);
+    glob_t matches{};
+    if (!fs::exists(value, missing) && ::glob(value.c_str(), GLOB_NOSORT, nullptr, &matches) == 0)
+      names.assign(matches.gl_pathv, matches.gl_pathv + matches.gl_pathc);
+    ::globfree(&matches);
     for (const std::string& name : names)
       if (is_input(name, output, takes)) refuse_input(flag, output, name);
   }

@@ -83,9 +83,9 @@ std::optional<json> quick_json(std::string_view text) {
   thread_local dom::parser parser;
   dom::element root;
   if (parser.parse(text.data(), text.size()).get(root) != simdjson::SUCCESS) return std::nullopt;
-  std::optional<json> made(std::in_place);
-  if (!convert(root, *made)) made.reset();
-  return made;
+  std::optional<json> value(std::in_place);
+  if (!convert(root, *value)) value.reset();
+  return value;
 }
 
 #else

@@ -80,78 +80,78 @@ class QuickSchema::Compiler {
     }
     const auto [known, fresh] = made_.try_emplace(&text, nullptr);
     if (!fresh) return known->second;
-    Node& made = nodes_.emplace_back();
-    known->second = &made;  // before the parts: one of them may refer to the whole
-    for (const auto& [keyword, value] : text.items()) take(made, keyword, value);
-    need_known(made.condition != nullptr || (made.then == nullptr && made.otherwise == nullptr));
-    return &made;
+    Node& added = nodes_.emplace_back();
+    known->second = &added;  // before the parts: one of them may refer to the whole
+    for (const auto& [keyword, value] : text.items()) take(added, keyword, value);
+    need_known(added.condition != nullptr || (added.then == nullptr && added.otherwise == nullptr));
+    return &added;
   }
 
   std::deque<Node> nodes_;
 
  private:
-  void take(Node& made, const std::string& keyword, const json& value) {
+  void take(Node& into, const std::string& keyword, const json& value) {
     static const std::set<std::string> silent{"$schema", "title", "description", "definitions"};
-    if (silent.contains(keyword) || of_values(made, keyword, value)) return;
+    if (silent.contains(keyword) || of_values(into, keyword, value)) return;
     if (keyword == "required") {
       const std::set<std::string> names = value;
-      made.required.assign(names.begin(), names.end());
+      into.required.assign(names.begin(), names.end());
     } else if (keyword == "properties") {
       for (const auto& [name, inner] : value.items())
-        made.properties.emplace_back(name, node(inner));
+        into.properties.emplace_back(name, node(inner));
     } else if (keyword == "additionalProperties") {
       if (value.is_boolean())
-        made.closed = value == false;
+        into.closed = value == false;
       else
-        made.others = node(value);
+        into.others = node(value);
     } else if (keyword == "items") {
-      made.items = node(value);
+      into.items = node(value);
     } else if (keyword == "allOf") {
-      for (const json& part : value) made.all_of.push_back(node(part));
+      for (const json& part : value) into.all_of.push_back(node(part));
     } else if (keyword == "if") {
-      made.condition = node(value);
+      into.condition = node(value);
     } else if (keyword == "then") {
-      made.then = node(value);
+      into.then = node(value);
     } else if (keyword == "else") {
-      made.otherwise = node(value);
+      into.otherwise = node(value);
     } else {
       throw Unknown();
     }
   }
 
   /// Keywords without parts that are schemas.
-  static bool of_values(Node& made, const std::string& keyword, const json& value) {
+  static bool of_values(Node& into, const std::string& keyword, const json& value) {
     if (keyword == "type") {
-      made.types = 0;
+      into.types = 0;
       for (const json& name : value.is_array() ? value : json::array({value})) {
         const unsigned bits = type_bits(name.get<std::string>());
         need_known(bits != 0);
-        made.types |= bits;
+        into.types |= bits;
       }
     } else if (keyword == "const" || keyword == "enum") {
-      need_known(!made.choices);  // both at one place
-      made.choices = keyword == "enum" ? value : json::array({value});
-      need_known(std::all_of(made.choices->begin(), made.choices->end(), is_plain_choice));
+      need_known(!into.choices);  // both at one place
+      into.choices = keyword == "enum" ? value : json::array({value});
+      need_known(std::all_of(into.choices->begin(), into.choices->end(), is_plain_choice));
     } else if (keyword == "minLength") {
       need_known(value == 1);
-      made.not_empty = true;
+      into.not_empty = true;
     } else {
-      return limit(made, keyword, value);
+      return limit(into, keyword, value);
     }
     return true;
   }
 
-  static bool limit(Node& made, const std::string& keyword, const json& value) {
-    const std::pair<const char*, double*> of_numbers[] = {{"minimum", &made.minimum},
-                                                          {"maximum", &made.maximum},
-                                                          {"exclusiveMinimum", &made.above},
-                                                          {"exclusiveMaximum", &made.below}};
+  static bool limit(Node& target, const std::string& keyword, const json& value) {
+    const std::pair<const char*, double*> of_numbers[] = {{"minimum", &target.minimum},
+                                                          {"maximum", &target.maximum},
+                                                          {"exclusiveMinimum", &target.above},
+                                                          {"exclusiveMaximum", &target.below}};
     if (put(of_numbers, keyword, value, value.is_number())) return true;
     const std::pair<const char*, std::size_t*> of_counts[] = {
-        {"minItems", &made.least_items},
-        {"maxItems", &made.most_items},
-        {"minProperties", &made.least_members},
-        {"maxProperties", &made.most_members}};
+        {"minItems", &target.least_items},
+        {"maxItems", &target.most_items},
+        {"minProperties", &target.least_members},
+        {"maxProperties", &target.most_members}};
     return put(of_counts, keyword, value, value.is_number_unsigned());
   }
 
@@ -174,10 +174,10 @@ class QuickSchema::Compiler {
 std::optional<QuickSchema> QuickSchema::compile(const json& schema) {
   try {
     Compiler compiler(schema);
-    QuickSchema made;
-    made.root_ = compiler.node(schema);
-    made.nodes_ = std::make_shared<const std::deque<Node>>(std::move(compiler.nodes_));
-    return made;  // moving a deque moves none of its nodes
+    QuickSchema compiled;
+    compiled.root_ = compiler.node(schema);
+    compiled.nodes_ = std::make_shared<const std::deque<Node>>(std::move(compiler.nodes_));
+    return compiled;  // moving a deque moves none of its nodes
   } catch (const Unknown&) {
     return std::nullopt;
   } catch (const json::exception&) {  // no schema at all: valijson says what is wrong

@@ -223,21 +223,21 @@ std::optional<double> RowProblem::number(const std::string& name) const {
 }
 
 std::string Row::parameter(const std::string& name) const {
-  const auto found = parameters.find(name);
-  if (found == parameters.end() || found->second.is_null()) return "";
-  return found->second.is_string() ? found->second.get<std::string>() : found->second.dump();
+  const auto entry = parameters.find(name);
+  if (entry == parameters.end() || entry->second.is_null()) return "";
+  return entry->second.is_string() ? entry->second.get<std::string>() : entry->second.dump();
 }
 
 std::optional<double> Row::number(const std::string& name) const {
-  const auto found = parameters.find(name);
-  return found != parameters.end() && found->second.is_number()
-             ? std::optional(found->second.get<double>())
+  const auto entry = parameters.find(name);
+  return entry != parameters.end() && entry->second.is_number()
+             ? std::optional(entry->second.get<double>())
              : std::nullopt;
 }
 
 std::optional<double> Row::rate(const std::string& name) const {
-  const auto found = rates.find(name);
-  return found == rates.end() ? std::nullopt : found->second;
+  const auto entry = rates.find(name);
+  return entry == rates.end() ? std::nullopt : entry->second;
 }
 
 void from_json(const json& document, RowProblem& problem) { read_fields(document, problem); }

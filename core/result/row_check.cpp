@@ -77,11 +77,11 @@ class RowCheck {
     return std::fabs(a - b) <= 1e-9 * std::max(std::fabs(a), std::fabs(b));
   }
 
-  void expect(const std::string& pointer, const json& found, double expected,
+  void expect(const std::string& pointer, const json& actual, double expected,
               const std::string& origin) const {
-    if (found.is_number() && near(found.get<double>(), expected)) return;
+    if (actual.is_number() && near(actual.get<double>(), expected)) return;
     refuse(fmt::format("{}: found {}, expected {} ({}). The file was changed by hand.", pointer,
-                       found.dump(), json(expected).dump(), origin));
+                       actual.dump(), json(expected).dump(), origin));
   }
 
   void times() const {
@@ -237,8 +237,8 @@ class RowCheck {
       return value.is_number() ? std::optional(value.get<double>()) : std::nullopt;
     };
     const auto at_most = [&](const char* name, double most, const char* why) {
-      const double found = all.at(name);
-      if (found > most && !near(found, most))
+      const double actual = all.at(name);
+      if (actual > most && !near(actual, most))
         refuse(fmt::format("/verification/{}: found {}, expected at most {} ({}).", name,
                            all.at(name).dump(), json(most).dump(), why));
     };
@@ -275,10 +275,10 @@ class RowCheck {
 
   /// The part of a communication that a computation of so many seconds did not hide.
   void exposed() const {
-    const json found = row_.at("executed").value("exposed_s", json()),
+    const json actual = row_.at("executed").value("exposed_s", json()),
                compute = row_.at("executed").value("compute_s", json());
-    if (found.is_number() && compute.is_number())
-      expect("/executed/exposed_s", found,
+    if (actual.is_number() && compute.is_number())
+      expect("/executed/exposed_s", actual,
              row_.at("time_s").at("median").get<double>() - compute.get<double>(),
              "/time_s/median less /executed/compute_s");
   }

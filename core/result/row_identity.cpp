@@ -164,9 +164,9 @@ class Identity {
   }
 
   void expect(const char* name, const json& expected, const char* origin) const {
-    const json& found = row_.at("problem").at(name);
-    if (found != expected)
-      refuse(fmt::format("/problem/{}: found {}, expected {} ({}).", name, found.dump(),
+    const json& actual = row_.at("problem").at(name);
+    if (actual != expected)
+      refuse(fmt::format("/problem/{}: found {}, expected {} ({}).", name, actual.dump(),
                          expected.dump(), origin));
   }
 
@@ -234,12 +234,12 @@ void check_allocator(const json& row, const json& environment, const std::string
   static const json::json_pointer place("/software/libraries/allocator/name");
   // A program that loads no allocator tells of none.
   if (asked == "system" && !environment.contains(place)) return;
-  const json found = environment.contains(place) ? environment.at(place) : json();
-  if (asked != found)
+  const json loaded = environment.contains(place) ? environment.at(place) : json();
+  if (asked != loaded)
     throw InputError(
         fmt::format("{}/parameters/allocator: found {}, expected {} (what the process of the row "
                     "had loaded, as its environment says).",
-                    where, asked.dump(), found.dump()));
+                    where, asked.dump(), loaded.dump()));
 }
 
 void check_equal_parameters(const json& row, const json& first, const std::string& where) {

@@ -18,10 +18,10 @@ json or_null(const std::string& text) { return text.empty() ? json() : json(text
 /// Takes a field out of `fields`; leaves `value` where it is absent or null.
 template <class Value>
 void take(json& fields, const char* name, Value& value) {
-  const auto found = fields.find(name);
-  if (found == fields.end()) return;
-  if (!found->is_null()) value = found->get<Value>();
-  fields.erase(found);
+  const auto entry = fields.find(name);
+  if (entry == fields.end()) return;
+  if (!entry->is_null()) value = entry->get<Value>();
+  fields.erase(entry);
 }
 template <class Value>
 void take(json& fields, const char* name, std::optional<Value>& value) {

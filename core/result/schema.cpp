@@ -77,8 +77,8 @@ const Schema& schema_named(const std::string& name, const std::string& definitio
   static std::map<std::tuple<std::string, std::string, bool>, Schema> known;
   const std::lock_guard lock(guard);
   const std::tuple key{name, definition, new_fields};
-  const auto found = known.find(key);
-  if (found != known.end()) return found->second;
+  const auto entry = known.find(key);
+  if (entry != known.end()) return entry->second;
   const std::filesystem::path file = data_folder("results-schema") / (name + ".schema.json");
   Schema& added = known[key];
   try {
@@ -145,8 +145,8 @@ class Explainer {
 
   static const json* child(const json& value, const std::string& key) {
     if (value.is_object()) {
-      const auto found = value.find(key);
-      return found == value.end() ? nullptr : &*found;
+      const auto entry = value.find(key);
+      return entry == value.end() ? nullptr : &*entry;
     }
     const auto index = parse_number<std::size_t>(key);
     return value.is_array() && index && *index < value.size() ? &value[*index] : nullptr;

@@ -82,9 +82,9 @@ class DocumentMaker {
   bool open(json::value_t kind) {
     if (open_.size() >= static_cast<std::size_t>(deepest))
       throw InputError(fmt::format("nested deeper than {} levels", deepest));
-    json& made = place();
-    made = json(kind);
-    open_.push_back(&made);
+    json& opened = place();
+    opened = json(kind);
+    open_.push_back(&opened);
     return true;
   }
   bool close() {
@@ -135,7 +135,7 @@ std::string file_text(const json& document) {
 }  // namespace
 
 json parse_json(std::string_view text) {
-  if (std::optional<json> made = quick_json(text)) return std::move(*made);
+  if (std::optional<json> document = quick_json(text)) return std::move(*document);
   DocumentMaker maker;
   json::sax_parse(text, &maker);
   return maker.take();

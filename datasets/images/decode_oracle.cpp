@@ -31,8 +31,8 @@ std::array<std::uint32_t, 4> drawn(std::uint64_t seed, std::uint64_t epoch, std:
 double share(std::uint32_t word) { return (static_cast<double>(word) + 0.5) / 4294967296.0; }
 
 /// A side in whole pixels. The operations before it may have other roundings in another program.
-double whole(double side, ClaimedView& of) {
-  if (std::fabs(side - std::floor(side) - 0.5) < 1e-9) of.decided = false;
+double whole(double side, ClaimedView& view) {
+  if (std::fabs(side - std::floor(side) - 0.5) < 1e-9) view.decided = false;
   return std::floor(side + 0.5);
 }
 

@@ -21,14 +21,15 @@ DecodedPart decoded_part(ImageSize image, bool reduces, const DecodeSettings& se
                          std::uint64_t epoch, std::int64_t index) {
   const View view = view_of(image, settings, epoch, index);
   const Crop& crop = view.crop;
-  DecodedPart of;
-  if (reduces) of.reduction = reduction_for(crop, settings.size);
-  const double part = 1.0 / of.reduction;
-  of.size = reduced(image, of.reduction);
-  of.crop = {crop.x * part, crop.y * part, crop.width * part, crop.height * part};
-  of.flip = view.flip;
-  of.box = Resizer::box(of.size, of.crop.x, of.crop.y, of.crop.width, of.crop.height);
-  return of;
+  DecodedPart decoded;
+  if (reduces) decoded.reduction = reduction_for(crop, settings.size);
+  const double part = 1.0 / decoded.reduction;
+  decoded.size = reduced(image, decoded.reduction);
+  decoded.crop = {crop.x * part, crop.y * part, crop.width * part, crop.height * part};
+  decoded.flip = view.flip;
+  decoded.box = Resizer::box(decoded.size, decoded.crop.x, decoded.crop.y, decoded.crop.width,
+                             decoded.crop.height);
+  return decoded;
 }
 
 SampleDecoder::SampleDecoder(const DecodeSettings& settings)

@@ -71,11 +71,12 @@ struct ShardName {
 
 std::optional<ShardName> shard_name(const std::string& name) {
   constexpr std::size_t most_digits = 6;
-  const std::size_t of = name.rfind("-of-");
-  if (of == std::string::npos) return std::nullopt;
-  const std::size_t dash = name.find_last_not_of("0123456789", of - 1), total = of + 4;
-  if (of == 0 || dash == std::string::npos || name[dash] != '-') return std::nullopt;
-  const std::size_t digits = of - dash - 1,
+  const std::size_t separator = name.rfind("-of-");
+  if (separator == std::string::npos) return std::nullopt;
+  const std::size_t dash = name.find_last_not_of("0123456789", separator - 1),
+                    total = separator + 4;
+  if (separator == 0 || dash == std::string::npos || name[dash] != '-') return std::nullopt;
+  const std::size_t digits = separator - dash - 1,
                     end = std::min(name.find_first_not_of("0123456789", total), name.size());
   if (digits == 0 || digits > most_digits || end - total != digits) return std::nullopt;
   const auto number = parse_number<std::int64_t>(std::string_view(name).substr(dash + 1, digits)),
